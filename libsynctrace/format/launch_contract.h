@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `synctrace run` and libsynctrace.so agree on: environment variables and file names. Nothing else is shared
+// between the command line and the process under test.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace synctrace::format {
+
+inline constexpr std::string_view kLibraryName = "libsynctrace.so";
+inline constexpr std::string_view kTraceSuffix = ".synctrace";
+inline constexpr std::string_view kPartialSuffix = ".partial";  // X.synctrace.partial until the trace is closed in order
+
+// Read once by the library. Values are those of the options of `synctrace run` with the same name (man synctrace-run).
+inline constexpr const char* kEnvOutput = "SYNCTRACE_OUTPUT";              // file name pattern: %p %h %r %q{ENV} %%
+inline constexpr const char* kEnvForceOverwrite = "SYNCTRACE_FORCE_OVERWRITE";  // "1": replace an existing file
+inline constexpr const char* kEnvEnable = "SYNCTRACE_ENABLE";              // "0": load, but do nothing
+inline constexpr const char* kEnvLevel = "SYNCTRACE_LEVEL";                // "timeline" (default) or "syncs"
+inline constexpr const char* kEnvDelay = "SYNCTRACE_DELAY";                // seconds after the first CUDA call
+inline constexpr const char* kEnvDuration = "SYNCTRACE_DURATION";          // seconds of timeline
+inline constexpr const char* kEnvCaptureRange = "SYNCTRACE_CAPTURE_RANGE"; // cudaProfilerApi | nvtx:NAME | steps:A-B
+inline constexpr const char* kEnvStepMarker = "SYNCTRACE_STEP_MARKER";     // NVTX range that is a step, for steps:A-B
+inline constexpr const char* kEnvDuty = "SYNCTRACE_DUTY";                  // "10s/60s": timeline for 10 s of every 60 s
+inline constexpr const char* kEnvMaxSize = "SYNCTRACE_MAX_SIZE";           // "500M": bytes of the trace file
+inline constexpr const char* kEnvBufferSize = "SYNCTRACE_BUFFER_SIZE";     // "64M": memory for events under way
+inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";     // "1": record the nodes of CUDA graphs
+inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // the libcupti to use
+inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
+inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
+inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // the rank, where no launcher says it
+
+inline constexpr std::array kKnownVariables = {
+    kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
+    kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
+};
+
+}  // namespace synctrace::format

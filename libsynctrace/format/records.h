@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: Apache-2.0
+// The records of a trace: one struct per kind, with its fields in file order. Texts are views: of the caller's memory
+// when writing, of the reader's current chunk when reading. Adding a field at the end or a kind is a minor version.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+
+#include "base/ids.h"
+#include "format/trace_format.h"
+
+namespace synctrace::format {
+
+// ApiId = domain * 2^24 + CUPTI's callback id. The trace defines the name and category of each id that it uses.
+enum class ApiDomain : std::uint8_t { kDriver = 1, kRuntime = 2 };  // the values of CUpti_CallbackDomain
+constexpr ApiId make_api_id(ApiDomain domain, std::uint32_t callback_id) noexcept {
+  return static_cast<ApiId>((static_cast<std::uint32_t>(domain) << 24) | callback_id);
+}
+
+// What a CUDA call is for. Decides which record it becomes and how the offline half judges it.
+enum class ApiCategory : std::uint8_t {
+  kOther = 0,
+  kStreamSync = 1,
+  kDeviceSync = 2,
+  kEventSync = 3,
+  kPoll = 4,         // stream or event query
+  kCopy = 5,         // synchronous form
+  kCopyAsync = 6,    // ...Async form
+  kMemset = 7,
+  kAlloc = 8,        // device memory
+  kFree = 9,
+  kHostAlloc = 10,   // page-locked memory, registering included
+  kHostFree = 11,
+  kPoolAlloc = 12,   // stream-ordered
+  kPoolFree = 13,
+  kLaunch = 14,
+  kGraphLaunch = 15,
+  kHostFunction = 16,
+  kGraph = 17,       // instantiate, update, destroy
+  kModule = 18,      // load, unload, link
+  kContext = 19,     // reset, destroy
+  kStreamEvent = 20, // record, wait on the device, create, destroy
+  kProfiler = 21,    // profiler start and stop
+};
+
+// Memory kinds and copy kinds carry CUPTI's numbers (CUpti_ActivityMemoryKind, CUpti_ActivityMemcpyKind).
+enum class MemoryKind : std::uint8_t {
+  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6, kManagedStatic = 7,
+};
+enum class CopyKind : std::uint8_t {
+  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4, kArrayToArray = 5,
+  kArrayToDevice = 6, kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9, kPeerToPeer = 10,
+};
+
+// Layout of one kind, written once in the first chunk. `fields` is "name:encoding name:encoding ...".
+struct Schema {
+  static constexpr RecordKind kKind = RecordKind::kSchema;
+  static constexpr std::string_view kName = "schema";
+  std::uint32_t kind = 0;
+  std::string_view name;
+  std::string_view field_list;
+  static constexpr auto fields() {
+    return std::tuple{Field{"kind", Encoding::kUnsigned, &Schema::kind}, Field{"name", Encoding::kText, &Schema::name},
+                      Field{"field_list", Encoding::kText, &Schema::field_list}};
+  }
+};
+
+// One fact about the process, the machine or the recording: "command_line", "rank", "gpu.0.name"... A later fact with
+// the same key replaces the earlier one. The keys are listed in docs/trace-format.md.
+struct Fact {
+  static constexpr RecordKind kKind = RecordKind::kFact;
+  static constexpr std::string_view kName = "fact";
+  std::string_view key;
+  std::string_view value;
+  static constexpr auto fields() {
+    return std::tuple{Field{"key", Encoding::kText, &Fact::key}, Field{"value", Encoding::kText, &Fact::value}};
+  }
+};
+
+// The same instant on two clocks, once a second: CLOCK_MONOTONIC, the axis of every other time here, and wall time.
+struct Clock {
+  static constexpr RecordKind kKind = RecordKind::kClock;
+  static constexpr std::string_view kName = "clock";
+  std::int64_t monotonic_ns = 0;
+  std::int64_t realtime_ns = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"monotonic_ns", Encoding::kDelta, &Clock::monotonic_ns},
+                      Field{"realtime_ns", Encoding::kDelta, &Clock::realtime_ns}};
+  }
+};
+
+// A text used by other records. Defined before its first use.
+struct String {
+  static constexpr RecordKind kKind = RecordKind::kString;
+  static constexpr std::string_view kName = "string";
+  StringId id{};
+  std::string_view text;
+  static constexpr auto fields() {
+    return std::tuple{Field{"id", Encoding::kUnsigned, &String::id}, Field{"text", Encoding::kText, &String::text}};
+  }
+};
+
+struct ApiName {
+  static constexpr RecordKind kKind = RecordKind::kApiName;
+  static constexpr std::string_view kName = "api_name";
+  ApiId api{};
+  ApiCategory category = ApiCategory::kOther;
+  std::string_view name;  // as CUDA's documentation spells it, without CUPTI's version suffix
+  static constexpr auto fields() {
+    return std::tuple{Field{"api", Encoding::kUnsigned, &ApiName::api},
+                      Field{"category", Encoding::kUnsigned, &ApiName::category},
+                      Field{"name", Encoding::kText, &ApiName::name}};
+  }
+};
+
+// A thread and its name; repeated when the name changed (frameworks name threads late).
+struct Thread {
+  static constexpr RecordKind kKind = RecordKind::kThread;
+  static constexpr std::string_view kName = "thread";
+  ThreadId thread{};
+  std::string_view name;
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kUnsigned, &Thread::thread},
+                      Field{"name", Encoding::kText, &Thread::name}};
+  }
+};
+
+struct Device {
+  static constexpr RecordKind kKind = RecordKind::kDevice;
+  static constexpr std::string_view kName = "device";
+  DeviceId device{};
+  std::string_view name;
+  std::string_view uuid;
+  std::uint32_t capability_major = 0;
+  std::uint32_t capability_minor = 0;
+  std::uint32_t multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"device", Encoding::kUnsigned, &Device::device},
+                      Field{"name", Encoding::kText, &Device::name},
+                      Field{"uuid", Encoding::kText, &Device::uuid},
+                      Field{"capability_major", Encoding::kUnsigned, &Device::capability_major},
+                      Field{"capability_minor", Encoding::kUnsigned, &Device::capability_minor},
+                      Field{"multiprocessors", Encoding::kUnsigned, &Device::multiprocessors},
+                      Field{"memory_bytes", Encoding::kUnsigned, &Device::memory_bytes}};
+  }
+};
+
+struct Context {
+  static constexpr RecordKind kKind = RecordKind::kContext;
+  static constexpr std::string_view kName = "context";
+  ContextId context{};
+  DeviceId device{};
+  StreamId null_stream{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"context", Encoding::kUnsigned, &Context::context},
+                      Field{"device", Encoding::kUnsigned, &Context::device},
+                      Field{"null_stream", Encoding::kUnsigned, &Context::null_stream}};
+  }
+};
+
+struct Stream {
+  static constexpr RecordKind kKind = RecordKind::kStream;
+  static constexpr std::string_view kName = "stream";
+  static constexpr std::uint32_t kNonBlocking = 1;  // does not synchronise with the legacy default stream
+  static constexpr std::uint32_t kDefault = 2;      // the legacy default stream of its context
+  ContextId context{};
+  StreamId stream{};
+  std::uint32_t flags = 0;
+  std::int32_t priority = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"context", Encoding::kUnsigned, &Stream::context},
+                      Field{"stream", Encoding::kUnsigned, &Stream::stream},
+                      Field{"flags", Encoding::kUnsigned, &Stream::flags},
+                      Field{"priority", Encoding::kSigned, &Stream::priority}};
+  }
+};
+
+// A launch configuration, defined before its first use.
+struct LaunchShape {
+  static constexpr RecordKind kKind = RecordKind::kLaunchShape;
+  static constexpr std::string_view kName = "launch_shape";
+  ShapeId id{};
+  std::uint32_t grid_x = 0, grid_y = 0, grid_z = 0;
+  std::uint32_t block_x = 0, block_y = 0, block_z = 0;
+  std::uint32_t registers_per_thread = 0;
+  std::uint32_t static_shared_bytes = 0;
+  std::uint32_t dynamic_shared_bytes = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"id", Encoding::kUnsigned, &LaunchShape::id},
+                      Field{"grid_x", Encoding::kUnsigned, &LaunchShape::grid_x},
+                      Field{"grid_y", Encoding::kUnsigned, &LaunchShape::grid_y},
+                      Field{"grid_z", Encoding::kUnsigned, &LaunchShape::grid_z},
+                      Field{"block_x", Encoding::kUnsigned, &LaunchShape::block_x},
+                      Field{"block_y", Encoding::kUnsigned, &LaunchShape::block_y},
+                      Field{"block_z", Encoding::kUnsigned, &LaunchShape::block_z},
+                      Field{"registers_per_thread", Encoding::kUnsigned, &LaunchShape::registers_per_thread},
+                      Field{"static_shared_bytes", Encoding::kUnsigned, &LaunchShape::static_shared_bytes},
+                      Field{"dynamic_shared_bytes", Encoding::kUnsigned, &LaunchShape::dynamic_shared_bytes}};
+  }
+};
+
+// One CUDA call on the host, other than a launch: outermost entry to outermost exit (a driver call nested in a
+// runtime call is part of it).
+struct Call {
+  static constexpr RecordKind kKind = RecordKind::kCall;
+  static constexpr std::string_view kName = "call";
+  static constexpr std::uint32_t kKindsFromRanges = 1;  // memory kinds judged from the allocations seen, not by CUPTI
+  static constexpr std::uint32_t kLegacyStream = 2;     // issued to the legacy default stream
+  ThreadId thread{};
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  ApiId api{};
+  CorrelationId correlation{};
+  ContextId context{};
+  StreamId stream{};
+  std::uint64_t object = 0;  // event handle of an event call, address of an allocation; else 0
+  std::uint64_t bytes = 0;
+  CopyKind copy_kind = CopyKind::kUnknown;
+  MemoryKind source_memory = MemoryKind::kUnknown;
+  MemoryKind target_memory = MemoryKind::kUnknown;
+  std::uint32_t flags = 0;
+  std::uint32_t status = 0;  // cudaError_t or CUresult; zero is success
+  StackId stack{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &Call::thread},
+                      Field{"begin_ns", Encoding::kDelta, &Call::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Call::duration_ns},
+                      Field{"api", Encoding::kUnsigned, &Call::api},
+                      Field{"correlation", Encoding::kDelta, &Call::correlation},
+                      Field{"context", Encoding::kUnsigned, &Call::context},
+                      Field{"stream", Encoding::kUnsigned, &Call::stream},
+                      Field{"object", Encoding::kDelta, &Call::object},
+                      Field{"bytes", Encoding::kUnsigned, &Call::bytes},
+                      Field{"copy_kind", Encoding::kUnsigned, &Call::copy_kind},
+                      Field{"source_memory", Encoding::kUnsigned, &Call::source_memory},
+                      Field{"target_memory", Encoding::kUnsigned, &Call::target_memory},
+                      Field{"flags", Encoding::kUnsigned, &Call::flags},
+                      Field{"status", Encoding::kUnsigned, &Call::status},
+                      Field{"stack", Encoding::kUnsigned, &Call::stack}};
+  }
+};
+
+// One call that launches GPU work (kernel, graph, host function). Its stream is known from the work's own record.
+struct Launch {
+  static constexpr RecordKind kKind = RecordKind::kLaunch;
+  static constexpr std::string_view kName = "launch";
+  ThreadId thread{};
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  ApiId api{};
+  CorrelationId correlation{};
+  std::uint32_t status = 0;
+  StackId stack{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &Launch::thread},
+                      Field{"begin_ns", Encoding::kDelta, &Launch::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Launch::duration_ns},
+                      Field{"api", Encoding::kDelta, &Launch::api},
+                      Field{"correlation", Encoding::kDelta, &Launch::correlation},
+                      Field{"status", Encoding::kUnsigned, &Launch::status},
+                      Field{"stack", Encoding::kUnsigned, &Launch::stack}};
+  }
+};
+
+// A run of queries by one thread on one object with less than 50 us between them.
+struct Poll {
+  static constexpr RecordKind kKind = RecordKind::kPoll;
+  static constexpr std::string_view kName = "poll";
+  ThreadId thread{};
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;  // first entry to last exit
+  ApiId api{};
+  std::uint64_t object = 0;  // stream or event handle
+  std::uint64_t count = 0;
+  std::uint64_t not_ready_count = 0;  // how many answered "not ready"
+  StackId stack{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &Poll::thread},
+                      Field{"begin_ns", Encoding::kDelta, &Poll::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Poll::duration_ns},
+                      Field{"api", Encoding::kUnsigned, &Poll::api},
+                      Field{"object", Encoding::kDelta, &Poll::object},
+                      Field{"count", Encoding::kUnsigned, &Poll::count},
+                      Field{"not_ready_count", Encoding::kUnsigned, &Poll::not_ready_count},
+                      Field{"stack", Encoding::kUnsigned, &Poll::stack}};
+  }
+};
+
+// One kernel on the GPU. A kernel of a graph carries the graph launch's correlation.
+struct Kernel {
+  static constexpr RecordKind kKind = RecordKind::kKernel;
+  static constexpr std::string_view kName = "kernel";
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  DeviceId device{};
+  ContextId context{};
+  StreamId stream{};
+  CorrelationId correlation{};
+  StringId name{};  // mangled
+  ShapeId shape{};
+  GraphId graph{};
+  std::uint64_t graph_node = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Kernel::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Kernel::duration_ns},
+                      Field{"device", Encoding::kUnsigned, &Kernel::device},
+                      Field{"context", Encoding::kUnsigned, &Kernel::context},
+                      Field{"stream", Encoding::kUnsigned, &Kernel::stream},
+                      Field{"correlation", Encoding::kDelta, &Kernel::correlation},
+                      Field{"name", Encoding::kUnsigned, &Kernel::name},
+                      Field{"shape", Encoding::kUnsigned, &Kernel::shape},
+                      Field{"graph", Encoding::kUnsigned, &Kernel::graph},
+                      Field{"graph_node", Encoding::kDelta, &Kernel::graph_node}};
+  }
+};
+
+struct Copy {
+  static constexpr RecordKind kKind = RecordKind::kCopy;
+  static constexpr std::string_view kName = "copy";
+  static constexpr std::uint32_t kAsync = 1;  // issued by an ...Async call
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  DeviceId device{};
+  ContextId context{};
+  StreamId stream{};
+  CorrelationId correlation{};
+  std::uint64_t bytes = 0;
+  CopyKind copy_kind = CopyKind::kUnknown;
+  MemoryKind source_memory = MemoryKind::kUnknown;
+  MemoryKind target_memory = MemoryKind::kUnknown;
+  std::uint32_t flags = 0;
+  GraphId graph{};
+  std::uint64_t graph_node = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Copy::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Copy::duration_ns},
+                      Field{"device", Encoding::kUnsigned, &Copy::device},
+                      Field{"context", Encoding::kUnsigned, &Copy::context},
+                      Field{"stream", Encoding::kUnsigned, &Copy::stream},
+                      Field{"correlation", Encoding::kDelta, &Copy::correlation},
+                      Field{"bytes", Encoding::kUnsigned, &Copy::bytes},
+                      Field{"copy_kind", Encoding::kUnsigned, &Copy::copy_kind},
+                      Field{"source_memory", Encoding::kUnsigned, &Copy::source_memory},
+                      Field{"target_memory", Encoding::kUnsigned, &Copy::target_memory},
+                      Field{"flags", Encoding::kUnsigned, &Copy::flags},
+                      Field{"graph", Encoding::kUnsigned, &Copy::graph},
+                      Field{"graph_node", Encoding::kDelta, &Copy::graph_node}};
+  }
+};
+
+struct Memset {
+  static constexpr RecordKind kKind = RecordKind::kMemset;
+  static constexpr std::string_view kName = "memset";
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  DeviceId device{};
+  ContextId context{};
+  StreamId stream{};
+  CorrelationId correlation{};
+  std::uint64_t bytes = 0;
+  MemoryKind memory = MemoryKind::kUnknown;
+  GraphId graph{};
+  std::uint64_t graph_node = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Memset::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Memset::duration_ns},
+                      Field{"device", Encoding::kUnsigned, &Memset::device},
+                      Field{"context", Encoding::kUnsigned, &Memset::context},
+                      Field{"stream", Encoding::kUnsigned, &Memset::stream},
+                      Field{"correlation", Encoding::kDelta, &Memset::correlation},
+                      Field{"bytes", Encoding::kUnsigned, &Memset::bytes},
+                      Field{"memory", Encoding::kUnsigned, &Memset::memory},
+                      Field{"graph", Encoding::kUnsigned, &Memset::graph},
+                      Field{"graph_node", Encoding::kDelta, &Memset::graph_node}};
+  }
+};
+
+// One launch of a whole graph on the GPU, its nodes not recorded one by one.
+struct Graph {
+  static constexpr RecordKind kKind = RecordKind::kGraph;
+  static constexpr std::string_view kName = "graph";
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  DeviceId device{};
+  ContextId context{};
+  StreamId stream{};
+  CorrelationId correlation{};
+  GraphId graph{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Graph::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Graph::duration_ns},
+                      Field{"device", Encoding::kUnsigned, &Graph::device},
+                      Field{"context", Encoding::kUnsigned, &Graph::context},
+                      Field{"stream", Encoding::kUnsigned, &Graph::stream},
+                      Field{"correlation", Encoding::kDelta, &Graph::correlation},
+                      Field{"graph", Encoding::kUnsigned, &Graph::graph}};
+  }
+};
+
+// Host time spent in the driver or in CUPTI itself, as CUPTI reports it.
+struct Overhead {
+  static constexpr RecordKind kKind = RecordKind::kOverhead;
+  static constexpr std::string_view kName = "overhead";
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint32_t overhead_kind = 0;  // CUpti_ActivityOverheadKind
+  ThreadId thread{};                // zero when CUPTI names no thread
+  static constexpr auto fields() {
+    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Overhead::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Overhead::duration_ns},
+                      Field{"overhead_kind", Encoding::kUnsigned, &Overhead::overhead_kind},
+                      Field{"thread", Encoding::kUnsigned, &Overhead::thread}};
+  }
+};
+
+struct NvtxDomain {
+  static constexpr RecordKind kKind = RecordKind::kNvtxDomain;
+  static constexpr std::string_view kName = "nvtx_domain";
+  NvtxDomainId domain{};
+  std::string_view name;
+  static constexpr auto fields() {
+    return std::tuple{Field{"domain", Encoding::kUnsigned, &NvtxDomain::domain},
+                      Field{"name", Encoding::kText, &NvtxDomain::name}};
+  }
+};
+
+// Push and pop are two records, so that a range still open when the process dies is not lost.
+struct NvtxPush {
+  static constexpr RecordKind kKind = RecordKind::kNvtxPush;
+  static constexpr std::string_view kName = "nvtx_push";
+  ThreadId thread{};
+  std::int64_t time_ns = 0;
+  NvtxDomainId domain{};
+  StringId text{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxPush::thread},
+                      Field{"time_ns", Encoding::kDelta, &NvtxPush::time_ns},
+                      Field{"domain", Encoding::kUnsigned, &NvtxPush::domain},
+                      Field{"text", Encoding::kUnsigned, &NvtxPush::text}};
+  }
+};
+
+struct NvtxPop {
+  static constexpr RecordKind kKind = RecordKind::kNvtxPop;
+  static constexpr std::string_view kName = "nvtx_pop";
+  ThreadId thread{};
+  std::int64_t time_ns = 0;
+  NvtxDomainId domain{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxPop::thread},
+                      Field{"time_ns", Encoding::kDelta, &NvtxPop::time_ns},
+                      Field{"domain", Encoding::kUnsigned, &NvtxPop::domain}};
+  }
+};
+
+// A range that may begin and end on different threads; `range` joins start and end.
+struct NvtxStart {
+  static constexpr RecordKind kKind = RecordKind::kNvtxStart;
+  static constexpr std::string_view kName = "nvtx_start";
+  ThreadId thread{};
+  std::int64_t time_ns = 0;
+  NvtxDomainId domain{};
+  StringId text{};
+  std::uint64_t range = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxStart::thread},
+                      Field{"time_ns", Encoding::kDelta, &NvtxStart::time_ns},
+                      Field{"domain", Encoding::kUnsigned, &NvtxStart::domain},
+                      Field{"text", Encoding::kUnsigned, &NvtxStart::text},
+                      Field{"range", Encoding::kDelta, &NvtxStart::range}};
+  }
+};
+
+struct NvtxEnd {
+  static constexpr RecordKind kKind = RecordKind::kNvtxEnd;
+  static constexpr std::string_view kName = "nvtx_end";
+  ThreadId thread{};
+  std::int64_t time_ns = 0;
+  std::uint64_t range = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxEnd::thread},
+                      Field{"time_ns", Encoding::kDelta, &NvtxEnd::time_ns},
+                      Field{"range", Encoding::kDelta, &NvtxEnd::range}};
+  }
+};
+
+struct NvtxMark {
+  static constexpr RecordKind kKind = RecordKind::kNvtxMark;
+  static constexpr std::string_view kName = "nvtx_mark";
+  ThreadId thread{};
+  std::int64_t time_ns = 0;
+  NvtxDomainId domain{};
+  StringId text{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxMark::thread},
+                      Field{"time_ns", Encoding::kDelta, &NvtxMark::time_ns},
+                      Field{"domain", Encoding::kUnsigned, &NvtxMark::domain},
+                      Field{"text", Encoding::kUnsigned, &NvtxMark::text}};
+  }
+};
+
+// Something came to be or went, as CUPTI's resource callbacks tell.
+struct Resource {
+  static constexpr RecordKind kKind = RecordKind::kResource;
+  static constexpr std::string_view kName = "resource";
+  enum class What : std::uint8_t { kContextCreated = 1, kContextDestroyed = 2, kStreamCreated = 3, kModuleLoaded = 4,
+                                   kGraphExecCreated = 5 };
+  ThreadId thread{};
+  std::int64_t time_ns = 0;
+  What what{};
+  std::uint64_t id = 0;     // context, stream, module or executable graph id
+  std::uint64_t bytes = 0;  // of a module's image
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &Resource::thread},
+                      Field{"time_ns", Encoding::kDelta, &Resource::time_ns},
+                      Field{"what", Encoding::kUnsigned, &Resource::what},
+                      Field{"id", Encoding::kUnsigned, &Resource::id},
+                      Field{"bytes", Encoding::kUnsigned, &Resource::bytes}};
+  }
+};
+
+// The timeline (launches, GPU records, NVTX) is recorded from here on, or no longer. Waits, copies and allocations
+// are always recorded. A trace without any Window record holds no timeline at all (level "syncs").
+struct Window {
+  static constexpr RecordKind kKind = RecordKind::kWindow;
+  static constexpr std::string_view kName = "window";
+  std::int64_t time_ns = 0;
+  std::uint32_t open = 0;   // 1: begins, 0: ends
+  std::string_view reason;  // "start", "delay", "duration", "capture-range", "duty", "max-size", "exit"
+  static constexpr auto fields() {
+    return std::tuple{Field{"time_ns", Encoding::kDelta, &Window::time_ns},
+                      Field{"open", Encoding::kUnsigned, &Window::open},
+                      Field{"reason", Encoding::kText, &Window::reason}};
+  }
+};
+
+// Something was lost. `name` is one of the losses of docs/trace-format.md; `count` adds up over the records of a name.
+struct Loss {
+  static constexpr RecordKind kKind = RecordKind::kLoss;
+  static constexpr std::string_view kName = "loss";
+  std::int64_t time_ns = 0;
+  std::string_view name;
+  std::uint64_t count = 0;
+  static constexpr auto fields() {
+    return std::tuple{Field{"time_ns", Encoding::kDelta, &Loss::time_ns}, Field{"name", Encoding::kText, &Loss::name},
+                      Field{"count", Encoding::kUnsigned, &Loss::count}};
+  }
+};
+
+// The recorder closed the trace in order. A trace without it ended with its process.
+struct End {
+  static constexpr RecordKind kKind = RecordKind::kEnd;
+  static constexpr std::string_view kName = "end";
+  std::int64_t time_ns = 0;
+  std::uint64_t record_count = 0;  // records before this one, schemas included
+  std::string_view reason;         // "exit", "max-size", "disabled"
+  static constexpr auto fields() {
+    return std::tuple{Field{"time_ns", Encoding::kDelta, &End::time_ns},
+                      Field{"record_count", Encoding::kUnsigned, &End::record_count},
+                      Field{"reason", Encoding::kText, &End::reason}};
+  }
+};
+
+// Every kind, once. Readers, the text form and the schema records are generated from this list.
+using AllRecords =
+    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Call, Launch, Poll,
+               Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark,
+               Resource, Window, Loss, End>;
+
+}  // namespace synctrace::format
