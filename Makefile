@@ -1,0 +1,121 @@
+# The front door: `make demo` and `make test` need nothing but a Debian or Ubuntu machine and this folder. Every other
+# target is a short name for a command that docs/contributing.md explains.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.ONESHELL:
+.SILENT:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+# Names of Debian 12 and Ubuntu 22.04. The CUDA toolkit is not among them: without it only the offline half is built.
+PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
+            libzstd-dev libbenchmark-dev python3 zstd
+FUZZ_PACKAGES := clang llvm
+STYLE_PACKAGES := clang-format clang-tidy
+
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
+
+# $(call build,preset,targets): configures (showing notes and warnings only) and builds all or the named targets.
+define build
+cmake --preset $(1) --log-level=NOTICE > /dev/null
+cmake --build --preset $(1) -j $(JOBS) $(addprefix --target ,$(2))
+endef
+
+.PHONY: help
+help: ## show this list
+	awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(":.*", "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: build ## build, run the examples under synctrace, show what made the host wait
+	bin=build/release/bin
+	mkdir -p build/demo
+	if [[ ! -x $$bin/sync_per_step ]]; then
+	  echo "synctrace: only the offline half was built (no CUDA toolkit); this is the report of a stored trace."
+	  $$bin/synctrace dump --assemble tests/golden/demo.trace.txt -o build/demo/demo.synctrace --force-overwrite
+	  exec $$bin/synctrace report build/demo/demo.synctrace
+	fi
+	if [[ -e /dev/nvidia0 ]] && ldconfig -p | grep -q 'libcuda\.so\.1'; then
+	  simulated=()
+	  echo "synctrace: running the examples on $$(nvidia-smi -L 2> /dev/null | head -n 1 | sed 's/ (UUID.*//' || echo 'the GPU')."
+	else
+	  simulated=(--simgpu)
+	  echo "synctrace: no GPU here; running the examples on the simulated GPU."
+	fi
+	for example in sync_per_step pageable_async healthy_pipeline; do
+	  printf '\n== %s\n' "$$example"
+	  $$bin/synctrace run "$${simulated[@]}" -o "build/demo/$$example.synctrace" --force-overwrite --report=full \
+	    -- "$$bin/$$example"
+	done
+
+.PHONY: test
+test: build ## all tests: release, then under AddressSanitizer and ThreadSanitizer
+	$(call build,asan)
+	$(call build,tsan,tsan_tests)
+	ctest --preset asan -j $(JOBS)
+	ctest --preset tsan -j $(JOBS)
+	ctest --preset release -j $(JOBS)
+
+.PHONY: build
+build: deps ## build everything into build/release
+	$(call build,release)
+
+.PHONY: fuzz
+fuzz: deps deps-fuzz ## fuzz the trace reader for FUZZ_SECONDS (60)
+	$(call build,fuzz)
+	for fuzzer in build/fuzz/bin/fuzz_*; do
+	  corpus=build/fuzz/corpus/$$(basename "$$fuzzer")
+	  mkdir -p "$$corpus"
+	  "$$fuzzer" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 "$$corpus" tests/fuzz/corpus
+	done
+
+.PHONY: bench
+bench: build ## run the micro-benchmarks
+	for benchmark in build/release/bin/bench_*; do "$$benchmark"; done
+
+.PHONY: format
+format: deps-style ## format the sources that git tracks
+	git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format -i
+
+.PHONY: lint
+lint: build deps-style ## run clang-tidy over everything that was compiled
+	git ls-files 'libsynctrace/*.cpp' 'cli/*.cpp' | xargs -n 1 -P $(JOBS) clang-tidy -p build/release --quiet
+
+.PHONY: install
+install: build ## install into PREFIX (/usr/local); DESTDIR is honoured
+	cmake --install build/release --prefix $(PREFIX)
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build
+
+# Installs the packages that are missing where that is allowed; else prints the command and stops.
+.PHONY: deps deps-fuzz deps-style
+deps: NEEDED := $(PACKAGES)
+deps-fuzz: NEEDED := $(FUZZ_PACKAGES)
+deps-style: NEEDED := $(STYLE_PACKAGES)
+deps deps-fuzz deps-style:
+	if ! command -v dpkg > /dev/null; then
+	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
+	  exit 0
+	fi
+	missing=()
+	for package in $(NEEDED); do
+	  dpkg -s "$$package" 2> /dev/null | grep -q '^Status: .* installed$$' || missing+=("$$package")
+	done
+	if (($${#missing[@]} == 0)); then exit 0; fi
+	install=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get install -y -qq --no-install-recommends "$${missing[@]}")
+	if ((EUID == 0)); then
+	  as_root=()
+	elif sudo -n true 2> /dev/null; then
+	  as_root=(sudo -n)
+	else
+	  echo "synctrace: packages are missing, and installing them needs root. Please run:" >&2
+	  echo "  sudo apt-get install -y --no-install-recommends $${missing[*]}" >&2
+	  exit 2
+	fi
+	echo "synctrace: installing $${missing[*]}"
+	"$${as_root[@]}" apt-get update -qq || true  # an out-of-date list may still do
+	"$${as_root[@]}" "$${install[@]}" > /dev/null
