@@ -13,7 +13,7 @@ inline constexpr std::string_view kTraceSuffix = ".synctrace";
 inline constexpr std::string_view kPartialSuffix = ".partial";  // X.synctrace.partial until the trace is closed in order
 
 // Read once by the library. Values are those of the options of `synctrace run` with the same name (man synctrace-run).
-inline constexpr const char* kEnvOutput = "SYNCTRACE_OUTPUT";              // file name pattern: %p %h %r %q{ENV} %%
+inline constexpr const char* kEnvOutput = "SYNCTRACE_OUTPUT";              // file name pattern: format/output_pattern.h
 inline constexpr const char* kEnvForceOverwrite = "SYNCTRACE_FORCE_OVERWRITE";  // "1": replace an existing file
 inline constexpr const char* kEnvEnable = "SYNCTRACE_ENABLE";              // "0": load, but do nothing
 inline constexpr const char* kEnvLevel = "SYNCTRACE_LEVEL";                // "timeline" (default) or "syncs"
@@ -28,11 +28,17 @@ inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";     // "1
 inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // the libcupti to use
 inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
+inline constexpr const char* kEnvManifest = "SYNCTRACE_MANIFEST";          // file for the names of the traces made, see below
 inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // the rank, where no launcher says it
+
+// The manifest is how `run` learns which traces came to be, whatever the pattern and however deep the process: it makes an
+// empty file, and each recorded process appends, when it creates its trace, one line with the final absolute path, in one
+// write() to a descriptor opened with O_APPEND. A process that cannot (the file is gone: `run` has ended) goes on without.
 
 inline constexpr std::array kKnownVariables = {
     kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
     kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
+    kEnvManifest,
 };
 
 }  // namespace synctrace::format
