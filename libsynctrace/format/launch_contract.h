@@ -29,6 +29,7 @@ inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // th
 inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
 inline constexpr const char* kEnvManifest = "SYNCTRACE_MANIFEST";          // file for the names of the traces made, see below
+inline constexpr const char* kEnvTestControl = "SYNCTRACE_TEST_CONTROL";   // "1": NVTX marks switch the recorder (docs/overhead.md)
 inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // the rank, where no launcher says it
 
 // The manifest is how `run` learns which traces came to be, whatever the pattern and however deep the process: it makes an
@@ -38,7 +39,7 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // th
 inline constexpr std::array kKnownVariables = {
     kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
     kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
-    kEnvManifest,
+    kEnvManifest, kEnvTestControl,
 };
 
 }  // namespace synctrace::format

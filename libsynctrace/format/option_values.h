@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The values of the options of `synctrace run` and of their environment variables: one parser for the command line,
+// which refuses a bad value before anything starts, and for the library, which reports it and goes on. No allocation, noexcept.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace synctrace::format {
+
+// "10", "10s", "1.5m", "500ms", "200us" -> nanoseconds; false when it is not a duration between 0 and 10 years.
+bool parse_duration(std::string_view text, std::int64_t& result_ns) noexcept;
+
+// "64M", "1.5G", "4096", "100kB" -> bytes (powers of 1024); false when it is not a size below 2^62.
+bool parse_size(std::string_view text, std::uint64_t& result_bytes) noexcept;
+
+enum class RangeKind : std::uint8_t { kNone, kProfilerApi, kNvtx, kSteps };
+
+struct CaptureRange {
+  RangeKind kind = RangeKind::kNone;
+  std::string_view name;  // of kNvtx; a view of the parsed text
+  std::uint64_t first_step = 0;
+  std::uint64_t last_step = 0;
+};
+
+// "cudaProfilerApi", "nvtx:NAME", "steps:A-B" or "steps:A" (both ends included); false when it is none of them.
+bool parse_capture_range(std::string_view text, CaptureRange& range) noexcept;
+
+struct DutyCycle {
+  std::int64_t on_ns = 0;
+  std::int64_t period_ns = 0;
+};
+
+// "10s/60s"; false unless 0 < on <= period.
+bool parse_duty(std::string_view text, DutyCycle& duty) noexcept;
+
+}  // namespace synctrace::format
