@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation agrees with the code: every variable of the launch contract is in the manual and the reverse, and
+every relative link of every page leads somewhere. Usage: check_docs.py ROOT"""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+CONTRACT = "libsynctrace/format/launch_contract.h"
+MANUAL = "docs/man/synctrace-run.1"
+
+VARIABLE = re.compile(r"\bSYNCTRACE_[A-Z0-9_]+")
+FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+CODE_SPAN = re.compile(r"`[^`\n]*`")
+LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
+IMAGE_TAG = re.compile(r'<img[^>]*\ssrc="([^"]+)"')
+HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
+
+
+def find_violations(root):
+    return check_variables(root) + check_links(root)
+
+
+def check_variables(root):
+    contract = variables(root, CONTRACT)
+    manual = variables(root, MANUAL)
+    return [f"{MANUAL}: {name} of {CONTRACT} is missing" for name in sorted(contract - manual)] + [
+        f"{MANUAL}: {name} is not in {CONTRACT}" for name in sorted(manual - contract)
+    ]
+
+
+def variables(root, path):
+    file = pathlib.Path(root, path)
+    return set(VARIABLE.findall(file.read_text(encoding="utf-8"))) if file.exists() else set()
+
+
+def check_links(root):
+    violations = []
+    for path in tree.files(root, ".md"):
+        text = prose(pathlib.Path(root, path))
+        for target in LINK.findall(text) + IMAGE_TAG.findall(text):
+            reason = check_link(root, path, target)
+            if reason:
+                violations.append(f"{path}: {target}: {reason}")
+    return violations
+
+
+def check_link(root, page, target):
+    """Why a link of `page` leads nowhere, or None."""
+    if re.match(r"^[a-z][a-z0-9+.-]*:", target):
+        return None  # another site: not ours to check, and no test may need the network
+    name, _, anchor = target.partition("#")
+    file = pathlib.Path(root, page).parent / name if name else pathlib.Path(root, page)
+    if not file.exists():
+        return "no such file"
+    if anchor and file.suffix == ".md" and anchor not in anchors(file):
+        return "no such heading"
+    return None
+
+
+def prose(file):
+    """The page without its code, where brackets are no links."""
+    return CODE_SPAN.sub("", FENCE.sub("", file.read_text(encoding="utf-8")))
+
+
+def anchors(file):
+    """The anchors that the headings of a page get: lower case, no punctuation, hyphens for blanks."""
+    text = FENCE.sub("", file.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report(find_violations(sys.argv[1])))

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Includes point only back: base < format < model < attribution < whatif < report < exchange < cli, and capture stands
+apart: it knows base and the writing half of format, and only its tests know it. Usage: check_includes.py ROOT"""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+OFFLINE_ROOMS = ["base", "format", "model", "attribution", "whatif", "report", "exchange", "cli"]
+ROOMS = OFFLINE_ROOMS + ["capture"]
+
+# Readers allocate and throw: they have no business inside somebody else's process.
+OFFLINE_FORMAT_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h"}
+
+# The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
+CUDA_FILES = {"cupti_api", "api_events", "api_params", "gpu_events", "sync_calls"}
+NVTX_FILES = {"nvtx", "nvtx_handler"}
+CUDA_HEADER = re.compile(r"^(cuda|cupti|generated_cuda|generated_nvtx|driver_types|vector_types|nvml)")
+NVTX_HEADER = re.compile(r"^(nvtx3/|nvToolsExt)")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def room_of(path):
+    """The room that a source file belongs to; None outside the library and the command line."""
+    if path.parts[0] == "libsynctrace" and len(path.parts) > 2:
+        return path.parts[1]
+    return "cli" if path.parts[0] == "cli" else None
+
+
+def is_allowed(room, header):
+    """Whether a file of `room` (None: outside) may include a header of the library."""
+    target = header.split("/")[0]
+    if target == "capture":
+        return room == "capture"
+    if room is None:
+        return True
+    if room == "capture":
+        return target in ("base", "format") and header not in OFFLINE_FORMAT_HEADERS
+    if room not in OFFLINE_ROOMS:
+        return False
+    return OFFLINE_ROOMS.index(target) <= OFFLINE_ROOMS.index(room)
+
+
+def check_include(path, header):
+    """Why `path` must not include `header`, or None."""
+    room = room_of(path)
+    if header.split("/")[0] in ROOMS and "/" in header:
+        if room is None and path.parts[0] == "tests":
+            return None
+        return None if is_allowed(room, header) else f"{room or path.parts[0]} must not include it"
+    if room is None:
+        return None
+    if CUDA_HEADER.match(header) and not (room == "capture" and path.stem in CUDA_FILES):
+        return "a CUDA header; only " + ", ".join(sorted(CUDA_FILES)) + " of capture may include one"
+    if NVTX_HEADER.match(header) and not (room == "capture" and path.stem in NVTX_FILES):
+        return "an NVTX header; only capture's NVTX handler may include one"
+    return None
+
+
+def find_violations(root):
+    violations = []
+    for path in tree.files(root, ".h", ".cpp", ".cu"):
+        for number, text in tree.lines(root, path):
+            match = INCLUDE.match(text)
+            if not match:
+                continue
+            bracket, header = match.groups()
+            reason = check_include(path, header)
+            is_ours = bracket == '"' and "/" in header and header.split("/")[0] in ROOMS
+            if reason is None and is_ours and not exists(root, header):
+                reason = "no such header; paths are relative to libsynctrace/"
+            if reason:
+                violations.append(f"{path}:{number}: {header}: {reason}")
+    return violations
+
+
+def exists(root, header):
+    base = pathlib.Path(root)
+    return (base / "libsynctrace" / header).exists() or (base / header).exists()
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report(find_violations(sys.argv[1])))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows that each layering check can fail: each test builds a small tree or library that breaks one rule.
+The libraries are compiled by the compiler that the environment variable CXX names."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import check_docs
+import check_exports
+import check_includes
+import check_sources
+
+
+class TreeTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def assert_one(self, violations, *words):
+        self.assertEqual(len(violations), 1, violations)
+        for word in words:
+            self.assertIn(word, violations[0])
+
+
+class Includes(TreeTest):
+    def violations(self, path, header, bracket='""'):
+        if bracket == '""' and "/" in header:
+            self.write(f"libsynctrace/{header}", "")
+        self.write(path, f"#include {bracket[0]}{header}{bracket[1]}\n")
+        return check_includes.find_violations(self.root)
+
+    def test_back_along_the_line_is_fine(self):
+        self.assertEqual(self.violations("libsynctrace/report/a.cpp", "model/trace.h"), [])
+
+    def test_own_room_is_fine(self):
+        self.assertEqual(self.violations("libsynctrace/model/a.cpp", "model/trace.h"), [])
+
+    def test_forward_is_not(self):
+        self.assert_one(self.violations("libsynctrace/model/a.cpp", "report/report.h"), "model/a.cpp:1", "model must not")
+
+    def test_base_stands_alone(self):
+        self.assert_one(self.violations("libsynctrace/base/a.h", "format/records.h"), "base must not")
+
+    def test_nobody_includes_capture(self):
+        self.assert_one(self.violations("cli/a.cpp", "capture/session.h"), "cli must not")
+
+    def test_examples_do_not_include_capture(self):
+        self.assert_one(self.violations("examples/cuda/a/a.cu", "capture/session.h"), "examples must not")
+
+    def test_tests_include_capture(self):
+        self.assertEqual(self.violations("tests/unit/a_test.cpp", "capture/session.h"), [])
+
+    def test_capture_writes(self):
+        self.assertEqual(self.violations("libsynctrace/capture/a.cpp", "format/trace_writer.h"), [])
+
+    def test_capture_does_not_read(self):
+        for header in check_includes.OFFLINE_FORMAT_HEADERS:
+            with self.subTest(header):
+                self.assert_one(self.violations("libsynctrace/capture/a.cpp", header), "capture must not")
+
+    def test_capture_knows_no_model(self):
+        self.assert_one(self.violations("libsynctrace/capture/a.cpp", "model/trace.h"), "capture must not")
+
+    def test_cuda_stays_in_its_files(self):
+        self.assertEqual(self.violations("libsynctrace/capture/cupti_api.cpp", "cupti.h", "<>"), [])
+        self.assert_one(self.violations("libsynctrace/capture/session.cpp", "cupti.h", "<>"), "CUDA header")
+
+    def test_offline_half_knows_no_cuda(self):
+        self.assert_one(self.violations("libsynctrace/model/a.cpp", "cuda_runtime.h", "<>"), "CUDA header")
+
+    def test_nvtx_stays_in_its_file(self):
+        self.assertEqual(self.violations("libsynctrace/capture/nvtx_handler.cpp", "nvtx3/nvToolsExt.h", "<>"), [])
+        self.assert_one(self.violations("libsynctrace/capture/session.h", "nvtx3/nvToolsExt.h", "<>"), "NVTX header")
+
+    def test_missing_header(self):
+        self.write("libsynctrace/model/a.cpp", '#include "model/absent.h"\n')
+        self.assert_one(check_includes.find_violations(self.root), "no such header")
+
+
+class Sources(TreeTest):
+    LICENCE = f"// {check_sources.LICENCE}\n"
+
+    def test_good_header(self):
+        self.write("a.h", self.LICENCE + "#pragma once\n")
+        self.assertEqual(check_sources.find_violations(self.root), [])
+
+    def test_long_file(self):
+        self.write("a.cpp", self.LICENCE + "\n" * check_sources.MAX_LINES)
+        self.assert_one(check_sources.find_violations(self.root), "401 lines")
+
+    def test_no_licence(self):
+        self.write("a.cpp", "int a;\n")
+        self.assert_one(check_sources.find_violations(self.root), "licence")
+
+    def test_no_guard(self):
+        self.write("a.h", self.LICENCE)
+        self.assert_one(check_sources.find_violations(self.root), "#pragma once")
+
+    def test_build_folder_is_left_out(self):
+        self.write("build/a.cpp", "int a;\n")
+        self.assertEqual(check_sources.find_violations(self.root), [])
+
+
+class Docs(TreeTest):
+    def test_agreement(self):
+        self.write(check_docs.CONTRACT, '"SYNCTRACE_OUTPUT"')
+        self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT")
+        self.assertEqual(check_docs.find_violations(self.root), [])
+
+    def test_undocumented_variable(self):
+        self.write(check_docs.CONTRACT, '"SYNCTRACE_OUTPUT" "SYNCTRACE_LEVEL"')
+        self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT")
+        self.assert_one(check_docs.find_violations(self.root), "SYNCTRACE_LEVEL", "missing")
+
+    def test_invented_variable(self):
+        self.write(check_docs.CONTRACT, '"SYNCTRACE_OUTPUT"')
+        self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT\n.B SYNCTRACE_COLOUR")
+        self.assert_one(check_docs.find_violations(self.root), "SYNCTRACE_COLOUR", "not in")
+
+    def test_broken_link(self):
+        self.write("docs/a.md", "[b](b.md)")
+        self.assert_one(check_docs.find_violations(self.root), "docs/a.md", "no such file")
+
+    def test_broken_image(self):
+        self.write("a.md", '<img alt="x" src="x.svg">')
+        self.assert_one(check_docs.find_violations(self.root), "x.svg")
+
+    def test_anchor(self):
+        self.write("b.md", "# The words, again\n")
+        self.write("a.md", "[b](b.md#the-words-again) [c](b.md#absent)")
+        self.assert_one(check_docs.find_violations(self.root), "#absent", "no such heading")
+
+    def test_code_and_other_sites_are_left_out(self):
+        self.write("a.md", "`[a](b)`\n```\n[a](b)\n```\n[a](https://example.org/b)\n")
+        self.assertEqual(check_docs.find_violations(self.root), [])
+
+
+class Exports(TreeTest):
+    def violations(self, source, allowed, *options):
+        self.write("a.cpp", source)
+        library = self.root / "liba.so"
+        subprocess.run([os.environ["CXX"], "-shared", "-fPIC", "-o", library, self.root / "a.cpp", *options], check=True)
+        return check_exports.find_violations(str(library), allowed)
+
+    FREESTANDING = ("-nodefaultlibs", "-lc")
+
+    def test_exact_list(self):
+        source = 'extern "C" int puts(const char*); extern "C" void entry() { puts(""); }'
+        self.assertEqual(self.violations(source, {"entry"}, *self.FREESTANDING), [])
+
+    def test_unlisted_export(self):
+        source = 'extern "C" void entry() {} extern "C" void helper() {}'
+        self.assert_one(self.violations(source, {"entry"}, *self.FREESTANDING), "helper", "not on the list")
+
+    def test_absent_export(self):
+        self.assert_one(self.violations("", {"entry"}, *self.FREESTANDING), "does not export entry")
+
+    def test_foreign_symbol(self):
+        source = 'extern "C" void cuInit(); extern "C" void entry() { cuInit(); }'
+        self.assert_one(self.violations(source, {"entry"}, *self.FREESTANDING), "cuInit", "not glibc's")
+
+    def test_foreign_library(self):
+        options = ("-nodefaultlibs", "-Wl,--no-as-needed", "-lstdc++", "-lc")
+        self.assert_one(self.violations('extern "C" void entry() {}', {"entry"}, *options), "library libstdc++.so.6")
+
+    def test_unique_symbol(self):
+        source = r'asm(".data\n.globl entry\n.type entry, @gnu_unique_object\n.size entry, 4\nentry: .long 1\n.text");'
+        found = self.violations(source, {"entry"}, *self.FREESTANDING)
+        self.assert_one(found, "STB_GNU_UNIQUE")
+
+
+if __name__ == "__main__":
+    unittest.main()
