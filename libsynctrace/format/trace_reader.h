@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes -> records. Trusts nothing: every length is checked against its bound and against what is there, a damaged
-// chunk is skipped and counted, and reading goes on at the next intact one. Memory is bounded by two chunks, whatever
-// the length of the trace. Single-threaded.
+// chunk is skipped and counted (chunk_reader.h), and reading goes on at the next intact one. Memory is bounded by two
+// chunks and kMaxKinds schemas, whatever the length of the trace. Single-threaded.
 #pragma once
 
 #include <array>
@@ -15,23 +15,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "format/chunk_reader.h"
 #include "format/records.h"
 
 namespace synctrace::format {
-
-// What could not be read. All zero for an intact trace.
-struct Damage {
-  std::uint64_t skipped_bytes = 0;    // bytes that belong to no intact chunk
-  std::uint64_t bad_chunks = 0;       // chunks whose header was fine and whose payload was not
-  std::uint64_t missing_chunks = 0;   // holes in the sequence numbers
-  std::uint64_t bad_records = 0;      // records that do not fit their schema; the rest of their chunk is skipped
-  std::uint64_t unknown_records = 0;  // kinds that this version has no struct for (readable through RecordView)
-  bool truncated = false;             // the file ends inside a chunk
-
-  bool none() const noexcept {
-    return skipped_bytes == 0 && bad_chunks == 0 && missing_chunks == 0 && bad_records == 0 && !truncated;
-  }
-};
 
 struct FieldLayout {
   std::string name;
@@ -66,13 +53,15 @@ class RecordView {
 
  private:
   friend class TraceReader;
+  friend class RecordDecoder;
   const KindLayout* layout_ = nullptr;
   std::array<Value, kMaxFields> values_{};
 };
 
 class TraceReader {
  public:
-  // Fails when there is no such file, it is not a trace, or its major version is not ours; the message names the path.
+  // Fails when there is no such file, it is not a regular file or not a trace, or its major version is not ours; the
+  // message names the path. A file header that fails its checksum is damage, not failure: its fields read as zero.
   static Result<TraceReader> open(const std::string& path);
   // `name` stands for the path in messages.
   static Result<TraceReader> from_bytes(std::vector<std::byte> bytes, const std::string& name);
@@ -86,7 +75,7 @@ class TraceReader {
   // Moves to the next readable record; false at the end. `record` and its texts are valid until the next call.
   [[nodiscard]] bool next(RecordView& record);
 
-  // Number of the chunk (0, 1...) that the current record came from, and whether the record is its first.
+  // Number of the chunk (0, 1...) that the current record came from. It never falls, and has holes where chunks are lost.
   std::uint64_t chunk_sequence() const noexcept;
 
   // Final once next() has returned false.
