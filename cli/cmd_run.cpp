@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb `run`: checks everything, starts the program with the recorder in it, waits, reports, and ends as the program did.
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "finish_run.h"
+#include "installation.h"
+#include "output_check.h"
+#include "run_options.h"
+#include "spawn.h"
+#include "trace_manifest.h"
+
+namespace synctrace::cli {
+namespace {
+
+// Why recording is impossible with this installation; empty when it is not.
+std::string installation_problem(const Installation& installation, const RunOptions& options) {
+  if (installation.library.empty()) {
+    return "libsynctrace.so is not beside " + installation.executable.string() +
+           " (../lib); was synctrace built without a CUDA toolkit? See synctrace doctor.";
+  }
+  if (installation.library.string().find_first_of(" :") != std::string::npos) {
+    return "LD_PRELOAD cannot carry the path " + installation.library.string() + "; install synctrace in a folder without space and colon.";
+  }
+  if (options.simulated_gpu && installation.simulated_gpu.empty()) {
+    return "--simgpu: there is no simulated GPU beside " + installation.executable.string() + " (../simgpu).";
+  }
+  return {};
+}
+
+int cannot_start(const std::string& program, int reason) {
+  const bool missing = reason == ENOENT || reason == ENOTDIR;
+  fmt::print(stderr, "synctrace run: {}: {}\n", program, missing ? "command not found" : std::strerror(reason));
+  return missing ? kExitNotFound : kExitNotExecutable;
+}
+
+// What goes wrong here must not change how the program's end is told.
+void finish_quietly(const RunOptions& options, const TraceManifest& manifest) {
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    finish_run(options, manifest);
+  } catch (const std::exception& bug) {
+    fmt::print(stderr, "synctrace: internal error after the program's end: {}\n", bug.what());
+  }
+}
+
+ChildEnd run_recorded(const RunOptions& options, const Installation& installation) {
+  const TraceManifest manifest;
+  if (manifest.path().empty()) {
+    fmt::print(stderr, "synctrace: no temporary file can be made, so there will be no report; set TMPDIR.\n");
+  }
+  const ChildEnd end = run_child(options.command, program_environment(options, installation, manifest.path()));
+  if (end.exec_error == 0) finish_quietly(options, manifest);
+  return end;
+}
+
+}  // namespace
+
+int cmd_run(int argc, char** argv) {
+  ParsedRun parsed = parse_run_options(argc, argv);
+  if (!parsed.options) return parsed.exit_status;
+  RunOptions& options = *parsed.options;
+  Result<CheckedOutput> output = check_output(options.output, options.force_overwrite);
+  if (!output) {
+    fmt::print(stderr, "synctrace run: {}\n", output.error().message);
+    return kExitUsage;
+  }
+  options.output = output.value().pattern;
+  const Installation installation = find_installation();
+  if (const std::string problem = installation_problem(installation, options); !problem.empty()) {
+    fmt::print(stderr, "synctrace run: {}\n", problem);
+    return kExitUnusable;
+  }
+  if (!options.quiet) {
+    if (!output.value().warning.empty()) fmt::print(stderr, "synctrace: {}\n", output.value().warning);
+    if (options.simulated_gpu) fmt::print(stderr, "synctrace: running on the simulated GPU.\n");
+  }
+  const ChildEnd end = run_recorded(options, installation);
+  if (end.exec_error != 0) return cannot_start(options.command.front(), end.exec_error);
+  if (end.signal == 0) return end.exit_status;
+  std::fflush(nullptr);
+  die_by(end.signal);
+  return 128 + end.signal;
+}
+
+}  // namespace synctrace::cli

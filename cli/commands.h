@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function per verb. argv[0] is the verb; the result is the exit status of the process (exit_status.h).
+#pragma once
+
+namespace synctrace::cli {
+
+int cmd_run(int argc, char** argv);
+int cmd_report(int argc, char** argv);
+int cmd_dump(int argc, char** argv);
+int cmd_doctor(int argc, char** argv);
+
+}  // namespace synctrace::cli

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "finish_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+
+#include "format/launch_contract.h"
+#include "format/output_pattern.h"
+#include "format/trace_compress.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A grandchild may end a moment after the program; one that stays longer is a daemon, which nobody waits for.
+constexpr std::int64_t kPatience_ns = 2'000'000'000;
+constexpr std::size_t kListedNames = 8;  // more would be a wall of names
+
+struct Outcome {
+  std::vector<std::string> traces;  // complete or cut short, ready to be read
+  std::size_t cut_short = 0;
+};
+
+// The path as the user would write it.
+std::string shown(const std::string& path) {
+  std::error_code failed;
+  const fs::path folder = fs::current_path(failed);
+  if (failed) return path;
+  const std::string inside = fs::path(path).lexically_relative(folder).string();
+  return inside.empty() || inside.starts_with("..") ? path : inside;
+}
+
+// Quoted so that a shell reads it as one word.
+std::string shell_word(const std::string& text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:@%,=";
+  if (text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char character : text) quoted += character == '\'' ? "'\\''" : std::string(1, character);
+  return quoted + "'";
+}
+
+std::string in_words(std::uint64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  auto amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (amount >= 999.5 && unit + 1 < std::size(kUnits)) {
+    amount /= 1000;
+    ++unit;
+  }
+  return fmt::format("{:.{}f} {}", amount, unit > 0 && amount < 99.5 ? 1 : 0, kUnits[unit]);
+}
+
+Outcome settle_all(const TraceManifest& manifest) {
+  Outcome outcome;
+  const std::int64_t deadline_ns = monotonic_ns() + kPatience_ns;
+  for (const std::string& path : manifest.traces()) {
+    switch (settle_trace(path, deadline_ns)) {
+      case TraceState::kCutShort: ++outcome.cut_short; [[fallthrough]];
+      case TraceState::kClosed: outcome.traces.push_back(path); break;
+      case TraceState::kGrowing:
+        fmt::print(stderr, "synctrace: a process is still writing {}{}; it will be {} when that process ends.\n", shown(path),
+                   format::kPartialSuffix, shown(path));
+        break;
+      case TraceState::kMissing: fmt::print(stderr, "synctrace: the trace {} has gone missing.\n", shown(path)); break;
+    }
+  }
+  return outcome;
+}
+
+// A trace that cannot be compressed is as good as before: one cut short is damaged at its end, and stays as it is.
+void compress_all(const Outcome& outcome) {
+  for (const std::string& path : outcome.traces) {
+    const Result<format::Compression> done = format::compress_trace(path);
+    if (!done && outcome.cut_short == 0) fmt::print(stderr, "synctrace: not compressed: {}\n", done.error().message);
+  }
+}
+
+// Every trace by name, or a wildcard for very many of one folder.
+std::string names_for_shell(const std::vector<std::string>& traces) {
+  if (traces.size() > kListedNames) {
+    const std::string folder = shown(fs::path(traces.front()).parent_path().string() + "/");
+    return shell_word(folder == "." ? "" : folder) + "*" + std::string(format::kTraceSuffix);
+  }
+  std::string names;
+  for (const std::string& path : traces) names += (names.empty() ? "" : " ") + shell_word(shown(path));
+  return names;
+}
+
+void print_last_line(const RunOptions& options, const Outcome& outcome) {
+  std::uint64_t bytes = 0;
+  for (const std::string& path : outcome.traces) {
+    std::error_code ignored;
+    const std::uintmax_t size = fs::file_size(path, ignored);
+    if (!ignored) bytes += size;
+  }
+  std::string remarks = in_words(bytes);
+  if (options.simulated_gpu) remarks += ", simulated GPU";
+  if (outcome.cut_short == 1 && outcome.traces.size() == 1) {
+    remarks += ", cut short: the process was killed";
+  } else if (outcome.cut_short > 0) {
+    remarks += fmt::format(", {} cut short: their processes were killed", outcome.cut_short);
+  }
+  const std::string names = names_for_shell(outcome.traces);
+  const std::string what =
+      outcome.traces.size() == 1 ? shown(outcome.traces.front()) : fmt::format("{} traces", outcome.traces.size());
+  fmt::print(stderr, "synctrace: wrote {} ({}). Next: synctrace report {}\n", what, remarks, names);
+}
+
+// The program file, searched like exec does.
+std::string find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) return name;
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
+  while (!rest.empty()) {
+    const std::string_view folder = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
+    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return {};
+}
+
+void print_nothing_recorded(const RunOptions& options) {
+  if (!options.enabled) {
+    fmt::print(stderr, "synctrace: nothing was recorded: {}=0 switches the recorder off.\n", format::kEnvEnable);
+    return;
+  }
+  struct stat program {};
+  const std::string path = find_program(options.command.front());
+  const bool privileged = stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0;
+  fmt::print(stderr, "synctrace: nothing was recorded: {}\n",
+             privileged ? path + " is setuid or setgid, and such programs load no recorder."
+                        : "no process of this run used CUDA with the recorder loaded. If one did, it was perhaps started in a "
+                          "container, by a wrapper that clears LD_PRELOAD, setuid, or linked statically; synctrace doctor checks "
+                          "the rest.");
+}
+
+}  // namespace
+
+void finish_run(const RunOptions& options, const TraceManifest& manifest) {
+  // Of many ranks one speaks, or they would all talk at once.
+  const bool speaks = !options.quiet && format::detect_rank(environ).rank <= 0;
+  const Outcome outcome = settle_all(manifest);
+  if (outcome.traces.empty()) {
+    if (speaks && !manifest.path().empty()) print_nothing_recorded(options);
+    return;
+  }
+  if (options.compress) compress_all(outcome);
+  const ReportStyle style = options.report.value_or(speaks ? ReportStyle::kShort : ReportStyle::kNone);
+  if (style != ReportStyle::kNone) print_report(outcome.traces, style, stderr);
+  if (speaks) print_last_line(options, outcome);
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// "Did you mean ...?" for mistyped verbs and options.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace synctrace::cli {
+
+// The candidate that is fewest edits away; empty when even that one is too far to be what was meant.
+std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace synctrace::cli

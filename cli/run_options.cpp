@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+#include "exit_status.h"
+#include "format/launch_contract.h"
+#include "format/option_values.h"
+#include "nearest_word.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace format;
+
+bool is_level(std::string_view text) { return text == "timeline" || text == "syncs"; }
+
+bool is_duration(std::string_view text) {
+  std::int64_t ignored = 0;
+  return parse_duration(text, ignored);
+}
+
+bool is_size(std::string_view text) {
+  std::uint64_t ignored = 0;
+  return parse_size(text, ignored);
+}
+
+bool is_buffer_size(std::string_view text) {
+  std::uint64_t bytes = 0;
+  return parse_size(text, bytes) && bytes >= (4U << 20) && bytes <= (std::uint64_t{4} << 30);
+}
+
+bool is_capture_range(std::string_view text) {
+  CaptureRange ignored;
+  return parse_capture_range(text, ignored);
+}
+
+bool is_duty(std::string_view text) {
+  DutyCycle ignored;
+  return parse_duty(text, ignored);
+}
+
+bool is_name(std::string_view text) { return !text.empty(); }
+
+bool is_file(std::string_view text) {
+  std::error_code ignored;
+  return fs::is_regular_file(fs::path(text), ignored);
+}
+
+// An option whose value goes to the recorder as it is.
+struct RecorderOption {
+  const char* flag;
+  const char* variable;
+  const char* placeholder;
+  const char* help;
+  bool (*good)(std::string_view);
+  const char* expected;
+};
+
+constexpr std::array kRecorderOptions = {
+    RecorderOption{"--level", kEnvLevel, "LEVEL", "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work",
+                   is_level, "syncs or timeline"},
+    RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", is_duration,
+                   "a duration such as 10, 500ms or 2m"},
+    RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", is_duration,
+                   "a duration such as 10, 500ms or 2m"},
+    RecorderOption{"--capture-range", kEnvCaptureRange, "RANGE",
+                   "record the timeline only inside cudaProfilerApi, nvtx:NAME or steps:A-B", is_capture_range,
+                   "cudaProfilerApi, nvtx:NAME or steps:A-B"},
+    RecorderOption{"--step-marker", kEnvStepMarker, "NAME", "the NVTX range that is one step", is_name, "the name of an NVTX range"},
+    RecorderOption{"--duty", kEnvDuty, "ON/PERIOD", "record the timeline for ON of every PERIOD, e.g. 10s/60s", is_duty,
+                   "ON/PERIOD such as 10s/60s, with ON no longer than PERIOD"},
+    RecorderOption{"--max-size", kEnvMaxSize, "SIZE", "stop recording when the trace has this size, e.g. 500M", is_size,
+                   "a size such as 64M or 2G"},
+    RecorderOption{"--buffer-size", kEnvBufferSize, "SIZE", "memory for events under way (default 64M)", is_buffer_size,
+                   "a size from 4M to 4G"},
+    RecorderOption{"--cupti", kEnvCuptiPath, "FILE", "the libcupti to use, instead of the one that is found", is_file,
+                   "the path of an existing libcupti.so"},
+};
+
+// The command line as it was given; empty strings and false where nothing was.
+struct Flags {
+  std::array<std::string, kRecorderOptions.size()> recorder;
+  std::string output;
+  std::string report;
+  bool force_overwrite = false;
+  bool graph_nodes = false;
+  bool no_compress = false;
+  bool quiet = false;
+  bool simulated_gpu = false;
+};
+
+int usage_error(const std::string& sentence) {
+  std::fprintf(stderr, "synctrace run: %s\n", sentence.c_str());
+  return kExitUsage;
+}
+
+const char* environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+void declare(CLI::App& app, Flags& flags) {
+  app.add_option("-o,--output", flags.output,
+                 std::string("name of the trace; ").append(kPatternHelp).append(" are replaced (default %e.%p)"))
+      ->type_name("PATTERN");
+  app.add_flag("-f,--force-overwrite", flags.force_overwrite, "replace an existing trace");
+  for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
+    const RecorderOption& option = kRecorderOptions[i];
+    app.add_option(option.flag, flags.recorder[i], option.help)->type_name(option.placeholder);
+  }
+  app.add_flag("--graph-nodes", flags.graph_nodes, "record each node of a CUDA graph (costs more) instead of whole graphs");
+  app.add_option("--report", flags.report, "what to print when the program has ended: short (default), full or none")
+      ->type_name("STYLE");
+  app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
+  app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors");
+  app.add_flag("--simgpu", flags.simulated_gpu, "run on the simulated GPU, without CUDA hardware");
+  app.footer("Every option has a SYNCTRACE_* variable; an option wins over its variable. More: man synctrace-run");
+  app.prefix_command();
+}
+
+// What stands behind the options. CLI11 stops at the first word that it does not know, which may be a mistyped option.
+std::optional<std::string> take_command(const CLI::App& app, RunOptions& options) {
+  options.command = app.remaining();
+  if (!options.command.empty() && options.command[0] == "--") {
+    options.command.erase(options.command.begin());
+  } else if (!options.command.empty() && options.command[0].size() > 1 && options.command[0][0] == '-') {
+    const std::string name = options.command[0].substr(0, options.command[0].find('='));
+    std::vector<std::string> known;
+    for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+    const std::vector<std::string_view> views(known.begin(), known.end());
+    const std::string_view nearest = nearest_word(name, views);
+    return "there is no option " + name +
+           (nearest.empty() ? "; see synctrace run --help." : "; did you mean " + std::string(nearest) + "?");
+  }
+  if (options.command.empty() || options.command[0].empty()) {
+    return "which program? Write it behind the options: synctrace run -- PROGRAM [ARGUMENTS...]";
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions& options) {
+  for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
+    const RecorderOption& option = kRecorderOptions[i];
+    const bool by_flag = !flags.recorder[i].empty();
+    const std::string value = by_flag ? flags.recorder[i] : environment(option.variable);
+    if (value.empty()) continue;
+    if (!option.good(value)) {
+      return std::string(by_flag ? option.flag : option.variable) + "=" + value + " makes no sense: expected " + option.expected + ".";
+    }
+    // The program may change its folder before its first CUDA call.
+    const bool is_path = option.good == is_file;
+    if (by_flag || is_path) options.variables.emplace_back(option.variable, is_path ? fs::absolute(value).string() : value);
+  }
+  for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvQuiet, kEnvEnable}) {
+    const std::string_view value = environment(variable);
+    if (!value.empty() && value != "0" && value != "1") {
+      return std::string(variable) + "=" + std::string(value) + " makes no sense: expected 0 or 1.";
+    }
+  }
+  options.enabled = environment(kEnvEnable) != std::string_view("0");
+  options.force_overwrite = flags.force_overwrite || environment(kEnvForceOverwrite) == std::string_view("1");
+  options.quiet = flags.quiet || environment(kEnvQuiet) == std::string_view("1");
+  options.compress = !flags.no_compress;
+  options.simulated_gpu = flags.simulated_gpu;
+  if (options.force_overwrite) options.variables.emplace_back(kEnvForceOverwrite, "1");
+  if (options.quiet) options.variables.emplace_back(kEnvQuiet, "1");
+  if (flags.graph_nodes) options.variables.emplace_back(kEnvGraphNodes, "1");
+  return std::nullopt;
+}
+
+std::optional<std::string> take_report(const Flags& flags, RunOptions& options) {
+  if (flags.report.empty()) return std::nullopt;
+  if (flags.report == "short") {
+    options.report = ReportStyle::kShort;
+  } else if (flags.report == "full") {
+    options.report = ReportStyle::kFull;
+  } else if (flags.report == "none") {
+    options.report = ReportStyle::kNone;
+  } else {
+    return "--report=" + flags.report + " makes no sense: expected short, full or none.";
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ParsedRun parse_run_options(int argc, char** argv) {
+  CLI::App app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run [OPTIONS] -- PROGRAM");
+  Flags flags;
+  declare(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return {std::nullopt, kExitOk};
+  } catch (const CLI::ParseError& error) {
+    return {std::nullopt, usage_error(std::string(error.what()) + "; see synctrace run --help.")};
+  }
+  RunOptions options;
+  std::optional<std::string> wrong = take_command(app, options);
+  if (!wrong) wrong = take_recorder_options(flags, options);
+  if (!wrong) wrong = take_report(flags, options);
+  if (wrong) return {std::nullopt, usage_error(*wrong)};
+  options.output = !flags.output.empty() ? flags.output : environment(kEnvOutput);
+  return {std::move(options), kExitOk};
+}
+
+}  // namespace synctrace::cli

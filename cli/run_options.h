@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of `synctrace run`: parsed, checked, and turned into the environment of the program. A flag wins over the
+// SYNCTRACE_* variable of the same name, which wins over the default; both are checked alike before anything starts.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "installation.h"
+#include "report_entry.h"
+
+namespace synctrace::cli {
+
+struct RunOptions {
+  std::string output;                                           // pattern, absolute
+  std::vector<std::pair<std::string, std::string>> variables;  // SYNCTRACE_* that the flags set
+  std::optional<ReportStyle> report;                            // as asked for
+  bool force_overwrite = false;
+  bool compress = true;
+  bool quiet = false;
+  bool simulated_gpu = false;
+  bool enabled = true;  // SYNCTRACE_ENABLE
+  std::vector<std::string> command;
+};
+
+// Either the options, or the exit status with which to end at once (help was printed, or an error worded).
+struct ParsedRun {
+  std::optional<RunOptions> options;
+  int exit_status = 0;
+};
+ParsedRun parse_run_options(int argc, char** argv);
+
+// The environment for the program: ours with the recorder preloaded first and the options set.
+std::vector<std::string> program_environment(const RunOptions& options, const Installation& installation,
+                                             const std::string& manifest);
+
+}  // namespace synctrace::cli
