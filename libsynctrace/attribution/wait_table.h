@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is documented or measured about which calls wait for the GPU. The trace decides; this table is the prior, and
+// all there is where no GPU timeline was recorded. Measured on an H200 with a kernel in flight (docs/attribution.md).
+#pragma once
+
+#include <cstdint>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+enum class WaitHabit : std::uint8_t {
+  kUnknown,   // a function the table does not know
+  kNever,     // may take long, but not for the GPU
+  kMayWait,   // waits for work issued before, depending on streams and memory
+  kExplicit,  // waiting is what it is for
+};
+
+WaitHabit wait_habit(const Call& call) noexcept;
+
+bool is_copy(ApiCategory category) noexcept;
+
+// The memory kind on the host's side of a copy; unknown for a copy without one.
+MemoryKind host_memory(CopyKind kind, MemoryKind source, MemoryKind target) noexcept;
+
+}  // namespace synctrace

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/correlate.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace synctrace {
+namespace {
+
+struct Issue {
+  CorrelationId correlation{};
+  Nanoseconds begin_ns = 0;
+};
+
+// The begin of every call that may issue work, by correlation; of calls that share an id, the earliest first.
+std::vector<Issue> issues_of(const Trace& trace) {
+  std::vector<Issue> issues;
+  issues.reserve(trace.calls.size() + trace.launches.size());
+  for (const Call& call : trace.calls) issues.push_back({call.correlation, call.span.begin_ns});
+  for (const Launch& launch : trace.launches) issues.push_back({launch.correlation, launch.span.begin_ns});
+  const auto order = [](const Issue& a, const Issue& b) {
+    return a.correlation != b.correlation ? a.correlation < b.correlation : a.begin_ns < b.begin_ns;
+  };
+  if (!std::is_sorted(issues.begin(), issues.end(), order)) std::sort(issues.begin(), issues.end(), order);
+  return issues;
+}
+
+template <class Order>
+void sort_indices(std::vector<std::uint32_t>& indices, const Order& order) {
+  if (!std::is_sorted(indices.begin(), indices.end(), order)) std::stable_sort(indices.begin(), indices.end(), order);
+}
+
+}  // namespace
+
+Correlation::Correlation(const Trace& trace)
+    : trace_(trace), by_correlation_(trace.operations.size()), issued_ns_(trace.operations.size()) {
+  std::iota(by_correlation_.begin(), by_correlation_.end(), 0U);
+  by_issue_ = by_correlation_;
+  // Operations are sorted by begin and the sort is stable, so those of one call stay in order of begin.
+  sort_indices(by_correlation_, [&](std::uint32_t a, std::uint32_t b) {
+    return trace.operations[a].correlation < trace.operations[b].correlation;
+  });
+  latest_end_ns_.reserve(by_correlation_.size());
+  for (std::size_t i = 0; i < by_correlation_.size(); ++i) {
+    const Operation& operation = trace.operations[by_correlation_[i]];
+    const bool same = i > 0 && trace.operations[by_correlation_[i - 1]].correlation == operation.correlation;
+    latest_end_ns_.push_back(same ? std::max(latest_end_ns_[i - 1], operation.span.end_ns) : operation.span.end_ns);
+  }
+  find_issue_times();
+  sort_indices(by_issue_, [&](std::uint32_t a, std::uint32_t b) { return issued_ns_[a] < issued_ns_[b]; });
+}
+
+void Correlation::find_issue_times() {
+  const std::vector<Issue> issues = issues_of(trace_);
+  auto issue = issues.begin();
+  for (const std::uint32_t index : by_correlation_) {
+    const Operation& operation = trace_.operations[index];
+    while (issue != issues.end() && issue->correlation < operation.correlation) ++issue;
+    issued_ns_[index] = operation.span.begin_ns;
+    if (issue != issues.end() && issue->correlation == operation.correlation && number(operation.correlation) != 0) {
+      // Work cannot begin before its call: where the clocks disagree, the earlier time keeps the order causal.
+      issued_ns_[index] = std::min(issue->begin_ns, operation.span.begin_ns);
+    } else {
+      ++unmatched_operations_;
+    }
+  }
+}
+
+std::optional<Correlation::Work> Correlation::work_of(CorrelationId id) const noexcept {
+  if (number(id) == 0) return std::nullopt;
+  const auto correlation_of = [&](std::uint32_t index) { return trace_.operations[index].correlation; };
+  const auto begin = std::lower_bound(by_correlation_.begin(), by_correlation_.end(), id,
+                                      [&](std::uint32_t index, CorrelationId value) { return correlation_of(index) < value; });
+  const auto end = std::upper_bound(begin, by_correlation_.end(), id,
+                                    [&](CorrelationId value, std::uint32_t index) { return value < correlation_of(index); });
+  if (begin == end) return std::nullopt;
+  const Nanoseconds end_ns = latest_end_ns_[static_cast<std::size_t>(end - by_correlation_.begin()) - 1];
+  return Work{*begin, {trace_.operations[*begin].span.begin_ns, end_ns}};
+}
+
+}  // namespace synctrace

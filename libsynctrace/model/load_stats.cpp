@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/load_stats.h"
+
+#include <algorithm>
+#include <array>
+
+namespace synctrace {
+namespace {
+
+struct NamedLoss {
+  std::string_view name;
+  LossKind kind;
+};
+
+constexpr std::array kKinds = {
+    NamedLoss{kLossSkippedBytes, {Severity::kError, "bytes of the file belong to no intact chunk and were skipped"}},
+    NamedLoss{kLossBadChunks, {Severity::kError, "chunks of the file were damaged and skipped"}},
+    NamedLoss{kLossMissingChunks, {Severity::kError, "chunks are missing from the file"}},
+    NamedLoss{kLossBadRecords, {Severity::kError, "records did not fit their layout; the rest of their chunk was skipped"}},
+    NamedLoss{kLossUnknownRecords, {Severity::kNote, "records are of kinds that only a newer synctrace knows"}},
+    NamedLoss{kLossTruncated, {Severity::kWarning, "the file ends inside a chunk: the process died, or the copy is incomplete"}},
+    NamedLoss{kLossUncleanEnd, {Severity::kWarning, "the trace was not closed in order: up to its last second may be missing"}},
+    NamedLoss{kLossImpossibleTimes, {Severity::kWarning, "records had times that cannot be and were left out"}},
+    NamedLoss{kLossUnknownApis, {Severity::kWarning, "calls are of functions that the trace does not name"}},
+    NamedLoss{kLossUnmatchedOperations,
+              {Severity::kNote, "GPU operations have no recorded call; they count as issued when they began"}},
+};
+
+constexpr LossKind kRecorderLoss = {Severity::kWarning, "events were lost while recording: the figures are too low"};
+
+}  // namespace
+
+std::string_view severity_name(Severity severity) noexcept {
+  switch (severity) {
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
+  }
+  return "warning";
+}
+
+LossKind describe_loss(std::string_view name) noexcept {
+  const auto* known = std::find_if(kKinds.begin(), kKinds.end(), [&](const NamedLoss& loss) { return loss.name == name; });
+  return known != kKinds.end() ? known->kind : kRecorderLoss;
+}
+
+void LoadStats::add(std::string_view name, std::uint64_t count) {
+  if (count == 0) return;
+  const auto known = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.name == name; });
+  if (known == counters_.end()) {
+    counters_.push_back({std::string(name), count});
+  } else {
+    known->count += count;
+  }
+}
+
+std::uint64_t LoadStats::count(std::string_view name) const noexcept {
+  const auto known = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.name == name; });
+  return known == counters_.end() ? 0 : known->count;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of loss, by name: what the recorder dropped, what the file lost, what the loader could not use. A loss is
+// data: each has a severity and one sentence for the user, and every report lists the counters that are not zero.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace synctrace {
+
+enum class Severity : std::uint8_t {
+  kNote,     // no figure is wrong for it
+  kWarning,  // figures may be too low, or rest on less than they should
+  kError,    // a part of the run is missing
+};
+
+std::string_view severity_name(Severity severity) noexcept;
+
+// Names that the loader itself counts under. The recorder's own are in docs/trace-format.md.
+inline constexpr std::string_view kLossSkippedBytes = "file_skipped_bytes";
+inline constexpr std::string_view kLossBadChunks = "file_bad_chunks";
+inline constexpr std::string_view kLossMissingChunks = "file_missing_chunks";
+inline constexpr std::string_view kLossBadRecords = "file_bad_records";
+inline constexpr std::string_view kLossUnknownRecords = "file_unknown_records";
+inline constexpr std::string_view kLossTruncated = "file_truncated";
+inline constexpr std::string_view kLossUncleanEnd = "unclean_end";
+inline constexpr std::string_view kLossImpossibleTimes = "impossible_times";
+inline constexpr std::string_view kLossUnknownApis = "unknown_apis";
+inline constexpr std::string_view kLossUnmatchedOperations = "unmatched_operations";
+
+struct LossKind {
+  Severity severity = Severity::kWarning;
+  std::string_view sentence;  // static storage
+};
+
+// What a loss of that name means; names of a newer recorder get a general sentence.
+LossKind describe_loss(std::string_view name) noexcept;
+
+// Named counters in order of first appearance.
+class LoadStats {
+ public:
+  struct Counter {
+    std::string name;
+    std::uint64_t count = 0;
+  };
+
+  void add(std::string_view name, std::uint64_t count = 1);
+  std::uint64_t count(std::string_view name) const noexcept;
+  const std::vector<Counter>& counters() const noexcept { return counters_; }  // none of them zero
+
+ private:
+  std::vector<Counter> counters_;
+};
+
+}  // namespace synctrace

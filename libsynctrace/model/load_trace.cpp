@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/load_trace.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "format/trace_reader.h"
+
+namespace synctrace {
+namespace {
+
+// A window edge as recorded; the windows are made of them once all are known.
+struct WindowEdge {
+  Nanoseconds time_ns = 0;
+  bool open = false;
+  std::string reason;
+};
+
+// Takes the records one by one. Rows keep file order until sort_tables().
+class Loader {
+ public:
+  explicit Loader(Trace& trace) : trace_(trace) {}
+
+  void operator()(const format::Fact& fact) { trace_.facts.insert_or_assign(std::string(fact.key), std::string(fact.value)); }
+
+  void operator()(const format::Clock& clock) { trace_.clocks.push_back({clock.monotonic_ns, clock.realtime_ns}); }
+
+  void operator()(const format::String& string) { trace_.strings.insert_or_assign(string.id, std::string(string.text)); }
+
+  void operator()(const format::ApiName& api) {
+    trace_.apis.insert_or_assign(api.api, Api{api.category, std::string(api.name)});
+  }
+
+  void operator()(const format::Thread& thread) { trace_.threads.insert_or_assign(thread.thread, std::string(thread.name)); }
+
+  void operator()(const format::Device& device) {
+    trace_.devices.insert_or_assign(
+        device.device, Device{std::string(device.name), std::string(device.uuid), device.capability_major,
+                              device.capability_minor, device.multiprocessors, device.memory_bytes});
+  }
+
+  void operator()(const format::Context& context) {
+    trace_.contexts.insert_or_assign(context.context, Context{context.device, context.null_stream});
+  }
+
+  void operator()(const format::Stream& stream) {
+    trace_.streams.insert_or_assign({stream.context, stream.stream}, Stream{stream.flags, stream.priority});
+  }
+
+  void operator()(const format::Call& call) {
+    if (const auto span = span_of(call.begin_ns, call.duration_ns)) {
+      trace_.calls.push_back({*span, call.thread, call.api, call.correlation, call.context, call.stream, call.stack,
+                              call.object, call.bytes, call.status, call.flags, ApiCategory::kOther, call.copy_kind,
+                              call.source_memory, call.target_memory});
+    }
+  }
+
+  void operator()(const format::Launch& launch) {
+    if (const auto span = span_of(launch.begin_ns, launch.duration_ns)) {
+      trace_.launches.push_back({*span, launch.thread, launch.api, launch.correlation, launch.status, launch.stack});
+    }
+  }
+
+  void operator()(const format::Poll& poll) {
+    if (const auto span = span_of(poll.begin_ns, poll.duration_ns)) {
+      trace_.polls.push_back(
+          {*span, poll.thread, poll.api, poll.object, poll.count, poll.not_ready_count, poll.stack});
+    }
+  }
+
+  void operator()(const format::Kernel& kernel) {
+    if (Operation* operation = add_operation(kernel, OperationKind::kKernel)) {
+      operation->name = kernel.name;
+      operation->graph = kernel.graph;
+    }
+  }
+
+  void operator()(const format::Copy& copy) {
+    if (Operation* operation = add_operation(copy, OperationKind::kCopy)) {
+      operation->copy_kind = copy.copy_kind;
+      operation->source_memory = copy.source_memory;
+      operation->target_memory = copy.target_memory;
+      operation->bytes = copy.bytes;
+      operation->graph = copy.graph;
+    }
+  }
+
+  void operator()(const format::Memset& memset) {
+    if (Operation* operation = add_operation(memset, OperationKind::kMemset)) {
+      operation->target_memory = memset.memory;
+      operation->bytes = memset.bytes;
+      operation->graph = memset.graph;
+    }
+  }
+
+  void operator()(const format::Graph& graph) {
+    if (Operation* operation = add_operation(graph, OperationKind::kGraph)) operation->graph = graph.graph;
+  }
+
+  void operator()(const format::Overhead& overhead) {
+    if (const auto span = span_of(overhead.begin_ns, overhead.duration_ns)) {
+      trace_.overheads.push_back({*span, overhead.overhead_kind, overhead.thread});
+    }
+  }
+
+  void operator()(const format::NvtxDomain& domain) {
+    trace_.nvtx_domains.insert_or_assign(domain.domain, std::string(domain.name));
+  }
+  void operator()(const format::NvtxPush& push) {
+    add_nvtx({push.time_ns, push.thread, push.domain, push.text, 0, NvtxEvent::What::kPush});
+  }
+  void operator()(const format::NvtxPop& pop) {
+    add_nvtx({pop.time_ns, pop.thread, pop.domain, StringId{}, 0, NvtxEvent::What::kPop});
+  }
+  void operator()(const format::NvtxStart& start) {
+    add_nvtx({start.time_ns, start.thread, start.domain, start.text, start.range, NvtxEvent::What::kStart});
+  }
+  void operator()(const format::NvtxEnd& end) {
+    add_nvtx({end.time_ns, end.thread, NvtxDomainId{}, StringId{}, end.range, NvtxEvent::What::kEnd});
+  }
+  void operator()(const format::NvtxMark& mark) {
+    add_nvtx({mark.time_ns, mark.thread, mark.domain, mark.text, 0, NvtxEvent::What::kMark});
+  }
+
+  void operator()(const format::Resource& resource) {
+    if (span_of(resource.time_ns, 0)) {
+      trace_.resources.push_back({resource.time_ns, resource.thread, resource.what, resource.id, resource.bytes});
+    }
+  }
+
+  void operator()(const format::Window& window) {
+    if (span_of(window.time_ns, 0)) edges_.push_back({window.time_ns, window.open != 0, std::string(window.reason)});
+  }
+
+  void operator()(const format::Loss& loss) { trace_.stats.add(loss.name, loss.count); }
+
+  void operator()(const format::End& end) {
+    if (span_of(end.time_ns, 0)) trace_.end_reason = end.reason.empty() ? "exit" : std::string(end.reason);
+  }
+
+  // Once, after the last record.
+  void finish();
+
+ private:
+  // The span of a row, or nothing (and a count) when no clock can have shown it.
+  std::optional<TimeSpan> span_of(Nanoseconds begin_ns, std::uint64_t duration_ns) {
+    if (begin_ns < 0 || begin_ns > kLatestTime || duration_ns > static_cast<std::uint64_t>(kLatestTime - begin_ns)) {
+      trace_.stats.add(kLossImpossibleTimes);
+      return std::nullopt;
+    }
+    const TimeSpan span{begin_ns, begin_ns + static_cast<Nanoseconds>(duration_ns)};
+    first_ns_ = std::min(first_ns_, span.begin_ns);
+    last_ns_ = std::max(last_ns_, span.end_ns);
+    return span;
+  }
+
+  template <class Record>
+  Operation* add_operation(const Record& record, OperationKind kind) {
+    const auto span = span_of(record.begin_ns, record.duration_ns);
+    if (!span) return nullptr;
+    Operation& operation = trace_.operations.emplace_back();
+    operation.span = *span;
+    operation.device = record.device;
+    operation.context = record.context;
+    operation.stream = record.stream;
+    operation.correlation = record.correlation;
+    operation.kind = kind;
+    return &operation;
+  }
+
+  void add_nvtx(const NvtxEvent& event) {
+    if (span_of(event.time_ns, 0)) trace_.nvtx_events.push_back(event);
+  }
+
+  void name_calls();
+  void make_windows();
+  void sort_tables();
+
+  Trace& trace_;
+  std::vector<WindowEdge> edges_;
+  Nanoseconds first_ns_ = std::numeric_limits<Nanoseconds>::max();
+  Nanoseconds last_ns_ = 0;
+};
+
+void Loader::finish() {
+  trace_.first_ns = std::min(first_ns_, last_ns_);
+  trace_.last_ns = last_ns_;
+  name_calls();
+  sort_tables();
+  make_windows();
+  if (trace_.end_reason.empty()) trace_.stats.add(kLossUncleanEnd);
+}
+
+void Loader::name_calls() {
+  std::uint64_t unknown = 0;
+  for (Call& call : trace_.calls) {
+    const auto api = trace_.apis.find(call.api);
+    if (api != trace_.apis.end()) call.category = api->second.category;
+    else ++unknown;
+  }
+  trace_.stats.add(kLossUnknownApis, unknown);
+}
+
+// Edges may repeat, be out of order or lack their partner: an unclosed window ends with the trace, a second opening of
+// an open one and a closing without an opening say nothing new.
+void Loader::make_windows() {
+  std::stable_sort(edges_.begin(), edges_.end(),
+                   [](const WindowEdge& a, const WindowEdge& b) { return a.time_ns < b.time_ns; });
+  bool open = false;
+  for (WindowEdge& edge : edges_) {
+    if (edge.open == open) continue;
+    if (edge.open) trace_.windows.push_back({{edge.time_ns, edge.time_ns}, std::move(edge.reason)});
+    else trace_.windows.back().span.end_ns = edge.time_ns;
+    open = edge.open;
+  }
+  if (open) trace_.windows.back().span.end_ns = std::max(trace_.windows.back().span.begin_ns, trace_.last_ns);
+}
+
+void Loader::sort_tables() {
+  const auto by_begin = [](const auto& a, const auto& b) { return a.span.begin_ns < b.span.begin_ns; };
+  const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };
+  const auto sort = [](auto& table, const auto& order) {
+    if (!std::is_sorted(table.begin(), table.end(), order)) std::stable_sort(table.begin(), table.end(), order);
+  };
+  sort(trace_.calls, by_begin);
+  sort(trace_.launches, by_begin);
+  sort(trace_.polls, by_begin);
+  sort(trace_.operations, by_begin);
+  sort(trace_.overheads, by_begin);
+  sort(trace_.nvtx_events, by_time);
+  sort(trace_.resources, by_time);
+}
+
+void count_damage(const format::Damage& damage, LoadStats& stats) {
+  stats.add(kLossSkippedBytes, damage.skipped_bytes);
+  stats.add(kLossBadChunks, damage.bad_chunks);
+  stats.add(kLossMissingChunks, damage.missing_chunks);
+  stats.add(kLossBadRecords, damage.bad_records);
+  stats.add(kLossUnknownRecords, damage.unknown_records);
+  stats.add(kLossTruncated, damage.truncated ? 1 : 0);
+}
+
+Result<Trace> load(Result<format::TraceReader> opened, const std::string& name) {
+  if (!opened) return opened.error();
+  format::TraceReader reader = std::move(opened).value();
+  Trace trace;
+  trace.path = name;
+  trace.process_id = reader.header().process_id;
+  trace.start_realtime_ns = reader.header().start_realtime_ns;
+  Loader loader(trace);
+  format::RecordView record;
+  while (reader.next(record)) format::visit(record, loader);
+  loader.finish();
+  count_damage(reader.damage(), trace.stats);
+  return trace;
+}
+
+}  // namespace
+
+Result<Trace> load_trace(const std::string& path) { return load(format::TraceReader::open(path), path); }
+
+Result<Trace> load_trace_bytes(std::vector<std::byte> bytes, const std::string& name) {
+  return load(format::TraceReader::from_bytes(std::move(bytes), name), name);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the GPU still had to do when a host call began, for every call of a trace, in one sweep over time.
+//
+// Work counts as outstanding from its issue (the begin of its call) to its end. Streams are in order, so the end of the
+// work issued last is the end of the whole stream; per device these ends are kept sorted, and each question below is a
+// search among them: O(log streams) per call and per operation. What another thread issues while a call is under way is
+// not in the picture: a wait covers what was issued before it began.
+#pragma once
+
+#include <limits>
+#include <vector>
+
+#include "model/correlate.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+inline constexpr Nanoseconds kNoTime = std::numeric_limits<Nanoseconds>::min();
+
+// Host and GPU time stamps of the same instant may differ by this much (algorithms: residual violations over 5 us).
+inline constexpr Nanoseconds kClockSkewNs = 5'000;
+
+struct Outstanding {
+  // End of the last work on the call's device issued before it; kNoTime when there was none.
+  Nanoseconds last_end_ns = kNoTime;
+  // The latest end of a stream not after the call's return: what a call that waited may have waited for.
+  Nanoseconds end_before_return_ns = kNoTime;
+
+  // Of an explicit wait: whether what it has to wait for is known, and the end of that work.
+  bool target_known = false;
+  Nanoseconds target_end_ns = kNoTime;
+
+  // The work that the call issued itself (a copy), and the latest end of a stream not after that work began.
+  // own_in_order: the order of streams says that the own work had to come after that end.
+  bool has_own = false;
+  TimeSpan own;
+  Nanoseconds end_before_own_ns = kNoTime;
+  bool own_in_order = false;
+};
+
+// One per row of Trace::calls.
+std::vector<Outstanding> find_outstanding(const Trace& trace, const Correlation& correlation);
+
+}  // namespace synctrace

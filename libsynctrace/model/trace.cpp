@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/trace.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace synctrace {
+
+std::string_view fact(const Trace& trace, std::string_view key, std::string_view otherwise) noexcept {
+  const auto found = trace.facts.find(key);
+  return found == trace.facts.end() ? otherwise : std::string_view(found->second);
+}
+
+std::string api_name(const Trace& trace, ApiId api) {
+  const auto found = trace.apis.find(api);
+  if (found != trace.apis.end() && !found->second.name.empty()) return found->second.name;
+  return "api " + std::to_string(number(api));
+}
+
+bool in_window(const Trace& trace, TimeSpan span) noexcept {
+  const auto after = std::upper_bound(trace.windows.begin(), trace.windows.end(), span.begin_ns,
+                                      [](Nanoseconds t, const Window& window) { return t < window.span.begin_ns; });
+  return after != trace.windows.begin() && span.end_ns <= std::prev(after)->span.end_ns;
+}
+
+Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept {
+  Nanoseconds sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? std::numeric_limits<Nanoseconds>::min() : std::numeric_limits<Nanoseconds>::max();
+}
+
+}  // namespace synctrace

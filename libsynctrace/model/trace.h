@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happened in one process, as plain tables: the loaded form of one trace. All times are ns of the process's
+// CLOCK_MONOTONIC; tables of timed rows are sorted by begin. load_trace() guarantees for every span that
+// 0 <= begin <= end <= kLatestTime, so differences never overflow; sums over many rows still may (add_saturated).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time_span.h"
+#include "format/records.h"
+#include "model/load_stats.h"
+
+namespace synctrace {
+
+using format::ApiCategory;
+using format::CopyKind;
+using format::MemoryKind;
+
+inline constexpr Nanoseconds kLatestTime = Nanoseconds{1} << 60;  // 36 years of uptime: later is damage
+
+// One CUDA call on the host, launches included.
+struct Call {
+  TimeSpan span;
+  ThreadId thread{};
+  ApiId api{};
+  CorrelationId correlation{};
+  ContextId context{};
+  StreamId stream{};
+  StackId stack{};
+  std::uint64_t object = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t status = 0;
+  std::uint32_t flags = 0;
+  ApiCategory category = ApiCategory::kOther;
+  CopyKind copy_kind = CopyKind::kUnknown;
+  MemoryKind source_memory = MemoryKind::kUnknown;
+  MemoryKind target_memory = MemoryKind::kUnknown;
+};
+
+// One call that launches work: kept apart from calls, because there are a hundred times as many.
+struct Launch {
+  TimeSpan span;
+  ThreadId thread{};
+  ApiId api{};
+  CorrelationId correlation{};
+  std::uint32_t status = 0;
+  StackId stack{};
+};
+
+struct Poll {
+  TimeSpan span;
+  ThreadId thread{};
+  ApiId api{};
+  std::uint64_t object = 0;
+  std::uint64_t count = 0;
+  std::uint64_t not_ready_count = 0;
+  StackId stack{};
+};
+
+enum class OperationKind : std::uint8_t { kKernel, kCopy, kMemset, kGraph };
+
+// One piece of work on the GPU.
+struct Operation {
+  TimeSpan span;
+  DeviceId device{};
+  ContextId context{};
+  StreamId stream{};
+  CorrelationId correlation{};
+  OperationKind kind = OperationKind::kKernel;
+  CopyKind copy_kind = CopyKind::kUnknown;          // of a copy
+  MemoryKind source_memory = MemoryKind::kUnknown;  // of a copy
+  MemoryKind target_memory = MemoryKind::kUnknown;  // of a copy or memset
+  StringId name{};                                  // of a kernel, mangled
+  GraphId graph{};                                  // zero when not of a graph
+  std::uint64_t bytes = 0;                          // of a copy or memset
+};
+
+struct Overhead {
+  TimeSpan span;
+  std::uint32_t kind = 0;
+  ThreadId thread{};
+};
+
+struct NvtxEvent {
+  enum class What : std::uint8_t { kPush, kPop, kStart, kEnd, kMark };
+  Nanoseconds time_ns = 0;
+  ThreadId thread{};
+  NvtxDomainId domain{};
+  StringId text{};
+  std::uint64_t range = 0;
+  What what = What::kMark;
+};
+
+struct Resource {
+  Nanoseconds time_ns = 0;
+  ThreadId thread{};
+  format::Resource::What what{};
+  std::uint64_t id = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A stretch of time whose timeline was recorded.
+struct Window {
+  TimeSpan span;
+  std::string open_reason;
+};
+
+struct Clock {
+  Nanoseconds monotonic_ns = 0;
+  Nanoseconds realtime_ns = 0;
+};
+
+struct Api {
+  ApiCategory category = ApiCategory::kOther;
+  std::string name;
+};
+
+struct Device {
+  std::string name;
+  std::string uuid;
+  std::uint32_t capability_major = 0;
+  std::uint32_t capability_minor = 0;
+  std::uint32_t multiprocessors = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+struct Context {
+  DeviceId device{};
+  StreamId null_stream{};
+};
+
+// A stream is named by its context and its id.
+struct StreamKey {
+  ContextId context{};
+  StreamId stream{};
+  friend bool operator==(const StreamKey&, const StreamKey&) = default;
+};
+
+struct StreamKeyHash {
+  std::size_t operator()(const StreamKey& key) const noexcept {
+    const std::uint64_t both = (static_cast<std::uint64_t>(number(key.context)) << 32) | number(key.stream);
+    return static_cast<std::size_t>(both * 0x9e3779b97f4a7c15U >> 7);
+  }
+};
+
+struct Stream {
+  std::uint32_t flags = 0;  // of format::Stream
+  std::int32_t priority = 0;
+};
+
+struct Trace {
+  std::string path;
+  std::uint32_t process_id = 0;
+  std::uint64_t start_realtime_ns = 0;
+
+  std::map<std::string, std::string, std::less<>> facts;
+  std::vector<Clock> clocks;
+  std::unordered_map<StringId, std::string> strings;
+  std::unordered_map<ApiId, Api> apis;
+  std::map<ThreadId, std::string> threads;  // last name of each
+  std::map<DeviceId, Device> devices;
+  std::map<ContextId, Context> contexts;
+  std::unordered_map<StreamKey, Stream, StreamKeyHash> streams;
+  std::unordered_map<NvtxDomainId, std::string> nvtx_domains;
+
+  std::vector<Call> calls;
+  std::vector<Launch> launches;
+  std::vector<Poll> polls;
+  std::vector<Operation> operations;
+  std::vector<Overhead> overheads;
+  std::vector<NvtxEvent> nvtx_events;
+  std::vector<Resource> resources;
+  std::vector<Window> windows;  // disjoint; empty: no timeline was recorded
+
+  Nanoseconds first_ns = 0;  // earliest and latest time in any table
+  Nanoseconds last_ns = 0;
+  std::string end_reason;  // of the end record; empty when there is none
+  LoadStats stats;
+
+  bool has_timeline() const noexcept { return !windows.empty(); }
+};
+
+// The value of a fact, or `otherwise`. The view is valid as long as the trace.
+std::string_view fact(const Trace& trace, std::string_view key, std::string_view otherwise = {}) noexcept;
+
+// The name of a function as the trace gives it, or "api <number>". Valid as long as the trace.
+std::string api_name(const Trace& trace, ApiId api);
+
+// True when the span lies inside one recorded window.
+bool in_window(const Trace& trace, TimeSpan span) noexcept;
+
+// a + b, held at the largest Nanoseconds instead of overflowing: hostile traces can hold a thousand 36-year calls.
+Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept;
+
+}  // namespace synctrace

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/build_report.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "attribution/wait_table.h"
+#include "report/limits.h"
+#include "report/sites.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kTopKernels = 5;
+
+std::string demangled(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return printable(status == 0 && text != nullptr ? text.get() : name.c_str());
+}
+
+void add_head(const Trace& trace, Report& report) {
+  report.path = printable(trace.path);
+  report.program = printable(fact(trace, "command_line"));
+  report.executable = printable(fact(trace, "executable"));
+  report.host = printable(fact(trace, "host"));
+  report.rank = printable(fact(trace, "rank"));
+  report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
+  report.process_id = trace.process_id;
+  report.simulated = fact(trace, "simulated") == "1";
+  report.recorded_ns = trace.last_ns - trace.first_ns;
+  report.has_timeline = trace.has_timeline();
+  for (const Window& window : trace.windows) {
+    report.windows.push_back(window.span);
+    report.window_reasons.push_back(printable(window.open_reason));
+  }
+}
+
+void add_devices(const Trace& trace, const Attribution& attribution, Report& report) {
+  const auto name_of = [&](DeviceId id) {
+    const auto device = trace.devices.find(id);
+    const std::string key = "gpu." + std::to_string(number(id)) + ".name";
+    return printable(device != trace.devices.end() ? std::string_view(device->second.name) : fact(trace, key));
+  };
+  for (const auto& [id, state] : attribution.devices) report.devices.push_back({number(id), name_of(id), state});
+  if (!report.devices.empty()) return;
+  for (const auto& [id, device] : trace.devices) report.devices.push_back({number(id), printable(device.name), {}});
+}
+
+void count_work(WorkReport& work, const Operation& operation) {
+  ++work.count;
+  work.bytes += operation.bytes;
+  work.device_ns = add_saturated(work.device_ns, operation.span.length_ns());
+}
+
+std::string copy_words(const Operation& copy) {
+  const std::string_view direction = direction_word(copy.copy_kind);
+  const std::string_view memory = memory_word(host_memory(copy.copy_kind, copy.source_memory, copy.target_memory));
+  std::string words = "copies";
+  if (!direction.empty()) words += ' ' + std::string(direction);
+  if (!memory.empty()) words += ' ' + std::string(memory);
+  return words;
+}
+
+void add_work(const Trace& trace, Report& report) {
+  std::map<std::tuple<int, CopyKind, MemoryKind>, WorkReport> by_sort;  // in the order of the report
+  std::unordered_map<StringId, WorkReport> by_kernel;
+  for (const Operation& operation : trace.operations) {
+    const bool is_copy_operation = operation.kind == OperationKind::kCopy;
+    const MemoryKind memory = host_memory(operation.copy_kind, operation.source_memory, operation.target_memory);
+    WorkReport& work = by_sort[{static_cast<int>(operation.kind), is_copy_operation ? operation.copy_kind : CopyKind{},
+                                is_copy_operation ? memory : MemoryKind{}}];
+    if (work.count == 0) {
+      switch (operation.kind) {
+        case OperationKind::kKernel: work.what = "kernels"; break;
+        case OperationKind::kCopy: work.what = copy_words(operation); break;
+        case OperationKind::kMemset: work.what = "memsets"; break;
+        case OperationKind::kGraph: work.what = "graph launches"; break;
+      }
+    }
+    count_work(work, operation);
+    if (operation.kind == OperationKind::kKernel) count_work(by_kernel[operation.name], operation);
+  }
+  for (auto& [key, work] : by_sort) report.work.push_back(std::move(work));
+
+  for (auto& [name, work] : by_kernel) {
+    const auto text = trace.strings.find(name);
+    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : text->second;
+    report.top_kernels.push_back(std::move(work));
+  }
+  const auto dearer = [](const WorkReport& a, const WorkReport& b) {
+    return std::tie(b.device_ns, b.count, a.what) < std::tie(a.device_ns, a.count, b.what);
+  };
+  const std::size_t shown = std::min(kTopKernels, report.top_kernels.size());
+  std::partial_sort(report.top_kernels.begin(), report.top_kernels.begin() + static_cast<std::ptrdiff_t>(shown),
+                    report.top_kernels.end(), dearer);
+  report.top_kernels.resize(shown);
+  for (WorkReport& kernel : report.top_kernels) kernel.what = demangled(kernel.what);
+}
+
+void add_launches_and_overhead(const Trace& trace, Report& report) {
+  report.launch_count = trace.launches.size();
+  for (const Launch& launch : trace.launches) {
+    report.launch_host_ns = add_saturated(report.launch_host_ns, launch.span.length_ns());
+  }
+  report.overhead_count = trace.overheads.size();
+  for (const Overhead& overhead : trace.overheads) {
+    report.overhead_ns = add_saturated(report.overhead_ns, overhead.span.length_ns());
+  }
+}
+
+}  // namespace
+
+Report build_report(const Trace& trace, const Attribution& attribution, const ReportOptions& options) {
+  Report report;
+  add_head(trace, report);
+  report.covers_all = options.all || !trace.has_timeline();
+  add_devices(trace, attribution, report);
+  add_sites(trace, attribution, report);
+  add_work(trace, report);
+  add_launches_and_overhead(trace, report);
+  add_limits(trace, attribution, report);
+  return report;
+}
+
+}  // namespace synctrace

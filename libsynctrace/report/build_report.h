@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trace and attribution -> Report: groups calls into sites, ranks them, and words what could not be known.
+#pragma once
+
+#include "attribution/attribute.h"
+#include "model/trace.h"
+#include "report/report.h"
+
+namespace synctrace {
+
+struct ReportOptions {
+  bool all = false;  // also calls outside the recorded windows
+};
+
+Report build_report(const Trace& trace, const Attribution& attribution, const ReportOptions& options);
+
+}  // namespace synctrace

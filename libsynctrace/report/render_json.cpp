@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/render_json.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
+Json rule_or_null(const Rule* rule) { return rule == nullptr ? Json(nullptr) : Json(rule->id); }
+
+// Idle time has one cause until causes are told apart.
+Json device_json(const DeviceReport& device) {
+  const Json cause = {{"rule", nullptr},        {"name", "unattributed"}, {"file", nullptr},   {"line", nullptr},
+                      {"function", nullptr},    {"source", nullptr},      {"count", nullptr},  {"host_blocked_ns", nullptr},
+                      {"idle_ns", device.state.idle_ns}, {"saving", nullptr}, {"stack", Json::array()}};
+  return {{"id", device.id},
+          {"name", text_or_null(device.name)},
+          {"window_ns", device.state.window_ns},
+          {"compute_ns", device.state.compute_ns},
+          {"copy_only_ns", device.state.copy_only_ns},
+          {"idle_ns", device.state.idle_ns},
+          {"causes", Json::array({cause})}};
+}
+
+Json site_json(const CallSite& site) {
+  return {{"rule", rule_or_null(site.rule)},
+          {"name", site.rule == nullptr ? Json(nullptr) : Json(site.rule->name)},
+          {"file", nullptr},
+          {"line", nullptr},
+          {"function", nullptr},
+          {"source", nullptr},
+          {"api", site.function},
+          {"direction", text_or_null(site.direction)},
+          {"memory", text_or_null(site.memory)},
+          {"note", text_or_null(site.note)},
+          {"verdict", verdict_token(site.verdict)},
+          {"count", site.count},
+          {"blocked_count", site.blocked_count},
+          {"redundant_count", site.redundant_count},
+          {"own_copy_count", site.own_copy_count},
+          {"unclear_count", site.unclear_count},
+          {"judged_without_timeline", site.by_length_count},
+          {"failed_count", site.failed_count},
+          {"host_blocked_ns", site.host_blocked_ns},
+          {"host_ns", site.host_ns},
+          {"longest_ns", site.longest_ns},
+          {"bytes", site.bytes}};
+}
+
+Json poll_json(const PollSite& poll) {
+  return {{"rule", kPollingRule.id},
+          {"name", kPollingRule.name},
+          {"file", nullptr},
+          {"line", nullptr},
+          {"function", nullptr},
+          {"source", nullptr},
+          {"api", poll.function},
+          {"verdict", poll.waits > 0 ? "polls" : "no-wait"},
+          {"count", poll.count},
+          {"not_ready_count", poll.not_ready_count},
+          {"blocked_count", poll.waits},
+          {"redundant_count", 0},
+          {"host_blocked_ns", poll.host_blocked_ns},
+          {"bytes", 0}};
+}
+
+Json work_json(const WorkReport& work) {
+  return {{"what", work.what}, {"count", work.count}, {"bytes", work.bytes}, {"device_ns", work.device_ns}};
+}
+
+Json loss_json(const LossReport& loss) {
+  return {{"name", loss.name}, {"count", loss.count}, {"severity", severity_name(loss.severity)}, {"sentence", loss.sentence}};
+}
+
+template <class Rows, class Function>
+Json array_of(const Rows& rows, Function&& function) {
+  Json array = Json::array();
+  for (const auto& row : rows) array.push_back(function(row));
+  return array;
+}
+
+Json windows_json(const Report& report) {
+  Json array = Json::array();
+  for (std::size_t i = 0; i < report.windows.size(); ++i) {
+    array.push_back({{"begin_ns", report.windows[i].begin_ns},
+                     {"end_ns", report.windows[i].end_ns},
+                     {"reason", text_or_null(report.window_reasons[i])}});
+  }
+  return array;
+}
+
+Json report_json(const Report& report) {
+  Json waits = array_of(report.waits, site_json);
+  for (const PollSite& poll : report.polls) waits.push_back(poll_json(poll));
+  std::stable_sort(waits.begin(), waits.end(), [](const Json& a, const Json& b) {
+    return a["host_blocked_ns"].get<Nanoseconds>() > b["host_blocked_ns"].get<Nanoseconds>();
+  });
+  return {{"schema_version", kReportSchemaVersion},
+          {"simulated", report.simulated},
+          {"verdict", nullptr},
+          {"process",
+           {{"id", report.process_id},
+            {"program", text_or_null(report.program)},
+            {"executable", text_or_null(report.executable)},
+            {"host", text_or_null(report.host)},
+            {"rank", text_or_null(report.rank)},
+            {"trace", report.path},
+            {"level", report.level},
+            {"recorded_ns", report.recorded_ns}}},
+          {"covers", report.covers_all ? "all" : "windows"},
+          {"windows", windows_json(report)},
+          {"steps", {{"count", 0}, {"mean_ns", nullptr}, {"p50_ns", nullptr}, {"p99_ns", nullptr}, {"source", "none"}}},
+          {"devices", report.has_timeline ? array_of(report.devices, device_json) : Json::array()},
+          {"fix_order", Json::array()},
+          {"waits", std::move(waits)},
+          {"long_calls", array_of(report.long_calls, site_json)},
+          {"host_blocked_ns", report.host_blocked_ns},
+          {"work", array_of(report.work, work_json)},
+          {"top_kernels", array_of(report.top_kernels, work_json)},
+          {"launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}}},
+          {"losses", array_of(report.losses, loss_json)},
+          {"overhead", {{"count", report.overhead_count}, {"reported_by_cupti_ns", report.overhead_ns}}}};
+}
+
+}  // namespace
+
+std::string render_json(std::span<const Report> reports) {
+  Json json;
+  if (reports.size() == 1) {
+    json = report_json(reports.front());
+  } else {
+    const bool simulated = std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; });
+    json = {{"schema_version", kReportSchemaVersion}, {"simulated", simulated}, {"processes", array_of(reports, report_json)}};
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace synctrace

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/rules.h"
+
+#include "attribution/wait_table.h"
+
+namespace synctrace {
+namespace {
+
+// An asynchronous copy is a finding only for pageable memory on the host's side: it is not asynchronous then.
+const Rule* async_copy_rule(const Call& call) noexcept {
+  if (host_memory(call.copy_kind, call.source_memory, call.target_memory) != MemoryKind::kPageable) return nullptr;
+  const bool to_device = call.copy_kind == CopyKind::kHostToDevice || call.copy_kind == CopyKind::kHostToArray;
+  return to_device ? &kPageableH2dRule : &kPageableD2hRule;
+}
+
+}  // namespace
+
+const Rule* rule_of(const Call& call) noexcept {
+  switch (call.category) {
+    case ApiCategory::kStreamSync: return &kStreamSyncRule;
+    case ApiCategory::kDeviceSync: return &kDeviceSyncRule;
+    case ApiCategory::kEventSync: return &kEventSyncRule;
+    case ApiCategory::kPoll: return &kPollingRule;
+    case ApiCategory::kCopy: return call.copy_kind == CopyKind::kDeviceToDevice ? nullptr : &kBlockingMemcpyRule;
+    case ApiCategory::kCopyAsync: return async_copy_rule(call);
+    case ApiCategory::kAlloc:
+    case ApiCategory::kHostAlloc:
+    case ApiCategory::kPoolAlloc: return &kAllocRule;
+    case ApiCategory::kFree:
+    case ApiCategory::kHostFree: return &kFreeSyncRule;
+    case ApiCategory::kModule: return &kModuleLoadRule;
+    default: return nullptr;
+  }
+}
+
+}  // namespace synctrace

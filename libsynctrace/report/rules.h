@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The catalogue of findings. Ids are stable: gates, baselines and documents name them (docs/rules.md).
+#pragma once
+
+#include <string_view>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+struct Rule {
+  std::string_view id;    // "ST001"
+  std::string_view name;  // "stream-sync"
+};
+
+inline constexpr Rule kStreamSyncRule{"ST001", "stream-sync"};
+inline constexpr Rule kDeviceSyncRule{"ST002", "device-sync"};
+inline constexpr Rule kEventSyncRule{"ST003", "event-sync"};
+inline constexpr Rule kPollingRule{"ST004", "polling"};
+inline constexpr Rule kBlockingMemcpyRule{"ST010", "blocking-memcpy"};
+inline constexpr Rule kPageableH2dRule{"ST011", "pageable-h2d"};
+inline constexpr Rule kPageableD2hRule{"ST012", "pageable-d2h"};
+inline constexpr Rule kAllocRule{"ST030", "alloc-in-loop"};
+inline constexpr Rule kFreeSyncRule{"ST031", "free-sync"};
+inline constexpr Rule kModuleLoadRule{"ST040", "module-load"};
+
+// The rule that a call falls under; null when there is none.
+const Rule* rule_of(const Call& call) noexcept;
+
+}  // namespace synctrace

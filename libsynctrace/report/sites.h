@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups a trace's calls and polls into call sites.
+#pragma once
+
+#include "attribution/attribute.h"
+#include "model/trace.h"
+#include "report/report.h"
+
+namespace synctrace {
+
+// Fills waits, long_calls, polls and the totals of calls in `report`, from calls that `report` covers.
+void add_sites(const Trace& trace, const Attribution& attribution, Report& report);
+
+}  // namespace synctrace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace synctrace {
+namespace {
+
+// Length of the well-formed UTF-8 sequence at the front; zero when there is none.
+std::size_t sequence_length(std::string_view text) noexcept {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+  if (length == 0 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xc0) != 0x80) return 0;
+  }
+  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
+  const bool surrogate_or_beyond = (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf4 && byte(1) >= 0x90);
+  return overlong || surrogate_or_beyond ? 0 : length;
+}
+
+}  // namespace
+
+std::string_view direction_word(CopyKind kind) noexcept {
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+    case CopyKind::kHostToArray: return "H2D";
+    case CopyKind::kDeviceToHost:
+    case CopyKind::kArrayToHost: return "D2H";
+    case CopyKind::kDeviceToDevice:
+    case CopyKind::kArrayToArray:
+    case CopyKind::kArrayToDevice:
+    case CopyKind::kDeviceToArray: return "D2D";
+    case CopyKind::kHostToHost: return "H2H";
+    case CopyKind::kPeerToPeer: return "P2P";
+    default: return "";
+  }
+}
+
+std::string_view memory_word(MemoryKind kind) noexcept {
+  switch (kind) {
+    case MemoryKind::kPageable: return "pageable";
+    case MemoryKind::kPinned: return "pinned";
+    case MemoryKind::kManaged:
+    case MemoryKind::kManagedStatic: return "managed";
+    case MemoryKind::kDevice:
+    case MemoryKind::kDeviceStatic: return "device";
+    case MemoryKind::kArray: return "array";
+    default: return "";
+  }
+}
+
+std::string_view verdict_word(SiteVerdict verdict) noexcept {
+  switch (verdict) {
+    case SiteVerdict::kWaits: return "waits";
+    case SiteVerdict::kSometimes: return "sometimes";
+    case SiteVerdict::kRedundant: return "redundant";
+    case SiteVerdict::kOwnCopy: return "own copy only";
+    case SiteVerdict::kNoWait: return "no wait";
+    case SiteVerdict::kUnclear: return "unclear";
+  }
+  return "unclear";
+}
+
+std::string_view verdict_token(SiteVerdict verdict) noexcept {
+  switch (verdict) {
+    case SiteVerdict::kWaits: return "waits";
+    case SiteVerdict::kSometimes: return "sometimes-waits";
+    case SiteVerdict::kRedundant: return "redundant";
+    case SiteVerdict::kOwnCopy: return "own-copy";
+    case SiteVerdict::kNoWait: return "no-wait";
+    case SiteVerdict::kUnclear: return "unclear";
+  }
+  return "unclear";
+}
+
+std::string duration_text(Nanoseconds ns) {
+  const double value = static_cast<double>(ns);
+  if (ns < 1'000) return fmt::format("{} ns", ns);
+  if (ns < 999'950) return fmt::format("{:.1f} us", value / 1e3);
+  if (ns < 999'950'000) return fmt::format("{:.1f} ms", value / 1e6);
+  return fmt::format("{:.3f} s", value / 1e9);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::array kUnits = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1023.95 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  return fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string count_text(std::uint64_t count) {
+  std::string digits = std::to_string(count);
+  for (std::size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");
+  return digits;
+}
+
+std::string share_text(Nanoseconds part, Nanoseconds whole) {
+  if (whole <= 0) return "-";
+  if (part == whole) return "100.0 %";
+  const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+  return fmt::format("{:.1f} %", std::min(percent, 99.9));
+}
+
+std::string bandwidth_text(std::uint64_t bytes, Nanoseconds ns) {
+  if (ns <= 0 || bytes == 0) return "-";
+  return fmt::format("{:.1f} GB/s", static_cast<double>(bytes) / static_cast<double>(ns));
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    const unsigned char first = static_cast<unsigned char>(text.front());
+    const bool c1_control = length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
+    if (length == 0 || first < 0x20 || first == 0x7f || c1_control) out += '?';
+    else out += text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return out;
+}
+
+}  // namespace synctrace
