@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# synctrace_cuda_program(<name> <source>... [LIBRARIES <flag>...]): builds ${CMAKE_BINARY_DIR}/bin/<name> with nvcc, as a
-# user would. Custom commands, because enable_language(CUDA) runs a test program that a machine without a GPU driver or
+# synctrace_cuda_program(<name> <source>... [FLAGS <flag>...]): builds ${CMAKE_BINARY_DIR}/bin/<name> with nvcc, as a user
+# would. Custom commands, because enable_language(CUDA) runs a test program that a machine without a GPU driver or
 # with a newer host compiler may refuse. `-cudart shared` lets the simulated GPU stand in for the runtime: RUNPATH comes
 # after LD_LIBRARY_PATH, so a plain start uses the toolkit and `synctrace run --simgpu` the simulation.
 get_filename_component(SYNCTRACE_CUDA_BIN_DIR "${SYNCTRACE_NVCC}" REALPATH)
@@ -11,19 +11,20 @@ set(SYNCTRACE_NVCC_FLAGS -std=c++17 -O2 -g -lineinfo -cudart shared
   -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90
   -Xcompiler -Wall,-Wextra -I${CMAKE_CURRENT_LIST_DIR}/cuda)
 
+# The same, to any file; nvcc gets the FLAGS at the end.
 function(synctrace_cuda_output name output)
-  cmake_parse_arguments(ARG "" "" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "FLAGS" ${ARGN})
   list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/bin
     COMMAND ${SYNCTRACE_NVCC} ${SYNCTRACE_NVCC_FLAGS} -MD -MF ${CMAKE_CURRENT_BINARY_DIR}/${name}.d
             -Xlinker -rpath,${SYNCTRACE_CUDA_LIB_DIR},--enable-new-dtags
-            -o ${output} ${sources} ${ARG_LIBRARIES}
+            -o ${output} ${sources} ${ARG_FLAGS}
     DEPENDS ${sources} DEPFILE ${CMAKE_CURRENT_BINARY_DIR}/${name}.d
     COMMENT "nvcc ${name}" VERBATIM)
   add_custom_target(cuda_${name} ALL DEPENDS ${output})
 endfunction()
 
 function(synctrace_cuda_program name)
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
   synctrace_cuda_output(${name} ${CMAKE_BINARY_DIR}/bin/${name} ${ARGN})
 endfunction()
