@@ -11,7 +11,9 @@ MAKEFLAGS += --no-print-directory
 # Names of Debian 12 and Ubuntu 22.04. The CUDA toolkit is not among them: without it only the offline half is built.
 PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
             libzstd-dev libbenchmark-dev python3 zstd
-FUZZ_PACKAGES := clang llvm
+# The runtime of libFuzzer carries clang's version in its name, except where it is part of clang.
+CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
+FUZZ_PACKAGES = clang llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev)
 STYLE_PACKAGES := clang-format clang-tidy
 
 JOBS ?= $(shell nproc)
@@ -96,7 +98,7 @@ clean: ## remove build/
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
 .PHONY: deps deps-fuzz deps-style
 deps: NEEDED := $(PACKAGES)
-deps-fuzz: NEEDED := $(FUZZ_PACKAGES)
+deps-fuzz: NEEDED = $(FUZZ_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
 deps deps-fuzz deps-style:
 	if ! command -v dpkg > /dev/null; then
@@ -108,7 +110,8 @@ deps deps-fuzz deps-style:
 	  dpkg -s "$$package" 2> /dev/null | grep -q '^Status: .* installed$$' || missing+=("$$package")
 	done
 	if (($${#missing[@]} == 0)); then exit 0; fi
-	install=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get install -y -qq --no-install-recommends "$${missing[@]}")
+	install=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get install -y -qq --no-install-recommends
+	  -o DPkg::Lock::Timeout=120 "$${missing[@]}")
 	if ((EUID == 0)); then
 	  as_root=()
 	elif sudo -n true 2> /dev/null; then
