@@ -13,7 +13,7 @@ PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev lib
             libzstd-dev libbenchmark-dev python3 zstd
 # The runtime of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
-FUZZ_PACKAGES = clang llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev)
+FUZZ_PACKAGES = clang llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
 STYLE_PACKAGES := clang-format clang-tidy
 
 JOBS ?= $(shell nproc)
@@ -110,8 +110,8 @@ deps deps-fuzz deps-style:
 	  dpkg -s "$$package" 2> /dev/null | grep -q '^Status: .* installed$$' || missing+=("$$package")
 	done
 	if (($${#missing[@]} == 0)); then exit 0; fi
-	install=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get install -y -qq --no-install-recommends
-	  -o DPkg::Lock::Timeout=120 "$${missing[@]}")
+	install=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get -o DPkg::Lock::Timeout=120
+	  install -y -qq --no-install-recommends "$${missing[@]}")
 	if ((EUID == 0)); then
 	  as_root=()
 	elif sudo -n true 2> /dev/null; then
