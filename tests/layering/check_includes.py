@@ -15,7 +15,7 @@ ROOMS = OFFLINE_ROOMS + ["capture"]
 OFFLINE_FORMAT_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
-CUDA_FILES = {"cupti_api", "api_events", "api_params", "gpu_events", "sync_calls"}
+CUDA_FILES = {"cupti_api", "cupti_switch", "api_events", "api_params", "gpu_events", "traced_calls"}
 NVTX_FILES = {"nvtx", "nvtx_handler"}
 CUDA_HEADER = re.compile(r"^(cuda|cupti|generated_cuda|generated_nvtx|driver_types|vector_types|nvml)")
 NVTX_HEADER = re.compile(r"^(nvtx3/|nvToolsExt)")
