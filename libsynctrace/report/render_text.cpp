@@ -123,7 +123,6 @@ void TextRenderer::devices() {
     field(fmt::format("GPU {}", device.id), device.name + (report_.simulated ? " (simulated)" : ""));
     const DeviceState& state = device.state;
     if (!report_.has_timeline) continue;
-    field("", "");
     line("            busy {}   copying only {}   idle {}   of {}", share_text(state.compute_ns, state.window_ns),
          share_text(state.copy_only_ns, state.window_ns), share_text(state.idle_ns, state.window_ns),
          duration_text(state.window_ns));

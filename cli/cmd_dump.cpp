@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verb dump: a trace as text, and back.
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "commands.h"
+#include "exit_status.h"
+#include "format/trace_reader.h"
+#include "format/trace_text.h"
+#include "whole_file.h"
+
+namespace synctrace::cli {
+namespace {
+
+struct Options {
+  std::string trace;
+  std::string text;
+  std::string output;
+};
+
+int fail(const std::string& message) {
+  std::fprintf(stderr, "synctrace dump: %s\n", message.c_str());
+  return kExitUnusable;
+}
+
+// Piece by piece, because the text of a large trace is larger than memory.
+int print_text(const Options& options) {
+  Result<format::TraceReader> opened = format::TraceReader::open(options.trace);
+  if (!opened) return fail(opened.error().message);
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  std::FILE* out = to_stdout ? stdout : std::fopen(options.output.c_str(), "wb");
+  if (out == nullptr) return fail("cannot write " + options.output + "; choose another file with -o.");
+  bool written = true;
+  format::write_text(opened.value(), [&](std::string_view piece) {
+    written = written && std::fwrite(piece.data(), 1, piece.size(), out) == piece.size();
+  });
+  const bool closed = to_stdout ? std::fflush(out) == 0 : std::fclose(out) == 0;
+  if (written && closed) return kExitOk;
+  return fail("cannot write all of " + (to_stdout ? std::string("the text to stdout") : options.output) + ".");
+}
+
+int assemble(const Options& options) {
+  const Result<std::string> text = read_whole_file(options.text);
+  if (!text) return fail(text.error().message);
+  const Result<std::vector<std::byte>> bytes = format::assemble_text(text.value(), options.text);
+  if (!bytes) return fail(bytes.error().message);
+  const std::string_view content(reinterpret_cast<const char*>(bytes.value().data()), bytes.value().size());
+  const auto error = write_whole_file(options.output, content);
+  return error ? fail(error->message) : static_cast<int>(kExitOk);
+}
+
+}  // namespace
+
+int cmd_dump(int argc, char** argv) {
+  CLI::App app("Prints a trace as text, or makes a trace of such a text.", "synctrace dump");
+  Options options;
+  CLI::Option* trace = app.add_option("TRACE", options.trace, "the trace to print")->type_name("");
+  CLI::Option* text = app.add_option("--assemble", options.text, "make a trace of TEXT; - is stdin")->type_name("TEXT");
+  CLI::Option* output = app.add_option("-o,--output", options.output, "write to FILE; - is stdout")->type_name("FILE");
+  trace->excludes(text);
+  text->needs(output);  // a trace is not for terminals
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "synctrace dump: %s (see synctrace dump --help)\n", error.what());
+    return kExitUsage;
+  }
+  if (options.trace.empty() && options.text.empty()) {
+    std::fputs("synctrace dump: name a trace to print, or a text with --assemble (see synctrace dump --help)\n", stderr);
+    return kExitUsage;
+  }
+  return options.text.empty() ? print_text(options) : assemble(options);
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verb report, and the report that `run` prints at the end.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "format/launch_contract.h"
+#include "model/load_trace.h"
+#include "report/build_report.h"
+#include "report/render_json.h"
+#include "report/render_text.h"
+#include "report_entry.h"
+#include "whole_file.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string format = "text";
+  std::string output;
+  bool all = false;
+};
+
+bool is_trace_name(const std::string& name) {
+  const std::string_view partial = format::kPartialSuffix;
+  const bool cut = name.ends_with(partial);
+  return std::string_view(name).substr(0, name.size() - (cut ? partial.size() : 0)).ends_with(format::kTraceSuffix);
+}
+
+// Files as they are, folders as the traces in them by name.
+Result<std::vector<std::string>> expanded(const std::vector<std::string>& paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code failed;
+    if (!fs::is_directory(path, failed)) {
+      files.push_back(path);
+      continue;
+    }
+    std::vector<std::string> inside;
+    for (const fs::directory_entry& entry : fs::directory_iterator(path, failed)) {
+      if (is_trace_name(entry.path().filename().string())) inside.push_back(entry.path().string());
+    }
+    if (failed) return Error{"cannot read the folder " + path + ": " + failed.message() + "."};
+    std::sort(inside.begin(), inside.end());
+    files.insert(files.end(), inside.begin(), inside.end());
+  }
+  return files;
+}
+
+void print_load_error(const std::string& path, const Error& error) {
+  std::fprintf(stderr, "synctrace report: %s\n", error.message.c_str());
+  std::error_code ignored;
+  const std::string partial = path + std::string(format::kPartialSuffix);
+  if (!fs::exists(path, ignored) && fs::exists(partial, ignored)) {
+    std::fprintf(stderr, "synctrace report: its process still runs or was killed; what it has written so far is in %s\n",
+                 partial.c_str());
+  }
+}
+
+// Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
+// worded on stderr and left out.
+std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options) {
+  std::vector<Report> reports;
+  for (const std::string& file : files) {
+    const Result<Trace> trace = load_trace(file);
+    if (!trace) print_load_error(file, trace.error());
+    else reports.push_back(build_report(trace.value(), attribute(trace.value()), options));
+  }
+  return reports;
+}
+
+std::string text_of(const std::vector<Report>& reports, const TextOptions& options) {
+  std::string text = reports.size() > 1 ? render_total(reports) + "\n" : std::string();
+  for (std::size_t i = 0; i < reports.size(); ++i) text += (i > 0 ? "\n" : "") + render_text(reports[i], options);
+  return text;
+}
+
+// https://no-color.org: set and not empty means no colour.
+bool wants_colour(std::FILE* out) {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
+  return isatty(fileno(out)) == 1 && (no_color == nullptr || *no_color == '\0') && !dumb;
+}
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine")
+      ->required()
+      ->type_name("");
+  app.add_option("--format", options.format, "text (default) or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->type_name("FORMAT");
+  app.add_flag("--all", options.all, "count calls outside the recorded windows too");
+  app.add_option("-o,--output", options.output, "write the report to FILE instead of stdout")->type_name("FILE");
+}
+
+int write_report(const std::vector<Report>& reports, const Options& options) {
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  const TextOptions text_options{TextLength::kFull, to_stdout && wants_colour(stdout)};
+  const std::string report = options.format == "json" ? render_json(reports) : text_of(reports, text_options);
+  if (const auto error = write_whole_file(options.output, report)) {
+    std::fprintf(stderr, "synctrace report: %s\n", error->message.c_str());
+    return kExitUnusable;
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int cmd_report(int argc, char** argv) {
+  CLI::App app("Ranks the calls that made the host wait for the GPU.", "synctrace report");
+  Options options;
+  add_options(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "synctrace report: %s (see synctrace report --help)\n", error.what());
+    return kExitUsage;
+  }
+  const Result<std::vector<std::string>> files = expanded(options.paths);
+  if (!files) {
+    std::fprintf(stderr, "synctrace report: %s\n", files.error().message.c_str());
+    return kExitUnusable;
+  }
+  if (files.value().empty()) {
+    std::fprintf(stderr, "synctrace report: no *.synctrace file in %s\n", options.paths.front().c_str());
+    return kExitNothing;
+  }
+  const std::vector<Report> reports = load_reports(files.value(), {options.all});
+  if (reports.empty()) return kExitUnusable;
+  const int written = write_report(reports, options);
+  return reports.size() < files.value().size() ? kExitUnusable : written;
+}
+
+int print_report(std::span<const std::string> files, ReportStyle style, std::FILE* out) {
+  if (style == ReportStyle::kNone) return kExitOk;
+  const std::vector<Report> reports = load_reports(files, {});
+  const TextLength length = style == ReportStyle::kShort ? TextLength::kShort : TextLength::kFull;
+  const std::string text = text_of(reports, {length, wants_colour(out)});
+  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0) return kExitUnusable;
+  return reports.size() == files.size() ? kExitOk : kExitUnusable;
+}
+
+}  // namespace synctrace::cli
