@@ -33,15 +33,16 @@ help: ## show this list
 .PHONY: demo
 demo: build ## build, run the examples under synctrace, show what made the host wait
 	bin=build/release/bin
-	mkdir -p build/demo
+	rm -rf build/demo && mkdir -p build/demo
 	if [[ ! -x $$bin/sync_per_step ]]; then
 	  echo "synctrace: only the offline half was built (no CUDA toolkit); this is the report of a stored trace."
-	  $$bin/synctrace dump --assemble tests/golden/demo.trace.txt -o build/demo/demo.synctrace --force-overwrite
-	  exec $$bin/synctrace report build/demo/demo.synctrace
+	  $$bin/synctrace dump --assemble tests/golden/demo.trace.txt -o build/demo/stored.synctrace
+	  exec $$bin/synctrace report build/demo/stored.synctrace
 	fi
-	if [[ -e /dev/nvidia0 ]] && ldconfig -p | grep -q 'libcuda\.so\.1'; then
+	if nvidia-smi -L > /dev/null 2>&1 || [[ -e /dev/nvidia0 ]]; then
 	  simulated=()
-	  echo "synctrace: running the examples on $$(nvidia-smi -L 2> /dev/null | head -n 1 | sed 's/ (UUID.*//' || echo 'the GPU')."
+	  name=$$(nvidia-smi -L 2> /dev/null | sed -n '1s/ (UUID.*//p' || true)
+	  echo "synctrace: running the examples on $${name:-the GPU of this machine}."
 	else
 	  simulated=(--simgpu)
 	  echo "synctrace: no GPU here; running the examples on the simulated GPU."
