@@ -1,0 +1,227 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Everything that has to be shown on a real GPU, in one call of about six minutes:
+#
+#   tests/gpu/run_all.sh RESULTS_DIR [BUILD_DIR]
+#
+# Builds the release preset unless a build folder is given. Every part has its own time limit, goes on when another part
+# failed, and leaves its output in RESULTS_DIR; the summary is on stdout and in RESULTS_DIR/summary.txt.
+# Exit status: 0 when every part passed or was skipped.
+set -uo pipefail
+
+if [ $# -lt 1 ]; then
+  sed -n '3,9s/^# \{0,1\}//p' "$0"
+  exit 2
+fi
+root=$(cd "$(dirname "$0")/../.." && pwd)
+mkdir -p "$1"
+results=$(cd "$1" && pwd)
+if [ $# -ge 2 ]; then
+  build=$(cd "$2" && pwd)
+else
+  build=$root/build/release
+  (cd "$root" && cmake --preset release && cmake --build --preset release) >"$results/build.txt" 2>&1 || {
+    echo "the build failed: $results/build.txt"
+    exit 1
+  }
+fi
+synctrace=$build/bin/synctrace
+library=$build/lib/libsynctrace.so
+programs=$build/tests/programs
+bench=$build/tests/gpu
+summary=$results/summary.txt
+traces=$results/traces
+mkdir -p "$traces"
+: >"$summary"
+failures=0
+
+say() { echo "$*" | tee -a "$summary"; }
+verdict() {  # verdict NAME STATUS REMARK
+  if [ "$2" -eq 0 ]; then say "ok      $1  $3"; else say "FAILED  $1  $3"; failures=$((failures + 1)); fi
+}
+skip() { say "skipped $1  $2"; }
+
+# The runtime that the programs were linked with may only be in a Python wheel here.
+find_runtime() {
+  if ! ldd "$build/bin/sync_per_step" | grep -q 'libcudart.so.13 => not found'; then return; fi
+  local folder
+  folder=$(python3 -c 'import site, pathlib
+for base in site.getsitepackages():
+    for found in pathlib.Path(base).glob("nvidia/*/lib/libcudart.so.13"):
+        print(found.parent)' 2>/dev/null | head -n 1)
+  [ -n "$folder" ] && export LD_LIBRARY_PATH="$folder${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+}
+
+run() { "$synctrace" run --force-overwrite -o "$traces/$1" "${@:2}"; }
+recorded() { "$synctrace" report --format json "$traces/$1.synctrace"; }
+# value FIELD: a field of the one-line JSON on stdin
+value() { python3 -c "import json, sys; print(json.loads(sys.stdin.read().strip().splitlines()[-1])['$1'])"; }
+
+part_doctor() {
+  timeout 30 "$synctrace" doctor >"$results/doctor.txt" 2>&1
+  verdict doctor 0 "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
+}
+
+part_examples() {
+  local name
+  for name in sync_per_step event_sync redundant_sync polling blocking_copy default_stream pageable_async free_in_loop \
+    late_launch tiny_kernels healthy_pipeline; do
+    "$build/bin/$name" >"$results/$name.alone.txt" 2>/dev/null
+    local alone=$?
+    timeout 60 "$synctrace" run --force-overwrite -o "$traces/$name" -- "$build/bin/$name" \
+      >"$results/$name.recorded.txt" 2>"$results/$name.report.txt"
+    local status=$?
+    if [ $status -eq $alone ] && cmp -s "$results/$name.alone.txt" "$results/$name.recorded.txt"; then
+      verdict "example $name" 0 ""
+    else
+      verdict "example $name" 1 "status $status, alone $alone"
+    fi
+  done
+}
+
+part_blocking_calls() {
+  local level
+  for level in timeline syncs; do
+    timeout 150 python3 "$root/tests/gpu/blocking_calls.py" --synctrace "$synctrace" --program "$programs/blocking_calls" \
+      --level "$level" --json "$results/blocking_calls.$level.json" >"$results/blocking_calls.$level.txt" 2>&1
+    verdict "blocking_calls ($level)" $? "$(tail -n 1 "$results/blocking_calls.$level.txt")"
+  done
+}
+
+part_survival() {
+  local way status alone
+  for way in return exit exit_in_thread _exit quick_exit exception abort sigterm sigint sigkill sigsegv sigterm_handled \
+    pthread_exit cuda_in_destructor device_reset; do
+    (ulimit -c 0; timeout 30 "$programs/exit_paths" "$way" >"$results/way.alone.txt" 2>/dev/null)
+    alone=$?
+    (ulimit -c 0; LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/exit_$way" SYNCTRACE_FORCE_OVERWRITE=1 \
+      timeout 30 "$programs/exit_paths" "$way" >"$results/way.recorded.txt" 2>"$results/exit_$way.stderr.txt")
+    status=$?
+    local trace=$traces/exit_$way.synctrace
+    [ -e "$trace" ] || trace=$trace.partial
+    if [ $status -eq $alone ] && cmp -s "$results/way.alone.txt" "$results/way.recorded.txt" &&
+      "$synctrace" report --format json "$trace" >"$results/way.json" 2>&1; then
+      verdict "exit $way" 0 "status $status"
+    else
+      verdict "exit $way" 1 "status $status, alone $alone, see exit_$way.stderr.txt"
+    fi
+  done
+  local name
+  for name in fork_with_cuda fork_before_cuda vfork_spawn exec_self threads64 threads64_ptds dlclose_user nvtx_ranges \
+    graph_replay stream_capture pool_alloc memory_kinds driver_module "many_children 200 3"; do
+    read -r -a command <<<"$name"
+    (timeout 60 "$programs/${command[0]}" "${command[@]:1}" >"$results/way.alone.txt" 2>/dev/null)
+    alone=$?
+    (timeout 60 "$synctrace" run --quiet -o "$traces/${command[0]}.%p" -- "$programs/${command[0]}" "${command[@]:1}" \
+      >"$results/way.recorded.txt" 2>"$results/${command[0]}.stderr.txt")
+    status=$?
+    if [ $status -eq $alone ] && cmp -s "$results/way.alone.txt" "$results/way.recorded.txt"; then
+      verdict "$name" 0 "status $status"
+    else
+      verdict "$name" 1 "status $status, alone $alone, see ${command[0]}.stderr.txt"
+    fi
+  done
+}
+
+part_kills() {
+  local i bad=0 pid delay trace
+  for i in $(seq 10); do
+    delay=$(python3 -c "import random; print(random.Random($i).uniform(0.5, 2.5))")
+    trace=$traces/kill_$i.synctrace
+    LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/kill_$i" SYNCTRACE_FORCE_OVERWRITE=1 "$programs/endless" \
+      >"$results/kill.txt" 2>&1 &
+    pid=$!
+    sleep "$delay"
+    kill -KILL $pid
+    wait $pid 2>/dev/null
+    [ -e "$trace" ] || trace=$trace.partial
+    [ -e "$trace" ] || continue  # killed before the first CUDA call came back
+    "$synctrace" report --format json "$trace" >/dev/null 2>>"$results/kills.txt" || bad=$((bad + 1))
+  done
+  verdict "SIGKILL at 10 random moments" $bad "$bad unreadable"
+}
+
+# One million launches: what is dropped, what is on disk, what is in memory.
+part_launch_many() {
+  local bare timed bytes losses
+  timeout 60 "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.bare.json"
+  timeout 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many" -- \
+    "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.timeline.json"
+  timeout 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many_8" -- \
+    "$programs/launch_many" 1000000 8 >/dev/null 2>"$results/launch_many_8.timeline.json"
+  recorded launch_many >"$results/launch_many.report.json" 2>"$results/launch_many.report.stderr.txt"
+  recorded launch_many_8 >"$results/launch_many_8.report.json" 2>>"$results/launch_many.report.stderr.txt"
+  python3 - "$results" "$traces" >"$results/launch_many.txt" 2>&1 <<'PYTHON'
+import json, os, sys
+results, traces = sys.argv[1:3]
+def last_json(name):
+    return json.loads(open(f"{results}/{name}").read().strip().splitlines()[-1])
+bare = last_json("launch_many.bare.json")
+good = True
+for name in ("launch_many", "launch_many_8"):
+    with_tool = last_json(f"{name}.timeline.json")
+    report = json.load(open(f"{results}/{name}.report.json"))
+    kernels = sum(work["count"] for work in report["work"] if work["what"] == "kernels")
+    wanted = with_tool["launches"]
+    per_kernel = os.path.getsize(f"{traces}/{name}.synctrace") / wanted
+    more_mib = (with_tool["peak_rss_kib"] - bare["peak_rss_kib"]) / 1024
+    losses = [(loss["name"], loss["count"]) for loss in report["losses"] if loss["severity"] != "note"]
+    good = good and kernels == wanted and not losses and per_kernel <= 40 and more_mib <= 64
+    print(f"{name}: {kernels} of {wanted} kernels, losses {losses}, {per_kernel:.1f} B per kernel, {more_mib:+.1f} MiB, "
+          f"{with_tool['launches_per_second']:.0f} launches/s (bare {bare['launches_per_second']:.0f})")
+sys.exit(0 if good else 1)
+PYTHON
+  verdict "launch_many 1,000,000" $? ""
+  tee -a "$summary" <"$results/launch_many.txt"
+}
+
+part_launch_cost() {
+  timeout 90 "$bench/launch_cost" --rounds 8 >"$results/launch_cost.bare.json" 2>"$results/launch_cost.bare.stderr.txt"
+  SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/launch_cost" SYNCTRACE_FORCE_OVERWRITE=1 \
+    timeout 120 "$bench/launch_cost" --rounds 24 >"$results/launch_cost.json" 2>"$results/launch_cost.stderr.txt"
+  verdict launch_cost $? ""
+  python3 - "$results/launch_cost.json" <<'PYTHON' | tee -a "$summary"
+import json, sys
+for row in json.load(open(sys.argv[1]))["results"]:
+    print("  " + row["workload"] + ": " + ", ".join(f"{m} {v['median_ns']:.0f} ns ({v['ratio']:.3f})" for m, v in row["modes"].items()))
+PYTHON
+}
+
+part_torch() {
+  if ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    skip torch "no PyTorch with CUDA"
+    return
+  fi
+  local loop=$root/tests/gpu/torch_loop.py
+  timeout 60 python3 "$loop" >"$results/torch.alone.txt" 2>"$results/torch.alone.stderr.txt"
+  LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/torch_preload" SYNCTRACE_FORCE_OVERWRITE=1 \
+    SYNCTRACE_REPORT="$results/torch_preload.report.txt" \
+    timeout 60 python3 "$loop" >"$results/torch.preload.txt" 2>"$results/torch.preload.stderr.txt"
+  local preload=$?
+  timeout 60 "$synctrace" run --force-overwrite -o "$traces/torch_run" -- python3 "$loop" \
+    >"$results/torch.run.txt" 2>"$results/torch.run.stderr.txt"
+  local wrapped=$?
+  cmp -s "$results/torch.alone.txt" "$results/torch.preload.txt"
+  verdict "LD_PRELOAD python3 torch_loop.py" $((preload + $?)) "$(cat "$results/torch.preload.txt")"
+  cmp -s "$results/torch.alone.txt" "$results/torch.run.txt"
+  verdict "synctrace run python3 torch_loop.py" $((wrapped + $?)) "$(tail -n 1 "$results/torch.run.stderr.txt")"
+  SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/torch_workloads" SYNCTRACE_FORCE_OVERWRITE=1 \
+    timeout 120 python3 "$root/tests/gpu/torch_workloads.py" \
+    >"$results/torch_workloads.json" 2>"$results/torch_workloads.stderr.txt"
+  verdict torch_workloads $? ""
+  grep -E '^(eager_step|scalar_reads|graph_replay)' "$results/torch_workloads.stderr.txt" | tee -a "$summary"
+}
+
+find_runtime
+if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
+  say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
+  exit 1
+fi
+for part in doctor examples blocking_calls survival kills launch_many launch_cost torch; do
+  start=$SECONDS
+  "part_$part"
+  say "        ($part: $((SECONDS - start)) s)"
+done
+rm -f "$results"/way.*
+say "$failures failed"
+[ "$failures" -eq 0 ]
