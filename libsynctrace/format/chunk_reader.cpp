@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "format/byte_window.h"
@@ -95,6 +96,7 @@ bool ChunkReader::State::decode(const ChunkHeader& found, std::span<const std::b
   if (found.codec == Codec::kRaw) return found.raw_bytes == found.stored_bytes;
   if (found.codec != Codec::kZstd) return false;
   if (!zstd) zstd.reset(ZSTD_createDCtx());
+  if (!zstd) throw std::bad_alloc();
   if (decompressed.size() < found.raw_bytes) decompressed.resize(found.raw_bytes);
   // One call into a buffer of the declared size: zstd allocates no window, whatever the frame asks for.
   const std::size_t size =

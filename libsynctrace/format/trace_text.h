@@ -2,15 +2,16 @@
 // The text form of a trace: lossless for an intact one, in both directions, so that fixtures are written and reviewed
 // as text and `synctrace dump` shows everything. For the offline half; errors name the line.
 //
-//   synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=42
+//   synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=42 format_minor=0
 //   chunk
 //   schema kind=23 name="kernel" field_list="begin_ns:d duration_ns:u ..."
 //   kernel begin_ns=123 duration_ns=45 device=0 ...
 //
-// One record a line, all its fields by name. Printable characters stand for themselves in a quoted text; a quote and a
-// backslash follow a backslash, and \n \t \r \xNN are bytes. In text written by hand blank lines and lines that begin
-// with # are passed over, a field left out is zero or empty, and the line `schemas` stands for the schema records of
-// this version. A kind without a schema line has this version's layout.
+// One record a line, all its fields by name; numbers are decimal, delta fields as absolute values. Printable characters
+// stand for themselves in a quoted text; a quote and a backslash follow a backslash, and \n \t \r \xNN are bytes. A line
+// `chunk` begins the next chunk (`chunk sequence=7` where numbers are missing). In text written by hand, blank lines and
+// lines that begin with # are passed over, a field left out is zero or empty, the line `schemas` stands for the schema
+// records of this version, and a kind without a schema line has this version's layout.
 #pragma once
 
 #include <cstddef>

@@ -41,6 +41,13 @@ class ChunkWriter {
   template <class Record>
   [[nodiscard]] bool add(const Record& record) noexcept;
 
+  // The same for a record whose layout is known at run time only (the text form): one value for each encoding, with
+  // members `number` (two's complement for signed and delta fields) and `text`. `kind` is below kMaxKinds. False also
+  // when the record could exceed kMaxRecordBytes.
+  template <class Value>
+  [[nodiscard]] bool add_fields(std::uint32_t kind, std::span<const Encoding> encodings,
+                                std::span<const Value> values) noexcept;
+
   bool empty() const noexcept { return used_ == sizeof(ChunkHeader); }
   std::size_t payload_bytes() const noexcept { return used_ - sizeof(ChunkHeader); }
   std::uint64_t record_count() const noexcept { return record_count_; }
@@ -52,6 +59,8 @@ class ChunkWriter {
  private:
   template <class Record, class Value>
   void put_field(const Record& record, const Field<Record, Value>& field, std::size_t index) noexcept;
+  void put_number(Encoding encoding, std::uint64_t value, std::uint64_t& previous) noexcept;
+  std::size_t begin_record(std::size_t kind) noexcept;
   void put_varint(std::uint64_t value) noexcept;
   void put_text(std::string_view text) noexcept;
   void close_record(std::size_t body_begin) noexcept;
@@ -87,35 +96,58 @@ void ChunkWriter::put_field(const Record& record, const Field<Record, Value>& fi
   if constexpr (std::is_same_v<Value, std::string_view>) {
     put_text(record.*field.member);
   } else {
-    const std::uint64_t value = to_wire(record.*field.member);
-    switch (field.encoding) {
-      case Encoding::kDelta: {
-        std::uint64_t& previous = previous_[static_cast<std::size_t>(Record::kKind)][index];
-        put_varint(zigzag(static_cast<std::int64_t>(value - previous)));
-        previous = value;
-        break;
-      }
-      case Encoding::kSigned:
-        put_varint(zigzag(static_cast<std::int64_t>(value)));
-        break;
-      default:
-        put_varint(value);
-    }
+    put_number(field.encoding, to_wire(record.*field.member), previous_[static_cast<std::size_t>(Record::kKind)][index]);
   }
 }
 
 template <class Record>
 bool ChunkWriter::add(const Record& record) noexcept {
   if (buffer_.size() - used_ < kMaxRecordBytes) return false;
-  buffer_[used_] = static_cast<std::byte>(Record::kKind);
-  const std::size_t body_begin = used_ + 2;  // kind and a one-byte length: nearly every record is shorter than 128
-  used_ = body_begin;
+  const std::size_t body_begin = begin_record(static_cast<std::size_t>(Record::kKind));
   std::apply([&](const auto&... field) {
     std::size_t index = 0;
     (put_field(record, field, index++), ...);
   }, Record::fields());
   close_record(body_begin);
   return true;
+}
+
+template <class Value>
+bool ChunkWriter::add_fields(std::uint32_t kind, std::span<const Encoding> encodings,
+                             std::span<const Value> values) noexcept {
+  std::size_t most_bytes = 8;  // kind and length
+  for (const Value& value : values) most_bytes += kMaxVarintBytes + value.text.substr(0, kMaxTextBytes).size();
+  if (most_bytes > kMaxRecordBytes || buffer_.size() - used_ < kMaxRecordBytes) return false;
+  const std::size_t body_begin = begin_record(kind);
+  for (std::size_t i = 0; i < encodings.size(); ++i) {
+    if (encodings[i] == Encoding::kText) {
+      put_text(values[i].text);
+    } else {
+      put_number(encodings[i], values[i].number, previous_[kind][i]);
+    }
+  }
+  close_record(body_begin);
+  return true;
+}
+
+inline std::size_t ChunkWriter::begin_record(std::size_t kind) noexcept {
+  buffer_[used_] = static_cast<std::byte>(kind);
+  used_ += 2;  // kind and a one-byte length: nearly every record is shorter than 128
+  return used_;
+}
+
+inline void ChunkWriter::put_number(Encoding encoding, std::uint64_t value, std::uint64_t& previous) noexcept {
+  switch (encoding) {
+    case Encoding::kDelta:
+      put_varint(zigzag(static_cast<std::int64_t>(value - previous)));
+      previous = value;
+      break;
+    case Encoding::kSigned:
+      put_varint(zigzag(static_cast<std::int64_t>(value)));
+      break;
+    default:
+      put_varint(value);
+  }
 }
 
 inline void ChunkWriter::put_varint(std::uint64_t value) noexcept {
