@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/settings.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+
+namespace synctrace::simgpu {
+namespace {
+
+double number(const char* name, double fallback, double least, double most) {
+  const char* text = std::getenv(name);
+  if (text == nullptr || *text == '\0') return fallback;
+  char* end = nullptr;
+  const double value = std::strtod(text, &end);
+  return *end == '\0' ? std::clamp(value, least, most) : fallback;
+}
+
+void read_failure(Settings& result) {
+  const char* text = std::getenv("SIMGPU_FAIL");
+  if (text == nullptr) return;
+  const std::string fault = text;
+  const std::size_t first = fault.find(':');
+  const std::size_t second = fault.find(':', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos) return;
+  result.failing_function = fault.substr(0, first);
+  result.failing_call = std::strtoull(fault.c_str() + first + 1, nullptr, 10);
+  result.failing_code = static_cast<int>(std::strtol(fault.c_str() + second + 1, nullptr, 10));
+}
+
+Settings read_settings() {
+  Settings result;
+  result.devices = static_cast<int>(number("SIMGPU_DEVICES", result.devices, 0, 64));
+  result.kernel_ns = static_cast<Nanoseconds>(number("SIMGPU_KERNEL_NS", 2000, 0, 1e12));
+  result.init_ns = static_cast<Nanoseconds>(number("SIMGPU_INIT_MS", 1, 0, 1e5) * kMillisecond);
+  result.pageable_gbps = number("SIMGPU_PAGEABLE_GBPS", result.pageable_gbps, 1e-3, 1e4);
+  result.pinned_gbps = number("SIMGPU_PINNED_GBPS", result.pinned_gbps, 1e-3, 1e4);
+  read_failure(result);
+  return result;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  // Leaked on purpose: other threads may still be inside a call while the process exits.
+  static const Settings& instance = *new Settings(read_settings());
+  return instance;
+}
+
+int injected_failure(const char* function) {
+  static std::atomic<std::uint64_t> calls{0};
+  const Settings& wanted = settings();
+  if (wanted.failing_function.empty() || wanted.failing_function != function) return 0;
+  return calls.fetch_add(1) + 1 == wanted.failing_call ? wanted.failing_code : 0;
+}
+
+}  // namespace synctrace::simgpu
