@@ -36,7 +36,7 @@ demo: build ## build, run the examples under synctrace, show what made the host 
 	rm -rf build/demo && mkdir -p build/demo
 	if [[ ! -x $$bin/sync_per_step ]]; then
 	  echo "synctrace: only the offline half was built (no CUDA toolkit); this is the report of a stored trace."
-	  $$bin/synctrace dump --assemble tests/golden/demo.trace.txt -o build/demo/stored.synctrace
+	  $$bin/synctrace dump --assemble tests/golden/report/sync_per_step.trace.txt -o build/demo/stored.synctrace
 	  exec $$bin/synctrace report build/demo/stored.synctrace
 	fi
 	if nvidia-smi -L > /dev/null 2>&1 || [[ -e /dev/nvidia0 ]]; then
