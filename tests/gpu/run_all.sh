@@ -27,8 +27,7 @@ else
 fi
 synctrace=$build/bin/synctrace
 library=$build/lib/libsynctrace.so
-programs=$build/tests/programs
-bench=$build/tests/gpu
+programs=$build/tests/bin
 summary=$results/summary.txt
 traces=$results/traces
 mkdir -p "$traces"
@@ -143,7 +142,6 @@ part_kills() {
 
 # One million launches: what is dropped, what is on disk, what is in memory.
 part_launch_many() {
-  local bare timed bytes losses
   timeout 60 "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.bare.json"
   timeout 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many" -- \
     "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.timeline.json"
@@ -176,9 +174,9 @@ PYTHON
 }
 
 part_launch_cost() {
-  timeout 90 "$bench/launch_cost" --rounds 8 >"$results/launch_cost.bare.json" 2>"$results/launch_cost.bare.stderr.txt"
+  timeout 90 "$programs/launch_cost" --rounds 8 >"$results/launch_cost.bare.json" 2>"$results/launch_cost.bare.stderr.txt"
   SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/launch_cost" SYNCTRACE_FORCE_OVERWRITE=1 \
-    timeout 120 "$bench/launch_cost" --rounds 24 >"$results/launch_cost.json" 2>"$results/launch_cost.stderr.txt"
+    timeout 120 "$programs/launch_cost" --rounds 24 >"$results/launch_cost.json" 2>"$results/launch_cost.stderr.txt"
   verdict launch_cost $? ""
   python3 - "$results/launch_cost.json" <<'PYTHON' | tee -a "$summary"
 import json, sys

@@ -42,7 +42,7 @@ struct CudaInDestructor {
 CudaInDestructor g_destructor;
 
 void crash() {
-  int* volatile nowhere = nullptr;
+  volatile int* volatile nowhere = nullptr;
   *nowhere = 1;
 }
 
