@@ -78,9 +78,13 @@ void symbol(const Memory& host, cudaStream_t stream) {
   CHECK(cudaStreamSynchronize(stream));
 }
 
+using CopyBatch = cudaError_t(void* const* targets, const void* const* sources, const std::size_t* sizes, std::size_t count,
+                              cudaMemcpyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
+                              cudaStream_t stream);
+
 // By name, because the simulated runtime has no batches.
 void batch(const Memory& from, const Memory& to, cudaStream_t stream) {
-  const auto copy_batch = reinterpret_cast<decltype(&cudaMemcpyBatchAsync)>(dlsym(RTLD_DEFAULT, "cudaMemcpyBatchAsync"));
+  const auto copy_batch = reinterpret_cast<CopyBatch*>(dlsym(RTLD_DEFAULT, "cudaMemcpyBatchAsync"));
   if (copy_batch == nullptr) return;
   void* targets[] = {to.data, to.data + kBytes / 2};
   const void* sources[] = {from.data, from.data + kBytes / 2};
