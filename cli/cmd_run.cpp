@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `run`: checks everything, starts the program with the recorder in it, waits, reports, and ends as the program did.
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 
 #include "commands.h"
 #include "exit_status.h"
@@ -15,6 +14,7 @@
 #include "output_check.h"
 #include "run_options.h"
 #include "spawn.h"
+#include "standard_streams.h"
 #include "trace_manifest.h"
 
 namespace synctrace::cli {
@@ -37,7 +37,7 @@ std::string installation_problem(const Installation& installation, const RunOpti
 
 int cannot_start(const std::string& program, int reason) {
   const bool missing = reason == ENOENT || reason == ENOTDIR;
-  fmt::print(stderr, "synctrace run: {}: {}\n", program, missing ? "command not found" : std::strerror(reason));
+  say("synctrace run", program + ": " + (missing ? "command not found" : std::strerror(reason)));
   return missing ? kExitNotFound : kExitNotExecutable;
 }
 
@@ -47,14 +47,14 @@ void finish_quietly(const RunOptions& options, const TraceManifest& manifest) {
   try {
     finish_run(options, manifest);
   } catch (const std::exception& bug) {
-    fmt::print(stderr, "synctrace: internal error after the program's end: {}\n", bug.what());
+    say("synctrace", std::string("internal error after the program's end: ") + bug.what());
   }
 }
 
 ChildEnd run_recorded(const RunOptions& options, const Installation& installation) {
   const TraceManifest manifest;
   if (manifest.path().empty()) {
-    fmt::print(stderr, "synctrace: no temporary file can be made, so there will be no report; set TMPDIR.\n");
+    say("synctrace", "no temporary file can be made, so there will be no report; set TMPDIR.");
   }
   const ChildEnd end = run_child(options.command, program_environment(options, installation, manifest.path()));
   if (end.exec_error == 0) finish_quietly(options, manifest);
@@ -69,18 +69,18 @@ int cmd_run(int argc, char** argv) {
   RunOptions& options = *parsed.options;
   Result<CheckedOutput> output = check_output(options.output, options.force_overwrite);
   if (!output) {
-    fmt::print(stderr, "synctrace run: {}\n", output.error().message);
+    say("synctrace run", output.error().message);
     return kExitUsage;
   }
   options.output = output.value().pattern;
   const Installation installation = find_installation();
   if (const std::string problem = installation_problem(installation, options); !problem.empty()) {
-    fmt::print(stderr, "synctrace run: {}\n", problem);
+    say("synctrace run", problem);
     return kExitUnusable;
   }
   if (!options.quiet) {
-    if (!output.value().warning.empty()) fmt::print(stderr, "synctrace: {}\n", output.value().warning);
-    if (options.simulated_gpu) fmt::print(stderr, "synctrace: running on the simulated GPU.\n");
+    if (!output.value().warning.empty()) say("synctrace", output.value().warning);
+    if (options.simulated_gpu) say("synctrace", "running on the simulated GPU.");
   }
   const ChildEnd end = run_recorded(options, installation);
   if (end.exec_error != 0) return cannot_start(options.command.front(), end.exec_error);

@@ -8,12 +8,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
 #include "format/launch_contract.h"
 #include "format/output_pattern.h"
 #include "format/trace_compress.h"
+#include "standard_streams.h"
 
 namespace synctrace::cli {
 namespace {
@@ -66,10 +68,10 @@ Outcome settle_all(const TraceManifest& manifest) {
       case TraceState::kCutShort: ++outcome.cut_short; [[fallthrough]];
       case TraceState::kClosed: outcome.traces.push_back(path); break;
       case TraceState::kGrowing:
-        fmt::print(stderr, "synctrace: a process is still writing {}{}; it will be {} when that process ends.\n", shown(path),
-                   format::kPartialSuffix, shown(path));
+        say("synctrace", fmt::format("a process is still writing {}{}; it will be {} when that process ends.", shown(path),
+                   format::kPartialSuffix, shown(path)));
         break;
-      case TraceState::kMissing: fmt::print(stderr, "synctrace: the trace {} has gone missing.\n", shown(path)); break;
+      case TraceState::kMissing: say("synctrace", fmt::format("the trace {} has gone missing.", shown(path))); break;
     }
   }
   return outcome;
@@ -79,7 +81,7 @@ Outcome settle_all(const TraceManifest& manifest) {
 void compress_all(const Outcome& outcome) {
   for (const std::string& path : outcome.traces) {
     const Result<format::Compression> done = format::compress_trace(path);
-    if (!done && outcome.cut_short == 0) fmt::print(stderr, "synctrace: not compressed: {}\n", done.error().message);
+    if (!done && outcome.cut_short == 0) say("synctrace", "not compressed: " + done.error().message);
   }
 }
 
@@ -111,7 +113,7 @@ void print_last_line(const RunOptions& options, const Outcome& outcome) {
   const std::string names = names_for_shell(outcome.traces);
   const std::string what =
       outcome.traces.size() == 1 ? shown(outcome.traces.front()) : fmt::format("{} traces", outcome.traces.size());
-  fmt::print(stderr, "synctrace: wrote {} ({}). Next: synctrace report {}\n", what, remarks, names);
+  say("synctrace", fmt::format("wrote {} ({}). Next: synctrace report {}", what, remarks, names));
 }
 
 // The program file, searched like exec does.
@@ -130,17 +132,16 @@ std::string find_program(const std::string& name) {
 
 void print_nothing_recorded(const RunOptions& options) {
   if (!options.enabled) {
-    fmt::print(stderr, "synctrace: nothing was recorded: {}=0 switches the recorder off.\n", format::kEnvEnable);
+    say("synctrace", fmt::format("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
     return;
   }
   struct stat program {};
   const std::string path = find_program(options.command.front());
   const bool privileged = stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0;
-  fmt::print(stderr, "synctrace: nothing was recorded: {}\n",
-             privileged ? path + " is setuid or setgid, and such programs load no recorder."
-                        : "no process of this run used CUDA with the recorder loaded. If one did, it was perhaps started in a "
-                          "container, by a wrapper that clears LD_PRELOAD, setuid, or linked statically; synctrace doctor checks "
-                          "the rest.");
+  say("synctrace", privileged ? "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder."
+                              : "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
+                                "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
+                                "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
 }
 
 }  // namespace

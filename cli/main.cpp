@@ -3,13 +3,17 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "commands.h"
 #include "exit_status.h"
 #include "nearest_word.h"
+#include "standard_streams.h"
 
-namespace synctrace::cli {
+using namespace synctrace::cli;
+
 namespace {
 
 struct Command {
@@ -31,36 +35,29 @@ void print_usage(std::FILE* out) {
   std::fputs("\nsynctrace COMMAND --help tells more, synctrace --version the version.\n", out);
 }
 
-int unknown_command(std::string_view name) {
-  std::array<std::string_view, kCommands.size()> names{};
-  for (std::size_t i = 0; i < names.size(); ++i) names[i] = kCommands[i].name;
-  const std::string_view nearest = nearest_word(name, names);
-  std::fprintf(stderr, "synctrace: there is no command '%.*s'%s%s%s\n", static_cast<int>(name.size()), name.data(),
-               nearest.empty() ? "; see synctrace --help." : "; did you mean '", nearest.data() ? nearest.data() : "",
-               nearest.empty() ? "" : "'?");
-  return kExitUsage;
-}
-
 int dispatch(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb.empty()) return print_usage(stderr), kExitUsage;
   if (verb == "--help" || verb == "-h" || verb == "help") return print_usage(stdout), kExitOk;
   if (verb == "--version" || verb == "version") return std::puts("synctrace " SYNCTRACE_VERSION), kExitOk;
   if (verb == "--") return cmd_run(argc, argv);
+  std::vector<std::string_view> names;
   for (const Command& command : kCommands) {
     if (verb == command.name) return command.function(argc - 1, argv + 1);
+    names.push_back(command.name);
   }
-  return unknown_command(verb);
+  const std::string nearest(nearest_word(verb, names));
+  say("synctrace", "there is no command '" + std::string(verb) + "'; " +
+                       (nearest.empty() ? "see synctrace --help." : "did you mean '" + nearest + "'?"));
+  return kExitUsage;
 }
 
 }  // namespace
-}  // namespace synctrace::cli
 
-int main(int argc, char** argv) {
-  try {
-    return synctrace::cli::dispatch(argc, argv);
-  } catch (const std::exception& bug) {
-    std::fprintf(stderr, "synctrace: internal error: %s. Please report it with the command line.\n", bug.what());
-    return synctrace::cli::kExitUnusable;
-  }
+int main(int argc, char** argv) try {
+  reserve_standard_streams();
+  return dispatch(argc, argv);
+} catch (const std::exception& bug) {
+  say("synctrace", std::string("internal error, please report it with the command line: ") + bug.what());
+  return kExitUnusable;
 }

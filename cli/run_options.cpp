@@ -8,12 +8,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 
 #include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/option_values.h"
+#include "format/output_pattern.h"
 #include "nearest_word.h"
+#include "standard_streams.h"
 
 namespace synctrace::cli {
 namespace {
@@ -86,11 +89,11 @@ constexpr std::array kRecorderOptions = {
                    "the path of an existing libcupti.so"},
 };
 
-// The command line as it was given; empty strings and false where nothing was.
+// The command line as it was given.
 struct Flags {
-  std::array<std::string, kRecorderOptions.size()> recorder;
-  std::string output;
-  std::string report;
+  std::array<std::optional<std::string>, kRecorderOptions.size()> recorder;
+  std::optional<std::string> output;
+  std::optional<std::string> report;
   bool force_overwrite = false;
   bool graph_nodes = false;
   bool no_compress = false;
@@ -99,9 +102,17 @@ struct Flags {
 };
 
 int usage_error(const std::string& sentence) {
-  std::fprintf(stderr, "synctrace run: %s\n", sentence.c_str());
+  say("synctrace run", sentence);
   return kExitUsage;
 }
+
+// CLI11 would write "[OPTIONS]" behind whatever name it is given.
+class HelpFormat : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: synctrace run [OPTIONS] -- PROGRAM [ARGUMENTS...]\n";
+  }
+};
 
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
@@ -123,7 +134,8 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
   app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors");
   app.add_flag("--simgpu", flags.simulated_gpu, "run on the simulated GPU, without CUDA hardware");
-  app.footer("Every option has a SYNCTRACE_* variable; an option wins over its variable. More: man synctrace-run");
+  app.footer("Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man synctrace-run");
+  app.formatter(std::make_shared<HelpFormat>());
   app.prefix_command();
 }
 
@@ -150,9 +162,9 @@ std::optional<std::string> take_command(const CLI::App& app, RunOptions& options
 std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions& options) {
   for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
     const RecorderOption& option = kRecorderOptions[i];
-    const bool by_flag = !flags.recorder[i].empty();
-    const std::string value = by_flag ? flags.recorder[i] : environment(option.variable);
-    if (value.empty()) continue;
+    const bool by_flag = flags.recorder[i].has_value();
+    const std::string value = by_flag ? *flags.recorder[i] : environment(option.variable);
+    if (value.empty() && !by_flag) continue;
     if (!option.good(value)) {
       return std::string(by_flag ? option.flag : option.variable) + "=" + value + " makes no sense: expected " + option.expected + ".";
     }
@@ -178,7 +190,7 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
 }
 
 std::optional<std::string> take_report(const Flags& flags, RunOptions& options) {
-  if (flags.report.empty()) return std::nullopt;
+  if (!flags.report) return std::nullopt;
   if (flags.report == "short") {
     options.report = ReportStyle::kShort;
   } else if (flags.report == "full") {
@@ -186,7 +198,7 @@ std::optional<std::string> take_report(const Flags& flags, RunOptions& options) 
   } else if (flags.report == "none") {
     options.report = ReportStyle::kNone;
   } else {
-    return "--report=" + flags.report + " makes no sense: expected short, full or none.";
+    return "--report=" + *flags.report + " makes no sense: expected short, full or none.";
   }
   return std::nullopt;
 }
@@ -194,7 +206,7 @@ std::optional<std::string> take_report(const Flags& flags, RunOptions& options) 
 }  // namespace
 
 ParsedRun parse_run_options(int argc, char** argv) {
-  CLI::App app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run [OPTIONS] -- PROGRAM");
+  CLI::App app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run");
   Flags flags;
   declare(app, flags);
   try {
@@ -210,7 +222,10 @@ ParsedRun parse_run_options(int argc, char** argv) {
   if (!wrong) wrong = take_recorder_options(flags, options);
   if (!wrong) wrong = take_report(flags, options);
   if (wrong) return {std::nullopt, usage_error(*wrong)};
-  options.output = !flags.output.empty() ? flags.output : environment(kEnvOutput);
+  if (flags.output && flags.output->empty()) {
+    return {std::nullopt, usage_error("--output is empty; give a file name, or a folder that ends in '/'.")};
+  }
+  options.output = flags.output ? *flags.output : environment(kEnvOutput);
   return {std::move(options), kExitOk};
 }
 

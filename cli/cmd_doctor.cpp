@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb `doctor`: can recording work here, and if not, what is to be done?
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "commands.h"
+#include "doctor_checks.h"
+#include "exit_status.h"
+#include "standard_streams.h"
+
+namespace synctrace::cli {
+namespace {
+
+struct VerdictWord {
+  const char* word;
+  const char* colour;  // escape sequence of a terminal
+};
+
+// In the order of Verdict.
+constexpr std::array<VerdictWord, 4> kVerdictWords = {{{"ok", "\033[32m"}, {"note", ""}, {"warn", "\033[33m"}, {"fail", "\033[31m"}}};
+
+const VerdictWord& word_of(Verdict verdict) { return kVerdictWords[static_cast<std::size_t>(verdict)]; }
+
+bool works(const Checks& checks) {
+  return std::none_of(checks.begin(), checks.end(), [](const Check& check) { return check.verdict == Verdict::kFail; });
+}
+
+void print_text(const Checks& checks) {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const bool colours = isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+  for (const Check& check : checks) {
+    const VerdictWord& word = word_of(check.verdict);
+    const bool coloured = colours && *word.colour != '\0';
+    std::printf("%s%-4s%s  %s: %s\n", coloured ? word.colour : "", word.word, coloured ? "\033[0m" : "", check.topic.c_str(),
+                check.finding.c_str());
+    if (!check.advice.empty()) std::printf("      -> %s\n", check.advice.c_str());
+  }
+  std::puts(works(checks) ? "\nRecording can work here." : "\nRecording cannot work here: see the lines marked fail.");
+}
+
+void print_json(const Checks& checks) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Check& check : checks) {
+    list.push_back({{"topic", check.topic}, {"verdict", word_of(check.verdict).word}, {"finding", check.finding},
+                    {"advice", check.advice}});
+  }
+  const nlohmann::ordered_json whole = {{"schema_version", 1}, {"can_record", works(checks)}, {"checks", list}};
+  // File names need not be UTF-8.
+  std::puts(whole.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+}
+
+}  // namespace
+
+int cmd_doctor(int argc, char** argv) {
+  CLI::App app("Checks whether recording can work here, and says what to do where it cannot.", "synctrace doctor");
+  std::string format = "text";
+  app.add_option("--format", format, "text (default) or json")->type_name("FORMAT");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    say("synctrace doctor", std::string(error.what()) + "; see synctrace doctor --help.");
+    return kExitUsage;
+  }
+  if (format != "text" && format != "json") {
+    say("synctrace doctor", "--format=" + format + " makes no sense: expected text or json.");
+    return kExitUsage;
+  }
+  const Installation installation = find_installation();
+  Checks checks;
+  check_installation(installation, checks);
+  check_gpu(installation, checks);
+  check_cupti(checks);
+  check_environment(checks);
+  check_system(checks);
+  format == "json" ? print_json(checks) : print_text(checks);
+  return works(checks) ? kExitOk : kExitNegative;
+}
+
+}  // namespace synctrace::cli

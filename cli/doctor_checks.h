@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `doctor` looks at. Each check adds what it found and, where something is wrong, what to do about it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "installation.h"
+
+namespace synctrace::cli {
+
+enum class Verdict : std::uint8_t {
+  kOk,
+  kNote,  // worth knowing; nothing to do
+  kWarn,  // recording works, with a loss
+  kFail,  // recording cannot work
+};
+
+struct Check {
+  std::string topic;
+  Verdict verdict = Verdict::kOk;
+  std::string finding;
+  std::string advice;  // empty when there is nothing to do
+};
+using Checks = std::vector<Check>;
+
+// Parts of synctrace itself.
+void check_installation(const Installation& installation, Checks& checks);
+
+// Driver and GPUs, through libcuda where it can be loaded.
+void check_gpu(const Installation& installation, Checks& checks);
+
+// Every libcupti that a program might get, and whether it can be subscribed to now.
+void check_cupti(Checks& checks);
+
+// Variables that change what programs or other tools do.
+void check_environment(Checks& checks);
+
+// Folder, disk, limits, rights, container.
+void check_system(Checks& checks);
+
+}  // namespace synctrace::cli

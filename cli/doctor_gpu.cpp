@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// Talks to libcuda through dlsym: the command line is built and run on machines without CUDA.
+#include <dlfcn.h>
+
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "doctor_checks.h"
+#include "guarded_probe.h"
+
+namespace synctrace::cli {
+namespace {
+
+constexpr int kDriverLimit_ms = 30'000;  // a first cuInit on a machine with many GPUs takes seconds
+constexpr int kCudaErrorNoDevice = 100;
+
+// Answer: a line "driver VERSION", a line "gpu NAME" for each, or one line "error WHAT".
+std::string ask_driver() {
+  // The recorder and other tools would load themselves into this process.
+  unsetenv("CUDA_INJECTION64_PATH");
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) return "missing";
+  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
+  const auto version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
+  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
+  const auto name = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
+  if (init == nullptr || version == nullptr || count == nullptr || name == nullptr) return "error libcuda.so.1 lacks functions";
+  std::ostringstream answer;
+  int number = 0;
+  if (version(&number) == 0) answer << "driver " << number / 1000 << '.' << number % 1000 / 10 << '\n';
+  const int status = init(0);
+  if (status != 0 && status != kCudaErrorNoDevice) return answer.str() + "error cuInit failed with " + std::to_string(status);
+  int devices = 0;
+  if (status == 0) count(&devices);
+  for (int device = 0; device < devices; ++device) {
+    std::array<char, 256> text{};
+    if (name(text.data(), static_cast<int>(text.size()), device) == 0) answer << "gpu " << text.data() << '\n';
+  }
+  return answer.str();
+}
+
+// "580.159.03" out of the kernel module's own words; empty when it is not loaded.
+std::string kernel_driver_version() {
+  std::ifstream file("/proc/driver/nvidia/version");
+  std::string word;
+  while (file >> word) {
+    if (word.find('.') != std::string::npos && word.find_first_not_of("0123456789.") == std::string::npos) return word;
+  }
+  return {};
+}
+
+void add_driver_answer(const std::string& text, const std::string& kernel_version, const std::string& instead, Checks& checks) {
+  std::istringstream lines(text);
+  std::string kind;
+  std::string rest;
+  int gpus = 0;
+  bool failed = false;
+  while (lines >> kind && std::getline(lines >> std::ws, rest)) {
+    if (kind == "driver") {
+      checks.push_back({"driver", Verdict::kOk,
+                        (kernel_version.empty() ? "" : kernel_version + ", ") + "for programs up to CUDA " + rest, {}});
+    } else if (kind == "gpu") {
+      checks.push_back({"GPU " + std::to_string(gpus++), Verdict::kOk, rest, {}});
+    } else {
+      failed = true;
+      checks.push_back({"driver", Verdict::kFail, rest, "Other CUDA programs fail alike: repair the driver first." + instead});
+    }
+  }
+  if (gpus > 0 || failed) return;
+  checks.push_back({"GPU", Verdict::kFail, "the driver shows no GPU",
+                    "Look at CUDA_VISIBLE_DEVICES, and in a container at --gpus." + instead});
+}
+
+}  // namespace
+
+void check_gpu(const Installation& installation, Checks& checks) {
+  const std::string instead = installation.simulated_gpu.empty() ? "" : " Without a GPU: synctrace run --simgpu.";
+  const std::string kernel_version = kernel_driver_version();
+  const ProbeAnswer answer = run_guarded(ask_driver, kDriverLimit_ms);
+  if (answer.end == ProbeAnswer::End::kTimedOut) {
+    checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 does not answer", "Repair the driver first." + instead});
+  } else if (answer.end == ProbeAnswer::End::kCrashed) {
+    checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 crashes when it is used", "Repair the driver first." + instead});
+  } else if (answer.text == "missing" && kernel_version.empty()) {
+    checks.push_back({"driver", Verdict::kFail, "no NVIDIA driver on this machine", "Run it where there is a GPU." + instead});
+  } else if (answer.text == "missing") {
+    checks.push_back({"driver", Verdict::kFail, "the kernel has driver " + kernel_version + ", but libcuda.so.1 is not found",
+                      "In a container, start it with the NVIDIA runtime (--gpus all); else install the driver's libraries." + instead});
+  } else {
+    add_driver_answer(answer.text, kernel_version, instead, checks);
+  }
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "doctor_checks.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 30;  // of free disk: an hour of an eager training loop and more
+
+std::string first_line(const char* path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+bool file_mentions(const char* path, std::string_view text) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.find(text) != std::string::npos) return true;
+  }
+  return false;
+}
+
+void check_folder(Checks& checks) {
+  std::error_code failed;
+  const std::string folder = fs::current_path(failed).string();
+  if (failed || access(".", W_OK) != 0) {
+    checks.push_back({"folder", Verdict::kWarn, "traces cannot be written to " + (folder.empty() ? "the current folder" : folder),
+                      "Name another with --output."});
+    return;
+  }
+  struct statvfs disk {};
+  const bool known = statvfs(".", &disk) == 0;
+  const std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::string free_space = known ? ", " + std::to_string(free_bytes >> 20) + " MiB free" : "";
+  if (known && free_bytes < kEnoughBytes) {
+    checks.push_back({"folder", Verdict::kWarn, folder + free_space, "Long runs may fill the disk: limit the trace with --max-size."});
+  } else {
+    checks.push_back({"folder", Verdict::kOk, folder + " is writable" + free_space, {}});
+  }
+}
+
+void check_rights(Checks& checks) {
+  if (file_mentions("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")) {
+    checks.push_back({"rights", Verdict::kOk, "the driver keeps GPU counters for administrators; synctrace uses none, so recording works", {}});
+  }
+  if (const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope"); !scope.empty()) {
+    checks.push_back({"rights", Verdict::kNote, "ptrace_scope is " + scope + "; synctrace does not attach to processes, so it does not matter", {}});
+  }
+  if (const std::string level = first_line("/proc/sys/kernel/perf_event_paranoid"); !level.empty()) {
+    checks.push_back({"rights", Verdict::kNote, "perf_event_paranoid is " + level + "; synctrace uses no perf events, so it does not matter", {}});
+  }
+}
+
+void check_container(Checks& checks) {
+  std::error_code ignored;
+  const bool container = fs::exists("/.dockerenv", ignored) || fs::exists("/run/.containerenv", ignored) ||
+                         file_mentions("/proc/1/cgroup", "kubepods") || file_mentions("/proc/1/cgroup", "docker");
+  if (!container) return;
+  checks.push_back({"container", Verdict::kNote,
+                    "this is a container; synctrace must run inside it, since a recorder does not follow a program into one", {}});
+}
+
+void check_core_limit(Checks& checks) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
+  checks.push_back({"core dumps", Verdict::kNote, limit.rlim_cur == 0 ? "off" : "on; synctrace writes none of its own when a program crashes", {}});
+}
+
+}  // namespace
+
+void check_system(Checks& checks) {
+  check_folder(checks);
+  check_rights(checks);
+  check_container(checks);
+  check_core_limit(checks);
+}
+
+}  // namespace synctrace::cli
