@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// CUPTI's callbacks -> host-side events. Runs on the program's threads inside its CUDA calls: no allocation, no lock,
+// no system call, no CUDA call. One event per outermost call: the driver call under a runtime call is part of it.
+#pragma once
+
+#include <cupti.h>
+
+#include <atomic>
+
+namespace synctrace::capture {
+
+// The subscriber's callback.
+void CUPTIAPI on_cupti_callback(void* user_data, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+                                const void* data) noexcept;
+
+// True once a CUDA context exists: flushing CUPTI before that can hang.
+inline constinit std::atomic<bool> context_created{false};
+
+}  // namespace synctrace::capture

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/drain_thread.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "capture/api_events.h"
+#include "capture/clocks.h"
+#include "capture/cupti_switch.h"
+#include "capture/gpu_events.h"
+#include "capture/memory_ranges.h"
+#include "capture/notice.h"
+#include "capture/nvtx_handler.h"
+#include "capture/recorder_state.h"
+#include "capture/thread_buffer.h"
+#include "capture/window.h"
+
+namespace synctrace::capture {
+namespace {
+
+// A ring of 1 MiB takes 50 ms of launches at full speed; the thread never sleeps longer than 10.
+constexpr std::uint32_t kMinSleepUs = 1'000;
+constexpr std::uint32_t kMaxSleepUs = 10'000;
+constexpr std::int64_t kUpkeepNs = 500'000'000;
+constexpr std::int64_t kExitPatienceNs = 2'000'000'000;
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {
+  const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+bool DrainThread::start() noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  const bool made = pthread_create(&thread, &attributes, &run_thread, this) == 0;
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return made;
+}
+
+bool DrainThread::stop(const char* reason) noexcept {
+  end_reason_ = reason;
+  stop_requested_.store(1, std::memory_order_release);
+  futex_wake(stop_requested_);
+  std::uint32_t seen_progress = progress_.load(std::memory_order_relaxed);
+  std::int64_t deadline_ns = now_ns() + kExitPatienceNs;
+  while (done_.load(std::memory_order_acquire) == 0) {
+    futex_wait(done_, 0, 50'000'000);
+    const std::uint32_t progress = progress_.load(std::memory_order_relaxed);
+    if (progress != seen_progress) {
+      seen_progress = progress;
+      deadline_ns = now_ns() + kExitPatienceNs;
+    }
+    if (now_ns() > deadline_ns) return done_.load(std::memory_order_acquire) != 0;
+  }
+  return true;
+}
+
+void* DrainThread::run_thread(void* self) noexcept {
+  prctl(PR_SET_NAME, "synctrace");
+  static_cast<DrainThread*>(self)->run();
+  return nullptr;
+}
+
+void DrainThread::run() noexcept {
+  out_.flush();  // the head of the trace is on disk before anything else happens
+  next_upkeep_ns_ = now_ns() + kUpkeepNs;
+  while (stop_requested_.load(std::memory_order_acquire) == 0) {
+    const bool busy = drain_once();
+    const std::int64_t now = now_ns();
+    window_control().tick(now);
+    if (now >= next_upkeep_ns_) {
+      every_half_second(now);
+      next_upkeep_ns_ = now_ns() + kUpkeepNs;
+    }
+    if (out_.failed()) {
+      // Nothing can be written any more: the program goes on at its own speed.
+      switch_sources(Sources::kNone);
+    }
+    sleep(busy);
+  }
+  finish();
+  done_.store(1, std::memory_order_release);
+  futex_wake(done_);
+}
+
+void DrainThread::sleep(bool busy) noexcept {
+  sleep_us_ = busy ? kMinSleepUs : std::min(std::max(sleep_us_ * 2, kMinSleepUs), kMaxSleepUs);
+  futex_wait(stop_requested_, 0, std::int64_t{sleep_us_} * 1000);
+}
+
+// True when some ring was more than an eighth full or a GPU buffer had come: there may be more at once.
+bool DrainThread::drain_once() noexcept {
+  bool busy = false;
+  std::uint64_t dropped = thread_buffers().take_dropped();
+  drain_nvtx_domains(out_);
+  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+    const std::size_t taken = buffer.take_all([this](const EventView& event) { write_event(event); });
+    if (taken > buffer.ring_bytes() / 8) busy = true;
+    dropped += buffer.take_dropped();
+  });
+  out_.add_loss("ring-full", dropped);
+  if (drain_gpu_events(out_, records_are_discarded()) != 0) busy = true;
+  enforce_max_size();
+  if (busy) progress_.fetch_add(1, std::memory_order_relaxed);
+  return busy;
+}
+
+void DrainThread::write_event(const EventView& event) noexcept {
+  using namespace format;
+  const auto with_text = [&](auto record) {
+    record.text = out_.string_id(event.text);
+    out_.add(record);
+  };
+  const auto with_api = [&](const auto& record) {
+    out_.define_api(record.api);
+    out_.add(record);
+  };
+  switch (event.kind) {
+    case RecordKind::kLaunch: return with_api(event.as<Launch>());
+    case RecordKind::kCall: return with_api(event.as<Call>());
+    case RecordKind::kPoll: return with_api(event.as<Poll>());
+    case RecordKind::kResource: return out_.add(event.as<Resource>());
+    case RecordKind::kNvtxPush: return with_text(event.as<NvtxPush>());
+    case RecordKind::kNvtxPop: return out_.add(event.as<NvtxPop>());
+    case RecordKind::kNvtxStart: return with_text(event.as<NvtxStart>());
+    case RecordKind::kNvtxEnd: return out_.add(event.as<NvtxEnd>());
+    case RecordKind::kNvtxMark: return with_text(event.as<NvtxMark>());
+    case RecordKind::kThread: return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
+    case RecordKind::kWindow: {
+      const auto window = event.as<WindowEvent>();
+      window_open_ = window.open != 0;
+      return out_.add(Window{window.time_ns, window.open, event.text});
+    }
+    default: return;
+  }
+}
+
+void DrainThread::every_half_second(std::int64_t now) noexcept {
+  if (context_created.load(std::memory_order_relaxed)) flush_gpu_events(false);
+  drain_once();
+  out_.add(format::Clock{now, realtime_ns()});
+  write_thread_names();
+  report_losses();
+  out_.flush();
+}
+
+// Frameworks name their threads after they have started, so the names are read again and again.
+void DrainThread::write_thread_names() noexcept {
+  thread_buffers().for_each([this](ThreadBuffer& buffer) {
+    char path[64];
+    char name[32];
+    std::snprintf(path, sizeof(path), "/proc/self/task/%u/comm", number(buffer.thread()));
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) return;
+    const ssize_t length = read(descriptor, name, sizeof(name));
+    close(descriptor);
+    if (length <= 1) return;
+    const std::string_view text(name, static_cast<std::size_t>(length) - 1);
+    if (!buffer.remember_name(hash_bytes(text.data(), text.size()))) return;
+    out_.add(format::Thread{buffer.thread(), text});
+  });
+}
+
+void DrainThread::report_losses() noexcept {
+  report_gpu_losses(out_);
+  const std::uint32_t unknown = unknown_call_count();
+  out_.add_loss("unknown-api", unknown - reported_unknown_calls_);
+  reported_unknown_calls_ = unknown;
+  const std::uint64_t overflow = memory_ranges().overflow_count();
+  out_.add_loss("range-table-full", overflow - reported_range_overflow_);
+  reported_range_overflow_ = overflow;
+  const std::uint64_t names = out_.refused_names();
+  out_.add_loss("names-full", names - reported_names_);
+  reported_names_ = names;
+}
+
+// At nine tenths of the limit the timeline ends, so that waits can still be recorded; the stream keeps the rest of the
+// promise by itself.
+void DrainThread::enforce_max_size() noexcept {
+  const std::uint64_t limit = settings_.max_file_bytes;
+  if (limit == 0 || size_reached_ || out_.written_bytes() < limit / 10 * 9) return;
+  size_reached_ = true;
+  window_control().close_for_good("max-size");
+  remark("the trace nears its size limit: the timeline ends here, waits are still recorded");
+}
+
+void DrainThread::finish() noexcept {
+  recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
+  if (context_created.load(std::memory_order_relaxed)) {
+    flush_gpu_events(false);
+    progress_.fetch_add(1, std::memory_order_relaxed);
+    flush_gpu_events(true);
+    progress_.fetch_add(1, std::memory_order_relaxed);
+  }
+  drain_once();
+  write_thread_names();
+  report_losses();
+  if (window_open_) out_.add(format::Window{now_ns(), 0, "exit"});
+  out_.add(format::Clock{now_ns(), realtime_ns()});
+  out_.end(end_reason_);
+}
+
+}  // namespace synctrace::capture

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The doors of the library, and its only exported symbols (exports.map): the loader's constructor (LD_PRELOAD), the
+// CUDA driver's InitializeInjection (CUDA_INJECTION64_PATH) and NVTX's InitializeInjectionNvtx2.
+#include <cstdint>
+
+#include "capture/nvtx_handler.h"
+#include "capture/session.h"
+
+namespace {
+
+__attribute__((constructor)) void on_load() { synctrace::capture::prepare_process(); }
+
+}  // namespace
+
+// Called by the CUDA driver at the process's first CUDA call. Non-zero is success; there is no failure that the
+// program should hear of.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  synctrace::capture::start_session();
+  return 1;
+}
+
+// Called by each library with NVTX inside, at its first NVTX call.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void* (*get_export_table)(std::uint32_t)) {
+  return synctrace::capture::install_nvtx_handlers(get_export_table);
+}

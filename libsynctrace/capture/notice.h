@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the library says to the user of the program under test: one line on stderr, prefixed "synctrace: ", written
+// with a single write(2). No allocation, no stdio (the program's own buffers stay untouched). Any thread.
+#pragma once
+
+namespace synctrace::capture {
+
+// printf-like. Longer lines are cut at about 500 characters. `errno` is preserved.
+__attribute__((format(printf, 1, 2))) void notice(const char* format, ...) noexcept;
+
+// The same, unless SYNCTRACE_QUIET=1: for lines that report success, not trouble.
+__attribute__((format(printf, 1, 2))) void remark(const char* format, ...) noexcept;
+
+void set_quiet(bool quiet) noexcept;
+
+}  // namespace synctrace::capture

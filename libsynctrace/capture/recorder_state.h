@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the recorder does at this moment, in one atomic byte that every callback looks at first. Set by session and by
+// cupti_switch; kOff is final once the process has forked, is ending, or recording was given up.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace synctrace::capture {
+
+enum class RecorderState : std::uint8_t {
+  kOff,       // record nothing, touch nothing
+  kSyncs,     // waits, copies, allocations, NVTX
+  kTimeline,  // and launches and the GPU's own records
+};
+
+inline constinit std::atomic<RecorderState> recorder_state{RecorderState::kOff};
+
+inline bool recording() noexcept { return recorder_state.load(std::memory_order_relaxed) != RecorderState::kOff; }
+
+}  // namespace synctrace::capture

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The environment -> Settings, read once when recording starts. A value that makes no sense is reported in one line
+// and replaced by its default: a typing error in a variable never costs the user a run.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "format/option_values.h"
+
+namespace synctrace::capture {
+
+enum class Level : std::uint8_t { kSyncs, kTimeline };
+
+struct Settings {
+  bool enabled = true;
+  bool force_overwrite = false;
+  bool quiet = false;
+  bool graph_nodes = false;
+  bool test_control = false;  // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
+  Level level = Level::kTimeline;
+  std::int64_t delay_ns = 0;
+  std::int64_t duration_ns = 0;  // 0: no limit
+  format::DutyCycle duty;    // period 0: no duty cycle
+  format::CaptureRange range;
+  const char* step_marker = "";  // empty: the built-in names
+  std::uint64_t max_file_bytes = 0;  // 0: no limit
+  std::size_t buffer_bytes = 64U << 20;
+  const char* output = "%e.%p";
+  const char* cupti_path = "";
+  const char* manifest = "";
+  const char* report = "";
+
+  bool has_window() const noexcept {
+    return delay_ns != 0 || duration_ns != 0 || duty.period_ns != 0 || range.kind != format::RangeKind::kNone;
+  }
+};
+
+// Reads the environment; the strings stay the environment's. Writes a notice for each bad value, and one for all
+// unknown SYNCTRACE_* variables together.
+Settings read_settings() noexcept;
+
+}  // namespace synctrace::capture

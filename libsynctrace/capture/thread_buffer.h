@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// One bounded ring of events per thread. The owning thread pushes, the drain thread takes; nothing on the push path
+// allocates, locks or calls the system, except a thread's very first event, which maps its ring. A full ring drops
+// the event and counts it. An event is a record of format/records.h as it lies in memory, optionally with a text.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+#include <type_traits>
+
+#include "format/records.h"
+
+namespace synctrace::capture {
+
+// How an event carries a text that the drain thread turns into a StringId.
+enum class TextStorage : std::uint8_t {
+  kNone,
+  kInline,   // the bytes follow the record
+  kPointer,  // a std::string_view of immortal memory follows the record
+};
+
+inline constexpr std::size_t kMaxInlineText = 512;  // longer texts are cut and counted; NVTX names are far shorter
+
+struct EventHeader {
+  std::uint16_t bytes = 0;  // of the whole event, a multiple of 8; 0 pads the end of the ring
+  format::RecordKind kind{};
+  TextStorage text_storage = TextStorage::kNone;
+  std::uint16_t record_bytes = 0;
+  std::uint16_t text_bytes = 0;
+};
+static_assert(sizeof(EventHeader) == 8);
+
+// A Window record as an event: its reason, a literal, goes along as the text.
+struct WindowEvent {
+  static constexpr format::RecordKind kKind = format::RecordKind::kWindow;
+  std::int64_t time_ns = 0;
+  std::uint32_t open = 0;
+  std::uint32_t reserved = 0;
+};
+
+// A thread's name (the text), given by the program through NVTX.
+struct ThreadNameEvent {
+  static constexpr format::RecordKind kKind = format::RecordKind::kThread;
+  ThreadId thread{};
+  std::uint32_t reserved = 0;
+};
+
+// What the drain thread sees of one event; valid until the callback that gets it returns.
+struct EventView {
+  format::RecordKind kind{};
+  const std::byte* record = nullptr;
+  std::string_view text;
+
+  template <class Record>
+  Record as() const noexcept {
+    static_assert(std::is_trivially_copyable_v<Record>);
+    Record result;
+    std::memcpy(&result, record, sizeof(Record));
+    return result;
+  }
+};
+
+// Written by its thread, read by the drain thread. head_ and tail_ count bytes since the ring was made; each is stored
+// by one side only (release) and loaded by the other (acquire).
+class ThreadBuffer {
+ public:
+  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept
+      : thread_(thread), ring_(ring), ring_bytes_(ring_bytes) {}
+
+  ThreadId thread() const noexcept { return thread_; }
+
+  // Owning thread only: the NVTX ranges it has open, innermost last (nvtx_handler). Deeper ones are not kept.
+  struct OpenRange {
+    std::uint16_t domain = 0;
+    bool watched = false;
+  };
+  static constexpr std::size_t kMaxOpenRanges = 64;
+  std::array<OpenRange, kMaxOpenRanges> open_ranges{};
+  std::uint32_t open_range_count = 0;
+
+  // Owning thread only.
+  template <class Record>
+  void push(const Record& record, TextStorage storage = TextStorage::kNone, std::string_view text = {}) noexcept {
+    static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % 8 == 0);
+    const std::size_t text_bytes = storage == TextStorage::kPointer ? sizeof(std::string_view) : text.size();
+    const std::size_t bytes = (sizeof(EventHeader) + sizeof(Record) + text_bytes + 7) & ~std::size_t{7};
+    std::byte* out = reserve(bytes);
+    if (out == nullptr) return;
+    const EventHeader header{static_cast<std::uint16_t>(bytes), Record::kKind, storage,
+                             static_cast<std::uint16_t>(sizeof(Record)), static_cast<std::uint16_t>(text_bytes)};
+    std::memcpy(out, &header, sizeof(header));
+    std::memcpy(out + sizeof(header), &record, sizeof(Record));
+    if (storage == TextStorage::kPointer) {
+      std::memcpy(out + sizeof(header) + sizeof(Record), &text, sizeof(text));
+    } else if (text_bytes != 0) {
+      std::memcpy(out + sizeof(header) + sizeof(Record), text.data(), text_bytes);
+    }
+    head_.store(reserved_, std::memory_order_release);
+  }
+
+  // Drain thread only: hands every event that is complete now to visitor(const EventView&), then frees its room.
+  template <class Visitor>
+  std::size_t take_all(Visitor&& visitor) noexcept;
+
+  // Drain thread only: events dropped since the last call.
+  std::uint64_t take_dropped() noexcept { return dropped_.exchange(0, std::memory_order_relaxed); }
+
+  std::size_t ring_bytes() const noexcept { return ring_bytes_; }
+
+  // Drain thread only: true when the thread's name is another than last time.
+  bool remember_name(std::uint64_t hash) noexcept {
+    const bool is_new = hash != name_hash_;
+    name_hash_ = hash;
+    return is_new;
+  }
+
+ private:
+  friend class ThreadBuffers;
+
+  // Room for `bytes` in one piece, or nullptr (counted as dropped).
+  std::byte* reserve(std::size_t bytes) noexcept {
+    const std::uint64_t head = head_.load(std::memory_order_relaxed);
+    std::size_t offset = head & (ring_bytes_ - 1);
+    const std::size_t to_end = ring_bytes_ - offset;
+    const std::size_t needed = to_end < bytes ? to_end + bytes : bytes;
+    if (ring_bytes_ - (head - known_tail_) < needed) {
+      known_tail_ = tail_.load(std::memory_order_acquire);
+      if (ring_bytes_ - (head - known_tail_) < needed) {
+        dropped_.fetch_add(1, std::memory_order_relaxed);
+        return nullptr;
+      }
+    }
+    if (to_end < bytes) {
+      std::memset(ring_ + offset, 0, sizeof(EventHeader));
+      offset = 0;
+    }
+    reserved_ = head + needed;
+    return ring_ + offset;
+  }
+
+  ThreadId thread_;
+  std::byte* ring_;
+  std::size_t ring_bytes_;  // a power of two
+  // Producer's side.
+  alignas(64) std::atomic<std::uint64_t> head_{0};
+  std::uint64_t reserved_ = 0;
+  std::uint64_t known_tail_ = 0;
+  std::atomic<std::uint64_t> dropped_{0};
+  // Consumer's side.
+  alignas(64) std::atomic<std::uint64_t> tail_{0};
+  std::uint64_t name_hash_ = 0;
+  std::atomic<bool> thread_ended_{false};
+};
+
+template <class Visitor>
+std::size_t ThreadBuffer::take_all(Visitor&& visitor) noexcept {
+  const std::uint64_t head = head_.load(std::memory_order_acquire);
+  std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+  const std::size_t taken = head - tail;
+  while (tail != head) {
+    const std::size_t offset = tail & (ring_bytes_ - 1);
+    EventHeader header;
+    std::memcpy(&header, ring_ + offset, sizeof(header));
+    if (header.bytes == 0) {
+      tail += ring_bytes_ - offset;
+      continue;
+    }
+    const std::byte* record = ring_ + offset + sizeof(header);
+    const std::byte* text = record + header.record_bytes;
+    EventView view{header.kind, record, {}};
+    if (header.text_storage == TextStorage::kPointer) {
+      std::memcpy(&view.text, text, sizeof(view.text));
+    } else {
+      view.text = {reinterpret_cast<const char*>(text), header.text_bytes};
+    }
+    visitor(view);
+    tail += header.bytes;
+  }
+  tail_.store(tail, std::memory_order_release);
+  return taken;
+}
+
+// All rings of the process. Registration is lock-free; buffers are never unmapped while the process lives, because a
+// late event may still be on its way. The ring of a thread that ended is reused once drained.
+class ThreadBuffers {
+ public:
+  static constexpr std::size_t kMaxThreads = 4096;
+
+  // Once, before the first buffer_of_this_thread(): rings may take `budget_bytes` in total.
+  void start(std::size_t budget_bytes) noexcept;
+
+  // The calling thread's ring, made on first use; nullptr when no more can be made (the event is then counted as
+  // dropped) or when the thread is ending.
+  ThreadBuffer* buffer_of_this_thread() noexcept;
+
+  // Drain thread only: visitor(ThreadBuffer&) for every ring.
+  template <class Visitor>
+  void for_each(Visitor&& visitor) noexcept {
+    const std::size_t count = std::min(count_.load(std::memory_order_acquire), kMaxThreads);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (ThreadBuffer* buffer = buffers_[i].load(std::memory_order_acquire)) visitor(*buffer);
+    }
+  }
+
+  // Drain thread only: events of threads that could get no ring, since the last call.
+  std::uint64_t take_dropped() noexcept { return dropped_.exchange(0, std::memory_order_relaxed); }
+
+ private:
+  ThreadBuffer* make_buffer() noexcept;
+  ThreadBuffer* reuse_buffer(ThreadId thread) noexcept;
+
+  std::size_t budget_bytes_ = 32U << 20;
+  std::atomic<std::size_t> mapped_bytes_{0};
+  std::atomic<std::size_t> count_{0};
+  std::atomic<ThreadBuffer*> buffers_[kMaxThreads] = {};
+  std::atomic<std::uint64_t> dropped_{0};
+};
+
+// The process's rings. Immortal: callbacks may arrive at any moment until the very end of the process.
+ThreadBuffers& thread_buffers() noexcept;
+
+// Pushes into the calling thread's ring.
+template <class Record>
+void push_event(const Record& record, TextStorage storage = TextStorage::kNone, std::string_view text = {}) noexcept {
+  if (ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread()) buffer->push(record, storage, text);
+}
+
+// The calling thread's kernel id, remembered after the first call.
+ThreadId this_thread_id() noexcept;
+
+}  // namespace synctrace::capture
