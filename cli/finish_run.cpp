@@ -29,6 +29,7 @@ constexpr std::size_t kListedNames = 8;  // more would be a wall of names
 struct Outcome {
   std::vector<std::string> traces;  // complete or cut short, ready to be read
   std::size_t cut_short = 0;
+  std::size_t announced = 0;  // also those of which there is nothing to read
 };
 
 // The path as the user would write it.
@@ -64,6 +65,7 @@ Outcome settle_all(const TraceManifest& manifest) {
   Outcome outcome;
   const std::int64_t deadline_ns = monotonic_ns() + kPatience_ns;
   for (const std::string& path : manifest.traces()) {
+    ++outcome.announced;
     switch (settle_trace(path, deadline_ns)) {
       case TraceState::kCutShort: ++outcome.cut_short; [[fallthrough]];
       case TraceState::kClosed: outcome.traces.push_back(path); break;
@@ -106,9 +108,9 @@ void print_last_line(const RunOptions& options, const Outcome& outcome) {
   std::string remarks = in_words(bytes);
   if (options.simulated_gpu) remarks += ", simulated GPU";
   if (outcome.cut_short == 1 && outcome.traces.size() == 1) {
-    remarks += ", cut short: the process was killed";
+    remarks += ", cut short when its process died";
   } else if (outcome.cut_short > 0) {
-    remarks += fmt::format(", {} cut short: their processes were killed", outcome.cut_short);
+    remarks += fmt::format(", {} cut short when their processes died", outcome.cut_short);
   }
   const std::string names = names_for_shell(outcome.traces);
   const std::string what =
@@ -150,10 +152,8 @@ void finish_run(const RunOptions& options, const TraceManifest& manifest) {
   // Of many ranks one speaks, or they would all talk at once.
   const bool speaks = !options.quiet && format::detect_rank(environ).rank <= 0;
   const Outcome outcome = settle_all(manifest);
-  if (outcome.traces.empty()) {
-    if (speaks && !manifest.path().empty()) print_nothing_recorded(options);
-    return;
-  }
+  if (outcome.announced == 0 && speaks && !manifest.path().empty()) print_nothing_recorded(options);
+  if (outcome.traces.empty()) return;
   if (options.compress) compress_all(outcome);
   const ReportStyle style = options.report.value_or(speaks ? ReportStyle::kShort : ReportStyle::kNone);
   if (style != ReportStyle::kNone) print_report(outcome.traces, style, stderr);
