@@ -36,6 +36,8 @@ constexpr std::size_t kLargestRecord = sizeof(CUpti_ActivityKernel10);
 struct Pool {
   std::mutex mutex;
   std::condition_variable work;
+  std::condition_variable delivered;
+  int deliveries = 0;  // claimed buffers whose way back to the tool is not over
   CUpti_BuffersCallbackRequestFunc request = nullptr;
   CUpti_BuffersCallbackCompleteFunc complete = nullptr;
   std::vector<ActivityBuffer*> live;
@@ -89,9 +91,13 @@ void hand_back(ActivityBuffer* buffer) {
     if (last) delete buffer;
   }
   give(nullptr, 0, bytes, capacity, valid);
+  const std::lock_guard<std::mutex> held(all.mutex);
+  --all.deliveries;
+  all.delivered.notify_all();
 }
 
 void claim(ActivityBuffer& buffer) {
+  ++pool().deliveries;
   buffer.claimed = true;
   buffer.full = true;
 }
@@ -203,13 +209,16 @@ void flush(bool forced) {
   {
     const std::lock_guard<std::mutex> held(all.mutex);
     for (ActivityBuffer* buffer : all.live) {
-      if (buffer->claimed || buffer->records == 0) continue;
+      if (buffer->claimed) continue;
       if (!forced && buffer->incomplete != 0) continue;
       claim(*buffer);
       mine.push_back(buffer);
     }
   }
   for (ActivityBuffer* buffer : mine) hand_back(buffer);
+  // What the worker is handing back right now belongs to this flush, too.
+  std::unique_lock<std::mutex> held(all.mutex);
+  all.delivered.wait(held, [&all] { return all.deliveries == 0; });
 }
 
 std::size_t take_dropped() {

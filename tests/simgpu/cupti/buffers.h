@@ -43,7 +43,8 @@ void complete(const Slot& slot, Write write) {
   unlock_record(slot);
 }
 
-// Hands buffers back on the calling thread: those whose records are all complete, or all.
+// Hands buffers back on the calling thread: those whose records are all complete, or all. Waits
+// for the worker's deliveries; not to be called from a buffer callback.
 void flush(bool forced);
 
 // Records dropped since the last call.

@@ -36,7 +36,10 @@ void report_record(SimgpuActivity activity) {
   if (void* token = tools->begin(&activity)) tools->complete(token, 0, 0);
 }
 
-void report_device(const Device& device) {
+void report_device(Device& device) {
+  const SimgpuTools* tools = attached_tools();
+  if (tools == nullptr || tools->collects(CUPTI_ACTIVITY_KIND_DEVICE) == 0) return;
+  device.described.store(true);
   // One uuid per device, read by the tool after this call: it has to stay.
   static CUuuid uuids[64];
   uuids[device.index] = device.uuid();
@@ -104,7 +107,7 @@ cudaError_t ensure_context() {
   if (device.context_up.load(std::memory_order_acquire)) return cudaSuccess;
   spend(settings().init_ns);
   device.context_up.store(true, std::memory_order_release);
-  report_device(device);
+  if (!device.described.load()) report_device(device);
   report_context(device);
   report_resource(device, CUPTI_CBID_RESOURCE_CONTEXT_CREATED);
   report_stream(device.legacy, CUPTI_CBID_RESOURCE_STREAM_CREATED);
@@ -113,7 +116,7 @@ cudaError_t ensure_context() {
 }
 
 void announce(std::uint32_t kind) {
-  for (const Device* device : all_devices()) {
+  for (Device* device : all_devices()) {
     if (kind == CUPTI_ACTIVITY_KIND_DEVICE) report_device(*device);
     if (!device->context_up.load(std::memory_order_acquire)) continue;
     if (kind == CUPTI_ACTIVITY_KIND_CONTEXT) report_context(*device);

@@ -28,6 +28,7 @@ struct Device {
   const int index;
   const std::uint32_t context_id;
   std::atomic<bool> context_up{false};
+  std::atomic<bool> described{false};  // the tool has its DEVICE record
 
   Stream legacy;
   std::unordered_set<Stream*> streams;  // created by the program, not yet destroyed
