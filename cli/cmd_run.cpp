@@ -78,8 +78,8 @@ int cmd_run(int argc, char** argv) {
     say("synctrace run", problem);
     return kExitUnusable;
   }
-  if (!options.quiet) {
-    if (!output.value().warning.empty()) say("synctrace", output.value().warning);
+  if (options.speaks) {
+    for (const std::string& warning : output.value().warnings) say("synctrace", warning);
     if (options.simulated_gpu) say("synctrace", "running on the simulated GPU.");
   }
   const ChildEnd end = run_recorded(options, installation);

@@ -13,7 +13,6 @@
 #include <string_view>
 
 #include "format/launch_contract.h"
-#include "format/output_pattern.h"
 #include "format/trace_compress.h"
 #include "standard_streams.h"
 
@@ -149,15 +148,13 @@ void print_nothing_recorded(const RunOptions& options) {
 }  // namespace
 
 void finish_run(const RunOptions& options, const TraceManifest& manifest) {
-  // Of many ranks one speaks, or they would all talk at once.
-  const bool speaks = !options.quiet && format::detect_rank(environ).rank <= 0;
   const Outcome outcome = settle_all(manifest);
-  if (outcome.announced == 0 && speaks && !manifest.path().empty()) print_nothing_recorded(options);
+  if (outcome.announced == 0 && options.speaks && !manifest.path().empty()) print_nothing_recorded(options);
   if (outcome.traces.empty()) return;
   if (options.compress) compress_all(outcome);
-  const ReportStyle style = options.report.value_or(speaks ? ReportStyle::kShort : ReportStyle::kNone);
+  const ReportStyle style = options.report.value_or(options.speaks ? ReportStyle::kShort : ReportStyle::kNone);
   if (style != ReportStyle::kNone) print_report(outcome.traces, style, stderr);
-  if (speaks) print_last_line(options, outcome);
+  if (options.speaks) print_last_line(options, outcome);
 }
 
 }  // namespace synctrace::cli

@@ -58,7 +58,12 @@ Result<CheckedOutput> check_output(const std::string& given, bool force_overwrit
   PatternStatus status = expand_output_pattern(checked.pattern.c_str(), facts, name);
   if (status != PatternStatus::kOk) return Error{describe(status, given, name.error_at)};
   if (name.unset_variable[0] != '\0') {
-    checked.warning = std::string(name.unset_variable) + " is not set; %q{" + name.unset_variable + "} is empty in the file name.";
+    checked.warnings.push_back(std::string(name.unset_variable) + " is not set; %q{" + name.unset_variable +
+                               "} is empty in the file name.");
+  }
+  if (name.rank_added) {
+    checked.warnings.push_back("the ranks would share one file name, so .rank%r is inserted (rank from " +
+                               std::string(format::describe(facts.rank.source)) + ").");
   }
 
   std::error_code ignored;

@@ -4,14 +4,15 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
 namespace synctrace::cli {
 
 struct CheckedOutput {
-  std::string pattern;  // absolute
-  std::string warning;  // a sentence; empty when there is nothing to say
+  std::string pattern;                // absolute
+  std::vector<std::string> warnings;  // sentences
 };
 
 // `given` is what the user wrote; empty for the default.

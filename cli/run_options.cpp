@@ -180,11 +180,12 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   }
   options.enabled = environment(kEnvEnable) != std::string_view("0");
   options.force_overwrite = flags.force_overwrite || environment(kEnvForceOverwrite) == std::string_view("1");
-  options.quiet = flags.quiet || environment(kEnvQuiet) == std::string_view("1");
+  const bool quiet = flags.quiet || environment(kEnvQuiet) == std::string_view("1");
+  options.speaks = !quiet && detect_rank(environ).rank <= 0;
   options.compress = !flags.no_compress;
   options.simulated_gpu = flags.simulated_gpu;
   if (options.force_overwrite) options.variables.emplace_back(kEnvForceOverwrite, "1");
-  if (options.quiet) options.variables.emplace_back(kEnvQuiet, "1");
+  if (quiet) options.variables.emplace_back(kEnvQuiet, "1");
   if (flags.graph_nodes) options.variables.emplace_back(kEnvGraphNodes, "1");
   return std::nullopt;
 }

@@ -20,7 +20,7 @@ struct RunOptions {
   std::optional<ReportStyle> report;                            // as asked for
   bool force_overwrite = false;
   bool compress = true;
-  bool quiet = false;
+  bool speaks = true;  // neither quiet, nor a rank other than 0: of many ranks one speaks, or all would at once
   bool simulated_gpu = false;
   bool enabled = true;  // SYNCTRACE_ENABLE
   std::vector<std::string> command;

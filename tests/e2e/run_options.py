@@ -83,6 +83,14 @@ class Options(harness.CliTest):
         self.assertEqual(done.returncode, 0)
         self.assert_one_line(done.stderr, "NO_SUCH_THING", "not set")
 
+    def test_ranks_that_would_share_a_name_get_their_own(self):
+        ranks = {"RANK": 0, "WORLD_SIZE": 2}
+        done = self.run_cli("run", "-o", "a", "--", "true", env=ranks)
+        self.assert_one_line(done.stderr, ".rank%r is inserted", "torchrun")
+        self.assertNotIn("inserted", self.run_cli("run", "-o", "a%r", "--", "true", env=ranks).stderr)
+        (self.folder / "a.rank0.synctrace").touch()
+        self.assertEqual(self.run_cli("run", "-o", "a", "--", "true", env=ranks).returncode, 2)
+
     def test_the_output_does_not_depend_on_the_programs_folder(self):
         inside = self.folder / "100%p"
         inside.mkdir()
