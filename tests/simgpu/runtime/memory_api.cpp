@@ -3,6 +3,7 @@
 // Allocation and release. What blocks and what takes its own time follows the table in
 // ../README.md: cudaFree, cudaFreeHost and cudaHostUnregister wait for all work of the device;
 // page locking takes long by itself; the rest returns at once.
+#include <algorithm>
 #include <utility>
 
 #include "runtime/device.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr double kMebibyte = 1024.0 * 1024.0;
 constexpr Nanoseconds kDeviceAllocation = 2 * kMicrosecond;         // and per MiB:
 constexpr Nanoseconds kDeviceAllocationPerMebibyte = 4 * kMicrosecond;
+constexpr Nanoseconds kLongestDeviceAllocation = 2 * kMillisecond;
 constexpr Nanoseconds kPageLocking = 50 * kMicrosecond;
 constexpr Nanoseconds kPageLockingPerMebibyte = 120 * kMicrosecond;
 constexpr Nanoseconds kPoolCreation = 2 * kMillisecond;  // the first asynchronous allocation
@@ -36,7 +38,11 @@ cudaError_t allocate(void** result, std::size_t bytes, Allocation::Kind kind, un
     device.memory_used += bytes;
   }
   void* address = map_memory(bytes);
-  if (address == nullptr) return cudaErrorMemoryAllocation;
+  if (address == nullptr) {
+    const Timeline::Lock held = timeline().lock();
+    if (counted) device.memory_used -= bytes;
+    return cudaErrorMemoryAllocation;
+  }
   track_allocation(address, {bytes, kind, device.index, flags});
   *result = address;
   return cudaSuccess;
@@ -61,13 +67,17 @@ void drain() {
 }
 
 cudaError_t allocate_device(void** result, std::size_t bytes) {
-  spend(cost(kDeviceAllocation, kDeviceAllocationPerMebibyte, bytes));
-  return allocate(result, bytes, Allocation::Kind::device);
+  const cudaError_t error = allocate(result, bytes, Allocation::Kind::device);
+  if (error != cudaSuccess) return error;
+  spend(std::min(cost(kDeviceAllocation, kDeviceAllocationPerMebibyte, bytes),
+                 kLongestDeviceAllocation));
+  return cudaSuccess;
 }
 
 cudaError_t allocate_pinned(void** result, std::size_t bytes, unsigned flags) {
-  spend(cost(kPageLocking, kPageLockingPerMebibyte, bytes));
-  return allocate(result, bytes, Allocation::Kind::pinned, flags);
+  const cudaError_t error = allocate(result, bytes, Allocation::Kind::pinned, flags);
+  if (error == cudaSuccess) spend(cost(kPageLocking, kPageLockingPerMebibyte, bytes));
+  return error;
 }
 
 cudaError_t allocate_in_stream(void** result, std::size_t bytes, cudaStream_t handle,
