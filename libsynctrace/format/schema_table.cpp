@@ -2,6 +2,7 @@
 #include "format/schema_table.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "format/trace_writer.h"
@@ -51,74 +52,85 @@ bool begins_with(const std::vector<FieldLayout>& fields, const KindLayout& layou
 
 }  // namespace
 
+const SchemaTable::BuiltIn& SchemaTable::built_in() {
+  static const BuiltIn table = [] {
+    BuiltIn built;
+    for_each_schema([&](const Schema& schema) {
+      std::unique_ptr<Entry> entry = parse(schema);
+      entry->known = true;
+      find_known_fields(*entry, entry->layout);
+      built[schema.kind] = std::move(entry);
+    });
+    return built;
+  }();
+  return table;
+}
+
 SchemaTable::SchemaTable() {
-  for_each_schema([this](const Schema& schema) {
-    std::optional<Entry> entry = parse(schema);
-    entry->known = true;
-    built_in_[schema.kind] = entry->layout;
-    find_known_fields(*entry);
-    entries_[schema.kind] = std::move(entry);
-  });
+  std::transform(built_in().begin(), built_in().end(), entries_.begin(), [](const auto& entry) { return entry.get(); });
 }
 
 bool SchemaTable::learn(const Schema& schema) {
-  std::optional<Entry> entry = parse(schema);
+  std::unique_ptr<Entry> entry = parse(schema);
   if (!entry || !fits(*entry)) return false;
-  std::optional<Entry>& place = entries_[schema.kind];
-  if (place && place->declared) return true;
+  if (declared_[schema.kind]) return true;
   entry->declared = true;
-  entry->known = built_in_[schema.kind].has_value();
-  if (entry->known) find_known_fields(*entry);
-  place = std::move(entry);
+  if (const auto& known = built_in()[schema.kind]) {
+    entry->known = true;
+    find_known_fields(*entry, known->layout);
+  }
+  entries_[schema.kind] = entry.get();
+  declared_[schema.kind] = std::move(entry);
   return true;
 }
 
 const SchemaTable::Entry* SchemaTable::find(std::uint64_t kind) const noexcept {
-  return kind < kMaxKinds && entries_[kind] ? &*entries_[kind] : nullptr;
+  return kind < kMaxKinds ? entries_[kind] : nullptr;
 }
 
 const SchemaTable::Entry* SchemaTable::find(std::string_view name) const noexcept {
-  for (const auto& entry : entries_) {
-    if (entry && entry->layout.name == name) return &*entry;
-  }
-  return nullptr;
+  const auto has_it = [&](const Entry* entry) { return entry != nullptr && entry->layout.name == name; };
+  const auto found = std::find_if(entries_.begin(), entries_.end(), has_it);
+  return found == entries_.end() ? nullptr : *found;
 }
 
-std::optional<SchemaTable::Entry> SchemaTable::parse(const Schema& schema) {
-  if (schema.kind == 0 || schema.kind >= kMaxKinds || !is_name(schema.name)) return std::nullopt;
-  if (!schema.field_list.empty() && schema.field_list.back() == ' ') return std::nullopt;
-  Entry entry;
-  entry.layout.kind = schema.kind;
-  entry.layout.name = schema.name;
-  std::vector<FieldLayout>& fields = entry.layout.fields;
+// Null when it is malformed.
+std::unique_ptr<SchemaTable::Entry> SchemaTable::parse(const Schema& schema) {
+  if (schema.kind == 0 || schema.kind >= kMaxKinds || !is_name(schema.name)) return nullptr;
+  if (!schema.field_list.empty() && schema.field_list.back() == ' ') return nullptr;
+  auto entry = std::make_unique<Entry>();
+  entry->layout.kind = schema.kind;
+  entry->layout.name = schema.name;
+  std::vector<FieldLayout>& fields = entry->layout.fields;
   std::string_view list = schema.field_list;
   while (!list.empty()) {
     std::optional<FieldLayout> field = take_field(list);
     const auto has_its_name = [&](const FieldLayout& other) { return other.name == field->name; };
-    if (!field || fields.size() == kMaxFields || std::any_of(fields.begin(), fields.end(), has_its_name)) return std::nullopt;
-    entry.encodings[fields.size()] = field->encoding;
+    if (!field || fields.size() == kMaxFields || std::any_of(fields.begin(), fields.end(), has_its_name)) return nullptr;
+    entry->encodings[fields.size()] = field->encoding;
     fields.push_back(*std::move(field));
   }
   return entry;
 }
 
 // Whether a declaration agrees with what is known of its kind.
-bool SchemaTable::fits(const Entry& entry) const {
+bool SchemaTable::fits(const Entry& entry) const noexcept {
   const KindLayout& layout = entry.layout;
   const Entry* namesake = find(layout.name);
   if (namesake != nullptr && namesake->layout.kind != layout.kind) return false;
   const Entry* current = find(layout.kind);
   if (current == nullptr) return true;
   if (current->layout.name != layout.name) return false;
-  if (current->declared) return layout.fields.size() == current->layout.fields.size() && begins_with(layout.fields, current->layout);
+  const bool extends = begins_with(layout.fields, current->layout);
+  if (current->declared) return extends && layout.fields.size() == current->layout.fields.size();
   // Schema records are read by the built-in layout before the trace can declare one.
-  return layout.kind != static_cast<std::uint32_t>(RecordKind::kSchema) || begins_with(layout.fields, current->layout);
+  return extends || layout.kind != static_cast<std::uint32_t>(RecordKind::kSchema);
 }
 
-void SchemaTable::find_known_fields(Entry& entry) const {
+void SchemaTable::find_known_fields(Entry& entry, const KindLayout& known) {
   const auto& fields = entry.layout.fields;
-  for (const FieldLayout& known : built_in_[entry.layout.kind]->fields) {
-    const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == known.name; });
+  for (const FieldLayout& wanted : known.fields) {
+    const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == wanted.name; });
     entry.layout.known_fields.push_back(found == fields.end() ? -1 : static_cast<int>(found - fields.begin()));
   }
 }

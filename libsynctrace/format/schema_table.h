@@ -6,7 +6,7 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <string_view>
 
 #include "format/trace_reader.h"
@@ -28,17 +28,20 @@ class SchemaTable {
   // is known: a kind keeps its first declaration, and its name.
   bool learn(const Schema& schema);
 
-  // Null for a kind without a layout. Valid until the next learn().
+  // Null for a kind without a layout. Valid as long as the table.
   const Entry* find(std::uint64_t kind) const noexcept;
   const Entry* find(std::string_view name) const noexcept;
 
  private:
-  static std::optional<Entry> parse(const Schema& schema);
-  void find_known_fields(Entry& entry) const;
-  bool fits(const Entry& entry) const;
+  using BuiltIn = std::array<std::unique_ptr<const Entry>, kMaxKinds>;
 
-  std::array<std::optional<Entry>, kMaxKinds> entries_;
-  std::array<std::optional<KindLayout>, kMaxKinds> built_in_;
+  static const BuiltIn& built_in();
+  static std::unique_ptr<Entry> parse(const Schema& schema);
+  static void find_known_fields(Entry& entry, const KindLayout& known);
+  bool fits(const Entry& entry) const noexcept;
+
+  std::array<const Entry*, kMaxKinds> entries_{};  // built-in or declared
+  std::array<std::unique_ptr<const Entry>, kMaxKinds> declared_;
 };
 
 }  // namespace synctrace::format

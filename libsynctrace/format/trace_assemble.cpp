@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -117,7 +118,8 @@ std::optional<Pair> take_pair(std::string_view& rest) {
 
 class Assembler {
  public:
-  Assembler() : buffer_(sizeof(ChunkHeader) + kMaxChunkBytes), writer_(buffer_) {}
+  Assembler()
+      : buffer_(std::make_unique_for_overwrite<std::byte[]>(kBufferBytes)), writer_({buffer_.get(), kBufferBytes}) {}
 
   void take_line(std::string_view line);
   std::vector<std::byte> finish();
@@ -129,8 +131,10 @@ class Assembler {
   void add(const SchemaTable::Entry& kind, std::span<const RecordView::Value> values);
   void flush();
 
+  static constexpr std::size_t kBufferBytes = sizeof(ChunkHeader) + kMaxChunkBytes;
+
   std::vector<std::byte> out_;
-  std::vector<std::byte> buffer_;
+  std::unique_ptr<std::byte[]> buffer_;
   ChunkWriter writer_;
   SchemaTable schemas_;
   std::uint64_t next_sequence_ = 0;
