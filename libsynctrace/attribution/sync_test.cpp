@@ -132,8 +132,9 @@ Judgement Judge::by_length(const Call& call, WaitHabit habit) const {
   }
   const bool held_up = call.span.length_ns() > ordinary_ns;
   Judgement judgement{Verdict::kReturnedAtOnce, Basis::kLength};
-  // Freeing the null pointer does nothing but start CUDA up.
-  const bool frees_nothing = call.category == ApiCategory::kFree && call.object == 0;
+  // cudaFree(0) does nothing but start CUDA up.
+  const bool frees_nothing =
+      call.category == ApiCategory::kFree && call.object == 0 && api_name(trace_, call.api) == "cudaFree";
   if (habit == WaitHabit::kExplicit || (habit == WaitHabit::kMayWait && !frees_nothing)) {
     if (held_up) {
       judgement.verdict = Verdict::kBlocked;

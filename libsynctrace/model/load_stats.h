@@ -19,16 +19,16 @@ enum class Severity : std::uint8_t {
 std::string_view severity_name(Severity severity) noexcept;
 
 // Names that the loader itself counts under. The recorder's own are in docs/trace-format.md.
-inline constexpr std::string_view kLossSkippedBytes = "file_skipped_bytes";
-inline constexpr std::string_view kLossBadChunks = "file_bad_chunks";
-inline constexpr std::string_view kLossMissingChunks = "file_missing_chunks";
-inline constexpr std::string_view kLossBadRecords = "file_bad_records";
-inline constexpr std::string_view kLossUnknownRecords = "file_unknown_records";
-inline constexpr std::string_view kLossTruncated = "file_truncated";
-inline constexpr std::string_view kLossUncleanEnd = "unclean_end";
-inline constexpr std::string_view kLossImpossibleTimes = "impossible_times";
-inline constexpr std::string_view kLossUnknownApis = "unknown_apis";
-inline constexpr std::string_view kLossUnmatchedOperations = "unmatched_operations";
+inline constexpr std::string_view kLossSkippedBytes = "file-skipped-bytes";
+inline constexpr std::string_view kLossBadChunks = "file-bad-chunks";
+inline constexpr std::string_view kLossMissingChunks = "file-missing-chunks";
+inline constexpr std::string_view kLossBadRecords = "file-bad-records";
+inline constexpr std::string_view kLossUnknownRecords = "file-unknown-records";
+inline constexpr std::string_view kLossTruncated = "file-truncated";
+inline constexpr std::string_view kLossUncleanEnd = "unclean-end";
+inline constexpr std::string_view kLossImpossibleTimes = "impossible-times";
+inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
+inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";
 
 struct LossKind {
   Severity severity = Severity::kWarning;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "format/trace_reader.h"
@@ -175,6 +176,7 @@ class Loader {
   }
 
   void name_calls();
+  void refine_copies();
   void make_windows();
   void sort_tables();
 
@@ -188,6 +190,7 @@ void Loader::finish() {
   trace_.first_ns = std::min(first_ns_, last_ns_);
   trace_.last_ns = last_ns_;
   name_calls();
+  refine_copies();
   sort_tables();
   make_windows();
   if (trace_.end_reason.empty()) trace_.stats.add(kLossUncleanEnd);
@@ -200,7 +203,26 @@ void Loader::name_calls() {
     if (api != trace_.apis.end()) call.category = api->second.category;
     else ++unknown;
   }
-  trace_.stats.add(kLossUnknownApis, unknown);
+  trace_.stats.add(kLossUnnamedCalls, unknown);
+}
+
+// What kind of memory a call copied is known better to CUPTI's record of the transfer than to the allocations that the
+// recorder saw.
+void Loader::refine_copies() {
+  std::unordered_map<CorrelationId, const Operation*> copies;
+  for (const Operation& operation : trace_.operations) {
+    if (operation.kind == OperationKind::kCopy) copies.try_emplace(operation.correlation, &operation);
+  }
+  for (Call& call : trace_.calls) {
+    if ((call.flags & format::Call::kKindsFromRanges) == 0 || number(call.correlation) == 0) continue;
+    const auto copy = copies.find(call.correlation);
+    if (copy == copies.end()) continue;
+    const Operation& operation = *copy->second;
+    if (operation.copy_kind != CopyKind::kUnknown) call.copy_kind = operation.copy_kind;
+    if (operation.source_memory != MemoryKind::kUnknown) call.source_memory = operation.source_memory;
+    if (operation.target_memory != MemoryKind::kUnknown) call.target_memory = operation.target_memory;
+    call.flags &= ~format::Call::kKindsFromRanges;
+  }
 }
 
 // Edges may repeat, be out of order or lack their partner: an unclosed window ends with the trace, a second opening of

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/build_report.h"
 
+#include <cxxabi.h>
+
 #include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
-
-#include <cxxabi.h>
-
-#include <cstdlib>
-#include <memory>
 
 #include "attribution/wait_table.h"
 #include "report/limits.h"
@@ -56,7 +56,9 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
   };
   for (const auto& [id, state] : attribution.devices) report.devices.push_back({number(id), name_of(id), state});
   if (!report.devices.empty()) return;
-  for (const auto& [id, device] : trace.devices) report.devices.push_back({number(id), printable(device.name), {}});
+  std::set<DeviceId> used;
+  for (const auto& [id, context] : trace.contexts) used.insert(context.device);
+  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}});
 }
 
 void count_work(WorkReport& work, const Operation& operation) {

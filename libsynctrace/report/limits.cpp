@@ -19,33 +19,32 @@ void add(Report& report, std::string_view name, std::uint64_t count, Severity se
 
 void add_settings(const Trace& trace, Report& report) {
   if (is_set(fact(trace, "env.CUDA_LAUNCH_BLOCKING"))) {
-    add(report, "cuda_launch_blocking", 1, Severity::kWarning,
+    add(report, "cuda-launch-blocking", 1, Severity::kWarning,
         "CUDA_LAUNCH_BLOCKING is set: every launch waits for its kernel, so explicit waits find nothing left to wait for");
   }
   if (is_set(fact(trace, "env.TEARDOWN_CUPTI"))) {
-    add(report, "teardown_cupti", 1, Severity::kWarning,
+    add(report, "teardown-cupti", 1, Severity::kWarning,
         "TEARDOWN_CUPTI is set: a framework may have switched CUPTI off while the program ran");
   }
   if (const std::string_view holder = fact(trace, "subscriber_holder"); !holder.empty()) {
-    add(report, "cupti_subscriber_taken", 1, Severity::kError,
-        "another tool held CUPTI (" + printable(holder) + "): nothing was recorded while it did; run without it");
-  }
-  if (const std::string_view reason = fact(trace, "disabled_reason"); !reason.empty()) {
-    add(report, "recording_disabled", 1, Severity::kError, "recording was given up: " + printable(reason));
+    add(report, "cupti-subscriber-taken", 1, Severity::kError,
+        "another tool held CUPTI (" + printable(holder) + "): nothing was recorded; run without it");
+  } else if (const std::string_view reason = fact(trace, "disabled_reason"); !reason.empty()) {
+    add(report, "recording-disabled", 1, Severity::kError, "recording was given up: " + printable(reason));
   }
 }
 
 void add_basis(const Trace& trace, Report& report) {
   if (!trace.has_timeline()) {
-    add(report, "no_timeline", 1, Severity::kNote,
+    add(report, "no-timeline", 1, Severity::kNote,
         "no GPU timeline was recorded: GPU busy and idle time are unknown (record with --level=timeline)");
   }
   if (report.by_length_count > 0) {
-    add(report, "judged_without_timeline", report.by_length_count, Severity::kNote,
+    add(report, "judged-without-timeline", report.by_length_count, Severity::kNote,
         "calls were judged without the GPU timeline: by what is known of the function, and by their length");
   }
   if (report.left_out_calls > 0) {
-    add(report, "calls_outside_windows", report.left_out_calls, Severity::kNote,
+    add(report, "calls-outside-windows", report.left_out_calls, Severity::kNote,
         "calls began outside the recorded windows and are not in this report (--all adds them)");
   }
 }

@@ -199,7 +199,8 @@ void TextRenderer::work() {
     line("  {} launches took the host {}", count_text(report_.launch_count), duration_text(report_.launch_host_ns));
   }
   if (report_.top_kernels.empty()) return;
-  title("Longest kernels");
+  title("Kernels with the most time");
+  line("  {:>9} {:>9}  {}", "time", "count", "kernel");
   for (const WorkReport& kernel : report_.top_kernels) {
     line("  {:>9} {:>9}  {}", duration_text(kernel.device_ns), kernel.count, fitted(kernel.what, kColumns - 24));
   }
@@ -227,7 +228,8 @@ void TextRenderer::limits() {
   for (const LossReport& loss : report_.losses) {
     if (!is_shown(loss)) continue;
     wrapped(fmt::format("  {:<7} ", severity_name(loss.severity)),
-            fmt::format("{}: {}{}", loss.name, loss.count == 1 ? "" : count_text(loss.count) + " ", loss.sentence));
+            fmt::format("{}{}: {}", loss.name, loss.count == 1 ? "" : fmt::format(" ({})", count_text(loss.count)),
+                        loss.sentence));
   }
 }
 

@@ -21,7 +21,7 @@ constexpr std::uint64_t kFewestQueriesOfAWait = 3;
 CallSite start_site(const Trace& trace, const Call& call, bool creates_context) {
   CallSite site;
   site.rule = rule_of(call);
-  site.function = api_name(trace, call.api);
+  site.function = printable(api_name(trace, call.api));
   if (is_copy(call.category)) {
     site.direction = direction_word(call.copy_kind);
     site.memory = memory_word(host_memory(call.copy_kind, call.source_memory, call.target_memory));
@@ -107,7 +107,7 @@ void add_poll_sites(const Trace& trace, Report& report) {
     site.host_blocked_ns = add_saturated(site.host_blocked_ns, poll.span.length_ns());
   }
   for (auto& [api, site] : sites) {
-    site.function = api_name(trace, api);
+    site.function = printable(api_name(trace, api));
     report.polls.push_back(std::move(site));
   }
   std::sort(report.polls.begin(), report.polls.end(), [](const PollSite& a, const PollSite& b) {

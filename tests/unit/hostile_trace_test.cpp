@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces that no recorder writes: any ids, any times, any order. Each gives a report whose figures add up.
+#include <limits>
+#include <random>
+#include <string>
+
+#include "report/build_report.h"
+#include "report/render_json.h"
+#include "report/render_text.h"
+#include "support/catch.h"
+#include "trace_maker.h"
+
+namespace synctrace::testing {
+namespace {
+
+class Hostile {
+ public:
+  explicit Hostile(std::uint32_t seed) : random_(seed) {}
+
+  Trace trace() {
+    TraceMaker maker;
+    const int records = static_cast<int>(below(120));
+    for (int i = 0; i < records; ++i) add_record(maker);
+    return maker.load();
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+
+  // Small numbers, so that records meet, and now and then an absurd one.
+  std::uint64_t any_number() {
+    switch (below(12)) {
+      case 0: return random_();
+      case 1: return std::numeric_limits<std::uint64_t>::max() - below(3);
+      case 2: return static_cast<std::uint64_t>(kLatestTime) - below(3);
+      default: return below(5) * 50'000 + below(3);
+    }
+  }
+  std::int64_t any_time() { return static_cast<std::int64_t>(any_number()); }
+  template <class Id>
+  Id any_id() {
+    return static_cast<Id>(below(20) == 0 ? random_() : below(4));
+  }
+
+  // Any value for every field of any record.
+  template <class Record>
+  Record any_record() {
+    Record record;
+    std::apply([&](const auto&... field) { (fill(record.*field.member), ...); }, Record::fields());
+    return record;
+  }
+  void fill(std::string_view& text) {
+    constexpr std::string_view kTexts[] = {"", "exit", "cudaEventRecord", "cudaFree", "\x1b[2J\xff", "simulated", "1", "duty", "start"};
+    text = kTexts[below(std::size(kTexts))];
+  }
+  template <class Value>
+  void fill(Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      value = below(20) == 0 ? static_cast<Value>(random_()) : static_cast<Value>(below(22));
+      if (sizeof(Value) > 1 && below(4) != 0) value = static_cast<Value>(below(4));
+    } else {
+      value = static_cast<Value>(any_number());
+    }
+  }
+
+  void add_record(TraceMaker& maker) {
+    switch (below(17)) {
+      case 0: return maker.add(any_record<format::Fact>());
+      case 1: return maker.add(any_record<format::ApiName>());
+      case 2: return maker.add(any_record<format::Context>());
+      case 3: return maker.add(any_record<format::Stream>());
+      case 4:
+      case 5:
+      case 6: return maker.add(any_record<format::Call>());
+      case 7: return maker.add(any_record<format::Launch>());
+      case 8: return maker.add(any_record<format::Poll>());
+      case 9: return maker.add(any_record<format::Kernel>());
+      case 10: return maker.add(any_record<format::Copy>());
+      case 11: return maker.add(any_record<format::Memset>());
+      case 12: return maker.add(any_record<format::Graph>());
+      case 13: return maker.add(any_record<format::Window>());
+      case 14: return maker.add(any_record<format::Loss>());
+      case 15: return maker.add(any_record<format::Resource>());
+      default: return maker.add(any_record<format::Overhead>());
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+TEST_CASE("a hostile trace gives a report whose figures add up") {
+  for (std::uint32_t seed = 0; seed < 3'000; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    const Attribution attribution = attribute(trace);
+    REQUIRE(adds_up(attribution));
+    for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+      REQUIRE(attribution.judgements[i].blocked_ns >= 0);
+      REQUIRE(attribution.judgements[i].blocked_ns <= trace.calls[i].span.length_ns());
+    }
+    for (const bool all : {false, true}) {
+      const Report report = build_report(trace, attribution, {all});
+      const std::string text = render_text(report, {});
+      REQUIRE(text.find('\x1b') == std::string::npos);
+      REQUIRE_FALSE(render_json({&report, 1}).empty());
+      for (const CallSite& site : report.waits) REQUIRE(site.host_blocked_ns <= site.host_ns);
+    }
+  }
+}
+
+}  // namespace synctrace::testing
