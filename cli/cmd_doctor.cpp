@@ -2,9 +2,9 @@
 // Verb `doctor`: can recording work here, and if not, what is to be done?
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,8 @@ struct VerdictWord {
 };
 
 // In the order of Verdict.
-constexpr std::array<VerdictWord, 4> kVerdictWords = {{{"ok", "\033[32m"}, {"note", ""}, {"warn", "\033[33m"}, {"fail", "\033[31m"}}};
+constexpr std::array<VerdictWord, 4> kVerdictWords = {
+    {{"ok", "\033[32m"}, {"note", ""}, {"warn", "\033[33m"}, {"fail", "\033[31m"}}};
 
 const VerdictWord& word_of(Verdict verdict) { return kVerdictWords[static_cast<std::size_t>(verdict)]; }
 
@@ -38,8 +39,8 @@ void print_text(const Checks& checks) {
   for (const Check& check : checks) {
     const VerdictWord& word = word_of(check.verdict);
     const bool coloured = colours && *word.colour != '\0';
-    std::printf("%s%-4s%s  %s: %s\n", coloured ? word.colour : "", word.word, coloured ? "\033[0m" : "", check.topic.c_str(),
-                check.finding.c_str());
+    std::printf("%s%-4s%s  %s: %s\n", coloured ? word.colour : "", word.word, coloured ? "\033[0m" : "",
+                check.topic.c_str(), check.finding.c_str());
     if (!check.advice.empty()) std::printf("      -> %s\n", check.advice.c_str());
   }
   std::puts(works(checks) ? "\nRecording can work here." : "\nRecording cannot work here: see the lines marked fail.");
@@ -48,7 +49,9 @@ void print_text(const Checks& checks) {
 void print_json(const Checks& checks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Check& check : checks) {
-    list.push_back({{"topic", check.topic}, {"verdict", word_of(check.verdict).word}, {"finding", check.finding},
+    list.push_back({{"topic", check.topic},
+                    {"verdict", word_of(check.verdict).word},
+                    {"finding", check.finding},
                     {"advice", check.advice}});
   }
   const nlohmann::ordered_json whole = {{"schema_version", 1}, {"can_record", works(checks)}, {"checks", list}};

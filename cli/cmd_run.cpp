@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Verb `run`: checks everything, starts the program with the recorder in it, waits, reports, and ends as the program did.
+// Verb `run`: checks everything, starts the program with the recorder in it, waits, reports, and ends as the program
+// did.
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -27,7 +28,8 @@ std::string installation_problem(const Installation& installation, const RunOpti
            " (../lib); was synctrace built without a CUDA toolkit? See synctrace doctor.";
   }
   if (installation.library.string().find_first_of(" :") != std::string::npos) {
-    return "LD_PRELOAD cannot carry the path " + installation.library.string() + "; install synctrace in a folder without space and colon.";
+    return "LD_PRELOAD cannot carry the path " + installation.library.string() +
+           "; install synctrace in a folder without space and colon.";
   }
   if (options.simulated_gpu && installation.simulated_gpu.empty()) {
     return "--simgpu: there is no simulated GPU beside " + installation.executable.string() + " (../simgpu).";

@@ -2,7 +2,15 @@
 // One function per verb. argv[0] is the verb; the result is the exit status of the process (exit_status.h).
 #pragma once
 
+#include <string_view>
+
 namespace synctrace::cli {
+
+struct Command {
+  std::string_view name;
+  const char* help;
+  int (*function)(int argc, char** argv);
+};
 
 int cmd_run(int argc, char** argv);
 int cmd_report(int argc, char** argv);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which libcupti a program gets depends on the program, so all are listed. Each is tried in a process of its own: two of
-// them in one process, or one that is broken, would spoil the answer.
+// Which libcupti a program gets depends on the program, so all are listed. Each is tried in a process of its own: two
+// of them in one process, or one that is broken, would spoil the answer.
 #include <dlfcn.h>
 #include <glob.h>
 #include <link.h>
@@ -53,7 +53,8 @@ int subscribe(void* cupti, std::array<char, 128>& holder) {
   static const auto ignore_event = +[](void*, int, unsigned, const void*) {};
   using Callback = decltype(ignore_event);
   void* subscriber = nullptr;
-  if (const auto with_name = reinterpret_cast<int (*)(void**, Callback, void*, SubscriberParams*)>(dlsym(cupti, "cuptiSubscribe_v2"))) {
+  if (const auto with_name =
+          reinterpret_cast<int (*)(void**, Callback, void*, SubscriberParams*)>(dlsym(cupti, "cuptiSubscribe_v2"))) {
     SubscriberParams params;
     params.old_subscriber_name = holder.data();
     params.old_subscriber_size = holder.size();
@@ -63,8 +64,9 @@ int subscribe(void* cupti, std::array<char, 128>& holder) {
   return plain == nullptr ? -1 : plain(&subscriber, ignore_event, nullptr);
 }
 
-// Answer: path, version, status of a subscription, name of the holder; a line each. Empty when there is no such library.
-// The process keeps its variables (CUDA_INJECTION64_PATH...): a subscription is to meet what a program would meet.
+// Answer: path, version, status of a subscription, name of the holder; a line each. Empty when there is no such
+// library. The process keeps its variables (CUDA_INJECTION64_PATH...): a subscription is to meet what a program would
+// meet.
 std::string try_copy(const std::string& name) {
   void* cupti = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (cupti == nullptr) return {};
@@ -76,7 +78,9 @@ std::string try_copy(const std::string& name) {
   std::array<char, 128> holder{};
   const int status = subscribe(cupti, holder);
   std::ostringstream answer;
-  answer << (map != nullptr && map->l_name != nullptr ? map->l_name : name.c_str()) << '\n' << version << '\n' << status << '\n'
+  answer << (map != nullptr && map->l_name != nullptr ? map->l_name : name.c_str()) << '\n'
+         << version << '\n'
+         << status << '\n'
          << holder.data() << '\n';
   return answer.str();
 }
@@ -104,8 +108,9 @@ std::vector<Candidate> find_candidates() {
   if (const char* given = std::getenv(format::kEnvCuptiPath); given != nullptr && *given != '\0') {
     candidates.push_back({given, format::kEnvCuptiPath});
   }
-  const ProbeAnswer python = run_guarded(
-      [] { return read_command("python3 -c 'import sys; print(*sys.path, sep=chr(10))' 2>/dev/null"); }, kPythonLimit_ms);
+  const ProbeAnswer python =
+      run_guarded([] { return read_command("python3 -c 'import sys; print(*sys.path, sep=chr(10))' 2>/dev/null"); },
+                  kPythonLimit_ms);
   std::istringstream folders(python.text);
   for (std::string folder; std::getline(folders, folder);) {
     if (folder.empty()) continue;
@@ -163,7 +168,8 @@ std::vector<Copy> list_copies(Checks& checks) {
     if (std::find(seen.begin(), seen.end(), real) != seen.end()) continue;
     seen.push_back(real);
     copies.push_back(*copy);
-    checks.push_back({"CUPTI", Verdict::kOk, version_in_words(copy->version) + ", " + copy->path + " (" + copy->origin + ")", {}});
+    checks.push_back(
+        {"CUPTI", Verdict::kOk, version_in_words(copy->version) + ", " + copy->path + " (" + copy->origin + ")", {}});
   }
   return copies;
 }
@@ -171,13 +177,15 @@ std::vector<Copy> list_copies(Checks& checks) {
 }  // namespace
 
 void check_cupti(Checks& checks) {
-  const bool driver = std::none_of(checks.begin(), checks.end(),
-                                   [](const Check& check) { return check.topic == "driver" && check.verdict == Verdict::kFail; });
+  const bool driver = std::none_of(checks.begin(), checks.end(), [](const Check& check) {
+    return check.topic == "driver" && check.verdict == Verdict::kFail;
+  });
   const std::vector<Copy> copies = list_copies(checks);
   if (copies.empty()) {
-    checks.push_back({"CUPTI", Verdict::kFail, "no libcupti found",
-                      "Activate the Python environment of your program, install the CUDA toolkit's CUPTI, or name the file with "
-                      "--cupti."});
+    checks.push_back(
+        {"CUPTI", Verdict::kFail, "no libcupti found",
+         "Activate the Python environment of your program, install the CUDA toolkit's CUPTI, or name the file with "
+         "--cupti."});
     return;
   }
   if (!driver) return;  // every subscription fails then, and says nothing
@@ -189,7 +197,8 @@ void check_cupti(Checks& checks) {
                       "CUPTI is taken by " + (first.holder.empty() ? std::string("another tool") : first.holder),
                       "Only one tool at a time can listen: end the other one, or start the program outside it."});
   } else {
-    checks.push_back({"subscription", Verdict::kFail, "CUPTI refuses a subscription with error " + std::to_string(first.subscribe_status),
+    checks.push_back({"subscription", Verdict::kFail,
+                      "CUPTI refuses a subscription with error " + std::to_string(first.subscribe_status),
                       "Is this libcupti newer than the driver? Name another with --cupti."});
   }
 }

@@ -22,12 +22,16 @@ struct Meaning {
 };
 
 constexpr std::array kMeanings = {
-    Meaning{"CUDA_INJECTION64_PATH", "none", Verdict::kWarn, "another tool is loaded into every CUDA program, and only one can record",
+    Meaning{"CUDA_INJECTION64_PATH", "none", Verdict::kWarn,
+            "another tool is loaded into every CUDA program, and only one can record",
             "Unset it for a run under synctrace."},
-    Meaning{"NVTX_INJECTION64_PATH", nullptr, Verdict::kWarn, "another tool gets the NVTX ranges; if it is libcupti, it takes the only subscription",
+    Meaning{"NVTX_INJECTION64_PATH", nullptr, Verdict::kWarn,
+            "another tool gets the NVTX ranges; if it is libcupti, it takes the only subscription",
             "Unset it for a run under synctrace."},
-    Meaning{"NSYS_PROFILING_SESSION_ID", nullptr, Verdict::kWarn, "this shell runs under Nsight Systems", "Start synctrace outside nsys."},
-    Meaning{"NV_NSIGHT_INJECTION_PORT_BASE", nullptr, Verdict::kWarn, "this shell runs under Nsight Compute", "Start synctrace outside ncu."},
+    Meaning{"NSYS_PROFILING_SESSION_ID", nullptr, Verdict::kWarn, "this shell runs under Nsight Systems",
+            "Start synctrace outside nsys."},
+    Meaning{"NV_NSIGHT_INJECTION_PORT_BASE", nullptr, Verdict::kWarn, "this shell runs under Nsight Compute",
+            "Start synctrace outside ncu."},
     Meaning{"CUDA_LAUNCH_BLOCKING", "0", Verdict::kWarn, "every launch waits for the GPU, which hides all other waits",
             "Unset it to see how the program really behaves."},
     Meaning{"TEARDOWN_CUPTI", "0", Verdict::kWarn, "torch.profiler ends CUPTI for everybody when it stops",
@@ -42,7 +46,8 @@ void check_own_variables(Checks& checks) {
     const std::string_view whole = *entry;
     if (!whole.starts_with(kPrefix)) continue;
     const std::string_view name = whole.substr(0, whole.find('='));
-    const bool known = std::find(format::kKnownVariables.begin(), format::kKnownVariables.end(), name) != format::kKnownVariables.end();
+    const bool known = std::find(format::kKnownVariables.begin(), format::kKnownVariables.end(), name) !=
+                       format::kKnownVariables.end();
     checks.push_back({"environment", known ? Verdict::kNote : Verdict::kWarn,
                       std::string(whole) + (known ? "" : ": there is no such variable"),
                       known ? "" : "man synctrace-run lists them."});
@@ -55,14 +60,18 @@ void check_environment(Checks& checks) {
   for (const Meaning& meaning : kMeanings) {
     const char* value = std::getenv(meaning.variable);
     if (value == nullptr || (meaning.harmless != nullptr && std::string_view(value) == meaning.harmless)) continue;
-    checks.push_back({"environment", meaning.verdict, std::string(meaning.variable) + "=" + value + ": " + meaning.means, meaning.advice});
+    checks.push_back({"environment", meaning.verdict,
+                      std::string(meaning.variable) + "=" + value + ": " + meaning.means, meaning.advice});
   }
   check_own_variables(checks);
   const format::Rank rank = format::detect_rank(environ);
   if (rank.known()) {
-    checks.push_back({"rank", Verdict::kNote,
-                      std::to_string(rank.rank) + (rank.world_size < 0 ? "" : " of " + std::to_string(rank.world_size)) +
-                          ", says " + format::describe(rank.source), {}});
+    checks.push_back({"rank",
+                      Verdict::kNote,
+                      std::to_string(rank.rank) +
+                          (rank.world_size < 0 ? "" : " of " + std::to_string(rank.world_size)) + ", says " +
+                          format::describe(rank.source),
+                      {}});
   }
 }
 

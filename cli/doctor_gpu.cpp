@@ -26,12 +26,16 @@ std::string ask_driver() {
   const auto version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
   const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
   const auto name = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
-  if (init == nullptr || version == nullptr || count == nullptr || name == nullptr) return "error libcuda.so.1 lacks functions";
+  if (init == nullptr || version == nullptr || count == nullptr || name == nullptr) {
+    return "error libcuda.so.1 lacks functions";
+  }
   std::ostringstream answer;
   int number = 0;
   if (version(&number) == 0) answer << "driver " << number / 1000 << '.' << number % 1000 / 10 << '\n';
   const int status = init(0);
-  if (status != 0 && status != kCudaErrorNoDevice) return answer.str() + "error cuInit failed with " + std::to_string(status);
+  if (status != 0 && status != kCudaErrorNoDevice) {
+    return answer.str() + "error cuInit failed with " + std::to_string(status);
+  }
   int devices = 0;
   if (status == 0) count(&devices);
   for (int device = 0; device < devices; ++device) {
@@ -51,7 +55,8 @@ std::string kernel_driver_version() {
   return {};
 }
 
-void add_driver_answer(const std::string& text, const std::string& kernel_version, const std::string& instead, Checks& checks) {
+void add_driver_answer(const std::string& text, const std::string& kernel_version, const std::string& instead,
+                       Checks& checks) {
   std::istringstream lines(text);
   std::string kind;
   std::string rest;
@@ -59,13 +64,16 @@ void add_driver_answer(const std::string& text, const std::string& kernel_versio
   bool failed = false;
   while (lines >> kind && std::getline(lines >> std::ws, rest)) {
     if (kind == "driver") {
-      checks.push_back({"driver", Verdict::kOk,
-                        (kernel_version.empty() ? "" : kernel_version + ", ") + "for programs up to CUDA " + rest, {}});
+      checks.push_back({"driver",
+                        Verdict::kOk,
+                        (kernel_version.empty() ? "" : kernel_version + ", ") + "for programs up to CUDA " + rest,
+                        {}});
     } else if (kind == "gpu") {
       checks.push_back({"GPU " + std::to_string(gpus++), Verdict::kOk, rest, {}});
     } else {
       failed = true;
-      checks.push_back({"driver", Verdict::kFail, rest, "Other CUDA programs fail alike: repair the driver first." + instead});
+      checks.push_back(
+          {"driver", Verdict::kFail, rest, "Other CUDA programs fail alike: repair the driver first." + instead});
     }
   }
   if (gpus > 0 || failed) return;
@@ -82,12 +90,16 @@ void check_gpu(const Installation& installation, Checks& checks) {
   if (answer.end == ProbeAnswer::End::kTimedOut) {
     checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 does not answer", "Repair the driver first." + instead});
   } else if (answer.end == ProbeAnswer::End::kCrashed) {
-    checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 crashes when it is used", "Repair the driver first." + instead});
+    checks.push_back(
+        {"driver", Verdict::kFail, "libcuda.so.1 crashes when it is used", "Repair the driver first." + instead});
   } else if (answer.text == "missing" && kernel_version.empty()) {
-    checks.push_back({"driver", Verdict::kFail, "no NVIDIA driver on this machine", "Run it where there is a GPU." + instead});
+    checks.push_back(
+        {"driver", Verdict::kFail, "no NVIDIA driver on this machine", "Run it where there is a GPU." + instead});
   } else if (answer.text == "missing") {
-    checks.push_back({"driver", Verdict::kFail, "the kernel has driver " + kernel_version + ", but libcuda.so.1 is not found",
-                      "In a container, start it with the NVIDIA runtime (--gpus all); else install the driver's libraries." + instead});
+    checks.push_back(
+        {"driver", Verdict::kFail, "the kernel has driver " + kernel_version + ", but libcuda.so.1 is not found",
+         "In a container, start it with the NVIDIA runtime (--gpus all); else install the driver's libraries." +
+             instead});
   } else {
     add_driver_answer(answer.text, kernel_version, instead, checks);
   }

@@ -19,9 +19,11 @@ void check_recorder(const std::string& library, Checks& checks) {
       kLoadLimit_ms);
   Check check{"recorder", Verdict::kOk, library + " loads", {}};
   if (loaded.end != ProbeAnswer::End::kAnswered) {
-    check = {"recorder", Verdict::kFail, library + " crashes or hangs when it is loaded", "Build synctrace again on this machine."};
+    check = {"recorder", Verdict::kFail, library + " crashes or hangs when it is loaded",
+             "Build synctrace again on this machine."};
   } else if (!loaded.text.empty()) {
-    check = {"recorder", Verdict::kFail, "the recorder does not load: " + loaded.text, "Build synctrace again on this machine."};
+    check = {"recorder", Verdict::kFail, "the recorder does not load: " + loaded.text,
+             "Build synctrace again on this machine."};
   } else if (library.find_first_of(" :") != std::string::npos) {
     check = {"recorder", Verdict::kFail, "LD_PRELOAD cannot carry the path " + library,
              "Install synctrace in a folder without space and colon."};
@@ -33,15 +35,17 @@ void check_recorder(const std::string& library, Checks& checks) {
 
 void check_installation(const Installation& installation, Checks& checks) {
   if (installation.library.empty()) {
-    checks.push_back({"recorder", Verdict::kFail, "no libsynctrace.so beside " + installation.executable.string(),
-                      "Build synctrace where a CUDA toolkit is installed (CUDA_HOME); reading traces works without it."});
+    checks.push_back(
+        {"recorder", Verdict::kFail, "no libsynctrace.so beside " + installation.executable.string(),
+         "Build synctrace where a CUDA toolkit is installed (CUDA_HOME); reading traces works without it."});
   } else {
     check_recorder(installation.library.string(), checks);
   }
   if (installation.simulated_gpu.empty()) {
     checks.push_back({"simulated GPU", Verdict::kNote, "not installed; synctrace run --simgpu will not work", {}});
   } else {
-    checks.push_back({"simulated GPU", Verdict::kOk, installation.simulated_gpu.string() + " (synctrace run --simgpu)", {}});
+    checks.push_back(
+        {"simulated GPU", Verdict::kOk, installation.simulated_gpu.string() + " (synctrace run --simgpu)", {}});
   }
 }
 

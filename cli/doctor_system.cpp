@@ -14,7 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 30;  // of free disk: an hour of an eager training loop and more
+// Of free disk: an hour of an eager training loop and more.
+constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 30;
 
 std::string first_line(const char* path) {
   std::ifstream file(path);
@@ -35,7 +36,8 @@ void check_folder(Checks& checks) {
   std::error_code failed;
   const std::string folder = fs::current_path(failed).string();
   if (failed || access(".", W_OK) != 0) {
-    checks.push_back({"folder", Verdict::kWarn, "traces cannot be written to " + (folder.empty() ? "the current folder" : folder),
+    checks.push_back({"folder", Verdict::kWarn,
+                      "traces cannot be written to " + (folder.empty() ? "the current folder" : folder),
                       "Name another with --output."});
     return;
   }
@@ -44,7 +46,8 @@ void check_folder(Checks& checks) {
   const std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const std::string free_space = known ? ", " + std::to_string(free_bytes >> 20) + " MiB free" : "";
   if (known && free_bytes < kEnoughBytes) {
-    checks.push_back({"folder", Verdict::kWarn, folder + free_space, "Long runs may fill the disk: limit the trace with --max-size."});
+    checks.push_back({"folder", Verdict::kWarn, folder + free_space,
+                      "Long runs may fill the disk: limit the trace with --max-size."});
   } else {
     checks.push_back({"folder", Verdict::kOk, folder + " is writable" + free_space, {}});
   }
@@ -52,13 +55,22 @@ void check_folder(Checks& checks) {
 
 void check_rights(Checks& checks) {
   if (file_mentions("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")) {
-    checks.push_back({"rights", Verdict::kOk, "the driver keeps GPU counters for administrators; synctrace uses none, so recording works", {}});
+    checks.push_back({"rights",
+                      Verdict::kOk,
+                      "the driver keeps GPU counters for administrators; synctrace uses none, so recording works",
+                      {}});
   }
   if (const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope"); !scope.empty()) {
-    checks.push_back({"rights", Verdict::kNote, "ptrace_scope is " + scope + "; synctrace does not attach to processes, so it does not matter", {}});
+    checks.push_back({"rights",
+                      Verdict::kNote,
+                      "ptrace_scope is " + scope + "; synctrace does not attach to processes, so it does not matter",
+                      {}});
   }
   if (const std::string level = first_line("/proc/sys/kernel/perf_event_paranoid"); !level.empty()) {
-    checks.push_back({"rights", Verdict::kNote, "perf_event_paranoid is " + level + "; synctrace uses no perf events, so it does not matter", {}});
+    checks.push_back({"rights",
+                      Verdict::kNote,
+                      "perf_event_paranoid is " + level + "; synctrace uses no perf events, so it does not matter",
+                      {}});
   }
 }
 
@@ -67,14 +79,20 @@ void check_container(Checks& checks) {
   const bool container = fs::exists("/.dockerenv", ignored) || fs::exists("/run/.containerenv", ignored) ||
                          file_mentions("/proc/1/cgroup", "kubepods") || file_mentions("/proc/1/cgroup", "docker");
   if (!container) return;
-  checks.push_back({"container", Verdict::kNote,
-                    "this is a container; synctrace must run inside it, since a recorder does not follow a program into one", {}});
+  checks.push_back(
+      {"container",
+       Verdict::kNote,
+       "this is a container; synctrace must run inside it, since a recorder does not follow a program into one",
+       {}});
 }
 
 void check_core_limit(Checks& checks) {
   rlimit limit{};
   if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
-  checks.push_back({"core dumps", Verdict::kNote, limit.rlim_cur == 0 ? "off" : "on; synctrace writes none of its own when a program crashes", {}});
+  checks.push_back({"core dumps",
+                    Verdict::kNote,
+                    limit.rlim_cur == 0 ? "off" : "on; synctrace writes none of its own when a program crashes",
+                    {}});
 }
 
 }  // namespace

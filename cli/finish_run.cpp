@@ -66,13 +66,19 @@ Outcome settle_all(const TraceManifest& manifest) {
   for (const std::string& path : manifest.traces()) {
     ++outcome.announced;
     switch (settle_trace(path, deadline_ns)) {
-      case TraceState::kCutShort: ++outcome.cut_short; [[fallthrough]];
-      case TraceState::kClosed: outcome.traces.push_back(path); break;
-      case TraceState::kGrowing:
-        say("synctrace", fmt::format("a process is still writing {}{}; it will be {} when that process ends.", shown(path),
-                   format::kPartialSuffix, shown(path)));
+      case TraceState::kCutShort:
+        ++outcome.cut_short;
+        [[fallthrough]];
+      case TraceState::kClosed:
+        outcome.traces.push_back(path);
         break;
-      case TraceState::kMissing: say("synctrace", fmt::format("the trace {} has gone missing.", shown(path))); break;
+      case TraceState::kGrowing:
+        say("synctrace", fmt::format("a process is still writing {}{}; it will be {} when that process ends.",
+                                     shown(path), format::kPartialSuffix, shown(path)));
+        break;
+      case TraceState::kMissing:
+        say("synctrace", fmt::format("the trace {} has gone missing.", shown(path)));
+        break;
     }
   }
   return outcome;
@@ -139,10 +145,11 @@ void print_nothing_recorded(const RunOptions& options) {
   struct stat program {};
   const std::string path = find_program(options.command.front());
   const bool privileged = stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0;
-  say("synctrace", privileged ? "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder."
-                              : "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
-                                "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
-                                "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
+  say("synctrace",
+      privileged ? "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder."
+                 : "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
+                   "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
+                   "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ Installation find_installation() {
   const fs::path folder =
       find_in(base, {"../lib", "../lib/synctrace", "../" SYNCTRACE_LIBDIR, "../lib64"}, format::kLibraryName);
   if (!folder.empty()) found.library = folder / format::kLibraryName;
-  found.simulated_gpu =
-      find_in(base, {"../simgpu", "../lib/synctrace/simgpu", "../" SYNCTRACE_LIBDIR "/synctrace/simgpu"}, "libcupti.so.13");
+  found.simulated_gpu = find_in(
+      base, {"../simgpu", "../lib/synctrace/simgpu", "../" SYNCTRACE_LIBDIR "/synctrace/simgpu"}, "libcupti.so.13");
   return found;
 }
 

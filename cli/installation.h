@@ -9,8 +9,8 @@ namespace synctrace::cli {
 
 struct Installation {
   std::filesystem::path executable;
-  std::filesystem::path library;           // libsynctrace.so; empty when there is none
-  std::filesystem::path simulated_gpu;     // folder of the simulated GPU; empty when there is none
+  std::filesystem::path library;        // libsynctrace.so; empty when there is none
+  std::filesystem::path simulated_gpu;  // folder of the simulated GPU; empty when there is none
 };
 
 Installation find_installation();

@@ -16,12 +16,6 @@ using namespace synctrace::cli;
 
 namespace {
 
-struct Command {
-  std::string_view name;
-  const char* help;
-  int (*function)(int argc, char** argv);
-};
-
 constexpr std::array kCommands = {
     Command{"run", "run a program, record it, and say what made it wait for the GPU", cmd_run},
     Command{"report", "rank what made the host wait in recorded traces", cmd_report},

@@ -36,13 +36,15 @@ std::string describe(PatternStatus status, const std::string& given, std::size_t
   const std::string place = "the output pattern '" + given + "'";
   switch (status) {
     case PatternStatus::kUnknownPattern:
-      return place + " has an unknown '" + given.substr(at, 2) + "' at position " + std::to_string(at + 1) + "; known are " +
-             kPatternHelp + ".";
+      return place + " has an unknown '" + given.substr(at, 2) + "' at position " + std::to_string(at + 1) +
+             "; known are " + kPatternHelp + ".";
     case PatternStatus::kUnclosedBrace:
       return place + " has a %q without {NAME} at position " + std::to_string(at + 1) + "; write %q{NAME}.";
-    case PatternStatus::kTooLong: return place + " makes a path that is too long; choose a shorter one.";
+    case PatternStatus::kTooLong:
+      return place + " makes a path that is too long; choose a shorter one.";
     case PatternStatus::kEmpty:
-    case PatternStatus::kOk: break;
+    case PatternStatus::kOk:
+      break;
   }
   return place + " makes an empty file name; give one, or end it in '/' to name a folder.";
 }
@@ -71,7 +73,9 @@ Result<CheckedOutput> check_output(const std::string& given, bool force_overwrit
   if (checked.pattern.front() != '/') {
     std::error_code failed;
     const std::string folder = current_folder_pattern(failed);
-    if (failed) return Error{"the current folder cannot be named (" + failed.message() + "); give --output an absolute path."};
+    if (failed) {
+      return Error{"the current folder cannot be named (" + failed.message() + "); give --output an absolute path."};
+    }
     checked.pattern = folder + (folder.ends_with('/') ? "" : "/") + checked.pattern;
   }
   status = expand_output_pattern(checked.pattern.c_str(), facts, name);

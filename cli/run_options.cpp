@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -69,8 +69,9 @@ struct RecorderOption {
 };
 
 constexpr std::array kRecorderOptions = {
-    RecorderOption{"--level", kEnvLevel, "LEVEL", "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work",
-                   is_level, "syncs or timeline"},
+    RecorderOption{"--level", kEnvLevel, "LEVEL",
+                   "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", is_level,
+                   "syncs or timeline"},
     RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", is_duration,
                    "a duration such as 10, 500ms or 2m"},
     RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", is_duration,
@@ -78,7 +79,8 @@ constexpr std::array kRecorderOptions = {
     RecorderOption{"--capture-range", kEnvCaptureRange, "RANGE",
                    "record the timeline only inside cudaProfilerApi, nvtx:NAME or steps:A-B", is_capture_range,
                    "cudaProfilerApi, nvtx:NAME or steps:A-B"},
-    RecorderOption{"--step-marker", kEnvStepMarker, "NAME", "the NVTX range that is one step", is_name, "the name of an NVTX range"},
+    RecorderOption{"--step-marker", kEnvStepMarker, "NAME", "the NVTX range that is one step", is_name,
+                   "the name of an NVTX range"},
     RecorderOption{"--duty", kEnvDuty, "ON/PERIOD", "record the timeline for ON of every PERIOD, e.g. 10s/60s", is_duty,
                    "ON/PERIOD such as 10s/60s, with ON no longer than PERIOD"},
     RecorderOption{"--max-size", kEnvMaxSize, "SIZE", "stop recording when the trace has this size, e.g. 500M", is_size,
@@ -128,13 +130,16 @@ void declare(CLI::App& app, Flags& flags) {
     const RecorderOption& option = kRecorderOptions[i];
     app.add_option(option.flag, flags.recorder[i], option.help)->type_name(option.placeholder);
   }
-  app.add_flag("--graph-nodes", flags.graph_nodes, "record each node of a CUDA graph (costs more) instead of whole graphs");
+  app.add_flag("--graph-nodes", flags.graph_nodes,
+               "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add_option("--report", flags.report, "what to print when the program has ended: short (default), full or none")
       ->type_name("STYLE");
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
   app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors");
   app.add_flag("--simgpu", flags.simulated_gpu, "run on the simulated GPU, without CUDA hardware");
-  app.footer("Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man synctrace-run");
+  app.footer(
+      "Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man "
+      "synctrace-run");
   app.formatter(std::make_shared<HelpFormat>());
   app.prefix_command();
 }
@@ -166,11 +171,14 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
     const std::string value = by_flag ? *flags.recorder[i] : environment(option.variable);
     if (value.empty() && !by_flag) continue;
     if (!option.good(value)) {
-      return std::string(by_flag ? option.flag : option.variable) + "=" + value + " makes no sense: expected " + option.expected + ".";
+      return std::string(by_flag ? option.flag : option.variable) + "=" + value + " makes no sense: expected " +
+             option.expected + ".";
     }
     // The program may change its folder before its first CUDA call.
     const bool is_path = option.good == is_file;
-    if (by_flag || is_path) options.variables.emplace_back(option.variable, is_path ? fs::absolute(value).string() : value);
+    if (by_flag || is_path) {
+      options.variables.emplace_back(option.variable, is_path ? fs::absolute(value).string() : value);
+    }
   }
   for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);

@@ -15,9 +15,9 @@
 namespace synctrace::cli {
 
 struct RunOptions {
-  std::string output;                                           // pattern, absolute
+  std::string output;                                          // pattern, absolute
   std::vector<std::pair<std::string, std::string>> variables;  // SYNCTRACE_* that the flags set
-  std::optional<ReportStyle> report;                            // as asked for
+  std::optional<ReportStyle> report;                           // as asked for
   bool force_overwrite = false;
   bool compress = true;
   bool speaks = true;  // neither quiet, nor a rank other than 0: of many ranks one speaks, or all would at once

@@ -18,7 +18,8 @@ constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
   result.reserve(texts.size() + 1);
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));  // exec does not write to them
+  for (const std::string& text : texts)
+    result.push_back(const_cast<char*>(text.c_str()));  // exec does not write to them
   result.push_back(nullptr);
   return result;
 }
@@ -52,8 +53,8 @@ class SignalsHeld {
   struct sigaction child_action_before_ {};
 };
 
-// A signal that a process sent us alone is for the program. One that the kernel sends (Ctrl-C, a terminal that hangs up)
-// goes to the whole process group, so the program has it already.
+// A signal that a process sent us alone is for the program. One that the kernel sends (Ctrl-C, a terminal that hangs
+// up) goes to the whole process group, so the program has it already.
 void forward(const siginfo_t& info, pid_t child) {
   if (info.si_code <= 0 && info.si_pid != child) kill(child, info.si_signo);
 }

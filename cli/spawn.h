@@ -13,11 +13,13 @@ struct ChildEnd {
   int signal = 0;       // that killed it
 };
 
-// Starts `command` (searched on PATH like a shell does) with `environment` ("NAME=value") and waits for its end. Signals
-// that a process sends to us meanwhile go on to it; those from the terminal or the kernel reach it by themselves.
+// Starts `command` (searched on PATH like a shell does) with `environment` ("NAME=value") and waits for its end.
+// Signals that a process sends to us meanwhile go on to it; those from the terminal or the kernel reach it by
+// themselves.
 ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
-// Ends this process by `signal`, as the program ended, without a second core dump. Returns only when that is impossible.
+// Ends this process by `signal`, as the program ended, without a second core dump. Returns only when that is
+// impossible.
 void die_by(int signal);
 
 }  // namespace synctrace::cli

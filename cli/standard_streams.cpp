@@ -15,7 +15,8 @@ void reserve_standard_streams() noexcept {
 }
 
 void say(std::string_view who, std::string_view sentence) noexcept {
-  std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(who.size()), who.data(), static_cast<int>(sentence.size()), sentence.data());
+  std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(who.size()), who.data(), static_cast<int>(sentence.size()),
+               sentence.data());
 }
 
 }  // namespace synctrace::cli

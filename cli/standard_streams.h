@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// stdout is for results, stderr for sentences. Both may be closed, full or a broken pipe, and none of that is a reason to
-// fail: a program that `run` runs must not notice.
+// stdout is for results, stderr for sentences. Both may be closed, full or a broken pipe, and none of that is a reason
+// to fail: a program that `run` runs must not notice.
 #pragma once
 
 #include <string_view>
 
 namespace synctrace::cli {
 
-// Puts /dev/null where one of the three is closed, so that no file we open becomes "stderr" by its number. Programs that
-// we start still find it closed.
+// Puts /dev/null where one of the three is closed, so that no file we open becomes "stderr" by its number. Programs
+// that we start still find it closed.
 void reserve_standard_streams() noexcept;
 
 // One line to stderr: "who: sentence".

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The traces of one run: the manifest that the recorded processes write to (format/launch_contract.h), and what is to be
-// done with each trace once the program has ended.
+// The traces of one run: the manifest that the recorded processes write to (format/launch_contract.h), and what is to
+// be done with each trace once the program has ended.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ class TraceManifest {
 };
 
 enum class TraceState : std::uint8_t {
-  kClosed,      // by the recorder, in order
-  kCutShort,    // its process died; renamed to its final name
-  kGrowing,     // its process is still there and keeps the partial name
-  kMissing,     // neither name exists (the program removed it, or it never held anything)
+  kClosed,    // by the recorder, in order
+  kCutShort,  // its process died; renamed to its final name
+  kGrowing,   // its process is still there and keeps the partial name
+  kMissing,   // neither name exists (the program removed it, or it never held anything)
 };
 
-// Brings one announced trace to its final name when its process is gone. Waits until `deadline_ns` (CLOCK_MONOTONIC) for
-// one that is just ending.
+// Brings one announced trace to its final name when its process is gone. Waits until `deadline_ns` (CLOCK_MONOTONIC)
+// for one that is just ending.
 TraceState settle_trace(const std::string& path, std::int64_t deadline_ns);
 
 std::int64_t monotonic_ns();

@@ -45,8 +45,8 @@ struct Launcher {
   const char* world_size;
 };
 
-// In order: under Slurm, torchrun's variables count per process and Slurm's per node, so torchrun comes first. RANK alone
-// is a common name; only together with WORLD_SIZE is it torchrun's.
+// In order: under Slurm, torchrun's variables count per process and Slurm's per node, so torchrun comes first. RANK
+// alone is a common name; only together with WORLD_SIZE is it torchrun's.
 constexpr Launcher kLaunchers[] = {
     {RankSource::kTorchrun, "RANK", "LOCAL_RANK", "WORLD_SIZE"},
     {RankSource::kOpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"},
@@ -163,7 +163,8 @@ class PathText {
 
 void note_unset(std::string_view variable, OutputName& out) noexcept {
   if (out.unset_variable[0] != '\0') return;
-  const std::size_t length = variable.size() < sizeof out.unset_variable - 1 ? variable.size() : sizeof out.unset_variable - 1;
+  const std::size_t length =
+      variable.size() < sizeof out.unset_variable - 1 ? variable.size() : sizeof out.unset_variable - 1;
   std::memcpy(out.unset_variable, variable.data(), length);
   out.unset_variable[length] = '\0';
 }
@@ -171,20 +172,39 @@ void note_unset(std::string_view variable, OutputName& out) noexcept {
 // Expands the pattern at `position`, which is behind the '%', and moves `position` behind it.
 PatternStatus expand_one(std::string_view pattern, std::size_t& position, const ProcessFacts& facts, PathText& text,
                          OutputName& out) noexcept {
-  const auto or_else = [](int number, int fallback) { return static_cast<std::uint64_t>(number < 0 ? fallback : number); };
+  const auto or_else = [](int number, int fallback) {
+    return static_cast<std::uint64_t>(number < 0 ? fallback : number);
+  };
   switch (position < pattern.size() ? pattern[position++] : '\0') {
-    case 'p': text.add_number(facts.process_id); return PatternStatus::kOk;
-    case 'h': text.add_value(facts.host); return PatternStatus::kOk;
-    case 'e': text.add_value(facts.program); return PatternStatus::kOk;
-    case 'r': text.add_number(or_else(facts.rank.rank, 0)); return PatternStatus::kOk;
-    case 'l': text.add_number(or_else(facts.rank.local_rank, 0)); return PatternStatus::kOk;
-    case 'w': text.add_number(or_else(facts.rank.world_size, 1)); return PatternStatus::kOk;
-    case '%': text.add('%'); return PatternStatus::kOk;
-    case 'q': break;
-    default: return PatternStatus::kUnknownPattern;
+    case 'p':
+      text.add_number(facts.process_id);
+      return PatternStatus::kOk;
+    case 'h':
+      text.add_value(facts.host);
+      return PatternStatus::kOk;
+    case 'e':
+      text.add_value(facts.program);
+      return PatternStatus::kOk;
+    case 'r':
+      text.add_number(or_else(facts.rank.rank, 0));
+      return PatternStatus::kOk;
+    case 'l':
+      text.add_number(or_else(facts.rank.local_rank, 0));
+      return PatternStatus::kOk;
+    case 'w':
+      text.add_number(or_else(facts.rank.world_size, 1));
+      return PatternStatus::kOk;
+    case '%':
+      text.add('%');
+      return PatternStatus::kOk;
+    case 'q':
+      break;
+    default:
+      return PatternStatus::kUnknownPattern;
   }
   const std::size_t close = pattern.find('}', position);
-  if (position >= pattern.size() || pattern[position] != '{' || close == std::string_view::npos || close == position + 1) {
+  if (position >= pattern.size() || pattern[position] != '{' || close == std::string_view::npos ||
+      close == position + 1) {
     return PatternStatus::kUnclosedBrace;
   }
   const std::string_view variable = part(pattern, position + 1, close - position - 1);
@@ -198,7 +218,8 @@ PatternStatus expand_one(std::string_view pattern, std::size_t& position, const 
   return PatternStatus::kOk;
 }
 
-PatternStatus expand_text(std::string_view pattern, const ProcessFacts& facts, PathText& text, OutputName& out) noexcept {
+PatternStatus expand_text(std::string_view pattern, const ProcessFacts& facts, PathText& text,
+                          OutputName& out) noexcept {
   for (std::size_t position = 0; position < pattern.size();) {
     out.error_at = position;
     if (pattern[position] != '%') {
@@ -213,7 +234,8 @@ PatternStatus expand_text(std::string_view pattern, const ProcessFacts& facts, P
 
 // Whether processes of one job get different names. Does not mistake "%%p" for "%p".
 bool names_differ(std::string_view pattern) noexcept {
-  for (std::size_t position = pattern.find('%'); position < pattern.size(); position = pattern.find('%', position + 2)) {
+  for (std::size_t position = pattern.find('%'); position < pattern.size();
+       position = pattern.find('%', position + 2)) {
     const char letter = position + 1 < pattern.size() ? pattern[position + 1] : '\0';
     if (letter == 'p' || letter == 'r' || letter == 'h') return true;
   }
@@ -233,13 +255,20 @@ Rank detect_rank(const char* const* environment) noexcept {
 
 const char* describe(RankSource source) noexcept {
   switch (source) {
-    case RankSource::kUser: return "the user (SYNCTRACE_RANK)";
-    case RankSource::kTorchrun: return "torchrun (RANK)";
-    case RankSource::kOpenMpi: return "Open MPI (OMPI_COMM_WORLD_RANK)";
-    case RankSource::kPmi: return "PMI (PMIX_RANK or PMI_RANK)";
-    case RankSource::kMvapich2: return "MVAPICH2 (MV2_COMM_WORLD_RANK)";
-    case RankSource::kSlurm: return "Slurm (SLURM_PROCID)";
-    case RankSource::kNone: break;
+    case RankSource::kUser:
+      return "the user (SYNCTRACE_RANK)";
+    case RankSource::kTorchrun:
+      return "torchrun (RANK)";
+    case RankSource::kOpenMpi:
+      return "Open MPI (OMPI_COMM_WORLD_RANK)";
+    case RankSource::kPmi:
+      return "PMI (PMIX_RANK or PMI_RANK)";
+    case RankSource::kMvapich2:
+      return "MVAPICH2 (MV2_COMM_WORLD_RANK)";
+    case RankSource::kSlurm:
+      return "Slurm (SLURM_PROCID)";
+    case RankSource::kNone:
+      break;
   }
   return "no launcher";
 }
@@ -271,7 +300,9 @@ PatternStatus expand_output_pattern(const char* pattern, const ProcessFacts& fac
   PathText text(out);
   PatternStatus status = expand_text(head, facts, text, out);
   if (status == PatternStatus::kOk && !tail.empty()) status = expand_text(tail, facts, text, out);
-  if (status == PatternStatus::kOk && (out.length == 0 || out.path[out.length - 1] == '/')) status = PatternStatus::kEmpty;
+  if (status == PatternStatus::kOk && (out.length == 0 || out.path[out.length - 1] == '/')) {
+    status = PatternStatus::kEmpty;
+  }
   if (status == PatternStatus::kOk && facts.rank.one_of_many() && !names_differ(head) && !names_differ(tail)) {
     out.rank_added = true;
     status = expand_text(kRankInsert, facts, text, out);

@@ -3,7 +3,8 @@
 // rank; the command line uses the same code to refuse a bad pattern before anything starts. Allocates nothing, throws
 // nothing, keeps no state: any thread may call it.
 //
-//   %p process id   %h host   %r rank   %l rank on this host   %w number of ranks   %e program   %q{NAME} environment   %% %
+//   %p process id   %h host   %r rank   %l rank on this host   %w number of ranks   %e program   %q{NAME} environment
+//   %% %
 //
 // A pattern that ends in '/' names a folder and gets the default pattern behind it.
 #pragma once
@@ -60,10 +61,10 @@ struct OutputName {
   char unset_variable[128];  // the first %q{NAME} that is not set (it expands to nothing); else empty
 };
 
-enum class [[nodiscard]] PatternStatus : std::uint8_t { kOk, kEmpty, kUnknownPattern, kUnclosedBrace, kTooLong };
+enum class [[nodiscard]] PatternStatus : std::uint8_t{kOk, kEmpty, kUnknownPattern, kUnclosedBrace, kTooLong};
 
-// A null `pattern` is the default one. On error `out.path` is empty. Values of %q, %h and %e cannot leave their place in
-// the path: '/' and control characters become '_', as does a leading '.'.
+// A null `pattern` is the default one. On error `out.path` is empty. Values of %q, %h and %e cannot leave their place
+// in the path: '/' and control characters become '_', as does a leading '.'.
 PatternStatus expand_output_pattern(const char* pattern, const ProcessFacts& facts, OutputName& out) noexcept;
 
 // Inserts ".<pid>" before the suffix, for when another process of the same run took the name. False when too long.

@@ -30,9 +30,13 @@ class Passthrough(harness.CliTest):
     def test_deaths_by_signal(self):
         for number in [signal.SIGKILL, signal.SIGSEGV, signal.SIGABRT, signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, signal.SIGALRM]:
             with self.subTest(signal=number.name):
+                self.run_program("sh", "-c", f"kill -{int(number)} $$")
+                dumps = len(self.files())  # where the system writes them here
+                for name in self.files():
+                    (self.folder / name).unlink()
                 done = self.run_cli("run", "-q", "--", "sh", "-c", f"kill -{int(number)} $$")
                 self.assertEqual(done.returncode, -number, "synctrace must end by the same signal")
-                self.assertEqual(self.files(), [], "a core dump of synctrace itself")
+                self.assertEqual(len(self.files()), dumps, "a core dump of synctrace itself")
 
     def test_a_shell_sees_the_death(self):
         done = self.run_program("sh", "-c", f"{harness.SYNCTRACE} run -q -- sh -c 'kill -TERM $$'; echo $?")

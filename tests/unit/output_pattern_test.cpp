@@ -148,11 +148,14 @@ TEST_CASE("ranks are found with each launcher") {
     Rank expected;
   };
   const Case cases[] = {
-      {{"RANK=3", "LOCAL_RANK=1", "WORLD_SIZE=8", "SLURM_PROCID=0", "SLURM_NTASKS=2"}, {3, 1, 8, RankSource::kTorchrun}},
-      {{"OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_LOCAL_RANK=0", "OMPI_COMM_WORLD_SIZE=4"}, {2, 0, 4, RankSource::kOpenMpi}},
+      {{"RANK=3", "LOCAL_RANK=1", "WORLD_SIZE=8", "SLURM_PROCID=0", "SLURM_NTASKS=2"},
+       {3, 1, 8, RankSource::kTorchrun}},
+      {{"OMPI_COMM_WORLD_RANK=2", "OMPI_COMM_WORLD_LOCAL_RANK=0", "OMPI_COMM_WORLD_SIZE=4"},
+       {2, 0, 4, RankSource::kOpenMpi}},
       {{"PMIX_RANK=2"}, {2, -1, -1, RankSource::kPmi}},
       {{"PMI_RANK=6", "PMI_SIZE=7", "MPI_LOCALRANKID=2"}, {6, 2, 7, RankSource::kPmi}},
-      {{"MV2_COMM_WORLD_RANK=1", "MV2_COMM_WORLD_LOCAL_RANK=1", "MV2_COMM_WORLD_SIZE=2"}, {1, 1, 2, RankSource::kMvapich2}},
+      {{"MV2_COMM_WORLD_RANK=1", "MV2_COMM_WORLD_LOCAL_RANK=1", "MV2_COMM_WORLD_SIZE=2"},
+       {1, 1, 2, RankSource::kMvapich2}},
       {{"SLURM_PROCID=9", "SLURM_LOCALID=1", "SLURM_NTASKS=16"}, {9, 1, 16, RankSource::kSlurm}},
       {{"SYNCTRACE_RANK=5"}, {5, -1, -1, RankSource::kUser}},
       {{"SYNCTRACE_RANK=5", "RANK=3", "LOCAL_RANK=1", "WORLD_SIZE=8"}, {5, 1, 8, RankSource::kUser}},

@@ -55,7 +55,8 @@ TEST_CASE("a closed trace stays, a missing one is said to be missing") {
 TEST_CASE("a trace whose process is gone gets its final name") {
   const Folder folder;
   // This process is alive but has the file not open: its pid was used again.
-  for (const std::uint32_t process : {std::uint32_t{0}, std::uint32_t{0x3fffffff}, static_cast<std::uint32_t>(getpid())}) {
+  for (const std::uint32_t process :
+       {std::uint32_t{0}, std::uint32_t{0x3fffffff}, static_cast<std::uint32_t>(getpid())}) {
     write_header(folder.file("x.partial"), process);
     CHECK(settle_trace(folder.file("x"), 0) == TraceState::kCutShort);
     CHECK(fs::exists(folder.file("x")));
