@@ -120,7 +120,8 @@ void TextRenderer::recorded() {
 
 void TextRenderer::devices() {
   for (const DeviceReport& device : report_.devices) {
-    field(fmt::format("GPU {}", device.id), device.name + (report_.simulated ? " (simulated)" : ""));
+    const std::string name = device.name.empty() ? "name not recorded" : device.name;
+    field(fmt::format("GPU {}", device.id), name + (report_.simulated ? " (simulated)" : ""));
     const DeviceState& state = device.state;
     if (!report_.has_timeline) continue;
     line("            busy {}   copying only {}   idle {}   of {}", share_text(state.compute_ns, state.window_ns),
