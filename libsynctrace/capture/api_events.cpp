@@ -105,11 +105,19 @@ StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, 
   return static_cast<StreamId>(id);
 }
 
-// Categories whose calls are issued to a stream, given or not.
-constexpr bool uses_stream(format::ApiCategory category) noexcept {
+// Calls that are issued to a stream, given or not. Not those that destroy one: at their exit its handle dangles.
+bool uses_stream(const TracedCall& traced) noexcept {
   using enum format::ApiCategory;
-  return category == kStreamSync || category == kCopy || category == kCopyAsync || category == kMemset ||
-         category == kPoolAlloc || category == kPoolFree || category == kStreamEvent;
+  switch (traced.category) {
+    case kStreamSync:
+    case kCopy:
+    case kCopyAsync:
+    case kMemset:
+    case kPoolAlloc:
+    case kPoolFree: return true;
+    case kStreamEvent: return traced.scope == Scope::kTimeline;  // record and wait, not destroy
+    default: return false;
+  }
 }
 
 void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns, std::uint32_t status) noexcept {
@@ -130,7 +138,7 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
   call.object = arguments.object != 0 ? arguments.object : arguments.address;
   call.bytes = arguments.bytes;
   call.status = status;
-  if (uses_stream(traced.category)) {
+  if (status == 0 && uses_stream(traced)) {
     call.stream = stream_id_of(data, traced, arguments.stream);
     const bool legacy = arguments.stream == nullptr || arguments.stream == CU_STREAM_LEGACY;
     if (legacy && !traced.per_thread_stream) call.flags |= format::Call::kLegacyStream;

@@ -29,6 +29,7 @@ struct CuptiFunctions {
   decltype(&::cuptiGetContextId) GetContextId = nullptr;
   decltype(&::cuptiGetGraphExecId) GetGraphExecId = nullptr;  // optional
   decltype(&::cuptiGetResultString) GetResultString = nullptr;
+  decltype(&::cuptiSetThreadIdType) SetThreadIdType = nullptr;  // optional
 };
 
 enum class CuptiStatus : std::uint8_t {

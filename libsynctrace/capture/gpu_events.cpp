@@ -235,6 +235,7 @@ bool start_gpu_events(std::size_t budget_bytes) noexcept {
     std::uint64_t cupti_time = 0;
     if (cupti()->GetTimestamp(&cupti_time) == CUPTI_SUCCESS) gpu_clock_offset_ns = now_ns() - static_cast<std::int64_t>(cupti_time);
   }
+  if (cupti()->SetThreadIdType != nullptr) cupti()->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   // We zero the buffers on the drain thread; otherwise CUPTI does it on the program's.
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof(zeroed);

@@ -64,7 +64,7 @@ void apply_test_control(std::string_view text) noexcept {
   if (text == "off") switch_sources(Sources::kNone);
   if (text == "syncs") switch_sources(Sources::kSyncs);
   if (text == "timeline") switch_sources(Sources::kTimeline);
-  if (text == "records") switch_sources(Sources::kRecordsOnly);
+  if (text == "cupti-only") switch_sources(Sources::kRecordsOnly);
 }
 
 void mark(NvtxDomainId domain, const Message& message) noexcept {
