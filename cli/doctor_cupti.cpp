@@ -22,8 +22,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kLoadLimit_ms = 30'000;
-constexpr int kPythonLimit_ms = 10'000;
+constexpr int kLoadLimitMs = 30'000;
+constexpr int kPythonLimitMs = 10'000;
 constexpr int kSubscriberTaken = 39;  // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 constexpr std::array kSonames = {"libcupti.so.13", "libcupti.so.12"};
 
@@ -110,7 +110,7 @@ std::vector<Candidate> find_candidates() {
   }
   const ProbeAnswer python =
       run_guarded([] { return read_command("python3 -c 'import sys; print(*sys.path, sep=chr(10))' 2>/dev/null"); },
-                  kPythonLimit_ms);
+                  kPythonLimitMs);
   std::istringstream folders(python.text);
   for (std::string folder; std::getline(folders, folder);) {
     if (folder.empty()) continue;
@@ -155,7 +155,7 @@ std::vector<Copy> list_copies(Checks& checks) {
     std::error_code failed;
     const fs::path known = fs::canonical(candidate.name, failed);
     if (!failed && std::find(seen.begin(), seen.end(), known) != seen.end()) continue;
-    const ProbeAnswer answer = run_guarded([&] { return try_copy(candidate.name); }, kLoadLimit_ms);
+    const ProbeAnswer answer = run_guarded([&] { return try_copy(candidate.name); }, kLoadLimitMs);
     const std::optional<Copy> copy = parse_copy(answer.text, candidate.origin);
     const bool named = candidate.name.find('/') != std::string::npos;
     if (!copy || copy->version == 0) {

@@ -13,7 +13,7 @@
 namespace synctrace::cli {
 namespace {
 
-constexpr int kDriverLimit_ms = 30'000;  // a first cuInit on a machine with many GPUs takes seconds
+constexpr int kDriverLimitMs = 30'000;  // a first cuInit on a machine with many GPUs takes seconds
 constexpr int kCudaErrorNoDevice = 100;
 
 // Answer: a line "driver VERSION", a line "gpu NAME" for each, or one line "error WHAT".
@@ -64,10 +64,9 @@ void add_driver_answer(const std::string& text, const std::string& kernel_versio
   bool failed = false;
   while (lines >> kind && std::getline(lines >> std::ws, rest)) {
     if (kind == "driver") {
-      checks.push_back({"driver",
-                        Verdict::kOk,
-                        (kernel_version.empty() ? "" : kernel_version + ", ") + "for programs up to CUDA " + rest,
-                        {}});
+      std::string finding = kernel_version.empty() ? "" : kernel_version + ", ";
+      finding.append("for programs up to CUDA ").append(rest);
+      checks.push_back({"driver", Verdict::kOk, finding, {}});
     } else if (kind == "gpu") {
       checks.push_back({"GPU " + std::to_string(gpus++), Verdict::kOk, rest, {}});
     } else {
@@ -86,7 +85,7 @@ void add_driver_answer(const std::string& text, const std::string& kernel_versio
 void check_gpu(const Installation& installation, Checks& checks) {
   const std::string instead = installation.simulated_gpu.empty() ? "" : " Without a GPU: synctrace run --simgpu.";
   const std::string kernel_version = kernel_driver_version();
-  const ProbeAnswer answer = run_guarded(ask_driver, kDriverLimit_ms);
+  const ProbeAnswer answer = run_guarded(ask_driver, kDriverLimitMs);
   if (answer.end == ProbeAnswer::End::kTimedOut) {
     checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 does not answer", "Repair the driver first." + instead});
   } else if (answer.end == ProbeAnswer::End::kCrashed) {

@@ -7,7 +7,7 @@
 namespace synctrace::cli {
 namespace {
 
-constexpr int kLoadLimit_ms = 10'000;
+constexpr int kLoadLimitMs = 10'000;
 
 void check_recorder(const std::string& library, Checks& checks) {
   const ProbeAnswer loaded = run_guarded(
@@ -16,7 +16,7 @@ void check_recorder(const std::string& library, Checks& checks) {
         if (handle == nullptr) return dlerror();
         return dlsym(handle, "InitializeInjection") != nullptr ? "" : library + " has no InitializeInjection";
       },
-      kLoadLimit_ms);
+      kLoadLimitMs);
   Check check{"recorder", Verdict::kOk, library + " loads", {}};
   if (loaded.end != ProbeAnswer::End::kAnswered) {
     check = {"recorder", Verdict::kFail, library + " crashes or hangs when it is loaded",

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A grandchild may end a moment after the program; one that stays longer is a daemon, which nobody waits for.
-constexpr std::int64_t kPatience_ns = 2'000'000'000;
+constexpr std::int64_t kPatienceNs = 2'000'000'000;
 constexpr std::size_t kListedNames = 8;  // more would be a wall of names
 
 struct Outcome {
@@ -62,7 +62,7 @@ std::string in_words(std::uint64_t bytes) {
 
 Outcome settle_all(const TraceManifest& manifest) {
   Outcome outcome;
-  const std::int64_t deadline_ns = monotonic_ns() + kPatience_ns;
+  const std::int64_t deadline_ns = monotonic_ns() + kPatienceNs;
   for (const std::string& path : manifest.traces()) {
     ++outcome.announced;
     switch (settle_trace(path, deadline_ns)) {
@@ -131,7 +131,7 @@ std::string find_program(const std::string& name) {
   while (!rest.empty()) {
     const std::string_view folder = rest.substr(0, rest.find(':'));
     rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
+    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
   return {};

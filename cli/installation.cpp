@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 fs::path find_in(const fs::path& base, std::initializer_list<const char*> folders, std::string_view file) {
   for (const char* folder : folders) {
     std::error_code ignored;
-    const fs::path candidate = (base / folder).lexically_normal();
+    fs::path candidate = (base / folder).lexically_normal();
     if (fs::exists(candidate / file, ignored)) return candidate;
   }
   return {};
