@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recording windows, levels and limits: the timeline is there inside the windows only, the waits everywhere."""
+import harness
+from survival_case import SurvivalCase
+
+# 40 steps of 4 kernels and one wait; "focus" and the profiler range are around steps 10 to 19.
+WINDOWS = ("windows", 40, 10, 19)
+KERNELS_OF_A_STEP = 4
+
+
+class Windows(SurvivalCase):
+    def record_windows(self, *options, program=WINDOWS):
+        command = [harness.program(program[0]), *program[1:]]
+        recorded = self.wrapped(*command, options=options)
+        self.assert_same(recorded, self.alone(*command))
+        self.assertEqual(self.our_lines(recorded.stderr), [])
+        records = self.dump()
+        self.assertEqual(records.losses(), {})
+        return records
+
+    def assert_ten_steps(self, records):
+        self.assertEqual(len(records.of("kernel")), 10 * KERNELS_OF_A_STEP)
+        self.assertEqual(len(records.calls("cudaStreamSynchronize")), 40)
+        self.assertEqual([window["open"] for window in records.of("window")], [1, 0])
+
+    def test_profiler_range(self):
+        self.assert_ten_steps(self.record_windows("--capture-range=cudaProfilerApi"))
+
+    def test_nvtx_range(self):
+        self.assert_ten_steps(self.record_windows("--capture-range=nvtx:focus"))
+
+    def test_range_of_steps(self):
+        self.assert_ten_steps(self.record_windows("--capture-range=steps:10-19"))
+
+    def test_report_covers_the_window(self):
+        self.record_windows("--capture-range=nvtx:focus")
+        report = self.report()
+        self.assertEqual(report["covers"], "windows")
+        kernels = sum(work["count"] for work in report["work"] if work["what"] == "kernels")
+        self.assertEqual(kernels, 10 * KERNELS_OF_A_STEP)
+        waits = [site for site in report["waits"] if site["api"] == "cudaStreamSynchronize"]
+        self.assertEqual(sum(site["count"] for site in waits), 10)
+
+    def test_a_range_that_never_comes_is_told(self):
+        recorded = self.wrapped(harness.program("windows"), options=["--capture-range=nvtx:no such range"])
+        self.assertEqual(recorded.returncode, 0)
+        self.assertEqual(len(self.dump().of("kernel")), 0)
+
+    def test_delay_and_duration(self):
+        records = self.record_windows("--delay=100ms", "--duration=200ms", program=("windows", 100, 10, 19))
+        self.assertEqual(len(records.calls("cudaStreamSynchronize")), 100)
+        opened, closed = records.of("window")
+        self.assertEqual((opened["open"], closed["open"]), (1, 0))
+        self.assertGreaterEqual(closed["time_ns"] - opened["time_ns"], 200_000_000)
+        kernels = len(records.of("kernel"))
+        self.assertGreater(kernels, 0)
+        self.assertLess(kernels, 100 * KERNELS_OF_A_STEP)
+        first_wait = records.calls("cudaStreamSynchronize")[0]["begin_ns"]
+        for kernel in records.of("kernel"):
+            self.assertGreater(kernel["begin_ns"], first_wait)
+
+    def test_duty(self):
+        records = self.record_windows("--duty=100ms/300ms", program=("windows", 200, 10, 19))
+        opened = [window for window in records.of("window") if window["open"]]
+        self.assertGreaterEqual(len(opened), 2)
+        self.assertEqual(len(records.calls("cudaStreamSynchronize")), 200)
+        self.assertLess(len(records.of("kernel")), 200 * KERNELS_OF_A_STEP)
+        self.assertGreater(len(records.of("kernel")), 0)
+
+    def test_max_size(self):
+        command = [harness.program("launch_many"), 300_000]
+        recorded = self.wrapped(*command, options=["--max-size=1M", "--no-compress"])
+        self.assertEqual((recorded.returncode, recorded.stdout), (0, "launches 300001\n"))
+        self.assertLessEqual(self.only_trace().stat().st_size, 1 << 20)
+        kernels = len(self.dump().of("kernel"))
+        self.assertGreater(kernels, 0)
+        self.assertLess(kernels, 300_000)
+        self.assertEqual(self.dump().of("window")[-1]["reason"], "max-size")
+
+    def test_level_syncs(self):
+        records = self.record_windows("--level=syncs")
+        self.assertEqual(len(records.calls("cudaStreamSynchronize")), 40)
+        for kind in ("kernel", "copy", "launch", "window"):
+            self.assertEqual(records.of(kind), [], kind)
+        report = self.report()
+        self.assertEqual(report["devices"], [])
+        waits = [site for site in report["waits"] if site["api"] == "cudaStreamSynchronize"]
+        self.assertEqual([site["count"] for site in waits], [40])
+        self.assertGreaterEqual(waits[0]["blocked_count"], 36)
+
+    def test_level_timeline_is_the_default(self):
+        records = self.record_windows()
+        self.assertEqual(len(records.of("kernel")), 160)
+        self.assertEqual(len(records.launches()), 160)
+
+
+if __name__ == "__main__":
+    harness.main()
