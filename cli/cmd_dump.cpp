@@ -74,7 +74,8 @@ int cmd_dump(int argc, char** argv) {
     return kExitUsage;
   }
   if (options.trace.empty() && options.text.empty()) {
-    std::fputs("synctrace dump: name a trace to print, or a text with --assemble (see synctrace dump --help)\n", stderr);
+    std::fputs("synctrace dump: name a trace to print, or a text with --assemble (see synctrace dump --help)\n",
+               stderr);
     return kExitUsage;
   }
   return options.text.empty() ? print_text(options) : assemble(options);

@@ -2,8 +2,8 @@
 // The verb report, and the report that `run` prints at the end.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -66,7 +66,8 @@ void print_load_error(const std::string& path, const Error& error) {
   std::error_code ignored;
   const std::string partial = path + std::string(format::kPartialSuffix);
   if (!fs::exists(path, ignored) && fs::exists(partial, ignored)) {
-    std::fprintf(stderr, "synctrace report: its process still runs or was killed; what it has written so far is in %s\n",
+    std::fprintf(stderr,
+                 "synctrace report: its process still runs or was killed; what it has written so far is in %s\n",
                  partial.c_str());
   }
 }
@@ -77,8 +78,10 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Repor
   std::vector<Report> reports;
   for (const std::string& file : files) {
     const Result<Trace> trace = load_trace(file);
-    if (!trace) print_load_error(file, trace.error());
-    else reports.push_back(build_report(trace.value(), attribute(trace.value()), options));
+    if (!trace)
+      print_load_error(file, trace.error());
+    else
+      reports.push_back(build_report(trace.value(), attribute(trace.value()), options));
   }
   return reports;
 }

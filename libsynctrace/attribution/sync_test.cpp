@@ -17,7 +17,9 @@ constexpr std::uint64_t kSlowestBytesPerMicrosecond = 2'000;
 class Judge {
  public:
   Judge(const Trace& trace, const std::vector<Outstanding>& outstanding, const Calibration& calibration)
-      : trace_(trace), outstanding_(outstanding), calibration_(calibration),
+      : trace_(trace),
+        outstanding_(outstanding),
+        calibration_(calibration),
         latest_return_ns_(calibration.return_latency.p90_ns + kOutstandingMarginNs) {
     for (const Resource& resource : trace.resources) {
       if (resource.what != format::Resource::What::kContextCreated) continue;
@@ -43,7 +45,8 @@ class Judge {
 
   Judgement blocked(const Call& call, Nanoseconds work_end_ns) const {
     const Nanoseconds woken_ns = std::max(work_end_ns, call.span.begin_ns) + calibration_.return_latency.p50_ns;
-    return {Verdict::kBlocked, Basis::kTimeline, false, true, std::min(call.span.end_ns, woken_ns) - call.span.begin_ns};
+    return {Verdict::kBlocked, Basis::kTimeline, false, true,
+            std::min(call.span.end_ns, woken_ns) - call.span.begin_ns};
   }
 
   // Some stream was busy well into the call, and the call returned just after that stream's end.
@@ -112,8 +115,11 @@ Judgement Judge::hidden_wait(const Call& call, const Outstanding& out, WaitHabit
   }
   if (!met_work) return {Verdict::kReturnedAtOnce};
   if (habit == WaitHabit::kMayWait) {
+    const bool outlived_all = out.last_end_ns <= call.span.end_ns + kClockSkewNs;
+    // Freeing waits for the whole device. One that outlived all the work waited, however long the rest of it took.
+    const bool frees = call.category == ApiCategory::kFree || call.category == ApiCategory::kHostFree;
+    if (frees && outlived_all) return blocked(call, out.last_end_ns);
     if (returned_with_work(call, out, latest_return_ns_ + cost.p90_ns)) return blocked(call, out.end_before_return_ns);
-    const bool outlived_all = out.last_end_ns <= call.span.end_ns;
     return {outlived_all && is_long(call, cost.p50_ns) ? Verdict::kUnknown : Verdict::kReturnedAtOnce};
   }
   if (returned_with_work(call, out, latest_return_ns_) && is_long(call, cost.p50_ns)) {
@@ -128,7 +134,8 @@ Judgement Judge::by_length(const Call& call, WaitHabit habit) const {
   if (shortest != calibration_.shortest_ns.end()) cost_ns = std::min(cost_ns, shortest->second);
   Nanoseconds ordinary_ns = kLongCallFactor * cost_ns + kOutstandingMarginNs;
   if (is_copy(call.category)) {
-    ordinary_ns = add_saturated(ordinary_ns, static_cast<Nanoseconds>(call.bytes / kSlowestBytesPerMicrosecond) * 1'000);
+    ordinary_ns =
+        add_saturated(ordinary_ns, static_cast<Nanoseconds>(call.bytes / kSlowestBytesPerMicrosecond) * 1'000);
   }
   const bool held_up = call.span.length_ns() > ordinary_ns;
   Judgement judgement{Verdict::kReturnedAtOnce, Basis::kLength};

@@ -4,10 +4,11 @@
 //
 // A call waited when work issued before it was outstanding for longer than kOutstandingMarginNs, and the call returned
 // just after that work ended. "Just after" is the return latency of the trace's own waits (its p90) plus the margin,
-// plus the call's own unblocked cost where the function is known to wait first and work afterwards. A copy is judged by
-// the order of streams: it waited when it returned after its own transfer began and that transfer had to come after
-// the work in flight. Functions that are not known to wait count only as sites: at least 80 % of the calls that met
-// outstanding work must have returned with it (Wilson lower bound of at least one half for fewer than five).
+// plus the call's own unblocked cost where the function is known to wait first and work afterwards. Freeing memory
+// waits for the whole device, so a free waited when it outlived all outstanding work. A copy is judged by the order of
+// streams: it waited when it returned after its own transfer began and that transfer had to come after the work in
+// flight. Functions that are not known to wait count only as sites: at least 80 % of the calls that met outstanding
+// work must have returned with it (Wilson lower bound of at least one half for fewer than five).
 //
 // Without a GPU timeline (level "syncs", or outside the windows) the known table and the call's length against its own
 // unblocked cost decide, and the judgement says so.

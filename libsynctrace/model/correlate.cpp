@@ -69,10 +69,12 @@ void Correlation::find_issue_times() {
 std::optional<Correlation::Work> Correlation::work_of(CorrelationId id) const noexcept {
   if (number(id) == 0) return std::nullopt;
   const auto correlation_of = [&](std::uint32_t index) { return trace_.operations[index].correlation; };
-  const auto begin = std::lower_bound(by_correlation_.begin(), by_correlation_.end(), id,
-                                      [&](std::uint32_t index, CorrelationId value) { return correlation_of(index) < value; });
-  const auto end = std::upper_bound(begin, by_correlation_.end(), id,
-                                    [&](CorrelationId value, std::uint32_t index) { return value < correlation_of(index); });
+  const auto begin =
+      std::lower_bound(by_correlation_.begin(), by_correlation_.end(), id,
+                       [&](std::uint32_t index, CorrelationId value) { return correlation_of(index) < value; });
+  const auto end = std::upper_bound(begin, by_correlation_.end(), id, [&](CorrelationId value, std::uint32_t index) {
+    return value < correlation_of(index);
+  });
   if (begin == end) return std::nullopt;
   const Nanoseconds end_ns = latest_end_ns_[static_cast<std::size_t>(end - by_correlation_.begin()) - 1];
   return Work{*begin, {trace_.operations[*begin].span.begin_ns, end_ns}};

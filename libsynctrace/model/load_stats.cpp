@@ -16,25 +16,35 @@ constexpr std::array kKinds = {
     NamedLoss{kLossSkippedBytes, {Severity::kError, "bytes of the file belong to no intact chunk and were skipped"}},
     NamedLoss{kLossBadChunks, {Severity::kError, "chunks of the file were damaged and skipped"}},
     NamedLoss{kLossMissingChunks, {Severity::kError, "chunks are missing from the file"}},
-    NamedLoss{kLossBadRecords, {Severity::kError, "records did not fit their layout; the rest of their chunk was skipped"}},
+    NamedLoss{kLossBadRecords,
+              {Severity::kError, "records did not fit their layout; the rest of their chunk was skipped"}},
     NamedLoss{kLossUnknownRecords, {Severity::kNote, "records are of kinds that only a newer synctrace knows"}},
-    NamedLoss{kLossTruncated, {Severity::kWarning, "the file ends inside a chunk: the process died, or the copy is incomplete"}},
-    NamedLoss{kLossUncleanEnd, {Severity::kWarning, "the trace was not closed in order: up to its last second may be missing"}},
+    NamedLoss{kLossTruncated,
+              {Severity::kWarning, "the file ends inside a chunk: the process died, or the copy is incomplete"}},
+    NamedLoss{kLossUncleanEnd,
+              {Severity::kWarning, "the trace was not closed in order: up to its last second may be missing"}},
     NamedLoss{kLossImpossibleTimes, {Severity::kWarning, "records had times that cannot be and were left out"}},
     NamedLoss{kLossUnnamedCalls, {Severity::kWarning, "calls are of functions that the trace does not name"}},
     NamedLoss{kLossUnmatchedOperations,
               {Severity::kNote, "GPU operations have no recorded call; they count as issued when they began"}},
-    NamedLoss{"ring-full", {Severity::kWarning, "host events were dropped: threads made calls faster than they could be "
-                                                "written (a larger --buffer-size helps)"}},
+    NamedLoss{"ring-full",
+              {Severity::kWarning,
+               "host events were dropped: threads made calls faster than they could be "
+               "written (a larger --buffer-size helps)"}},
     NamedLoss{"cupti-dropped", {Severity::kWarning, "GPU records were dropped by CUPTI: GPU idle time is overstated"}},
-    NamedLoss{"buffer-refused", {Severity::kWarning, "times CUPTI found no free buffer, so GPU records are missing (a larger "
-                                                     "--buffer-size helps)"}},
+    NamedLoss{"buffer-refused",
+              {Severity::kWarning,
+               "times CUPTI found no free buffer, so GPU records are missing (a larger "
+               "--buffer-size helps)"}},
     NamedLoss{"cupti-untimed", {Severity::kWarning, "GPU records came without times and were left out"}},
-    NamedLoss{"range-table-full", {Severity::kNote, "allocations were not kept track of: pageable and pinned may be confused"}},
+    NamedLoss{"range-table-full",
+              {Severity::kNote, "allocations were not kept track of: pageable and pinned may be confused"}},
     NamedLoss{"names-full", {Severity::kNote, "names were left out, because there were too many different ones"}},
     NamedLoss{"unknown-api", {Severity::kNote, "calls were of functions that this version does not trace"}},
-    NamedLoss{"file-error", {Severity::kError, "records could not be written to the file: the disk was full, or failed"}},
-    NamedLoss{"max-size", {Severity::kWarning, "records came after the trace had reached --max-size and were left out"}},
+    NamedLoss{"file-error",
+              {Severity::kError, "records could not be written to the file: the disk was full, or failed"}},
+    NamedLoss{"max-size",
+              {Severity::kWarning, "records came after the trace had reached --max-size and were left out"}},
 };
 
 constexpr LossKind kRecorderLoss = {Severity::kWarning, "events were lost while recording: the figures are too low"};
@@ -43,15 +53,19 @@ constexpr LossKind kRecorderLoss = {Severity::kWarning, "events were lost while 
 
 std::string_view severity_name(Severity severity) noexcept {
   switch (severity) {
-    case Severity::kNote: return "note";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
+    case Severity::kNote:
+      return "note";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
   }
   return "warning";
 }
 
 LossKind describe_loss(std::string_view name) noexcept {
-  const auto* known = std::find_if(kKinds.begin(), kKinds.end(), [&](const NamedLoss& loss) { return loss.name == name; });
+  const auto* known =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const NamedLoss& loss) { return loss.name == name; });
   return known != kKinds.end() ? known->kind : kRecorderLoss;
 }
 

@@ -24,22 +24,28 @@ class Loader {
  public:
   explicit Loader(Trace& trace) : trace_(trace) {}
 
-  void operator()(const format::Fact& fact) { trace_.facts.insert_or_assign(std::string(fact.key), std::string(fact.value)); }
+  void operator()(const format::Fact& fact) {
+    trace_.facts.insert_or_assign(std::string(fact.key), std::string(fact.value));
+  }
 
   void operator()(const format::Clock& clock) { trace_.clocks.push_back({clock.monotonic_ns, clock.realtime_ns}); }
 
-  void operator()(const format::String& string) { trace_.strings.insert_or_assign(string.id, std::string(string.text)); }
+  void operator()(const format::String& string) {
+    trace_.strings.insert_or_assign(string.id, std::string(string.text));
+  }
 
   void operator()(const format::ApiName& api) {
     trace_.apis.insert_or_assign(api.api, Api{api.category, std::string(api.name)});
   }
 
-  void operator()(const format::Thread& thread) { trace_.threads.insert_or_assign(thread.thread, std::string(thread.name)); }
+  void operator()(const format::Thread& thread) {
+    trace_.threads.insert_or_assign(thread.thread, std::string(thread.name));
+  }
 
   void operator()(const format::Device& device) {
-    trace_.devices.insert_or_assign(
-        device.device, Device{std::string(device.name), std::string(device.uuid), device.capability_major,
-                              device.capability_minor, device.multiprocessors, device.memory_bytes});
+    trace_.devices.insert_or_assign(device.device,
+                                    Device{std::string(device.name), std::string(device.uuid), device.capability_major,
+                                           device.capability_minor, device.multiprocessors, device.memory_bytes});
   }
 
   void operator()(const format::Context& context) {
@@ -66,8 +72,7 @@ class Loader {
 
   void operator()(const format::Poll& poll) {
     if (const auto span = span_of(poll.begin_ns, poll.duration_ns)) {
-      trace_.polls.push_back(
-          {*span, poll.thread, poll.api, poll.object, poll.count, poll.not_ready_count, poll.stack});
+      trace_.polls.push_back({*span, poll.thread, poll.api, poll.object, poll.count, poll.not_ready_count, poll.stack});
     }
   }
 
@@ -200,8 +205,10 @@ void Loader::name_calls() {
   std::uint64_t unknown = 0;
   for (Call& call : trace_.calls) {
     const auto api = trace_.apis.find(call.api);
-    if (api != trace_.apis.end()) call.category = api->second.category;
-    else ++unknown;
+    if (api != trace_.apis.end())
+      call.category = api->second.category;
+    else
+      ++unknown;
   }
   trace_.stats.add(kLossUnnamedCalls, unknown);
 }
@@ -233,8 +240,10 @@ void Loader::make_windows() {
   bool open = false;
   for (WindowEdge& edge : edges_) {
     if (edge.open == open) continue;
-    if (edge.open) trace_.windows.push_back({{edge.time_ns, edge.time_ns}, std::move(edge.reason)});
-    else trace_.windows.back().span.end_ns = edge.time_ns;
+    if (edge.open)
+      trace_.windows.push_back({{edge.time_ns, edge.time_ns}, std::move(edge.reason)});
+    else
+      trace_.windows.back().span.end_ns = edge.time_ns;
     open = edge.open;
   }
   if (open) trace_.windows.back().span.end_ns = std::max(trace_.windows.back().span.begin_ns, trace_.last_ns);

@@ -123,7 +123,8 @@ Outstanding Sweep::look(const Call& call) {
     out.own = own->span;
   }
   const auto context = trace_.contexts.find(call.context);
-  const auto device = context == trace_.contexts.end() ? device_index_.end() : device_index_.find(context->second.device);
+  const auto device =
+      context == trace_.contexts.end() ? device_index_.end() : device_index_.find(context->second.device);
   if (device != device_index_.end()) {
     look_at_device(call, refreshed(device->second), out);
   } else if (context == trace_.contexts.end()) {

@@ -86,10 +86,18 @@ void add_work(const Trace& trace, Report& report) {
                                 is_copy_operation ? memory : MemoryKind{}}];
     if (work.count == 0) {
       switch (operation.kind) {
-        case OperationKind::kKernel: work.what = "kernels"; break;
-        case OperationKind::kCopy: work.what = copy_words(operation); break;
-        case OperationKind::kMemset: work.what = "memsets"; break;
-        case OperationKind::kGraph: work.what = "graph launches"; break;
+        case OperationKind::kKernel:
+          work.what = "kernels";
+          break;
+        case OperationKind::kCopy:
+          work.what = copy_words(operation);
+          break;
+        case OperationKind::kMemset:
+          work.what = "memsets";
+          break;
+        case OperationKind::kGraph:
+          work.what = "graph launches";
+          break;
       }
     }
     count_work(work, operation);

@@ -20,7 +20,8 @@ void add(Report& report, std::string_view name, std::uint64_t count, Severity se
 void add_settings(const Trace& trace, Report& report) {
   if (is_set(fact(trace, "env.CUDA_LAUNCH_BLOCKING"))) {
     add(report, "cuda-launch-blocking", 1, Severity::kWarning,
-        "CUDA_LAUNCH_BLOCKING is set: every launch waits for its kernel, so explicit waits find nothing left to wait for");
+        "CUDA_LAUNCH_BLOCKING is set: every launch waits for its kernel, so explicit waits find nothing left to wait "
+        "for");
   }
   if (is_set(fact(trace, "env.TEARDOWN_CUPTI"))) {
     add(report, "teardown-cupti", 1, Severity::kWarning,

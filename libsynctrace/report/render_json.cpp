@@ -18,9 +18,10 @@ Json rule_or_null(const Rule* rule) { return rule == nullptr ? Json(nullptr) : J
 
 // Idle time has one cause until causes are told apart.
 Json device_json(const DeviceReport& device) {
-  const Json cause = {{"rule", nullptr},        {"name", "unattributed"}, {"file", nullptr},   {"line", nullptr},
-                      {"function", nullptr},    {"source", nullptr},      {"count", nullptr},  {"host_blocked_ns", nullptr},
-                      {"idle_ns", device.state.idle_ns}, {"saving", nullptr}, {"stack", Json::array()}};
+  const Json cause = {{"rule", nullptr},   {"name", "unattributed"},     {"file", nullptr},
+                      {"line", nullptr},   {"function", nullptr},        {"source", nullptr},
+                      {"count", nullptr},  {"host_blocked_ns", nullptr}, {"idle_ns", device.state.idle_ns},
+                      {"saving", nullptr}, {"stack", Json::array()}};
   return {{"id", device.id},
           {"name", text_or_null(device.name)},
           {"window_ns", device.state.window_ns},
@@ -77,7 +78,10 @@ Json work_json(const WorkReport& work) {
 }
 
 Json loss_json(const LossReport& loss) {
-  return {{"name", loss.name}, {"count", loss.count}, {"severity", severity_name(loss.severity)}, {"sentence", loss.sentence}};
+  return {{"name", loss.name},
+          {"count", loss.count},
+          {"severity", severity_name(loss.severity)},
+          {"sentence", loss.sentence}};
 }
 
 template <class Rows, class Function>
@@ -138,7 +142,9 @@ std::string render_json(std::span<const Report> reports) {
     json = report_json(reports.front());
   } else {
     const bool simulated = std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; });
-    json = {{"schema_version", kReportSchemaVersion}, {"simulated", simulated}, {"processes", array_of(reports, report_json)}};
+    json = {{"schema_version", kReportSchemaVersion},
+            {"simulated", simulated},
+            {"processes", array_of(reports, report_json)}};
   }
   return json.dump(2) + "\n";
 }

@@ -66,8 +66,10 @@ class TextRenderer {
 
   void title(std::string_view text) {
     out_ += '\n';
-    if (options_.colour) line("\x1b[1m{}\x1b[0m", text);
-    else line("{}", text);
+    if (options_.colour)
+      line("\x1b[1m{}\x1b[0m", text);
+    else
+      line("{}", text);
   }
 
   void field(std::string_view name, std::string_view value) {
@@ -91,8 +93,10 @@ class TextRenderer {
 };
 
 void TextRenderer::head() {
-  if (options_.colour) line("\x1b[1msynctrace report\x1b[0m  {}", report_.path);
-  else line("synctrace report  {}", report_.path);
+  if (options_.colour)
+    line("\x1b[1msynctrace report\x1b[0m  {}", report_.path);
+  else
+    line("synctrace report  {}", report_.path);
   if (report_.simulated) line("  SIMULATED GPU: nothing here was measured on real hardware");
   field("program", report_.program.empty() ? report_.executable : report_.program);
   std::string process = std::to_string(report_.process_id);
@@ -114,8 +118,10 @@ void TextRenderer::recorded() {
     words += "; no GPU timeline";
   }
   field("recorded", words);
-  if (report_.has_timeline && !report_.covers_all) field("covers", "calls that began in the windows");
-  else field("covers", "all calls");
+  if (report_.has_timeline && !report_.covers_all)
+    field("covers", "calls that began in the windows");
+  else
+    field("covers", "all calls");
 }
 
 void TextRenderer::devices() {
@@ -145,8 +151,8 @@ void TextRenderer::waits() {
     if (site.blocked_count > 0 || explicit_and_idle) rows.push_back(&site);
   }
   if (rows.empty()) return line("  No call waited.");
-  line("  {:<5} {:<31} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "waited", "waiting", "in call", "bytes",
-       "verdict");
+  line("  {:<5} {:<31} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "waited", "waiting", "in call",
+       "bytes", "verdict");
   const std::size_t limit = options_.length == TextLength::kShort ? kRowsInShort : kRowsInFull;
   for (std::size_t i = 0; i < std::min(limit, rows.size()); ++i) wait_row(*rows[i]);
   if (rows.size() > limit) line("  and {} more", rows.size() - limit);
@@ -175,7 +181,8 @@ void TextRenderer::long_calls() {
     }
   }
   if (rows.empty()) return;
-  std::stable_sort(rows.begin(), rows.end(), [](const CallSite* a, const CallSite* b) { return a->host_ns > b->host_ns; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const CallSite* a, const CallSite* b) { return a->host_ns > b->host_ns; });
   title("Calls that took long without waiting for earlier GPU work");
   line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "in call", "longest", "bytes", "why");
   for (std::size_t i = 0; i < std::min(kRowsInFull, rows.size()); ++i) {
@@ -194,7 +201,8 @@ void TextRenderer::work() {
   line("  {:<37} {:>9} {:>9} {:>9}  {}", "work", "count", "time", "bytes", "bandwidth");
   for (const WorkReport& work : report_.work) {
     line("  {:<37} {:>9} {:>9} {:>9}  {}", work.what, work.count, duration_text(work.device_ns),
-         work.bytes == 0 ? "-" : bytes_text(work.bytes), work.bytes == 0 ? "" : bandwidth_text(work.bytes, work.device_ns));
+         work.bytes == 0 ? "-" : bytes_text(work.bytes),
+         work.bytes == 0 ? "" : bandwidth_text(work.bytes, work.device_ns));
   }
   if (report_.launch_count > 0) {
     line("  {} launches took the host {}", count_text(report_.launch_count), duration_text(report_.launch_host_ns));
@@ -236,7 +244,9 @@ void TextRenderer::limits() {
 
 }  // namespace
 
-std::string render_text(const Report& report, const TextOptions& options) { return TextRenderer(report, options).run(); }
+std::string render_text(const Report& report, const TextOptions& options) {
+  return TextRenderer(report, options).run();
+}
 
 std::string render_total(std::span<const Report> reports) {
   Nanoseconds host_blocked_ns = 0;

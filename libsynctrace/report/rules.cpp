@@ -17,19 +17,29 @@ const Rule* async_copy_rule(const Call& call) noexcept {
 
 const Rule* rule_of(const Call& call) noexcept {
   switch (call.category) {
-    case ApiCategory::kStreamSync: return &kStreamSyncRule;
-    case ApiCategory::kDeviceSync: return &kDeviceSyncRule;
-    case ApiCategory::kEventSync: return &kEventSyncRule;
-    case ApiCategory::kPoll: return &kPollingRule;
-    case ApiCategory::kCopy: return call.copy_kind == CopyKind::kDeviceToDevice ? nullptr : &kBlockingMemcpyRule;
-    case ApiCategory::kCopyAsync: return async_copy_rule(call);
+    case ApiCategory::kStreamSync:
+      return &kStreamSyncRule;
+    case ApiCategory::kDeviceSync:
+      return &kDeviceSyncRule;
+    case ApiCategory::kEventSync:
+      return &kEventSyncRule;
+    case ApiCategory::kPoll:
+      return &kPollingRule;
+    case ApiCategory::kCopy:
+      return call.copy_kind == CopyKind::kDeviceToDevice ? nullptr : &kBlockingMemcpyRule;
+    case ApiCategory::kCopyAsync:
+      return async_copy_rule(call);
     case ApiCategory::kAlloc:
     case ApiCategory::kHostAlloc:
-    case ApiCategory::kPoolAlloc: return &kAllocRule;
+    case ApiCategory::kPoolAlloc:
+      return &kAllocRule;
     case ApiCategory::kFree:
-    case ApiCategory::kHostFree: return &kFreeSyncRule;
-    case ApiCategory::kModule: return &kModuleLoadRule;
-    default: return nullptr;
+    case ApiCategory::kHostFree:
+      return &kFreeSyncRule;
+    case ApiCategory::kModule:
+      return &kModuleLoadRule;
+    default:
+      return nullptr;
   }
 }
 

@@ -42,11 +42,20 @@ void count_call(const Call& call, const Judgement& judgement, CallSite& site) {
   const bool may_wait = habit == WaitHabit::kExplicit || habit == WaitHabit::kMayWait;
   if ((may_wait && !judgement.creates_context) || judgement.verdict == Verdict::kBlocked) site.can_wait = true;
   switch (judgement.verdict) {
-    case Verdict::kBlocked: ++site.blocked_count; break;
-    case Verdict::kRedundant: ++site.redundant_count; break;
-    case Verdict::kOwnWork: ++site.own_copy_count; break;
-    case Verdict::kUnknown: ++site.unclear_count; break;
-    case Verdict::kReturnedAtOnce: break;
+    case Verdict::kBlocked:
+      ++site.blocked_count;
+      break;
+    case Verdict::kRedundant:
+      ++site.redundant_count;
+      break;
+    case Verdict::kOwnWork:
+      ++site.own_copy_count;
+      break;
+    case Verdict::kUnknown:
+      ++site.unclear_count;
+      break;
+    case Verdict::kReturnedAtOnce:
+      break;
   }
 }
 
@@ -88,8 +97,10 @@ void add_call_sites(const Trace& trace, const Attribution& attribution, Report& 
     report.blocked_count += site.blocked_count;
     report.by_length_count += site.by_length_count;
     report.host_blocked_ns = add_saturated(report.host_blocked_ns, site.host_blocked_ns);
-    if (site.can_wait) report.waits.push_back(std::move(site));
-    else if (site.host_ns >= kLongSiteNs) report.long_calls.push_back(std::move(site));
+    if (site.can_wait)
+      report.waits.push_back(std::move(site));
+    else if (site.host_ns >= kLongSiteNs)
+      report.long_calls.push_back(std::move(site));
   }
   std::sort(report.waits.begin(), report.waits.end(), dearer);
   std::sort(report.long_calls.begin(), report.long_calls.end(), dearer);

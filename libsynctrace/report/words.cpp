@@ -15,7 +15,10 @@ std::size_t sequence_length(std::string_view text) noexcept {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 && lead < 0xf5 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
+                             : lead >= 0xe0 && lead < 0xf0 ? 3
+                             : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                           : 0;
   if (length == 0 || text.size() < length) return 0;
   for (std::size_t i = 1; i < length; ++i) {
     if ((byte(i) & 0xc0) != 0x80) return 0;
@@ -30,52 +33,76 @@ std::size_t sequence_length(std::string_view text) noexcept {
 std::string_view direction_word(CopyKind kind) noexcept {
   switch (kind) {
     case CopyKind::kHostToDevice:
-    case CopyKind::kHostToArray: return "H2D";
+    case CopyKind::kHostToArray:
+      return "H2D";
     case CopyKind::kDeviceToHost:
-    case CopyKind::kArrayToHost: return "D2H";
+    case CopyKind::kArrayToHost:
+      return "D2H";
     case CopyKind::kDeviceToDevice:
     case CopyKind::kArrayToArray:
     case CopyKind::kArrayToDevice:
-    case CopyKind::kDeviceToArray: return "D2D";
-    case CopyKind::kHostToHost: return "H2H";
-    case CopyKind::kPeerToPeer: return "P2P";
-    default: return "";
+    case CopyKind::kDeviceToArray:
+      return "D2D";
+    case CopyKind::kHostToHost:
+      return "H2H";
+    case CopyKind::kPeerToPeer:
+      return "P2P";
+    default:
+      return "";
   }
 }
 
 std::string_view memory_word(MemoryKind kind) noexcept {
   switch (kind) {
-    case MemoryKind::kPageable: return "pageable";
-    case MemoryKind::kPinned: return "pinned";
+    case MemoryKind::kPageable:
+      return "pageable";
+    case MemoryKind::kPinned:
+      return "pinned";
     case MemoryKind::kManaged:
-    case MemoryKind::kManagedStatic: return "managed";
+    case MemoryKind::kManagedStatic:
+      return "managed";
     case MemoryKind::kDevice:
-    case MemoryKind::kDeviceStatic: return "device";
-    case MemoryKind::kArray: return "array";
-    default: return "";
+    case MemoryKind::kDeviceStatic:
+      return "device";
+    case MemoryKind::kArray:
+      return "array";
+    default:
+      return "";
   }
 }
 
 std::string_view verdict_word(SiteVerdict verdict) noexcept {
   switch (verdict) {
-    case SiteVerdict::kWaits: return "waits";
-    case SiteVerdict::kSometimes: return "sometimes";
-    case SiteVerdict::kRedundant: return "redundant";
-    case SiteVerdict::kOwnCopy: return "own copy only";
-    case SiteVerdict::kNoWait: return "no wait";
-    case SiteVerdict::kUnclear: return "unclear";
+    case SiteVerdict::kWaits:
+      return "waits";
+    case SiteVerdict::kSometimes:
+      return "sometimes";
+    case SiteVerdict::kRedundant:
+      return "redundant";
+    case SiteVerdict::kOwnCopy:
+      return "own copy only";
+    case SiteVerdict::kNoWait:
+      return "no wait";
+    case SiteVerdict::kUnclear:
+      return "unclear";
   }
   return "unclear";
 }
 
 std::string_view verdict_token(SiteVerdict verdict) noexcept {
   switch (verdict) {
-    case SiteVerdict::kWaits: return "waits";
-    case SiteVerdict::kSometimes: return "sometimes-waits";
-    case SiteVerdict::kRedundant: return "redundant";
-    case SiteVerdict::kOwnCopy: return "own-copy";
-    case SiteVerdict::kNoWait: return "no-wait";
-    case SiteVerdict::kUnclear: return "unclear";
+    case SiteVerdict::kWaits:
+      return "waits";
+    case SiteVerdict::kSometimes:
+      return "sometimes-waits";
+    case SiteVerdict::kRedundant:
+      return "redundant";
+    case SiteVerdict::kOwnCopy:
+      return "own-copy";
+    case SiteVerdict::kNoWait:
+      return "no-wait";
+    case SiteVerdict::kUnclear:
+      return "unclear";
   }
   return "unclear";
 }
@@ -126,8 +153,10 @@ std::string printable(std::string_view text) {
     const std::size_t length = sequence_length(text);
     const unsigned char first = static_cast<unsigned char>(text.front());
     const bool c1_control = length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-    if (length == 0 || first < 0x20 || first == 0x7f || c1_control) out += '?';
-    else out += text.substr(0, length);
+    if (length == 0 || first < 0x20 || first == 0x7f || c1_control)
+      out += '?';
+    else
+      out += text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;

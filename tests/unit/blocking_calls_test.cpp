@@ -51,20 +51,33 @@ const std::vector<Row> kRows = {
     {"stream sync", "cudaStreamSynchronize", ApiCategory::kStreamSync, true, true, 2 * kMicrosecond, On::kSameStream},
     {"device sync", "cudaDeviceSynchronize", ApiCategory::kDeviceSync, true, true, 2 * kMicrosecond},
     {"event sync", "cudaEventSynchronize", ApiCategory::kEventSync, true, true, 2 * kMicrosecond},
-    {"memcpy h2d pageable 64 B", "cudaMemcpy", kCopy, false, true, 20 * kMicrosecond, On::kLegacyStream, kUp, kPageable, kDevice, kSmall},
-    {"memcpy h2d pageable 8 MiB", "cudaMemcpy", kCopy, false, true, kMillisecond, On::kLegacyStream, kUp, kPageable, kDevice, kLarge},
-    {"memcpy h2d pinned 64 B", "cudaMemcpy", kCopy, false, true, 20 * kMicrosecond, On::kLegacyStream, kUp, kPinned, kDevice, kSmall},
-    {"memcpy h2d pinned 8 MiB", "cudaMemcpy", kCopy, false, true, 200 * kMicrosecond, On::kLegacyStream, kUp, kPinned, kDevice, kLarge},
-    {"memcpy d2h pageable", "cudaMemcpy", kCopy, false, true, 2 * kMillisecond, On::kLegacyStream, kDown, kDevice, kPageable, kLarge},
-    {"memcpy d2h pinned", "cudaMemcpy", kCopy, false, true, 200 * kMicrosecond, On::kLegacyStream, kDown, kDevice, kPinned, kLarge},
-    {"memcpy d2d", "cudaMemcpy", kCopy, false, false, 8 * kMicrosecond, On::kLegacyStream, kInside, kDevice, kDevice, kLarge},
+    {"memcpy h2d pageable 64 B", "cudaMemcpy", kCopy, false, true, 20 * kMicrosecond, On::kLegacyStream, kUp, kPageable,
+     kDevice, kSmall},
+    {"memcpy h2d pageable 8 MiB", "cudaMemcpy", kCopy, false, true, kMillisecond, On::kLegacyStream, kUp, kPageable,
+     kDevice, kLarge},
+    {"memcpy h2d pinned 64 B", "cudaMemcpy", kCopy, false, true, 20 * kMicrosecond, On::kLegacyStream, kUp, kPinned,
+     kDevice, kSmall},
+    {"memcpy h2d pinned 8 MiB", "cudaMemcpy", kCopy, false, true, 200 * kMicrosecond, On::kLegacyStream, kUp, kPinned,
+     kDevice, kLarge},
+    {"memcpy d2h pageable", "cudaMemcpy", kCopy, false, true, 2 * kMillisecond, On::kLegacyStream, kDown, kDevice,
+     kPageable, kLarge},
+    {"memcpy d2h pinned", "cudaMemcpy", kCopy, false, true, 200 * kMicrosecond, On::kLegacyStream, kDown, kDevice,
+     kPinned, kLarge},
+    {"memcpy d2d", "cudaMemcpy", kCopy, false, false, 8 * kMicrosecond, On::kLegacyStream, kInside, kDevice, kDevice,
+     kLarge},
     {"memset", "cudaMemset", ApiCategory::kMemset, false, false, 8 * kMicrosecond},
-    {"async h2d pageable 64 B", "cudaMemcpyAsync", kCopyAsync, false, false, 5 * kMicrosecond, On::kSameStream, kUp, kPageable, kDevice, kSmall},
-    {"async h2d pageable 8 MiB", "cudaMemcpyAsync", kCopyAsync, true, true, kMillisecond, On::kSameStream, kUp, kPageable, kDevice, kLarge},
-    {"async d2h pageable 8 B", "cudaMemcpyAsync", kCopyAsync, true, true, 10 * kMicrosecond, On::kSameStream, kDown, kDevice, kPageable, 8},
-    {"async d2h pageable 8 MiB", "cudaMemcpyAsync", kCopyAsync, true, true, 2 * kMillisecond, On::kSameStream, kDown, kDevice, kPageable, kLarge},
-    {"async h2d pinned", "cudaMemcpyAsync", kCopyAsync, false, false, 5 * kMicrosecond, On::kSameStream, kUp, kPinned, kDevice, kLarge},
-    {"async d2h pinned", "cudaMemcpyAsync", kCopyAsync, false, false, 5 * kMicrosecond, On::kSameStream, kDown, kDevice, kPinned, kLarge},
+    {"async h2d pageable 64 B", "cudaMemcpyAsync", kCopyAsync, false, false, 5 * kMicrosecond, On::kSameStream, kUp,
+     kPageable, kDevice, kSmall},
+    {"async h2d pageable 8 MiB", "cudaMemcpyAsync", kCopyAsync, true, true, kMillisecond, On::kSameStream, kUp,
+     kPageable, kDevice, kLarge},
+    {"async d2h pageable 8 B", "cudaMemcpyAsync", kCopyAsync, true, true, 10 * kMicrosecond, On::kSameStream, kDown,
+     kDevice, kPageable, 8},
+    {"async d2h pageable 8 MiB", "cudaMemcpyAsync", kCopyAsync, true, true, 2 * kMillisecond, On::kSameStream, kDown,
+     kDevice, kPageable, kLarge},
+    {"async h2d pinned", "cudaMemcpyAsync", kCopyAsync, false, false, 5 * kMicrosecond, On::kSameStream, kUp, kPinned,
+     kDevice, kLarge},
+    {"async d2h pinned", "cudaMemcpyAsync", kCopyAsync, false, false, 5 * kMicrosecond, On::kSameStream, kDown, kDevice,
+     kPinned, kLarge},
     {"malloc 64 MiB", "cudaMalloc", ApiCategory::kAlloc, false, false, 300 * kMicrosecond},
     {"free", "cudaFree", ApiCategory::kFree, true, true, 300 * kMicrosecond},
     {"malloc async, first use of the pool", "cudaMallocAsync", ApiCategory::kPoolAlloc, false, false, 8 * kMillisecond},
@@ -109,7 +122,8 @@ void play_once(TraceMaker& maker, const Row& row, const Play& play, Nanoseconds 
   const TestApi api{ApiId{1}, row.category, row.api};
   const TimeSpan kernel{start_ns + 10 * kMicrosecond, start_ns + 10 * kMicrosecond + 20 * kMillisecond};
   if (play.timeline) maker.add_kernel(kernel, kStream, start_ns, correlation);
-  format::Call record = maker.make_call(kRecordApi, {start_ns + 12 * kMicrosecond, start_ns + 14 * kMicrosecond}, kStream, 0);
+  format::Call record =
+      maker.make_call(kRecordApi, {start_ns + 12 * kMicrosecond, start_ns + 14 * kMicrosecond}, kStream, 0);
   record.object = kEvent;
   maker.add(record);
 
@@ -127,8 +141,8 @@ void play_once(TraceMaker& maker, const Row& row, const Play& play, Nanoseconds 
   if (row.on == On::kLegacyStream) call.flags = format::Call::kLegacyStream;
   maker.add(call);
   if (!play.timeline || row.on == On::kNothing || row.bytes == 0) return;
-  maker.add(format::Copy{transfer.begin_ns, static_cast<std::uint64_t>(transfer.length_ns()), DeviceId{0}, kContext, stream,
-                         CorrelationId{correlation + 1}, row.bytes, row.copy, row.source, row.target});
+  maker.add(format::Copy{transfer.begin_ns, static_cast<std::uint64_t>(transfer.length_ns()), DeviceId{0}, kContext,
+                         stream, CorrelationId{correlation + 1}, row.bytes, row.copy, row.source, row.target});
 }
 
 // The judgements of the row's calls.

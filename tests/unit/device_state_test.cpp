@@ -34,9 +34,12 @@ DeviceState counted(const Trace& trace) {
         if (operation.span.contains(t)) (is_transfer(operation) ? copies : computes) = true;
       }
       ++state.window_ns;
-      if (computes) ++state.compute_ns;
-      else if (copies) ++state.copy_only_ns;
-      else ++state.idle_ns;
+      if (computes)
+        ++state.compute_ns;
+      else if (copies)
+        ++state.copy_only_ns;
+      else
+        ++state.idle_ns;
     }
   }
   return state;
@@ -44,7 +47,9 @@ DeviceState counted(const Trace& trace) {
 
 // Up to three disjoint windows, some empty, and up to a dozen operations, some empty, within [0, kEnd).
 Trace random_trace(std::mt19937& random) {
-  const auto below = [&](Nanoseconds bound) { return static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(bound)); };
+  const auto below = [&](Nanoseconds bound) {
+    return static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(bound));
+  };
   Trace trace;
   std::vector<Nanoseconds> edges(2 * (1 + below(3)));
   for (Nanoseconds& edge : edges) edge = below(kEnd);

@@ -37,7 +37,8 @@ TEST_CASE("times that no clock shows are left out and counted") {
 TEST_CASE("tables are in order of begin, whatever the order in the file") {
   TraceMaker maker;
   maker.add_api(kMemcpyAsync);
-  for (const Nanoseconds begin_ns : {30, 10, 20}) maker.add(maker.make_call(kMemcpyAsync, {begin_ns, begin_ns + 1}, kStream, 1));
+  for (const Nanoseconds begin_ns : {30, 10, 20})
+    maker.add(maker.make_call(kMemcpyAsync, {begin_ns, begin_ns + 1}, kStream, 1));
   const Trace trace = maker.load();
   REQUIRE(trace.calls.size() == 3);
   CHECK(trace.calls[0].span.begin_ns == 10);

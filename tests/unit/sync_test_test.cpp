@@ -92,7 +92,8 @@ TEST_CASE("a wait for an event is a wait for the work before its last record") {
   maker.add(record);
   maker.add_kernel(at(3 * kMillisecond, 10 * kMillisecond), kStream, kMillisecond + 10 * kMicrosecond, 3);
   SECTION("outstanding") {
-    format::Call wait = maker.make_call(kEventSync, {2 * kMillisecond, 3 * kMillisecond + 5 * kMicrosecond}, StreamId{}, 4);
+    format::Call wait =
+        maker.make_call(kEventSync, {2 * kMillisecond, 3 * kMillisecond + 5 * kMicrosecond}, StreamId{}, 4);
     wait.object = 0xe0;
     maker.add(wait);
     CHECK(judge(maker).last().verdict == Verdict::kBlocked);
@@ -113,10 +114,26 @@ TEST_CASE("a copy with nothing in flight waits for itself only") {
   call.target_memory = MemoryKind::kPinned;
   call.bytes = 64U << 20;
   maker.add(call);
-  maker.add(format::Copy{kMillisecond + 10 * kMicrosecond, static_cast<std::uint64_t>(3 * kMillisecond - 20 * kMicrosecond),
-                         DeviceId{0}, kContext, kNullStream, CorrelationId{5}, 64U << 20, CopyKind::kDeviceToHost});
+  maker.add(format::Copy{kMillisecond + 10 * kMicrosecond,
+                         static_cast<std::uint64_t>(3 * kMillisecond - 20 * kMicrosecond), DeviceId{0}, kContext,
+                         kNullStream, CorrelationId{5}, 64U << 20, CopyKind::kDeviceToHost});
   CHECK(judge(maker).last().verdict == Verdict::kOwnWork);
   CHECK(judge(maker).last().blocked_ns == 0);
+}
+
+TEST_CASE("a free that outlived all work waited for it, however late it returned") {
+  TraceMaker maker = maker_with_apis();
+  maker.add_window(0, 100 * kMillisecond);
+  maker.add_kernel(at(kMillisecond, 5 * kMillisecond), kStream, kMillisecond - 5 * kMicrosecond, 1);
+  SECTION("late") {
+    maker.add(maker.make_call(kFree, {2 * kMillisecond, 12 * kMillisecond}, StreamId{}, 2));
+    CHECK(judge(maker).last().verdict == Verdict::kBlocked);
+    CHECK(judge(maker).last().blocked_ns == 4 * kMillisecond + 6 * kMicrosecond);
+  }
+  SECTION("but not when the work outlived it") {
+    maker.add(maker.make_call(kFree, {2 * kMillisecond, 5 * kMillisecond}, StreamId{}, 2));
+    CHECK(judge(maker).last().verdict == Verdict::kReturnedAtOnce);
+  }
 }
 
 TEST_CASE("starting CUDA up is no wait, whatever the call is for") {
@@ -144,7 +161,8 @@ TEST_CASE("an unknown function is a wait when its calls keep returning with the 
     maker.add_window(0, 1'000 * kMillisecond);
     for (int i = 0; i < calls; ++i) {
       const Nanoseconds start_ns = (1 + 10 * i) * kMillisecond;
-      maker.add_kernel(at(start_ns, 5 * kMillisecond), kStream, start_ns - 10 * kMicrosecond, static_cast<std::uint32_t>(10 + i));
+      maker.add_kernel(at(start_ns, 5 * kMillisecond), kStream, start_ns - 10 * kMicrosecond,
+                       static_cast<std::uint32_t>(10 + i));
       const Nanoseconds length_ns = i < waiting ? 4 * kMillisecond + 10 * kMicrosecond : kMillisecond;
       maker.add(maker.make_call(kLibrary, at(start_ns + kMillisecond, length_ns), StreamId{}, 0));
     }
@@ -154,7 +172,8 @@ TEST_CASE("an unknown function is a wait when its calls keep returning with the 
   CHECK(trace_with(kMany, kMany).last().blocked_ns == 4 * kMillisecond + 6 * kMicrosecond);
   SECTION("once may be chance") { CHECK(trace_with(1, 1).last().verdict == Verdict::kReturnedAtOnce); }
   SECTION("half of the time may be chance") {
-    for (const Judgement& judgement : trace_with(kMany, kMany / 2).judgements) CHECK(judgement.verdict != Verdict::kBlocked);
+    for (const Judgement& judgement : trace_with(kMany, kMany / 2).judgements)
+      CHECK(judgement.verdict != Verdict::kBlocked);
   }
 }
 
@@ -196,7 +215,8 @@ TEST_CASE("return latency and unblocked cost are measured once there are enough 
   maker.add_window(0, 1'000 * kMillisecond);
   for (int i = 0; i < 5; ++i) {
     const Nanoseconds start_ns = (1 + 10 * i) * kMillisecond;
-    maker.add_kernel(at(start_ns, kMillisecond), kStream, start_ns - 5 * kMicrosecond, static_cast<std::uint32_t>(10 + i));
+    maker.add_kernel(at(start_ns, kMillisecond), kStream, start_ns - 5 * kMicrosecond,
+                     static_cast<std::uint32_t>(10 + i));
     maker.add(maker.make_call(kStreamSync, {start_ns, start_ns + kMillisecond + (10 + i) * kMicrosecond}, kStream, 0));
     maker.add(maker.make_call(kMalloc, at(start_ns + 3 * kMillisecond, (100 + i) * kMicrosecond), StreamId{}, 0));
   }

@@ -39,7 +39,8 @@ TEST_CASE("recorded names cannot steer the terminal") {
   CHECK(printable("caf\xc3\xa9 \xe6\xbc\xa2") == "caf\xc3\xa9 \xe6\xbc\xa2");
   CHECK(printable("\x1b[31m") == "?[31m");
   CHECK(printable("a\nb") == "a?b");
-  CHECK(printable("\xc2\x9b" "31m") == "?31m");
+  CHECK(printable("\xc2\x9b"
+                  "31m") == "?31m");
   CHECK(printable("\xff\xc3") == "??");
   CHECK(printable("\xed\xa0\x80") == "???");
   CHECK(printable("\xc0\xaf") == "??");
