@@ -62,7 +62,7 @@ struct ChunkReader::State {
   ByteWindow window;
   FileHeader header;
   Damage damage;
-  std::size_t current_bytes = 0;     // of the chunk that the caller looks at
+  std::size_t current_bytes = 0;  // of the chunk that the caller looks at
   std::uint64_t next_sequence = 0;
   std::uint64_t searched_until = 0;  // end of the last bad chunk whose inside is being searched
   std::vector<std::byte> decompressed;
@@ -151,8 +151,8 @@ Result<ChunkReader> ChunkReader::start(std::unique_ptr<State> state, const std::
     return ChunkReader(std::move(state));
   }
   if (header.major != kFormatMajor) {
-    return Error{name + ": was written in trace format " + std::to_string(header.major) + "; this synctrace reads format " +
-                 std::to_string(kFormatMajor)};
+    return Error{name + ": was written in trace format " + std::to_string(header.major) +
+                 "; this synctrace reads format " + std::to_string(kFormatMajor)};
   }
   state->header = header;
   state->window.skip(state->window.peek(header.header_bytes).size());

@@ -18,10 +18,10 @@ namespace synctrace::format {
 
 // What could not be read. All zero for an intact trace.
 struct Damage {
-  std::uint64_t skipped_bytes = 0;    // bytes that belong to no intact chunk
-  std::uint64_t bad_chunks = 0;       // chunks whose header was fine and whose payload was not
-  std::uint64_t missing_chunks = 0;   // holes in the sequence numbers
-  std::uint64_t bad_records = 0;      // records without a schema, or that do not fit it: then the chunk's rest is skipped
+  std::uint64_t skipped_bytes = 0;   // bytes that belong to no intact chunk
+  std::uint64_t bad_chunks = 0;      // chunks whose header was fine and whose payload was not
+  std::uint64_t missing_chunks = 0;  // holes in the sequence numbers
+  std::uint64_t bad_records = 0;  // records without a schema, or that do not fit it: then the chunk's rest is skipped
   std::uint64_t unknown_records = 0;  // kinds that this version has no struct for (readable through RecordView)
   bool truncated = false;             // the file ends inside a chunk, or could not be read to its end
 

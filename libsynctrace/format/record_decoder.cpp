@@ -81,7 +81,8 @@ bool RecordDecoder::next(RecordView& record, Damage& damage) {
   return false;
 }
 
-bool RecordDecoder::decode(const SchemaTable::Entry& kind, std::span<const std::byte> body, RecordView& record) noexcept {
+bool RecordDecoder::decode(const SchemaTable::Entry& kind, std::span<const std::byte> body,
+                           RecordView& record) noexcept {
   Cursor cursor{body.data(), body.data() + body.size()};
   auto& previous = previous_[kind.layout.kind];
   const std::size_t count = kind.layout.fields.size();

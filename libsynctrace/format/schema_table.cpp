@@ -15,7 +15,8 @@ constexpr std::size_t kMaxNameBytes = 64;  // of a kind or a field
 bool is_name(std::string_view name) noexcept {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
   const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  return !name.empty() && name.size() <= kMaxNameBytes && is_letter(name[0]) && std::all_of(name.begin(), name.end(), is_inner);
+  return !name.empty() && name.size() <= kMaxNameBytes && is_letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), is_inner);
 }
 
 std::optional<Encoding> encoding_of(std::string_view letter) noexcept {
@@ -106,7 +107,8 @@ std::unique_ptr<SchemaTable::Entry> SchemaTable::parse(const Schema& schema) {
   while (!list.empty()) {
     std::optional<FieldLayout> field = take_field(list);
     const auto has_its_name = [&](const FieldLayout& other) { return other.name == field->name; };
-    if (!field || fields.size() == kMaxFields || std::any_of(fields.begin(), fields.end(), has_its_name)) return nullptr;
+    if (!field || fields.size() == kMaxFields || std::any_of(fields.begin(), fields.end(), has_its_name))
+      return nullptr;
     entry->encodings[fields.size()] = field->encoding;
     fields.push_back(*std::move(field));
   }
@@ -130,7 +132,8 @@ bool SchemaTable::fits(const Entry& entry) const noexcept {
 void SchemaTable::find_known_fields(Entry& entry, const KindLayout& known) {
   const auto& fields = entry.layout.fields;
   for (const FieldLayout& wanted : known.fields) {
-    const auto found = std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == wanted.name; });
+    const auto found =
+        std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == wanted.name; });
     entry.layout.known_fields.push_back(found == fields.end() ? -1 : static_cast<int>(found - fields.begin()));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts of all kinds: those that a trace declares by its schema records, and until then (or when that record was
-// lost) the built-in ones. A hostile schema is bounded: kMaxKinds kinds, kMaxFields fields, short lower-case names, every
-// name once. Single-threaded.
+// lost) the built-in ones. A hostile schema is bounded: kMaxKinds kinds, kMaxFields fields, short lower-case names,
+// every name once. Single-threaded.
 #pragma once
 
 #include <array>

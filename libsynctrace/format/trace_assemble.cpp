@@ -47,7 +47,8 @@ char take_escape(std::string_view& rest) {
   constexpr std::string_view kLetters = "\"\\ntr";
   constexpr std::string_view kBytes = "\"\\\n\t\r";
   const std::size_t position = kLetters.find(letter);
-  if (rest.empty() || position == std::string_view::npos) throw BadLine{"a backslash is followed by none of \" \\ n t r xNN"};
+  if (rest.empty() || position == std::string_view::npos)
+    throw BadLine{"a backslash is followed by none of \" \\ n t r xNN"};
   rest.remove_prefix(1);
   return kBytes[position];
 }
@@ -100,7 +101,8 @@ std::optional<Pair> take_pair(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.size(), rest.find_first_not_of(' ')));
   if (rest.empty()) return std::nullopt;
   const std::size_t equals = rest.find_first_of("= ");
-  if (equals == std::string_view::npos || rest[equals] != '=') throw BadLine{quoted(rest.substr(0, equals)) + " is not of the form name=value"};
+  if (equals == std::string_view::npos || rest[equals] != '=')
+    throw BadLine{quoted(rest.substr(0, equals)) + " is not of the form name=value"};
   Pair pair;
   pair.name = rest.substr(0, equals);
   rest.remove_prefix(equals + 1);
@@ -199,18 +201,21 @@ void Assembler::take_chunk(std::string_view rest) {
 
 void Assembler::take_record(std::string_view name, std::string_view rest) {
   const SchemaTable::Entry* kind = schemas_.find(name);
-  if (kind == nullptr) throw BadLine{"unknown kind " + quoted(name) + "; a kind of another version needs its schema line first"};
+  if (kind == nullptr)
+    throw BadLine{"unknown kind " + quoted(name) + "; a kind of another version needs its schema line first"};
   const auto& fields = kind->layout.fields;
   std::array<RecordView::Value, kMaxFields> values{};
   std::array<bool, kMaxFields> seen{};
   std::deque<std::string> texts;  // keeps the addresses that `values` refers to
   while (auto pair = take_pair(rest)) {
-    const auto field = std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == pair->name; });
+    const auto field =
+        std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == pair->name; });
     if (field == fields.end()) throw BadLine{std::string(name) + " has no field " + quoted(pair->name)};
     const auto index = static_cast<std::size_t>(field - fields.begin());
     if (std::exchange(seen[index], true)) throw BadLine{"the field " + quoted(pair->name) + " is there twice"};
     const bool is_text = field->encoding == Encoding::kText;
-    if (is_text != pair->is_text) throw BadLine{quoted(pair->name) + (is_text ? " needs a quoted text" : " needs a number")};
+    if (is_text != pair->is_text)
+      throw BadLine{quoted(pair->name) + (is_text ? " needs a quoted text" : " needs a number")};
     if (pair->text.size() > kMaxTextBytes) throw BadLine{"the text of " + quoted(pair->name) + " is too long"};
     if (is_text) {
       values[index].text = texts.emplace_back(std::move(pair->text));

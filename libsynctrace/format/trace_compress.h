@@ -18,8 +18,8 @@ struct Compression {
   std::uint64_t compressed_chunks = 0;  // the others would not have become smaller, or were compressed already
 };
 
-// Writes beside `path` and renames, so that at every moment `path` is one complete trace or the other. Fails, and leaves
-// the file alone, when it is damaged in any way (what is left of it is evidence) or cannot be written.
+// Writes beside `path` and renames, so that at every moment `path` is one complete trace or the other. Fails, and
+// leaves the file alone, when it is damaged in any way (what is left of it is evidence) or cannot be written.
 Result<Compression> compress_trace(const std::string& path, int level = kDefaultCompressionLevel);
 
 }  // namespace synctrace::format

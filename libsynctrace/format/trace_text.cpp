@@ -13,8 +13,9 @@ constexpr std::size_t kFlushBytes = 64U << 10;
 // Characters that a terminal or a reviewer would not see as they are: controls, invisible and direction-changing ones.
 constexpr bool is_printable(std::uint32_t code) noexcept {
   return code >= 0x20 && code != 0x7f && !(code >= 0x80 && code < 0xa0) && code != 0xad && code != 0x61c &&
-         !(code >= 0x200b && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) && !(code >= 0x2060 && code <= 0x206f) &&
-         code != 0xfeff && !(code >= 0xfff0 && code <= 0xffff) && !(code >= 0xe0000 && code <= 0xe0fff);
+         !(code >= 0x200b && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) &&
+         !(code >= 0x2060 && code <= 0x206f) && code != 0xfeff && !(code >= 0xfff0 && code <= 0xffff) &&
+         !(code >= 0xe0000 && code <= 0xe0fff);
 }
 
 // Bytes of the printable character that `text` begins with, or 0 when its first byte has to be escaped.

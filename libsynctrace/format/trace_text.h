@@ -8,10 +8,10 @@
 //   kernel begin_ns=123 duration_ns=45 device=0 ...
 //
 // One record a line, all its fields by name; numbers are decimal, delta fields as absolute values. Printable characters
-// stand for themselves in a quoted text; a quote and a backslash follow a backslash, and \n \t \r \xNN are bytes. A line
-// `chunk` begins the next chunk (`chunk sequence=7` where numbers are missing). In text written by hand, blank lines and
-// lines that begin with # are passed over, a field left out is zero or empty, the line `schemas` stands for the schema
-// records of this version, and a kind without a schema line has this version's layout.
+// stand for themselves in a quoted text; a quote and a backslash follow a backslash, and \n \t \r \xNN are bytes. A
+// line `chunk` begins the next chunk (`chunk sequence=7` where numbers are missing). In text written by hand, blank
+// lines and lines that begin with # are passed over, a field left out is zero or empty, the line `schemas` stands for
+// the schema records of this version, and a kind without a schema line has this version's layout.
 #pragma once
 
 #include <cstddef>

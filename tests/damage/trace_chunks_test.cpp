@@ -20,7 +20,9 @@ Bytes payload_of(std::int64_t time_ns) {
   return {trace.begin() + sizeof(FileHeader) + sizeof(ChunkHeader), trace.end()};
 }
 
-Bytes clock_chunk(std::uint64_t sequence) { return chunk_of(payload_of(static_cast<std::int64_t>(sequence)), sequence); }
+Bytes clock_chunk(std::uint64_t sequence) {
+  return chunk_of(payload_of(static_cast<std::int64_t>(sequence)), sequence);
+}
 
 std::string clock_line(int time_ns) { return "clock monotonic_ns=" + std::to_string(time_ns) + " realtime_ns=0"; }
 
@@ -53,7 +55,8 @@ TEST_CASE("a hole in the numbering is counted, and reading goes on") {
 }
 
 TEST_CASE("a chunk that comes twice, or late, is read once") {
-  const Loaded loaded = load(trace_of({clock_chunk(0), clock_chunk(1), clock_chunk(1), clock_chunk(0), clock_chunk(2)}));
+  const Loaded loaded =
+      load(trace_of({clock_chunk(0), clock_chunk(1), clock_chunk(1), clock_chunk(0), clock_chunk(2)}));
   CHECK(loaded.records == Lines{clock_line(0), clock_line(1), clock_line(2)});
   CHECK(loaded.damage.bad_chunks == 2);
 }
@@ -67,7 +70,8 @@ TEST_CASE("the largest sequence number does not begin the numbering anew") {
 
 TEST_CASE("foreign bytes between chunks are skipped and counted") {
   const Bytes junk = bytes_of("CHNCHNKCHNKxxxxCHNK");
-  const Loaded loaded = load(trace_of({junk, clock_chunk(0), junk, Bytes(100'000, std::byte{0}), clock_chunk(1), junk}));
+  const Loaded loaded =
+      load(trace_of({junk, clock_chunk(0), junk, Bytes(100'000, std::byte{0}), clock_chunk(1), junk}));
   CHECK(loaded.records == Lines{clock_line(0), clock_line(1)});
   CHECK(loaded.damage.skipped_bytes == 3 * junk.size() + 100'000);
   CHECK(loaded.damage.missing_chunks == 0);

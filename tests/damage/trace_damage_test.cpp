@@ -35,7 +35,8 @@ Bytes trace_with_schemas() {
   Bytes bytes = trace.bytes();
   auto reader = ChunkReader::from_bytes(small, "small");
   Chunk chunk;
-  for (std::uint64_t sequence = 1; reader.value().next(chunk); ++sequence) append(bytes, chunk_of(chunk.payload, sequence));
+  for (std::uint64_t sequence = 1; reader.value().next(chunk); ++sequence)
+    append(bytes, chunk_of(chunk.payload, sequence));
   return bytes;
 }
 
@@ -97,7 +98,8 @@ void check_every_flip(const Bytes& whole, const std::vector<unsigned>& masks) {
       if (!is_subsequence(loaded.records, records)) FAIL("records that the original does not have");
       if (loaded.error.empty() && loaded.damage.none()) FAIL("the damage is not told");
       const bool in_header = at < sizeof(FileHeader);
-      if (in_header && at >= sizeof(kFileMagic) && loaded.records != records) FAIL("a damaged file header costs records");
+      if (in_header && at >= sizeof(kFileMagic) && loaded.records != records)
+        FAIL("a damaged file header costs records");
     }
   }
 }

@@ -39,6 +39,11 @@ void check_record(const RecordView& record, std::size_t& text_bytes) {
   visit(record, [&](const Kernel& kernel) { text_bytes += kernel.duration_ns & 1U; });
 }
 
+}  // namespace
+
+#if defined(SYNCTRACE_FUZZING)  // the mutator: libFuzzer's builds only
+namespace {
+
 void seal(std::uint8_t* bytes, std::size_t crc_offset) {
   const std::uint32_t crc = crc32c(std::as_bytes(std::span(bytes, crc_offset)));
   std::memcpy(bytes + crc_offset, &crc, sizeof(crc));
@@ -68,8 +73,8 @@ void repair(std::span<std::uint8_t> file) {
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-#if defined(SYNCTRACE_FUZZING)
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
   size = LLVMFuzzerMutate(data, size, max_size);
   if (seed % 8 != 0) repair({data, size});
   return size;

@@ -65,7 +65,8 @@ Record random_record(Random& random, std::string_view text) {
 // Whether two records of a kind have the same fields.
 template <class Record>
 bool same_fields(const Record& a, const Record& b) {
-  return std::apply([&](const auto&... field) { return ((a.*field.member == b.*field.member) && ...); }, Record::fields());
+  return std::apply([&](const auto&... field) { return ((a.*field.member == b.*field.member) && ...); },
+                    Record::fields());
 }
 
 }  // namespace synctrace::testing

@@ -24,7 +24,9 @@ namespace synctrace::testing {
 
 using Bytes = std::vector<std::byte>;
 
-inline void append(Bytes& target, std::span<const std::byte> more) { target.insert(target.end(), more.begin(), more.end()); }
+inline void append(Bytes& target, std::span<const std::byte> more) {
+  target.insert(target.end(), more.begin(), more.end());
+}
 
 class TraceBuilder {
  public:

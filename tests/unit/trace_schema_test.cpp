@@ -109,10 +109,11 @@ TEST_CASE("a kind without any schema is skipped and counted") {
 }
 
 TEST_CASE("without schema records the built-in layouts serve, with fields more or fewer") {
-  Bytes rest = record(number(RecordKind::kClock), numbers({2}));  // of a version with one field
+  Bytes rest = record(number(RecordKind::kClock), numbers({2}));            // of a version with one field
   append(rest, record(number(RecordKind::kClock), numbers({2, 4, 9, 9})));  // of a version with four
   const Loaded loaded = load(trace_of({}, rest));
-  CHECK(loaded.records == std::vector<std::string>{"clock monotonic_ns=1 realtime_ns=0", "clock monotonic_ns=2 realtime_ns=2"});
+  CHECK(loaded.records ==
+        std::vector<std::string>{"clock monotonic_ns=1 realtime_ns=0", "clock monotonic_ns=2 realtime_ns=2"});
   CHECK(loaded.damage.none());
 }
 
@@ -128,13 +129,13 @@ TEST_CASE("a record that does not fit its declared schema ends its chunk") {
     CHECK(loaded.damage.bad_records == 1);
     CHECK_FALSE(loaded.damage.none());
   };
-  check(record(number(RecordKind::kClock), numbers({2})));           // too short
-  check(record(number(RecordKind::kClock), numbers({2, 4, 6})));     // too long
-  check(record(number(RecordKind::kClock), numbers({2, 0x80})));     // a varint without an end
-  check(record(number(RecordKind::kClock),                           // a varint of more than 64 bits
+  check(record(number(RecordKind::kClock), numbers({2})));        // too short
+  check(record(number(RecordKind::kClock), numbers({2, 4, 6})));  // too long
+  check(record(number(RecordKind::kClock), numbers({2, 0x80})));  // a varint without an end
+  check(record(number(RecordKind::kClock),                        // a varint of more than 64 bits
                numbers({0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 4})));
-  check(record(64, {}));                                             // no kind has this number
-  check(numbers({3, 0x7f}));                                         // longer than its chunk
+  check(record(64, {}));      // no kind has this number
+  check(numbers({3, 0x7f}));  // longer than its chunk
   check(numbers({3, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}));
   check(record(number(RecordKind::kString), numbers({1, 0xff, 0xff, 0x7f})));  // a text longer than its record
 }
@@ -165,9 +166,9 @@ TEST_CASE("malformed schemas are counted and change nothing") {
   CHECK(bad_records(60, "novelty", "a:u a:t") == 1);
   CHECK(bad_records(60, "novelty", std::string(65, 'x') + ":u") == 1);
   CHECK(bad_records(60, "novelty", std::string_view("a\0:u", 4)) == 1);
-  CHECK(bad_records(60, "kernel", "a:u") == 1);   // another kind's name
+  CHECK(bad_records(60, "kernel", "a:u") == 1);        // another kind's name
   CHECK(bad_records(kKernel, "novelty", "a:u") == 1);  // another name for a known kind
-  CHECK(bad_records(1, "schema", "kind:u") == 1);  // schema records could not be read with it
+  CHECK(bad_records(1, "schema", "kind:u") == 1);      // schema records could not be read with it
 }
 
 TEST_CASE("a schema has at most kMaxFields fields") {
@@ -178,7 +179,8 @@ TEST_CASE("a schema has at most kMaxFields fields") {
 }
 
 TEST_CASE("the first declaration of a kind stands") {
-  const std::vector<Schema> schemas = {{60, "novelty", "a:u"}, {60, "novelty", "a:u"}, {60, "novelty", "a:u b:u"}, {60, "other", "a:u"}};
+  const std::vector<Schema> schemas = {
+      {60, "novelty", "a:u"}, {60, "novelty", "a:u"}, {60, "novelty", "a:u b:u"}, {60, "other", "a:u"}};
   const Loaded loaded = load(trace_of(schemas, record(60, numbers({5}))));
   CHECK(loaded.records.back() == "novelty a=5");
   CHECK(loaded.damage.bad_records == 2);

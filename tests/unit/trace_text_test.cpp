@@ -90,24 +90,26 @@ TEST_CASE("text is printable, whatever the bytes") {
   CHECK(shown("a\nb\tc\rd") == R"("a\nb\tc\rd")");
   CHECK(shown(std::string_view("\0\x1b[31m\x7f", 7)) == R"("\x00\x1b[31m\x7f")");
   CHECK(shown("Zürich \u2713 \U0001f600") == "\"Zürich \u2713 \U0001f600\"");
-  CHECK(shown("\xff\xc3") == R"("\xff\xc3")");                         // never valid; cut short
-  CHECK(shown("\xc0\xaf") == R"("\xc0\xaf")");                         // overlong
-  CHECK(shown("\xed\xa0\x80") == R"("\xed\xa0\x80")");                 // surrogate
-  CHECK(shown("\xf4\x90\x80\x80") == R"("\xf4\x90\x80\x80")");         // beyond Unicode
-  CHECK(shown("\xc2\x85") == R"("\xc2\x85")");                         // control
-  CHECK(shown("\u202egnp.exe") == R"("\xe2\x80\xaegnp.exe")");         // turns the reading direction
-  CHECK(shown("\u200b") == R"("\xe2\x80\x8b")");                       // invisible
+  CHECK(shown("\xff\xc3") == R"("\xff\xc3")");                  // never valid; cut short
+  CHECK(shown("\xc0\xaf") == R"("\xc0\xaf")");                  // overlong
+  CHECK(shown("\xed\xa0\x80") == R"("\xed\xa0\x80")");          // surrogate
+  CHECK(shown("\xf4\x90\x80\x80") == R"("\xf4\x90\x80\x80")");  // beyond Unicode
+  CHECK(shown("\xc2\x85") == R"("\xc2\x85")");                  // control
+  CHECK(shown("\u202egnp.exe") == R"("\xe2\x80\xaegnp.exe")");  // turns the reading direction
+  CHECK(shown("\u200b") == R"("\xe2\x80\x8b")");                // invisible
 }
 
 TEST_CASE("text written by hand may be short") {
-  CHECK(lines("# a comment\n\n  fact key=\"a\"   value=\"b\"  \r\n\n") == std::vector<std::string>{"fact key=\"a\" value=\"b\""});
+  CHECK(lines("# a comment\n\n  fact key=\"a\"   value=\"b\"  \r\n\n") ==
+        std::vector<std::string>{"fact key=\"a\" value=\"b\""});
   CHECK(lines("clock realtime_ns=7") == std::vector<std::string>{"clock monotonic_ns=0 realtime_ns=7"});
   CHECK(lines("window open=1") == std::vector<std::string>{"window time_ns=0 open=1 reason=\"\""});
   CHECK(lines(R"(fact key="\x41\x0a" value="")") == std::vector<std::string>{R"(fact key="A\n" value="")"});
   CHECK(lines("") == std::vector<std::string>{});
   Bytes expected = TraceBuilder().schemas().bytes();
   Bytes bytes = assembled(kFirstLine + "schemas\n");
-  CHECK(Bytes(bytes.begin() + sizeof(FileHeader), bytes.end()) == Bytes(expected.begin() + sizeof(FileHeader), expected.end()));
+  CHECK(Bytes(bytes.begin() + sizeof(FileHeader), bytes.end()) ==
+        Bytes(expected.begin() + sizeof(FileHeader), expected.end()));
 }
 
 TEST_CASE("chunks may be left out of the numbering, and begin by themselves when full") {
@@ -137,7 +139,8 @@ TEST_CASE("mistakes name their line") {
     CHECK(message.substr(0, 11) == "fixture:2: ");
     return message.substr(std::min<std::size_t>(message.size(), 11));
   };
-  CHECK(second_line("kernle begin_ns=1") == "unknown kind 'kernle'; a kind of another version needs its schema line first");
+  CHECK(second_line("kernle begin_ns=1") ==
+        "unknown kind 'kernle'; a kind of another version needs its schema line first");
   CHECK(second_line("kernel begins=1") == "kernel has no field 'begins'");
   CHECK(second_line("kernel begin_ns") == "'begin_ns' is not of the form name=value");
   CHECK(second_line("kernel begin_ns=1 begin_ns=2") == "the field 'begin_ns' is there twice");
@@ -154,7 +157,8 @@ TEST_CASE("mistakes name their line") {
   CHECK(second_line("fact key=\"a\"value=\"b\"") == "a space is missing behind the text of 'key'");
   CHECK(second_line("fact key=\"" + std::string(kMaxTextBytes + 1, 'x') + "\"") == "the text of 'key' is too long");
   CHECK(second_line("schemas please") == "'schemas' stands alone on its line");
-  CHECK(second_line("schema kind=60 name=\"n\" field_list=\"a:q\"") == "the schema of 'n' is malformed or contradicts an earlier one");
+  CHECK(second_line("schema kind=60 name=\"n\" field_list=\"a:q\"") ==
+        "the schema of 'n' is malformed or contradicts an earlier one");
   CHECK(second_line("schema kind=4294967356 name=\"n\" field_list=\"a:u\"") == "kind numbers are below 64");
   CHECK(second_line("chunk number=1") == "a chunk has one field, sequence");
   CHECK(error(kFirstLine + "chunk sequence=3\nclock\nchunk sequence=3\nclock\n").substr(0, 11) == "fixture:4: ");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes on disk, pinned: old traces stay readable, and the hex dumps of docs/trace-format.md are what the recorder's
-// writer makes.
+// The bytes on disk, pinned: old traces stay readable, and the hex dumps of docs/trace-format.md are what the
+// recorder's writer makes.
 #include <cstdio>
 #include <sstream>
 
@@ -97,7 +97,8 @@ TEST_CASE("every kind and every field is documented, in order") {
     INFO(heading);
     const std::size_t begin = page.find(heading);
     REQUIRE(begin != std::string::npos);
-    std::istringstream section(page.substr(begin + heading.size(), page.find("\n#", begin + 1) - begin - heading.size()));
+    std::istringstream section(
+        page.substr(begin + heading.size(), page.find("\n#", begin + 1) - begin - heading.size()));
     std::string documented;
     for (std::string line; std::getline(section, line);) {
       if (line.substr(0, 3) != "| `") continue;
