@@ -21,7 +21,7 @@ class Windows(SurvivalCase):
     def assert_ten_steps(self, records):
         self.assertEqual(len(records.of("kernel")), 10 * KERNELS_OF_A_STEP)
         self.assertEqual(len(records.calls("cudaStreamSynchronize")), 40)
-        self.assertEqual([window["open"] for window in records.of("window")], [1, 0])
+        self.assertEqual([window["open"] for window in records.windows()], [1, 0])
 
     def test_profiler_range(self):
         self.assert_ten_steps(self.record_windows("--capture-range=cudaProfilerApi"))
@@ -44,12 +44,13 @@ class Windows(SurvivalCase):
     def test_a_range_that_never_comes_is_told(self):
         recorded = self.wrapped(harness.program("windows"), options=["--capture-range=nvtx:no such range"])
         self.assertEqual(recorded.returncode, 0)
+        self.assert_one_line(recorded.stderr, "synctrace: ", "no recording window ever opened")
         self.assertEqual(len(self.dump().of("kernel")), 0)
 
     def test_delay_and_duration(self):
         records = self.record_windows("--delay=100ms", "--duration=200ms", program=("windows", 100, 10, 19))
         self.assertEqual(len(records.calls("cudaStreamSynchronize")), 100)
-        opened, closed = records.of("window")
+        opened, closed = records.windows()
         self.assertEqual((opened["open"], closed["open"]), (1, 0))
         self.assertGreaterEqual(closed["time_ns"] - opened["time_ns"], 200_000_000)
         kernels = len(records.of("kernel"))
@@ -61,7 +62,7 @@ class Windows(SurvivalCase):
 
     def test_duty(self):
         records = self.record_windows("--duty=100ms/300ms", program=("windows", 200, 10, 19))
-        opened = [window for window in records.of("window") if window["open"]]
+        opened = [window for window in records.windows() if window["open"]]
         self.assertGreaterEqual(len(opened), 2)
         self.assertEqual(len(records.calls("cudaStreamSynchronize")), 200)
         self.assertLess(len(records.of("kernel")), 200 * KERNELS_OF_A_STEP)
@@ -75,7 +76,7 @@ class Windows(SurvivalCase):
         kernels = len(self.dump().of("kernel"))
         self.assertGreater(kernels, 0)
         self.assertLess(kernels, 300_000)
-        self.assertEqual(self.dump().of("window")[-1]["reason"], "max-size")
+        self.assertEqual(self.dump().windows()[-1]["reason"], "max-size")
 
     def test_level_syncs(self):
         records = self.record_windows("--level=syncs")

@@ -36,6 +36,10 @@ class Records:
     def of(self, kind):
         return self._by_kind[kind]
 
+    def windows(self):
+        """Openings and closings of recording windows in order of time: the file keeps the order of each thread only."""
+        return sorted(self.of("window"), key=lambda window: window["time_ns"])
+
     def calls(self, name):
         """The calls of a CUDA function, in order of time."""
         return sorted((call for call in self.of("call") if self.api_names[call["api"]] == name),
