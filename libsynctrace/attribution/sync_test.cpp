@@ -107,7 +107,8 @@ Judgement Judge::hidden_wait(const Call& call, const Outstanding& out, WaitHabit
   if (out.has_own) {
     const bool queued = out.end_before_own_ns > call.span.begin_ns + kOutstandingMarginNs &&
                         (out.own_in_order || out.own.begin_ns - out.end_before_own_ns <= latest_return_ns_);
-    if (queued && call.span.end_ns >= out.own.begin_ns) {
+    // A small pageable upload waits for the stream, stages its bytes and returns a moment before its own copy starts.
+    if (queued && call.span.end_ns + kClockSkewNs >= out.end_before_own_ns) {
       const bool saw_it_end = call.span.end_ns + kClockSkewNs >= out.own.end_ns;
       return blocked(call, saw_it_end ? out.own.end_ns : out.end_before_own_ns);
     }

@@ -20,7 +20,7 @@ class Counts(SurvivalCase):
 
     def test_launches(self):
         records = self.record_exactly(harness.program("launch_many"), 10_000, 2)
-        self.assertEqual(len(records.launches("cudaLaunchKernel")), 10_001)
+        self.assertEqual(len(records.launches("cuLaunchKernel")), 10_001)
         self.assertEqual(len(records.of("kernel")), 10_001)
         correlated = {launch["correlation"] for launch in records.launches()}
         self.assertEqual({kernel["correlation"] for kernel in records.of("kernel")}, correlated)
@@ -62,7 +62,7 @@ class Counts(SurvivalCase):
     def test_captured_launches_run_nothing(self):
         records = self.record_exactly(harness.program("stream_capture"))
         self.assertEqual(len(records.of("kernel")), 3)
-        self.assertEqual(len(records.launches("cudaLaunchKernel")), 3 + 8)
+        self.assertEqual(len(records.launches("cuLaunchKernel")), 3 + 8)
         self.assertEqual(len(records.of("graph")), 5)
 
     def test_stream_ordered_allocation(self):

@@ -4,6 +4,7 @@
 Where things are comes from the environment, which ctest sets (CMakeLists.txt):
   SYNCTRACE_BIN  the command line          SYNCTRACE_LIB  libsynctrace.so
   SIMGPU_DIR     the simulated GPU         PROGRAMS_DIR   small CUDA programs to record
+Without SIMGPU_DIR the programs run on the real GPU (tests/gpu/run_all.sh).
 """
 import json
 import os
@@ -17,6 +18,9 @@ SYNCTRACE = os.environ["SYNCTRACE_BIN"]
 LIBRARY = os.environ.get("SYNCTRACE_LIB", "")
 SIMGPU = os.environ.get("SIMGPU_DIR", "")
 PROGRAMS = os.environ.get("PROGRAMS_DIR", "")
+# What makes a program of ours use the simulated GPU: an option of `synctrace run`, or the environment.
+SIMULATED = ["--simgpu"] if SIMGPU else []
+SIMULATED_ENV = {"LD_LIBRARY_PATH": SIMGPU} if SIMGPU else {}
 
 # Nothing that a test does may take longer, on a slow and busy machine. It is there so that a hang fails.
 PATIENCE_S = 120
@@ -76,12 +80,12 @@ class CliTest(unittest.TestCase):
         process.communicate()
 
     def record(self, *command, options=(), env=None, **more):
-        """`synctrace run` on the simulated GPU; the trace is self.trace."""
-        return self.run_cli("run", "--simgpu", "-o", "trace", *options, "--", *command, env=env, **more)
+        """`synctrace run`; the trace is self.trace."""
+        return self.run_cli("run", *SIMULATED, "-o", "trace", *options, "--", *command, env=env, **more)
 
     def preload(self, *command, env=None, **options):
-        """Runs a command with the recorder preloaded, on the simulated GPU, without the command line's help."""
-        preset = {"LD_PRELOAD": LIBRARY, "LD_LIBRARY_PATH": SIMGPU, "SYNCTRACE_OUTPUT": self.folder / "trace"}
+        """Runs a command with the recorder preloaded, without the command line's help."""
+        preset = {"LD_PRELOAD": LIBRARY, **SIMULATED_ENV, "SYNCTRACE_OUTPUT": self.folder / "trace"}
         return self.run_program(*command, env={**preset, **(env or {})}, **options)
 
     @property

@@ -12,7 +12,7 @@ LONG = os.environ.get("SYNCTRACE_LONG") == "1"
 
 class SurvivalCase(harness.CliTest):
     def alone(self, *command, env=None, **options):
-        return self.run_program(*command, env={"LD_LIBRARY_PATH": harness.SIMGPU, **(env or {})}, **options)
+        return self.run_program(*command, env={**harness.SIMULATED_ENV, **(env or {})}, **options)
 
     def wrapped(self, *command, options=(), **more):
         """`synctrace run` that says nothing of its own unless there is trouble."""
