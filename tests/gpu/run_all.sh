@@ -57,7 +57,7 @@ recorded() { "$synctrace" report --format json "$traces/$1.synctrace"; }
 value() { python3 -c "import json, sys; print(json.loads(sys.stdin.read().strip().splitlines()[-1])['$1'])"; }
 
 part_doctor() {
-  timeout 30 "$synctrace" doctor >"$results/doctor.txt" 2>&1
+  timeout -k 5 30 "$synctrace" doctor >"$results/doctor.txt" 2>&1
   verdict doctor 0 "$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)"
 }
 
@@ -67,7 +67,7 @@ part_examples() {
     late_launch tiny_kernels healthy_pipeline; do
     "$build/bin/$name" >"$results/$name.alone.txt" 2>/dev/null
     local alone=$?
-    timeout 60 "$synctrace" run --force-overwrite -o "$traces/$name" -- "$build/bin/$name" \
+    timeout -k 5 60 "$synctrace" run --force-overwrite -o "$traces/$name" -- "$build/bin/$name" \
       >"$results/$name.recorded.txt" 2>"$results/$name.report.txt"
     local status=$?
     if [ $status -eq $alone ] && cmp -s "$results/$name.alone.txt" "$results/$name.recorded.txt"; then
@@ -81,20 +81,22 @@ part_examples() {
 part_blocking_calls() {
   local level
   for level in timeline syncs; do
-    timeout 150 python3 "$root/tests/gpu/blocking_calls.py" --synctrace "$synctrace" --program "$programs/blocking_calls" \
+    timeout -k 5 150 python3 "$root/tests/gpu/blocking_calls.py" --synctrace "$synctrace" --program "$programs/blocking_calls" \
       --level "$level" --json "$results/blocking_calls.$level.json" >"$results/blocking_calls.$level.txt" 2>&1
     verdict "blocking_calls ($level)" $? "$(tail -n 1 "$results/blocking_calls.$level.txt")"
   done
 }
 
 part_survival() {
-  local way status alone
+  local way status alone limit
   for way in return exit exit_in_thread _exit quick_exit exception abort sigterm sigint sigkill sigsegv sigterm_handled \
     pthread_exit cuda_in_destructor device_reset; do
-    (ulimit -c 0; timeout 30 "$programs/exit_paths" "$way" >"$results/way.alone.txt" 2>/dev/null)
+    # Where libcuda has threads of its own, a process whose main thread left by pthread_exit may never end, alone or not.
+    [ "$way" = pthread_exit ] && limit=5 || limit=30
+    (ulimit -c 0; timeout -k 5 $limit "$programs/exit_paths" "$way" >"$results/way.alone.txt") 2>/dev/null
     alone=$?
     (ulimit -c 0; LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/exit_$way" SYNCTRACE_FORCE_OVERWRITE=1 \
-      timeout 30 "$programs/exit_paths" "$way" >"$results/way.recorded.txt" 2>"$results/exit_$way.stderr.txt")
+      timeout -k 5 $limit "$programs/exit_paths" "$way" >"$results/way.recorded.txt" 2>"$results/exit_$way.stderr.txt") 2>/dev/null
     status=$?
     local trace=$traces/exit_$way.synctrace
     [ -e "$trace" ] || trace=$trace.partial
@@ -109,9 +111,9 @@ part_survival() {
   for name in fork_with_cuda fork_before_cuda vfork_spawn exec_self threads64 threads64_ptds dlclose_user nvtx_ranges \
     graph_replay stream_capture pool_alloc memory_kinds driver_module "many_children 200 3"; do
     read -r -a command <<<"$name"
-    (timeout 60 "$programs/${command[0]}" "${command[@]:1}" >"$results/way.alone.txt" 2>/dev/null)
+    (timeout -k 5 60 "$programs/${command[0]}" "${command[@]:1}" >"$results/way.alone.txt" 2>/dev/null)
     alone=$?
-    (timeout 60 "$synctrace" run --quiet -o "$traces/${command[0]}.%p" -- "$programs/${command[0]}" "${command[@]:1}" \
+    (timeout -k 5 60 "$synctrace" run --quiet -o "$traces/${command[0]}.%p" -- "$programs/${command[0]}" "${command[@]:1}" \
       >"$results/way.recorded.txt" 2>"$results/${command[0]}.stderr.txt")
     status=$?
     if [ $status -eq $alone ] && cmp -s "$results/way.alone.txt" "$results/way.recorded.txt"; then
@@ -142,10 +144,10 @@ part_kills() {
 
 # One million launches: what is dropped, what is on disk, what is in memory.
 part_launch_many() {
-  timeout 60 "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.bare.json"
-  timeout 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many" -- \
+  timeout -k 5 60 "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.bare.json"
+  timeout -k 5 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many" -- \
     "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.timeline.json"
-  timeout 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many_8" -- \
+  timeout -k 5 90 "$synctrace" run --quiet --force-overwrite --report=none -o "$traces/launch_many_8" -- \
     "$programs/launch_many" 1000000 8 >/dev/null 2>"$results/launch_many_8.timeline.json"
   recorded launch_many >"$results/launch_many.report.json" 2>"$results/launch_many.report.stderr.txt"
   recorded launch_many_8 >"$results/launch_many_8.report.json" 2>>"$results/launch_many.report.stderr.txt"
@@ -174,9 +176,9 @@ PYTHON
 }
 
 part_launch_cost() {
-  timeout 90 "$programs/launch_cost" --rounds 8 >"$results/launch_cost.bare.json" 2>"$results/launch_cost.bare.stderr.txt"
+  timeout -k 5 90 "$programs/launch_cost" --rounds 8 >"$results/launch_cost.bare.json" 2>"$results/launch_cost.bare.stderr.txt"
   SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/launch_cost" SYNCTRACE_FORCE_OVERWRITE=1 \
-    timeout 120 "$programs/launch_cost" --rounds 24 >"$results/launch_cost.json" 2>"$results/launch_cost.stderr.txt"
+    timeout -k 5 120 "$programs/launch_cost" --rounds 24 >"$results/launch_cost.json" 2>"$results/launch_cost.stderr.txt"
   verdict launch_cost $? ""
   python3 - "$results/launch_cost.json" <<'PYTHON' | tee -a "$summary"
 import json, sys
@@ -191,12 +193,12 @@ part_torch() {
     return
   fi
   local loop=$root/tests/gpu/torch_loop.py
-  timeout 60 python3 "$loop" >"$results/torch.alone.txt" 2>"$results/torch.alone.stderr.txt"
+  timeout -k 5 60 python3 "$loop" >"$results/torch.alone.txt" 2>"$results/torch.alone.stderr.txt"
   LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/torch_preload" SYNCTRACE_FORCE_OVERWRITE=1 \
     SYNCTRACE_REPORT="$results/torch_preload.report.txt" \
-    timeout 60 python3 "$loop" >"$results/torch.preload.txt" 2>"$results/torch.preload.stderr.txt"
+    timeout -k 5 60 python3 "$loop" >"$results/torch.preload.txt" 2>"$results/torch.preload.stderr.txt"
   local preload=$?
-  timeout 60 "$synctrace" run --force-overwrite -o "$traces/torch_run" -- python3 "$loop" \
+  timeout -k 5 60 "$synctrace" run --force-overwrite -o "$traces/torch_run" -- python3 "$loop" \
     >"$results/torch.run.txt" 2>"$results/torch.run.stderr.txt"
   local wrapped=$?
   cmp -s "$results/torch.alone.txt" "$results/torch.preload.txt"
@@ -204,7 +206,7 @@ part_torch() {
   cmp -s "$results/torch.alone.txt" "$results/torch.run.txt"
   verdict "synctrace run python3 torch_loop.py" $((wrapped + $?)) "$(tail -n 1 "$results/torch.run.stderr.txt")"
   SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/torch_workloads" SYNCTRACE_FORCE_OVERWRITE=1 \
-    timeout 120 python3 "$root/tests/gpu/torch_workloads.py" \
+    timeout -k 5 120 python3 "$root/tests/gpu/torch_workloads.py" \
     >"$results/torch_workloads.json" 2>"$results/torch_workloads.stderr.txt"
   verdict torch_workloads $? ""
   grep -E '^(eager_step|scalar_reads|graph_replay)' "$results/torch_workloads.stderr.txt" | tee -a "$summary"
