@@ -45,6 +45,8 @@ Quantiles default_cost(ApiCategory category) noexcept {
     case ApiCategory::kEventSync:
     case ApiCategory::kPoll:
       return {1'000, 2'000, 10'000, 0};
+    case ApiCategory::kCopy:  // there and back, even for a few bytes
+      return {5'000, 20'000, 100'000, 0};
     case ApiCategory::kFree:
       return {50'000, 300'000, 1'000'000, 0};
     case ApiCategory::kHostAlloc:
