@@ -6,11 +6,13 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
 
 #include "capture/api_events.h"
 #include "capture/clocks.h"
@@ -39,6 +41,26 @@ void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::i
 
 void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
+}
+
+// True when main() was left by pthread_exit and no thread is left but this one, which must not keep the process alive:
+// when it returns, the C library ends the process as it would have without us.
+bool is_last_thread() noexcept {
+  struct stat tasks{};
+  constexpr nlink_t kDots = 2;
+  constexpr nlink_t kMainAndUs = 2;
+  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMainAndUs) return false;
+  char path[64];
+  char text[128];
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const ssize_t length = read(descriptor, text, sizeof(text));
+  close(descriptor);
+  // "pid (name) state ...": the name may hold anything, so the last parenthesis counts.
+  const std::string_view line(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string_view::npos && name_end + 2 < line.size() && line[name_end + 2] == 'Z';
 }
 
 }  // namespace
@@ -91,6 +113,7 @@ void DrainThread::run() noexcept {
     window_control().tick(now);
     if (now >= next_upkeep_ns_) {
       every_half_second(now);
+      if (is_last_thread()) break;
       next_upkeep_ns_ = now_ns() + kUpkeepNs;
     }
     if (out_.failed()) {
@@ -149,7 +172,11 @@ void DrainThread::write_event(const EventView& event) noexcept {
     case RecordKind::kThread: return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
     case RecordKind::kWindow: {
       const auto window = event.as<WindowEvent>();
-      window_open_ = window.open != 0;
+      // Rings are emptied one after the other: the last one read is not the latest.
+      if (window.time_ns >= window_time_ns_) {
+        window_open_ = window.open != 0;
+        window_time_ns_ = window.time_ns;
+      }
       return out_.add(Window{window.time_ns, window.open, event.text});
     }
     default: return;
@@ -170,15 +197,16 @@ void DrainThread::write_thread_names() noexcept {
   thread_buffers().for_each([this](ThreadBuffer& buffer) {
     char path[64];
     char name[32];
-    std::snprintf(path, sizeof(path), "/proc/self/task/%u/comm", number(buffer.thread()));
+    const ThreadId thread = buffer.thread();
+    std::snprintf(path, sizeof(path), "/proc/self/task/%u/comm", number(thread));
     const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) return;
     const ssize_t length = read(descriptor, name, sizeof(name));
     close(descriptor);
     if (length <= 1) return;
     const std::string_view text(name, static_cast<std::size_t>(length) - 1);
-    if (!buffer.remember_name(hash_bytes(text.data(), text.size()))) return;
-    out_.add(format::Thread{buffer.thread(), text});
+    if (!buffer.remember_name(thread, hash_bytes(text.data(), text.size()))) return;
+    out_.add(format::Thread{thread, text});
   });
 }
 

@@ -2,6 +2,7 @@
 #include "capture/file_sink.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -41,9 +42,16 @@ bool FileSink::create(bool force_overwrite) noexcept {
     errno = EEXIST;
     return false;
   }
-  const int mode = force_overwrite ? O_TRUNC : O_EXCL;
-  descriptor_ = ::open(partial_path_, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | mode, 0644);
-  return descriptor_ >= 0;
+  descriptor_ = ::open(partial_path_, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | (force_overwrite ? 0 : O_EXCL), 0644);
+  if (descriptor_ < 0) return false;
+  // The lock says that the file is being written; it ends with the process. A file system without locks is trusted.
+  if (flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    ::close(descriptor_);
+    descriptor_ = -1;
+    errno = EEXIST;
+    return false;
+  }
+  return !force_overwrite || ftruncate(descriptor_, 0) == 0;
 }
 
 bool FileSink::open(const format::OutputName& name, std::uint32_t process_id, bool force_overwrite) noexcept {

@@ -22,7 +22,7 @@ struct ActivityBuffer {
   std::uint64_t order = 0;  // of completion
 };
 
-constexpr std::size_t kMaxBuffers = 256;
+constexpr std::size_t kMaxBuffers = 1024;
 constinit ActivityBuffer buffers[kMaxBuffers];
 std::size_t allowed_buffers = kMaxBuffers;
 std::atomic<std::uint64_t> completed_count{0};
@@ -265,7 +265,8 @@ void flush_gpu_events(bool forced) noexcept {
 
 void report_gpu_losses(TraceStream& out) noexcept {
   std::size_t dropped = 0;
-  if (cupti()->ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) out.add_loss("cupti-dropped", dropped);
+  const bool has_cupti = cupti()->ActivityGetNumDroppedRecords != nullptr;
+  if (has_cupti && cupti()->ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) out.add_loss("cupti-dropped", dropped);
   out.add_loss("buffer-refused", refused_count.exchange(0, std::memory_order_relaxed));
   out.add_loss("cupti-untimed", untimed_count);
   untimed_count = 0;

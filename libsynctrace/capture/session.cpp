@@ -64,6 +64,20 @@ void append_to_manifest(const Session& s) noexcept {
   close(descriptor);
 }
 
+// Has a process of this run already made a trace of that name? The head of a manifest answers for all but huge jobs.
+bool is_in_manifest(const Session& s, const char* path) noexcept {
+  const int descriptor = *s.settings.manifest == '\0' ? -1 : open(s.settings.manifest, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) return false;
+  static char text[64 << 10];
+  const ssize_t length = read(descriptor, text, sizeof(text) - 1);
+  close(descriptor);
+  if (length <= 0) return false;
+  text[length] = '\0';
+  char line[4200];
+  std::snprintf(line, sizeof(line), "%s\n", path);
+  return std::strstr(text, line) != nullptr;
+}
+
 bool open_trace(Session& s) noexcept {
   read_process_identity(s.identity);
   format::OutputName name;
@@ -73,7 +87,9 @@ bool open_trace(Session& s) noexcept {
     status = format::expand_output_pattern(nullptr, s.identity.facts, name);
     if (status != format::PatternStatus::kOk) return false;
   }
-  if (!s.sink.open(name, s.identity.facts.process_id, s.settings.force_overwrite)) {
+  // A trace that this very run has made is never an old one to overwrite.
+  const bool force = s.settings.force_overwrite && !is_in_manifest(s, name.path);
+  if (!s.sink.open(name, s.identity.facts.process_id, force)) {
     notice("cannot create %s: %s; nothing is recorded (set %s to a place that can be written)", s.sink.partial_path(),
            std::strerror(errno), format::kEnvOutput);
     return false;

@@ -64,10 +64,14 @@ void TraceStream::flush() noexcept {
     lost_records_ += records;
     return;
   }
-  if (limit_bytes_ != 0 && sink_.written_bytes() + chunk.size() + kReserveBytes > limit_bytes_) {
+  // Once a chunk was lost, those behind it may lean on what it defined.
+  const bool limit_reached = over_limit_records_ != 0;
+  if (limit_bytes_ != 0 && (limit_reached || sink_.written_bytes() + chunk.size() + kReserveBytes > limit_bytes_)) {
+    if (over_limit_records_ == 0) over_limit_since_ns_ = last_flush_ns_;
     over_limit_records_ += records;
     return;
   }
+  last_flush_ns_ = now_ns();
   if (!sink_.append(chunk)) {
     lost_records_ += records;
     report_failure();
@@ -82,16 +86,22 @@ void TraceStream::report_failure() noexcept {
 
 void TraceStream::end(std::string_view reason) noexcept {
   flush();
+  const bool was_told = failed_;
   if (failed_) {
     // The file was cut back to its last whole chunk; a short chunk may fit where a long one did not.
     failed_ = false;
     add_loss("file-error", lost_records_);
     reason = "file-error";
   }
-  add_loss("max-size", over_limit_records_);
+  if (over_limit_records_ != 0) {
+    // The record of the window's end may have been lost with the rest: nothing is known from here on.
+    add(format::Window{over_limit_since_ns_, 0, "max-size"});
+    add_loss("max-size", over_limit_records_);
+  }
   add(format::End{now_ns(), writer_.record_count(), reason});
   const std::span<const std::byte> chunk = writer_.finish();
   const bool complete = sink_.append(chunk);
+  if (!complete && !was_told) report_failure();
   if (!sink_.close() && complete) notice("cannot rename %s: %s", sink_.partial_path(), std::strerror(errno));
 }
 

@@ -35,7 +35,8 @@ class TraceStream {
   // Id of a launch configuration; `shape.id` is ignored.
   ShapeId shape_id(const format::LaunchShape& shape) noexcept;
 
-  // The file never grows beyond `bytes` (0: no limit): chunks that do not fit are lost and counted.
+  // The file never grows beyond `bytes` (0: no limit): the first chunk that does not fit and
+  // all behind it are lost and counted.
   void set_limit(std::uint64_t bytes) noexcept { limit_bytes_ = bytes; }
 
   // Makes sure that the trace names `api`.
@@ -67,6 +68,8 @@ class TraceStream {
   bool failed_ = false;
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t over_limit_records_ = 0;
+  std::int64_t over_limit_since_ns_ = 0;
+  std::int64_t last_flush_ns_ = 0;
   std::uint64_t flushed_records_ = 0;
   std::uint64_t lost_records_ = 0;
   InternTable strings_;

@@ -11,7 +11,7 @@ class Recording(harness.CliTest):
     arguments = ["return"]
 
     def run_here(self, *options, command=None, **more):
-        return self.run_cli("run", "--simgpu", *options, "--", *(command or [self.program, *self.arguments]), **more)
+        return self.run_cli("run", *harness.SIMULATED, *options, "--", *(command or [self.program, *self.arguments]), **more)
 
     def last_line(self, done):
         line = done.stderr.splitlines()[-1]
@@ -87,7 +87,7 @@ class Recording(harness.CliTest):
         self.last_line(done)
 
     def test_a_killed_child_is_reported_as_cut_short(self):
-        process = self.start(harness.SYNCTRACE, "run", "--simgpu", "-o", "x", "--", harness.program("endless"))
+        process = self.start(harness.SYNCTRACE, "run", *harness.SIMULATED, "-o", "x", "--", harness.program("endless"))
         self.assertNotEqual(process.stdout.readline(), "")
         process.send_signal(signal.SIGTERM)
         stderr = process.communicate(timeout=harness.PATIENCE_S)[1]

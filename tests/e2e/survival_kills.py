@@ -14,11 +14,11 @@ SECOND = 1_000_000_000
 class Kills(SurvivalCase):
     def start_endless(self, wrapped):
         if wrapped:
-            process = self.start(harness.SYNCTRACE, "run", "--simgpu", "--quiet", "--report=none", "-o", "trace", "--",
+            process = self.start(harness.SYNCTRACE, "run", *harness.SIMULATED, "--quiet", "--report=none", "-o", "trace", "--",
                                  harness.program("endless"))
         else:
             process = self.start(harness.program("endless"), env={
-                "LD_PRELOAD": harness.LIBRARY, "LD_LIBRARY_PATH": harness.SIMGPU, "SYNCTRACE_OUTPUT": self.folder / "trace"})
+                "LD_PRELOAD": harness.LIBRARY, **harness.SIMULATED_ENV, "SYNCTRACE_OUTPUT": self.folder / "trace"})
         first = process.stdout.readline()
         self.assertNotEqual(first, "", "it has worked before it is killed")
         return process, child_of(process.pid) if wrapped else process.pid

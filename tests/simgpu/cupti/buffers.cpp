@@ -6,6 +6,7 @@
 #include <thread>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
@@ -32,6 +33,8 @@ namespace {
 
 // A buffer smaller than this is as good as none.
 constexpr std::size_t kLargestRecord = sizeof(CUpti_ActivityKernel10);
+
+constexpr std::chrono::milliseconds kIdle{200};
 
 struct Pool {
   std::mutex mutex;
@@ -112,8 +115,11 @@ void serve() {
   for (;;) {
     const auto found = std::find_if(all.live.begin(), all.live.end(), returnable);
     if (found == all.live.end()) {
-      all.work.wait(held);
-      continue;
+      // An idle worker ends, so that it does not keep a process alive whose main thread has gone.
+      if (all.work.wait_for(held, kIdle) == std::cv_status::no_timeout) continue;
+      if (std::any_of(all.live.begin(), all.live.end(), returnable)) continue;
+      all.worker_running = false;
+      return;
     }
     ActivityBuffer* buffer = *found;
     claim(*buffer);

@@ -17,6 +17,7 @@
 namespace synctrace::simgpu {
 namespace {
 
+constexpr std::chrono::milliseconds kIdle{200};
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
 std::chrono::steady_clock::time_point to_time_point(Nanoseconds ns) {
@@ -52,8 +53,10 @@ void Timeline::serve() {
   for (;;) {
     const Nanoseconds next = next_service_time();
     if (next == kNever) {
-      service_wanted_.wait(held);
-      continue;
+      // Idle, it ends: it must not keep a process alive whose main thread has gone.
+      if (service_wanted_.wait_for(held, kIdle) == std::cv_status::no_timeout || next_service_time() != kNever) continue;
+      service_running_ = false;
+      return;
     }
     if (next > now_ns()) {
       service_wanted_.wait_until(held, to_time_point(next));
