@@ -60,14 +60,35 @@ inline format::CopyKind copy_kind_of(cudaMemcpyKind kind) noexcept {
   }
 }
 
+// The driver counts what it sets in elements, and names the value after their type.
+template <class Params>
+constexpr std::uint64_t element_bytes(const Params& p) noexcept {
+  if constexpr (requires { p.ui; }) {
+    return sizeof(p.ui);
+  } else if constexpr (requires { p.us; }) {
+    return sizeof(p.us);
+  } else {
+    return 1;
+  }
+}
+
 template <class Params>
 void read_sizes(const Params& p, CallArguments& out) noexcept {
   if constexpr (requires { p.sizes; p.count; }) {
     for (std::size_t i = 0; p.sizes != nullptr && i < p.count && i < kMaxBatch; ++i) out.bytes += p.sizes[i];
+  } else if constexpr (requires { *p.pitch; p.height; }) {
+    // A pitched allocation is as long as its padded rows.
+    out.bytes = (p.pitch == nullptr ? p.width : *p.pitch) * p.height;
+  } else if constexpr (requires { *p.pPitch; p.WidthInBytes; p.Height; }) {
+    out.bytes = (p.pPitch == nullptr ? p.WidthInBytes : *p.pPitch) * p.Height;
+  } else if constexpr (requires { p.pitchedDevPtr->pitch; p.extent; }) {
+    if (p.pitchedDevPtr != nullptr) out.bytes = p.pitchedDevPtr->pitch * p.extent.height * p.extent.depth;
+  } else if constexpr (requires { p.ptr; p.size; p.desc; }) {
+    out.bytes = p.size;  // its count is of descriptors
   } else if constexpr (requires { p.width; p.height; }) {
     out.bytes = p.width * p.height;
   } else if constexpr (requires { p.Width; p.Height; }) {
-    out.bytes = p.Width * p.Height;
+    out.bytes = p.Width * p.Height * element_bytes(p);
   } else if constexpr (requires { p.count; }) {
     out.bytes = p.count;
   } else if constexpr (requires { p.ByteCount; }) {
@@ -77,7 +98,7 @@ void read_sizes(const Params& p, CallArguments& out) noexcept {
   } else if constexpr (requires { p.size; }) {
     out.bytes = p.size;
   } else if constexpr (requires { p.N; }) {
-    out.bytes = p.N;
+    out.bytes = p.N * element_bytes(p);
   } else if constexpr (requires { p.extent.width; }) {
     out.bytes = p.extent.width * p.extent.height * p.extent.depth;
   }
@@ -96,6 +117,12 @@ void read_ends(const Params& p, CallArguments& out) noexcept {
     out.target = to_address(p.dstHost);
     out.source = to_address(p.srcDevice);
     out.copy_kind = format::CopyKind::kDeviceToHost;
+  } else if constexpr (requires { p.dstHost; p.srcArray; }) {
+    out.target = to_address(p.dstHost);
+    out.copy_kind = format::CopyKind::kArrayToHost;
+  } else if constexpr (requires { p.dstArray; p.srcHost; }) {
+    out.source = to_address(p.srcHost);
+    out.copy_kind = format::CopyKind::kHostToArray;
   } else if constexpr (requires { p.symbol; p.src; }) {
     out.source = to_address(p.src);
   } else if constexpr (requires { p.symbol; p.dst; }) {

@@ -42,6 +42,7 @@ class DrainThread {
   std::uint64_t reported_range_overflow_ = 0;
   std::uint64_t reported_names_ = 0;
   bool window_open_ = false;
+  std::int64_t window_time_ns_ = 0;  // of the event that said so
   bool size_reached_ = false;
   const char* end_reason_ = "exit";
   // Words for futex: 0 until the event.

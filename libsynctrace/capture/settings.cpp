@@ -68,6 +68,15 @@ Settings read_settings() noexcept {
   Settings s;
   const auto flag = [](bool& target) { return [&target](const char* value) { return parse_flag(value, target); }; };
   const auto text = [](const char*& target) { return [&target](const char* value) { return target = value, true; }; };
+  // Only a good value reaches its target: these parsers may leave half of a bad one behind.
+  const auto whole = [](auto& target, auto parse) {
+    return [&target, parse](const char* value) {
+      auto parsed = target;
+      if (!parse(value, parsed)) return false;
+      target = parsed;
+      return true;
+    };
+  };
   const auto duration = [](std::int64_t& target) { return [&target](const char* value) { return parse_duration(value, target); }; };
   constexpr const char* kDuration = "a duration such as 10, 500ms or 2m";
   constexpr const char* kSize = "a size such as 64M or 2G";
@@ -87,8 +96,8 @@ Settings read_settings() noexcept {
   read_variable(kEnvDelay, kDuration, duration(s.delay_ns));
   read_variable(kEnvDuration, kDuration, duration(s.duration_ns));
   read_variable(kEnvCaptureRange, "cudaProfilerApi, nvtx:NAME or steps:A-B",
-                [&](const char* value) { return parse_capture_range(value, s.range); });
-  read_variable(kEnvDuty, "ON/PERIOD such as 10s/60s", [&](const char* value) { return parse_duty(value, s.duty); });
+                whole(s.range, parse_capture_range));
+  read_variable(kEnvDuty, "ON/PERIOD such as 10s/60s", whole(s.duty, parse_duty));
   read_variable(kEnvMaxSize, kSize, [&](const char* value) { return parse_size(value, s.max_file_bytes); });
   read_variable(kEnvBufferSize, "a size from 4M to 4G", [&](const char* value) {
     std::uint64_t bytes = 0;

@@ -67,18 +67,29 @@ void ThreadBuffers::start(std::size_t budget_bytes) noexcept {
 ThreadBuffer* ThreadBuffers::make_buffer() noexcept {
   const ThreadId thread = this_thread_id();
   ThreadBuffer* buffer = reuse_buffer(thread);
-  if (buffer == nullptr) {
-    const std::size_t index = count_.fetch_add(1, std::memory_order_acq_rel);
-    const std::size_t ring_bytes = index < kThreadsWithFullRing ? kRingBytes : kSmallRingBytes;
-    const std::size_t mapped = sizeof(ThreadBuffer) + ring_bytes;
-    if (index >= kMaxThreads || mapped_bytes_.fetch_add(mapped) + mapped > budget_bytes_) return nullptr;
-    void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    std::byte* ring = static_cast<std::byte*>(memory) + sizeof(ThreadBuffer);
-    buffer = new (memory) ThreadBuffer(thread, ring, ring_bytes);
-    buffers_[index].store(buffer, std::memory_order_release);
+  if (buffer == nullptr && count_.load(std::memory_order_relaxed) < kThreadsWithFullRing) buffer = map_buffer(thread, kRingBytes);
+  if (buffer == nullptr) buffer = map_buffer(thread, kSmallRingBytes);
+  if (buffer != nullptr && have_end_key) pthread_setspecific(end_key, buffer);
+  return buffer;
+}
+
+// A new ring within the budget. What is refused leaves no mark: the thread asks again at its next event.
+ThreadBuffer* ThreadBuffers::map_buffer(ThreadId thread, std::size_t ring_bytes) noexcept {
+  if (count_.load(std::memory_order_relaxed) >= kMaxThreads) return nullptr;
+  const std::size_t mapped = sizeof(ThreadBuffer) + ring_bytes;
+  void* memory = MAP_FAILED;
+  if (mapped_bytes_.fetch_add(mapped, std::memory_order_relaxed) + mapped <= budget_bytes_) {
+    memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
-  if (have_end_key) pthread_setspecific(end_key, buffer);
+  if (memory == MAP_FAILED) {
+    mapped_bytes_.fetch_sub(mapped, std::memory_order_relaxed);
+    return nullptr;
+  }
+  const std::size_t index = count_.fetch_add(1, std::memory_order_acq_rel);
+  if (index >= kMaxThreads) return nullptr;  // 4096 threads at once: the last comers' mappings are never touched
+  std::byte* ring = static_cast<std::byte*>(memory) + sizeof(ThreadBuffer);
+  auto* buffer = new (memory) ThreadBuffer(thread, ring, ring_bytes);
+  buffers_[index].store(buffer, std::memory_order_release);
   return buffer;
 }
 
@@ -91,7 +102,7 @@ ThreadBuffer* ThreadBuffers::reuse_buffer(ThreadId thread) noexcept {
     if (buffer->head_.load(std::memory_order_acquire) != buffer->tail_.load(std::memory_order_acquire)) continue;
     bool ended = true;
     if (!buffer->thread_ended_.compare_exchange_strong(ended, false, std::memory_order_acq_rel)) continue;
-    buffer->thread_ = thread;
+    buffer->thread_.store(thread, std::memory_order_relaxed);
     buffer->open_range_count = 0;
     return buffer;
   }

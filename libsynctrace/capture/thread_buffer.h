@@ -24,7 +24,7 @@ enum class TextStorage : std::uint8_t {
   kPointer,  // a std::string_view of immortal memory follows the record
 };
 
-inline constexpr std::size_t kMaxInlineText = 512;  // longer texts are cut and counted; NVTX names are far shorter
+inline constexpr std::size_t kMaxInlineText = 512;  // longer ones are cut; NVTX names are far shorter
 
 struct EventHeader {
   std::uint16_t bytes = 0;  // of the whole event, a multiple of 8; 0 pads the end of the ring
@@ -72,7 +72,8 @@ class ThreadBuffer {
   ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept
       : thread_(thread), ring_(ring), ring_bytes_(ring_bytes) {}
 
-  ThreadId thread() const noexcept { return thread_; }
+  // Changes when another thread takes over the ring of one that ended.
+  ThreadId thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
 
   // Owning thread only: the NVTX ranges it has open, innermost last (nvtx_handler). Deeper ones are not kept.
   struct OpenRange {
@@ -83,10 +84,11 @@ class ThreadBuffer {
   std::array<OpenRange, kMaxOpenRanges> open_ranges{};
   std::uint32_t open_range_count = 0;
 
-  // Owning thread only.
+  // Owning thread only. An inline text is copied, at most kMaxInlineText of it.
   template <class Record>
   void push(const Record& record, TextStorage storage = TextStorage::kNone, std::string_view text = {}) noexcept {
     static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % 8 == 0);
+    if (storage == TextStorage::kInline) text = text.substr(0, kMaxInlineText);
     const std::size_t text_bytes = storage == TextStorage::kPointer ? sizeof(std::string_view) : text.size();
     const std::size_t bytes = (sizeof(EventHeader) + sizeof(Record) + text_bytes + 7) & ~std::size_t{7};
     std::byte* out = reserve(bytes);
@@ -112,9 +114,10 @@ class ThreadBuffer {
 
   std::size_t ring_bytes() const noexcept { return ring_bytes_; }
 
-  // Drain thread only: true when the thread's name is another than last time.
-  bool remember_name(std::uint64_t hash) noexcept {
-    const bool is_new = hash != name_hash_;
+  // Drain thread only: true when the thread or its name is another than last time.
+  bool remember_name(ThreadId thread, std::uint64_t hash) noexcept {
+    const bool is_new = thread != named_thread_ || hash != name_hash_;
+    named_thread_ = thread;
     name_hash_ = hash;
     return is_new;
   }
@@ -143,7 +146,7 @@ class ThreadBuffer {
     return ring_ + offset;
   }
 
-  ThreadId thread_;
+  std::atomic<ThreadId> thread_;
   std::byte* ring_;
   std::size_t ring_bytes_;  // a power of two
   // Producer's side.
@@ -153,6 +156,7 @@ class ThreadBuffer {
   std::atomic<std::uint64_t> dropped_{0};
   // Consumer's side.
   alignas(64) std::atomic<std::uint64_t> tail_{0};
+  ThreadId named_thread_{};
   std::uint64_t name_hash_ = 0;
   std::atomic<bool> thread_ended_{false};
 };
@@ -212,6 +216,7 @@ class ThreadBuffers {
 
  private:
   ThreadBuffer* make_buffer() noexcept;
+  ThreadBuffer* map_buffer(ThreadId thread, std::size_t ring_bytes) noexcept;
   ThreadBuffer* reuse_buffer(ThreadId thread) noexcept;
 
   std::size_t budget_bytes_ = 32U << 20;

@@ -52,6 +52,7 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   clock_allows_ = clock_allows(start_ns);
   switch_sources(Sources::kSyncs);
   update("start");
+  started_.store(true, std::memory_order_release);
 }
 
 bool WindowControl::clock_allows(std::int64_t now_ns) noexcept {
@@ -79,7 +80,7 @@ void WindowControl::set_open(bool open, const char* reason) noexcept {
 }
 
 void WindowControl::tick(std::int64_t now_ns) noexcept {
-  if (!wants_timeline_ || !settings_.has_window()) return;
+  if (!is_started() || !wants_timeline_ || !settings_.has_window()) return;
   const bool allows = clock_allows(now_ns);
   Locked locked(lock_);
   if (allows == clock_allows_) return;
@@ -88,13 +89,14 @@ void WindowControl::tick(std::int64_t now_ns) noexcept {
 }
 
 void WindowControl::on_profiler_call(bool started) noexcept {
-  if (settings_.range.kind != RangeKind::kProfilerApi) return;
+  if (!is_started() || settings_.range.kind != RangeKind::kProfilerApi) return;
   Locked locked(lock_);
   open_ranges_ = started ? 1 : 0;
   update("capture-range");
 }
 
 bool WindowControl::watches(std::string_view text) const noexcept {
+  if (!is_started()) return false;
   if (settings_.range.kind == RangeKind::kNvtx) return text == settings_.range.name;
   if (settings_.range.kind != RangeKind::kSteps) return false;
   const std::string_view marker(settings_.step_marker);

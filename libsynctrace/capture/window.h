@@ -43,6 +43,10 @@ class WindowControl {
   bool clock_allows(std::int64_t now_ns) noexcept;
   void update(const char* reason) noexcept;
 
+  bool is_started() const noexcept { return started_.load(std::memory_order_acquire); }
+
+  // Constant once started_: the other threads are there before start() is.
+  std::atomic<bool> started_{false};
   Settings settings_;
   std::int64_t start_ns_ = 0;
   bool wants_timeline_ = false;
