@@ -142,6 +142,16 @@ part_kills() {
   verdict "SIGKILL at 10 random moments" $bad "$bad unreadable"
 }
 
+# The end-to-end tests, here on the real GPU: exact counts, windows, 64 threads.
+part_e2e() {
+  local name
+  for name in capture_counts capture_windows capture_examples survival_load; do
+    (cd "$root/tests/e2e" && SYNCTRACE_BIN=$synctrace SYNCTRACE_LIB=$library PROGRAMS_DIR=$programs SIMGPU_DIR= \
+      PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$name.py") >"$results/e2e.$name.txt" 2>&1
+    verdict "e2e $name" $? "$(tail -n 1 "$results/e2e.$name.txt")"
+  done
+}
+
 # One million launches: what is dropped, what is on disk, what is in memory.
 part_launch_many() {
   timeout -k 5 60 "$programs/launch_many" 1000000 1 >/dev/null 2>"$results/launch_many.bare.json"
@@ -217,7 +227,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls survival kills launch_many launch_cost torch; do
+for part in doctor examples blocking_calls survival kills e2e launch_many launch_cost torch; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
