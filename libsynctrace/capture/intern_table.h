@@ -20,7 +20,7 @@ inline std::uint64_t hash_bytes(const void* data, std::size_t bytes) noexcept {
   constexpr std::uint64_t kOdd1 = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
   constexpr std::uint64_t kOdd2 = 0xc2b2ae3d27d4eb4f;
   const char* at = static_cast<const char*>(data);
-  std::uint64_t state = kOdd1 ^ bytes;
+  std::uint64_t state = kOdd1 ^ (bytes * kOdd2);  // spread, or a length would pass for a first byte
   std::size_t left = bytes;
   for (; left >= 8; left -= 8, at += 8) {
     std::uint64_t word = 0;

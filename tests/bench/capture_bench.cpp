@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an event costs where it happens (the program's thread) and where it is written (the drain thread). The ring is
+// emptied between batches, outside the measured time where only the push is meant.
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <random>
+#include <type_traits>
+#include <vector>
+
+#include "capture/clocks.h"
+#include "capture/memory_ranges.h"
+#include "capture/thread_buffer.h"
+#include "format/trace_writer.h"
+
+namespace {
+
+using namespace synctrace;
+using namespace synctrace::capture;
+
+constexpr std::int64_t kBatch = 4096;  // events between two drainings: a quarter to half of a ring
+
+void report_per_event(benchmark::State& state) {
+  const auto events = static_cast<double>(state.iterations()) * static_cast<double>(kBatch);
+  state.counters["per_event"] = benchmark::Counter(events, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+
+template <class Record>
+Record make_event(std::uint32_t i) {
+  Record record;
+  record.thread = this_thread_id();
+  record.begin_ns = 1'000'000'000 + std::int64_t{i} * 4000;
+  record.duration_ns = 2000 + i % 700;
+  record.api = format::make_api_id(format::ApiDomain::kDriver, 307);
+  record.correlation = CorrelationId{i};
+  if constexpr (std::is_same_v<Record, format::Call>) {
+    record.context = ContextId{1};
+    record.stream = StreamId{7};
+    record.bytes = 4096;
+  }
+  return record;
+}
+
+void empty_rings() {
+  thread_buffers().for_each([](ThreadBuffer& buffer) {
+    buffer.take_all([](const EventView&) {});
+    if (buffer.take_dropped() != 0) std::abort();  // a dropped event is cheap: the figure would flatter
+  });
+}
+
+// The event path less CUPTI and the clock.
+template <class Record>
+void push(benchmark::State& state) {
+  std::uint32_t i = 0;
+  for (auto _ : state) {
+    for (std::int64_t n = 0; n < kBatch; ++n) push_event(make_event<Record>(i++));
+    state.PauseTiming();
+    empty_rings();
+    state.ResumeTiming();
+  }
+  report_per_event(state);
+}
+BENCHMARK(push<format::Launch>);
+BENCHMARK(push<format::Call>);
+
+// All that one event costs on both threads, less the write to the file: push, take, encode, checksum.
+template <class Record>
+void push_take_encode(benchmark::State& state) {
+  std::vector<std::byte> chunk(256U << 10);
+  format::ChunkWriter writer(chunk);
+  std::uint64_t bytes = 0;
+  std::uint32_t i = 0;
+  for (auto _ : state) {
+    for (std::int64_t n = 0; n < kBatch; ++n) push_event(make_event<Record>(i++));
+    thread_buffers().for_each([&](ThreadBuffer& buffer) {
+      buffer.take_all([&](const EventView& event) {
+        const auto record = event.as<Record>();
+        if (writer.add(record)) return;
+        bytes += writer.finish().size();
+        benchmark::DoNotOptimize(writer.add(record));
+      });
+      if (buffer.take_dropped() != 0) std::abort();
+    });
+  }
+  bytes += writer.finish().size();
+  report_per_event(state);
+  state.counters["B/event"] =
+      static_cast<double>(bytes) / (static_cast<double>(state.iterations()) * static_cast<double>(kBatch));
+}
+BENCHMARK(push_take_encode<format::Launch>);
+BENCHMARK(push_take_encode<format::Call>);
+
+// The two lookups of a copy, among as many allocations as a framework's caching allocator makes.
+void kind_of_address(benchmark::State& state) {
+  const auto ranges = std::make_unique<MemoryRanges>();
+  constexpr std::uintptr_t kRanges = 1000;
+  constexpr std::uintptr_t kSpacing = 1U << 22;
+  for (std::uintptr_t i = 1; i <= kRanges; ++i) ranges->add(i * kSpacing, kSpacing / 2, format::MemoryKind::kDevice);
+  std::mt19937_64 random(1);
+  std::vector<std::uintptr_t> addresses(kBatch);
+  for (std::uintptr_t& address : addresses) address = kSpacing + random() % (kRanges * kSpacing);
+  for (auto _ : state) {
+    for (const std::uintptr_t address : addresses) benchmark::DoNotOptimize(ranges->kind_of(address));
+  }
+  report_per_event(state);
+}
+BENCHMARK(kind_of_address);
+
+// Each event has two of these.
+void read_clock(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(now_ns());
+}
+BENCHMARK(read_clock);
+
+}  // namespace
+
+BENCHMARK_MAIN();
