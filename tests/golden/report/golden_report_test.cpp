@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every NAME.trace.txt of this folder, assembled and reported, gives exactly NAME.report.txt and NAME.report.json.
+// Every trace of the golden folders, reported, gives exactly the NAME.report.txt, .short.txt and .report.json beside it.
+// A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
 // SYNCTRACE_BLESS=1 writes the expected files instead; review them as text before committing.
 #include <algorithm>
 #include <cstdlib>
@@ -22,29 +23,50 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTraceEnding = ".trace.txt";
+constexpr std::string_view kTextEnding = ".trace.txt";
+constexpr std::string_view kTraceEnding = ".synctrace";
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::vector<std::string> fixture_names() {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(SYNCTRACE_GOLDEN_FOLDER)) {
-    const std::string file = entry.path().filename().string();
-    if (file.ends_with(kTraceEnding)) names.push_back(file.substr(0, file.size() - kTraceEnding.size()));
+struct Fixture {
+  fs::path trace;
+  std::string name;  // the file's, without the ending
+
+  bool is_text() const { return trace.filename().string().ends_with(kTextEnding); }
+  fs::path expected(const std::string& ending) const { return trace.parent_path() / (name + ending); }
+};
+
+std::vector<Fixture> fixtures() {
+  std::vector<Fixture> result;
+  for (const char* folder : {SYNCTRACE_GOLDEN_FOLDER "/report", SYNCTRACE_GOLDEN_FOLDER "/h200"}) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string file = entry.path().filename().string();
+      for (const std::string_view ending : {kTextEnding, kTraceEnding}) {
+        if (file.ends_with(ending)) result.push_back({entry.path(), file.substr(0, file.size() - ending.size())});
+      }
+    }
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  std::sort(result.begin(), result.end(), [](const Fixture& a, const Fixture& b) { return a.trace < b.trace; });
+  return result;
+}
+
+std::vector<std::byte> bytes_of(const Fixture& fixture) {
+  const std::string content = content_of(fixture.trace);
+  if (!fixture.is_text()) {
+    const auto* data = reinterpret_cast<const std::byte*>(content.data());
+    return {data, data + content.size()};
+  }
+  Result<std::vector<std::byte>> bytes = format::assemble_text(content, fixture.trace.filename().string());
+  if (!bytes) FAIL(bytes.error().message);
+  return std::move(bytes).value();
 }
 
 // The trace is named after its fixture, so no path of the machine gets into a report; nothing else varies.
-Report report_of(const std::string& name) {
-  const fs::path source = fs::path(SYNCTRACE_GOLDEN_FOLDER) / (name + std::string(kTraceEnding));
-  Result<std::vector<std::byte>> bytes = format::assemble_text(content_of(source), source.filename().string());
-  if (!bytes) FAIL(bytes.error().message);
-  const Result<Trace> trace = load_trace_bytes(std::move(bytes).value(), name + ".synctrace");
+Report report_of(const Fixture& fixture) {
+  const Result<Trace> trace = load_trace_bytes(bytes_of(fixture), fixture.name + ".synctrace");
   if (!trace) FAIL(trace.error().message);
   const Attribution attribution = attribute(trace.value());
   for (const auto& [id, state] : attribution.devices) {
@@ -53,38 +75,37 @@ Report report_of(const std::string& name) {
   return build_report(trace.value(), attribution, {});
 }
 
-void compare(const std::string& file, const std::string& produced) {
-  const fs::path path = fs::path(SYNCTRACE_GOLDEN_FOLDER) / file;
+void compare(const fs::path& path, const std::string& produced) {
   if (std::getenv("SYNCTRACE_BLESS") != nullptr) {
     std::ofstream(path, std::ios::binary) << produced;
     return;
   }
-  CAPTURE(file);
+  CAPTURE(path.string());
   CHECK(produced == content_of(path));
 }
 
 }  // namespace
 
 TEST_CASE("reports of the fixtures are as blessed") {
-  const std::vector<std::string> names = fixture_names();
-  REQUIRE_FALSE(names.empty());
-  for (const std::string& name : names) {
-    const Report report = report_of(name);
+  const std::vector<Fixture> all = fixtures();
+  REQUIRE_FALSE(all.empty());
+  for (const Fixture& fixture : all) {
+    const Report report = report_of(fixture);
     const std::string text = render_text(report, {});
-    compare(name + ".report.txt", text);
-    compare(name + ".short.txt", render_text(report, {TextLength::kShort, false}));
-    compare(name + ".report.json", render_json({&report, 1}));
+    compare(fixture.expected(".report.txt"), text);
+    compare(fixture.expected(".short.txt"), render_text(report, {TextLength::kShort, false}));
+    compare(fixture.expected(".report.json"), render_json({&report, 1}));
     CHECK(text.find('\x1b') == std::string::npos);
   }
 }
 
 TEST_CASE("a text report fits 100 columns and is coloured only when asked") {
-  for (const std::string& name : fixture_names()) {
-    const Report report = report_of(name);
+  for (const Fixture& fixture : fixtures()) {
+    const Report report = report_of(fixture);
     std::size_t begin = 0;
     const std::string text = render_text(report, {});
     for (std::size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin)) {
-      CAPTURE(name, text.substr(begin, end - begin));
+      CAPTURE(fixture.name, text.substr(begin, end - begin));
       CHECK(end - begin <= 100);
     }
     CHECK(render_text(report, {TextLength::kFull, true}).find("\x1b[1m") != std::string::npos);
