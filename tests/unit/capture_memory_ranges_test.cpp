@@ -103,7 +103,7 @@ TEST_CASE("lookups agree with a plain map through 200,000 random changes") {
 
 TEST_CASE("a full table counts what it refuses, and then knows less instead of guessing") {
   Table table;
-  for (std::uintptr_t i = MemoryRanges::kCapacity; i > 0; --i) table->add(i << 16, 100, MemoryKind::kDevice);
+  for (std::uintptr_t i = 1; i <= MemoryRanges::kCapacity; ++i) table->add(i << 16, 100, MemoryKind::kDevice);
   CHECK(table->overflow_count() == 0);
   CHECK(table->kind_of(50) == MemoryKind::kPageable);
   const std::uintptr_t beyond = (MemoryRanges::kCapacity + 1) << 16;

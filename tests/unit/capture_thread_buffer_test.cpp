@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <latch>
 #include <memory>
 #include <string>
 #include <thread>
@@ -160,9 +161,8 @@ TEST_CASE("a name is new when the thread or its text is another") {
 
 // The rings of a process are never unmapped, so a test's table outlives the test.
 ThreadBuffers& new_table(std::size_t budget_bytes) {
-  auto* table = new ThreadBuffers;  // NOLINT: immortal, as in the recorder
-  static std::vector<ThreadBuffers*> kept;
-  kept.push_back(table);
+  static std::vector<std::unique_ptr<ThreadBuffers>> kept;
+  ThreadBuffers* table = kept.emplace_back(std::make_unique<ThreadBuffers>()).get();
   table->start(budget_bytes);
   return *table;
 }
@@ -223,15 +223,17 @@ TEST_CASE("the budget of rings holds; a thread without one drops and counts, and
 TEST_CASE("eight producers and one consumer: every event is seen once, in its thread's order, or counted") {
   constexpr std::uint64_t kProducers = 8;
   constexpr std::uint64_t kEventsEach = 125'000;
-  // Small budget, so that rings do get full: the consumer never waits, the producers never stop.
-  ThreadBuffers& table = new_table(kProducers * (160U << 10));
+  // A ring for each. The consumer never waits and the producers never stop: rings do get full.
+  ThreadBuffers& table = new_table(kProducers * ((1U << 20) + (64U << 10)));
   std::atomic<std::uint64_t> running{kProducers};
+  std::latch all_have_rings(kProducers);
   std::vector<std::thread> producers;
   for (std::uint64_t producer = 0; producer < kProducers; ++producer) {
     producers.emplace_back([&, producer] {
+      ThreadBuffer* buffer = table.buffer_of_this_thread();
+      all_have_rings.arrive_and_wait();
       for (std::uint64_t i = 0; i < kEventsEach; ++i) {
-        ThreadBuffer* buffer = table.buffer_of_this_thread();
-        if (buffer == nullptr) continue;
+        if (buffer == nullptr) break;
         // Every fourth with a text that says what the number says.
         const std::uint64_t number = producer << 32 | i;
         const std::string text = i % 4 == 0 ? std::to_string(number) : std::string();
@@ -265,6 +267,9 @@ TEST_CASE("eight producers and one consumer: every event is seen once, in its th
   while (running.load() != 0) drain();
   for (std::thread& producer : producers) producer.join();
   drain();
+  std::size_t rings = 0;
+  table.for_each([&](ThreadBuffer&) { ++rings; });
+  CHECK(rings == kProducers);
   CHECK(whole);
   CHECK(in_order);
   CHECK(seen > 0);
