@@ -10,10 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "command_line.h"
 #include "commands.h"
 #include "doctor_checks.h"
 #include "exit_status.h"
-#include "standard_streams.h"
+#include "messages.h"
 
 namespace synctrace::cli {
 namespace {
@@ -65,17 +66,9 @@ int cmd_doctor(int argc, char** argv) {
   CLI::App app("Checks whether recording can work here, and says what to do where it cannot.", "synctrace doctor");
   std::string format = "text";
   app.add_option("--format", format, "text (default) or json")->type_name("FORMAT");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return kExitOk;
-  } catch (const CLI::ParseError& error) {
-    say("synctrace doctor", std::string(error.what()) + "; see synctrace doctor --help.");
-    return kExitUsage;
-  }
+  if (const auto end = parse_command_line(app, argc, argv)) return *end;
   if (format != "text" && format != "json") {
-    say("synctrace doctor", "--format=" + format + " makes no sense: expected text or json.");
+    say::error("synctrace doctor", "--format=" + format + " makes no sense: expected text or json.");
     return kExitUsage;
   }
   const Installation installation = find_installation();

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "format/trace_reader.h"
 #include "format/trace_text.h"
+#include "messages.h"
 #include "whole_file.h"
 
 namespace synctrace::cli {
@@ -24,7 +26,7 @@ struct Options {
 };
 
 int fail(const std::string& message) {
-  std::fprintf(stderr, "synctrace dump: %s\n", message.c_str());
+  say::error("synctrace dump", message);
   return kExitUnusable;
 }
 
@@ -64,18 +66,9 @@ int cmd_dump(int argc, char** argv) {
   CLI::Option* output = app.add_option("-o,--output", options.output, "write to FILE; - is stdout")->type_name("FILE");
   trace->excludes(text);
   text->needs(output);  // a trace is not for terminals
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return kExitOk;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "synctrace dump: %s (see synctrace dump --help)\n", error.what());
-    return kExitUsage;
-  }
+  if (const auto end = parse_command_line(app, argc, argv)) return *end;
   if (options.trace.empty() && options.text.empty()) {
-    std::fputs("synctrace dump: name a trace to print, or a text with --assemble (see synctrace dump --help)\n",
-               stderr);
+    say::error("synctrace dump", "name a trace to print, or a text with --assemble; see synctrace dump --help.");
     return kExitUsage;
   }
   return options.text.empty() ? print_text(options) : assemble(options);

@@ -13,9 +13,11 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "format/launch_contract.h"
+#include "messages.h"
 #include "model/load_trace.h"
 #include "report/build_report.h"
 #include "report/render_json.h"
@@ -27,6 +29,8 @@ namespace synctrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kWho = "synctrace report";
 
 struct Options {
   std::vector<std::string> paths;
@@ -62,13 +66,11 @@ Result<std::vector<std::string>> expanded(const std::vector<std::string>& paths)
 }
 
 void print_load_error(const std::string& path, const Error& error) {
-  std::fprintf(stderr, "synctrace report: %s\n", error.message.c_str());
+  say::error(kWho, error.message);
   std::error_code ignored;
   const std::string partial = path + std::string(format::kPartialSuffix);
   if (!fs::exists(path, ignored) && fs::exists(partial, ignored)) {
-    std::fprintf(stderr,
-                 "synctrace report: its process still runs or was killed; what it has written so far is in %s\n",
-                 partial.c_str());
+    say::warn(kWho, "its process still runs or was killed; what it has written so far is in " + partial);
   }
 }
 
@@ -116,7 +118,7 @@ int write_report(const std::vector<Report>& reports, const Options& options) {
   const TextOptions text_options{TextLength::kFull, to_stdout && wants_colour(stdout)};
   const std::string report = options.format == "json" ? render_json(reports) : text_of(reports, text_options);
   if (const auto error = write_whole_file(options.output, report)) {
-    std::fprintf(stderr, "synctrace report: %s\n", error->message.c_str());
+    say::error(kWho, error->message);
     return kExitUnusable;
   }
   return kExitOk;
@@ -125,25 +127,17 @@ int write_report(const std::vector<Report>& reports, const Options& options) {
 }  // namespace
 
 int cmd_report(int argc, char** argv) {
-  CLI::App app("Ranks the calls that made the host wait for the GPU.", "synctrace report");
+  CLI::App app("Ranks the calls that made the host wait for the GPU.", kWho);
   Options options;
   add_options(app, options);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return kExitOk;
-  } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "synctrace report: %s (see synctrace report --help)\n", error.what());
-    return kExitUsage;
-  }
+  if (const auto end = parse_command_line(app, argc, argv)) return *end;
   const Result<std::vector<std::string>> files = expanded(options.paths);
   if (!files) {
-    std::fprintf(stderr, "synctrace report: %s\n", files.error().message.c_str());
+    say::error(kWho, files.error().message);
     return kExitUnusable;
   }
   if (files.value().empty()) {
-    std::fprintf(stderr, "synctrace report: no *.synctrace file in %s\n", options.paths.front().c_str());
+    say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
   const std::vector<Report> reports = load_reports(files.value(), {options.all});

@@ -7,15 +7,16 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "commands.h"
 #include "exit_status.h"
 #include "finish_run.h"
 #include "installation.h"
+#include "messages.h"
 #include "output_check.h"
 #include "run_options.h"
 #include "spawn.h"
-#include "standard_streams.h"
 #include "trace_manifest.h"
 
 namespace synctrace::cli {
@@ -37,9 +38,14 @@ std::string installation_problem(const Installation& installation, const RunOpti
   return {};
 }
 
+Verbosity verbosity_of(const RunOptions& options) {
+  if (!options.speaks()) return Verbosity::kWarnings;
+  return options.verbose ? Verbosity::kDetails : Verbosity::kNotes;
+}
+
 int cannot_start(const std::string& program, int reason) {
   const bool missing = reason == ENOENT || reason == ENOTDIR;
-  say("synctrace run", program + ": " + (missing ? "command not found" : std::strerror(reason)));
+  say::error("synctrace run", program + ": " + (missing ? "command not found" : std::strerror(reason)));
   return missing ? kExitNotFound : kExitNotExecutable;
 }
 
@@ -49,16 +55,26 @@ void finish_quietly(const RunOptions& options, const TraceManifest& manifest) {
   try {
     finish_run(options, manifest);
   } catch (const std::exception& bug) {
-    say("synctrace", std::string("internal error after the program's end: ") + bug.what());
+    say::error("synctrace", std::string("internal error after the program's end: ") + bug.what());
   }
+}
+
+void say_how(const RunOptions& options, const Installation& installation, const TraceManifest& manifest,
+             const std::vector<std::string>& environment) {
+  say::debug("synctrace", "recorder: " + installation.library.string());
+  if (options.simulated_gpu) say::debug("synctrace", "simulated GPU: " + installation.simulated_gpu.string());
+  say::debug("synctrace", "manifest: " + manifest.path());
+  for (const std::string& entry : changed_entries(environment)) say::debug("synctrace", "environment: " + entry);
 }
 
 ChildEnd run_recorded(const RunOptions& options, const Installation& installation) {
   const TraceManifest manifest;
   if (manifest.path().empty()) {
-    say("synctrace", "no temporary file can be made, so there will be no report; set TMPDIR.");
+    say::warn("synctrace", "no temporary file can be made, so there will be no report; set TMPDIR.");
   }
-  const ChildEnd end = run_child(options.command, program_environment(options, installation, manifest.path()));
+  const std::vector<std::string> environment = program_environment(options, installation, manifest.path());
+  say_how(options, installation, manifest, environment);
+  const ChildEnd end = run_child(options.command, environment);
   if (end.exec_error == 0) finish_quietly(options, manifest);
   return end;
 }
@@ -69,21 +85,22 @@ int cmd_run(int argc, char** argv) {
   ParsedRun parsed = parse_run_options(argc, argv);
   if (!parsed.options) return parsed.exit_status;
   RunOptions& options = *parsed.options;
+  set_verbosity(verbosity_of(options));
   Result<CheckedOutput> output = check_output(options.output, options.force_overwrite);
   if (!output) {
-    say("synctrace run", output.error().message);
+    say::error("synctrace run", output.error().message);
     return kExitUsage;
   }
   options.output = output.value().pattern;
   const Installation installation = find_installation();
   if (const std::string problem = installation_problem(installation, options); !problem.empty()) {
-    say("synctrace run", problem);
+    say::error("synctrace run", problem);
     return kExitUnusable;
   }
-  if (options.speaks) {
-    for (const std::string& warning : output.value().warnings) say("synctrace", warning);
-    if (options.simulated_gpu) say("synctrace", "running on the simulated GPU.");
+  if (options.first_rank) {
+    for (const std::string& warning : output.value().warnings) say::warn("synctrace", warning);
   }
+  if (options.simulated_gpu) say::info("synctrace", "running on the simulated GPU.");
   const ChildEnd end = run_recorded(options, installation);
   if (end.exec_error != 0) return cannot_start(options.command.front(), end.exec_error);
   if (end.signal == 0) return end.exit_status;

@@ -14,12 +14,14 @@
 
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
-#include "standard_streams.h"
+#include "messages.h"
 
 namespace synctrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::string_view kWho = "synctrace";
 
 // A grandchild may end a moment after the program; one that stays longer is a daemon, which nobody waits for.
 constexpr std::int64_t kPatienceNs = 2'000'000'000;
@@ -68,16 +70,19 @@ Outcome settle_all(const TraceManifest& manifest) {
     switch (settle_trace(path, deadline_ns)) {
       case TraceState::kCutShort:
         ++outcome.cut_short;
-        [[fallthrough]];
+        outcome.traces.push_back(path);
+        say::debug(kWho, fmt::format("{}: cut short, its process died.", shown(path)));
+        break;
       case TraceState::kClosed:
         outcome.traces.push_back(path);
+        say::debug(kWho, fmt::format("{}: closed by its process.", shown(path)));
         break;
       case TraceState::kGrowing:
-        say("synctrace", fmt::format("a process is still writing {}{}; it will be {} when that process ends.",
-                                     shown(path), format::kPartialSuffix, shown(path)));
+        say::warn(kWho, fmt::format("a process is still writing {}{}; it will be {} when that process ends.",
+                                    shown(path), format::kPartialSuffix, shown(path)));
         break;
       case TraceState::kMissing:
-        say("synctrace", fmt::format("the trace {} has gone missing.", shown(path)));
+        say::warn(kWho, fmt::format("the trace {} has gone missing.", shown(path)));
         break;
     }
   }
@@ -88,7 +93,12 @@ Outcome settle_all(const TraceManifest& manifest) {
 void compress_all(const Outcome& outcome) {
   for (const std::string& path : outcome.traces) {
     const Result<format::Compression> done = format::compress_trace(path);
-    if (!done && outcome.cut_short == 0) say("synctrace", "not compressed: " + done.error().message);
+    if (done) {
+      say::debug(kWho, fmt::format("{}: compressed from {} to {}.", shown(path), in_words(done.value().bytes_before),
+                                   in_words(done.value().bytes_after)));
+    } else if (outcome.cut_short == 0) {
+      say::warn(kWho, "not compressed: " + done.error().message);
+    }
   }
 }
 
@@ -120,7 +130,7 @@ void print_last_line(const RunOptions& options, const Outcome& outcome) {
   const std::string names = names_for_shell(outcome.traces);
   const std::string what =
       outcome.traces.size() == 1 ? shown(outcome.traces.front()) : fmt::format("{} traces", outcome.traces.size());
-  say("synctrace", fmt::format("wrote {} ({}). Next: synctrace report {}", what, remarks, names));
+  say::info(kWho, fmt::format("wrote {} ({}). Next: synctrace report {}", what, remarks, names));
 }
 
 // The program file, searched like exec does.
@@ -139,29 +149,30 @@ std::string find_program(const std::string& name) {
 
 void print_nothing_recorded(const RunOptions& options) {
   if (!options.enabled) {
-    say("synctrace", fmt::format("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
+    say::info(kWho, fmt::format("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
     return;
   }
   struct stat program {};
   const std::string path = find_program(options.command.front());
   const bool privileged = stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0;
-  say("synctrace",
-      privileged ? "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder."
-                 : "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
-                   "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
-                   "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
+  say::info(kWho,
+            privileged
+                ? "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder."
+                : "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
+                  "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
+                  "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
 }
 
 }  // namespace
 
 void finish_run(const RunOptions& options, const TraceManifest& manifest) {
   const Outcome outcome = settle_all(manifest);
-  if (outcome.announced == 0 && options.speaks && !manifest.path().empty()) print_nothing_recorded(options);
+  if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
   if (outcome.traces.empty()) return;
   if (options.compress) compress_all(outcome);
-  const ReportStyle style = options.report.value_or(options.speaks ? ReportStyle::kShort : ReportStyle::kNone);
+  const ReportStyle style = options.report.value_or(options.speaks() ? ReportStyle::kShort : ReportStyle::kNone);
   if (style != ReportStyle::kNone) print_report(outcome.traces, style, stderr);
-  if (options.speaks) print_last_line(options, outcome);
+  if (options.first_rank) print_last_line(options, outcome);
 }
 
 }  // namespace synctrace::cli

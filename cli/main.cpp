@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "exit_status.h"
+#include "messages.h"
 #include "nearest_word.h"
 #include "standard_streams.h"
 
@@ -41,8 +42,8 @@ int dispatch(int argc, char** argv) {
     names.push_back(command.name);
   }
   const std::string nearest(nearest_word(verb, names));
-  say("synctrace", "there is no command '" + std::string(verb) + "'; " +
-                       (nearest.empty() ? "see synctrace --help." : "did you mean '" + nearest + "'?"));
+  say::error("synctrace", "there is no command '" + std::string(verb) + "'; " +
+                              (nearest.empty() ? "see synctrace --help." : "did you mean '" + nearest + "'?"));
   return kExitUsage;
 }
 
@@ -52,6 +53,6 @@ int main(int argc, char** argv) try {
   reserve_standard_streams();
   return dispatch(argc, argv);
 } catch (const std::exception& bug) {
-  say("synctrace", std::string("internal error, please report it with the command line: ") + bug.what());
+  say::error("synctrace", std::string("internal error, please report it with the command line: ") + bug.what());
   return kExitUnusable;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "format/launch_contract.h"
@@ -50,6 +51,15 @@ std::vector<std::string> program_environment(const RunOptions& options, const In
   environment.set(format::kEnvOutput, options.output);
   environment.set(format::kEnvManifest, manifest);
   return environment.take();
+}
+
+std::vector<std::string> changed_entries(const std::vector<std::string>& environment) {
+  std::vector<std::string> before = Environment().take();
+  std::sort(before.begin(), before.end());
+  std::vector<std::string> changed;
+  std::copy_if(environment.begin(), environment.end(), std::back_inserter(changed),
+               [&](const std::string& entry) { return !std::binary_search(before.begin(), before.end(), entry); });
+  return changed;
 }
 
 }  // namespace synctrace::cli

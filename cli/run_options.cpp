@@ -11,12 +11,13 @@
 #include <memory>
 #include <string_view>
 
+#include "command_line.h"
 #include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/option_values.h"
 #include "format/output_pattern.h"
+#include "messages.h"
 #include "nearest_word.h"
-#include "standard_streams.h"
 
 namespace synctrace::cli {
 namespace {
@@ -100,11 +101,12 @@ struct Flags {
   bool graph_nodes = false;
   bool no_compress = false;
   bool quiet = false;
+  bool verbose = false;
   bool simulated_gpu = false;
 };
 
 int usage_error(const std::string& sentence) {
-  say("synctrace run", sentence);
+  say::error("synctrace run", sentence);
   return kExitUsage;
 }
 
@@ -135,7 +137,8 @@ void declare(CLI::App& app, Flags& flags) {
   app.add_option("--report", flags.report, "what to print when the program has ended: short (default), full or none")
       ->type_name("STYLE");
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
-  app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors");
+  CLI::Option* quiet = app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors and warnings");
+  app.add_flag("-v,--verbose", flags.verbose, "say what is done: libraries, environment, traces")->excludes(quiet);
   app.add_flag("--simgpu", flags.simulated_gpu, "run on the simulated GPU, without CUDA hardware");
   app.footer(
       "Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man "
@@ -188,12 +191,13 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   }
   options.enabled = environment(kEnvEnable) != std::string_view("0");
   options.force_overwrite = flags.force_overwrite || environment(kEnvForceOverwrite) == std::string_view("1");
-  const bool quiet = flags.quiet || environment(kEnvQuiet) == std::string_view("1");
-  options.speaks = !quiet && detect_rank(environ).rank <= 0;
+  options.verbose = flags.verbose;
+  options.quiet = flags.quiet || (!flags.verbose && environment(kEnvQuiet) == std::string_view("1"));
+  options.first_rank = detect_rank(environ).rank <= 0;
   options.compress = !flags.no_compress;
   options.simulated_gpu = flags.simulated_gpu;
   if (options.force_overwrite) options.variables.emplace_back(kEnvForceOverwrite, "1");
-  if (quiet) options.variables.emplace_back(kEnvQuiet, "1");
+  if (options.quiet || options.verbose) options.variables.emplace_back(kEnvQuiet, options.quiet ? "1" : "0");
   if (flags.graph_nodes) options.variables.emplace_back(kEnvGraphNodes, "1");
   return std::nullopt;
 }
@@ -218,14 +222,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
   CLI::App app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run");
   Flags flags;
   declare(app, flags);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return {std::nullopt, kExitOk};
-  } catch (const CLI::ParseError& error) {
-    return {std::nullopt, usage_error(std::string(error.what()) + "; see synctrace run --help.")};
-  }
+  if (const auto end = parse_command_line(app, argc, argv)) return {std::nullopt, *end};
   RunOptions options;
   std::optional<std::string> wrong = take_command(app, options);
   if (!wrong) wrong = take_recorder_options(flags, options);

@@ -20,10 +20,14 @@ struct RunOptions {
   std::optional<ReportStyle> report;                           // as asked for
   bool force_overwrite = false;
   bool compress = true;
-  bool speaks = true;  // neither quiet, nor a rank other than 0: of many ranks one speaks, or all would at once
+  bool quiet = false;
+  bool verbose = false;
+  bool first_rank = true;  // of many ranks one speaks, or all would at once
   bool simulated_gpu = false;
   bool enabled = true;  // SYNCTRACE_ENABLE
   std::vector<std::string> command;
+
+  bool speaks() const { return first_rank && !quiet; }
 };
 
 // Either the options, or the exit status with which to end at once (help was printed, or an error worded).
@@ -36,5 +40,8 @@ ParsedRun parse_run_options(int argc, char** argv);
 // The environment for the program: ours with the recorder preloaded first and the options set.
 std::vector<std::string> program_environment(const RunOptions& options, const Installation& installation,
                                              const std::string& manifest);
+
+// The entries of `environment` that are not in ours.
+std::vector<std::string> changed_entries(const std::vector<std::string>& environment);
 
 }  // namespace synctrace::cli

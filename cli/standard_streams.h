@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// stdout is for results, stderr for sentences. Both may be closed, full or a broken pipe, and none of that is a reason
-// to fail: a program that `run` runs must not notice.
+// stdout is for results, stderr for messages (messages.h). Both may be closed, full or a broken pipe, and none of that
+// is a reason to fail: a program that `run` runs must not notice.
 #pragma once
-
-#include <string_view>
 
 namespace synctrace::cli {
 
 // Puts /dev/null where one of the three is closed, so that no file we open becomes "stderr" by its number. Programs
 // that we start still find it closed.
 void reserve_standard_streams() noexcept;
-
-// One line to stderr: "who: sentence".
-void say(std::string_view who, std::string_view sentence) noexcept;
 
 }  // namespace synctrace::cli
