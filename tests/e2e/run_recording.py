@@ -118,6 +118,20 @@ class Recording(harness.CliTest):
         self.assertEqual(done.stderr, "")
         self.assertEqual(self.files(), ["x.synctrace"])
 
+    def test_quiet_still_warns(self):
+        done = self.run_here("-q", "-o", "x%q{NO_SUCH_THING}")
+        self.assert_one_line(done.stderr, "synctrace: NO_SUCH_THING is not set")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
+    def test_verbose_tells_what_is_set_and_what_came_of_it(self):
+        done = self.run_here("-v", "-o", "x", "--level=syncs", env={"SYNCTRACE_QUIET": "1", "LD_PRELOAD": "libc.so.6"})
+        self.assertTrue(all(line.startswith("synctrace: ") for line in done.stderr.splitlines()[:4]), done.stderr)
+        for words in ["recorder: /", "manifest: /", "environment: LD_PRELOAD=/", "environment: SYNCTRACE_LEVEL=syncs",
+                      "environment: SYNCTRACE_MANIFEST=/", "x.synctrace: closed by its process", "compressed from"]:
+            self.assert_one_line(done.stderr, "synctrace: ", words)
+        self.assertNotIn("environment: PATH", done.stderr)
+        self.last_line(done)
+
     def test_no_temporary_files_stay(self):
         (self.folder / "tmp").mkdir()
         self.run_here("-o", "x", env={"TMPDIR": self.folder / "tmp"})

@@ -22,6 +22,13 @@ class WithoutCuda(harness.CliTest):
         self.assertIn("nothing was recorded", self.run_cli("run", "--", "true", env={"RANK": 0, **ranks}).stderr)
         self.assertEqual(self.run_cli("run", "--", "true", env={"RANK": 1, **ranks}).stderr, "")
 
+    def test_of_many_ranks_one_warns(self):
+        unset = ["-o", "a%r%q{NO_SUCH_THING}"]
+        for rank, lines in [(0, 1), (1, 0)]:
+            done = self.run_cli("run", "-v", *unset, "--", "true", env={"RANK": rank, "WORLD_SIZE": 2})
+            self.assertEqual(done.stderr.count("NO_SUCH_THING is not set"), lines, done.stderr)
+            self.assertEqual(done.stderr.count("recorder: "), lines, done.stderr)
+
     def test_switched_off(self):
         done = self.run_cli("run", "--", "true", env={"SYNCTRACE_ENABLE": "0"})
         self.assert_one_line(done.stderr, "nothing was recorded", "SYNCTRACE_ENABLE=0")
