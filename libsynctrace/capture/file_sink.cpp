@@ -59,14 +59,18 @@ bool FileSink::open(const format::OutputName& name, std::uint32_t process_id, bo
   if (!make_absolute(base) || !format::make_parent_folders(base.path)) return false;
   name_ = base;
   if (create(force_overwrite)) return true;
-  if (errno != EEXIST || !format::add_process_id(base, process_id)) return false;
   // Another process of the run, or an earlier image of this one before exec, has the name.
-  name_ = base;
-  for (std::uint32_t counter = 2; !create(false); ++counter) {
+  if (errno == EEXIST && !format::has_number(base, process_id)) {
+    if (!format::add_number(base, process_id)) return false;
     name_ = base;
-    if (errno != EEXIST || counter > 999 || !format::add_process_id(name_, counter)) return false;
+    if (create(false)) return true;
   }
-  return true;
+  for (std::uint32_t counter = 2; errno == EEXIST && counter <= 999; ++counter) {
+    name_ = base;
+    if (!format::add_number(name_, counter)) return false;
+    if (create(false)) return true;
+  }
+  return false;
 }
 
 bool FileSink::append(std::span<const std::byte> chunk) noexcept {

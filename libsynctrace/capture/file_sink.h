@@ -13,8 +13,9 @@ namespace synctrace::capture {
 
 class FileSink {
  public:
-  // Creates the file, and the folders that lead to it. When the name is taken, the process id is inserted, then a
-  // counter ("x.123.2.synctrace"). Overwriting replaces old traces, never one that another process is writing. False, with errno, when it cannot be made.
+  // Creates the file, and the folders that lead to it. When the name is taken, the process id is inserted where it is not
+  // part of the name yet, then a counter ("x.123.2.synctrace"). Overwriting replaces old traces, never one that another
+  // process is writing. False, with errno, when it cannot be made.
   [[nodiscard]] bool open(const format::OutputName& name, std::uint32_t process_id, bool force_overwrite) noexcept;
 
   // Appends all of `chunk`, or nothing: after a failure the file is cut back to its last whole chunk, and false is

@@ -316,14 +316,23 @@ PatternStatus expand_output_pattern(const char* pattern, const ProcessFacts& fac
   return status;
 }
 
-bool add_process_id(OutputName& name, std::uint32_t process_id) noexcept {
+bool add_number(OutputName& name, std::uint32_t number) noexcept {
   const std::string_view whole(name.path, name.length);
   if (whole.ends_with(kTraceSuffix)) name.length -= kTraceSuffix.size();
   PathText text(name);
   text.add('.');
-  text.add_number(process_id);
+  text.add_number(number);
   text.add(kTraceSuffix);
   return text.fits() && name.length + kPartialSuffix.size() < PATH_MAX;
+}
+
+bool has_number(const OutputName& name, std::uint32_t number) noexcept {
+  char digits[16];
+  digits[0] = '.';
+  char* end = std::to_chars(digits + 1, digits + sizeof digits - 1, number).ptr;
+  *end++ = '.';
+  return file_name({name.path, name.length}).find({digits, static_cast<std::size_t>(end - digits)}) !=
+         std::string_view::npos;
 }
 
 bool make_parent_folders(const char* path) noexcept {

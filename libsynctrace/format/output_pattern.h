@@ -67,8 +67,11 @@ enum class [[nodiscard]] PatternStatus : std::uint8_t{kOk, kEmpty, kUnknownPatte
 // in the path: '/' and control characters become '_', as does a leading '.'.
 PatternStatus expand_output_pattern(const char* pattern, const ProcessFacts& facts, OutputName& out) noexcept;
 
-// Inserts ".<pid>" before the suffix, for when another process of the same run took the name. False when too long.
-[[nodiscard]] bool add_process_id(OutputName& name, std::uint32_t process_id) noexcept;
+// Inserts ".<number>" before the suffix, for when the name is taken. False when too long.
+[[nodiscard]] bool add_number(OutputName& name, std::uint32_t number) noexcept;
+
+// Whether ".<number>." stands in the file name, the suffix's dot included: "%e.%p" has the process id already.
+bool has_number(const OutputName& name, std::uint32_t number) noexcept;
 
 // Makes the folders that lead to `path`. False, with errno, when one of them could not be made.
 [[nodiscard]] bool make_parent_folders(const char* path) noexcept;

@@ -135,11 +135,26 @@ TEST_CASE("a name fits or is refused, at every length") {
 TEST_CASE("a taken name gets the process id") {
   OutputName name;
   REQUIRE(expand_output_pattern("out/a", plain_facts(), name) == PatternStatus::kOk);
-  REQUIRE(add_process_id(name, 77));
+  REQUIRE(add_number(name, 77));
   CHECK(std::string_view(name.path) == "out/a.77.synctrace");
   CHECK(name.length == std::string_view(name.path).size());
   REQUIRE(expand_output_pattern(std::string(4070, 'x').c_str(), plain_facts(), name) == PatternStatus::kOk);
-  CHECK_FALSE(add_process_id(name, 1234567));
+  CHECK_FALSE(add_number(name, 1234567));
+}
+
+TEST_CASE("a name that holds the process id is known to hold it") {
+  const auto holds = [](const char* pattern, std::uint32_t number) {
+    OutputName name;
+    REQUIRE(expand_output_pattern(pattern, plain_facts(), name) == PatternStatus::kOk);
+    return has_number(name, number);
+  };
+  CHECK(holds(nullptr, 1234));
+  CHECK(holds("%e.%p.rank%r", 1234));
+  CHECK(holds("x.4294967295", 4294967295));
+  CHECK_FALSE(holds(nullptr, 123));
+  CHECK_FALSE(holds(nullptr, 234));
+  CHECK_FALSE(holds("%e-%p", 1234));
+  CHECK_FALSE(holds("out.1234.d/x", 1234));  // a folder's name makes no difference between the files in it
 }
 
 TEST_CASE("ranks are found with each launcher") {
