@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `doctor`: can recording work here, and if not, what is to be done?
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -15,6 +12,7 @@
 #include "doctor_checks.h"
 #include "exit_status.h"
 #include "messages.h"
+#include "standard_streams.h"
 
 namespace synctrace::cli {
 namespace {
@@ -35,8 +33,7 @@ bool works(const Checks& checks) {
 }
 
 void print_text(const Checks& checks) {
-  const char* no_colour = std::getenv("NO_COLOR");
-  const bool colours = isatty(STDOUT_FILENO) != 0 && (no_colour == nullptr || *no_colour == '\0');
+  const bool colours = wants_colour(stdout);
   for (const Check& check : checks) {
     const VerdictWord& word = word_of(check.verdict);
     const bool coloured = colours && *word.colour != '\0';

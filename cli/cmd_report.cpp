@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb report, and the report that `run` prints at the end.
-#include <unistd.h>
-
 #include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -23,6 +20,7 @@
 #include "report/render_json.h"
 #include "report/render_text.h"
 #include "report_entry.h"
+#include "standard_streams.h"
 #include "whole_file.h"
 
 namespace synctrace::cli {
@@ -92,14 +90,6 @@ std::string text_of(const std::vector<Report>& reports, const TextOptions& optio
   std::string text = reports.size() > 1 ? render_total(reports) + "\n" : std::string();
   for (std::size_t i = 0; i < reports.size(); ++i) text += (i > 0 ? "\n" : "") + render_text(reports[i], options);
   return text;
-}
-
-// https://no-color.org: set and not empty means no colour.
-bool wants_colour(std::FILE* out) {
-  const char* no_color = std::getenv("NO_COLOR");
-  const char* term = std::getenv("TERM");
-  const bool dumb = term == nullptr || std::string_view(term) == "dumb";
-  return isatty(fileno(out)) == 1 && (no_color == nullptr || *no_color == '\0') && !dumb;
 }
 
 void add_options(CLI::App& app, Options& options) {

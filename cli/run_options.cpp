@@ -25,32 +25,20 @@ namespace {
 namespace fs = std::filesystem;
 using namespace format;
 
-bool is_level(std::string_view text) { return text == "timeline" || text == "syncs"; }
-
-bool is_duration(std::string_view text) {
-  std::int64_t ignored = 0;
-  return parse_duration(text, ignored);
+// Whether one of the recorder's own parsers takes the text.
+template <class Value, bool (*parse)(std::string_view, Value&) noexcept>
+bool parses(std::string_view text) {
+  Value ignored{};
+  return parse(text, ignored);
 }
 
-bool is_size(std::string_view text) {
-  std::uint64_t ignored = 0;
-  return parse_size(text, ignored);
-}
-
-bool is_buffer_size(std::string_view text) {
-  std::uint64_t bytes = 0;
-  return parse_size(text, bytes) && bytes >= (4U << 20) && bytes <= (std::uint64_t{4} << 30);
-}
-
-bool is_capture_range(std::string_view text) {
-  CaptureRange ignored;
-  return parse_capture_range(text, ignored);
-}
-
-bool is_duty(std::string_view text) {
-  DutyCycle ignored;
-  return parse_duty(text, ignored);
-}
+constexpr auto is_flag = parses<bool, parse_flag>;
+constexpr auto is_level = parses<Level, parse_level>;
+constexpr auto is_duration = parses<std::int64_t, parse_duration>;
+constexpr auto is_size = parses<std::uint64_t, parse_size>;
+constexpr auto is_buffer_size = parses<std::uint64_t, parse_buffer_size>;
+constexpr auto is_capture_range = parses<CaptureRange, parse_capture_range>;
+constexpr auto is_duty = parses<DutyCycle, parse_duty>;
 
 bool is_name(std::string_view text) { return !text.empty(); }
 
@@ -72,22 +60,22 @@ struct RecorderOption {
 constexpr std::array kRecorderOptions = {
     RecorderOption{"--level", kEnvLevel, "LEVEL",
                    "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", is_level,
-                   "syncs or timeline"},
+                   kExpectedLevel},
     RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", is_duration,
-                   "a duration such as 10, 500ms or 2m"},
+                   kExpectedDuration},
     RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", is_duration,
-                   "a duration such as 10, 500ms or 2m"},
+                   kExpectedDuration},
     RecorderOption{"--capture-range", kEnvCaptureRange, "RANGE",
                    "record the timeline only inside cudaProfilerApi, nvtx:NAME or steps:A-B", is_capture_range,
-                   "cudaProfilerApi, nvtx:NAME or steps:A-B"},
+                   kExpectedCaptureRange},
     RecorderOption{"--step-marker", kEnvStepMarker, "NAME", "the NVTX range that is one step", is_name,
                    "the name of an NVTX range"},
     RecorderOption{"--duty", kEnvDuty, "ON/PERIOD", "record the timeline for ON of every PERIOD, e.g. 10s/60s", is_duty,
-                   "ON/PERIOD such as 10s/60s, with ON no longer than PERIOD"},
+                   kExpectedDuty},
     RecorderOption{"--max-size", kEnvMaxSize, "SIZE", "stop recording when the trace has this size, e.g. 500M", is_size,
-                   "a size such as 64M or 2G"},
+                   kExpectedSize},
     RecorderOption{"--buffer-size", kEnvBufferSize, "SIZE", "memory for events under way (default 64M)", is_buffer_size,
-                   "a size from 4M to 4G"},
+                   kExpectedBufferSize},
     RecorderOption{"--cupti", kEnvCuptiPath, "FILE", "the libcupti to use, instead of the one that is found", is_file,
                    "the path of an existing libcupti.so"},
 };
@@ -185,8 +173,8 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   }
   for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);
-    if (!value.empty() && value != "0" && value != "1") {
-      return std::string(variable) + "=" + std::string(value) + " makes no sense: expected 0 or 1.";
+    if (!value.empty() && !is_flag(value)) {
+      return std::string(variable) + "=" + std::string(value) + " makes no sense: expected " + kExpectedFlag + ".";
     }
   }
   options.enabled = environment(kEnvEnable) != std::string_view("0");

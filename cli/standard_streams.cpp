@@ -2,6 +2,10 @@
 #include "standard_streams.h"
 
 #include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
 
 namespace synctrace::cli {
 
@@ -10,6 +14,13 @@ void reserve_standard_streams() noexcept {
     // open() takes the lowest number that is free, which is this one: those below it are taken by now.
     if (fcntl(stream, F_GETFD) < 0) static_cast<void>(open("/dev/null", O_RDWR | O_CLOEXEC));
   }
+}
+
+bool wants_colour(std::FILE* out) noexcept {
+  const char* no_colour = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal == nullptr || std::string_view(terminal) == "dumb";
+  return isatty(fileno(out)) == 1 && (no_colour == nullptr || *no_colour == '\0') && !dumb;
 }
 
 }  // namespace synctrace::cli

@@ -3,10 +3,16 @@
 // is a reason to fail: a program that `run` runs must not notice.
 #pragma once
 
+#include <cstdio>
+
 namespace synctrace::cli {
 
 // Puts /dev/null where one of the three is closed, so that no file we open becomes "stderr" by its number. Programs
 // that we start still find it closed.
 void reserve_standard_streams() noexcept;
+
+// Whether `out` is a terminal that understands colours, and the user has nothing against them (https://no-color.org:
+// set and not empty means no).
+bool wants_colour(std::FILE* out) noexcept;
 
 }  // namespace synctrace::cli

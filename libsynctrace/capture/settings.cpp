@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -16,28 +15,6 @@ namespace synctrace::capture {
 namespace {
 
 using namespace format;
-
-bool parse_flag(const char* text, bool& flag) noexcept {
-  if (std::strcmp(text, "1") == 0) {
-    flag = true;
-  } else if (std::strcmp(text, "0") == 0) {
-    flag = false;
-  } else {
-    return false;
-  }
-  return true;
-}
-
-bool parse_level(const char* text, Level& level) noexcept {
-  if (std::strcmp(text, "timeline") == 0) {
-    level = Level::kTimeline;
-  } else if (std::strcmp(text, "syncs") == 0) {
-    level = Level::kSyncs;
-  } else {
-    return false;
-  }
-  return true;
-}
 
 // Calls parse(value) when the variable is set and not empty; a false answer becomes a notice.
 template <class Parse>
@@ -66,9 +43,8 @@ void report_unknown_variables() noexcept {
 
 Settings read_settings() noexcept {
   Settings s;
-  const auto flag = [](bool& target) { return [&target](const char* value) { return parse_flag(value, target); }; };
   const auto text = [](const char*& target) { return [&target](const char* value) { return target = value, true; }; };
-  // Only a good value reaches its target: these parsers may leave half of a bad one behind.
+  // Only a good value reaches its target: a parser may leave half of a bad one behind.
   const auto whole = [](auto& target, auto parse) {
     return [&target, parse](const char* value) {
       auto parsed = target;
@@ -77,34 +53,24 @@ Settings read_settings() noexcept {
       return true;
     };
   };
-  const auto duration = [](std::int64_t& target) { return [&target](const char* value) { return parse_duration(value, target); }; };
-  constexpr const char* kDuration = "a duration such as 10, 500ms or 2m";
-  constexpr const char* kSize = "a size such as 64M or 2G";
-  constexpr const char* kFlag = "0 or 1";
 
-  read_variable(kEnvEnable, kFlag, flag(s.enabled));
-  read_variable(kEnvQuiet, kFlag, flag(s.quiet));
-  read_variable(kEnvForceOverwrite, kFlag, flag(s.force_overwrite));
-  read_variable(kEnvGraphNodes, kFlag, flag(s.graph_nodes));
-  read_variable(kEnvTestControl, kFlag, flag(s.test_control));
+  read_variable(kEnvEnable, kExpectedFlag, whole(s.enabled, parse_flag));
+  read_variable(kEnvQuiet, kExpectedFlag, whole(s.quiet, parse_flag));
+  read_variable(kEnvForceOverwrite, kExpectedFlag, whole(s.force_overwrite, parse_flag));
+  read_variable(kEnvGraphNodes, kExpectedFlag, whole(s.graph_nodes, parse_flag));
+  read_variable(kEnvTestControl, kExpectedFlag, whole(s.test_control, parse_flag));
   read_variable(kEnvOutput, "a file name", text(s.output));
   read_variable(kEnvCuptiPath, "a path", text(s.cupti_path));
   read_variable(kEnvManifest, "a path", text(s.manifest));
   read_variable(kEnvReport, "a path", text(s.report));
   read_variable(kEnvStepMarker, "a name", text(s.step_marker));
-  read_variable(kEnvLevel, "timeline or syncs", [&](const char* value) { return parse_level(value, s.level); });
-  read_variable(kEnvDelay, kDuration, duration(s.delay_ns));
-  read_variable(kEnvDuration, kDuration, duration(s.duration_ns));
-  read_variable(kEnvCaptureRange, "cudaProfilerApi, nvtx:NAME or steps:A-B",
-                whole(s.range, parse_capture_range));
-  read_variable(kEnvDuty, "ON/PERIOD such as 10s/60s", whole(s.duty, parse_duty));
-  read_variable(kEnvMaxSize, kSize, [&](const char* value) { return parse_size(value, s.max_file_bytes); });
-  read_variable(kEnvBufferSize, "a size from 4M to 4G", [&](const char* value) {
-    std::uint64_t bytes = 0;
-    if (!parse_size(value, bytes) || bytes < (4U << 20) || bytes > (std::uint64_t{4} << 30)) return false;
-    s.buffer_bytes = bytes;
-    return true;
-  });
+  read_variable(kEnvLevel, kExpectedLevel, whole(s.level, parse_level));
+  read_variable(kEnvDelay, kExpectedDuration, whole(s.delay_ns, parse_duration));
+  read_variable(kEnvDuration, kExpectedDuration, whole(s.duration_ns, parse_duration));
+  read_variable(kEnvCaptureRange, kExpectedCaptureRange, whole(s.range, parse_capture_range));
+  read_variable(kEnvDuty, kExpectedDuty, whole(s.duty, parse_duty));
+  read_variable(kEnvMaxSize, kExpectedSize, whole(s.max_file_bytes, parse_size));
+  read_variable(kEnvBufferSize, kExpectedBufferSize, whole(s.buffer_bytes, parse_buffer_size));
   report_unknown_variables();
   return s;
 }

@@ -10,7 +10,7 @@
 
 namespace synctrace::capture {
 
-enum class Level : std::uint8_t { kSyncs, kTimeline };
+using format::Level;
 
 struct Settings {
   bool enabled = true;
@@ -25,7 +25,7 @@ struct Settings {
   format::CaptureRange range;
   const char* step_marker = "";  // empty: the built-in names
   std::uint64_t max_file_bytes = 0;  // 0: no limit
-  std::size_t buffer_bytes = 64U << 20;
+  std::uint64_t buffer_bytes = 64U << 20;
   const char* output = "%e.%p";
   const char* cupti_path = "";
   const char* manifest = "";

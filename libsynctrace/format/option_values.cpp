@@ -13,13 +13,22 @@ struct Unit {
   double factor;
 };
 
-constexpr Unit kTimeUnits[] = {{"", 1e9},    {"s", 1e9},        {"sec", 1e9}, {"ms", 1e6}, {"us", 1e3},
-                               {"ns", 1},    {"m", 60e9},       {"min", 60e9}, {"h", 3600e9}};
+constexpr Unit kTimeUnits[] = {{"", 1e9}, {"s", 1e9},  {"sec", 1e9},  {"ms", 1e6},  {"us", 1e3},
+                               {"ns", 1}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}};
 constexpr double kKiB = 1024;
-constexpr Unit kSizeUnits[] = {{"", 1},          {"B", 1},           {"k", kKiB},        {"K", kKiB},
-                               {"kB", kKiB},     {"KB", kKiB},       {"KiB", kKiB},      {"M", kKiB * kKiB},
-                               {"MB", kKiB * kKiB}, {"MiB", kKiB * kKiB}, {"G", kKiB * kKiB * kKiB},
-                               {"GB", kKiB * kKiB * kKiB}, {"GiB", kKiB * kKiB * kKiB}};
+constexpr Unit kSizeUnits[] = {{"", 1},
+                               {"B", 1},
+                               {"k", kKiB},
+                               {"K", kKiB},
+                               {"kB", kKiB},
+                               {"KB", kKiB},
+                               {"KiB", kKiB},
+                               {"M", kKiB* kKiB},
+                               {"MB", kKiB* kKiB},
+                               {"MiB", kKiB* kKiB},
+                               {"G", kKiB* kKiB* kKiB},
+                               {"GB", kKiB* kKiB* kKiB},
+                               {"GiB", kKiB* kKiB* kKiB}};
 
 // A non-negative decimal number and one of `units`, nothing else. The locale's decimal point does not matter: strtod
 // would follow it, so the digits are read here.
@@ -47,7 +56,8 @@ bool parse_quantity(std::string_view text, const Unit (&units)[N], double& resul
   }
   if (digits == 0) return false;
   const std::string_view suffix = text.substr(i);
-  const auto* unit = std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return u.suffix == suffix; });
+  const auto* unit =
+      std::find_if(std::begin(units), std::end(units), [&](const Unit& u) { return u.suffix == suffix; });
   if (unit == std::end(units)) return false;
   result = value * unit->factor;
   return true;
@@ -67,7 +77,22 @@ bool take_prefix(std::string_view& text, std::string_view prefix) noexcept {
   return true;
 }
 
+constexpr std::uint64_t kSmallestBufferBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kLargestBufferBytes = std::uint64_t{4} << 30;
+
 }  // namespace
+
+bool parse_flag(std::string_view text, bool& flag) noexcept {
+  if (text != "0" && text != "1") return false;
+  flag = text == "1";
+  return true;
+}
+
+bool parse_level(std::string_view text, Level& level) noexcept {
+  if (text != "syncs" && text != "timeline") return false;
+  level = text == "syncs" ? Level::kSyncs : Level::kTimeline;
+  return true;
+}
 
 bool parse_duration(std::string_view text, std::int64_t& result_ns) noexcept {
   constexpr double kTenYears = 3.2e17;
@@ -83,6 +108,10 @@ bool parse_size(std::string_view text, std::uint64_t& result_bytes) noexcept {
   if (!parse_quantity(text, kSizeUnits, value) || value > kLimit) return false;
   result_bytes = static_cast<std::uint64_t>(value);
   return true;
+}
+
+bool parse_buffer_size(std::string_view text, std::uint64_t& result_bytes) noexcept {
+  return parse_size(text, result_bytes) && result_bytes >= kSmallestBufferBytes && result_bytes <= kLargestBufferBytes;
 }
 
 bool parse_capture_range(std::string_view text, CaptureRange& range) noexcept {

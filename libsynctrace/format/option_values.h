@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of the options of `synctrace run` and of their environment variables: one parser for the command line,
-// which refuses a bad value before anything starts, and for the library, which reports it and goes on. No allocation, noexcept.
+// which refuses a bad value before anything starts, and for the library, which reports it and goes on; and one wording
+// of what was expected. No allocation, noexcept.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +9,30 @@
 
 namespace synctrace::format {
 
+inline constexpr const char* kExpectedFlag = "0 or 1";
+inline constexpr const char* kExpectedLevel = "syncs or timeline";
+inline constexpr const char* kExpectedDuration = "a duration such as 10, 500ms or 2m";
+inline constexpr const char* kExpectedSize = "a size such as 64M or 2G";
+inline constexpr const char* kExpectedBufferSize = "a size from 4M to 4G";
+inline constexpr const char* kExpectedCaptureRange = "cudaProfilerApi, nvtx:NAME or steps:A-B";
+inline constexpr const char* kExpectedDuty = "ON/PERIOD such as 10s/60s, with ON no longer than PERIOD";
+
+// "0" or "1"; false when it is neither.
+bool parse_flag(std::string_view text, bool& flag) noexcept;
+
+enum class Level : std::uint8_t { kSyncs, kTimeline };
+
+// "syncs" or "timeline"; false when it is neither.
+bool parse_level(std::string_view text, Level& level) noexcept;
+
 // "10", "10s", "1.5m", "500ms", "200us" -> nanoseconds; false when it is not a duration between 0 and 10 years.
 bool parse_duration(std::string_view text, std::int64_t& result_ns) noexcept;
 
 // "64M", "1.5G", "4096", "100kB" -> bytes (powers of 1024); false when it is not a size below 2^62.
 bool parse_size(std::string_view text, std::uint64_t& result_bytes) noexcept;
+
+// A size from 4M to 4G: what --buffer-size may be.
+bool parse_buffer_size(std::string_view text, std::uint64_t& result_bytes) noexcept;
 
 enum class RangeKind : std::uint8_t { kNone, kProfilerApi, kNvtx, kSteps };
 

@@ -97,5 +97,25 @@ TEST_CASE("duty cycles") {
   }
 }
 
+TEST_CASE("a buffer has from 4M to 4G") {
+  std::uint64_t bytes = 0;
+  CHECK((parse_buffer_size("4M", bytes) && bytes == std::uint64_t{4} << 20));
+  CHECK((parse_buffer_size("4G", bytes) && bytes == std::uint64_t{4} << 30));
+  for (const char* text : {"4194303", "4294967297", "0", "", "M"}) CHECK_FALSE(parse_buffer_size(text, bytes));
+}
+
+TEST_CASE("flags and levels are words, and a wrong one changes nothing") {
+  bool flag = false;
+  CHECK((parse_flag("1", flag) && flag));
+  for (const char* text : {"", "2", "01", "yes"}) CHECK_FALSE(parse_flag(text, flag));
+  CHECK(flag);
+  CHECK((parse_flag("0", flag) && !flag));
+  Level level = Level::kTimeline;
+  CHECK((parse_level("syncs", level) && level == Level::kSyncs));
+  for (const char* text : {"", "sync", "timelines"}) CHECK_FALSE(parse_level(text, level));
+  CHECK(level == Level::kSyncs);
+  CHECK((parse_level("timeline", level) && level == Level::kTimeline));
+}
+
 }  // namespace
 }  // namespace synctrace::format
