@@ -521,8 +521,8 @@ struct Resource {
   }
 };
 
-// The timeline (launches, GPU records, NVTX) is recorded from here on, or no longer. Waits, copies and allocations
-// are always recorded. A trace without any Window record holds no timeline at all (level "syncs").
+// The timeline (launches and GPU records) is recorded from here on, or no longer. Waits, copies, allocations and NVTX
+// ranges are always recorded. A trace without any Window record holds no timeline at all (level "syncs").
 struct Window {
   static constexpr RecordKind kKind = RecordKind::kWindow;
   static constexpr std::string_view kName = "window";
