@@ -90,11 +90,11 @@ void describe_copy(const CallArguments& arguments, format::Call& call) noexcept 
 
 void apply_memory_effect(MemoryEffect effect, const CallArguments& arguments) noexcept {
   switch (effect) {
-    case MemoryEffect::kNone: break;
+    case MemoryEffect::kNone:
+    case MemoryEffect::kRemoves: break;  // done at the call's entry
     case MemoryEffect::kAddsDevice: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kDevice); break;
     case MemoryEffect::kAddsPinned: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kPinned); break;
     case MemoryEffect::kAddsManaged: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kManaged); break;
-    case MemoryEffect::kRemoves: memory_ranges().remove(arguments.address); break;
   }
 }
 
@@ -105,9 +105,11 @@ StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, 
   return static_cast<StreamId>(id);
 }
 
-// Calls that are issued to a stream, given or not. Not those that destroy one: at their exit its handle dangles.
+// Calls that are issued to a stream, given or not, as far as their arguments can be read. Not those that destroy one: at
+// their exit its handle dangles.
 bool uses_stream(const TracedCall& traced) noexcept {
   using enum format::ApiCategory;
+  if (traced.arguments == nullptr) return false;
   switch (traced.category) {
     case kStreamSync:
     case kCopy:
@@ -163,7 +165,12 @@ void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std
   push_event(launch);
 }
 
-void on_enter(format::ApiDomain domain, std::uint32_t callback_id) noexcept {
+// A release takes its range off the map before it happens: once it has returned, another thread may own the address.
+void forget_released_memory(const TracedCall& traced, const CUpti_CallbackData& data) noexcept {
+  if (traced.effect == MemoryEffect::kRemoves) memory_ranges().remove(traced.arguments(data.functionParams).address);
+}
+
+void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
   const std::uint32_t epoch = switch_epoch();
   // The runtime is never called from within a call on the same thread, so a runtime call is always outermost.
   const bool outermost = open_call.depth == 0 || domain == format::ApiDomain::kRuntime || open_call.epoch != epoch;
@@ -172,6 +179,7 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id) noexcept {
     return;
   }
   open_call = {0, 1, epoch, domain, callback_id};
+  if (const TracedCall* traced = find_traced_call(domain, callback_id)) forget_released_memory(*traced, data);
   open_call.begin_ns = now_ns();
 }
 
@@ -209,6 +217,10 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
     resource.what = What::kModuleLoaded;
     number = module.moduleId;
     resource.bytes = module.cubinSize;
+  } else if (id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED && data.resourceDescriptor != nullptr) {
+    resource.what = What::kGraphExecCreated;
+    CUgraphExec graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor)->graphExec;
+    if (cupti()->GetGraphExecId != nullptr) cupti()->GetGraphExecId(graph, &number);
   } else {
     return;
   }
@@ -216,7 +228,18 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
   push_event(resource);
 }
 
+// CUPTI shuts itself down on a fatal error; the program goes on and so does the trace, without what CUPTI gave.
+void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
+  const char* message = data.notification.message == nullptr ? "no reason given" : data.notification.message;
+  if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
+    cupti_errors.fetch_add(1, std::memory_order_relaxed);
+    notice("CUPTI stopped: %s; from here on the trace has no events", message);
+  }
+}
+
 }  // namespace
+
+void flush_open_poll() noexcept { flush_poll(); }
 
 void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   if (!recording() || data == nullptr) return;
@@ -226,12 +249,14 @@ void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_Callba
     static_assert(static_cast<int>(format::ApiDomain::kDriver) == CUPTI_CB_DOMAIN_DRIVER_API);
     const auto& call = *static_cast<const CUpti_CallbackData*>(data);
     if (call.callbackSite == CUPTI_API_ENTER) {
-      on_enter(api_domain, id);
+      on_enter(api_domain, id, call);
     } else {
       on_exit(api_domain, id, call);
     }
   } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
     on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_STATE) {
+    on_state(id, *static_cast<const CUpti_StateData*>(data));
   }
 }
 

@@ -6,12 +6,19 @@
 #include <cupti.h>
 
 #include <atomic>
+#include <cstdint>
 
 namespace synctrace::capture {
 
 // The subscriber's callback.
 void CUPTIAPI on_cupti_callback(void* user_data, CUpti_CallbackDomain domain, CUpti_CallbackId id,
                                 const void* data) noexcept;
+
+// A run of queries that has not ended yet becomes an event. The thread whose run it is, when it ends.
+void flush_open_poll() noexcept;
+
+// How often CUPTI reported an error that it does not survive.
+inline constinit std::atomic<std::uint64_t> cupti_errors{0};
 
 // True once a CUDA context exists: flushing CUPTI before that can hang.
 inline constinit std::atomic<bool> context_created{false};

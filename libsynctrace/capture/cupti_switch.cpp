@@ -31,6 +31,7 @@ constexpr CUpti_CallbackId kResourceCallbacks[] = {
     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
     CUPTI_CBID_RESOURCE_STREAM_CREATED,
     CUPTI_CBID_RESOURCE_MODULE_LOADED,
+    CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
 };
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -83,6 +84,9 @@ bool start_sources(CUpti_SubscriberHandle handle, bool graph_nodes) noexcept {
   for (const CUpti_CallbackId id : kResourceCallbacks) {
     if (cupti()->EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id) != CUPTI_SUCCESS) return false;
   }
+  // Optional: not every version has the domain.
+  [[maybe_unused]] const CUptiResult state =
+      cupti()->EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   return true;
 }
 

@@ -212,6 +212,7 @@ void DrainThread::write_thread_names() noexcept {
 
 void DrainThread::report_losses() noexcept {
   report_gpu_losses(out_);
+  out_.add_loss("cupti-error", cupti_errors.exchange(0, std::memory_order_relaxed));
   const std::uint32_t unknown = unknown_call_count();
   out_.add_loss("unknown-api", unknown - reported_unknown_calls_);
   reported_unknown_calls_ = unknown;

@@ -172,6 +172,7 @@ void warn_about_environment() noexcept {
 void on_exit() noexcept {
   if (getpid() != owner.load(std::memory_order_relaxed) || session == nullptr || !session->draining) return;
   session->draining = false;
+  flush_open_poll();
   if (!session->drain.stop("exit")) {
     notice("the end of the trace could not be written in time; %s is readable as it is", session->sink.partial_path());
     return;
@@ -189,6 +190,7 @@ void on_exit() noexcept {
 void start_recording(Session& s) noexcept {
   CUpti_SubscriberHandle handle = nullptr;
   if (!load_cupti(s) || !subscribe(s, handle)) return;
+  thread_buffers().set_end_hook(flush_open_poll);
   thread_buffers().start(s.settings.buffer_bytes / 2);
   if (!start_gpu_events(s.settings.buffer_bytes / 2) || !start_sources(handle, s.settings.graph_nodes)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");

@@ -57,6 +57,7 @@ ThreadBuffer* ThreadBuffers::buffer_of_this_thread() noexcept {
 void ThreadBuffers::start(std::size_t budget_bytes) noexcept {
   budget_bytes_ = budget_bytes;
   const auto on_thread_end = [](void* buffer) {
+    if (thread_buffers().end_hook_ != nullptr) thread_buffers().end_hook_();
     this_thread.buffer = nullptr;
     this_thread.ended = true;
     static_cast<ThreadBuffer*>(buffer)->thread_ended_.store(true, std::memory_order_release);

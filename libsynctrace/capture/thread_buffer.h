@@ -195,6 +195,9 @@ class ThreadBuffers {
  public:
   static constexpr std::size_t kMaxThreads = 4096;
 
+  // Called on a thread that ends, while it can still push. Set before start().
+  void set_end_hook(void (*hook)() noexcept) noexcept { end_hook_ = hook; }
+
   // Once, before the first buffer_of_this_thread(): rings may take `budget_bytes` in total.
   void start(std::size_t budget_bytes) noexcept;
 
@@ -223,6 +226,7 @@ class ThreadBuffers {
   std::atomic<std::size_t> mapped_bytes_{0};
   std::atomic<std::size_t> count_{0};
   std::atomic<ThreadBuffer*> buffers_[kMaxThreads] = {};
+  void (*end_hook_)() noexcept = nullptr;
   std::atomic<std::uint64_t> dropped_{0};
 };
 
