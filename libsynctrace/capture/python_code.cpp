@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/python_code.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace synctrace::capture {
+
+namespace {
+
+// Takes pieces from the caller's room, front to back.
+class Room {
+ public:
+  explicit Room(std::span<std::byte> room) noexcept : left_(room) {}
+
+  std::span<std::byte> left() const noexcept { return left_; }
+
+  void take(std::size_t bytes) noexcept { left_ = left_.subspan(bytes); }
+
+ private:
+  std::span<std::byte> left_;
+};
+
+// A str as it lies in memory: `length` characters of `width` bytes each.
+struct Text {
+  std::uintptr_t characters = 0;
+  std::uint64_t length = 0;
+  std::uint32_t width = 0;  // 1, 2, 4; 0: not a compact str, which no code object of these versions has
+  bool is_ascii = false;
+};
+
+Text look_at_text(const PythonRuntime& python, std::uintptr_t str) noexcept {
+  if (!has_type(str, python.str_type)) return {};
+  const std::uint32_t state = load<std::uint32_t>(str + python_object::kStrState);
+  const std::uint32_t width = (state >> 2) & 7;
+  const bool is_compact = (state & (1U << 5)) != 0;
+  const bool is_ascii = (state & (1U << 6)) != 0;
+  if (!is_compact || (width != 1 && width != 2 && width != 4) || (is_ascii && width != 1)) return {};
+  return {str + (is_ascii ? python.layout.ascii_header : python.layout.unicode_header),
+          load<std::uint64_t>(str + python_object::kSize), width, is_ascii};
+}
+
+std::uint32_t character_at(const Text& text, std::uint64_t index) noexcept {
+  const std::uintptr_t at = text.characters + index * text.width;
+  if (text.width == 1) return load<std::uint8_t>(at);
+  if (text.width == 2) return load<std::uint16_t>(at);
+  return load<std::uint32_t>(at);
+}
+
+// The bytes of one character, at most 4.
+std::size_t encode_utf8(std::uint32_t character, std::byte (&out)[4]) noexcept {
+  if ((character >= 0xd800 && character < 0xe000) || character > 0x10ffff) character = 0xfffd;
+  const auto tail = [character](int shift) { return std::byte(0x80 | ((character >> shift) & 0x3f)); };
+  if (character < 0x80) {
+    out[0] = std::byte(character);
+    return 1;
+  }
+  if (character < 0x800) {
+    out[0] = std::byte(0xc0 | character >> 6);
+    out[1] = tail(0);
+    return 2;
+  }
+  if (character < 0x10000) {
+    out[0] = std::byte(0xe0 | character >> 12);
+    out[1] = tail(6);
+    out[2] = tail(0);
+    return 3;
+  }
+  out[0] = std::byte(0xf0 | character >> 18);
+  out[1] = tail(12);
+  out[2] = tail(6);
+  out[3] = tail(0);
+  return 4;
+}
+
+// The str at `str`, at most `max_bytes` of it. False when the room ends before the text does.
+bool copy_text(const PythonRuntime& python, std::uintptr_t str, std::size_t max_bytes, Room& room,
+               std::string_view& out) noexcept {
+  const Text text = look_at_text(python, str);
+  if (text.width == 0) {
+    out = {};
+    return true;
+  }
+  const std::span<std::byte> to = room.left();
+  std::size_t used = 0;
+  if (text.is_ascii) {
+    used = static_cast<std::size_t>(std::min<std::uint64_t>(text.length, max_bytes));
+    if (used > to.size()) return false;
+    std::memcpy(to.data(), reinterpret_cast<const void*>(text.characters), used);
+  } else {
+    for (std::uint64_t i = 0; i < text.length; ++i) {
+      std::byte bytes[4];
+      const std::size_t count = encode_utf8(character_at(text, i), bytes);
+      if (used + count > max_bytes) break;
+      if (used + count > to.size()) return false;
+      std::copy_n(bytes, count, to.begin() + static_cast<std::ptrdiff_t>(used));
+      used += count;
+    }
+  }
+  out = {reinterpret_cast<const char*>(to.data()), used};
+  room.take(used);
+  return true;
+}
+
+bool copy_line_table(const PythonRuntime& python, std::uintptr_t table, Room& room, CodeDescription& out) noexcept {
+  if (!has_type(table, python.bytes_type)) return true;
+  const std::uint64_t length = load<std::uint64_t>(table + python_object::kSize);
+  const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(length, CodeDescription::kMaxLineTableBytes));
+  if (kept > room.left().size()) return false;
+  const std::span<std::byte> to = room.left().first(kept);
+  if (kept != 0) std::memcpy(to.data(), reinterpret_cast<const void*>(table + python_object::kBytesData), kept);
+  out.line_table = to;
+  out.is_line_table_cut = kept < length;
+  room.take(kept);
+  return true;
+}
+
+}  // namespace
+
+DescribeStatus describe_code(const PythonRuntime& python, std::uintptr_t code, std::uint64_t identity,
+                             std::span<std::byte> room_bytes, CodeDescription& out) noexcept {
+  const PythonLayout& at = python.layout;
+  if (!has_type(code, python.code_type) || code_identity(at, code) != identity) return DescribeStatus::kStale;
+  out = {};
+  out.first_line = load<std::int32_t>(code + at.code_first_line);
+  out.python_version = python.version;
+  Room room(room_bytes);
+  const bool fits =
+      copy_text(python, load_pointer(code + at.code_file), CodeDescription::kMaxFileBytes, room, out.file) &&
+      copy_text(python, load_pointer(code + at.code_name), CodeDescription::kMaxFunctionBytes, room, out.function) &&
+      copy_line_table(python, load_pointer(code + at.code_line_table), room, out);
+  return fits ? DescribeStatus::kOk : DescribeStatus::kNoRoom;
+}
+
+}  // namespace synctrace::capture

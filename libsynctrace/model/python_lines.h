@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the offset of an instruction to its place in the source, by the line table of its code object as CPython 3.8
+// to 3.14 keeps it. Total on any bytes: a table that ends early or makes no sense leads to an unknown line, never to a
+// read outside of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace synctrace {
+
+enum class LineTableFormat : std::uint8_t {
+  kUnknown,
+  kSteps,      // 3.8, 3.9: pairs of a byte step and a signed line step
+  kRanges,     // 3.10: pairs of a length in bytes and a signed line step; some ranges have no line
+  kLocations,  // 3.11 and later: ranges with end lines and columns
+};
+
+// The format that an interpreter of this PY_VERSION_HEX writes.
+LineTableFormat line_table_format(std::uint32_t python_version) noexcept;
+
+struct SourcePlace {
+  static constexpr std::int32_t kUnknown = -1;
+
+  std::int32_t line = kUnknown;        // 1-based; unknown: the instruction belongs to no line
+  std::int32_t end_line = kUnknown;
+  std::int32_t column = kUnknown;      // 0-based, in bytes of the line as UTF-8
+  std::int32_t end_column = kUnknown;  // one past the last byte
+
+  bool operator==(const SourcePlace&) const = default;
+};
+
+// The place of the instruction at `offset_bytes`; a negative offset, of a function that has not begun, is at its first
+// line.
+SourcePlace find_place(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
+                       std::int32_t offset_bytes) noexcept;
+
+}  // namespace synctrace
