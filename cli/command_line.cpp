@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 

@@ -2,11 +2,8 @@
 // What all verbs do alike with CLI11: help goes to stdout, a mistake to stderr in one line.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <optional>
-
-namespace CLI {
-class App;
-}
 
 namespace synctrace::cli {
 

@@ -32,13 +32,13 @@ bool parses(std::string_view text) {
   return parse(text, ignored);
 }
 
-constexpr auto is_flag = parses<bool, parse_flag>;
-constexpr auto is_level = parses<Level, parse_level>;
-constexpr auto is_duration = parses<std::int64_t, parse_duration>;
-constexpr auto is_size = parses<std::uint64_t, parse_size>;
-constexpr auto is_buffer_size = parses<std::uint64_t, parse_buffer_size>;
-constexpr auto is_capture_range = parses<CaptureRange, parse_capture_range>;
-constexpr auto is_duty = parses<DutyCycle, parse_duty>;
+constexpr auto kIsFlag = parses<bool, parse_flag>;
+constexpr auto kIsLevel = parses<Level, parse_level>;
+constexpr auto kIsDuration = parses<std::int64_t, parse_duration>;
+constexpr auto kIsSize = parses<std::uint64_t, parse_size>;
+constexpr auto kIsBufferSize = parses<std::uint64_t, parse_buffer_size>;
+constexpr auto kIsCaptureRange = parses<CaptureRange, parse_capture_range>;
+constexpr auto kIsDuty = parses<DutyCycle, parse_duty>;
 
 bool is_name(std::string_view text) { return !text.empty(); }
 
@@ -59,22 +59,22 @@ struct RecorderOption {
 
 constexpr std::array kRecorderOptions = {
     RecorderOption{"--level", kEnvLevel, "LEVEL",
-                   "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", is_level,
+                   "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", kIsLevel,
                    kExpectedLevel},
-    RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", is_duration,
+    RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", kIsDuration,
                    kExpectedDuration},
-    RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", is_duration,
+    RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", kIsDuration,
                    kExpectedDuration},
     RecorderOption{"--capture-range", kEnvCaptureRange, "RANGE",
-                   "record the timeline only inside cudaProfilerApi, nvtx:NAME or steps:A-B", is_capture_range,
+                   "record the timeline only inside cudaProfilerApi, nvtx:NAME or steps:A-B", kIsCaptureRange,
                    kExpectedCaptureRange},
     RecorderOption{"--step-marker", kEnvStepMarker, "NAME", "the NVTX range that is one step", is_name,
                    "the name of an NVTX range"},
-    RecorderOption{"--duty", kEnvDuty, "ON/PERIOD", "record the timeline for ON of every PERIOD, e.g. 10s/60s", is_duty,
+    RecorderOption{"--duty", kEnvDuty, "ON/PERIOD", "record the timeline for ON of every PERIOD, e.g. 10s/60s", kIsDuty,
                    kExpectedDuty},
-    RecorderOption{"--max-size", kEnvMaxSize, "SIZE", "stop recording when the trace has this size, e.g. 500M", is_size,
+    RecorderOption{"--max-size", kEnvMaxSize, "SIZE", "stop recording when the trace has this size, e.g. 500M", kIsSize,
                    kExpectedSize},
-    RecorderOption{"--buffer-size", kEnvBufferSize, "SIZE", "memory for events under way (default 64M)", is_buffer_size,
+    RecorderOption{"--buffer-size", kEnvBufferSize, "SIZE", "memory for events under way (default 64M)", kIsBufferSize,
                    kExpectedBufferSize},
     RecorderOption{"--cupti", kEnvCuptiPath, "FILE", "the libcupti to use, instead of the one that is found", is_file,
                    "the path of an existing libcupti.so"},
@@ -173,7 +173,7 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   }
   for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);
-    if (!value.empty() && !is_flag(value)) {
+    if (!value.empty() && !kIsFlag(value)) {
       return std::string(variable) + "=" + std::string(value) + " makes no sense: expected " + kExpectedFlag + ".";
     }
   }
