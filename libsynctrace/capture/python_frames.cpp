@@ -116,7 +116,10 @@ class Recorder {
   Recorder(const PythonLayout& layout, PythonStack& out) noexcept : layout_(layout), out_(out) {}
 
   bool frame(std::uintptr_t code, std::int64_t offset) noexcept {
-    if (out_.count == PythonStack::kMaxFrames) return false;
+    if (out_.count == PythonStack::kMaxFrames) {
+      out_.is_truncated = true;
+      return is_open_;  // on to the entry, which says where the kept frames belong on the C stack
+    }
     const std::int32_t kept = offset < 0 || offset > INT32_MAX ? -1 : static_cast<std::int32_t>(offset);
     out_.frames[out_.count++] = {code, code_identity(layout_, code), 0, kept, false};
     is_open_ = true;
@@ -232,9 +235,7 @@ PythonReader& python_reader() noexcept {
 PythonReader::State PythonReader::start() noexcept {
   if (state() == State::kAbsent) {
     void* symbol = nullptr;
-    if (!find_symbol("_PyRuntime", symbol) || !find_symbol("PyGILState_GetThisThreadState", symbol)) {
-      return State::kAbsent;
-    }
+    if (!find_symbol("PyGILState_GetThisThreadState", symbol)) return State::kAbsent;
     if (const char* reason = find_runtime()) {
       switch_off(reason);
     } else {
@@ -280,9 +281,9 @@ bool PythonReader::walk(PythonStack& out) noexcept {
   const auto thread_state = reinterpret_cast<std::uintptr_t>(runtime_.this_thread_state());
   if (thread_state == 0) return false;
   if (now == State::kUnchecked && !check_first_stack(thread_state)) return false;
+  out.is_truncated = false;
   Recorder recorder(runtime_.layout, out);
-  const WalkEnd end = visit_frames(runtime_, thread_state, recorder);
-  out.is_truncated = end != WalkEnd::kRoot;
+  if (visit_frames(runtime_, thread_state, recorder) != WalkEnd::kRoot) out.is_truncated = true;
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
   return out.count != 0;
 }

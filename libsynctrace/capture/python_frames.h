@@ -20,7 +20,7 @@ struct PythonFrame {
   std::uint64_t identity;        // with `code` the key of what was described (code_identity)
   std::uintptr_t entry_address;  // of an entry: lies in the C frame of its eval loop (3.11+); 0: not known
   std::int32_t offset_bytes;     // of the instruction in the bytecode; negative before the first one
-  bool is_entry;                 // the outermost frame that its eval loop runs: below it there is a C frame
+  bool is_entry;                 // the outermost kept frame that its eval loop runs: below it there is a C frame
 };
 
 struct PythonStack {

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/python_lines.h"
+
+#include <random>
+#include <string_view>
+#include <vector>
+
+#include "python_line_tables.h"
+#include "support/catch.h"
+
+using namespace synctrace;
+
+namespace {
+
+std::vector<std::byte> from_hex(std::string_view hex) {
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes.push_back(std::byte(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+constexpr LineTableFormat kFormats[] = {LineTableFormat::kUnknown, LineTableFormat::kSteps, LineTableFormat::kRanges,
+                                        LineTableFormat::kLocations};
+
+std::string text(const SourcePlace& place) {
+  return std::to_string(place.line) + "-" + std::to_string(place.end_line) + " " + std::to_string(place.column) + "-" +
+         std::to_string(place.end_column);
+}
+
+// Lines are positive or unknown, columns are not negative or unknown, and an unknown line has nothing else.
+bool is_sound(const SourcePlace& place) {
+  constexpr std::int32_t kUnknown = SourcePlace::kUnknown;
+  const bool numbers = (place.line > 0 || place.line == kUnknown) && (place.end_line > 0 || place.end_line == kUnknown) &&
+                       place.column >= kUnknown && place.end_column >= kUnknown;
+  return numbers && (place.line != kUnknown || place == SourcePlace{});
+}
+
+}  // namespace
+
+TEST_CASE("every instruction of a real function is where its interpreter says") {
+  for (const PythonLineTable& table : kPythonLineTables) {
+    const std::vector<std::byte> bytes = from_hex(table.hex);
+    const LineTableFormat format = line_table_format(table.python_version);
+    std::int32_t offset = 0;
+    for (const PythonLineTable::Run& run : table.runs) {
+      for (; offset < run.end_bytes; ++offset) {
+        INFO("Python " << std::hex << table.python_version << std::dec << ", offset " << offset);
+        CHECK(text(find_place(format, bytes, table.first_line, offset)) == text(run.place));
+      }
+    }
+  }
+}
+
+TEST_CASE("the format of a line table follows from the version") {
+  CHECK(line_table_format(0x030712f0) == LineTableFormat::kUnknown);
+  CHECK(line_table_format(0x030812f0) == LineTableFormat::kSteps);
+  CHECK(line_table_format(0x030900f0) == LineTableFormat::kSteps);
+  CHECK(line_table_format(0x030a0df0) == LineTableFormat::kRanges);
+  CHECK(line_table_format(0x030b00f0) == LineTableFormat::kLocations);
+  CHECK(line_table_format(0x030e0af0) == LineTableFormat::kLocations);
+  CHECK(line_table_format(0x030f00f0) == LineTableFormat::kUnknown);
+  CHECK(line_table_format(0x020712f0) == LineTableFormat::kUnknown);
+}
+
+TEST_CASE("a function that has not begun is at its first line") {
+  const std::vector<std::byte> table = from_hex("0a05");
+  CHECK(text(find_place(LineTableFormat::kSteps, table, 7, -1)) == "7-7 -1--1");
+  CHECK(text(find_place(LineTableFormat::kLocations, {}, 7, -1)) == "7-7 -1--1");
+  CHECK(find_place(LineTableFormat::kUnknown, table, 7, -1) == SourcePlace{});
+}
+
+TEST_CASE("what lies behind the end of a line table has no line") {
+  const PythonLineTable& last = kPythonLineTables.back();
+  const std::vector<std::byte> bytes = from_hex(last.hex);
+  const std::int32_t end = last.runs.back().end_bytes;
+  CHECK(find_place(LineTableFormat::kLocations, bytes, 1, end) == SourcePlace{});
+  CHECK(find_place(LineTableFormat::kLocations, bytes, 1, INT32_MAX) == SourcePlace{});
+  // Steps have no end: the last line holds on.
+  CHECK(text(find_place(LineTableFormat::kSteps, from_hex("0a05"), 7, INT32_MAX)) == "12-12 -1--1");
+  CHECK(find_place(LineTableFormat::kRanges, from_hex("0a05"), 7, 10) == SourcePlace{});
+}
+
+TEST_CASE("a line table that was cut knows the places before the cut, and no wrong one after it") {
+  for (const PythonLineTable& table : kPythonLineTables) {
+    const LineTableFormat format = line_table_format(table.python_version);
+    if (format == LineTableFormat::kSteps) continue;
+    const std::vector<std::byte> whole = from_hex(table.hex);
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+      for (std::int32_t offset = 0; offset < table.runs.back().end_bytes; offset += 2) {
+        const SourcePlace place = find_place(format, cut, table.first_line, offset);
+        if (place == SourcePlace{}) continue;
+        REQUIRE(place == find_place(format, whole, table.first_line, offset));
+      }
+    }
+  }
+}
+
+TEST_CASE("numbers that no interpreter writes are unknown, not undefined") {
+  // A step of -(2^31 - 1) lines, then lines and columns beyond 32 bits.
+  const auto place = find_place(LineTableFormat::kLocations, from_hex("f07f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f"),
+                                INT32_MIN, 0);
+  CHECK(is_sound(place));
+  // A number whose continuation never ends.
+  CHECK(find_place(LineTableFormat::kLocations, std::vector<std::byte>(5000, std::byte{0xff}), 1, 0) == SourcePlace{});
+  // Line 1 and a step of one line up.
+  CHECK(find_place(LineTableFormat::kLocations, from_hex("e803"), 1, 0) == SourcePlace{});
+}
+
+TEST_CASE("random and damaged tables lead to sound places") {
+  std::mt19937 random(20261121);
+  std::vector<std::vector<std::byte>> seeds(1);
+  for (const PythonLineTable& table : kPythonLineTables) seeds.push_back(from_hex(table.hex));
+  for (int round = 0; round < 20000; ++round) {
+    std::vector<std::byte> bytes = seeds[random() % seeds.size()];
+    if (bytes.empty()) bytes.resize(random() % 40);
+    const std::size_t changes = round % 2 == 0 ? bytes.size() : random() % 4;
+    for (std::size_t i = 0; i < changes && !bytes.empty(); ++i) bytes[random() % bytes.size()] = std::byte(random());
+    // A copy without slack, so that a sanitizer sees a read past the end.
+    const std::vector<std::byte> exact(bytes.begin(), bytes.end());
+    const auto first_line = static_cast<std::int32_t>(random() % 4 == 0 ? random() : random() % 1000);
+    const auto offset = static_cast<std::int32_t>(random() % 4 == 0 ? random() : random() % 700);
+    for (const LineTableFormat format : kFormats) REQUIRE(is_sound(find_place(format, exact, first_line, offset)));
+  }
+}
