@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/user_frame.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attribution/code_places.h"
+#include "model/symbolize.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kLongestPath = 4096;
+
+bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
+  std::size_t p = 0;
+  std::size_t t = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+std::optional<Error> add_pattern(std::string_view pattern, std::vector<std::string>& patterns) {
+  if (pattern.empty()) return Error{"an empty pattern matches nothing; give a folder or a file"};
+  if (pattern.size() > UserCode::kLongestPattern) {
+    return Error{"a pattern of " + std::to_string(pattern.size()) + " bytes; at most " +
+                 std::to_string(UserCode::kLongestPattern) + " are possible"};
+  }
+  patterns.emplace_back(pattern);
+  return std::nullopt;
+}
+
+std::size_t longest_match(const std::vector<std::string>& patterns, const ResolvedFrame& frame) {
+  std::size_t longest = 0;
+  for (const std::string& pattern : patterns) {
+    if (pattern.size() > longest && (matches_path(pattern, frame.file) || matches_path(pattern, frame.module))) {
+      longest = pattern.size();
+    }
+  }
+  return longest;
+}
+
+CodeOwner python_owner(std::string_view file) {
+  if (file.empty()) return CodeOwner::kRuntime;
+  if (file.front() == '<') return places::owner_of_synthetic(file);
+  const std::string path = places::with_slashes(file);
+  if (places::is_notebook_cell(path)) return CodeOwner::kUser;
+  if (places::is_framework_source(path)) return CodeOwner::kFramework;
+  if (places::is_installed_package(path) || places::is_python_launcher(path)) return CodeOwner::kPackage;
+  if (places::is_python_library(path)) return CodeOwner::kRuntime;
+  return CodeOwner::kUser;
+}
+
+CodeOwner native_owner(const ResolvedFrame& frame, std::string_view executable) {
+  const std::string_view module = frame.module;
+  if (module.empty() || module.front() == '[') return CodeOwner::kRuntime;
+  if (is_nvidia_library(module)) return CodeOwner::kCuda;
+  if (places::is_synctrace_library(module)) return CodeOwner::kSynctrace;
+  if (places::is_runtime_library(module)) return CodeOwner::kRuntime;
+  if (places::is_framework_library(module)) return CodeOwner::kFramework;
+  if (module != executable && places::is_system_path(module)) return CodeOwner::kPackage;
+  // Code of others that was compiled into the user's: headers, and libraries linked statically.
+  if (!frame.file.empty()) return places::is_header_of_others(frame.file) ? CodeOwner::kPackage : CodeOwner::kUser;
+  return places::owner_of_function(frame.function);
+}
+
+bool has_line(const ResolvedFrame& frame) noexcept { return !frame.file.empty() && frame.line > 0; }
+
+}  // namespace
+
+bool matches_path(std::string_view pattern, std::string_view path) {
+  if (pattern.empty() || path.empty() || path.size() > kLongestPath) return false;
+  const bool is_anchored = pattern.front() == '/' || pattern.front() == '*' || pattern.front() == '<';
+  while (!pattern.empty() && pattern.back() == '/') pattern.remove_suffix(1);
+  std::string whole(is_anchored ? "" : "*/");
+  whole += pattern;
+  std::string text(is_anchored ? "" : "/");
+  text += path;
+  if (matches_glob(whole, text)) return true;
+  whole += "/*";
+  return matches_glob(whole, text);
+}
+
+std::optional<Error> UserCode::add_user_pattern(std::string_view pattern) {
+  return add_pattern(pattern, user_patterns_);
+}
+
+std::optional<Error> UserCode::add_library_pattern(std::string_view pattern) {
+  return add_pattern(pattern, library_patterns_);
+}
+
+std::optional<CodeOwner> UserCode::owner_by_pattern(const ResolvedFrame& frame) const {
+  const std::size_t user = longest_match(user_patterns_, frame);
+  const std::size_t library = longest_match(library_patterns_, frame);
+  if (user == 0 && library == 0) return std::nullopt;
+  return user >= library ? CodeOwner::kUser : CodeOwner::kPackage;
+}
+
+CodeOwner UserCode::owner_of(const ResolvedFrame& frame) const {
+  if (const std::optional<CodeOwner> owner = owner_by_pattern(frame)) return *owner;
+  return frame.kind == FrameKind::kPython ? python_owner(frame.file) : native_owner(frame, executable_);
+}
+
+ChosenFrame choose_frame(std::span<const ResolvedFrame> stack, const UserCode& code) {
+  std::optional<std::size_t> user_with_line;
+  std::optional<std::size_t> user_named;
+  std::optional<std::size_t> user;
+  std::optional<std::size_t> python;
+  std::optional<std::size_t> native;
+  for (std::size_t i = 0; i < stack.size() && !user_with_line; ++i) {
+    const ResolvedFrame& frame = stack[i];
+    const CodeOwner owner = code.owner_of(frame);
+    const bool is_python = frame.kind == FrameKind::kPython;
+    if (owner == CodeOwner::kUser) {
+      if (has_line(frame)) user_with_line = i;
+      if (!user_named && (is_python || frame.named)) user_named = i;
+      if (!user) user = i;
+    }
+    if (is_python && !python && owner != CodeOwner::kFramework) python = i;
+    const bool is_ours = owner == CodeOwner::kSynctrace || owner == CodeOwner::kCuda;
+    if (!is_python && !native && frame.named && !is_ours) native = i;
+  }
+  if (user_with_line) return {FrameBasis::kUserCode, *user_with_line};
+  if (user_named) return {FrameBasis::kUserCode, *user_named};
+  if (user) return {FrameBasis::kUserCode, *user};
+  if (python) return {FrameBasis::kPython, *python};
+  if (native) return {FrameBasis::kNative, *native};
+  return {};
+}
+
+}  // namespace synctrace

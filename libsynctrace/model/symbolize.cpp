@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/symbolize.h"
+
+#include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gelf.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "model/dwarf_frames.h"
+#include "model/symbol_table.h"
+
+namespace synctrace {
+namespace {
+
+using ElfHandle = std::unique_ptr<Elf, decltype(&elf_end)>;
+using DwflHandle = std::unique_ptr<Dwfl, decltype(&dwfl_end)>;
+
+class FileDescriptor {
+ public:
+  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
+  FileDescriptor(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  ~FileDescriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int get() const noexcept { return fd_; }
+  int release() noexcept { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// libdwfl asks the servers of this variable whenever it is set.
+class WithoutDebuginfod {
+ public:
+  explicit WithoutDebuginfod(bool wanted) {
+    const char* value = wanted ? std::getenv(kVariable) : nullptr;
+    if (value == nullptr) return;
+    saved_ = value;
+    ::unsetenv(kVariable);
+  }
+  WithoutDebuginfod(const WithoutDebuginfod&) = delete;
+  WithoutDebuginfod& operator=(const WithoutDebuginfod&) = delete;
+  ~WithoutDebuginfod() {
+    if (saved_) ::setenv(kVariable, saved_->c_str(), 1);
+  }
+
+ private:
+  static constexpr const char* kVariable = "DEBUGINFOD_URLS";
+  std::optional<std::string> saved_;
+};
+
+std::string_view file_name(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
+
+std::string build_id_of(Elf* elf) {
+  const void* bytes = nullptr;
+  const ssize_t length = dwelf_elf_gnu_build_id(elf, &bytes);
+  std::string text;
+  for (ssize_t i = 0; i < length; ++i) text += fmt::format("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
+  return text;
+}
+
+// Opens what may be the module's file; never waits for a FIFO and never follows a device.
+FileDescriptor open_module(const std::string& path) noexcept {
+  if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) return FileDescriptor(-1);
+  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+}
+
+bool is_usable(int fd, std::uint64_t max_bytes) noexcept {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return false;
+  if (static_cast<std::uint64_t>(status.st_size) > max_bytes) return false;
+  elf_version(EV_CURRENT);
+  const ElfHandle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr), &elf_end);
+  GElf_Ehdr header{};
+  return elf && elf_kind(elf.get()) == ELF_K_ELF && gelf_getehdr(elf.get(), &header) != nullptr &&
+         (header.e_type == ET_DYN || header.e_type == ET_EXEC);
+}
+
+std::string build_id_of(int fd) {
+  const ElfHandle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr), &elf_end);
+  return elf ? build_id_of(elf.get()) : std::string();
+}
+
+// One file, opened for questions in its own addresses.
+class OpenModule {
+ public:
+  // Takes the descriptor when it succeeds.
+  OpenModule(const std::string& path, FileDescriptor& file) : session_(dwfl_begin(&kCallbacks), &dwfl_end) {
+    if (!session_) return;
+    dwfl_report_begin(session_.get());
+    module_ = dwfl_report_elf(session_.get(), path.c_str(), path.c_str(), file.get(), 0, true);
+    if (module_ != nullptr) file.release();
+    if (dwfl_report_end(session_.get(), nullptr, nullptr) != 0) module_ = nullptr;
+  }
+  Dwfl_Module* module() const noexcept { return module_; }
+
+ private:
+  static constexpr Dwfl_Callbacks kCallbacks{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
+                                             dwfl_offline_section_address, nullptr};
+  DwflHandle session_;
+  Dwfl_Module* module_ = nullptr;
+};
+
+ResolvedFrame unnamed_frame(const NativeModule& module, std::uint64_t address) {
+  ResolvedFrame frame;
+  frame.function = fmt::format("{}+0x{:x}", module.path.empty() ? "?" : file_name(module.path), address);
+  frame.module = module.path;
+  return frame;
+}
+
+// One address with all that is known of it.
+class AddressReader {
+ public:
+  AddressReader(const NativeModule& module, Dwfl_Module* opened) : module_(module), symbols_(opened), dwarf_(opened) {}
+
+  std::vector<ResolvedFrame> frames_at(std::uint64_t address, std::uint64_t lookup) {
+    std::vector<ResolvedFrame> frames = dwarf_.frames_at(lookup);
+    if (frames.empty()) frames.emplace_back();
+    if (frames.back().function.empty()) {
+      if (const char* name = symbols_.name_at(lookup)) frames.back().function = demangled(name);
+    }
+    for (ResolvedFrame& frame : frames) {
+      frame.module = module_.path;
+      frame.named = !frame.function.empty();
+      if (!frame.named) frame.function = unnamed_frame(module_, address).function;
+    }
+    return frames;
+  }
+
+ private:
+  const NativeModule& module_;
+  SymbolTable symbols_;
+  DwarfFrames dwarf_;
+};
+
+struct Question {
+  std::uint64_t lookup = 0;
+  std::uint64_t address = 0;
+  std::size_t place = 0;
+};
+
+// In the order of addresses, which is the order of compilation units.
+std::vector<Question> questions_of(std::span<const NativeAddress> addresses) {
+  std::vector<Question> questions;
+  questions.reserve(addresses.size());
+  for (const NativeAddress& asked : addresses) {
+    const bool is_before = asked.is_return_address && asked.address > 0;
+    questions.push_back({asked.address - (is_before ? 1 : 0), asked.address, questions.size()});
+  }
+  std::sort(questions.begin(), questions.end(), [](const Question& a, const Question& b) {
+    return std::pair(a.lookup, a.address) < std::pair(b.lookup, b.address);
+  });
+  return questions;
+}
+
+}  // namespace
+
+std::vector<std::vector<ResolvedFrame>> Symbolizer::resolve(const NativeModule& module,
+                                                            std::span<const NativeAddress> addresses) {
+  const WithoutDebuginfod guard(!options_.debuginfod);
+  FileDescriptor file = open_module(module.path);
+  std::optional<OpenModule> opened;
+  std::optional<AddressReader> reader;
+  if (file.get() < 0) {
+    lose(kLossSymbolsMissing, module);
+  } else if (!is_usable(file.get(), options_.max_file_bytes)) {
+    lose(kLossSymbolsUnusable, module);
+  } else if (!module.build_id.empty() && build_id_of(file.get()) != module.build_id) {
+    lose(kLossSymbolsChanged, module);
+  } else if (opened.emplace(module.path, file); opened->module() == nullptr) {
+    lose(kLossSymbolsUnusable, module);
+  } else {
+    if (module.build_id.empty()) lose(kLossSymbolsUnverified, module);
+    reader.emplace(module, opened->module());
+  }
+
+  std::vector<std::vector<ResolvedFrame>> answers(addresses.size());
+  const Question* previous = nullptr;
+  const std::vector<Question> questions = questions_of(addresses);
+  for (const Question& question : questions) {
+    std::vector<ResolvedFrame>& frames = answers[question.place];
+    if (previous != nullptr && previous->lookup == question.lookup && previous->address == question.address) {
+      frames = answers[previous->place];
+      continue;
+    }
+    if (reader)
+      frames = reader->frames_at(question.address, question.lookup);
+    else
+      frames.push_back(unnamed_frame(module, question.address));
+    ++counts_.addresses;
+    counts_.named += frames.back().named ? 1 : 0;
+    counts_.with_line += frames.front().line > 0 ? 1 : 0;
+    previous = &question;
+  }
+  return answers;
+}
+
+void Symbolizer::lose(std::string_view name, const NativeModule& module) {
+  // The kernel's own pages ("[vdso]") and unnamed memory are no files: nothing was lost with them.
+  if (module.path.empty() || module.path.front() == '[') return;
+  losses_.add(name);
+  if (notes_.size() < kMostNotes) {
+    notes_.push_back(fmt::format("{}: {}", module.path.substr(0, 4096), describe_symbol_loss(name).sentence));
+  }
+}
+
+LossKind describe_symbol_loss(std::string_view name) noexcept {
+  if (name == kLossSymbolsMissing)
+    return {Severity::kNote, "the file is gone or cannot be read: its functions have no names"};
+  if (name == kLossSymbolsChanged) {
+    return {Severity::kWarning, "the file is not the one that ran (another build-id): its functions have no names"};
+  }
+  if (name == kLossSymbolsUnusable) {
+    return {Severity::kWarning, "not a usable program or library: its functions have no names"};
+  }
+  if (name == kLossSymbolsUnverified) {
+    return {Severity::kNote, "has no recorded build-id: names are those of the file as it is now"};
+  }
+  return {Severity::kWarning, "symbols were lost for a reason that this version does not know"};
+}
+
+bool is_nvidia_library(std::string_view path) noexcept {
+  constexpr std::array<std::string_view, 29> kPrefixes = {
+      "libcuda.",        "libcudart",   "libcupti",     "libcublas",        "libcudnn",    "libnccl",
+      "libcufft",        "libcurand",   "libcusolver",  "libcusparse",      "libnvrtc",    "libnvJitLink",
+      "libnvToolsExt",   "libnvidia-",  "libnvinfer",   "libnvjpeg",        "libnvperf",   "libnvshmem",
+      "libcudadebugger", "libcufile",   "libnpp",       "libnvptxcompiler", "libcutensor", "libcutlass",
+      "libnvrm",         "libnvfatbin", "libnvgpucomp", "libcusparseLt",    "libnvblas"};
+  const std::string_view name = file_name(path);
+  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace synctrace
