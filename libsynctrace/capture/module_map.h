@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ELF modules loaded into this process, for two uses: "which module is this pc in" on the event path, and the
+// trace's list of modules with which pcs are named offline. dlopen is not wrapped: a wrapper would break the loader's
+// search relative to its caller. Instead one background thread asks the loader now and then what has changed.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace synctrace::capture {
+
+class UnwindTable;
+
+struct ModuleSegment {
+  std::uintptr_t begin = 0;  // addresses [begin, end)
+  std::uintptr_t end = 0;
+  std::uint64_t file_offset = 0;  // of begin
+};
+
+// A file mapped at one place, as the loader tells it.
+struct ModuleImage {
+  static constexpr std::size_t kMaxSegments = 4;  // executable ones; linkers make one, seldom two
+  static constexpr std::size_t kMaxBuildId = 32;
+
+  const char* path = "";
+  std::array<std::byte, kMaxBuildId> build_id_bytes{};
+  std::uint8_t build_id_size = 0;  // 0: the file has none
+  std::uint8_t code_segment_count = 0;
+  std::uintptr_t bias = 0;   // address = ELF virtual address + bias
+  std::uintptr_t begin = 0;  // of the lowest segment
+  std::uintptr_t end = 0;    // of the highest
+  std::array<ModuleSegment, kMaxSegments> code_segments{};
+  std::uintptr_t eh_frame_header = 0;  // 0: none
+  std::size_t eh_frame_header_bytes = 0;
+  std::uintptr_t frame_data_begin = 0;  // the segment that holds .eh_frame_hdr, and as linkers do it, .eh_frame
+  std::uintptr_t frame_data_end = 0;
+  std::uint64_t fingerprint = 0;  // of the start of .eh_frame_hdr: tells a rebuilt file without a build-id
+
+  std::span<const std::byte> build_id() const noexcept { return {build_id_bytes.data(), build_id_size}; }
+  std::span<const ModuleSegment> code() const noexcept { return {code_segments.data(), code_segment_count}; }
+};
+
+// Never destroyed, never changed but for `table`. A module that was unloaded stays known; one that comes back
+// unchanged to the same place is the same module again.
+struct Module : ModuleImage {
+  explicit Module(const ModuleImage& image) noexcept : ModuleImage(image) {}
+
+  std::uint32_t id = 0;              // 1, 2, 3...
+  const Module* previous = nullptr;  // the module known before this one
+
+  // Set once by the background thread (unwind_table.h), read by walks: release and acquire.
+  mutable std::atomic<const UnwindTable*> table{nullptr};
+};
+
+// Where code was loaded at one moment: sorted, without overlaps, immutable, never freed.
+class CodeMap {
+ public:
+  struct Range {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    const Module* module = nullptr;
+  };
+
+  std::uint64_t generation() const noexcept { return generation_; }
+  std::span<const Range> ranges() const noexcept { return {ranges_, count_}; }
+
+  // The module whose code holds `pc`; null when none does.
+  const Module* find(std::uintptr_t pc) const noexcept;
+
+ private:
+  friend class ModuleMap;
+  std::uint64_t generation_ = 0;
+  const Range* ranges_ = nullptr;
+  std::size_t count_ = 0;
+};
+
+class ModuleMap {
+ public:
+  // Modules and maps are kept for good, so a program that loads and unloads without end must not grow us without end.
+  // At 300 modules a map is 7 KiB: room for thousands of changes.
+  static constexpr std::size_t kMaxBytes = 64U << 20;
+
+  // Asks the loader; true when the loaded modules changed and a new map was published. Takes the loader's lock: one
+  // background thread only, never from a callback.
+  bool refresh() noexcept;
+
+  // Wait-free, any thread, also in a signal handler. Never null.
+  const CodeMap& current() const noexcept { return *current_.load(std::memory_order_acquire); }
+
+  // A walk met code of no known module: refresh soon. Any thread.
+  void ask_for_refresh() noexcept { refresh_wanted_.store(true, std::memory_order_relaxed); }
+  bool take_refresh_request() noexcept { return refresh_wanted_.exchange(false, std::memory_order_relaxed); }
+
+  // All modules ever seen, newest first, through Module::previous; null before the first refresh. Any thread.
+  const Module* newest() const noexcept { return newest_.load(std::memory_order_acquire); }
+
+  // Changes that were not taken over because kMaxBytes was reached.
+  std::uint64_t refused_count() const noexcept { return refused_count_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Scan;
+  void* keep(std::size_t bytes) noexcept;
+  const char* keep_text(const char* text) noexcept;
+  const Module* known_or_new(ModuleImage seen) noexcept;
+  bool publish(const Scan& scan) noexcept;
+
+  static const CodeMap kEmpty;
+  std::atomic<const CodeMap*> current_{&kEmpty};
+  std::atomic<const Module*> newest_{nullptr};
+  std::atomic<bool> refresh_wanted_{false};
+  std::atomic<std::uint64_t> refused_count_{0};
+
+  // Background thread only.
+  std::uint64_t adds_ = 0;
+  std::uint64_t subs_ = 0;
+  std::byte* chunk_ = nullptr;
+  std::size_t chunk_left_ = 0;
+  std::size_t kept_bytes_ = 0;
+};
+
+// What ModuleImage::fingerprint is made of.
+std::uint64_t frame_header_fingerprint(std::span<const std::byte> header) noexcept;
+
+// The process's.
+ModuleMap& module_map() noexcept;
+
+}  // namespace synctrace::capture
