@@ -22,12 +22,12 @@ struct CodeDescription {
   // Room in which every description fits.
   static constexpr std::size_t kMaxBytes = kMaxFileBytes + kMaxFunctionBytes + kMaxLineTableBytes;
 
-  std::string_view file;                   // UTF-8, in the caller's room, as all below
-  std::string_view function;               // qualified from 3.11 on, else the bare name
+  std::string_view file;      // UTF-8, in the caller's room, as all below
+  std::string_view function;  // qualified from 3.11 on, else the bare name
   std::span<const std::byte> line_table;
   std::int32_t first_line = 0;
-  std::uint32_t python_version = 0;        // PY_VERSION_HEX: tells the line table's format
-  bool is_line_table_cut = false;          // longer than kMaxLineTableBytes: lines of the rest are unknown
+  std::uint32_t python_version = 0;  // PY_VERSION_HEX: tells the line table's format
+  bool is_line_table_cut = false;    // longer than kMaxLineTableBytes: lines of the rest are unknown
 };
 
 enum class DescribeStatus {

@@ -104,9 +104,12 @@ WalkEnd visit_shimmed(const PythonRuntime& python, std::uintptr_t thread_state, 
 template <class Visitor>
 WalkEnd visit_frames(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
   switch (python.layout.frame_kind) {
-    case PythonFrameKind::kObjects: return visit_objects(python, thread_state, visitor);
-    case PythonFrameKind::kEntryFlag: return visit_flagged(python, thread_state, visitor);
-    case PythonFrameKind::kShimFrames: return visit_shimmed(python, thread_state, visitor);
+    case PythonFrameKind::kObjects:
+      return visit_objects(python, thread_state, visitor);
+    case PythonFrameKind::kEntryFlag:
+      return visit_flagged(python, thread_state, visitor);
+    case PythonFrameKind::kShimFrames:
+      return visit_shimmed(python, thread_state, visitor);
   }
   return WalkEnd::kBroken;
 }
@@ -215,13 +218,13 @@ const char* check_self_description(const PythonLayout& layout, std::uintptr_t ru
   const auto word = [runtime](int index) { return load<std::uint64_t>(runtime + 8 * index); };
   if (word(kFreeThreaded) != 0) return "free-threaded builds of CPython are not supported yet";
   if (layout.minor != 13) return nullptr;
-  const bool is_known =
-      word(kThreadFrame313) == layout.thread_frame && word(kThreadId313) == layout.thread_id &&
-      word(kFramePrevious313) == layout.frame_previous && word(kFrameCode313) == layout.frame_code &&
-      word(kFramePosition313) == layout.frame_position && word(kFrameOwner313) == layout.frame_owner &&
-      word(kCodeFile313) == layout.code_file && word(kCodeName313) == layout.code_name &&
-      word(kCodeLineTable313) == layout.code_line_table && word(kCodeFirstLine313) == layout.code_first_line &&
-      word(kCodeBytecode313) == layout.code_bytecode;
+  const bool is_known = word(kThreadFrame313) == layout.thread_frame && word(kThreadId313) == layout.thread_id &&
+                        word(kFramePrevious313) == layout.frame_previous && word(kFrameCode313) == layout.frame_code &&
+                        word(kFramePosition313) == layout.frame_position &&
+                        word(kFrameOwner313) == layout.frame_owner && word(kCodeFile313) == layout.code_file &&
+                        word(kCodeName313) == layout.code_name && word(kCodeLineTable313) == layout.code_line_table &&
+                        word(kCodeFirstLine313) == layout.code_first_line &&
+                        word(kCodeBytecode313) == layout.code_bytecode;
   return is_known ? nullptr : "this build of CPython lays out its frames in a way of its own";
 }
 
@@ -258,11 +261,10 @@ const char* PythonReader::find_runtime() noexcept {
   if ((runtime_.version & 0xff) < kFirstReleaseCandidate) return "alpha and beta versions of CPython are not supported";
   runtime_.layout = *layout;
   std::uintptr_t runtime = 0;
-  const bool complete = find_symbol("_PyRuntime", runtime) &&
-                        find_symbol("PyGILState_GetThisThreadState", runtime_.this_thread_state) &&
-                        find_symbol("PyCode_Type", runtime_.code_type) &&
-                        find_symbol("PyUnicode_Type", runtime_.str_type) &&
-                        find_symbol("PyBytes_Type", runtime_.bytes_type);
+  const bool complete =
+      find_symbol("_PyRuntime", runtime) && find_symbol("PyGILState_GetThisThreadState", runtime_.this_thread_state) &&
+      find_symbol("PyCode_Type", runtime_.code_type) && find_symbol("PyUnicode_Type", runtime_.str_type) &&
+      find_symbol("PyBytes_Type", runtime_.bytes_type);
   if (!complete) return "this CPython hides symbols that are needed";
   if (!find_symbol("Py_IsFinalizing", runtime_.is_finalizing)) {
     find_symbol("_Py_IsFinalizing", runtime_.is_finalizing);

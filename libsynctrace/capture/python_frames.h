@@ -38,7 +38,7 @@ class PythonReader {
     kAbsent,     // no Python seen yet
     kUnchecked,  // found; no real stack seen yet
     kOn,
-    kOff,        // for good; off_reason() says why
+    kOff,  // for good; off_reason() says why
   };
 
   // Looks for an interpreter in the process (takes the loader's lock; may allocate). Call it when modules were loaded

@@ -10,31 +10,31 @@ namespace synctrace::capture {
 
 // How frames are linked, and what marks the first Python frame of an eval loop.
 enum class PythonFrameKind : std::uint8_t {
-  kObjects,      // 3.8-3.10: frame objects; every frame has an eval loop of its own, at no known address
-  kEntryFlag,    // 3.11: a flag in the frame; the address is that of the loop's C-frame record
-  kShimFrames,   // 3.12+: a shim frame on the eval loop's C stack ends the loop's Python frames
+  kObjects,     // 3.8-3.10: frame objects; every frame has an eval loop of its own, at no known address
+  kEntryFlag,   // 3.11: a flag in the frame; the address is that of the loop's C-frame record
+  kShimFrames,  // 3.12+: a shim frame on the eval loop's C stack ends the loop's Python frames
 };
 
 // 0 in an optional field: the version has no such thing.
 struct PythonLayout {
   std::uint8_t minor;
   PythonFrameKind frame_kind;
-  std::uint8_t position_scale;      // bytes of bytecode per unit of an integer position; 0: the position is a pointer
-  std::uint16_t thread_frame;       // thread state -> top frame, or -> C-frame record when record_frame is used
-  std::uint16_t thread_id;          // thread state -> pthread_t
+  std::uint8_t position_scale;  // bytes of bytecode per unit of an integer position; 0: the position is a pointer
+  std::uint16_t thread_frame;   // thread state -> top frame, or -> C-frame record when record_frame is used
+  std::uint16_t thread_id;      // thread state -> pthread_t
   std::uint16_t frame_previous;
   std::uint16_t frame_code;
   std::uint16_t frame_position;
-  std::uint16_t frame_owner;        // optional
+  std::uint16_t frame_owner;  // optional
   std::uint16_t code_first_line;
   std::uint16_t code_file;
-  std::uint16_t code_name;          // qualified from 3.11 on
+  std::uint16_t code_name;  // qualified from 3.11 on
   std::uint16_t code_line_table;
-  std::uint16_t code_traceable;     // optional: int, code units before which a frame is not complete
-  std::uint16_t code_bytecode;      // 3.8-3.10: pointer to a bytes object; later: the bytecode itself
-  std::uint16_t code_version;       // optional: a number that no other living or dead code object has
-  std::uint16_t ascii_header;       // bytes before the characters of a compact ASCII str
-  std::uint16_t unicode_header;     // the same of another compact str
+  std::uint16_t code_traceable;  // optional: int, code units before which a frame is not complete
+  std::uint16_t code_bytecode;   // 3.8-3.10: pointer to a bytes object; later: the bytecode itself
+  std::uint16_t code_version;    // optional: a number that no other living or dead code object has
+  std::uint16_t ascii_header;    // bytes before the characters of a compact ASCII str
+  std::uint16_t unicode_header;  // the same of another compact str
 };
 
 inline constexpr PythonLayout kPythonLayouts[] = {
@@ -50,10 +50,10 @@ inline constexpr PythonLayout kPythonLayouts[] = {
 // The same in every version above.
 namespace python_object {
 inline constexpr std::uint16_t kType = 8;
-inline constexpr std::uint16_t kSize = 16;          // of a bytes object, of a str (characters), of 3.11+ code (units)
-inline constexpr std::uint16_t kStrState = 32;      // kind: bits 2-4, compact: bit 5, ASCII: bit 6
+inline constexpr std::uint16_t kSize = 16;      // of a bytes object, of a str (characters), of 3.11+ code (units)
+inline constexpr std::uint16_t kStrState = 32;  // kind: bits 2-4, compact: bit 5, ASCII: bit 6
 inline constexpr std::uint16_t kBytesData = 32;
-inline constexpr std::uint16_t kEntryFlag311 = 68;  // of a frame
+inline constexpr std::uint16_t kEntryFlag311 = 68;       // of a frame
 inline constexpr std::uint16_t kRecordFrame311 = 8;      // C-frame record -> its innermost frame
 inline constexpr std::uint16_t kRecordPrevious311 = 16;  // C-frame record -> the one outside
 inline constexpr std::uint8_t kOwnedByGenerator = 1;

@@ -23,7 +23,7 @@ LineTableFormat line_table_format(std::uint32_t python_version) noexcept;
 struct SourcePlace {
   static constexpr std::int32_t kUnknown = -1;
 
-  std::int32_t line = kUnknown;        // 1-based; unknown: the instruction belongs to no line
+  std::int32_t line = kUnknown;  // 1-based; unknown: the instruction belongs to no line
   std::int32_t end_line = kUnknown;
   std::int32_t column = kUnknown;      // 0-based, in bytes of the line as UTF-8
   std::int32_t end_column = kUnknown;  // one past the last byte

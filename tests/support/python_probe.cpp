@@ -42,11 +42,11 @@ void print_frame(Printer& printer, const PythonFrame& frame) {
   static thread_local std::byte room[CodeDescription::kMaxBytes];
   CodeDescription code;
   if (describe_code(*python_reader().runtime(), frame.code, frame.identity, room, code) != DescribeStatus::kOk) {
-    printer.print("?\n");
+    printer.print("%s", "?\n");
     return;
   }
-  const SourcePlace place = find_place(line_table_format(code.python_version), code.line_table, code.first_line,
-                                       frame.offset_bytes);
+  const SourcePlace place =
+      find_place(line_table_format(code.python_version), code.line_table, code.first_line, frame.offset_bytes);
   printer.print("%.*s\t%d\t%d\t%d\t%d\t%.*s\n", static_cast<int>(code.file.size()), code.file.data(), place.line,
                 place.end_line, place.column, place.end_column, static_cast<int>(code.function.size()),
                 code.function.data());
@@ -80,7 +80,7 @@ PROBE_EXPORT int probe(char* out, int room) {
   }
   if (!walked) return 0;
   for (std::uint32_t i = 0; i < stack.count; ++i) print_frame(printer, stack.frames[i]);
-  if (stack.is_truncated) printer.print("...\n");
+  if (stack.is_truncated) printer.print("%s", "...\n");
   return static_cast<int>(stack.count);
 }
 

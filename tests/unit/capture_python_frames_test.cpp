@@ -21,7 +21,9 @@ struct alignas(16) Memory {
   std::byte bytes[512];
 
   template <class T>
-  void put(std::size_t offset, T value) { std::memcpy(bytes + offset, &value, sizeof(value)); }
+  void put(std::size_t offset, T value) {
+    std::memcpy(bytes + offset, &value, sizeof(value));
+  }
   std::uintptr_t address() const { return reinterpret_cast<std::uintptr_t>(bytes); }
 };
 
@@ -40,7 +42,8 @@ __attribute__((visibility("default"), used)) void* PyGILState_GetThisThreadState
 
 namespace {
 
-void put_str(Memory& at, const void* characters, std::size_t bytes, std::uint64_t length, unsigned width, bool is_ascii) {
+void put_str(Memory& at, const void* characters, std::size_t bytes, std::uint64_t length, unsigned width,
+             bool is_ascii) {
   at.put(8, PyUnicode_Type);
   at.put(16, length);
   at.put(32, width << 2 | 1U << 5 | (is_ascii ? 1U << 6 : 0U));
@@ -51,9 +54,9 @@ void put_str(Memory& at, const void* characters, std::size_t bytes, std::uint64_
 void make_stack() {
   thread_state = frame = shim = code = file = name = table = Memory{};
   Py_Version = 0x030d00f0;
-  const std::uint64_t description[64] = {
-      0, Py_Version, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 72, 152, 0, 0, 0, 0, 8, 0, 56,
-      0, 70, 0, 112, 120, 128, 136, 68, 0, 0, 0, 200};
+  const std::uint64_t description[64] = {0, Py_Version, 0, 0,  0, 0,   0,   0,   0,   0,   0, 0, 0, 0,  0,
+                                         0, 0,          0, 0,  0, 0,   0,   0,   72,  152, 0, 0, 0, 0,  8,
+                                         0, 56,         0, 70, 0, 112, 120, 128, 136, 68,  0, 0, 0, 200};
   std::memcpy(_PyRuntime, description, sizeof(description));
   std::memcpy(_PyRuntime, "xdebugpy", 8);
   thread_state.put(kLayout.thread_frame, frame.address());

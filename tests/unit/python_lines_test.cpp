@@ -31,8 +31,9 @@ std::string text(const SourcePlace& place) {
 // Lines are positive or unknown, columns are not negative or unknown, and an unknown line has nothing else.
 bool is_sound(const SourcePlace& place) {
   constexpr std::int32_t kUnknown = SourcePlace::kUnknown;
-  const bool numbers = (place.line > 0 || place.line == kUnknown) && (place.end_line > 0 || place.end_line == kUnknown) &&
-                       place.column >= kUnknown && place.end_column >= kUnknown;
+  const bool numbers = (place.line > 0 || place.line == kUnknown) &&
+                       (place.end_line > 0 || place.end_line == kUnknown) && place.column >= kUnknown &&
+                       place.end_column >= kUnknown;
   return numbers && (place.line != kUnknown || place == SourcePlace{});
 }
 
@@ -99,8 +100,8 @@ TEST_CASE("a line table that was cut knows the places before the cut, and no wro
 
 TEST_CASE("numbers that no interpreter writes are unknown, not undefined") {
   // A step of -(2^31 - 1) lines, then lines and columns beyond 32 bits.
-  const auto place = find_place(LineTableFormat::kLocations, from_hex("f07f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f"),
-                                INT32_MIN, 0);
+  const auto place = find_place(LineTableFormat::kLocations,
+                                from_hex("f07f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f"), INT32_MIN, 0);
   CHECK(is_sound(place));
   // A number whose continuation never ends.
   CHECK(find_place(LineTableFormat::kLocations, std::vector<std::byte>(5000, std::byte{0xff}), 1, 0) == SourcePlace{});
