@@ -25,7 +25,8 @@ constexpr std::uint8_t kOpDeref = 0x06;
 constexpr std::uint8_t kOpBreg0 = 0x70;
 constexpr std::uint8_t kOpLit0 = 0x30;
 
-// What the linker gives PLT sections: sp + 8 + ((pc & 15) >= N) * 8, as breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus.
+// What the linker gives PLT sections: sp + 8 + ((pc & 15) >= N) * 8, as breg7 8; breg16 0; lit15; and; litN; ge; lit3;
+// shl; plus.
 constexpr std::array<std::uint8_t, 11> kPltExpression{0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
 constexpr std::size_t kPltLiteral = 6;
 
@@ -38,7 +39,9 @@ std::int64_t multiply(std::uint64_t a, std::int64_t b) noexcept {
   return static_cast<std::int64_t>(a * static_cast<std::uint64_t>(b));
 }
 
-std::int64_t negate(std::int64_t value) noexcept { return static_cast<std::int64_t>(-static_cast<std::uint64_t>(value)); }
+std::int64_t negate(std::int64_t value) noexcept {
+  return static_cast<std::int64_t>(-static_cast<std::uint64_t>(value));
+}
 
 bool fits(std::int64_t value) noexcept {
   return value >= std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
@@ -133,13 +136,19 @@ CfiRows::Step CfiRows::execute(DwarfCursor& cursor) noexcept {
   const auto opcode = cursor.fixed<std::uint8_t>();
   const unsigned low = opcode & 0x3fU;
   switch (opcode >> 6) {
-    case 1: return advance(low);                                                                      // advance_loc
-    case 2: set_slot(low, Where::kAtCfa, multiply(cursor.uleb(), fde_.data_alignment)); return Step::kContinue;  // offset
-    case 3: restore_slot(low); return Step::kContinue;                                                // restore
-    default: break;
+    case 1:
+      return advance(low);  // advance_loc
+    case 2:
+      set_slot(low, Where::kAtCfa, multiply(cursor.uleb(), fde_.data_alignment));
+      return Step::kContinue;  // offset
+    case 3:
+      restore_slot(low);
+      return Step::kContinue;  // restore
+    default:
+      break;
   }
   return opcode >= 0x0c && opcode <= 0x13 && opcode != 0x10 && opcode != 0x11 ? execute_cfa(opcode, cursor)
-                                                                             : execute_extended(opcode, cursor);
+                                                                              : execute_extended(opcode, cursor);
 }
 
 // Instructions that define the CFA.
@@ -156,7 +165,8 @@ CfiRows::Step CfiRows::execute_cfa(unsigned opcode, DwarfCursor& cursor) noexcep
     state_.cfa_register = cursor.uleb();
   }
   if (opcode == 0x0c || opcode == 0x0e) state_.cfa_offset = static_cast<std::int64_t>(cursor.uleb());
-  if (opcode == 0x12 || opcode == 0x13) state_.cfa_offset = multiply(static_cast<std::uint64_t>(cursor.sleb()), fde_.data_alignment);
+  if (opcode == 0x12 || opcode == 0x13)
+    state_.cfa_offset = multiply(static_cast<std::uint64_t>(cursor.sleb()), fde_.data_alignment);
   return Step::kContinue;
 }
 
@@ -165,25 +175,35 @@ CfiRows::Step CfiRows::execute_extended(unsigned opcode, DwarfCursor& cursor) no
   const auto number = [&cursor] { return cursor.uleb(); };
   const auto skip = [&cursor] { return cursor.take(cursor.uleb()); };
   switch (opcode) {
-    case 0x00: break;  // nop
-    case 0x01: {       // set_loc
+    case 0x00:
+      break;      // nop
+    case 0x01: {  // set_loc
       const std::uint64_t to = cursor.pointer(fde_.pointer_encoding, 0);
       if (to < location_ || to > fde_.end) return Step::kBad;
       if (to == location_) break;
       target_ = to;
       return Step::kAdvance;
     }
-    case 0x02: return advance(cursor.fixed<std::uint8_t>());
-    case 0x03: return advance(cursor.fixed<std::uint16_t>());
-    case 0x04: return advance(cursor.fixed<std::uint32_t>());
+    case 0x02:
+      return advance(cursor.fixed<std::uint8_t>());
+    case 0x03:
+      return advance(cursor.fixed<std::uint16_t>());
+    case 0x04:
+      return advance(cursor.fixed<std::uint32_t>());
     case 0x05: {  // offset_extended
       const std::uint64_t which = number();
       set_slot(which, Where::kAtCfa, multiply(cursor.uleb(), fde_.data_alignment));
       break;
     }
-    case 0x06: restore_slot(number()); break;
-    case 0x07: set_slot(number(), Where::kUndefined, 0); break;
-    case 0x08: set_slot(number(), Where::kSame, 0); break;
+    case 0x06:
+      restore_slot(number());
+      break;
+    case 0x07:
+      set_slot(number(), Where::kUndefined, 0);
+      break;
+    case 0x08:
+      set_slot(number(), Where::kSame, 0);
+      break;
     case 0x09: {  // register
       const std::uint64_t which = number();
       const std::uint64_t in = number();
@@ -219,14 +239,18 @@ CfiRows::Step CfiRows::execute_extended(unsigned opcode, DwarfCursor& cursor) no
       skip();
       break;
     }
-    case 0x2d: break;               // aarch64: the return address is signed from here on; every walk strips it anyway
-    case 0x2e: cursor.uleb(); break;  // GNU_args_size
-    case 0x2f: {                    // GNU_negative_offset_extended
+    case 0x2d:
+      break;  // aarch64: the return address is signed from here on; every walk strips it anyway
+    case 0x2e:
+      cursor.uleb();
+      break;      // GNU_args_size
+    case 0x2f: {  // GNU_negative_offset_extended
       const std::uint64_t which = number();
       set_slot(which, Where::kAtCfa, negate(multiply(cursor.uleb(), fde_.data_alignment)));
       break;
     }
-    default: return Step::kBad;  // its operands are unknown, so nothing after it can be read
+    default:
+      return Step::kBad;  // its operands are unknown, so nothing after it can be read
   }
   return Step::kContinue;
 }
@@ -270,7 +294,8 @@ UnwindRule CfiRows::rule() const noexcept {
   const bool ra_known = in_register || (state_.ra.where == Where::kAtCfa && fits(state_.ra.offset));
   const bool ra_fixed = machine_ == Machine::kAarch64 || state_.ra.offset == -8;  // x86-64: where `call` pushed it
   const Where fp = state_.fp.where;
-  const bool fp_known = (fp == Where::kSame || fp == Where::kAtCfa || fp == Where::kAtFp || fp == Where::kUndefined) && fits(state_.fp.offset);
+  const bool fp_known = (fp == Where::kSame || fp == Where::kAtCfa || fp == Where::kAtFp || fp == Where::kUndefined) &&
+                        fits(state_.fp.offset);
   if (!ra_known || !ra_fixed || !fp_known || !fits(state_.cfa_offset)) return made;
 
   CfaKind kind = CfaKind::kUnsupported;
@@ -293,10 +318,12 @@ UnwindRule CfiRows::rule() const noexcept {
 // On x86-64 the instructions must say what the kernel's layout is: other functions marked as signal frames exist. The
 // aarch64 kernel's own give a frame record only, so there the mark is enough.
 UnwindRule CfiRows::signal_rule() const noexcept {
-  const auto at_sp = [](const Slot& slot, std::int64_t offset) { return slot.where == Where::kAtSp && slot.offset == offset; };
-  const bool is_kernels = machine_ == Machine::kAarch64 ||
-                          (state_.cfa == Cfa::kSpDeref && state_.cfa_offset == kX86SignalSp &&
-                           at_sp(state_.fp, kX86SignalFp) && at_sp(state_.ra, kX86SignalPc));
+  const auto at_sp = [](const Slot& slot, std::int64_t offset) {
+    return slot.where == Where::kAtSp && slot.offset == offset;
+  };
+  const bool is_kernels =
+      machine_ == Machine::kAarch64 || (state_.cfa == Cfa::kSpDeref && state_.cfa_offset == kX86SignalSp &&
+                                        at_sp(state_.fp, kX86SignalFp) && at_sp(state_.ra, kX86SignalPc));
   UnwindRule made;
   made.cfa = is_kernels ? CfaKind::kSignalFrame : CfaKind::kUnsupported;
   return made;

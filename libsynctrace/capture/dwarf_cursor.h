@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers and pointers as DWARF and .eh_frame encode them, read from the front of a span. Every read is bounded; the
-// first one beyond the end makes it and all later ones give 0, and ok() false. Only eh_frame.cpp and cfi_rows.cpp use it.
+// first one beyond the end makes it and all later ones give 0, and ok() false. Only eh_frame.cpp and cfi_rows.cpp use
+// it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,8 @@ namespace synctrace::capture::dwarf {
 
 using Bytes = std::span<const std::byte>;
 
-// Pointer encodings (LSB core, "DWARF Exception Header Encoding"): low four bits say how, the next three relative to what.
+// Pointer encodings (LSB core, "DWARF Exception Header Encoding"): low four bits say how, the next three relative to
+// what.
 inline constexpr std::uint8_t kOmit = 0xff;
 inline constexpr std::uint8_t kFormatMask = 0x0f;
 inline constexpr std::uint8_t kBaseMask = 0x70;
@@ -100,24 +102,39 @@ class DwarfCursor {
     switch (format) {
       case kAbsolute:
       case kUdata8:
-      case kSdata8: return fixed<std::uint64_t>();
-      case kUleb: return uleb();
-      case kUdata2: return fixed<std::uint16_t>();
-      case kUdata4: return fixed<std::uint32_t>();
-      case kSleb: return widen(sleb());
-      case kSdata2: return widen(fixed<std::int16_t>());
-      case kSdata4: return widen(fixed<std::int32_t>());
-      default: ok_ = false; return 0;
+      case kSdata8:
+        return fixed<std::uint64_t>();
+      case kUleb:
+        return uleb();
+      case kUdata2:
+        return fixed<std::uint16_t>();
+      case kUdata4:
+        return fixed<std::uint32_t>();
+      case kSleb:
+        return widen(sleb());
+      case kSdata2:
+        return widen(fixed<std::int16_t>());
+      case kSdata4:
+        return widen(fixed<std::int32_t>());
+      default:
+        ok_ = false;
+        return 0;
     }
   }
 
  private:
   std::uint64_t base_of(std::uint8_t encoding, std::uint64_t data_base) noexcept {
     switch (encoding & kBaseMask) {
-      case kNoBase: return 0;
-      case kPcRelative: return address();
-      case kDataRelative: ok_ = ok_ && data_base != 0; return data_base;
-      default: ok_ = false; return 0;  // relative to a text section or a function: nobody emits them on these machines
+      case kNoBase:
+        return 0;
+      case kPcRelative:
+        return address();
+      case kDataRelative:
+        ok_ = ok_ && data_base != 0;
+        return data_base;
+      default:
+        ok_ = false;
+        return 0;  // relative to a text section or a function: nobody emits them on these machines
     }
   }
 

@@ -10,7 +10,9 @@
 
 namespace synctrace::capture {
 
-namespace dwarf { class DwarfCursor; }
+namespace dwarf {
+class DwarfCursor;
+}
 
 // Bytes, and the address at which they were (or are) mapped: pointers in them are relative to where they lie.
 struct MappedBytes {

@@ -15,9 +15,9 @@
 namespace synctrace::capture {
 namespace {
 
-constexpr std::size_t kMaxModules = 4096;         // in one process at one time; the largest seen have some 700
+constexpr std::size_t kMaxModules = 4096;  // in one process at one time; the largest seen have some 700
 constexpr std::size_t kChunkBytes = 1U << 18;
-constexpr std::size_t kFingerprintBytes = 4096;   // the head and the first 500 entries of .eh_frame_hdr
+constexpr std::size_t kFingerprintBytes = 4096;  // the head and the first 500 entries of .eh_frame_hdr
 
 struct Counters {
   std::uint64_t adds = 0;
@@ -56,7 +56,7 @@ void describe(const dl_phdr_info& info, ModuleImage& module) noexcept {
   module.path = info.dlpi_name == nullptr ? "" : info.dlpi_name;
   module.bias = info.dlpi_addr;
   const std::span<const ElfW(Phdr)> headers(info.dlpi_phdr, info.dlpi_phnum);
-  for (const ElfW(Phdr)& header : headers) {
+  for (const ElfW(Phdr) & header : headers) {
     const std::uintptr_t begin = module.bias + header.p_vaddr;
     if (header.p_type == PT_LOAD) take_load_segment(header, module);
     if (header.p_type == PT_GNU_EH_FRAME) {
@@ -68,7 +68,7 @@ void describe(const dl_phdr_info& info, ModuleImage& module) noexcept {
       find_build_id(notes, notes + header.p_memsz, module);
     }
   }
-  for (const ElfW(Phdr)& header : headers) {
+  for (const ElfW(Phdr) & header : headers) {
     const std::uintptr_t begin = module.bias + header.p_vaddr;
     const bool holds = module.eh_frame_header >= begin && module.eh_frame_header - begin < header.p_filesz &&
                        module.eh_frame_header_bytes <= header.p_filesz - (module.eh_frame_header - begin);
@@ -78,7 +78,8 @@ void describe(const dl_phdr_info& info, ModuleImage& module) noexcept {
   }
   if (module.frame_data_end == 0) module.eh_frame_header = module.eh_frame_header_bytes = 0;
   if (module.eh_frame_header != 0) {
-    module.fingerprint = frame_header_fingerprint({reinterpret_cast<const std::byte*>(module.eh_frame_header), module.eh_frame_header_bytes});
+    module.fingerprint = frame_header_fingerprint(
+        {reinterpret_cast<const std::byte*>(module.eh_frame_header), module.eh_frame_header_bytes});
   }
 }
 
@@ -200,7 +201,8 @@ bool ModuleMap::publish(const Scan& scan) noexcept {
   auto* ranges = static_cast<CodeMap::Range*>(range_memory);
   std::size_t used = 0;
   for (std::size_t i = 0; i < scan.count; ++i) {
-    for (const ModuleSegment& segment : scan.modules[i]->code()) new (&ranges[used++]) CodeMap::Range{segment.begin, segment.end, scan.modules[i]};
+    for (const ModuleSegment& segment : scan.modules[i]->code())
+      new (&ranges[used++]) CodeMap::Range{segment.begin, segment.end, scan.modules[i]};
   }
   std::sort(ranges, ranges + used, [](const CodeMap::Range& a, const CodeMap::Range& b) { return a.begin < b.begin; });
   auto* made = new (map_memory) CodeMap;

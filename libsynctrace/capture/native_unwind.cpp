@@ -147,7 +147,8 @@ bool StackWalk::enter_stack() noexcept {
 }
 
 // Saved registers of other functions' frames: AddressSanitizer knows nothing of them.
-__attribute__((no_sanitize("address"))) bool StackWalk::read(std::uintptr_t address, std::uintptr_t& value) const noexcept {
+__attribute__((no_sanitize("address"))) bool StackWalk::read(std::uintptr_t address,
+                                                             std::uintptr_t& value) const noexcept {
   if (address < read_begin_ || address > read_end_ - sizeof(value) || address % sizeof(value) != 0) return false;
   value = *reinterpret_cast<const std::uintptr_t*>(address);
   return true;
@@ -191,17 +192,24 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
     case CfaKind::kSp:
     case CfaKind::kFp:
     case CfaKind::kFpDeref:
-    case CfaKind::kPlt: return step_by_rule(rule);
-    case CfaKind::kEnd: return stop(WalkEnd::kRoot);
-    case CfaKind::kSignalFrame: return step_over_signal();
-    case CfaKind::kUnsupported: return stop(WalkEnd::kUnsupported);
-    case CfaKind::kNoRule: return why_no_rule_ == WalkEnd::kNoTable ? stop(WalkEnd::kNoTable) : step_by_frame_pointer();
+    case CfaKind::kPlt:
+      return step_by_rule(rule);
+    case CfaKind::kEnd:
+      return stop(WalkEnd::kRoot);
+    case CfaKind::kSignalFrame:
+      return step_over_signal();
+    case CfaKind::kUnsupported:
+      return stop(WalkEnd::kUnsupported);
+    case CfaKind::kNoRule:
+      return why_no_rule_ == WalkEnd::kNoTable ? stop(WalkEnd::kNoTable) : step_by_frame_pointer();
   }
   return stop(WalkEnd::kNoRule);
 }
 
 StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
-  const auto plus = [](std::uintptr_t base, std::int32_t offset) { return base + static_cast<std::uintptr_t>(std::intptr_t{offset}); };
+  const auto plus = [](std::uintptr_t base, std::int32_t offset) {
+    return base + static_cast<std::uintptr_t>(std::intptr_t{offset});
+  };
   std::uintptr_t cfa = plus(rule.cfa == CfaKind::kSp ? at_.sp : at_.fp, rule.cfa_offset);
   if (rule.cfa == CfaKind::kPlt) cfa = at_.sp + 8 + ((at_.pc & 15U) >= static_cast<unsigned>(rule.cfa_offset) ? 8 : 0);
   if (rule.cfa == CfaKind::kFpDeref && !read(cfa, cfa)) return stop(WalkEnd::kBadFrame);
@@ -211,7 +219,8 @@ StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
 
   std::uintptr_t pc = at_.lr;
   if (rule.ra == SlotKind::kAtCfa && !read(plus(cfa, rule.ra_offset), pc)) return stop(WalkEnd::kBadFrame);
-  if (rule.ra == SlotKind::kSame && !at_.exact_pc) return stop(WalkEnd::kBadFrame);  // a caller's return address is in memory
+  if (rule.ra == SlotKind::kSame && !at_.exact_pc)
+    return stop(WalkEnd::kBadFrame);  // a caller's return address is in memory
   if (rule.fp != SlotKind::kSame) {
     const std::uintptr_t slot = plus(rule.fp == SlotKind::kAtCfa ? cfa : at_.fp, rule.fp_offset);
     if (!read(slot, at_.fp)) return stop(WalkEnd::kBadFrame);
@@ -226,7 +235,8 @@ StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
 
 StackWalk::Step StackWalk::step_over_signal() noexcept {
   const std::uintptr_t context = at_.sp + kContextOffset;
-  if (context < read_begin_ || context > read_end_ || read_end_ - context < sizeof(ucontext_t) - sizeof(sigset_t)) return stop(WalkEnd::kBadFrame);
+  if (context < read_begin_ || context > read_end_ || read_end_ - context < sizeof(ucontext_t) - sizeof(sigset_t))
+    return stop(WalkEnd::kBadFrame);
   const std::uintptr_t handler_sp = at_.sp;
   const ThreadUnwinder::Bounds before = thread_.stack_.holds(handler_sp) ? thread_.stack_ : thread_.signal_stack_;
   at_ = registers_of(*reinterpret_cast<const ucontext_t*>(context));

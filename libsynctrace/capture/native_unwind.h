@@ -18,8 +18,9 @@
 namespace synctrace::capture {
 
 struct NativeFrame {
-  std::uintptr_t pc = 0;   // a return address, so one beyond its call; exact in what a signal interrupted
-  std::uintptr_t cfa = 0;  // the frame's upper end, which is the next frame's stack pointer; 0 where unknown (last frame)
+  std::uintptr_t pc = 0;  // a return address, so one beyond its call; exact in what a signal interrupted
+  std::uintptr_t cfa =
+      0;  // the frame's upper end, which is the next frame's stack pointer; 0 where unknown (last frame)
 };
 
 enum class WalkEnd : std::uint8_t {
@@ -69,7 +70,7 @@ class ThreadUnwinder {
 };
 
 struct Walk {
-  std::size_t count = 0;    // frames written
+  std::size_t count = 0;  // frames written
   WalkEnd end = WalkEnd::kNotPrepared;
   bool used_libgcc = false;  // frames come from libgcc: some 20 times slower
   bool guessed = false;      // a frame was left by its frame pointer, without a rule

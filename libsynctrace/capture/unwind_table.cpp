@@ -17,9 +17,9 @@ namespace synctrace::capture {
 namespace {
 
 constexpr UnwindRule kNothing{};
-constexpr std::uint16_t kNoRuleNumber = 0;           // rules_[0] is kNothing
+constexpr std::uint16_t kNoRuleNumber = 0;  // rules_[0] is kNothing
 constexpr std::size_t kMaxRules = 1U << 16;
-constexpr std::size_t kMaxRows = 16U << 20;          // of one module; the largest libraries have some 2 million
+constexpr std::size_t kMaxRows = 16U << 20;  // of one module; the largest libraries have some 2 million
 constexpr std::size_t kMaxSectionBytes = 256U << 20;
 
 // An array in mapped memory that can grow; a background thread inside a guest library does not use malloc.
@@ -96,7 +96,8 @@ class UnwindTable::Builder {
   // Sorted, and without rows that say what the one before says.
   void finish() noexcept {
     const auto before = [](const Row& a, const Row& b) { return a.pc != b.pc ? a.pc < b.pc : a.begins < b.begins; };
-    if (!std::is_sorted(rows_.data(), rows_.data() + rows_.size(), before)) std::sort(rows_.data(), rows_.data() + rows_.size(), before);
+    if (!std::is_sorted(rows_.data(), rows_.data() + rows_.size(), before))
+      std::sort(rows_.data(), rows_.data() + rows_.size(), before);
     std::size_t used = 0;
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (i + 1 < rows_.size() && rows_[i + 1].pc == rows_[i].pc) continue;
@@ -233,7 +234,8 @@ bool copy_memory(std::uintptr_t from, std::byte* to, std::size_t bytes) noexcept
   return true;
 }
 
-bool copy_section(std::uintptr_t begin, std::uintptr_t end, MappedArray<std::byte>& memory, MappedBytes& section) noexcept {
+bool copy_section(std::uintptr_t begin, std::uintptr_t end, MappedArray<std::byte>& memory,
+                  MappedBytes& section) noexcept {
   if (end <= begin || end - begin > kMaxSectionBytes) return false;
   const std::size_t bytes = end - begin;
   if (!memory.reserve(bytes) || !copy_memory(begin, memory.data(), bytes)) return false;

@@ -17,8 +17,8 @@ class UnwindTable {
  public:
   struct Counts {
     std::uint64_t functions = 0;
-    std::uint64_t damaged_functions = 0;   // entries that could not be read, or that lie outside the module's code
-    std::uint64_t unsupported_rows = 0;    // of those read
+    std::uint64_t damaged_functions = 0;  // entries that could not be read, or that lie outside the module's code
+    std::uint64_t unsupported_rows = 0;   // of those read
     std::uint64_t rows = 0;
     std::uint64_t rules = 0;
     std::uint64_t bytes = 0;  // mapped

@@ -101,7 +101,8 @@ void build_table(benchmark::State& state) {
   prepared();
   const Module* module = module_map().newest();
   while (path != nullptr && module != nullptr && std::strcmp(module->path, path) != 0) module = module->previous;
-  if (path == nullptr) module = module_map().current().find(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "_ZSt9terminatev")));
+  if (path == nullptr)
+    module = module_map().current().find(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "_ZSt9terminatev")));
   if (module == nullptr) return state.SkipWithError("no such module");
   for (auto _ : state) {
     state.PauseTiming();

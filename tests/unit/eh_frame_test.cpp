@@ -74,7 +74,8 @@ TEST_CASE("A usual prologue gives a row for each change") {
   builder.add_function(0x1000, 0x40, {0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x02, 0x3a, 0x0c, 7, 8});
   const std::vector<CfiRow> rows = rows_of(builder);
   REQUIRE(rows.size() == 4);
-  CHECK((rows[0].begin == 0x1000 && rows[0].end == 0x1001 && rows[0].rule.cfa == CfaKind::kSp && rows[0].rule.cfa_offset == 8));
+  CHECK((rows[0].begin == 0x1000 && rows[0].end == 0x1001 && rows[0].rule.cfa == CfaKind::kSp &&
+         rows[0].rule.cfa_offset == 8));
   CHECK((rows[1].rule.cfa_offset == 16 && rows[1].rule.fp == SlotKind::kAtCfa && rows[1].rule.fp_offset == -16));
   CHECK((rows[2].rule.cfa == CfaKind::kFp && rows[2].rule.cfa_offset == 16 && rows[2].begin == 0x1004));
   CHECK((rows[3].begin == 0x103e && rows[3].end == 0x1040 && rows[3].rule.cfa == CfaKind::kSp));
@@ -101,15 +102,16 @@ TEST_CASE("Special rules are known by their expressions and marks") {
   const UnwindRule realigned = only_rule({0x10, 6, 2, 0x76, 0, 0x0f, 3, 0x76, 0x78, 0x06});
   CHECK((realigned.cfa == CfaKind::kFpDeref && realigned.cfa_offset == -8 && realigned.fp == SlotKind::kAtFp));
   CHECK(only_rule({0x07, 16}).cfa == CfaKind::kEnd);
-  CHECK(only_rule({0x0c, 3, 24}).cfa == CfaKind::kUnsupported);            // CFA from rbx
-  CHECK(only_rule({0x0f, 1, 0x77}).cfa == CfaKind::kUnsupported);          // an expression cut short
-  CHECK(only_rule({0x3f}).cfa == CfaKind::kUnsupported);                   // no such instruction
-  CHECK(only_rule({0x0b}).cfa == CfaKind::kUnsupported);                   // nothing to restore
+  CHECK(only_rule({0x0c, 3, 24}).cfa == CfaKind::kUnsupported);    // CFA from rbx
+  CHECK(only_rule({0x0f, 1, 0x77}).cfa == CfaKind::kUnsupported);  // an expression cut short
+  CHECK(only_rule({0x3f}).cfa == CfaKind::kUnsupported);           // no such instruction
+  CHECK(only_rule({0x0b}).cfa == CfaKind::kUnsupported);           // nothing to restore
 }
 
 TEST_CASE("The kernel's signal frame must be the one we know") {
   FrameBuilder builder({}, "zRS");
-  builder.add_function(0x1000, 9, {0x0f, 4, 0x77, 0xa0, 1, 0x06, 0x10, 6, 3, 0x77, 0xf8, 0, 0x10, 16, 3, 0x77, 0xa8, 1});
+  builder.add_function(0x1000, 9,
+                       {0x0f, 4, 0x77, 0xa0, 1, 0x06, 0x10, 6, 3, 0x77, 0xf8, 0, 0x10, 16, 3, 0x77, 0xa8, 1});
   CHECK(rows_of(builder).at(0).rule.cfa == CfaKind::kSignalFrame);
   FrameBuilder other({}, "zRS");
   other.add_function(0x1000, 9, {0x0f, 4, 0x77, 0xa8, 1, 0x06, 0x10, 6, 3, 0x77, 0xf8, 0, 0x10, 16, 3, 0x77, 0xa8, 1});
@@ -159,7 +161,8 @@ TEST_CASE("A header's table must fit the header") {
   CHECK(header.fde_count() == 0);
   bytes[0] = 2;
   CHECK(!header.parse({std::as_bytes(std::span(bytes)), 0x2000}));
-  for (std::size_t length = 0; length < 8; ++length) CHECK(!header.parse({std::as_bytes(std::span(bytes).first(length)), 0x2000}));
+  for (std::size_t length = 0; length < 8; ++length)
+    CHECK(!header.parse({std::as_bytes(std::span(bytes).first(length)), 0x2000}));
 }
 
 }  // namespace

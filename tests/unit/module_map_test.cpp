@@ -15,7 +15,9 @@ namespace {
 
 using namespace synctrace::capture;
 
-const Module* module_of(const void* address) { return module_map().current().find(reinterpret_cast<std::uintptr_t>(address)); }
+const Module* module_of(const void* address) {
+  return module_map().current().find(reinterpret_cast<std::uintptr_t>(address));
+}
 
 int here() { return 1; }
 

@@ -8,7 +8,9 @@ using namespace synctrace;
 
 extern "C" {
 
-__attribute__((visibility("default"))) int probe_call(int (*function)(void*), void* argument) { return function(argument) + 1; }
+__attribute__((visibility("default"))) int probe_call(int (*function)(void*), void* argument) {
+  return function(argument) + 1;
+}
 
 __attribute__((visibility("default"))) void probe_prepare() {
   capture::module_map().refresh();
@@ -17,7 +19,8 @@ __attribute__((visibility("default"))) void probe_prepare() {
   unwinder.prepare_here();
 }
 
-// The number of frames, or minus the index of the first that differs from libgcc's, or -1000 when the root is not reached.
+// The number of frames, or minus the index of the first that differs from libgcc's, or -1000 when the root is not
+// reached.
 __attribute__((visibility("default"))) int probe_compare() {
   static test::Comparison comparison;
   test::compare_here(comparison);

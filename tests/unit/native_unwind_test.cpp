@@ -91,7 +91,8 @@ TEST_CASE("Walks equal libunwind's") {
       const std::size_t count = walk_here(ours).count;
       const auto their_count = static_cast<std::size_t>(backtrace(theirs.data(), 256));
       bool equal = count == their_count;
-      for (std::size_t i = 1; i < count && equal; ++i) equal = ours[i].pc == reinterpret_cast<std::uintptr_t>(theirs[i]);
+      for (std::size_t i = 1; i < count && equal; ++i)
+        equal = ours[i].pc == reinterpret_cast<std::uintptr_t>(theirs[i]);
       differences += equal ? 0 : 1;
       ++visits;
     }
@@ -210,13 +211,9 @@ TEST_CASE("An unprepared thread and a foreign stack say so") {
   const Prepared prepared;
   Walk walk;
   std::thread([&] {
-    // This thread's unwinder knows no stack that holds its stack pointer: as on a fibre's.
     const auto unwinder = std::make_unique<ThreadUnwinder>();
     unwinder->prepare_here();
-    pthread_attr_t attributes;
-    pthread_getattr_np(pthread_self(), &attributes);
-    pthread_attr_destroy(&attributes);
-    ucontext_t context{};
+    ucontext_t context{};  // with a stack pointer of 0: on none of the thread's stacks, as a fibre's is
     walk = walk_interrupted(&context, frames);
     ThreadUnwinder::forget_here();
   }).join();
@@ -227,14 +224,17 @@ TEST_CASE("An unprepared thread and a foreign stack say so") {
 TEST_CASE("Walks inside Python equal libgcc's") {
   const std::string script =
       "import ctypes, sys, functools\n"
-      "probe = ctypes.CDLL('" SYNCTRACE_PROBE "')\n"
+      "probe = ctypes.CDLL('" SYNCTRACE_PROBE
+      "')\n"
       "probe.probe_prepare()\n"
       "def deep(n): return probe.probe_compare() if n == 0 else deep(n - 1)\n"
       "class C:\n"
       "  def __init__(self): self.frames = deep(3)\n"
       "callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda _: deep(2))\n"
-      "results = [deep(0), deep(20), C().frames, max([1], key=lambda _: 0) and deep(1), probe.probe_call(callback, None) - 1,\n"
-      "  functools.reduce(lambda a, b: deep(2), [1, 2]), sorted([1], key=lambda _: results_of.append(deep(1)) or 0) and 5 if (results_of := []) is None else 5]\n"
+      "results = [deep(0), deep(20), C().frames, max([1], key=lambda _: 0) and deep(1), probe.probe_call(callback, "
+      "None) - 1,\n"
+      "  functools.reduce(lambda a, b: deep(2), [1, 2]), sorted([1], key=lambda _: results_of.append(deep(1)) or 0) "
+      "and 5 if (results_of := []) is None else 5]\n"
       "sys.exit(0 if all(r >= 5 for r in results) else print(results) or 1)\n";
   const std::string command = "python3 -c \"" + script + "\"";
   if (std::system("python3 -c 'import ctypes'") != 0) {

@@ -108,8 +108,8 @@ void check_row(const UnwindRule& rule, const TheirRow& theirs, Agreement& agreem
   const bool has_fp = rule.cfa == CfaKind::kSp || rule.cfa == CfaKind::kFp || rule.cfa == CfaKind::kFpDeref;
   if (has_fp) equal = equal && (describe_fp(rule) == theirs.fp || (theirs.fp == "s" && rule.fp == SlotKind::kSame));
   if (!equal && ++agreement.different < 5) {
-    UNSCOPED_INFO(std::hex << theirs.pc << ": " << describe_cfa(rule) << ' ' << describe_fp(rule) << ", binutils " << theirs.cfa << ' '
-                           << theirs.fp << ' ' << theirs.ra);
+    UNSCOPED_INFO(std::hex << theirs.pc << ": " << describe_cfa(rule) << ' ' << describe_fp(rule) << ", binutils "
+                           << theirs.cfa << ' ' << theirs.fp << ' ' << theirs.ra);
   }
 }
 
