@@ -7,6 +7,7 @@
 #include "capture/memory_ranges.h"
 #include "capture/notice.h"
 #include "capture/recorder_state.h"
+#include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
 #include "capture/traced_calls.h"
 #include "capture/window.h"
@@ -25,6 +26,7 @@ struct OpenCall {
   std::uint32_t epoch = 0;
   format::ApiDomain domain{};
   std::uint32_t callback_id = 0;
+  StackId stack{};
 };
 
 // A run of queries that may still go on: queries on one object with less than this between them are one record.
@@ -52,6 +54,7 @@ void count_poll(const TracedCall& call, const CallArguments& arguments, std::int
     open_poll.begin_ns = open_call.begin_ns;
     open_poll.api = api;
     open_poll.object = object;
+    open_poll.stack = capture_stack();
   }
   open_poll.duration_ns = static_cast<std::uint64_t>(end_ns - open_poll.begin_ns);
   ++open_poll.count;
@@ -140,6 +143,7 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
   call.object = arguments.object != 0 ? arguments.object : arguments.address;
   call.bytes = arguments.bytes;
   call.status = status;
+  call.stack = open_call.stack;
   if (status == 0 && uses_stream(traced)) {
     call.stream = stream_id_of(data, traced, arguments.stream);
     const bool legacy = arguments.stream == nullptr || arguments.stream == CU_STREAM_LEGACY;
@@ -165,6 +169,13 @@ void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std
   push_event(launch);
 }
 
+// Calls that can wait, and those that are costly in a loop. Not launches and not queries, which are too many.
+bool wants_stack(const TracedCall& traced) noexcept {
+  using enum format::ApiCategory;
+  if (traced.scope != Scope::kAlways) return false;
+  return traced.category != kPoll && traced.category != kStreamEvent && traced.category != kProfiler;
+}
+
 // A release takes its range off the map before it happens: once it has returned, another thread may own the address.
 void forget_released_memory(const TracedCall& traced, const CUpti_CallbackData& data) noexcept {
   if (traced.effect == MemoryEffect::kRemoves) memory_ranges().remove(traced.arguments(data.functionParams).address);
@@ -178,8 +189,12 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
     ++open_call.depth;
     return;
   }
-  open_call = {0, 1, epoch, domain, callback_id};
-  if (const TracedCall* traced = find_traced_call(domain, callback_id)) forget_released_memory(*traced, data);
+  open_call = {0, 1, epoch, domain, callback_id, StackId{}};
+  if (const TracedCall* traced = find_traced_call(domain, callback_id)) {
+    forget_released_memory(*traced, data);
+    // Before the call, where a wait hides the cost.
+    if (wants_stack(*traced)) open_call.stack = capture_stack();
+  }
   open_call.begin_ns = now_ns();
 }
 

@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 
 #include "capture/api_events.h"
@@ -21,7 +22,9 @@
 #include "capture/memory_ranges.h"
 #include "capture/notice.h"
 #include "capture/nvtx_handler.h"
+#include "capture/python_frames.h"
 #include "capture/recorder_state.h"
+#include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
 
@@ -106,6 +109,7 @@ void* DrainThread::run_thread(void* self) noexcept {
 
 void DrainThread::run() noexcept {
   out_.flush();  // the head of the trace is on disk before anything else happens
+  look_for_python();
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
   while (stop_requested_.load(std::memory_order_acquire) == 0) {
     const bool busy = drain_once();
@@ -163,6 +167,8 @@ void DrainThread::write_event(const EventView& event) noexcept {
     case RecordKind::kLaunch: return with_api(event.as<Launch>());
     case RecordKind::kCall: return with_api(event.as<Call>());
     case RecordKind::kPoll: return with_api(event.as<Poll>());
+    case RecordKind::kCode: return write_code(event);
+    case RecordKind::kStack: return write_stack(event);
     case RecordKind::kResource: return out_.add(event.as<Resource>());
     case RecordKind::kNvtxPush: return with_text(event.as<NvtxPush>());
     case RecordKind::kNvtxPop: return out_.add(event.as<NvtxPop>());
@@ -183,11 +189,35 @@ void DrainThread::write_event(const EventView& event) noexcept {
   }
 }
 
+void DrainThread::write_code(const EventView& event) noexcept {
+  const auto code = event.as<CodeEvent>();
+  const std::string_view file = event.text.substr(0, code.file_bytes);
+  const std::string_view function = event.text.substr(file.size(), code.function_bytes);
+  out_.add(format::Code{code.id, code.python_version, code.first_line, file, function,
+                        event.text.substr(file.size() + function.size())});
+}
+
+void DrainThread::write_stack(const EventView& event) noexcept {
+  const auto stack = event.as<StackEvent>();
+  constexpr std::size_t kLongestFrame = 32;  // " p4294967295:-1073741824!"
+  char text[PythonStack::kMaxFrames * kLongestFrame];
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < stack.count && (i + 1) * sizeof(FrameEvent) <= event.text.size(); ++i) {
+    FrameEvent frame;
+    std::memcpy(&frame, event.text.data() + i * sizeof(FrameEvent), sizeof(frame));
+    const int length = std::snprintf(text + used, sizeof(text) - used, "%sp%u:%d%s", i == 0 ? "" : " ", frame.code,
+                                     frame.offset_and_entry >> 1, (frame.offset_and_entry & 1) != 0 ? "!" : "");
+    if (length > 0) used += static_cast<std::size_t>(length);
+  }
+  out_.add(format::Stack{stack.id, {text, used}});
+}
+
 void DrainThread::every_half_second(std::int64_t now) noexcept {
   if (context_created.load(std::memory_order_relaxed)) flush_gpu_events(false);
   drain_once();
   out_.add(format::Clock{now, realtime_ns()});
   write_thread_names();
+  look_for_python();
   report_losses();
   out_.flush();
 }
@@ -212,6 +242,7 @@ void DrainThread::write_thread_names() noexcept {
 
 void DrainThread::report_losses() noexcept {
   report_gpu_losses(out_);
+  out_.add_loss("stacks-full", take_refused_stacks());
   out_.add_loss("cupti-error", cupti_errors.exchange(0, std::memory_order_relaxed));
   const std::uint32_t unknown = unknown_call_count();
   out_.add_loss("unknown-api", unknown - reported_unknown_calls_);

@@ -27,6 +27,8 @@ class DrainThread {
   void run() noexcept;
   bool drain_once() noexcept;
   void write_event(const struct EventView& event) noexcept;
+  void write_code(const struct EventView& event) noexcept;
+  void write_stack(const struct EventView& event) noexcept;
   void every_half_second(std::int64_t now_ns) noexcept;
   void write_thread_names() noexcept;
   void report_losses() noexcept;

@@ -25,6 +25,7 @@
 #include "capture/process_facts.h"
 #include "capture/recorder_state.h"
 #include "capture/report_at_exit.h"
+#include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
 #include "format/launch_contract.h"
@@ -190,7 +191,10 @@ void on_exit() noexcept {
 void start_recording(Session& s) noexcept {
   CUpti_SubscriberHandle handle = nullptr;
   if (!load_cupti(s) || !subscribe(s, handle)) return;
-  thread_buffers().set_end_hook(flush_open_poll);
+  thread_buffers().set_end_hook([]() noexcept {
+    flush_open_poll();
+    release_thread_stacks();
+  });
   thread_buffers().start(s.settings.buffer_bytes / 2);
   if (!start_gpu_events(s.settings.buffer_bytes / 2) || !start_sources(handle, s.settings.graph_nodes)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
@@ -231,6 +235,7 @@ void start_session() noexcept {
   session->settings = settings;
   owner.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, on_fork_in_child);
+  if (settings.stacks) enable_stacks();
   if (settings.test_control) allow_test_control();
   if (open_trace(*session)) start_recording(*session);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <iterator>
 #include <string_view>
 
@@ -59,6 +60,7 @@ Settings read_settings() noexcept {
   read_variable(kEnvForceOverwrite, kExpectedFlag, whole(s.force_overwrite, parse_flag));
   read_variable(kEnvGraphNodes, kExpectedFlag, whole(s.graph_nodes, parse_flag));
   read_variable(kEnvTestControl, kExpectedFlag, whole(s.test_control, parse_flag));
+  read_variable(kEnvStacks, kExpectedStacks, whole(s.stacks, parse_stacks));
   read_variable(kEnvOutput, "a file name", text(s.output));
   read_variable(kEnvCuptiPath, "a path", text(s.cupti_path));
   read_variable(kEnvManifest, "a path", text(s.manifest));

@@ -17,6 +17,7 @@ struct Settings {
   bool force_overwrite = false;
   bool quiet = false;
   bool graph_nodes = false;
+  bool stacks = true;         // take the caller's Python stack at calls that can wait
   bool test_control = false;  // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
   Level level = Level::kTimeline;
   std::int64_t delay_ns = 0;

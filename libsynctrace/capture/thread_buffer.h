@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
 #include <type_traits>
 
@@ -103,6 +104,31 @@ class ThreadBuffer {
       std::memcpy(out + sizeof(header) + sizeof(Record), text.data(), text_bytes);
     }
     head_.store(reserved_, std::memory_order_release);
+  }
+
+  // Owning thread only. A record with `parts`, one behind the other, as its text; false when it was dropped. For rare,
+  // long events: at most kMaxLongText in all.
+  static constexpr std::size_t kMaxLongText = 24U << 10;
+  template <class Record>
+  bool push_long(const Record& record, std::initializer_list<std::string_view> parts) noexcept {
+    static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) % 8 == 0);
+    std::size_t text_bytes = 0;
+    for (const std::string_view part : parts) text_bytes += part.size();
+    if (text_bytes > kMaxLongText) return false;
+    const std::size_t bytes = (sizeof(EventHeader) + sizeof(Record) + text_bytes + 7) & ~std::size_t{7};
+    std::byte* out = reserve(bytes);
+    if (out == nullptr) return false;
+    const EventHeader header{static_cast<std::uint16_t>(bytes), Record::kKind, TextStorage::kInline,
+                             static_cast<std::uint16_t>(sizeof(Record)), static_cast<std::uint16_t>(text_bytes)};
+    std::memcpy(out, &header, sizeof(header));
+    std::memcpy(out + sizeof(header), &record, sizeof(Record));
+    std::byte* text = out + sizeof(header) + sizeof(Record);
+    for (const std::string_view part : parts) {
+      if (!part.empty()) std::memcpy(text, part.data(), part.size());
+      text += part.size();
+    }
+    head_.store(reserved_, std::memory_order_release);
+    return true;
   }
 
   // Drain thread only: hands every event that is complete now to visitor(const EventView&), then frees its room.

@@ -25,6 +25,7 @@ inline constexpr const char* kEnvDuty = "SYNCTRACE_DUTY";                  // "1
 inline constexpr const char* kEnvMaxSize = "SYNCTRACE_MAX_SIZE";           // "500M": bytes of the trace file
 inline constexpr const char* kEnvBufferSize = "SYNCTRACE_BUFFER_SIZE";     // "64M": memory for events under way
 inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";     // "1": record the nodes of CUDA graphs
+inline constexpr const char* kEnvStacks = "SYNCTRACE_STACKS";              // "python" (default) or "none"
 inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // the libcupti to use
 inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
@@ -39,7 +40,7 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // th
 inline constexpr std::array kKnownVariables = {
     kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
     kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
-    kEnvManifest, kEnvTestControl,
+    kEnvManifest, kEnvTestControl,  kEnvStacks,
 };
 
 }  // namespace synctrace::format

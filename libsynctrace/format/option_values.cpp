@@ -88,6 +88,11 @@ bool parse_flag(std::string_view text, bool& flag) noexcept {
   return true;
 }
 
+bool parse_stacks(std::string_view text, bool& wanted) noexcept {
+  wanted = text == "python";
+  return wanted || text == "none";
+}
+
 bool parse_level(std::string_view text, Level& level) noexcept {
   if (text != "syncs" && text != "timeline") return false;
   level = text == "syncs" ? Level::kSyncs : Level::kTimeline;

@@ -11,6 +11,7 @@ namespace synctrace::format {
 
 inline constexpr const char* kExpectedFlag = "0 or 1";
 inline constexpr const char* kExpectedLevel = "syncs or timeline";
+inline constexpr const char* kExpectedStacks = "python or none";
 inline constexpr const char* kExpectedDuration = "a duration such as 10, 500ms or 2m";
 inline constexpr const char* kExpectedSize = "a size such as 64M or 2G";
 inline constexpr const char* kExpectedBufferSize = "a size from 4M to 4G";
@@ -23,6 +24,9 @@ bool parse_flag(std::string_view text, bool& flag) noexcept;
 enum class Level : std::uint8_t { kSyncs, kTimeline };
 
 // "syncs" or "timeline"; false when it is neither.
+// "python" or "none": whether callers' stacks are taken.
+bool parse_stacks(std::string_view text, bool& wanted) noexcept;
+
 bool parse_level(std::string_view text, Level& level) noexcept;
 
 // "10", "10s", "1.5m", "500ms", "200us" -> nanoseconds; false when it is not a duration between 0 and 10 years.

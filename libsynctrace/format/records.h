@@ -201,6 +201,39 @@ struct LaunchShape {
   }
 };
 
+// A function of Python, defined before the first stack that names it. Its line table is the interpreter's own, as it
+// was; model/python_lines decodes it.
+struct Code {
+  static constexpr RecordKind kKind = RecordKind::kCode;
+  static constexpr std::string_view kName = "code";
+  std::uint32_t id = 0;
+  std::uint32_t python_version = 0;  // PY_VERSION_HEX
+  std::int32_t first_line = 0;
+  std::string_view file;
+  std::string_view function;  // qualified from 3.11 on
+  std::string_view line_table;
+  static constexpr auto fields() {
+    return std::tuple{Field{"id", Encoding::kUnsigned, &Code::id},
+                      Field{"python_version", Encoding::kUnsigned, &Code::python_version},
+                      Field{"first_line", Encoding::kSigned, &Code::first_line},
+                      Field{"file", Encoding::kText, &Code::file},
+                      Field{"function", Encoding::kText, &Code::function},
+                      Field{"line_table", Encoding::kText, &Code::line_table}};
+  }
+};
+
+// A host stack, defined before its first use. `frames`, innermost first, separated by spaces: "p<code>:<offset>" is a
+// Python frame at an offset in bytes of its bytecode, with "!" behind it when C code called it.
+struct Stack {
+  static constexpr RecordKind kKind = RecordKind::kStack;
+  static constexpr std::string_view kName = "stack";
+  StackId id{};
+  std::string_view frames;
+  static constexpr auto fields() {
+    return std::tuple{Field{"id", Encoding::kUnsigned, &Stack::id}, Field{"frames", Encoding::kText, &Stack::frames}};
+  }
+};
+
 // One CUDA call on the host, other than a launch: outermost entry to outermost exit (a driver call nested in a
 // runtime call is part of it).
 struct Call {
@@ -565,7 +598,7 @@ struct End {
 
 // Every kind, once. Readers, the text form and the schema records are generated from this list.
 using AllRecords =
-    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Call, Launch, Poll,
+    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Stack, Code, Call, Launch, Poll,
                Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark,
                Resource, Window, Loss, End>;
 

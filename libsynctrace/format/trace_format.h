@@ -75,6 +75,8 @@ enum class RecordKind : std::uint8_t {
   kContext = 8,
   kStream = 9,
   kLaunchShape = 10,
+  kStack = 11,
+  kCode = 12,
   kCall = 20,
   kLaunch = 21,
   kPoll = 22,

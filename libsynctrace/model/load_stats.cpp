@@ -36,6 +36,7 @@ constexpr std::array kKinds = {
               {Severity::kWarning,
                "times CUPTI found no free buffer, so GPU records are missing (a larger "
                "--buffer-size helps)"}},
+    NamedLoss{"stacks-full", {Severity::kNote, "calls got no stack, because there were too many different ones"}},
     NamedLoss{"cupti-error", {Severity::kError, "times CUPTI failed and shut itself down: what came after is missing"}},
     NamedLoss{"cupti-untimed", {Severity::kWarning, "GPU records came without times and were left out"}},
     NamedLoss{"range-table-full",

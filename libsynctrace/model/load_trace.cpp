@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/load_trace.h"
+#include "model/stacks.h"
 
 #include <algorithm>
 #include <limits>
@@ -34,6 +35,11 @@ class Loader {
     trace_.strings.insert_or_assign(string.id, std::string(string.text));
   }
 
+  void operator()(const format::Code& code) {
+    trace_.codes.insert_or_assign(code.id, Code{std::string(code.file), std::string(code.function),
+                                                std::string(code.line_table), code.first_line, code.python_version});
+  }
+  void operator()(const format::Stack& stack) { trace_.stacks.insert_or_assign(stack.id, parse_stack(stack.frames)); }
   void operator()(const format::ApiName& api) {
     trace_.apis.insert_or_assign(api.api, Api{api.category, std::string(api.name)});
   }

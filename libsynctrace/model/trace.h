@@ -154,6 +154,22 @@ struct Stream {
   std::int32_t priority = 0;
 };
 
+// A function of Python as it describes itself; python_lines decodes the table.
+struct Code {
+  std::string file;
+  std::string function;
+  std::string line_table;
+  std::int32_t first_line = 0;
+  std::uint32_t python_version = 0;
+};
+
+// One frame of a host stack, unresolved.
+struct StackFrame {
+  std::uint32_t code = 0;  // key of Trace::codes
+  std::int32_t offset_bytes = 0;
+  bool is_entry = false;  // called by C code
+};
+
 struct Trace {
   std::string path;
   std::uint32_t process_id = 0;
@@ -162,6 +178,8 @@ struct Trace {
   std::map<std::string, std::string, std::less<>> facts;
   std::vector<Clock> clocks;
   std::unordered_map<StringId, std::string> strings;
+  std::unordered_map<std::uint32_t, Code> codes;
+  std::unordered_map<StackId, std::vector<StackFrame>> stacks;  // innermost frame first
   std::unordered_map<ApiId, Api> apis;
   std::map<ThreadId, std::string> threads;  // last name of each
   std::map<DeviceId, Device> devices;

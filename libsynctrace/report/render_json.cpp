@@ -31,13 +31,24 @@ Json device_json(const DeviceReport& device) {
           {"causes", Json::array({cause})}};
 }
 
+Json stack_json(const std::vector<ResolvedFrame>& stack) {
+  Json frames = Json::array();
+  for (const ResolvedFrame& frame : stack) {
+    frames.push_back({{"function", text_or_null(printable(frame.function))},
+                      {"file", text_or_null(printable(frame.file))},
+                      {"line", frame.line == 0 ? Json(nullptr) : Json(frame.line)}});
+  }
+  return frames;
+}
+
 Json site_json(const CallSite& site) {
   return {{"rule", rule_or_null(site.rule)},
           {"name", site.rule == nullptr ? Json(nullptr) : Json(site.rule->name)},
-          {"file", nullptr},
-          {"line", nullptr},
-          {"function", nullptr},
+          {"file", text_or_null(site.file)},
+          {"line", site.line == 0 ? Json(nullptr) : Json(site.line)},
+          {"function", text_or_null(site.caller)},
           {"source", nullptr},
+          {"stack", stack_json(site.stack)},
           {"api", site.function},
           {"direction", text_or_null(site.direction)},
           {"memory", text_or_null(site.memory)},

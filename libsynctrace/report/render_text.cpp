@@ -37,6 +37,16 @@ std::string call_words(const CallSite& site) {
   return words;
 }
 
+// "train.py:88 in train_step", the path cut from the left to fit.
+std::string place_words(const CallSite& site) {
+  const std::string tail = fmt::format(":{} in {}", site.line, fitted(site.caller, 30));
+  constexpr std::size_t kPathColumns = 52;
+  if (site.file.size() <= kPathColumns) return site.file + tail;
+  std::size_t cut = site.file.size() - (kPathColumns - 2);
+  while (cut < site.file.size() && (static_cast<unsigned char>(site.file[cut]) & 0xc0) == 0x80) ++cut;
+  return ".." + site.file.substr(cut) + tail;
+}
+
 std::string_view rule_id(const Rule* rule) { return rule == nullptr ? std::string_view("-") : rule->id; }
 
 class TextRenderer {
@@ -140,6 +150,7 @@ void TextRenderer::wait_row(const CallSite& site) {
   line("  {:<5} {:<31} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", rule_id(site.rule), fitted(call_words(site), kCallColumns),
        site.count, site.blocked_count, duration_text(site.host_blocked_ns), duration_text(site.host_ns),
        site.bytes == 0 ? "-" : bytes_text(site.bytes), verdict_word(site.verdict));
+  if (!site.file.empty()) line("        {}", place_words(site));
 }
 
 void TextRenderer::waits() {
@@ -191,6 +202,7 @@ void TextRenderer::long_calls() {
     line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", rule_id(site.rule), fitted(call_words(site), kCallColumns),
          site.count, duration_text(site.host_ns), duration_text(site.longest_ns),
          site.bytes == 0 ? "-" : bytes_text(site.bytes), why);
+    if (!site.file.empty()) line("        {}", place_words(site));
   }
   if (rows.size() > kRowsInFull) line("  and {} more", rows.size() - kRowsInFull);
 }

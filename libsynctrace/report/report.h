@@ -9,6 +9,7 @@
 
 #include "attribution/device_state.h"
 #include "base/time_span.h"
+#include "model/frames.h"
 #include "model/load_stats.h"
 #include "report/rules.h"
 
@@ -32,6 +33,11 @@ struct CallSite {
   std::string direction;       // of a copy: "H2D", "D2H"...; else empty
   std::string memory;          // on the host's side of a copy: "pageable", "pinned"...; empty when there is none
   std::string note;            // "creates the context"; empty for most
+  // The user's own line that made the call; an empty file: not known. `stack` is innermost first.
+  std::string file;
+  std::uint32_t line = 0;
+  std::string caller;
+  std::vector<ResolvedFrame> stack;
   bool can_wait = false;
   SiteVerdict verdict = SiteVerdict::kNoWait;
   std::uint64_t count = 0;

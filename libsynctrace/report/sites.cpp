@@ -2,12 +2,16 @@
 #include "report/sites.h"
 
 #include <algorithm>
+#include <map>
+#include <string>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "attribution/site.h"
+#include "attribution/user_frame.h"
 #include "attribution/wait_table.h"
+#include "model/stacks.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -17,6 +21,43 @@ namespace {
 constexpr Nanoseconds kLongSiteNs = 1'000'000;
 // Fewer unsuccessful queries in a row are a glance, not a wait.
 constexpr std::uint64_t kFewestQueriesOfAWait = 3;
+
+// The user's line of each stack. Stacks that differ only above it, or in their threads, are one place.
+class Places {
+ public:
+  explicit Places(const Trace& trace) : trace_(trace), user_code_(std::string(fact(trace, "executable"))) {}
+
+  // A stack that stands for all stacks of the same place; zero when the place is not known.
+  StackId representative(StackId stack) {
+    const auto known = representatives_.find(stack);
+    if (known != representatives_.end()) return known->second;
+    const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
+    const ChosenFrame chosen = choose_frame(frames, user_code_);
+    StackId result{};
+    if (chosen.basis != FrameBasis::kNone) {
+      const ResolvedFrame& frame = frames[chosen.index];
+      result = places_.try_emplace(std::tuple(frame.file, frame.line, frame.function), stack).first->second;
+    }
+    representatives_.emplace(stack, result);
+    return result;
+  }
+
+  void describe(StackId stack, CallSite& site) const {
+    std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
+    const ChosenFrame chosen = choose_frame(frames, user_code_);
+    if (chosen.basis == FrameBasis::kNone) return;
+    site.file = printable(frames[chosen.index].file);
+    site.line = frames[chosen.index].line;
+    site.caller = printable(frames[chosen.index].function);
+    site.stack = std::move(frames);
+  }
+
+ private:
+  const Trace& trace_;
+  UserCode user_code_;
+  std::unordered_map<StackId, StackId> representatives_;
+  std::map<std::tuple<std::string, std::uint32_t, std::string>, StackId> places_;
+};
 
 CallSite start_site(const Trace& trace, const Call& call, bool creates_context) {
   CallSite site;
@@ -69,8 +110,8 @@ SiteVerdict verdict_of(const CallSite& site) {
 
 // Dearest first; the words only make the order of equals the same on every machine.
 bool dearer(const CallSite& a, const CallSite& b) {
-  return std::tuple(-a.host_blocked_ns, -a.host_ns, std::tie(a.function, a.direction, a.memory)) <
-         std::tuple(-b.host_blocked_ns, -b.host_ns, std::tie(b.function, b.direction, b.memory));
+  return std::tuple(-a.host_blocked_ns, -a.host_ns, std::tie(a.function, a.direction, a.memory, a.file, a.line)) <
+         std::tuple(-b.host_blocked_ns, -b.host_ns, std::tie(b.function, b.direction, b.memory, b.file, b.line));
 }
 
 bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
@@ -79,6 +120,7 @@ bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
 
 void add_call_sites(const Trace& trace, const Attribution& attribution, Report& report) {
   std::unordered_map<SiteKey, CallSite, SiteKeyHash> sites;
+  Places places(trace);
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     const Call& call = trace.calls[row];
     if (!is_covered(trace, report, call.span)) {
@@ -86,9 +128,13 @@ void add_call_sites(const Trace& trace, const Attribution& attribution, Report& 
       continue;
     }
     const Judgement& judgement = attribution.judgements[row];
-    const SiteKey key = site_of(call, judgement.creates_context);
+    SiteKey key = site_of(call, judgement.creates_context);
+    key.stack = places.representative(call.stack);
     auto site = sites.find(key);
-    if (site == sites.end()) site = sites.emplace(key, start_site(trace, call, judgement.creates_context)).first;
+    if (site == sites.end()) {
+      site = sites.emplace(key, start_site(trace, call, judgement.creates_context)).first;
+      places.describe(key.stack, site->second);
+    }
     count_call(call, judgement, site->second);
   }
   for (auto& [key, site] : sites) {

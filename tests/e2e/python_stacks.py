@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report names the line of Python that made a call. The program drives the CUDA runtime through ctypes."""
+import os
+import sys
+import textwrap
+
+import harness
+
+PROGRAM = """\
+import ctypes
+import threading
+
+runtime = ctypes.CDLL("libcudart.so.13")
+
+
+def make_buffer(size):
+    pointer = ctypes.c_void_p()
+    assert runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size)) == 0
+    return pointer
+
+
+class Trainer:
+    def __init__(self):
+        self.buffer = make_buffer(1 << 20)
+
+    def step(self):
+        runtime.cudaMemcpy(self.buffer, b"x" * 4096, ctypes.c_size_t(4096), 1)  # the copy
+        self.finish()  # the step
+
+    def finish(self):
+        runtime.cudaDeviceSynchronize()  # the wait
+
+
+def helper(trainer):
+    for _ in range(7):
+        (lambda: trainer.finish())()
+
+
+trainer = Trainer()
+for _ in range(50):
+    trainer.step()  # the loop
+thread = threading.Thread(target=helper, args=(trainer,))
+thread.start()
+thread.join()
+runtime.cudaDeviceSynchronize()  # the last wait
+print("done")
+"""
+
+
+def line_of(comment):
+    """Number of the program's line that ends in the comment."""
+    return next(number for number, line in enumerate(PROGRAM.splitlines(), 1) if line.endswith("# " + comment))
+
+
+class PythonStacks(harness.CliTest):
+    def setUp(self):
+        super().setUp()
+        if not harness.SIMGPU:
+            self.skipTest("the program needs libcudart.so.13 on the loader's path")
+        self.script = self.folder / "train.py"
+        self.script.write_text(textwrap.dedent(PROGRAM))
+
+    def run_script(self, *options):
+        done = self.record(sys.executable, self.script, options=options or ["--report=full"])
+        self.assertEqual((done.returncode, done.stdout), (0, "done\n"), done.stderr)
+        return done
+
+    def places(self, api):
+        """(line, function, count) of each site of a CUDA function that can wait."""
+        return sorted((site["line"], site["function"], site["count"]) for site in self.report()["waits"] if site["api"] == api)
+
+    def test_lines(self):
+        self.run_script()
+        qualified = sys.version_info >= (3, 11)
+        finish = "Trainer.finish" if qualified else "finish"
+        step = "Trainer.step" if qualified else "step"
+        self.assertEqual(self.places("cudaDeviceSynchronize"), [(line_of("the wait"), finish, 57), (line_of("the last wait"), "<module>", 1)])
+        self.assertEqual(self.places("cudaMemcpy"), [(line_of("the copy"), step, 50)])
+        for site in self.report()["waits"]:
+            self.assertEqual(os.path.basename(site["file"]), "train.py")
+
+    def test_the_whole_stack_is_there(self):
+        self.run_script()
+        stacks = [[frame["line"] for frame in site["stack"]] for site in self.report()["waits"]
+                  if site["line"] == line_of("the wait")]
+        self.assertEqual(stacks, [[line_of("the wait"), line_of("the step"), line_of("the loop")]])
+
+    def test_the_text_names_the_line(self):
+        done = self.run_script()
+        self.assert_one_line(done.stderr, f"train.py:{line_of('the wait')} in ", "finish")
+
+    def test_without_stacks(self):
+        self.run_script("--stacks=none")
+        self.assertEqual({site["line"] for site in self.report()["waits"]}, {None})
+
+    def test_the_program_is_unharmed(self):
+        recorded = self.run_script("--quiet", "--report=none")
+        self.assert_unharmed(recorded, sys.executable, self.script, env={"LD_LIBRARY_PATH": harness.SIMGPU})
+
+
+if __name__ == "__main__":
+    harness.main()
