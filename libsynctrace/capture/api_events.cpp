@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/api_events.h"
 
+#include <atomic>
+
 #include "capture/clocks.h"
 #include "capture/cupti_api.h"
 #include "capture/cupti_switch.h"
@@ -101,11 +103,35 @@ void apply_memory_effect(MemoryEffect effect, const CallArguments& arguments) no
   }
 }
 
-StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, CUstream stream) noexcept {
+// The last stream that the thread used. Asking CUPTI for an id costs as much as the rest of the callback, and most calls
+// of a thread go to one stream. A handle may be reused once its stream or context is destroyed: then all answers are old.
+struct KnownStream {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  std::uint32_t epoch = 0;
   std::uint32_t id = 0;
+  bool per_thread = false;
+};
+std::atomic<std::uint32_t> stream_epoch{1};
+thread_local __attribute__((tls_model("initial-exec"))) KnownStream known_stream;
+
+StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, CUstream stream) noexcept {
   if (data.context == nullptr) return StreamId{};
-  cupti()->GetStreamIdEx(data.context, stream, traced.per_thread_stream ? 1 : 0, &id);
-  return static_cast<StreamId>(id);
+  const std::uint32_t epoch = stream_epoch.load(std::memory_order_acquire);
+  KnownStream& known = known_stream;
+  const bool hit = known.epoch == epoch && known.stream == stream && known.context == data.context &&
+                   known.per_thread == traced.per_thread_stream;
+  if (!hit) {
+    known = {data.context, stream, epoch, 0, traced.per_thread_stream};
+    cupti()->GetStreamIdEx(data.context, stream, traced.per_thread_stream ? 1 : 0, &known.id);
+  }
+  return static_cast<StreamId>(known.id);
+}
+
+// Calls after which a stream's handle may mean another stream.
+constexpr bool ends_streams(const TracedCall& traced) noexcept {
+  const bool destroys = traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kAlways;
+  return destroys || traced.category == format::ApiCategory::kContext;
 }
 
 // Calls that are issued to a stream, given or not, as far as their arguments can be read. Not those that destroy one: at
@@ -192,6 +218,7 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
   open_call = {0, 1, epoch, domain, callback_id, StackId{}};
   if (const TracedCall* traced = find_traced_call(domain, callback_id)) {
     forget_released_memory(*traced, data);
+    if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
     // Before the call, where a wait hides the cost.
     if (wants_stack(*traced)) open_call.stack = capture_stack();
   }
@@ -204,6 +231,8 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   const std::int64_t end_ns = now_ns();
   const TracedCall* traced = find_traced_call(domain, callback_id);
   if (traced == nullptr) return;
+  // Again, for threads that asked while the stream was being destroyed.
+  if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
   // cudaError_t and CUresult are both ints with zero for success.
   const std::uint32_t status = data.functionReturnValue == nullptr ? 0 : *static_cast<const std::uint32_t*>(data.functionReturnValue);
   if (is_launch(traced->category)) {
