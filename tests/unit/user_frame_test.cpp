@@ -68,7 +68,7 @@ const PythonCase kPythonCases[] = {
     {"<ipython-input-12-0a1b2c3d4e5f>", kUser},
     {"<doctest a[0]>", kUser},
     {"/tmp/ipykernel_4711/3936428837.py", kUser},
-    {"/root/.ipykernel/1834/command-5127-12", kUser},
+    {"/home/ann/.ipykernel/1834/command-5127-12", kUser},
     {"<frozen importlib._bootstrap>", kRuntime},
     {"<frozen runpy>", kRuntime},
     {"<__array_function__ internals>", kFramework},
