@@ -222,8 +222,80 @@ struct Code {
   }
 };
 
-// A host stack, defined before its first use. `frames`, innermost first, separated by spaces: "p<code>:<offset>" is a
-// Python frame at an offset in bytes of its bytecode, with "!" behind it when C code called it.
+// A file whose code is mapped into the process, defined before the first stack that names it. A file that comes back
+// elsewhere is another module.
+struct Module {
+  static constexpr RecordKind kKind = RecordKind::kModule;
+  static constexpr std::string_view kName = "module";
+  std::uint32_t id = 0;           // from 1
+  std::int64_t time_ns = 0;       // when it was first seen
+  std::uint64_t bias = 0;         // address in memory - ELF virtual address
+  std::uint64_t begin = 0;        // of its code in memory, [begin, end)
+  std::uint64_t end = 0;
+  std::uint64_t file_offset = 0;  // of begin
+  std::string_view path;
+  std::string_view build_id;  // lower-case hexadecimal; empty when the file has none
+  static constexpr auto fields() {
+    return std::tuple{Field{"id", Encoding::kUnsigned, &Module::id},
+                      Field{"time_ns", Encoding::kDelta, &Module::time_ns},
+                      Field{"bias", Encoding::kUnsigned, &Module::bias},
+                      Field{"begin", Encoding::kUnsigned, &Module::begin},
+                      Field{"end", Encoding::kUnsigned, &Module::end},
+                      Field{"file_offset", Encoding::kUnsigned, &Module::file_offset},
+                      Field{"path", Encoding::kText, &Module::path},
+                      Field{"build_id", Encoding::kText, &Module::build_id}};
+  }
+};
+
+// What an address of a module is called; written behind the recording by whoever has the module's file. One record for
+// each function at the address: `depth` 0 is the innermost, those above it had it compiled into them.
+struct Symbol {
+  static constexpr RecordKind kKind = RecordKind::kSymbol;
+  static constexpr std::string_view kName = "symbol";
+  static constexpr std::uint32_t kInlined = 1;  // compiled into the next function
+  static constexpr std::uint32_t kNamed = 2;    // `function` is a name, not "module+0xoffset"
+  std::uint32_t module = 0;
+  std::uint64_t address = 0;  // as in the stack that asks
+  std::uint32_t depth = 0;
+  std::uint32_t flags = 0;
+  std::uint32_t line = 0;    // from 1; 0: not known
+  std::uint32_t column = 0;  // from 1; 0: not known
+  std::string_view function;
+  std::string_view file;
+  static constexpr auto fields() {
+    return std::tuple{Field{"module", Encoding::kUnsigned, &Symbol::module},
+                      Field{"address", Encoding::kUnsigned, &Symbol::address},
+                      Field{"depth", Encoding::kUnsigned, &Symbol::depth},
+                      Field{"flags", Encoding::kUnsigned, &Symbol::flags},
+                      Field{"line", Encoding::kUnsigned, &Symbol::line},
+                      Field{"column", Encoding::kUnsigned, &Symbol::column},
+                      Field{"function", Encoding::kText, &Symbol::function},
+                      Field{"file", Encoding::kText, &Symbol::file}};
+  }
+};
+
+// The text of a line of source that a stack names, without indentation; written behind the recording.
+struct SourceLine {
+  static constexpr RecordKind kKind = RecordKind::kSourceLine;
+  static constexpr std::string_view kName = "source_line";
+  std::uint32_t line = 0;  // from 1
+  std::string_view file;   // as the frame names it
+  std::string_view text;
+  static constexpr auto fields() {
+    return std::tuple{Field{"line", Encoding::kUnsigned, &SourceLine::line},
+                      Field{"file", Encoding::kText, &SourceLine::file},
+                      Field{"text", Encoding::kText, &SourceLine::text}};
+  }
+};
+
+// A host stack, defined before its first use. `frames`, innermost first, separated by spaces:
+//   p<code>:<offset>    a Python frame at an offset in bytes of its bytecode; with "!" behind it when C code called it:
+//                       then the next native frame of the text, if any, is the eval loop that runs it
+//   n<module>:<hex>     a native frame at its return address, an ELF virtual address of the module; module 0: an address
+//                       in memory that no known module holds
+//   i<module>:<hex>     the same, interrupted at exactly this instruction
+//   ~                   frames are missing here: no room, or the walk ended before the thread's first frame
+//   |                   both kinds were taken, but their order is not known: Python before it, native behind it
 struct Stack {
   static constexpr RecordKind kKind = RecordKind::kStack;
   static constexpr std::string_view kName = "stack";
@@ -569,6 +641,63 @@ struct Window {
   }
 };
 
+// How a host thread slept: which of the C library's blocking calls.
+enum class HostCall : std::uint8_t {
+  kUnknown = 0, kCondition = 1, kSemaphore = 2, kFutex = 3, kPoll = 4, kEpoll = 5, kRead = 6, kMunmap = 7, kJoin = 8,
+  kSleep = 9, kMutex = 10, kSelect = 11,
+};
+
+// A blocking call of the C library that took longer than 50 us.
+struct HostWait {
+  static constexpr RecordKind kKind = RecordKind::kHostWait;
+  static constexpr std::string_view kName = "host_wait";
+  static constexpr std::uint32_t kTimedOut = 1;
+  static constexpr std::uint32_t kInterrupted = 2;  // by a signal
+  ThreadId thread{};
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  HostCall call{};
+  std::uint64_t object = 0;  // address waited on, or file descriptor
+  std::uint32_t flags = 0;
+  ThreadId waker{};          // the last that signalled the object before the wait ended; zero: not seen
+  std::int64_t wake_ns = 0;  // when it did; 0: not seen
+  StackId stack{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &HostWait::thread},
+                      Field{"begin_ns", Encoding::kDelta, &HostWait::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &HostWait::duration_ns},
+                      Field{"call", Encoding::kUnsigned, &HostWait::call},
+                      Field{"object", Encoding::kDelta, &HostWait::object},
+                      Field{"flags", Encoding::kUnsigned, &HostWait::flags},
+                      Field{"waker", Encoding::kDelta, &HostWait::waker},
+                      Field{"wake_ns", Encoding::kDelta, &HostWait::wake_ns},
+                      Field{"stack", Encoding::kUnsigned, &HostWait::stack}};
+  }
+};
+
+// What a host thread did at some moments: a run of samples in a row that all found the same.
+struct Sample {
+  static constexpr RecordKind kKind = RecordKind::kSample;
+  static constexpr std::string_view kName = "sample";
+  enum class State : std::uint8_t { kUnknown = 0, kRunning = 1, kRunnable = 2, kBlocked = 3 };
+  ThreadId thread{};
+  std::int64_t begin_ns = 0;      // of the first
+  std::uint64_t duration_ns = 0;  // to the last
+  std::uint64_t count = 0;
+  State state{};
+  StringId channel{};  // where in the kernel it sleeps; zero: not known
+  StackId stack{};
+  static constexpr auto fields() {
+    return std::tuple{Field{"thread", Encoding::kDelta, &Sample::thread},
+                      Field{"begin_ns", Encoding::kDelta, &Sample::begin_ns},
+                      Field{"duration_ns", Encoding::kUnsigned, &Sample::duration_ns},
+                      Field{"count", Encoding::kUnsigned, &Sample::count},
+                      Field{"state", Encoding::kUnsigned, &Sample::state},
+                      Field{"channel", Encoding::kUnsigned, &Sample::channel},
+                      Field{"stack", Encoding::kUnsigned, &Sample::stack}};
+  }
+};
+
 // Something was lost. `name` is one of the losses of docs/trace-format.md; `count` adds up over the records of a name.
 struct Loss {
   static constexpr RecordKind kKind = RecordKind::kLoss;
@@ -598,8 +727,8 @@ struct End {
 
 // Every kind, once. Readers, the text form and the schema records are generated from this list.
 using AllRecords =
-    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Stack, Code, Call, Launch, Poll,
-               Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark,
-               Resource, Window, Loss, End>;
+    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Module, Symbol, SourceLine,
+               Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark,
+               Resource, Window, HostWait, Sample, Loss, End>;
 
 }  // namespace synctrace::format

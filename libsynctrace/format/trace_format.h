@@ -77,6 +77,9 @@ enum class RecordKind : std::uint8_t {
   kLaunchShape = 10,
   kStack = 11,
   kCode = 12,
+  kModule = 13,
+  kSymbol = 14,
+  kSourceLine = 15,
   kCall = 20,
   kLaunch = 21,
   kPoll = 22,
@@ -95,6 +98,8 @@ enum class RecordKind : std::uint8_t {
   kWindow = 35,
   kLoss = 36,
   kEnd = 37,
+  kHostWait = 38,
+  kSample = 39,
 };
 
 enum class Encoding : char { kUnsigned = 'u', kSigned = 's', kDelta = 'd', kText = 't' };

@@ -142,6 +142,18 @@ class Loader {
     }
   }
 
+  void operator()(const format::HostWait& wait) {
+    const auto span = span_of(wait.begin_ns, wait.duration_ns);
+    if (!span || (wait.wake_ns != 0 && !span_of(wait.wake_ns, 0))) return;
+    trace_.host_waits.push_back({*span, wait.thread, wait.waker, wait.wake_ns, wait.object, wait.flags, wait.stack, wait.call});
+  }
+
+  void operator()(const format::Sample& sample) {
+    if (const auto span = span_of(sample.begin_ns, sample.duration_ns)) {
+      trace_.samples.push_back({*span, sample.thread, sample.count, sample.channel, sample.stack, sample.state});
+    }
+  }
+
   void operator()(const format::Window& window) {
     if (span_of(window.time_ns, 0)) edges_.push_back({window.time_ns, window.open != 0, std::string(window.reason)});
   }
@@ -266,6 +278,8 @@ void Loader::sort_tables() {
   sort(trace_.polls, by_begin);
   sort(trace_.operations, by_begin);
   sort(trace_.overheads, by_begin);
+  sort(trace_.host_waits, by_begin);
+  sort(trace_.samples, by_begin);
   sort(trace_.nvtx_events, by_time);
   sort(trace_.resources, by_time);
 }

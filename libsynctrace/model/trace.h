@@ -105,6 +105,30 @@ struct Resource {
   std::uint64_t bytes = 0;
 };
 
+using format::HostCall;
+
+// A blocking call of the C library.
+struct HostWait {
+  TimeSpan span;
+  ThreadId thread{};
+  ThreadId waker{};         // zero: not seen
+  Nanoseconds wake_ns = 0;  // 0: not seen
+  std::uint64_t object = 0;
+  std::uint32_t flags = 0;  // of format::HostWait
+  StackId stack{};
+  HostCall call = HostCall::kUnknown;
+};
+
+// A run of samples in a row of one thread that found the same.
+struct Sample {
+  TimeSpan span;  // first to last
+  ThreadId thread{};
+  std::uint64_t count = 0;
+  StringId channel{};
+  StackId stack{};
+  format::Sample::State state{};
+};
+
 // A stretch of time whose timeline was recorded.
 struct Window {
   TimeSpan span;
@@ -194,6 +218,8 @@ struct Trace {
   std::vector<Overhead> overheads;
   std::vector<NvtxEvent> nvtx_events;
   std::vector<Resource> resources;
+  std::vector<HostWait> host_waits;
+  std::vector<Sample> samples;
   std::vector<Window> windows;  // disjoint; empty: no timeline was recorded
 
   Nanoseconds first_ns = 0;  // earliest and latest time in any table
