@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/python_walk.h"
-
 namespace synctrace::capture {
 
 namespace {
@@ -31,25 +29,22 @@ struct Text {
   bool is_ascii = false;
 };
 
-template <class Memory>
-Text look_at_text(const PythonRuntime& python, Memory& memory, std::uintptr_t str) noexcept {
-  typename Memory::Block about;
-  if (!is_plausible(str) || !memory.open(str, kTextHeaderBytes, about)) return {};
-  if (about.pointer(python_object::kType) != python.str_type || !memory.is_alive(about)) return {};
-  const auto state = about.template get<std::uint32_t>(python_object::kStrState);
+Text look_at_text(const PythonRuntime& python, std::uintptr_t str) noexcept {
+  if (!has_type(str, python.str_type)) return {};
+  const std::uint32_t state = load<std::uint32_t>(str + python_object::kStrState);
   const std::uint32_t width = (state >> 2) & 7;
   const bool is_compact = (state & (1U << 5)) != 0;
   const bool is_ascii = (state & (1U << 6)) != 0;
   if (!is_compact || (width != 1 && width != 2 && width != 4) || (is_ascii && width != 1)) return {};
   return {str + (is_ascii ? python.layout.ascii_header : python.layout.unicode_header),
-          about.template get<std::uint64_t>(python_object::kSize), width, is_ascii};
+          load<std::uint64_t>(str + python_object::kSize), width, is_ascii};
 }
 
-// Character `index` of a piece of a text.
-std::uint32_t character_at(const std::byte* piece, std::uint32_t width, std::size_t index) noexcept {
-  std::uint32_t character = 0;  // little-endian, as all that we run on
-  std::memcpy(&character, piece + index * width, width);
-  return character;
+std::uint32_t character_at(const Text& text, std::uint64_t index) noexcept {
+  const std::uintptr_t at = text.characters + index * text.width;
+  if (text.width == 1) return load<std::uint8_t>(at);
+  if (text.width == 2) return load<std::uint16_t>(at);
+  return load<std::uint32_t>(at);
 }
 
 // The bytes of one character, at most 4.
@@ -78,114 +73,63 @@ std::size_t encode_utf8(std::uint32_t character, std::byte (&out)[4]) noexcept {
   return 4;
 }
 
-// A text that is not ASCII, at most `max_bytes` of it in UTF-8.
-template <class Memory>
-bool encode_text(Memory& memory, const Text& text, std::size_t max_bytes, std::span<std::byte> to, std::size_t& used) noexcept {
-  constexpr std::size_t kPiece = 64;  // characters
-  std::byte piece[kPiece * 4];
-  for (std::uint64_t begin = 0; begin < text.length; begin += kPiece) {
-    const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kPiece, text.length - begin));
-    if (!memory.copy(text.characters + begin * text.width, std::span(piece).first(count * text.width))) return false;
-    for (std::size_t i = 0; i < count; ++i) {
-      std::byte bytes[4];
-      const std::size_t length = encode_utf8(character_at(piece, text.width, i), bytes);
-      if (used + length > max_bytes) return true;
-      if (used + length > to.size()) return false;
-      std::copy_n(bytes, length, to.begin() + static_cast<std::ptrdiff_t>(used));
-      used += length;
-    }
-  }
-  return true;
-}
-
-// The str at `str`, at most `max_bytes` of it. False when the room ends before the text does, or it cannot be read.
-template <class Memory>
-bool copy_text(const PythonRuntime& python, Memory& memory, std::uintptr_t str, std::size_t max_bytes, Room& room,
+// The str at `str`, at most `max_bytes` of it. False when the room ends before the text does.
+bool copy_text(const PythonRuntime& python, std::uintptr_t str, std::size_t max_bytes, Room& room,
                std::string_view& out) noexcept {
-  const Text text = look_at_text(python, memory, str);
+  const Text text = look_at_text(python, str);
   if (text.width == 0) {
     out = {};
-    return Memory::kIsTrusted;
+    return true;
   }
   const std::span<std::byte> to = room.left();
   std::size_t used = 0;
   if (text.is_ascii) {
     used = static_cast<std::size_t>(std::min<std::uint64_t>(text.length, max_bytes));
-    if (used > to.size() || !memory.copy(text.characters, to.first(used))) return false;
-  } else if (!encode_text(memory, text, max_bytes, to, used)) {
-    return false;
+    if (used > to.size()) return false;
+    std::memcpy(to.data(), reinterpret_cast<const void*>(text.characters), used);
+  } else {
+    for (std::uint64_t i = 0; i < text.length; ++i) {
+      std::byte bytes[4];
+      const std::size_t count = encode_utf8(character_at(text, i), bytes);
+      if (used + count > max_bytes) break;
+      if (used + count > to.size()) return false;
+      std::copy_n(bytes, count, to.begin() + static_cast<std::ptrdiff_t>(used));
+      used += count;
+    }
   }
   out = {reinterpret_cast<const char*>(to.data()), used};
   room.take(used);
   return true;
 }
 
-template <class Memory>
-bool copy_line_table(const PythonRuntime& python, Memory& memory, std::uintptr_t table, Room& room,
-                     CodeDescription& out) noexcept {
-  typename Memory::Block about;
-  if (!is_plausible(table) || !memory.open(table, kTextHeaderBytes, about)) return Memory::kIsTrusted;
-  if (about.pointer(python_object::kType) != python.bytes_type || !memory.is_alive(about)) return Memory::kIsTrusted;
-  const auto length = about.template get<std::uint64_t>(python_object::kSize);
+bool copy_line_table(const PythonRuntime& python, std::uintptr_t table, Room& room, CodeDescription& out) noexcept {
+  if (!has_type(table, python.bytes_type)) return true;
+  const std::uint64_t length = load<std::uint64_t>(table + python_object::kSize);
   const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(length, CodeDescription::kMaxLineTableBytes));
   if (kept > room.left().size()) return false;
   const std::span<std::byte> to = room.left().first(kept);
-  if (!memory.copy(table + python_object::kBytesData, to)) return false;
+  if (kept != 0) std::memcpy(to.data(), reinterpret_cast<const void*>(table + python_object::kBytesData), kept);
   out.line_table = to;
   out.is_line_table_cut = kept < length;
   room.take(kept);
   return true;
 }
 
-// The three objects that a code object's texts come from.
-struct CodeTexts {
-  std::uintptr_t file = 0;
-  std::uintptr_t name = 0;
-  std::uintptr_t line_table = 0;
-};
-
-// False when there is no code object of that identity at the address.
-template <class Memory>
-bool look_at_code(const PythonRuntime& python, Memory& memory, std::uintptr_t code, std::uint64_t identity,
-                  CodeTexts& texts, CodeDescription& out) noexcept {
-  const PythonLayout& at = python.layout;
-  typename Memory::Block about;
-  if (!open_code(python, memory, code, about) || code_identity(at, about) != identity) return false;
-  texts = {about.pointer(at.code_file), about.pointer(at.code_name), about.pointer(at.code_line_table)};
-  out.first_line = about.template get<std::int32_t>(at.code_first_line);
-  out.python_version = python.version;
-  return true;
-}
-
-template <class Memory>
-DescribeStatus describe(const PythonRuntime& python, Memory& memory, std::uintptr_t code, std::uint64_t identity,
-                        std::span<std::byte> room_bytes, CodeDescription& out) noexcept {
-  CodeTexts texts;
-  out = {};
-  if (!look_at_code(python, memory, code, identity, texts, out)) return DescribeStatus::kStale;
-  Room room(room_bytes);
-  const bool fits = copy_text(python, memory, texts.file, CodeDescription::kMaxFileBytes, room, out.file) &&
-                    copy_text(python, memory, texts.name, CodeDescription::kMaxFunctionBytes, room, out.function) &&
-                    copy_line_table(python, memory, texts.line_table, room, out);
-  if constexpr (!Memory::kIsTrusted) {
-    // It lived until all was copied, and so did what it owns.
-    CodeDescription again;
-    if (!fits || !look_at_code(python, memory, code, identity, texts, again)) return DescribeStatus::kStale;
-  }
-  return fits ? DescribeStatus::kOk : DescribeStatus::kNoRoom;
-}
-
 }  // namespace
 
 DescribeStatus describe_code(const PythonRuntime& python, std::uintptr_t code, std::uint64_t identity,
-                             std::span<std::byte> room, CodeDescription& out) noexcept {
-  PlainMemory memory;
-  return describe(python, memory, code, identity, room, out);
-}
-
-DescribeStatus describe_code(const PythonRuntime& python, CheckedMemory& memory, std::uintptr_t code,
-                             std::uint64_t identity, std::span<std::byte> room, CodeDescription& out) noexcept {
-  return describe(python, memory, code, identity, room, out);
+                             std::span<std::byte> room_bytes, CodeDescription& out) noexcept {
+  const PythonLayout& at = python.layout;
+  if (!has_type(code, python.code_type) || code_identity(at, code) != identity) return DescribeStatus::kStale;
+  out = {};
+  out.first_line = load<std::int32_t>(code + at.code_first_line);
+  out.python_version = python.version;
+  Room room(room_bytes);
+  const bool fits =
+      copy_text(python, load_pointer(code + at.code_file), CodeDescription::kMaxFileBytes, room, out.file) &&
+      copy_text(python, load_pointer(code + at.code_name), CodeDescription::kMaxFunctionBytes, room, out.function) &&
+      copy_line_table(python, load_pointer(code + at.code_line_table), room, out);
+  return fits ? DescribeStatus::kOk : DescribeStatus::kNoRoom;
 }
 
 }  // namespace synctrace::capture

@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 
-#include "capture/python_memory.h"
 #include "capture/python_runtime.h"
 
 namespace synctrace::capture {
@@ -41,9 +40,5 @@ enum class DescribeStatus {
 // U+FFFD.
 [[nodiscard]] DescribeStatus describe_code(const PythonRuntime& python, std::uintptr_t code, std::uint64_t identity,
                                            std::span<std::byte> room, CodeDescription& out) noexcept;
-
-// The same where nothing is sure: in a signal handler, or of another thread's code. What cannot be read is kStale.
-[[nodiscard]] DescribeStatus describe_code(const PythonRuntime& python, CheckedMemory& memory, std::uintptr_t code,
-                                           std::uint64_t identity, std::span<std::byte> room, CodeDescription& out) noexcept;
 
 }  // namespace synctrace::capture

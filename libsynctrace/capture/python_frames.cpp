@@ -6,32 +6,125 @@
 
 #include <cstdlib>
 
-#include "capture/python_walk.h"
-
 namespace synctrace::capture {
 
 namespace {
 
+// Frames visited on one walk, shims and incomplete ones included. Far above any stack whose recursion limit was left
+// alone; it is what ends a chain that runs in a circle.
+constexpr int kMaxVisited = 4096;
+
 constexpr std::uint32_t kFirstReleaseCandidate = 0xc0;  // in the low byte of PY_VERSION_HEX
 
-template <class Memory>
+enum class WalkEnd { kRoot, kStopped, kTooDeep, kBroken };
+
+// 3.8-3.10: frame objects.
+template <class Visitor>
+WalkEnd visit_objects(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
+  const PythonLayout& at = python.layout;
+  std::uintptr_t frame = load_pointer(thread_state + at.thread_frame);
+  for (int i = 0; frame != 0; ++i) {
+    if (i == kMaxVisited) return WalkEnd::kTooDeep;
+    if (!is_plausible(frame)) return WalkEnd::kBroken;
+    const std::uintptr_t code = load_pointer(frame + at.frame_code);
+    if (!has_type(code, python.code_type)) return WalkEnd::kBroken;
+    const std::int64_t position = load<std::int32_t>(frame + at.frame_position);
+    if (!visitor.frame(code, position * at.position_scale)) return WalkEnd::kStopped;
+    visitor.entry(0);
+    frame = load_pointer(frame + at.frame_previous);
+  }
+  return WalkEnd::kRoot;
+}
+
+// 3.11+: whether the frame of `code` has begun; its offset, if so. A frame that has not is being set up, or is one of
+// the interpreter's own (3.13 has a hidden __init__ for every class that is called).
+inline bool has_begun(const PythonLayout& at, std::uintptr_t frame, std::uintptr_t code, std::uint8_t owner,
+                      std::int64_t& offset) noexcept {
+  const std::uintptr_t position = load_pointer(frame + at.frame_position);
+  offset = static_cast<std::int64_t>(position - (code + at.code_bytecode));
+  return owner == python_object::kOwnedByGenerator || offset >= 2 * load<std::int32_t>(code + at.code_traceable);
+}
+
+// 3.11: a flag marks the entries, and the records on the C stack run in step with them.
+template <class Visitor>
+WalkEnd visit_flagged(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
+  const PythonLayout& at = python.layout;
+  std::uintptr_t record = load_pointer(thread_state + at.thread_frame);
+  if (!is_plausible(record)) return WalkEnd::kBroken;
+  std::uintptr_t frame = load_pointer(record + python_object::kRecordFrame311);
+  for (int i = 0; frame != 0; ++i) {
+    if (i == kMaxVisited) return WalkEnd::kTooDeep;
+    if (!is_plausible(frame)) return WalkEnd::kBroken;
+    const std::uintptr_t code = load_pointer(frame + at.frame_code);
+    if (!has_type(code, python.code_type)) return WalkEnd::kBroken;
+    std::int64_t offset = 0;
+    if (has_begun(at, frame, code, load<std::uint8_t>(frame + at.frame_owner), offset) &&
+        !visitor.frame(code, offset)) {
+      return WalkEnd::kStopped;
+    }
+    if (load<std::uint8_t>(frame + python_object::kEntryFlag311) != 0) {
+      visitor.entry(record);
+      if (record != 0) record = load_pointer(record + python_object::kRecordPrevious311);
+      if (record != 0 && !is_plausible(record)) return WalkEnd::kBroken;
+    }
+    frame = load_pointer(frame + at.frame_previous);
+  }
+  return WalkEnd::kRoot;
+}
+
+// 3.12+: the shim that ends an eval loop's frames lies in that loop's C frame.
+template <class Visitor>
+WalkEnd visit_shimmed(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
+  const PythonLayout& at = python.layout;
+  std::uintptr_t frame = load_pointer(thread_state + at.thread_frame);
+  if (at.minor == 12) {  // through a record on the C stack, whose first field it is
+    if (!is_plausible(frame)) return WalkEnd::kBroken;
+    frame = load_pointer(frame);
+  }
+  for (int i = 0; frame != 0; ++i) {
+    if (i == kMaxVisited) return WalkEnd::kTooDeep;
+    if (!is_plausible(frame)) return WalkEnd::kBroken;
+    const std::uint8_t owner = load<std::uint8_t>(frame + at.frame_owner);
+    if (owner >= python_object::kOwnedByC) {
+      visitor.entry(frame);
+    } else {
+      // 3.14 keeps flags in the low bits; 3.13 and later run things that are no code objects.
+      const std::uintptr_t code = load_pointer(frame + at.frame_code) & ~std::uintptr_t{7};
+      std::int64_t offset = 0;
+      if (has_type(code, python.code_type) && has_begun(at, frame, code, owner, offset) &&
+          !visitor.frame(code, offset)) {
+        return WalkEnd::kStopped;
+      }
+    }
+    frame = load_pointer(frame + at.frame_previous);
+  }
+  return WalkEnd::kRoot;
+}
+
+template <class Visitor>
+WalkEnd visit_frames(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
+  switch (python.layout.frame_kind) {
+    case PythonFrameKind::kObjects:
+      return visit_objects(python, thread_state, visitor);
+    case PythonFrameKind::kEntryFlag:
+      return visit_flagged(python, thread_state, visitor);
+    case PythonFrameKind::kShimFrames:
+      return visit_shimmed(python, thread_state, visitor);
+  }
+  return WalkEnd::kBroken;
+}
+
 class Recorder {
  public:
-  using Block = typename Memory::Block;
-
   Recorder(const PythonLayout& layout, PythonStack& out) noexcept : layout_(layout), out_(out) {}
 
-  bool frame(std::uintptr_t code, const Block& about, std::int64_t offset) noexcept {
-    if (!Memory::kIsTrusted && !is_sound(about, offset)) {
-      is_sound_ = false;
-      return false;
-    }
+  bool frame(std::uintptr_t code, std::int64_t offset) noexcept {
     if (out_.count == PythonStack::kMaxFrames) {
       out_.is_truncated = true;
       return is_open_;  // on to the entry, which says where the kept frames belong on the C stack
     }
     const std::int32_t kept = offset < 0 || offset > INT32_MAX ? -1 : static_cast<std::int32_t>(offset);
-    out_.frames[out_.count++] = {code, code_identity(layout_, about), 0, kept, false};
+    out_.frames[out_.count++] = {code, code_identity(layout_, code), 0, kept, false};
     is_open_ = true;
     return true;
   }
@@ -45,22 +138,10 @@ class Recorder {
     is_open_ = false;
   }
 
-  // False when a frame was met that cannot be one.
-  bool is_sound() const noexcept { return is_sound_; }
-
  private:
-  bool is_sound(const Block& about, std::int64_t offset) const noexcept {
-    for (const std::uint16_t field : {layout_.code_file, layout_.code_name, layout_.code_line_table}) {
-      if (!is_plausible(about.pointer(field))) return false;
-    }
-    if (layout_.position_scale != 0) return offset >= -2;
-    return offset >= -2 && offset < 2 * about.template get<std::int64_t>(python_object::kSize);
-  }
-
   const PythonLayout& layout_;
   PythonStack& out_;
   bool is_open_ = false;
-  bool is_sound_ = true;
 };
 
 // Looks at every frame the way that nothing on the hot path does.
@@ -68,7 +149,7 @@ class Checker {
  public:
   explicit Checker(const PythonRuntime& python) noexcept : python_(python) {}
 
-  bool frame(std::uintptr_t code, const PlainMemory::Block&, std::int64_t offset) noexcept {
+  bool frame(std::uintptr_t code, std::int64_t offset) noexcept {
     const PythonLayout& at = python_.layout;
     ++count_;
     if (!has_type(load_pointer(code + at.code_file), python_.str_type)) {
@@ -190,7 +271,6 @@ const char* PythonReader::find_runtime() noexcept {
   }
   find_symbol("PyInterpreterState_Head", runtime_.newest_interpreter);
   find_symbol("PyInterpreterState_Main", runtime_.main_interpreter);
-  find_symbol("PyInterpreterState_ThreadHead", runtime_.newest_thread);
   return layout->minor >= 13 ? check_self_description(*layout, runtime) : nullptr;
 }
 
@@ -204,85 +284,10 @@ bool PythonReader::walk(PythonStack& out) noexcept {
   if (thread_state == 0) return false;
   if (now == State::kUnchecked && !check_first_stack(thread_state)) return false;
   out.is_truncated = false;
-  PlainMemory memory;
-  Recorder<PlainMemory> recorder(runtime_.layout, out);
-  const std::uintptr_t top = load_pointer(thread_state + runtime_.layout.thread_frame);
-  if (visit_frames(runtime_, memory, top, recorder) != FramesEnd::kRoot) out.is_truncated = true;
+  Recorder recorder(runtime_.layout, out);
+  if (visit_frames(runtime_, thread_state, recorder) != WalkEnd::kRoot) out.is_truncated = true;
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
   return out.count != 0;
-}
-
-bool PythonReader::can_check() const noexcept {
-  return state() == State::kOn && (runtime_.is_finalizing == nullptr || runtime_.is_finalizing() == 0);
-}
-
-CheckedWalk PythonReader::walk_interrupted(CheckedMemory& memory, PythonStack& out) noexcept {
-  out.count = 0;
-  if (!can_check()) return CheckedWalk::kNone;
-  const auto thread_state = reinterpret_cast<std::uintptr_t>(runtime_.this_thread_state());
-  if (thread_state == 0) return CheckedWalk::kNone;
-  CheckedMemory::Block state;
-  memory.start_walk();
-  if (!memory.open(thread_state, thread_bytes(runtime_.layout), state)) return CheckedWalk::kFailed;
-  return walk_from(state.pointer(runtime_.layout.thread_frame), memory, out);
-}
-
-CheckedWalk PythonReader::walk_other(pthread_t thread, std::uintptr_t& thread_state, CheckedMemory& memory,
-                                     PythonStack& out) noexcept {
-  out.count = 0;
-  if (!can_check()) return CheckedWalk::kNone;
-  const PythonLayout& at = runtime_.layout;
-  CheckedMemory::Block state;
-  memory.start_walk();
-  const auto is_of_thread = [&](std::uintptr_t address) {
-    return is_plausible(address) && memory.open(address, thread_bytes(at), state) &&
-           state.get<pthread_t>(at.thread_id) == thread;
-  };
-  if (!is_of_thread(thread_state)) {
-    thread_state = find_thread_state(thread, memory);
-    if (!is_of_thread(thread_state)) return CheckedWalk::kNone;
-  }
-  return walk_from(state.pointer(at.thread_frame), memory, out);
-}
-
-// In the main interpreter's list, which grows at its head; states that end leave it.
-std::uintptr_t PythonReader::find_thread_state(pthread_t thread, CheckedMemory& memory) const noexcept {
-  constexpr int kMaxThreadStates = 4096;
-  void* interpreter = runtime_.main_interpreter == nullptr ? nullptr : runtime_.main_interpreter();
-  if (interpreter == nullptr || runtime_.newest_thread == nullptr) return 0;
-  auto address = reinterpret_cast<std::uintptr_t>(runtime_.newest_thread(interpreter));
-  CheckedMemory::Block state;
-  for (int i = 0; i < kMaxThreadStates && is_plausible(address); ++i) {
-    if (!memory.open(address, thread_bytes(runtime_.layout), state)) return 0;
-    if (state.get<pthread_t>(runtime_.layout.thread_id) == thread) return address;
-    address = state.pointer(python_object::kNextThreadState);
-  }
-  return 0;
-}
-
-CheckedWalk PythonReader::walk_from(std::uintptr_t top, CheckedMemory& memory, PythonStack& out) noexcept {
-  const auto attempt = [&] {
-    out.count = 0;
-    out.is_truncated = false;
-    Recorder<CheckedMemory> recorder(runtime_.layout, out);
-    const FramesEnd end = visit_frames(runtime_, memory, top, recorder);
-    out.is_truncated |= end == FramesEnd::kStopped || end == FramesEnd::kTooDeep;
-    return end != FramesEnd::kBroken && recorder.is_sound();
-  };
-  bool is_whole = attempt();
-  if (!is_whole && (runtime_.layout.minor == 11 || runtime_.layout.minor == 12)) {
-    // An eval loop that has just begun puts its record in place before it says what runs: the one before is whole.
-    const std::size_t previous = runtime_.layout.minor == 11 ? python_object::kRecordPrevious311 : python_object::kRecordPrevious312;
-    CheckedMemory::Block record;
-    if (is_plausible(top) && memory.open(top, previous + sizeof(top), record)) {
-      top = record.pointer(previous);
-      is_whole = attempt();
-    }
-  }
-  out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
-  if (!is_whole) out.count = 0;
-  if (!is_whole) return CheckedWalk::kFailed;
-  return out.count == 0 ? CheckedWalk::kNone : CheckedWalk::kRead;
 }
 
 // Any number of threads may do this at once: they find the same.
@@ -291,15 +296,13 @@ bool PythonReader::check_first_stack(std::uintptr_t thread_state) noexcept {
     switch_off("a thread state of CPython names another thread than its own");
     return false;
   }
-  PlainMemory memory;
   Checker checker(runtime_);
-  const std::uintptr_t top = load_pointer(thread_state + runtime_.layout.thread_frame);
-  const FramesEnd end = visit_frames(runtime_, memory, top, checker);
+  const WalkEnd end = visit_frames(runtime_, thread_state, checker);
   if (checker.failure() != nullptr) {
     switch_off(checker.failure());
-  } else if (end == FramesEnd::kBroken) {
+  } else if (end == WalkEnd::kBroken) {
     switch_off("the frames of CPython do not lead to the start of the thread");
-  } else if (end == FramesEnd::kRoot && checker.count() != 0) {
+  } else if (end == WalkEnd::kRoot && checker.count() != 0) {
     State expected = State::kUnchecked;
     state_.compare_exchange_strong(expected, State::kOn, std::memory_order_acq_rel);
   }

@@ -2,18 +2,14 @@
 // Reads the calling thread's Python stack out of CPython's own frames: 3.8 to 3.14, builds with a GIL. Plain loads:
 // no GIL, no allocation, no lock, no Python API on the way but the thread-specific look-up of the thread state and the
 // question whether the interpreter ends. That is sound because the caller is inside a C call of the very thread whose
-// frames it reads: nobody else changes them, and each frame keeps its code object alive. Signal handlers and the stacks
-// of other threads have walks of their own, which trust nothing (CheckedMemory). The first real walk checks what it
-// reads; a doubt switches the reader off for good.
+// frames it reads: nobody else changes them, and each frame keeps its code object alive. Not for signal handlers and
+// not for other threads. The first real walk checks what it reads; a doubt switches the reader off for good.
 #pragma once
-
-#include <pthread.h>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "capture/python_memory.h"
 #include "capture/python_runtime.h"
 
 namespace synctrace::capture {
@@ -36,13 +32,6 @@ struct PythonStack {
   bool is_uncertain;  // sub-interpreters up to 3.11: may be the stack of the thread's main interpreter
 };
 
-// How a walk ended that trusts nothing it reads.
-enum class CheckedWalk : std::uint8_t {
-  kRead,    // to the root, or to where the stack was cut
-  kNone,    // the thread has no Python stack, or the reader is not on
-  kFailed,  // what was read cannot be; nothing is kept
-};
-
 class PythonReader {
  public:
   enum class State : std::uint8_t {
@@ -60,14 +49,6 @@ class PythonReader {
   // The calling thread's Python stack; false when it has none or the reader is not on. Any thread.
   bool walk(PythonStack& out) noexcept;
 
-  // The calling thread's, in a handler of a signal that interrupted it anywhere. Any thread.
-  CheckedWalk walk_interrupted(CheckedMemory& memory, PythonStack& out) noexcept;
-
-  // Another thread's. Means something only if that thread did not run from before the call until after it: for the
-  // caller to make sure. `thread_state` is remembered from one walk of the thread to its next; 0 at first. One thread
-  // at a time for each memory.
-  CheckedWalk walk_other(pthread_t thread, std::uintptr_t& thread_state, CheckedMemory& memory, PythonStack& out) noexcept;
-
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
 
   // Null unless off: a literal without "synctrace:" and without a full stop. Any thread.
@@ -82,9 +63,6 @@ class PythonReader {
  private:
   const char* find_runtime() noexcept;
   bool check_first_stack(std::uintptr_t thread_state) noexcept;
-  bool can_check() const noexcept;
-  std::uintptr_t find_thread_state(pthread_t thread, CheckedMemory& memory) const noexcept;
-  CheckedWalk walk_from(std::uintptr_t top, CheckedMemory& memory, PythonStack& out) noexcept;
   void switch_off(const char* reason) noexcept;
 
   // Written by start() before state_ leaves kAbsent (release), read-only from then on.

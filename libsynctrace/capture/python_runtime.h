@@ -18,7 +18,6 @@ struct PythonRuntime {
   int (*is_finalizing)() = nullptr;         // one load in every version; may be missing
   void* (*newest_interpreter)() = nullptr;  // up to 3.11, for sub-interpreters; may be missing
   void* (*main_interpreter)() = nullptr;
-  void* (*newest_thread)(void* interpreter) = nullptr;  // head of its list of thread states; may be missing
   std::uintptr_t code_type = 0;
   std::uintptr_t str_type = 0;
   std::uintptr_t bytes_type = 0;
@@ -43,18 +42,16 @@ inline bool has_type(std::uintptr_t object, std::uintptr_t type) noexcept {
 }
 
 // What tells a code object from a later one at the same address (they are reused at once): the version number that
-// 3.12+ gives each, else a hash of what cannot all be the same by accident. Hashes have the top bit set. `code` is a
-// block of python_memory.h.
-template <class Block>
-std::uint64_t code_identity(const PythonLayout& layout, const Block& code) noexcept {
+// 3.12+ gives each, else a hash of what cannot all be the same by accident. Hashes have the top bit set.
+inline std::uint64_t code_identity(const PythonLayout& layout, std::uintptr_t code) noexcept {
   if (layout.code_version != 0) {
-    const auto version = code.template get<std::uint32_t>(layout.code_version);
+    const std::uint32_t version = load<std::uint32_t>(code + layout.code_version);
     if (version != 0) return version;  // 0: the interpreter ran out of numbers
   }
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-  std::uint64_t hash = code.template get<std::uint32_t>(layout.code_first_line);
+  std::uint64_t hash = load<std::uint32_t>(code + layout.code_first_line);
   for (const std::uint16_t field : {layout.code_file, layout.code_name, layout.code_line_table}) {
-    hash = (hash ^ code.pointer(field)) * kOdd;
+    hash = (hash ^ load_pointer(code + field)) * kOdd;
     hash ^= hash >> 29;
   }
   return hash | (std::uint64_t{1} << 63);
