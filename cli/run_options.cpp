@@ -34,7 +34,7 @@ bool parses(std::string_view text) {
 
 constexpr auto kIsFlag = parses<bool, parse_flag>;
 constexpr auto kIsLevel = parses<Level, parse_level>;
-constexpr auto kIsStacks = parses<bool, parse_stacks>;
+constexpr auto kIsStacks = parses<StackKinds, parse_stacks>;
 constexpr auto kIsDuration = parses<std::int64_t, parse_duration>;
 constexpr auto kIsSize = parses<std::uint64_t, parse_size>;
 constexpr auto kIsBufferSize = parses<std::uint64_t, parse_buffer_size>;
@@ -62,7 +62,7 @@ constexpr std::array kRecorderOptions = {
     RecorderOption{"--level", kEnvLevel, "LEVEL",
                    "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", kIsLevel,
                    kExpectedLevel},
-    RecorderOption{"--stacks", kEnvStacks, "KIND", "python (default): the caller's Python line; none: no stacks", kIsStacks,
+    RecorderOption{"--stacks", kEnvStacks, "KIND", "whose frames of the caller's stack are kept: all (default), python, native or none", kIsStacks,
                    kExpectedStacks},
     RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", kIsDuration,
                    kExpectedDuration},

@@ -3,13 +3,13 @@
 
 #include <atomic>
 
+#include "capture/call_stacks.h"
 #include "capture/clocks.h"
 #include "capture/cupti_api.h"
 #include "capture/cupti_switch.h"
 #include "capture/memory_ranges.h"
 #include "capture/notice.h"
 #include "capture/recorder_state.h"
-#include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
 #include "capture/traced_calls.h"
 #include "capture/window.h"
@@ -28,7 +28,7 @@ struct OpenCall {
   std::uint32_t epoch = 0;
   format::ApiDomain domain{};
   std::uint32_t callback_id = 0;
-  StackId stack{};
+  CallStack stack;
 };
 
 // A run of queries that may still go on: queries on one object with less than this between them are one record.
@@ -56,7 +56,7 @@ void count_poll(const TracedCall& call, const CallArguments& arguments, std::int
     open_poll.begin_ns = open_call.begin_ns;
     open_poll.api = api;
     open_poll.object = object;
-    open_poll.stack = capture_stack();
+    open_poll.stack = stack_of_poll(call, end_ns);
   }
   open_poll.duration_ns = static_cast<std::uint64_t>(end_ns - open_poll.begin_ns);
   ++open_poll.count;
@@ -169,7 +169,7 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
   call.object = arguments.object != 0 ? arguments.object : arguments.address;
   call.bytes = arguments.bytes;
   call.status = status;
-  call.stack = open_call.stack;
+  call.stack = open_call.stack.id;
   if (status == 0 && uses_stream(traced)) {
     call.stream = stream_id_of(data, traced, arguments.stream);
     const bool legacy = arguments.stream == nullptr || arguments.stream == CU_STREAM_LEGACY;
@@ -192,14 +192,8 @@ void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std
   launch.api = format::make_api_id(traced.domain, traced.callback_id);
   launch.correlation = static_cast<CorrelationId>(data.correlationId);
   launch.status = status;
+  launch.stack = open_call.stack.id;
   push_event(launch);
-}
-
-// Calls that can wait, and those that are costly in a loop. Not launches and not queries, which are too many.
-bool wants_stack(const TracedCall& traced) noexcept {
-  using enum format::ApiCategory;
-  if (traced.scope != Scope::kAlways) return false;
-  return traced.category != kPoll && traced.category != kStreamEvent && traced.category != kProfiler;
 }
 
 // A release takes its range off the map before it happens: once it has returned, another thread may own the address.
@@ -215,14 +209,13 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
     ++open_call.depth;
     return;
   }
-  open_call = {0, 1, epoch, domain, callback_id, StackId{}};
+  open_call = {now_ns(), 1, epoch, domain, callback_id, {}};
   if (const TracedCall* traced = find_traced_call(domain, callback_id)) {
     forget_released_memory(*traced, data);
     if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
-    // Before the call, where a wait hides the cost.
-    if (wants_stack(*traced)) open_call.stack = capture_stack();
+    open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
+    open_call.begin_ns += open_call.stack.cost_ns;
   }
-  open_call.begin_ns = now_ns();
 }
 
 void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
@@ -231,6 +224,7 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   const std::int64_t end_ns = now_ns();
   const TracedCall* traced = find_traced_call(domain, callback_id);
   if (traced == nullptr) return;
+  stack_at_exit(open_call.stack, open_call.begin_ns, end_ns);
   // Again, for threads that asked while the stream was being destroyed.
   if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
   // cudaError_t and CUresult are both ints with zero for success.

@@ -2,27 +2,23 @@
 #include "capture/drain_thread.h"
 
 #include <fcntl.h>
-#include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "capture/api_events.h"
+#include "capture/call_stacks.h"
 #include "capture/clocks.h"
 #include "capture/cupti_switch.h"
 #include "capture/gpu_events.h"
 #include "capture/memory_ranges.h"
+#include "capture/module_map.h"
+#include "capture/module_watch.h"
 #include "capture/notice.h"
 #include "capture/nvtx_handler.h"
-#include "capture/python_frames.h"
 #include "capture/recorder_state.h"
 #include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
@@ -37,22 +33,13 @@ constexpr std::uint32_t kMaxSleepUs = 10'000;
 constexpr std::int64_t kUpkeepNs = 500'000'000;
 constexpr std::int64_t kExitPatienceNs = 2'000'000'000;
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {
-  const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
-}
-
-void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
-}
-
-// True when main() was left by pthread_exit and no thread is left but this one, which must not keep the process alive:
-// when it returns, the C library ends the process as it would have without us.
+// True when main() was left by pthread_exit and no threads are left but ours, which must not keep the process alive:
+// when they return, the C library ends the process as it would have without us.
 bool is_last_thread() noexcept {
   struct stat tasks{};
   constexpr nlink_t kDots = 2;
-  constexpr nlink_t kMainAndUs = 2;
-  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMainAndUs) return false;
+  constexpr nlink_t kMain = 1;
+  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_count()) return false;
   char path[64];
   char text[128];
   std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
@@ -68,20 +55,7 @@ bool is_last_thread() noexcept {
 
 }  // namespace
 
-bool DrainThread::start() noexcept {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-  pthread_t thread;
-  const bool made = pthread_create(&thread, &attributes, &run_thread, this) == 0;
-  pthread_attr_destroy(&attributes);
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return made;
-}
+bool DrainThread::start() noexcept { return start_helper(helper_); }
 
 bool DrainThread::stop(const char* reason) noexcept {
   end_reason_ = reason;
@@ -101,18 +75,12 @@ bool DrainThread::stop(const char* reason) noexcept {
   return true;
 }
 
-void* DrainThread::run_thread(void* self) noexcept {
-  prctl(PR_SET_NAME, "synctrace");
-  static_cast<DrainThread*>(self)->run();
-  return nullptr;
-}
-
 void DrainThread::run() noexcept {
   out_.flush();  // the head of the trace is on disk before anything else happens
-  look_for_python();
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
   while (stop_requested_.load(std::memory_order_acquire) == 0) {
     const bool busy = drain_once();
+    if (module_map().wants_refresh()) module_watch().wake();
     const std::int64_t now = now_ns();
     window_control().tick(now);
     if (now >= next_upkeep_ns_) {
@@ -167,8 +135,8 @@ void DrainThread::write_event(const EventView& event) noexcept {
     case RecordKind::kLaunch: return with_api(event.as<Launch>());
     case RecordKind::kCall: return with_api(event.as<Call>());
     case RecordKind::kPoll: return with_api(event.as<Poll>());
-    case RecordKind::kCode: return write_code(event);
-    case RecordKind::kStack: return write_stack(event);
+    case RecordKind::kCode: return stacks_.add_code(event);
+    case RecordKind::kStack: return stacks_.add_stack(event);
     case RecordKind::kResource: return out_.add(event.as<Resource>());
     case RecordKind::kNvtxPush: return with_text(event.as<NvtxPush>());
     case RecordKind::kNvtxPop: return out_.add(event.as<NvtxPop>());
@@ -189,35 +157,11 @@ void DrainThread::write_event(const EventView& event) noexcept {
   }
 }
 
-void DrainThread::write_code(const EventView& event) noexcept {
-  const auto code = event.as<CodeEvent>();
-  const std::string_view file = event.text.substr(0, code.file_bytes);
-  const std::string_view function = event.text.substr(file.size(), code.function_bytes);
-  out_.add(format::Code{code.id, code.python_version, code.first_line, file, function,
-                        event.text.substr(file.size() + function.size())});
-}
-
-void DrainThread::write_stack(const EventView& event) noexcept {
-  const auto stack = event.as<StackEvent>();
-  constexpr std::size_t kLongestFrame = 32;  // " p4294967295:-1073741824!"
-  char text[PythonStack::kMaxFrames * kLongestFrame];
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < stack.count && (i + 1) * sizeof(FrameEvent) <= event.text.size(); ++i) {
-    FrameEvent frame;
-    std::memcpy(&frame, event.text.data() + i * sizeof(FrameEvent), sizeof(frame));
-    const int length = std::snprintf(text + used, sizeof(text) - used, "%sp%u:%d%s", i == 0 ? "" : " ", frame.code,
-                                     frame.offset_and_entry >> 1, (frame.offset_and_entry & 1) != 0 ? "!" : "");
-    if (length > 0) used += static_cast<std::size_t>(length);
-  }
-  out_.add(format::Stack{stack.id, {text, used}});
-}
-
 void DrainThread::every_half_second(std::int64_t now) noexcept {
   if (context_created.load(std::memory_order_relaxed)) flush_gpu_events(false);
   drain_once();
   out_.add(format::Clock{now, realtime_ns()});
   write_thread_names();
-  look_for_python();
   report_losses();
   out_.flush();
 }
@@ -243,6 +187,7 @@ void DrainThread::write_thread_names() noexcept {
 void DrainThread::report_losses() noexcept {
   report_gpu_losses(out_);
   out_.add_loss("stacks-full", take_refused_stacks());
+  out_.add_loss("stack-budget", take_skipped_stacks());
   out_.add_loss("cupti-error", cupti_errors.exchange(0, std::memory_order_relaxed));
   const std::uint32_t unknown = unknown_call_count();
   out_.add_loss("unknown-api", unknown - reported_unknown_calls_);
@@ -267,6 +212,7 @@ void DrainThread::enforce_max_size() noexcept {
 
 void DrainThread::finish() noexcept {
   recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
+  stop_helpers();
   if (context_created.load(std::memory_order_relaxed)) {
     flush_gpu_events(false);
     progress_.fetch_add(1, std::memory_order_relaxed);

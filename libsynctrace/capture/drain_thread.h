@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one thread of the recorder: empties the rings and CUPTI's buffers into the trace, keeps the file at most half a
+// The thread that writes the trace: empties the rings and CUPTI's buffers into the trace, keeps the file at most half a
 // second behind, opens and closes windows by the clock. All signals are blocked in it: they are the program's.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
+#include "capture/helper_thread.h"
 #include "capture/settings.h"
+#include "capture/stack_records.h"
 #include "capture/trace_stream.h"
 
 namespace synctrace::capture {
@@ -23,12 +25,9 @@ class DrainThread {
   bool stop(const char* reason) noexcept;
 
  private:
-  static void* run_thread(void* self) noexcept;
   void run() noexcept;
   bool drain_once() noexcept;
   void write_event(const struct EventView& event) noexcept;
-  void write_code(const struct EventView& event) noexcept;
-  void write_stack(const struct EventView& event) noexcept;
   void every_half_second(std::int64_t now_ns) noexcept;
   void write_thread_names() noexcept;
   void report_losses() noexcept;
@@ -38,6 +37,8 @@ class DrainThread {
 
   TraceStream& out_;
   const Settings& settings_;
+  StackRecords stacks_{out_};
+  const Helper helper_{"synctrace", false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); }, this};
   std::int64_t next_upkeep_ns_ = 0;
   std::uint32_t sleep_us_ = 0;
   std::uint32_t reported_unknown_calls_ = 0;

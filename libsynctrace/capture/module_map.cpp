@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "capture/clocks.h"
 #include "capture/intern_table.h"
 
 namespace synctrace::capture {
@@ -187,9 +188,16 @@ const Module* ModuleMap::known_or_new(ModuleImage seen) noexcept {
   seen.path = keep_text(seen.path);
   Module& module = *new (memory) Module(seen);
   module.id = last == nullptr ? 1 : last->id + 1;
+  module.first_seen_ns = now_ns();
   module.previous = last;
   newest_.store(&module, std::memory_order_release);
   return &module;
+}
+
+const Module* ModuleMap::with_id(std::uint32_t id) const noexcept {
+  const Module* module = newest();
+  while (module != nullptr && module->id != id) module = module->previous;
+  return module;
 }
 
 bool ModuleMap::publish(const Scan& scan) noexcept {

@@ -43,16 +43,19 @@ struct ModuleImage {
   std::span<const ModuleSegment> code() const noexcept { return {code_segments.data(), code_segment_count}; }
 };
 
-// Never destroyed, never changed but for `table`. A module that was unloaded stays known; one that comes back
+// Never destroyed, never changed but for what is mutable. A module that was unloaded stays known; one that comes back
 // unchanged to the same place is the same module again.
 struct Module : ModuleImage {
   explicit Module(const ModuleImage& image) noexcept : ModuleImage(image) {}
 
   std::uint32_t id = 0;              // 1, 2, 3...
+  std::int64_t first_seen_ns = 0;    // CLOCK_MONOTONIC
   const Module* previous = nullptr;  // the module known before this one
 
   // Set once by the background thread (unwind_table.h), read by walks: release and acquire.
   mutable std::atomic<const UnwindTable*> table{nullptr};
+
+  mutable bool is_in_trace = false;  // drain thread only
 };
 
 // Where code was loaded at one moment: sorted, without overlaps, immutable, never freed.
@@ -90,12 +93,16 @@ class ModuleMap {
   // Wait-free, any thread, also in a signal handler. Never null.
   const CodeMap& current() const noexcept { return *current_.load(std::memory_order_acquire); }
 
-  // A walk met code of no known module: refresh soon. Any thread.
+  // A walk met code of no known module: refresh soon. Any thread, also in a signal handler.
   void ask_for_refresh() noexcept { refresh_wanted_.store(true, std::memory_order_relaxed); }
+  bool wants_refresh() const noexcept { return refresh_wanted_.load(std::memory_order_relaxed); }
   bool take_refresh_request() noexcept { return refresh_wanted_.exchange(false, std::memory_order_relaxed); }
 
   // All modules ever seen, newest first, through Module::previous; null before the first refresh. Any thread.
   const Module* newest() const noexcept { return newest_.load(std::memory_order_acquire); }
+
+  // Null when no module has that id. Any thread; walks the list.
+  const Module* with_id(std::uint32_t id) const noexcept;
 
   // Changes that were not taken over because kMaxBytes was reached.
   std::uint64_t refused_count() const noexcept { return refused_count_.load(std::memory_order_relaxed); }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/native_unwind.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <signal.h>
 #include <ucontext.h>
-#include <unwind.h>
 
 #include <cstring>
 
+#include "capture/libgcc_unwind.h"
 #include "capture/unwind_table.h"
 
 namespace synctrace::capture {
@@ -17,8 +15,6 @@ namespace {
 // Initial-exec: dynamic thread-local storage may allocate at the first access of a thread. The library asks for one
 // pointer of the loader's static reserve.
 __attribute__((tls_model("initial-exec"))) constinit thread_local ThreadUnwinder* this_unwinder = nullptr;
-
-std::atomic<bool> libgcc_is_safe{false};
 
 struct Registers {
   std::uintptr_t pc = 0;
@@ -120,6 +116,7 @@ class StackWalk {
 };
 
 Walk StackWalk::run() noexcept {
+  walk_.sp = at_.sp;
   const bool on_stack = enter_stack();
   for (;;) {
     if (walk_.count == out_.size()) {
@@ -127,7 +124,7 @@ Walk StackWalk::run() noexcept {
       return walk_;
     }
     NativeFrame& frame = out_[walk_.count++];
-    frame = {at_.pc, 0};
+    frame = {at_.pc, 0, at_.exact_pc};
     if (!on_stack) {
       walk_.end = WalkEnd::kForeignStack;
       return walk_;
@@ -139,7 +136,7 @@ Walk StackWalk::run() noexcept {
 
 // The bounds for reading while on the stack that at_.sp is on.
 bool StackWalk::enter_stack() noexcept {
-  const ThreadUnwinder::Bounds& stack = thread_.stack_.holds(at_.sp) ? thread_.stack_ : thread_.signal_stack_;
+  const StackBounds& stack = thread_.stack_.holds(at_.sp) ? thread_.stack_ : thread_.signal_stack_;
   if (!stack.holds(at_.sp)) return false;
   read_begin_ = at_.sp;
   read_end_ = stack.end;
@@ -238,7 +235,7 @@ StackWalk::Step StackWalk::step_over_signal() noexcept {
   if (context < read_begin_ || context > read_end_ || read_end_ - context < sizeof(ucontext_t) - sizeof(sigset_t))
     return stop(WalkEnd::kBadFrame);
   const std::uintptr_t handler_sp = at_.sp;
-  const ThreadUnwinder::Bounds before = thread_.stack_.holds(handler_sp) ? thread_.stack_ : thread_.signal_stack_;
+  const StackBounds before = thread_.stack_.holds(handler_sp) ? thread_.stack_ : thread_.signal_stack_;
   at_ = registers_of(*reinterpret_cast<const ucontext_t*>(context));
   cfa_ = at_.sp;
   if (!enter_stack()) return stop(WalkEnd::kForeignStack);
@@ -263,37 +260,6 @@ StackWalk::Step StackWalk::step_by_frame_pointer() noexcept {
 
 namespace {
 
-// libgcc's walk. Its "CFA" of a frame is the frame's own stack pointer, so each frame's is known at the next one.
-struct LibgccWalk {
-  std::span<NativeFrame> out;
-  std::uintptr_t first_sp = 0;  // frames below are ours
-  std::size_t count = 0;
-  bool full = false;
-
-  static _Unwind_Reason_Code take(_Unwind_Context* context, void* into) {
-    LibgccWalk& walk = *static_cast<LibgccWalk*>(into);
-    const std::uintptr_t sp = _Unwind_GetCFA(context);
-    if (sp < walk.first_sp) return _URC_NO_REASON;
-    const std::uintptr_t pc = _Unwind_GetIP(context);
-    if (walk.count != 0) walk.out[walk.count - 1].cfa = sp;
-    if (pc == 0) return _URC_END_OF_STACK;
-    walk.full = walk.count == walk.out.size();
-    if (walk.full) return _URC_END_OF_STACK;
-    walk.out[walk.count++] = {pc, 0};
-    return _URC_NO_REASON;
-  }
-};
-
-Walk walk_by_libgcc(std::uintptr_t first_sp, std::span<NativeFrame> out) noexcept {
-  LibgccWalk walk{out, first_sp};
-  _Unwind_Backtrace(&LibgccWalk::take, &walk);
-  return {walk.count, walk.full ? WalkEnd::kFull : WalkEnd::kRoot, true, false};
-}
-
-}  // namespace
-
-namespace {
-
 // Of the caller of the function this is inlined into. Our own code keeps frame pointers, so no rule is needed for it.
 __attribute__((always_inline)) inline Registers registers_of_caller() noexcept {
   Registers caller;
@@ -306,9 +272,9 @@ __attribute__((always_inline)) inline Registers registers_of_caller() noexcept {
 Walk walk_from(const Registers& caller, std::span<NativeFrame> out) noexcept {
   ThreadUnwinder* thread = this_unwinder;
   if (thread == nullptr) return {};
-  if (!StackWalk::enter(*thread)) return {0, WalkEnd::kBusy, false, false};
+  if (!StackWalk::enter(*thread)) return {0, 0, WalkEnd::kBusy, false, false};
   Walk walk = StackWalk(*thread, caller, out).run();
-  if (walk.end == WalkEnd::kNoTable && libgcc_is_safe.load(std::memory_order_relaxed)) {
+  if (walk.end == WalkEnd::kNoTable && libgcc_is_safe()) {
     const Walk fallback = walk_by_libgcc(caller.sp, out);
     if (fallback.count > walk.count) walk = fallback;
   }
@@ -329,22 +295,14 @@ __attribute__((noinline)) std::size_t unwind_here(std::span<NativeFrame> out) no
 Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept {
   ThreadUnwinder* thread = this_unwinder;
   if (thread == nullptr) return {};
-  if (!StackWalk::enter(*thread)) return {0, WalkEnd::kBusy, false, false};
+  if (!StackWalk::enter(*thread)) return {0, 0, WalkEnd::kBusy, false, false};
   const Walk walk = StackWalk(*thread, registers_of(*static_cast<const ucontext_t*>(context)), out).run();
   StackWalk::leave(*thread);
   return walk;
 }
 
 void ThreadUnwinder::prepare_here() noexcept {
-  pthread_attr_t attributes;
-  if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
-    void* begin = nullptr;
-    std::size_t bytes = 0;
-    pthread_attr_getstack(&attributes, &begin, &bytes);
-    pthread_attr_destroy(&attributes);
-    stack_.begin = reinterpret_cast<std::uintptr_t>(begin);
-    stack_.end = stack_.begin + bytes;
-  }
+  stack_ = own_stack();
   stack_t signals{};
   if (sigaltstack(nullptr, &signals) == 0 && (signals.ss_flags & SS_DISABLE) == 0) {
     signal_stack_.begin = reinterpret_cast<std::uintptr_t>(signals.ss_sp);
@@ -354,12 +312,5 @@ void ThreadUnwinder::prepare_here() noexcept {
 }
 
 void ThreadUnwinder::forget_here() noexcept { this_unwinder = nullptr; }
-
-void prepare_fallback() noexcept {
-  NativeFrame frames[4];
-  walk_by_libgcc(0, frames);
-  // glibc 2.35 and libgcc 12 on: found without the loader's lock.
-  libgcc_is_safe.store(dlsym(RTLD_DEFAULT, "_dl_find_object") != nullptr, std::memory_order_relaxed);
-}
 
 }  // namespace synctrace::capture

@@ -14,13 +14,14 @@
 
 #include "capture/cfi_rows.h"
 #include "capture/module_map.h"
+#include "capture/thread_stack.h"
 
 namespace synctrace::capture {
 
 struct NativeFrame {
-  std::uintptr_t pc = 0;  // a return address, so one beyond its call; exact in what a signal interrupted
-  std::uintptr_t cfa =
-      0;  // the frame's upper end, which is the next frame's stack pointer; 0 where unknown (last frame)
+  std::uintptr_t pc = 0;   // a return address, so one beyond its call, unless is_exact
+  std::uintptr_t cfa = 0;  // the frame's upper end, which is the next one's stack pointer; 0: not known (the last one)
+  bool is_exact = false;   // `pc` is the instruction itself: a signal interrupted it
 };
 
 enum class WalkEnd : std::uint8_t {
@@ -39,8 +40,8 @@ enum class WalkEnd : std::uint8_t {
 // One thread's part: the bounds of its stacks and the rules of the pcs it met last. Zeroed memory is a valid state.
 class ThreadUnwinder {
  public:
-  // Learns the calling thread's stacks and makes this its unwinder. May allocate (pthread_getattr_np does) and, on the
-  // main thread, reads a file: once per thread, where that is harmless. `this` must live until forget_here().
+  // Learns the calling thread's stacks (thread_stack.h says at what cost) and makes this its unwinder. Does not
+  // allocate. `this` must live until forget_here().
   void prepare_here() noexcept;
 
   // The calling thread has no unwinder any more: before its memory goes.
@@ -52,18 +53,13 @@ class ThreadUnwinder {
   // Frameworks have some hundred call sites per thread; a miss costs a binary search, about 0.1 us.
   static constexpr std::size_t kCachedRules = 512;
 
-  struct Bounds {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    bool holds(std::uintptr_t address) const noexcept { return address - begin < end - begin; }
-  };
   struct CachedRule {
     std::uintptr_t pc = 0;
     UnwindRule rule;
   };
 
-  Bounds stack_;
-  Bounds signal_stack_;
+  StackBounds stack_;
+  StackBounds signal_stack_;
   std::uint64_t generation_ = 0;  // of the code map that the cached rules come from
   std::atomic<bool> busy_{false};
   CachedRule cache_[kCachedRules];
@@ -71,6 +67,7 @@ class ThreadUnwinder {
 
 struct Walk {
   std::size_t count = 0;  // frames written
+  std::uintptr_t sp = 0;  // the lower end of the first frame
   WalkEnd end = WalkEnd::kNotPrepared;
   bool used_libgcc = false;  // frames come from libgcc: some 20 times slower
   bool guessed = false;      // a frame was left by its frame pointer, without a rule
@@ -83,8 +80,8 @@ std::size_t unwind_here(std::span<NativeFrame> out) noexcept;
 // The stack that a signal interrupted, from the handler's third argument (a ucontext_t).
 Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept;
 
-// Before the first event, on any thread: libgcc's unwinder does its first-time work (loads, allocates), and is used for
-// modules without a table only if the C library lets it find modules without a lock.
+// Before the first event, on any thread: libgcc's unwinder does its first-time work (loads, allocates). From then on it
+// walks where a module has no table yet, but only if it finds modules without the loader's lock: glibc 2.35, libgcc 12.
 void prepare_fallback() noexcept;
 
 }  // namespace synctrace::capture

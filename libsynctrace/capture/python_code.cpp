@@ -2,7 +2,6 @@
 #include "capture/python_code.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace synctrace::capture {
 
@@ -29,22 +28,24 @@ struct Text {
   bool is_ascii = false;
 };
 
-Text look_at_text(const PythonRuntime& python, std::uintptr_t str) noexcept {
-  if (!has_type(str, python.str_type)) return {};
-  const std::uint32_t state = load<std::uint32_t>(str + python_object::kStrState);
+template <class Memory>
+Text look_at_text(const PythonRuntime& python, Memory& memory, std::uintptr_t str) noexcept {
+  if (!has_type(memory, str, python.str_type)) return {};
+  const auto state = memory.template load<std::uint32_t>(str + python_object::kStrState);
   const std::uint32_t width = (state >> 2) & 7;
   const bool is_compact = (state & (1U << 5)) != 0;
   const bool is_ascii = (state & (1U << 6)) != 0;
   if (!is_compact || (width != 1 && width != 2 && width != 4) || (is_ascii && width != 1)) return {};
   return {str + (is_ascii ? python.layout.ascii_header : python.layout.unicode_header),
-          load<std::uint64_t>(str + python_object::kSize), width, is_ascii};
+          memory.template load<std::uint64_t>(str + python_object::kSize), width, is_ascii};
 }
 
-std::uint32_t character_at(const Text& text, std::uint64_t index) noexcept {
+template <class Memory>
+std::uint32_t character_at(Memory& memory, const Text& text, std::uint64_t index) noexcept {
   const std::uintptr_t at = text.characters + index * text.width;
-  if (text.width == 1) return load<std::uint8_t>(at);
-  if (text.width == 2) return load<std::uint16_t>(at);
-  return load<std::uint32_t>(at);
+  if (text.width == 1) return memory.template load<std::uint8_t>(at);
+  if (text.width == 2) return memory.template load<std::uint16_t>(at);
+  return memory.template load<std::uint32_t>(at);
 }
 
 // The bytes of one character, at most 4.
@@ -74,9 +75,10 @@ std::size_t encode_utf8(std::uint32_t character, std::byte (&out)[4]) noexcept {
 }
 
 // The str at `str`, at most `max_bytes` of it. False when the room ends before the text does.
-bool copy_text(const PythonRuntime& python, std::uintptr_t str, std::size_t max_bytes, Room& room,
+template <class Memory>
+bool copy_text(const PythonRuntime& python, Memory& memory, std::uintptr_t str, std::size_t max_bytes, Room& room,
                std::string_view& out) noexcept {
-  const Text text = look_at_text(python, str);
+  const Text text = look_at_text(python, memory, str);
   if (text.width == 0) {
     out = {};
     return true;
@@ -86,11 +88,12 @@ bool copy_text(const PythonRuntime& python, std::uintptr_t str, std::size_t max_
   if (text.is_ascii) {
     used = static_cast<std::size_t>(std::min<std::uint64_t>(text.length, max_bytes));
     if (used > to.size()) return false;
-    std::memcpy(to.data(), reinterpret_cast<const void*>(text.characters), used);
+    if (!memory.copy(text.characters, to.data(), used)) return false;
   } else {
     for (std::uint64_t i = 0; i < text.length; ++i) {
       std::byte bytes[4];
-      const std::size_t count = encode_utf8(character_at(text, i), bytes);
+      const std::size_t count = encode_utf8(character_at(memory, text, i), bytes);
+      if (memory.failed()) return false;
       if (used + count > max_bytes) break;
       if (used + count > to.size()) return false;
       std::copy_n(bytes, count, to.begin() + static_cast<std::ptrdiff_t>(used));
@@ -102,34 +105,54 @@ bool copy_text(const PythonRuntime& python, std::uintptr_t str, std::size_t max_
   return true;
 }
 
-bool copy_line_table(const PythonRuntime& python, std::uintptr_t table, Room& room, CodeDescription& out) noexcept {
-  if (!has_type(table, python.bytes_type)) return true;
-  const std::uint64_t length = load<std::uint64_t>(table + python_object::kSize);
+template <class Memory>
+bool copy_line_table(const PythonRuntime& python, Memory& memory, std::uintptr_t table, Room& room,
+                     CodeDescription& out) noexcept {
+  if (!has_type(memory, table, python.bytes_type)) return true;
+  const auto length = memory.template load<std::uint64_t>(table + python_object::kSize);
   const auto kept = static_cast<std::size_t>(std::min<std::uint64_t>(length, CodeDescription::kMaxLineTableBytes));
   if (kept > room.left().size()) return false;
   const std::span<std::byte> to = room.left().first(kept);
-  if (kept != 0) std::memcpy(to.data(), reinterpret_cast<const void*>(table + python_object::kBytesData), kept);
+  if (!memory.copy(table + python_object::kBytesData, to.data(), kept)) return false;
   out.line_table = to;
   out.is_line_table_cut = kept < length;
   room.take(kept);
   return true;
 }
 
+template <class Memory>
+DescribeStatus describe(const PythonRuntime& python, Memory& memory, std::uintptr_t code, std::uint64_t identity,
+                        std::span<std::byte> room_bytes, CodeDescription& out) noexcept {
+  const PythonLayout& at = python.layout;
+  if (!has_type(memory, code, python.code_type) || code_identity(memory, at, code) != identity)
+    return DescribeStatus::kStale;
+  out = {};
+  out.first_line = memory.template load<std::int32_t>(code + at.code_first_line);
+  out.python_version = python.version;
+  Room room(room_bytes);
+  const std::uintptr_t file = load_pointer(memory, code + at.code_file);
+  const std::uintptr_t name = load_pointer(memory, code + at.code_name);
+  const std::uintptr_t lines = load_pointer(memory, code + at.code_line_table);
+  const bool fits = copy_text(python, memory, file, CodeDescription::kMaxFileBytes, room, out.file) &&
+                    copy_text(python, memory, name, CodeDescription::kMaxFunctionBytes, room, out.function) &&
+                    copy_line_table(python, memory, lines, room, out);
+  if (memory.failed()) return DescribeStatus::kStale;
+  return fits ? DescribeStatus::kOk : DescribeStatus::kNoRoom;
+}
+
 }  // namespace
 
 DescribeStatus describe_code(const PythonRuntime& python, std::uintptr_t code, std::uint64_t identity,
-                             std::span<std::byte> room_bytes, CodeDescription& out) noexcept {
-  const PythonLayout& at = python.layout;
-  if (!has_type(code, python.code_type) || code_identity(at, code) != identity) return DescribeStatus::kStale;
-  out = {};
-  out.first_line = load<std::int32_t>(code + at.code_first_line);
-  out.python_version = python.version;
-  Room room(room_bytes);
-  const bool fits =
-      copy_text(python, load_pointer(code + at.code_file), CodeDescription::kMaxFileBytes, room, out.file) &&
-      copy_text(python, load_pointer(code + at.code_name), CodeDescription::kMaxFunctionBytes, room, out.function) &&
-      copy_line_table(python, load_pointer(code + at.code_line_table), room, out);
-  return fits ? DescribeStatus::kOk : DescribeStatus::kNoRoom;
+                             std::span<std::byte> room, CodeDescription& out) noexcept {
+  PlainMemory memory;
+  return describe(python, memory, code, identity, room, out);
+}
+
+DescribeStatus describe_interrupted_code(const PythonRuntime& python, GuardedMemory& memory, std::uintptr_t code,
+                                         std::uint64_t identity, std::span<std::byte> room,
+                                         CodeDescription& out) noexcept {
+  memory.reset();
+  return describe(python, memory, code, identity, room, out);
 }
 
 }  // namespace synctrace::capture

@@ -10,6 +10,7 @@
 #include <span>
 #include <string_view>
 
+#include "capture/guarded_memory.h"
 #include "capture/python_runtime.h"
 
 namespace synctrace::capture {
@@ -40,5 +41,10 @@ enum class DescribeStatus {
 // U+FFFD.
 [[nodiscard]] DescribeStatus describe_code(const PythonRuntime& python, std::uintptr_t code, std::uint64_t identity,
                                            std::span<std::byte> room, CodeDescription& out) noexcept;
+
+// The same in a signal handler on that thread; also kStale when something cannot be read.
+[[nodiscard]] DescribeStatus describe_interrupted_code(const PythonRuntime& python, GuardedMemory& memory,
+                                                       std::uintptr_t code, std::uint64_t identity,
+                                                       std::span<std::byte> room, CodeDescription& out) noexcept;
 
 }  // namespace synctrace::capture

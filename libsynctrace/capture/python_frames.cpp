@@ -2,121 +2,24 @@
 #include "capture/python_frames.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 
 #include <cstdlib>
+
+#include "capture/python_visit.h"
 
 namespace synctrace::capture {
 
 namespace {
 
-// Frames visited on one walk, shims and incomplete ones included. Far above any stack whose recursion limit was left
-// alone; it is what ends a chain that runs in a circle.
-constexpr int kMaxVisited = 4096;
-
 constexpr std::uint32_t kFirstReleaseCandidate = 0xc0;  // in the low byte of PY_VERSION_HEX
 
-enum class WalkEnd { kRoot, kStopped, kTooDeep, kBroken };
-
-// 3.8-3.10: frame objects.
-template <class Visitor>
-WalkEnd visit_objects(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
-  const PythonLayout& at = python.layout;
-  std::uintptr_t frame = load_pointer(thread_state + at.thread_frame);
-  for (int i = 0; frame != 0; ++i) {
-    if (i == kMaxVisited) return WalkEnd::kTooDeep;
-    if (!is_plausible(frame)) return WalkEnd::kBroken;
-    const std::uintptr_t code = load_pointer(frame + at.frame_code);
-    if (!has_type(code, python.code_type)) return WalkEnd::kBroken;
-    const std::int64_t position = load<std::int32_t>(frame + at.frame_position);
-    if (!visitor.frame(code, position * at.position_scale)) return WalkEnd::kStopped;
-    visitor.entry(0);
-    frame = load_pointer(frame + at.frame_previous);
-  }
-  return WalkEnd::kRoot;
-}
-
-// 3.11+: whether the frame of `code` has begun; its offset, if so. A frame that has not is being set up, or is one of
-// the interpreter's own (3.13 has a hidden __init__ for every class that is called).
-inline bool has_begun(const PythonLayout& at, std::uintptr_t frame, std::uintptr_t code, std::uint8_t owner,
-                      std::int64_t& offset) noexcept {
-  const std::uintptr_t position = load_pointer(frame + at.frame_position);
-  offset = static_cast<std::int64_t>(position - (code + at.code_bytecode));
-  return owner == python_object::kOwnedByGenerator || offset >= 2 * load<std::int32_t>(code + at.code_traceable);
-}
-
-// 3.11: a flag marks the entries, and the records on the C stack run in step with them.
-template <class Visitor>
-WalkEnd visit_flagged(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
-  const PythonLayout& at = python.layout;
-  std::uintptr_t record = load_pointer(thread_state + at.thread_frame);
-  if (!is_plausible(record)) return WalkEnd::kBroken;
-  std::uintptr_t frame = load_pointer(record + python_object::kRecordFrame311);
-  for (int i = 0; frame != 0; ++i) {
-    if (i == kMaxVisited) return WalkEnd::kTooDeep;
-    if (!is_plausible(frame)) return WalkEnd::kBroken;
-    const std::uintptr_t code = load_pointer(frame + at.frame_code);
-    if (!has_type(code, python.code_type)) return WalkEnd::kBroken;
-    std::int64_t offset = 0;
-    if (has_begun(at, frame, code, load<std::uint8_t>(frame + at.frame_owner), offset) &&
-        !visitor.frame(code, offset)) {
-      return WalkEnd::kStopped;
-    }
-    if (load<std::uint8_t>(frame + python_object::kEntryFlag311) != 0) {
-      visitor.entry(record);
-      if (record != 0) record = load_pointer(record + python_object::kRecordPrevious311);
-      if (record != 0 && !is_plausible(record)) return WalkEnd::kBroken;
-    }
-    frame = load_pointer(frame + at.frame_previous);
-  }
-  return WalkEnd::kRoot;
-}
-
-// 3.12+: the shim that ends an eval loop's frames lies in that loop's C frame.
-template <class Visitor>
-WalkEnd visit_shimmed(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
-  const PythonLayout& at = python.layout;
-  std::uintptr_t frame = load_pointer(thread_state + at.thread_frame);
-  if (at.minor == 12) {  // through a record on the C stack, whose first field it is
-    if (!is_plausible(frame)) return WalkEnd::kBroken;
-    frame = load_pointer(frame);
-  }
-  for (int i = 0; frame != 0; ++i) {
-    if (i == kMaxVisited) return WalkEnd::kTooDeep;
-    if (!is_plausible(frame)) return WalkEnd::kBroken;
-    const std::uint8_t owner = load<std::uint8_t>(frame + at.frame_owner);
-    if (owner >= python_object::kOwnedByC) {
-      visitor.entry(frame);
-    } else {
-      // 3.14 keeps flags in the low bits; 3.13 and later run things that are no code objects.
-      const std::uintptr_t code = load_pointer(frame + at.frame_code) & ~std::uintptr_t{7};
-      std::int64_t offset = 0;
-      if (has_type(code, python.code_type) && has_begun(at, frame, code, owner, offset) &&
-          !visitor.frame(code, offset)) {
-        return WalkEnd::kStopped;
-      }
-    }
-    frame = load_pointer(frame + at.frame_previous);
-  }
-  return WalkEnd::kRoot;
-}
-
-template <class Visitor>
-WalkEnd visit_frames(const PythonRuntime& python, std::uintptr_t thread_state, Visitor& visitor) noexcept {
-  switch (python.layout.frame_kind) {
-    case PythonFrameKind::kObjects:
-      return visit_objects(python, thread_state, visitor);
-    case PythonFrameKind::kEntryFlag:
-      return visit_flagged(python, thread_state, visitor);
-    case PythonFrameKind::kShimFrames:
-      return visit_shimmed(python, thread_state, visitor);
-  }
-  return WalkEnd::kBroken;
-}
-
+template <class Memory>
 class Recorder {
  public:
-  Recorder(const PythonLayout& layout, PythonStack& out) noexcept : layout_(layout), out_(out) {}
+  Recorder(const PythonLayout& layout, Memory& memory, PythonStack& out) noexcept
+      : layout_(layout), memory_(memory), out_(out) {}
 
   bool frame(std::uintptr_t code, std::int64_t offset) noexcept {
     if (out_.count == PythonStack::kMaxFrames) {
@@ -124,7 +27,7 @@ class Recorder {
       return is_open_;  // on to the entry, which says where the kept frames belong on the C stack
     }
     const std::int32_t kept = offset < 0 || offset > INT32_MAX ? -1 : static_cast<std::int32_t>(offset);
-    out_.frames[out_.count++] = {code, code_identity(layout_, code), 0, kept, false};
+    out_.frames[out_.count++] = {code, code_identity(memory_, layout_, code), 0, kept, false};
     is_open_ = true;
     return true;
   }
@@ -140,6 +43,7 @@ class Recorder {
 
  private:
   const PythonLayout& layout_;
+  Memory& memory_;
   PythonStack& out_;
   bool is_open_ = false;
 };
@@ -152,15 +56,16 @@ class Checker {
   bool frame(std::uintptr_t code, std::int64_t offset) noexcept {
     const PythonLayout& at = python_.layout;
     ++count_;
-    if (!has_type(load_pointer(code + at.code_file), python_.str_type)) {
+    if (!has_type(memory_, load_pointer(memory_, code + at.code_file), python_.str_type)) {
       failure_ = "a file name of its code is no str";
-    } else if (!has_type(load_pointer(code + at.code_name), python_.str_type)) {
+    } else if (!has_type(memory_, load_pointer(memory_, code + at.code_name), python_.str_type)) {
       failure_ = "a function name of its code is no str";
-    } else if (!has_type(load_pointer(code + at.code_line_table), python_.bytes_type)) {
+    } else if (!has_type(memory_, load_pointer(memory_, code + at.code_line_table), python_.bytes_type)) {
       failure_ = "a line table of its code is no bytes";
-    } else if (at.position_scale != 0 && !has_type(load_pointer(code + at.code_bytecode), python_.bytes_type)) {
+    } else if (at.position_scale != 0 &&
+               !has_type(memory_, load_pointer(memory_, code + at.code_bytecode), python_.bytes_type)) {
       failure_ = "the bytecode of its code is no bytes";
-    } else if (offset < -2 || offset >= bytecode_size(at, code)) {
+    } else if (offset < -2 || offset >= bytecode_size(memory_, at, code)) {
       failure_ = "a frame's position is outside its code";
     }
     return failure_ == nullptr;
@@ -173,6 +78,7 @@ class Checker {
 
  private:
   const PythonRuntime& python_;
+  PlainMemory memory_;
   int count_ = 0;
   const char* failure_ = nullptr;
 };
@@ -208,6 +114,17 @@ const PythonLayout* find_layout(std::uint32_t version) noexcept {
   return nullptr;
 }
 
+// Without it Python and native frames are kept side by side.
+void find_eval_loop(PythonRuntime& runtime) noexcept {
+  void* function = nullptr;
+  Dl_info info{};
+  void* found = nullptr;
+  if (!find_symbol("_PyEval_EvalFrameDefault", function)) return;
+  if (dladdr1(function, &info, &found, RTLD_DL_SYMENT) == 0 || found == nullptr) return;
+  runtime.eval_begin = reinterpret_cast<std::uintptr_t>(function);
+  runtime.eval_end = runtime.eval_begin + static_cast<const ElfW(Sym)*>(found)->st_size;
+}
+
 // What 3.13+ says about itself must be what we know of it. The shape of this table changed within the life of 3.14, so
 // there only its head is read, and the check of the first stack has to do.
 const char* check_self_description(const PythonLayout& layout, std::uintptr_t runtime) noexcept {
@@ -215,7 +132,9 @@ const char* check_self_description(const PythonLayout& layout, std::uintptr_t ru
   if (std::memcmp(reinterpret_cast<const void*>(runtime), kCookie, sizeof(kCookie) - 1) != 0) {
     return "this CPython does not describe itself as its version should";
   }
-  const auto word = [runtime](int index) { return load<std::uint64_t>(runtime + 8 * index); };
+  const auto word = [runtime](int index) {
+    return PlainMemory{}.load<std::uint64_t>(runtime + 8 * static_cast<std::uintptr_t>(index));
+  };
   if (word(kFreeThreaded) != 0) return "free-threaded builds of CPython are not supported yet";
   if (layout.minor != 13) return nullptr;
   const bool is_known = word(kThreadFrame313) == layout.thread_frame && word(kThreadId313) == layout.thread_id &&
@@ -271,38 +190,71 @@ const char* PythonReader::find_runtime() noexcept {
   }
   find_symbol("PyInterpreterState_Head", runtime_.newest_interpreter);
   find_symbol("PyInterpreterState_Main", runtime_.main_interpreter);
+  if (layout->frame_kind == PythonFrameKind::kObjects) find_eval_loop(runtime_);
   return layout->minor >= 13 ? check_self_description(*layout, runtime) : nullptr;
+}
+
+// The thread state of the calling thread; 0 when it has none, or when the interpreter ends: that takes the frames of
+// its other threads away.
+std::uintptr_t PythonReader::thread_state_here() const noexcept {
+  if (runtime_.is_finalizing != nullptr && runtime_.is_finalizing() != 0) return 0;
+  return reinterpret_cast<std::uintptr_t>(runtime_.this_thread_state());
 }
 
 bool PythonReader::walk(PythonStack& out) noexcept {
   out.count = 0;
   const State now = state();
   if (now != State::kOn && now != State::kUnchecked) return false;
-  // An interpreter that ends takes the frames of its other threads away.
-  if (runtime_.is_finalizing != nullptr && runtime_.is_finalizing() != 0) return false;
-  const auto thread_state = reinterpret_cast<std::uintptr_t>(runtime_.this_thread_state());
+  const std::uintptr_t thread_state = thread_state_here();
   if (thread_state == 0) return false;
   if (now == State::kUnchecked && !check_first_stack(thread_state)) return false;
-  out.is_truncated = false;
-  Recorder recorder(runtime_.layout, out);
-  if (visit_frames(runtime_, thread_state, recorder) != WalkEnd::kRoot) out.is_truncated = true;
+  PlainMemory memory;
+  PythonVisit visit(runtime_, memory);
+  Recorder recorder(runtime_.layout, memory, out);
+  out.is_truncated = visit.from(visit.top_of(thread_state), recorder) != VisitEnd::kRoot;
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
   return out.count != 0;
 }
 
+// A frame that is being set up may name anything: then the frames outside of its eval loop are what can be told.
+bool PythonReader::walk_interrupted(GuardedMemory& memory, PythonStack& out) noexcept {
+  out.count = 0;
+  if (state() != State::kOn) return false;
+  const std::uintptr_t thread_state = thread_state_here();
+  if (thread_state == 0) return false;
+  out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
+  std::uintptr_t top = 0;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    memory.reset();
+    PythonVisit visit(runtime_, memory);
+    top = attempt == 0 ? visit.top_of(thread_state) : visit.next_top(top);
+    if (top == 0) return false;
+    out.count = 0;
+    Recorder recorder(runtime_.layout, memory, out);
+    const VisitEnd end = visit.from(top, recorder);
+    out.is_truncated = end != VisitEnd::kRoot || attempt != 0;
+    const bool is_whole = end == VisitEnd::kRoot || end == VisitEnd::kStopped || end == VisitEnd::kTooDeep;
+    if (is_whole && !memory.failed()) return out.count != 0;
+  }
+  out.count = 0;
+  return false;
+}
+
 // Any number of threads may do this at once: they find the same.
 bool PythonReader::check_first_stack(std::uintptr_t thread_state) noexcept {
-  if (load<pthread_t>(thread_state + runtime_.layout.thread_id) != pthread_self()) {
+  PlainMemory memory;
+  if (memory.load<pthread_t>(thread_state + runtime_.layout.thread_id) != pthread_self()) {
     switch_off("a thread state of CPython names another thread than its own");
     return false;
   }
   Checker checker(runtime_);
-  const WalkEnd end = visit_frames(runtime_, thread_state, checker);
+  PythonVisit visit(runtime_, memory);
+  const VisitEnd end = visit.from(visit.top_of(thread_state), checker);
   if (checker.failure() != nullptr) {
     switch_off(checker.failure());
-  } else if (end == WalkEnd::kBroken) {
+  } else if (end == VisitEnd::kBroken) {
     switch_off("the frames of CPython do not lead to the start of the thread");
-  } else if (end == WalkEnd::kRoot && checker.count() != 0) {
+  } else if (end == VisitEnd::kRoot && checker.count() != 0) {
     State expected = State::kUnchecked;
     state_.compare_exchange_strong(expected, State::kOn, std::memory_order_acq_rel);
   }

@@ -2,14 +2,16 @@
 // Reads the calling thread's Python stack out of CPython's own frames: 3.8 to 3.14, builds with a GIL. Plain loads:
 // no GIL, no allocation, no lock, no Python API on the way but the thread-specific look-up of the thread state and the
 // question whether the interpreter ends. That is sound because the caller is inside a C call of the very thread whose
-// frames it reads: nobody else changes them, and each frame keeps its code object alive. Not for signal handlers and
-// not for other threads. The first real walk checks what it reads; a doubt switches the reader off for good.
+// frames it reads: nobody else changes them, and each frame keeps its code object alive. Signal handlers use
+// walk_interrupted(); other threads' frames are out of reach. The first real walk checks what it reads; a doubt
+// switches the reader off for good.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/guarded_memory.h"
 #include "capture/python_runtime.h"
 
 namespace synctrace::capture {
@@ -49,6 +51,11 @@ class PythonReader {
   // The calling thread's Python stack; false when it has none or the reader is not on. Any thread.
   bool walk(PythonStack& out) noexcept;
 
+  // The same in a signal handler, at most 4 KiB of stack: the interpreter may be in the middle of a change, so memory
+  // is read through the kernel, each code object's type is checked, and a chain that does not lead to the thread's
+  // first frame counts for nothing. Some 0.5 us a frame. Not before a walk() was right.
+  bool walk_interrupted(GuardedMemory& memory, PythonStack& out) noexcept;
+
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
 
   // Null unless off: a literal without "synctrace:" and without a full stop. Any thread.
@@ -62,6 +69,7 @@ class PythonReader {
 
  private:
   const char* find_runtime() noexcept;
+  std::uintptr_t thread_state_here() const noexcept;
   bool check_first_stack(std::uintptr_t thread_state) noexcept;
   void switch_off(const char* reason) noexcept;
 

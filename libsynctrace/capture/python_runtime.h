@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The interpreter of this process as the frame reader sees it: its layout, its types, and plain loads from its
-// memory. Loads are safe only where the calling thread keeps the object alive: frames of its own stack, and what they
-// own. For python_frames and python_code.
+// The interpreter of this process as the frame reader sees it: its layout, its types, and loads from its memory. Plain
+// loads are safe only where the calling thread keeps the object alive: frames of its own stack, and what they own; and
+// only inside of calls, not where a signal interrupted the interpreter. For python_frames and python_code.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -21,46 +22,67 @@ struct PythonRuntime {
   std::uintptr_t code_type = 0;
   std::uintptr_t str_type = 0;
   std::uintptr_t bytes_type = 0;
+  // The code of the eval loop, up to 3.10, where nothing else leads from a Python frame to its native one.
+  std::uintptr_t eval_begin = 0;
+  std::uintptr_t eval_end = 0;
 };
 
-template <class T>
-T load(std::uintptr_t address) noexcept {
-  T value;
-  std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(T));
-  return value;
-}
+// Memory that is there for sure. The walks are written for this and for GuardedMemory, which has the same functions.
+struct PlainMemory {
+  void expect(std::uintptr_t, std::size_t) const noexcept {}
 
-inline std::uintptr_t load_pointer(std::uintptr_t address) noexcept { return load<std::uintptr_t>(address); }
+  template <class T>
+  T load(std::uintptr_t address) const noexcept {
+    T value;
+    std::memcpy(&value, reinterpret_cast<const void*>(address), sizeof(T));
+    return value;
+  }
+
+  bool copy(std::uintptr_t from, void* to, std::size_t bytes) const noexcept {
+    if (bytes != 0) std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+    return true;
+  }
+
+  bool failed() const noexcept { return false; }
+};
+
+template <class Memory>
+std::uintptr_t load_pointer(Memory& memory, std::uintptr_t address) noexcept {
+  return memory.template load<std::uintptr_t>(address);
+}
 
 // No object of Python lies in the first 64 KiB or off an 8-byte boundary, and user addresses have 57 bits at most.
 inline bool is_plausible(std::uintptr_t address) noexcept {
   return address >= 0x10000 && (address & 7) == 0 && (address >> 57) == 0;
 }
 
-inline bool has_type(std::uintptr_t object, std::uintptr_t type) noexcept {
-  return is_plausible(object) && load_pointer(object + python_object::kType) == type;
+template <class Memory>
+bool has_type(Memory& memory, std::uintptr_t object, std::uintptr_t type) noexcept {
+  return is_plausible(object) && load_pointer(memory, object + python_object::kType) == type;
 }
 
 // What tells a code object from a later one at the same address (they are reused at once): the version number that
 // 3.12+ gives each, else a hash of what cannot all be the same by accident. Hashes have the top bit set.
-inline std::uint64_t code_identity(const PythonLayout& layout, std::uintptr_t code) noexcept {
+template <class Memory>
+std::uint64_t code_identity(Memory& memory, const PythonLayout& layout, std::uintptr_t code) noexcept {
   if (layout.code_version != 0) {
-    const std::uint32_t version = load<std::uint32_t>(code + layout.code_version);
+    const auto version = memory.template load<std::uint32_t>(code + layout.code_version);
     if (version != 0) return version;  // 0: the interpreter ran out of numbers
   }
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-  std::uint64_t hash = load<std::uint32_t>(code + layout.code_first_line);
+  std::uint64_t hash = memory.template load<std::uint32_t>(code + layout.code_first_line);
   for (const std::uint16_t field : {layout.code_file, layout.code_name, layout.code_line_table}) {
-    hash = (hash ^ load_pointer(code + field)) * kOdd;
+    hash = (hash ^ load_pointer(memory, code + field)) * kOdd;
     hash ^= hash >> 29;
   }
   return hash | (std::uint64_t{1} << 63);
 }
 
 // Bytes of bytecode of a code object.
-inline std::int64_t bytecode_size(const PythonLayout& layout, std::uintptr_t code) noexcept {
-  if (layout.position_scale == 0) return 2 * load<std::int64_t>(code + python_object::kSize);
-  return load<std::int64_t>(load_pointer(code + layout.code_bytecode) + python_object::kSize);
+template <class Memory>
+std::int64_t bytecode_size(Memory& memory, const PythonLayout& layout, std::uintptr_t code) noexcept {
+  if (layout.position_scale == 0) return 2 * memory.template load<std::int64_t>(code + python_object::kSize);
+  return memory.template load<std::int64_t>(load_pointer(memory, code + layout.code_bytecode) + python_object::kSize);
 }
 
 }  // namespace synctrace::capture

@@ -20,6 +20,7 @@
 #include "capture/cupti_switch.h"
 #include "capture/drain_thread.h"
 #include "capture/gpu_events.h"
+#include "capture/module_watch.h"
 #include "capture/notice.h"
 #include "capture/nvtx_handler.h"
 #include "capture/process_facts.h"
@@ -50,6 +51,7 @@ std::atomic<pid_t> owner{0};  // the process that records; a forked child is ano
 
 void on_fork_in_child() noexcept {
   recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
+  disable_stacks();
   if (session != nullptr) session->sink.abandon_after_fork();
 }
 
@@ -209,6 +211,8 @@ void start_recording(Session& s) noexcept {
     return;
   }
   s.draining = true;
+  // Without it stacks go on by libgcc, and modules loaded from here on have no names.
+  if (s.settings.stacks != StackKinds::kNone && !module_watch().start()) remark("no thread could be made to watch modules");
   std::atexit(on_exit);
   window_control().start(s.settings, now_ns());
 }
@@ -235,7 +239,7 @@ void start_session() noexcept {
   session->settings = settings;
   owner.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, on_fork_in_child);
-  if (settings.stacks) enable_stacks();
+  if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) allow_test_control();
   if (open_trace(*session)) start_recording(*session);
 }

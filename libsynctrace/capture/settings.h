@@ -11,15 +11,16 @@
 namespace synctrace::capture {
 
 using format::Level;
+using format::StackKinds;
 
 struct Settings {
   bool enabled = true;
   bool force_overwrite = false;
   bool quiet = false;
   bool graph_nodes = false;
-  bool stacks = true;         // take the caller's Python stack at calls that can wait
   bool test_control = false;  // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
   Level level = Level::kTimeline;
+  StackKinds stacks = StackKinds::kAll;
   std::int64_t delay_ns = 0;
   std::int64_t duration_ns = 0;  // 0: no limit
   format::DutyCycle duty;    // period 0: no duty cycle

@@ -9,17 +9,24 @@
 #include <span>
 
 #include "capture/intern_table.h"
+#include "capture/module_map.h"
+#include "capture/native_unwind.h"
 #include "capture/notice.h"
 #include "capture/python_code.h"
 #include "capture/python_frames.h"
+#include "capture/stack_merge.h"
 
 namespace synctrace::capture {
 namespace {
 
-std::atomic<bool> enabled{false};
+std::atomic<StackKinds> wanted{StackKinds::kNone};
+std::atomic<bool> can_read_guarded{false};
+StackBounds own_code;  // of the module that this code is in; constant once enabled
 std::atomic<std::uint32_t> next_stack{1};
 std::atomic<std::uint32_t> next_code{1};
 std::atomic<std::uint64_t> refused{0};
+
+bool wants(StackKinds kind) noexcept { return format::includes(wanted.load(std::memory_order_relaxed), kind); }
 
 // Open addressing from a hash to an id; never more than three quarters full.
 template <std::size_t kSlots>
@@ -51,36 +58,140 @@ class IdTable {
 // The long parts of a code object are cut so that one event holds them; lines beyond the cut are unknown.
 constexpr std::size_t kMaxLineTableBytes = 16U << 10;
 
+// A Python frame of 3.8 to 3.10 has two or three native ones around it; later ones share theirs.
+constexpr std::size_t kMaxNativeFrames = 256;
+static_assert(PythonStack::kMaxFrames + kMaxNativeFrames + kExtraItems == kMaxStackFrames);
+
 // One thread's; zero is its valid empty state, so a fresh mapping needs no set-up. Pages are touched as they are used.
 struct ThreadStacks {
+  ThreadUnwinder unwinder;
   PythonStack python;
-  std::array<FrameEvent, PythonStack::kMaxFrames> frames;
-  IdTable<4096> stacks;
+  std::array<NativeFrame, kMaxNativeFrames> native;
+  StackBudget budget;
+  GuardedMemory guarded;
+  std::array<StackItem, kMaxStackFrames> items;
+  std::array<FrameEvent, kMaxStackFrames> frames;
+  IdTable<16384> stacks;
   IdTable<8192> codes;
   std::array<std::byte, CodeDescription::kMaxBytes> room;
 };
 
-thread_local __attribute__((tls_model("initial-exec"))) ThreadStacks* thread_stacks = nullptr;
+struct ThisThread {
+  ThreadStacks* stacks = nullptr;
+  bool is_busy = false;
+};
+thread_local __attribute__((tls_model("initial-exec"))) constinit ThisThread this_thread;
 
-ThreadStacks* stacks_of_this_thread() noexcept {
-  if (thread_stacks != nullptr) return thread_stacks;
+// One capture at a time on a thread: false for one that interrupts another.
+class Turn {
+ public:
+  Turn() noexcept : is_mine_(!this_thread.is_busy) {
+    if (is_mine_) this_thread.is_busy = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (is_mine_) this_thread.is_busy = false;
+  }
+  bool is_mine() const noexcept { return is_mine_; }
+
+ private:
+  bool is_mine_;
+};
+
+// The thread's tables, mapped at the first call; needs the thread's turn.
+ThreadStacks* prepared_stacks() noexcept {
+  if (this_thread.stacks != nullptr) return this_thread.stacks;
+  if (thread_buffers().buffer_of_this_thread() == nullptr) return nullptr;  // also while the thread ends
   void* memory = mmap(nullptr, sizeof(ThreadStacks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory != MAP_FAILED) thread_stacks = static_cast<ThreadStacks*>(memory);
-  return thread_stacks;
+  if (memory == MAP_FAILED) return nullptr;
+  auto* stacks = static_cast<ThreadStacks*>(memory);
+  if (wants(StackKinds::kNative)) stacks->unwinder.prepare_here();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  this_thread.stacks = stacks;
+  return stacks;
 }
 
 std::string_view as_text(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// What one capture found, in the thread's tables.
+class Capture {
+ public:
+  Capture(ThreadStacks& own, ThreadBuffer& buffer, bool is_interrupted) noexcept
+      : own_(own), buffer_(buffer), is_interrupted_(is_interrupted) {
+    own_.python.count = 0;
+    own_.python.is_truncated = false;
+  }
+
+  void take_python() noexcept {
+    if (!wants(StackKinds::kPython)) return;
+    if (!is_interrupted_) {
+      python_reader().walk(own_.python);
+    } else if (can_read_guarded.load(std::memory_order_relaxed)) {
+      python_reader().walk_interrupted(own_.guarded, own_.python);
+    }
+    runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
+    if (runtime_ == nullptr) own_.python.count = 0;
+  }
+
+  // The frames of the recorder itself are nobody's business.
+  void take_native(const Walk& walk) noexcept {
+    std::size_t first = 0;
+    while (first < walk.count && own_code.holds(own_.native[first].pc)) ++first;
+    native_ = std::span(own_.native).subspan(first, walk.count - first);
+    native_sp_ = first == 0 ? walk.sp : own_.native[first - 1].cfa;
+    native_is_whole_ = walk.end == WalkEnd::kRoot;
+  }
+
+  StackId id() noexcept;
+
+ private:
+  std::uint64_t hash() const noexcept;
+  std::uint32_t code_id(const PythonFrame& frame) noexcept;
+  FrameEvent describe(const StackItem& item) noexcept;
+  FrameEvent describe(const NativeFrame& frame) const noexcept;
+  StackId write() noexcept;
+
+  ThreadStacks& own_;
+  ThreadBuffer& buffer_;
+  const bool is_interrupted_;
+  const PythonRuntime* runtime_ = nullptr;
+  std::span<const NativeFrame> native_;
+  std::uintptr_t native_sp_ = 0;
+  bool native_is_whole_ = true;
+};
+
+std::uint64_t Capture::hash() const noexcept {
+  const auto mix = [](std::uint64_t hash, std::uint64_t a, std::uint64_t b) {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+    const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ a) * (b ^ kOdd);
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  };
+  const PythonStack& python = own_.python;
+  std::uint64_t hash = mix(python.count, native_.size(), native_is_whole_ ? 3 : 2);
+  for (std::uint32_t i = 0; i < python.count; ++i) {
+    const PythonFrame& frame = python.frames[i];
+    hash = mix(mix(hash, frame.code, frame.identity), static_cast<std::uint64_t>(frame.offset_bytes), 0);
+  }
+  for (const NativeFrame& frame : native_) hash = mix(hash, frame.pc, 0);
+  return hash;
+}
+
 // Id of the function of a frame, written at its first sight; 0 when it could not be described.
-std::uint32_t code_id(const PythonFrame& frame, const PythonRuntime& python, ThreadStacks& own, ThreadBuffer& buffer) noexcept {
+std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   const std::uint64_t key[] = {frame.code, frame.identity};
   const std::uint64_t hash = hash_bytes(key, sizeof(key));
-  auto* slot = own.codes.find(hash);
+  auto* slot = own_.codes.find(hash);
   if (slot == nullptr || slot->id != 0) return slot == nullptr ? 0 : slot->id;
   CodeDescription code;
-  if (describe_code(python, frame.code, frame.identity, own.room, code) != DescribeStatus::kOk) return 0;
+  const DescribeStatus status =
+      is_interrupted_ ? describe_interrupted_code(*runtime_, own_.guarded, frame.code, frame.identity, own_.room, code)
+                      : describe_code(*runtime_, frame.code, frame.identity, own_.room, code);
+  if (status != DescribeStatus::kOk) return 0;
   const std::span<const std::byte> table = code.line_table.first(std::min(code.line_table.size(), kMaxLineTableBytes));
   CodeEvent event;
   event.id = next_code.fetch_add(1, std::memory_order_relaxed);
@@ -88,62 +199,139 @@ std::uint32_t code_id(const PythonFrame& frame, const PythonRuntime& python, Thr
   event.first_line = code.first_line;
   event.file_bytes = static_cast<std::uint32_t>(code.file.size());
   event.function_bytes = static_cast<std::uint32_t>(code.function.size());
-  if (!buffer.push_long(event, {code.file, code.function, as_text(table)})) return 0;
-  own.codes.fill(*slot, hash, event.id);
+  if (!buffer_.push_long(event, {code.file, code.function, as_text(table)})) return 0;
+  own_.codes.fill(*slot, hash, event.id);
   return event.id;
 }
 
-std::uint64_t hash_of(const PythonStack& stack) noexcept {
-  std::uint64_t hash = stack.count;
-  for (std::uint32_t i = 0; i < stack.count; ++i) {
-    const PythonFrame& frame = stack.frames[i];
-    const std::uint64_t key[] = {hash, frame.code, frame.identity, static_cast<std::uint64_t>(frame.offset_bytes)};
-    hash = hash_bytes(key, sizeof(key));
+FrameEvent Capture::describe(const NativeFrame& frame) const noexcept {
+  const auto kind = frame.is_exact ? FrameEvent::Kind::kNativeExact : FrameEvent::Kind::kNative;
+  // A return address may be the first byte behind its function, and even behind its module.
+  const Module* module = module_map().current().find(frame.pc - (frame.is_exact ? 0 : 1));
+  if (module == nullptr) return {kind, 0, static_cast<std::int64_t>(frame.pc)};
+  return {kind, module->id, static_cast<std::int64_t>(frame.pc - module->bias)};
+}
+
+FrameEvent Capture::describe(const StackItem& item) noexcept {
+  switch (item.kind) {
+    case StackItem::Kind::kPython: {
+      const PythonFrame& frame = own_.python.frames[item.index];
+      return {frame.is_entry ? FrameEvent::Kind::kPythonEntry : FrameEvent::Kind::kPython, code_id(frame),
+              frame.offset_bytes};
+    }
+    case StackItem::Kind::kNative:
+      return describe(native_[item.index]);
+    case StackItem::Kind::kUnordered:
+      return {FrameEvent::Kind::kUnordered, 0, 0};
+    case StackItem::Kind::kMissing:
+      break;
   }
-  return hash;
+  return {FrameEvent::Kind::kMissing, 0, 0};
+}
+
+// Zero when the ring has no room.
+StackId Capture::write() noexcept {
+  StackParts parts;
+  parts.python = std::span(own_.python.frames).first(own_.python.count);
+  parts.python_is_whole = !own_.python.is_truncated;
+  parts.native = native_;
+  parts.native_is_whole = native_is_whole_;
+  parts.native_sp = native_sp_;
+  if (runtime_ != nullptr) {
+    parts.eval_begin = runtime_->eval_begin;
+    parts.eval_end = runtime_->eval_end;
+  }
+  const std::size_t count = merge_stacks(parts, own_.items);
+  for (std::size_t i = 0; i < count; ++i) own_.frames[i] = describe(own_.items[i]);
+  const StackEvent event{static_cast<StackId>(next_stack.fetch_add(1, std::memory_order_relaxed)),
+                         static_cast<std::uint32_t>(count)};
+  const auto frames = std::as_bytes(std::span(own_.frames).first(count));
+  return buffer_.push_long(event, {as_text(frames)}) ? event.id : StackId{};
+}
+
+StackId Capture::id() noexcept {
+  if (own_.python.count == 0 && native_.empty()) return StackId{};
+  const std::uint64_t key = hash();
+  auto* slot = own_.stacks.find(key);
+  if (slot == nullptr) {
+    refused.fetch_add(1, std::memory_order_relaxed);
+    return StackId{};
+  }
+  if (slot->id != 0) return static_cast<StackId>(slot->id);
+  const StackId written = write();
+  if (written != StackId{}) own_.stacks.fill(*slot, key, number(written));
+  return written;
 }
 
 }  // namespace
 
-void enable_stacks() noexcept { enabled.store(true, std::memory_order_relaxed); }
+void enable_stacks(StackKinds kinds) noexcept {
+  can_read_guarded.store(GuardedMemory::works(), std::memory_order_relaxed);
+  if (format::includes(kinds, StackKinds::kNative)) {
+    prepare_fallback();
+    module_map().refresh();
+    const auto here = reinterpret_cast<std::uintptr_t>(&enable_stacks);
+    if (const Module* module = module_map().current().find(here)) own_code = {module->begin, module->end};
+  }
+  wanted.store(kinds, std::memory_order_relaxed);
+  look_for_python();
+}
+
+void disable_stacks() noexcept { wanted.store(StackKinds::kNone, std::memory_order_relaxed); }
 
 void release_thread_stacks() noexcept {
-  if (thread_stacks != nullptr) munmap(thread_stacks, sizeof(ThreadStacks));
-  thread_stacks = nullptr;
+  ThreadStacks* stacks = this_thread.stacks;
+  if (stacks == nullptr) return;
+  this_thread.stacks = nullptr;
+  ThreadUnwinder::forget_here();
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  munmap(stacks, sizeof(ThreadStacks));
 }
 
 void look_for_python() noexcept {
-  if (!enabled.load(std::memory_order_relaxed)) return;
+  if (!wants(StackKinds::kPython)) return;
   if (python_reader().start() != PythonReader::State::kOff) return;
-  enabled.store(false, std::memory_order_relaxed);
+  const bool also_native = wants(StackKinds::kNative);
+  wanted.store(also_native ? StackKinds::kNative : StackKinds::kNone, std::memory_order_relaxed);
   notice("no Python stacks: %s", python_reader().off_reason());
 }
 
 std::uint64_t take_refused_stacks() noexcept { return refused.exchange(0, std::memory_order_relaxed); }
 
+bool stacks_prepared_here() noexcept { return this_thread.stacks != nullptr; }
+
+bool prepare_stacks_here() noexcept { return stack_budget_here() != nullptr; }
+
+StackBudget* stack_budget_here() noexcept {
+  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return nullptr;
+  if (this_thread.stacks != nullptr) return &this_thread.stacks->budget;
+  const Turn turn;
+  ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
+  return own == nullptr ? nullptr : &own->budget;
+}
+
 StackId capture_stack() noexcept {
-  if (!enabled.load(std::memory_order_relaxed)) return StackId{};
-  const PythonRuntime* python = python_reader().runtime();
-  ThreadBuffer* buffer = python == nullptr ? nullptr : thread_buffers().buffer_of_this_thread();
-  ThreadStacks* own = buffer == nullptr ? nullptr : stacks_of_this_thread();
-  if (own == nullptr || !python_reader().walk(own->python) || own->python.count == 0) return StackId{};
-  const PythonStack& stack = own->python;
-  const std::uint64_t hash = hash_of(stack);
-  auto* slot = own->stacks.find(hash);
-  if (slot != nullptr && slot->id != 0) return static_cast<StackId>(slot->id);
-  if (slot == nullptr) {
-    refused.fetch_add(1, std::memory_order_relaxed);
-    return StackId{};
-  }
-  for (std::uint32_t i = 0; i < stack.count; ++i) {
-    const PythonFrame& frame = stack.frames[i];
-    own->frames[i] = {code_id(frame, *python, *own, *buffer), frame.offset_bytes * 2 + (frame.is_entry ? 1 : 0)};
-  }
-  const StackEvent event{static_cast<StackId>(next_stack.fetch_add(1, std::memory_order_relaxed)), stack.count};
-  const auto frames = std::as_bytes(std::span(own->frames).first(stack.count));
-  if (!buffer->push_long(event, {as_text(frames)})) return StackId{};
-  own->stacks.fill(*slot, hash, number(event.id));
-  return event.id;
+  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
+  const Turn turn;
+  ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (own == nullptr || buffer == nullptr) return StackId{};
+  Capture capture(*own, *buffer, false);
+  capture.take_python();
+  if (wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
+  return capture.id();
+}
+
+StackId capture_interrupted_stack(const void* context) noexcept {
+  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
+  const Turn turn;
+  ThreadStacks* own = turn.is_mine() ? this_thread.stacks : nullptr;
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (own == nullptr || buffer == nullptr) return StackId{};
+  Capture capture(*own, *buffer, true);
+  capture.take_python();
+  if (wants(StackKinds::kNative)) capture.take_native(walk_interrupted(context, own->native));
+  return capture.id();
 }
 
 }  // namespace synctrace::capture

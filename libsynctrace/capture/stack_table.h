@@ -1,31 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller's stack -> a StackId. A stack is written once a thread, at its first sight, with the functions on it; after
-// that it costs a walk and a look-up, 0.1 to 0.3 us. All tables are the thread's own, mapped at its first stack: no lock,
-// no allocation, no system call on the way. Stacks beyond the tables get no id and are counted.
+// The caller's stack, Python and native merged, -> a StackId. A stack is written once a thread, at its first sight,
+// with the functions on it; after that it costs two walks and a look-up. All tables are the thread's own, mapped when
+// it is prepared: no lock, no allocation, no system call on the way. Stacks beyond the tables get no id and are
+// counted.
+//
+// A thread's captures do not nest: what a signal handler or an interposed call asks for meanwhile gets no id.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/ids.h"
+#include "capture/stack_budget.h"
 #include "capture/thread_buffer.h"
+#include "format/option_values.h"
 
 namespace synctrace::capture {
 
-// From here on capture_stack() takes stacks. Once, at the start.
-void enable_stacks() noexcept;
+using format::StackKinds;
 
-// The calling thread's Python stack; zero when it has none, or none can be taken. On a program's thread, inside one of
-// its CUDA calls.
+// From here on stacks of these kinds are taken. Once, at the start, before module_watch: makes the map of modules.
+void enable_stacks(StackKinds kinds) noexcept;
+
+// No more stacks: in a forked child.
+void disable_stacks() noexcept;
+
+// The calling thread's stack, beginning with the caller of the recorder's code; zero when none can be taken. On a
+// program's thread, in a call of its own, not in a signal handler. A thread's first capture prepares it (some system
+// calls, no allocation).
 StackId capture_stack() noexcept;
+
+// In a signal handler: the stack that was interrupted, from the handler's third argument. Async-signal-safe, at most
+// 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture.
+StackId capture_interrupted_stack(const void* context) noexcept;
+
+// The thread can take stacks without a system call. Async-signal-safe.
+bool stacks_prepared_here() noexcept;
+
+// Prepares the calling thread; false when stacks are off or there is no memory.
+bool prepare_stacks_here() noexcept;
+
+// The calling thread's budget for stacks in front of calls; null when it can take none. Prepares the thread.
+StackBudget* stack_budget_here() noexcept;
 
 // Gives the calling thread's tables back: when it ends.
 void release_thread_stacks() noexcept;
 
-// Drain thread: looks for an interpreter while none has been found. Tells, once, why Python stacks cannot be read.
+// Module watch: looks for an interpreter while none has been found. Tells, once, why Python stacks cannot be read.
 void look_for_python() noexcept;
 
 // Drain thread: stacks that found no place in their thread's table, since the last call.
 std::uint64_t take_refused_stacks() noexcept;
+
+// Of one stack, marks for missing frames included.
+inline constexpr std::size_t kMaxStackFrames = 388;
 
 // How a stack travels through the ring: the event, then `count` FrameEvents.
 struct StackEvent {
@@ -34,8 +62,10 @@ struct StackEvent {
   std::uint32_t count = 0;
 };
 struct FrameEvent {
-  std::uint32_t code = 0;
-  std::int32_t offset_and_entry = 0;  // offset in bytes * 2, plus 1 for an entry
+  enum class Kind : std::uint32_t { kPython, kPythonEntry, kNative, kNativeExact, kMissing, kUnordered };
+  Kind kind;
+  std::uint32_t of;  // code or module id; module 0: no known one
+  std::int64_t at;   // offset in bytes of the bytecode; ELF virtual address
 };
 
 // A function travels as the event and its texts, one behind the other: file, function, line table.

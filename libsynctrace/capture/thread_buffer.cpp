@@ -54,6 +54,8 @@ ThreadBuffer* ThreadBuffers::buffer_of_this_thread() noexcept {
   return buffer;
 }
 
+ThreadBuffer* ThreadBuffers::ready_buffer_of_this_thread() noexcept { return this_thread.buffer; }
+
 void ThreadBuffers::start(std::size_t budget_bytes) noexcept {
   budget_bytes_ = budget_bytes;
   const auto on_thread_end = [](void* buffer) {
@@ -105,6 +107,7 @@ ThreadBuffer* ThreadBuffers::reuse_buffer(ThreadId thread) noexcept {
     if (!buffer->thread_ended_.compare_exchange_strong(ended, false, std::memory_order_acq_rel)) continue;
     buffer->thread_.store(thread, std::memory_order_relaxed);
     buffer->open_range_count = 0;
+    buffer->is_pushing_.store(false, std::memory_order_relaxed);
     return buffer;
   }
   return nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One bounded ring of events per thread. The owning thread pushes, the drain thread takes; nothing on the push path
 // allocates, locks or calls the system, except a thread's very first event, which maps its ring. A full ring drops
-// the event and counts it. An event is a record of format/records.h as it lies in memory, optionally with a text.
+// the event and counts it; so does a push in a signal handler that interrupted a push. An event is a record of
+// format/records.h as it lies in memory, optionally with a text.
 #pragma once
 
 #include <algorithm>
@@ -103,7 +104,7 @@ class ThreadBuffer {
     } else if (text_bytes != 0) {
       std::memcpy(out + sizeof(header) + sizeof(Record), text.data(), text_bytes);
     }
-    head_.store(reserved_, std::memory_order_release);
+    publish();
   }
 
   // Owning thread only. A record with `parts`, one behind the other, as its text; false when it was dropped. For rare,
@@ -127,7 +128,7 @@ class ThreadBuffer {
       if (!part.empty()) std::memcpy(text, part.data(), part.size());
       text += part.size();
     }
-    head_.store(reserved_, std::memory_order_release);
+    publish();
     return true;
   }
 
@@ -151,8 +152,11 @@ class ThreadBuffer {
  private:
   friend class ThreadBuffers;
 
-  // Room for `bytes` in one piece, or nullptr (counted as dropped).
+  // Room for `bytes` in one piece, which publish() hands to the drain thread; or nullptr (counted as dropped).
   std::byte* reserve(std::size_t bytes) noexcept {
+    if (is_pushing_.load(std::memory_order_relaxed)) return drop();
+    is_pushing_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     const std::uint64_t head = head_.load(std::memory_order_relaxed);
     std::size_t offset = head & (ring_bytes_ - 1);
     const std::size_t to_end = ring_bytes_ - offset;
@@ -160,8 +164,8 @@ class ThreadBuffer {
     if (ring_bytes_ - (head - known_tail_) < needed) {
       known_tail_ = tail_.load(std::memory_order_acquire);
       if (ring_bytes_ - (head - known_tail_) < needed) {
-        dropped_.fetch_add(1, std::memory_order_relaxed);
-        return nullptr;
+        is_pushing_.store(false, std::memory_order_relaxed);
+        return drop();
       }
     }
     if (to_end < bytes) {
@@ -172,6 +176,17 @@ class ThreadBuffer {
     return ring_ + offset;
   }
 
+  void publish() noexcept {
+    head_.store(reserved_, std::memory_order_release);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    is_pushing_.store(false, std::memory_order_relaxed);
+  }
+
+  std::byte* drop() noexcept {
+    dropped_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+
   std::atomic<ThreadId> thread_;
   std::byte* ring_;
   std::size_t ring_bytes_;  // a power of two
@@ -179,6 +194,7 @@ class ThreadBuffer {
   alignas(64) std::atomic<std::uint64_t> head_{0};
   std::uint64_t reserved_ = 0;
   std::uint64_t known_tail_ = 0;
+  std::atomic<bool> is_pushing_{false};  // between reserve() and publish(); for signal handlers on this thread
   std::atomic<std::uint64_t> dropped_{0};
   // Consumer's side.
   alignas(64) std::atomic<std::uint64_t> tail_{0};
@@ -230,6 +246,9 @@ class ThreadBuffers {
   // The calling thread's ring, made on first use; nullptr when no more can be made (the event is then counted as
   // dropped) or when the thread is ending.
   ThreadBuffer* buffer_of_this_thread() noexcept;
+
+  // The same without making one: in signal handlers, and wherever no system call may be made.
+  static ThreadBuffer* ready_buffer_of_this_thread() noexcept;
 
   // Drain thread only: visitor(ThreadBuffer&) for every ring.
   template <class Visitor>

@@ -88,9 +88,19 @@ bool parse_flag(std::string_view text, bool& flag) noexcept {
   return true;
 }
 
-bool parse_stacks(std::string_view text, bool& wanted) noexcept {
-  wanted = text == "python";
-  return wanted || text == "none";
+bool parse_stacks(std::string_view text, StackKinds& kinds) noexcept {
+  if (text == "all") {
+    kinds = StackKinds::kAll;
+  } else if (text == "python") {
+    kinds = StackKinds::kPython;
+  } else if (text == "native") {
+    kinds = StackKinds::kNative;
+  } else if (text == "none") {
+    kinds = StackKinds::kNone;
+  } else {
+    return false;
+  }
+  return true;
 }
 
 bool parse_level(std::string_view text, Level& level) noexcept {

@@ -11,7 +11,7 @@ namespace synctrace::format {
 
 inline constexpr const char* kExpectedFlag = "0 or 1";
 inline constexpr const char* kExpectedLevel = "syncs or timeline";
-inline constexpr const char* kExpectedStacks = "python or none";
+inline constexpr const char* kExpectedStacks = "all, python, native or none";
 inline constexpr const char* kExpectedDuration = "a duration such as 10, 500ms or 2m";
 inline constexpr const char* kExpectedSize = "a size such as 64M or 2G";
 inline constexpr const char* kExpectedBufferSize = "a size from 4M to 4G";
@@ -23,10 +23,16 @@ bool parse_flag(std::string_view text, bool& flag) noexcept;
 
 enum class Level : std::uint8_t { kSyncs, kTimeline };
 
-// "syncs" or "timeline"; false when it is neither.
-// "python" or "none": whether callers' stacks are taken.
-bool parse_stacks(std::string_view text, bool& wanted) noexcept;
+// Which frames of a caller's stack are taken.
+enum class StackKinds : std::uint8_t { kNone = 0, kPython = 1, kNative = 2, kAll = 3 };
+constexpr bool includes(StackKinds kinds, StackKinds kind) noexcept {
+  return (static_cast<unsigned>(kinds) & static_cast<unsigned>(kind)) != 0;
+}
 
+// "all", "python", "native" or "none"; false when it is none of them.
+bool parse_stacks(std::string_view text, StackKinds& kinds) noexcept;
+
+// "syncs" or "timeline"; false when it is neither.
 bool parse_level(std::string_view text, Level& level) noexcept;
 
 // "10", "10s", "1.5m", "500ms", "200us" -> nanoseconds; false when it is not a duration between 0 and 10 years.

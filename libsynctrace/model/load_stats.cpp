@@ -37,6 +37,8 @@ constexpr std::array kKinds = {
                "times CUPTI found no free buffer, so GPU records are missing (a larger "
                "--buffer-size helps)"}},
     NamedLoss{"stacks-full", {Severity::kNote, "calls got no stack, because there were too many different ones"}},
+    NamedLoss{"stack-budget",
+              {Severity::kNote, "short calls got no stack, so that stacks do not slow the program down"}},
     NamedLoss{"cupti-error", {Severity::kError, "times CUPTI failed and shut itself down: what came after is missing"}},
     NamedLoss{"cupti-untimed", {Severity::kWarning, "GPU records came without times and were left out"}},
     NamedLoss{"range-table-full",

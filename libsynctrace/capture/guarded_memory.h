@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads memory that may not be there: through the kernel, some 0.4 us a piece, with no signal handler (those belong to
+// the program). For what a signal interrupted half-way. Async-signal-safe; one thread's own.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace synctrace::capture {
+
+class GuardedMemory {
+ public:
+  // False where the kernel or a container forbids such reads. Asked once, at the start.
+  static bool works() noexcept;
+
+  // Forgets what was read.
+  void reset() noexcept;
+
+  // Soon all of [address, address + bytes) will be loaded; at most kWindowBytes.
+  void expect(std::uintptr_t address, std::size_t bytes) noexcept {
+    if (find(address, bytes) == nullptr) fill(address);
+  }
+
+  // Zero where nothing can be read; then failed() from there on.
+  template <class T>
+  T load(std::uintptr_t address) noexcept {
+    T value{};
+    const std::byte* at = find(address, sizeof(T));
+    if (at == nullptr) {
+      fill(address);
+      at = find(address, sizeof(T));
+    }
+    if (at == nullptr) {
+      failed_ = true;
+    } else {
+      std::memcpy(&value, at, sizeof(T));
+    }
+    return value;
+  }
+
+  bool copy(std::uintptr_t from, void* to, std::size_t bytes) noexcept;
+
+  bool failed() const noexcept { return failed_; }
+
+ private:
+  // A frame of Python or the part of a code object that a walk reads lies in one window.
+  static constexpr std::size_t kWindowBytes = 256;
+  struct Window {
+    std::uintptr_t begin = 0;
+    std::size_t bytes = 0;
+    std::array<std::byte, kWindowBytes> data{};
+  };
+
+  const std::byte* find(std::uintptr_t address, std::size_t bytes) const noexcept {
+    for (const Window& window : windows_) {
+      if (address >= window.begin && address - window.begin + bytes <= window.bytes)
+        return window.data.data() + (address - window.begin);
+    }
+    return nullptr;
+  }
+  void fill(std::uintptr_t address) noexcept;
+
+  std::array<Window, 4> windows_;
+  std::uint32_t next_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace synctrace::capture

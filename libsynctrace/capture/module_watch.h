@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// The background thread that keeps up with what the program loads: the module map, the unwind tables of new modules,
+// and the interpreter of Python. It takes the loader's lock, copies whole sections and may wait long for either, so it
+// is not the drain thread. Low priority; ends with the other helpers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace synctrace::capture {
+
+class ModuleWatch {
+ public:
+  // False when no thread could be made. Once, at the start of the session, after enable_stacks().
+  [[nodiscard]] bool start() noexcept;
+
+  // Looks at once. Any thread, not in a signal handler: ModuleMap::ask_for_refresh() is for those.
+  void wake() noexcept;
+
+ private:
+  void run() noexcept;
+  void look_once() noexcept;
+
+  std::atomic<std::uint32_t> bell_{0};
+};
+
+ModuleWatch& module_watch() noexcept;
+
+}  // namespace synctrace::capture

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a thread can afford one more stack. A stack in front of a call that waits costs nothing: the thread would
+// have waited for longer. In front of calls that return at once it is all cost, so those may take a fixed share of the
+// thread's time. But a site that comes up rarely always gets its stack: nothing must stay nameless for other sites'
+// sake. One thread's own; times are CLOCK_MONOTONIC.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace synctrace::capture {
+
+class StackBudget {
+ public:
+  // What a stack is taken for: each has a share of its own.
+  enum class Use : std::uint8_t { kCall, kLaunch };
+  static constexpr std::array<std::int64_t, 2> kOneIn = {50, 100};  // of the thread's time: 2 % and 1 %
+
+  // More often than ten times a second is not rare. With all slots in use that is at most 2,560 stacks a second.
+  static constexpr std::int64_t kRareNs = 100'000'000;
+
+  // A call as long as this has waited, or was long for another reason: 20 times what a stack costs.
+  static constexpr std::int64_t kWaitNs = 30'000;
+
+  // A site is anything that tells call sites apart at no cost; two may share a slot by chance.
+  using Site = std::uint8_t;
+  static Site site_of(std::uint64_t call, std::uintptr_t stack_address) noexcept {
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+    return static_cast<Site>(((call << 48 ^ stack_address) * kOdd) >> 56);
+  }
+
+  bool allows(Use use, Site site, std::int64_t now_ns) noexcept;
+
+  // After the stack was taken.
+  void spend(Use use, Site site, std::int64_t now_ns, std::int64_t cost_ns) noexcept;
+
+  // After the call, whether it had a stack or not; `cost_ns` is of its stack, 0 without.
+  void call_ended(Site site, std::int64_t call_ns, std::int64_t cost_ns) noexcept;
+
+ private:
+  // Time saved up for a burst, and the most that one stack is charged: the first of a site can cost more, once.
+  static constexpr std::int64_t kMaxCreditNs = 10'000'000;
+  static constexpr std::int64_t kMaxChargeNs = 20'000;
+
+  struct Purse {
+    std::int64_t credit_ns;
+    std::int64_t filled_at_ns;
+  };
+  struct Slot {
+    std::int64_t taken_at_ns;
+    bool waits;  // its last call did
+  };
+
+  // Zero is the valid first state: no credit yet, no site known.
+  std::array<Purse, 2> purses_;
+  std::array<Slot, 256> slots_;
+};
+
+}  // namespace synctrace::capture

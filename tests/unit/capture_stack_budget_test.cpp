@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/stack_budget.h"
+
+#include "support/catch.h"
+
+namespace synctrace::capture {
+namespace {
+
+using Use = StackBudget::Use;
+
+constexpr std::int64_t kStart = 1'000'000'000'000;  // of a clock that began long ago
+constexpr std::int64_t kCostNs = 2'000;
+
+// Calls of `call_ns`, back to back for one second at one site: how many got a stack.
+std::int64_t stacks_in_a_second(StackBudget& budget, Use use, StackBudget::Site site, std::int64_t call_ns,
+                                std::int64_t& now) {
+  std::int64_t taken = 0;
+  for (const std::int64_t end = now + 1'000'000'000; now < end;) {
+    const bool allowed = budget.allows(use, site, now);
+    if (allowed) budget.spend(use, site, now, kCostNs);
+    taken += allowed ? 1 : 0;
+    now += call_ns + (allowed ? kCostNs : 0);
+    if (use == Use::kCall) budget.call_ended(site, call_ns, allowed ? kCostNs : 0);
+  }
+  return taken;
+}
+
+TEST_CASE("stacks of calls that return at once stay within their share of the time") {
+  StackBudget budget{};
+  std::int64_t now = kStart;
+  stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);  // uses up what was saved
+  const std::int64_t taken = stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
+  CHECK(taken * kCostNs < 20'500'000);  // 2 %
+  CHECK(taken * kCostNs > 18'000'000);
+}
+
+TEST_CASE("launches have a share of their own") {
+  StackBudget budget{};
+  std::int64_t now = kStart;
+  stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
+  stacks_in_a_second(budget, Use::kLaunch, 2, 5'000, now);
+  const std::int64_t taken = stacks_in_a_second(budget, Use::kLaunch, 2, 5'000, now);
+  CHECK(taken * kCostNs < 10'500'000);  // 1 %
+  CHECK(taken * kCostNs > 9'000'000);
+}
+
+TEST_CASE("a site that waits always gets its stack") {
+  StackBudget budget{};
+  std::int64_t now = kStart;
+  stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
+  CHECK(stacks_in_a_second(budget, Use::kCall, 2, 50'000, now) == 1'000'000'000 / (50'000 + kCostNs) + 1);
+  CHECK(budget.allows(Use::kCall, 2, now));
+  budget.call_ended(2, 1'500, 0);  // it no longer waits
+  stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
+  budget.spend(Use::kCall, 2, now, kCostNs);
+  CHECK_FALSE(budget.allows(Use::kCall, 2, now + 1'500));
+}
+
+TEST_CASE("a site that comes up rarely always gets its stack") {
+  StackBudget budget{};
+  std::int64_t now = kStart;
+  int missed = 0;
+  for (int i = 0; i < 20; ++i) {
+    for (const std::int64_t next = now + StackBudget::kRareNs; now < next; now += 1'500) {
+      if (budget.allows(Use::kCall, 1, now)) budget.spend(Use::kCall, 1, now, kCostNs);
+      budget.call_ended(1, 1'500, kCostNs);
+    }
+    if (!budget.allows(Use::kCall, 2, now)) ++missed;
+    budget.spend(Use::kCall, 2, now, kCostNs);
+    budget.call_ended(2, 1'500, kCostNs);
+  }
+  CHECK(missed == 0);
+}
+
+TEST_CASE("the same call at the same depth is one site") {
+  CHECK(StackBudget::site_of(7, 0x7fff1230) == StackBudget::site_of(7, 0x7fff1230));
+  CHECK(StackBudget::site_of(7, 0x7fff1230) != StackBudget::site_of(8, 0x7fff1230));
+  CHECK(StackBudget::site_of(7, 0x7fff1230) != StackBudget::site_of(7, 0x7fff1290));
+}
+
+}  // namespace
+}  // namespace synctrace::capture
