@@ -33,6 +33,7 @@ bool parses(std::string_view text) {
 }
 
 constexpr auto kIsFlag = parses<bool, parse_flag>;
+constexpr auto kIsSwitch = parses<bool, parse_switch>;
 constexpr auto kIsLevel = parses<Level, parse_level>;
 constexpr auto kIsStacks = parses<StackKinds, parse_stacks>;
 constexpr auto kIsDuration = parses<std::int64_t, parse_duration>;
@@ -64,6 +65,9 @@ constexpr std::array kRecorderOptions = {
                    kExpectedLevel},
     RecorderOption{"--stacks", kEnvStacks, "KIND", "whose frames of the caller's stack are kept: all (default), python, native or none", kIsStacks,
                    kExpectedStacks},
+    RecorderOption{"--host-waits", kEnvHostWaits, "SWITCH",
+                   "on (default): also waits in the C library's blocking calls, with their wakers; off: none", kIsSwitch,
+                   kExpectedSwitch},
     RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", kIsDuration,
                    kExpectedDuration},
     RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", kIsDuration,

@@ -10,6 +10,7 @@
 #include "capture/memory_ranges.h"
 #include "capture/notice.h"
 #include "capture/recorder_state.h"
+#include "capture/reentry_guard.h"
 #include "capture/thread_buffer.h"
 #include "capture/traced_calls.h"
 #include "capture/window.h"
@@ -279,8 +280,11 @@ void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
 
 void flush_open_poll() noexcept { flush_poll(); }
 
+bool inside_cuda_call() noexcept { return open_call.depth != 0 && open_call.epoch == switch_epoch(); }
+
 void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
-  if (!recording() || data == nullptr) return;
+  const ReentryGuard entry;
+  if (!recording() || data == nullptr || !entry) return;
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
     const auto api_domain = static_cast<format::ApiDomain>(domain);
     static_assert(static_cast<int>(format::ApiDomain::kRuntime) == CUPTI_CB_DOMAIN_RUNTIME_API);

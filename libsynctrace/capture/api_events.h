@@ -17,6 +17,9 @@ void CUPTIAPI on_cupti_callback(void* user_data, CUpti_CallbackDomain domain, CU
 // A run of queries that has not ended yet becomes an event. The thread whose run it is, when it ends.
 void flush_open_poll() noexcept;
 
+// Whether the calling thread is inside a CUDA call that is traced: what it waits for there is that call's.
+bool inside_cuda_call() noexcept;
+
 // How often CUPTI reported an error that it does not survive.
 inline constinit std::atomic<std::uint64_t> cupti_errors{0};
 

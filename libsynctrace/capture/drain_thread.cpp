@@ -14,6 +14,7 @@
 #include "capture/clocks.h"
 #include "capture/cupti_switch.h"
 #include "capture/gpu_events.h"
+#include "capture/host_waits.h"
 #include "capture/memory_ranges.h"
 #include "capture/module_map.h"
 #include "capture/module_watch.h"
@@ -135,6 +136,7 @@ void DrainThread::write_event(const EventView& event) noexcept {
     case RecordKind::kLaunch: return with_api(event.as<Launch>());
     case RecordKind::kCall: return with_api(event.as<Call>());
     case RecordKind::kPoll: return with_api(event.as<Poll>());
+    case RecordKind::kHostWait: return out_.add(event.as<HostWait>());
     case RecordKind::kCode: return stacks_.add_code(event);
     case RecordKind::kStack: return stacks_.add_stack(event);
     case RecordKind::kResource: return out_.add(event.as<Resource>());
@@ -188,6 +190,7 @@ void DrainThread::report_losses() noexcept {
   report_gpu_losses(out_);
   out_.add_loss("stacks-full", take_refused_stacks());
   out_.add_loss("stack-budget", take_skipped_stacks());
+  out_.add_loss("host-wait-stacks", take_rationed_waits());
   out_.add_loss("cupti-error", cupti_errors.exchange(0, std::memory_order_relaxed));
   const std::uint32_t unknown = unknown_call_count();
   out_.add_loss("unknown-api", unknown - reported_unknown_calls_);

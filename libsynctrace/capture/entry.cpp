@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The doors of the library, and its only exported symbols (exports.map): the loader's constructor (LD_PRELOAD), the
-// CUDA driver's InitializeInjection (CUDA_INJECTION64_PATH) and NVTX's InitializeInjectionNvtx2.
+// The doors of the library: the loader's constructor (LD_PRELOAD), the CUDA driver's InitializeInjection
+// (CUDA_INJECTION64_PATH) and NVTX's InitializeInjectionNvtx2. The only other exported symbols (exports.map) are the
+// blocking calls of host_waits_threads, _files and _syscall.
 #include <cstdint>
 
+#include "capture/host_waits_bind.h"
 #include "capture/nvtx_handler.h"
 #include "capture/session.h"
 
 namespace {
 
-__attribute__((constructor)) void on_load() { synctrace::capture::prepare_process(); }
+__attribute__((constructor)) void on_load() {
+  synctrace::capture::bind_thread_calls();
+  synctrace::capture::bind_file_calls();
+  synctrace::capture::bind_syscall();
+  synctrace::capture::prepare_process();
+}
 
 }  // namespace
 

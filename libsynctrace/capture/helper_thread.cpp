@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/reentry_guard.h"
+
 namespace synctrace::capture {
 namespace {
 
@@ -19,6 +21,7 @@ std::atomic<bool> stopped{false};
 
 void* run_helper(void* context) noexcept {
   const Helper& helper = *static_cast<const Helper*>(context);
+  mark_own_thread();
   prctl(PR_SET_NAME, helper.name);
   // On Linux this is the thread's own; where it is refused, normal priority does as well.
   if (helper.gives_way) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowNice);

@@ -15,6 +15,7 @@
 #include "capture/cupti_switch.h"
 #include "capture/nvtx_names.h"
 #include "capture/recorder_state.h"
+#include "capture/reentry_guard.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
 
@@ -69,13 +70,15 @@ void apply_test_control(std::string_view text) noexcept {
 
 void mark(NvtxDomainId domain, const Message& message) noexcept {
   if (test_control.load(std::memory_order_relaxed)) apply_test_control(message.text);
-  if (!recording()) return;
+  const ReentryGuard entry;
+  if (!recording() || !entry) return;
   if (window_control().watches(message.text)) window_control().range_mark();
   push_event(format::NvtxMark{this_thread_id(), now_ns(), domain, StringId{}}, message.storage, message.text);
 }
 
 int push(NvtxDomainId domain, const Message& message) noexcept {
-  if (!recording()) return 0;
+  const ReentryGuard entry;
+  if (!recording() || !entry) return 0;
   ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread();
   if (buffer == nullptr) return 0;
   const bool watched = window_control().watches(message.text);
@@ -106,7 +109,8 @@ bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, bool& watched) n
 }
 
 int pop(NvtxDomainId domain) noexcept {
-  if (!recording()) return NVTX_NO_PUSH_POP_TRACKING;
+  const ReentryGuard entry;
+  if (!recording() || !entry) return NVTX_NO_PUSH_POP_TRACKING;
   ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread();
   bool watched = false;
   if (buffer == nullptr || !take_open_range(*buffer, domain, watched)) return NVTX_NO_PUSH_POP_TRACKING;
@@ -119,20 +123,23 @@ int pop(NvtxDomainId domain) noexcept {
 nvtxRangeId_t start_range(NvtxDomainId domain, const Message& message) noexcept {
   const bool watched = recording() && window_control().watches(message.text);
   const nvtxRangeId_t id = next_range.fetch_add(1, std::memory_order_relaxed) << 1 | (watched ? 1 : 0);
-  if (!recording()) return id;
+  const ReentryGuard entry;
+  if (!recording() || !entry) return id;
   if (watched) window_control().range_begin();
   push_event(format::NvtxStart{this_thread_id(), now_ns(), domain, StringId{}, id}, message.storage, message.text);
   return id;
 }
 
 void end_range(nvtxRangeId_t id) noexcept {
-  if (!recording()) return;
+  const ReentryGuard entry;
+  if (!recording() || !entry) return;
   push_event(format::NvtxEnd{this_thread_id(), now_ns(), id});
   if ((id & 1) != 0) window_control().range_end();
 }
 
 void name_thread(std::uint32_t thread, const Message& message) noexcept {
-  if (recording()) push_event(ThreadNameEvent{static_cast<ThreadId>(thread), 0}, TextStorage::kInline, message.text);
+  const ReentryGuard entry;
+  if (recording() && entry) push_event(ThreadNameEvent{static_cast<ThreadId>(thread), 0}, TextStorage::kInline, message.text);
 }
 
 constexpr NvtxDomainId kDefaultDomain{};

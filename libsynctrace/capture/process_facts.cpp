@@ -14,6 +14,7 @@
 
 #include "capture/cupti_api.h"
 #include "capture/gpu_events.h"
+#include "capture/host_waits.h"
 #include "format/launch_contract.h"
 
 namespace synctrace::capture {
@@ -77,6 +78,7 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
   }
   if (settings.range.kind != format::RangeKind::kNone) add_fact(out, "capture_range", std::getenv(format::kEnvCaptureRange));
   if (settings.max_file_bytes != 0) add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
+  add_fact(out, "host_waits", !settings.host_waits ? "off" : is_preloaded() ? "preload" : "not-preloaded");
   add_fact(out, "graph_nodes", settings.graph_nodes ? "1" : "0");
 }
 

@@ -56,6 +56,13 @@ class PythonReader {
   // first frame counts for nothing. Some 0.5 us a frame. Not before a walk() was right.
   bool walk_interrupted(GuardedMemory& memory, PythonStack& out) noexcept;
 
+  // Whether the calling thread has a thread state of a Python that can be read. Any thread, also in a signal handler.
+  bool runs_on_this_thread() const noexcept {
+    const PythonRuntime* python = runtime();
+    if (python == nullptr || (python->is_finalizing != nullptr && python->is_finalizing() != 0)) return false;
+    return python->this_thread_state() != nullptr;
+  }
+
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
 
   // Null unless off: a literal without "synctrace:" and without a full stop. Any thread.

@@ -20,11 +20,13 @@
 #include "capture/cupti_switch.h"
 #include "capture/drain_thread.h"
 #include "capture/gpu_events.h"
+#include "capture/host_waits.h"
 #include "capture/module_watch.h"
 #include "capture/notice.h"
 #include "capture/nvtx_handler.h"
 #include "capture/process_facts.h"
 #include "capture/recorder_state.h"
+#include "capture/reentry_guard.h"
 #include "capture/report_at_exit.h"
 #include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
@@ -175,6 +177,7 @@ void warn_about_environment() noexcept {
 void on_exit() noexcept {
   if (getpid() != owner.load(std::memory_order_relaxed) || session == nullptr || !session->draining) return;
   session->draining = false;
+  const ReentryGuard entry;
   flush_open_poll();
   if (!session->drain.stop("exit")) {
     notice("the end of the trace could not be written in time; %s is readable as it is", session->sink.partial_path());
@@ -194,6 +197,7 @@ void start_recording(Session& s) noexcept {
   CUpti_SubscriberHandle handle = nullptr;
   if (!load_cupti(s) || !subscribe(s, handle)) return;
   thread_buffers().set_end_hook([]() noexcept {
+    const ReentryGuard entry;
     flush_open_poll();
     release_thread_stacks();
   });
@@ -214,6 +218,7 @@ void start_recording(Session& s) noexcept {
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
   if (s.settings.stacks != StackKinds::kNone && !module_watch().start()) remark("no thread could be made to watch modules");
   std::atexit(on_exit);
+  if (s.settings.host_waits && is_preloaded()) start_host_waits();
   window_control().start(s.settings, now_ns());
 }
 
@@ -239,6 +244,7 @@ void start_session() noexcept {
   session->settings = settings;
   owner.store(getpid(), std::memory_order_relaxed);
   pthread_atfork(nullptr, nullptr, on_fork_in_child);
+  prepare_host_waits();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) allow_test_control();
   if (open_trace(*session)) start_recording(*session);

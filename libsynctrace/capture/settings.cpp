@@ -61,6 +61,7 @@ Settings read_settings() noexcept {
   read_variable(kEnvGraphNodes, kExpectedFlag, whole(s.graph_nodes, parse_flag));
   read_variable(kEnvTestControl, kExpectedFlag, whole(s.test_control, parse_flag));
   read_variable(kEnvStacks, kExpectedStacks, whole(s.stacks, parse_stacks));
+  read_variable(kEnvHostWaits, kExpectedSwitch, whole(s.host_waits, parse_switch));
   read_variable(kEnvOutput, "a file name", text(s.output));
   read_variable(kEnvCuptiPath, "a path", text(s.cupti_path));
   read_variable(kEnvManifest, "a path", text(s.manifest));

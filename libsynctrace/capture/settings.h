@@ -18,6 +18,7 @@ struct Settings {
   bool force_overwrite = false;
   bool quiet = false;
   bool graph_nodes = false;
+  bool host_waits = true;     // record the C library's blocking calls
   bool test_control = false;  // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
   Level level = Level::kTimeline;
   StackKinds stacks = StackKinds::kAll;

@@ -310,15 +310,15 @@ StackBudget* stack_budget_here() noexcept {
   return own == nullptr ? nullptr : &own->budget;
 }
 
-StackId capture_stack() noexcept {
+StackId capture_stack(StackKinds kinds) noexcept {
   if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
   const Turn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return StackId{};
   Capture capture(*own, *buffer, false);
-  capture.take_python();
-  if (wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
+  if (format::includes(kinds, StackKinds::kPython)) capture.take_python();
+  if (format::includes(kinds, StackKinds::kNative) && wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
   return capture.id();
 }
 

@@ -27,8 +27,8 @@ void disable_stacks() noexcept;
 
 // The calling thread's stack, beginning with the caller of the recorder's code; zero when none can be taken. On a
 // program's thread, in a call of its own, not in a signal handler. A thread's first capture prepares it (some system
-// calls, no allocation).
-StackId capture_stack() noexcept;
+// calls, no allocation). Frames of other kinds than `kinds` are left out.
+StackId capture_stack(StackKinds kinds = StackKinds::kAll) noexcept;
 
 // In a signal handler: the stack that was interrupted, from the handler's third argument. Async-signal-safe, at most
 // 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture.

@@ -26,6 +26,7 @@ inline constexpr const char* kEnvMaxSize = "SYNCTRACE_MAX_SIZE";           // "5
 inline constexpr const char* kEnvBufferSize = "SYNCTRACE_BUFFER_SIZE";     // "64M": memory for events under way
 inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";     // "1": record the nodes of CUDA graphs
 inline constexpr const char* kEnvStacks = "SYNCTRACE_STACKS";              // "all" (default), "python", "native", "none"
+inline constexpr const char* kEnvHostWaits = "SYNCTRACE_HOST_WAITS";       // "on" (default) or "off": see host_waits.h
 inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // the libcupti to use
 inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
@@ -40,7 +41,7 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // th
 inline constexpr std::array kKnownVariables = {
     kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
     kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
-    kEnvManifest, kEnvTestControl,  kEnvStacks,
+    kEnvManifest, kEnvTestControl,  kEnvStacks,     kEnvHostWaits,
 };
 
 }  // namespace synctrace::format

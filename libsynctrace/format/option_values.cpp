@@ -88,6 +88,12 @@ bool parse_flag(std::string_view text, bool& flag) noexcept {
   return true;
 }
 
+bool parse_switch(std::string_view text, bool& on) noexcept {
+  if (text != "on" && text != "off") return false;
+  on = text == "on";
+  return true;
+}
+
 bool parse_stacks(std::string_view text, StackKinds& kinds) noexcept {
   if (text == "all") {
     kinds = StackKinds::kAll;

@@ -10,6 +10,7 @@
 namespace synctrace::format {
 
 inline constexpr const char* kExpectedFlag = "0 or 1";
+inline constexpr const char* kExpectedSwitch = "on or off";
 inline constexpr const char* kExpectedLevel = "syncs or timeline";
 inline constexpr const char* kExpectedStacks = "all, python, native or none";
 inline constexpr const char* kExpectedDuration = "a duration such as 10, 500ms or 2m";
@@ -20,6 +21,9 @@ inline constexpr const char* kExpectedDuty = "ON/PERIOD such as 10s/60s, with ON
 
 // "0" or "1"; false when it is neither.
 bool parse_flag(std::string_view text, bool& flag) noexcept;
+
+// "on" or "off"; false when it is neither.
+bool parse_switch(std::string_view text, bool& on) noexcept;
 
 enum class Level : std::uint8_t { kSyncs, kTimeline };
 

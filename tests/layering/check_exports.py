@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """libsynctrace.so shows and needs no more than it must: it is loaded into programs that have their own C++ runtime, their
-own CUDA and their own symbols of every name. Usage: check_exports.py LIBRARY ALLOW_LIST"""
+own CUDA and their own symbols of every name. Usage: check_exports.py LIBRARY ALLOW_LIST [ARCHITECTURE]"""
 
+import platform
 import re
 import subprocess
 import sys
@@ -13,7 +14,7 @@ ALLOWED_LIBRARIES = re.compile(r"^(libc\.so\.6|ld-linux-[\w-]+\.so\.\d|libm\.so\
 
 
 def find_violations(library, allowed):
-    """`allowed`: the names that the library exports, all of them."""
+    """`allowed`: the names that the library exports, all of them, with their versions as readelf shows them."""
     defined, undefined = dynamic_symbols(library)
     exported = {name for name, _ in defined}
     violations = [f"{library}: exports {name}, which is not on the list" for name in sorted(exported - allowed)]
@@ -34,7 +35,7 @@ def find_violations(library, allowed):
 
 
 def dynamic_symbols(library):
-    """Two sets of (name, binding): defined, without version, and undefined, with the version that readelf shows."""
+    """Two sets of (name, binding): defined and undefined, with the versions that readelf shows."""
     defined, undefined = set(), set()
     for line in readelf("--dyn-syms", library):
         fields = line.split()
@@ -44,7 +45,7 @@ def dynamic_symbols(library):
         if section == "UND":
             undefined.add((name, binding))
         elif section != "ABS":  # version names
-            defined.add((name.split("@")[0], binding))
+            defined.add((name, binding))
     return defined, undefined
 
 
@@ -57,9 +58,17 @@ def readelf(option, library):
     return done.stdout.splitlines()
 
 
-def read_list(path):
-    return {text.strip() for _, text in tree.lines(".", path) if text.strip() and not text.startswith("#")}
+def read_list(path, architecture):
+    """The lines of a list, less comments. Those below "[architecture]" count for that architecture only."""
+    names, section = set(), None
+    for _, text in tree.lines(".", path):
+        text = text.strip()
+        if text.startswith("["):
+            section = text.strip("[]")
+        elif text and not text.startswith("#") and section in (None, architecture):
+            names.add(text)
+    return names
 
 
 if __name__ == "__main__":
-    sys.exit(tree.report(find_violations(sys.argv[1], read_list(sys.argv[2]))))
+    sys.exit(tree.report(find_violations(sys.argv[1], read_list(sys.argv[2], (sys.argv[3:] or [platform.machine()])[0]))))

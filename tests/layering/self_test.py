@@ -157,6 +157,20 @@ class Exports(TreeTest):
         source = 'extern "C" int puts(const char*); extern "C" void entry() { puts(""); }'
         self.assertEqual(self.violations(source, {"entry"}, *self.FREESTANDING), [])
 
+    def test_another_version(self):
+        self.write("a.map", "NEW {}; OLD {};")
+        source = 'extern "C" void old() {} asm(".symver old,entry@OLD");'
+        found = self.violations(source, {"entry@@NEW"}, "-Wl,--version-script=" + str(self.root / "a.map"),
+                                "-Wl,--exclude-libs,ALL", *self.FREESTANDING)
+        self.assertTrue(any("exports entry@OLD" in line for line in found), found)
+        self.assertTrue(any("does not export entry@@NEW" in line for line in found), found)
+
+    def test_lists_of_architectures(self):
+        self.write("list.txt", "# a comment\ndoor\n[x86_64]\nold\n[aarch64]\nnew\n")
+        path = self.root / "list.txt"
+        self.assertEqual(check_exports.read_list(path, "x86_64"), {"door", "old"})
+        self.assertEqual(check_exports.read_list(path, "aarch64"), {"door", "new"})
+
     def test_unlisted_export(self):
         source = 'extern "C" void entry() {} extern "C" void helper() {}'
         self.assert_one(self.violations(source, {"entry"}, *self.FREESTANDING), "helper", "not on the list")

@@ -84,6 +84,13 @@ TEST_CASE("levels") {
   for (const char* value : {"sync", "Syncs", "timeline "}) CHECK(bad(kEnvLevel, value).level == Level::kTimeline);
 }
 
+TEST_CASE("host waits are on or off") {
+  CHECK(Settings{}.host_waits);
+  CHECK(good(kEnvHostWaits, "on").host_waits);
+  CHECK_FALSE(good(kEnvHostWaits, "off").host_waits);
+  for (const char* value : {"0", "no", "OFF"}) CHECK(bad(kEnvHostWaits, value).host_waits);
+}
+
 TEST_CASE("delay and duration") {
   CHECK(good(kEnvDelay, "1.5").delay_ns == 1'500'000'000);
   CHECK(good(kEnvDelay, "0").delay_ns == 0);

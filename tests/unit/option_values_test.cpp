@@ -110,6 +110,10 @@ TEST_CASE("flags and levels are words, and a wrong one changes nothing") {
   for (const char* text : {"", "2", "01", "yes"}) CHECK_FALSE(parse_flag(text, flag));
   CHECK(flag);
   CHECK((parse_flag("0", flag) && !flag));
+  CHECK((parse_switch("on", flag) && flag));
+  for (const char* text : {"", "1", "On", "offf"}) CHECK_FALSE(parse_switch(text, flag));
+  CHECK(flag);
+  CHECK((parse_switch("off", flag) && !flag));
   Level level = Level::kTimeline;
   CHECK((parse_level("syncs", level) && level == Level::kSyncs));
   for (const char* text : {"", "sync", "timelines"}) CHECK_FALSE(parse_level(text, level));
