@@ -62,7 +62,7 @@ long first_syscall(long number, long a, long b, long c, long d, long e, long f) 
 extern "C" {
 
 __attribute__((visibility("hidden"), used)) constinit NextCall<SyscallSignature> synctrace_next_syscall{
-    "syscall", SYNCTRACE_V2_2_5, &first_syscall};
+    "syscall", SYNCTRACE_V2_2_5, VersionUse::kDefault, &first_syscall};
 
 // Gets the registers and the stack as the program's call left them.
 __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, long a, long b, long c, long d, long e,

@@ -6,6 +6,8 @@
 
 #include <sys/syscall.h>
 
+#include <string_view>
+
 #include "capture/host_waits.h"
 #include "capture/next_call.h"
 
@@ -31,22 +33,28 @@
 #define SYNCTRACE_V2_34 "GLIBC_2.34"
 #define SYNCTRACE_V2_35 "GLIBC_2.35"
 
+namespace synctrace::capture {
+constexpr VersionUse use_of_version(std::string_view at) noexcept {
+  return at == "@@" ? VersionUse::kDefault : VersionUse::kOldPrograms;
+}
+}  // namespace synctrace::capture
+
 // A name is given to the assembler, so these are macros. `at` is "@@" for the version that programs are linked to today
 // and "@" for one that only older programs ask for. `id` is unique in the library.
 //   SYNCTRACE_NEXT         next_<id>, the function behind ours; `missing` is its answer where there is none
 //   SYNCTRACE_NEXT_KERNEL  the same for a call that the kernel takes as it is
 //   SYNCTRACE_DOOR         exports ours; its body follows
-#define SYNCTRACE_NEXT(id, name, version, missing, result, ...)                                        \
+#define SYNCTRACE_NEXT(id, name, at, version, missing, result, ...)                                        \
   namespace {                                                                                          \
   extern NextCall<result(__VA_ARGS__)> next_##id;                                                      \
   constinit NextCall<result(__VA_ARGS__)> next_##id{                                                   \
-      name, version, &first_call<next_##id, Missing::missing, result, __VA_ARGS__>};                   \
+      name, version, use_of_version(at), &first_call<next_##id, Missing::missing, result, __VA_ARGS__>};                   \
   }
-#define SYNCTRACE_NEXT_KERNEL(id, name, version, number, result, ...)                                  \
+#define SYNCTRACE_NEXT_KERNEL(id, name, at, version, number, result, ...)                                  \
   namespace {                                                                                          \
   extern NextCall<result(__VA_ARGS__)> next_##id;                                                      \
   constinit NextCall<result(__VA_ARGS__)> next_##id{                                                   \
-      name, version, &first_kernel_call<next_##id, number, result, __VA_ARGS__>};                      \
+      name, version, use_of_version(at), &first_kernel_call<next_##id, number, result, __VA_ARGS__>};                      \
   }
 #define SYNCTRACE_DOOR(id, name, at, version, result, ...)                                             \
   asm(".symver synctrace_" #id "," name at version);                                                   \

@@ -13,9 +13,14 @@
 
 namespace synctrace::capture {
 
+// Whether a version is the one that programs are linked to today. Another interposer defines names without versions,
+// and means those.
+enum class VersionUse : std::uint8_t { kDefault, kOldPrograms };
+
 struct NextSymbol {
   const char* name;
   const char* version;
+  VersionUse use;
   std::atomic<void*> address{nullptr};
 };
 
@@ -32,8 +37,8 @@ class NextCall<Result(Arguments...)> {
   using Function = Result (*)(Arguments...);
 
   // `first` serves until the symbol is found: first_call<this, ...>.
-  constexpr NextCall(const char* name, const char* version, Function first) noexcept
-      : function_(first), symbol_{name, version} {}
+  constexpr NextCall(const char* name, const char* version, VersionUse use, Function first) noexcept
+      : function_(first), symbol_{name, version, use} {}
 
   // No noexcept: cancellation unwinds through it.
   Result operator()(Arguments... arguments) const { return function_.load(std::memory_order_relaxed)(arguments...); }

@@ -4,19 +4,20 @@ import collections
 import re
 
 _FIELD = re.compile(r'(\w+)=("(?:\\.|[^"\\])*"|\S+)')
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|.)")
+_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{2}|.)", re.DOTALL)
 
 
 def _unescape(match):
     code = match.group(1)
-    if code[0] == "x" and len(code) == 3:
-        return chr(int(code[1:], 16))
-    return {"n": "\n", "t": "\t", "r": "\r"}.get(code, code)
+    if code[:1] == b"x" and len(code) == 3:
+        return bytes([int(code[1:], 16)])
+    return {b"n": b"\n", b"t": b"\t", b"r": b"\r"}.get(code, code)
 
 
 def _value(text):
     if text.startswith('"'):
-        return _ESCAPE.sub(_unescape, text[1:-1])
+        # Bytes that are no UTF-8 (a line table's) come back with encode("utf-8", "surrogateescape").
+        return _ESCAPE.sub(_unescape, text[1:-1].encode()).decode("utf-8", "surrogateescape")
     return int(text)
 
 

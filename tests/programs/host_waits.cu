@@ -22,6 +22,7 @@
 #include <thread>
 
 #include "example.h"
+#include "spin.h"
 
 namespace {
 
@@ -296,6 +297,35 @@ void run_join(const char* name, Join join, std::FILE* file) {
   std::printf("%s %d\n", name, error);
 }
 
+// As JAX waits for a result: the work is issued by another thread, and this one sleeps until a host function behind the
+// work wakes it. No CUDA call waits.
+void run_host_function(std::FILE* file) {
+  struct Woken {
+    int word = 0;
+    std::atomic<int> waker{0};
+  } woken;
+  std::thread issuer([&] {
+    cudaStream_t stream;
+    CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    spin_ns<<<1, 1, 0, stream>>>(10 * kMillisecond);
+    CHECK(cudaLaunchHostFunc(stream, [](void* argument) {
+      Woken& w = *static_cast<Woken*>(argument);
+      w.waker = thread_number();
+      __atomic_store_n(&w.word, 1, __ATOMIC_SEQ_CST);
+      syscall(SYS_futex, &w.word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    }, &woken));
+  });
+  Truth truth{now_ns(), 0, thread_number(), 0};
+  while (__atomic_load_n(&woken.word, __ATOMIC_SEQ_CST) == 0) {
+    syscall(SYS_futex, &woken.word, FUTEX_WAIT_PRIVATE, 0, nullptr, nullptr, 0);
+  }
+  truth.end_ns = now_ns();
+  truth.waker = woken.waker;
+  issuer.join();
+  write_truth(file, "host function", 3, truth);
+  std::printf("host function\n");
+}
+
 // Giving back much memory takes the kernel a while.
 void run_munmap(std::FILE* file) {
   constexpr std::size_t kBytes = 128U << 20;
@@ -324,6 +354,7 @@ int main(int argc, char** argv) {
     const timespec limit = deadline(CLOCK_MONOTONIC, kPatienceNs);
     run_join("pthread_clockjoin_np",
              [&](pthread_t thread) { return pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &limit); }, file);
+    run_host_function(file);
     run_munmap(file);
   }
   if (file != nullptr) std::fclose(file);

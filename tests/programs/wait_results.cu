@@ -20,6 +20,13 @@ void show(const char* name, Call call) {
   std::printf("%s = %ld, errno %d\n", name, result, errno);
 }
 
+// Nothing is mapped there, and the compiler does not know.
+template <class Object>
+Object* bad_address() {
+  static volatile std::uintptr_t address = 8;
+  return reinterpret_cast<Object*>(address);
+}
+
 timespec ago() {
   timespec limit;
   clock_gettime(CLOCK_REALTIME, &limit);
@@ -81,8 +88,7 @@ void wrong_arguments(Things& t) {
   show("sem_clockwait bad clock", [&] { return sem_clockwait(&t.semaphore, CLOCK_PROCESS_CPUTIME_ID, &moment); });
   show("pthread_join self", [] { return pthread_join(pthread_self(), nullptr); });
   show("read bad file", [] { char byte; return read(-1, &byte, 1); });
-  show("read bad room", [&] { return read(t.pipe[0], reinterpret_cast<void*>(8), 1); });
-  show("poll bad list", [] { return poll(reinterpret_cast<pollfd*>(8), 1, 5); });
+  show("poll bad list", [] { return poll(bad_address<pollfd>(), 1, 5); });
   show("epoll_wait bad file", [] { epoll_event event; return epoll_wait(-1, &event, 1, 0); });
   show("epoll_wait no room", [&] { epoll_event event; return epoll_wait(t.epoll, &event, 0, 0); });
   show("select bad count", [] { return select(-1, nullptr, nullptr, nullptr, nullptr); });
@@ -105,6 +111,7 @@ void calls_that_do_not_wait(Things& t) {
   show("poll", [&] { return poll(&file, 1, -1); });
   show("epoll_wait", [&] { return epoll_wait(t.epoll, &event, 1, -1); });
   show("select", [&] { fd_set files = one_file(t.pipe[0]); return select(t.pipe[0] + 1, &files, nullptr, nullptr, nullptr); });
+  show("read bad room", [&] { return read(t.pipe[0], bad_address<void>(), 1); });
   show("read", [&] { return read(t.pipe[0], &byte, 1); });
   show("pthread_cond_signal", [&] { return pthread_cond_signal(&t.condition); });
   show("pthread_cond_broadcast", [&] { return pthread_cond_broadcast(&t.condition); });

@@ -18,16 +18,16 @@ namespace {
 extern NextCall<int()> absent_number;
 extern NextCall<long(int)> absent_errno;
 extern NextCall<long()> absent_kernel_call;
-constinit NextCall<int()> absent_number{"synctrace_no_such_function", "GLIBC_2.2.5",
+constinit NextCall<int()> absent_number{"synctrace_no_such_function", "GLIBC_2.2.5", VersionUse::kDefault,
                                         &first_call<absent_number, Missing::kErrorNumber, int>};
-constinit NextCall<long(int)> absent_errno{"synctrace_no_such_function", "GLIBC_2.2.5",
+constinit NextCall<long(int)> absent_errno{"synctrace_no_such_function", "GLIBC_2.2.5", VersionUse::kDefault,
                                            &first_call<absent_errno, Missing::kMinusOne, long, int>};
-constinit NextCall<long()> absent_kernel_call{"synctrace_no_such_function", "GLIBC_2.2.5",
+constinit NextCall<long()> absent_kernel_call{"synctrace_no_such_function", "GLIBC_2.2.5", VersionUse::kDefault,
                                               &first_kernel_call<absent_kernel_call, SYS_gettid, long>};
 
 extern NextCall<ssize_t(int, void*, std::size_t)> next_read;
 constinit NextCall<ssize_t(int, void*, std::size_t)> next_read{
-    "read", "GLIBC_9.99", &first_kernel_call<next_read, SYS_read, ssize_t, int, void*, std::size_t>};
+    "read", "GLIBC_9.99", VersionUse::kDefault, &first_kernel_call<next_read, SYS_read, ssize_t, int, void*, std::size_t>};
 
 #if defined(__x86_64__)
 constexpr const char* kFirstVersion = "GLIBC_2.2.5";
@@ -38,15 +38,15 @@ constexpr const char* kFirstVersion = "GLIBC_2.17";
 }  // namespace
 
 TEST_CASE("a symbol is found by its exact version") {
-  NextSymbol symbol{"pthread_join", kFirstVersion};
+  NextSymbol symbol{"pthread_join", kFirstVersion, VersionUse::kOldPrograms};
   CHECK(find_next(symbol) == dlvsym(RTLD_DEFAULT, "pthread_join", kFirstVersion));
   CHECK(find_next(symbol) == symbol.address.load());
 }
 
 #if defined(__x86_64__)
 TEST_CASE("the two generations of condition variables are two functions") {
-  NextSymbol today{"pthread_cond_wait", "GLIBC_2.3.2"};
-  NextSymbol old{"pthread_cond_wait", "GLIBC_2.2.5"};
+  NextSymbol today{"pthread_cond_wait", "GLIBC_2.3.2", VersionUse::kDefault};
+  NextSymbol old{"pthread_cond_wait", "GLIBC_2.2.5", VersionUse::kOldPrograms};
   REQUIRE(find_next(today) != nullptr);
   REQUIRE(find_next(old) != nullptr);
   CHECK(find_next(today) != find_next(old));
@@ -71,7 +71,7 @@ TEST_CASE("a version that this C library lacks is replaced by the one that it ha
 TEST_CASE("a failed look-up leaves no trace in dlerror and errno") {
   dlerror();
   errno = 77;
-  NextSymbol symbol{"synctrace_no_such_function", "GLIBC_2.2.5"};
+  NextSymbol symbol{"synctrace_no_such_function", "GLIBC_2.2.5", VersionUse::kOldPrograms};
   CHECK(find_next(symbol) == nullptr);
   CHECK(errno == 77);
   CHECK(dlerror() == nullptr);
