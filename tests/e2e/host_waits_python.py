@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Waits of Python programs are recorded at their line, for the thread that uses CUDA and for those that only run Python,
 under every CPython there is (those of python_frames.py)."""
-import collections
 import json
 
 import harness
@@ -108,12 +107,15 @@ class HostWaitsPython(SurvivalCase):
         self.assertEqual((recorded.returncode, recorded.stdout), (0, "done\n"), recorded.stderr)
         records = self.dump()
         stacks = Stacks(records)
-        given_by = collections.Counter()  # who gave the interpreter back
+        wakers = set()  # of waits for the interpreter
         for wait in json.loads(truth.read_text(encoding="utf-8")):
             with self.subTest(wait["name"]):
                 for record in self.check_wait(wait, records, stacks, script):
-                    given_by[wait["name"] == "GIL" and record["call"] == CONDITION and record["waker"] == wait["waker"]] += 1
-        self.assertGreater(given_by[True], 0, "no wait for the interpreter, with the thread that kept it")
+                    if wait["name"] == "GIL" and record["call"] == CONDITION:
+                        wakers.add("none" if record["waker"] == 0 else "keeper" if record["waker"] == wait["waker"] else "other")
+        self.assertTrue(wakers, "no wait for the interpreter")
+        # A thread waits for its switch interval, and then asks: what follows may be too short to be recorded.
+        self.assertLessEqual(wakers, {"none", "keeper"})
         self.assertNotIn("ring-full", records.losses())
 
     def check_wait(self, wait, records, stacks, script):

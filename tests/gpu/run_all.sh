@@ -87,6 +87,15 @@ part_blocking_calls() {
   done
 }
 
+# Status 77: nothing that it needs is installed.
+part_host_waits() {
+  timeout -k 5 600 python3 "$root/tests/gpu/host_waits.py" --synctrace "$synctrace" --json "$results/host_waits.json" \
+    >"$results/host_waits.txt" 2>&1
+  local status=$?
+  [ $status -eq 77 ] && status=0
+  verdict host_waits $status "$(tail -n 1 "$results/host_waits.txt")"
+}
+
 part_survival() {
   local way status alone limit
   for way in return exit exit_in_thread _exit quick_exit exception abort sigterm sigint sigkill sigsegv sigterm_handled \
@@ -227,7 +236,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls survival kills e2e launch_many launch_cost torch; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
