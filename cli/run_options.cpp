@@ -36,6 +36,7 @@ constexpr auto kIsFlag = parses<bool, parse_flag>;
 constexpr auto kIsSwitch = parses<bool, parse_switch>;
 constexpr auto kIsLevel = parses<Level, parse_level>;
 constexpr auto kIsStacks = parses<StackKinds, parse_stacks>;
+constexpr auto kIsSampleRate = parses<std::uint32_t, parse_sample_rate>;
 constexpr auto kIsDuration = parses<std::int64_t, parse_duration>;
 constexpr auto kIsSize = parses<std::uint64_t, parse_size>;
 constexpr auto kIsBufferSize = parses<std::uint64_t, parse_buffer_size>;
@@ -68,6 +69,8 @@ constexpr std::array kRecorderOptions = {
     RecorderOption{"--host-waits", kEnvHostWaits, "SWITCH",
                    "on (default): also waits in the C library's blocking calls, with their wakers; off: none", kIsSwitch,
                    kExpectedSwitch},
+    RecorderOption{"--sample-rate", kEnvSampleRate, "HZ", "look at what host threads do this often in a second (default 100; 0: never)",
+                   kIsSampleRate, kExpectedSampleRate},
     RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", kIsDuration,
                    kExpectedDuration},
     RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", kIsDuration,

@@ -202,6 +202,12 @@ void forget_released_memory(const TracedCall& traced, const CUpti_CallbackData& 
   if (traced.effect == MemoryEffect::kRemoves) memory_ranges().remove(traced.arguments(data.functionParams).address);
 }
 
+// A thread inside a call with a stack need not be asked for one; zero ends that.
+void tell_sampler(StackId stack, std::uint32_t epoch) noexcept {
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (buffer != nullptr) buffer->enter_call(stack, epoch);
+}
+
 void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
   const std::uint32_t epoch = switch_epoch();
   // The runtime is never called from within a call on the same thread, so a runtime call is always outermost.
@@ -216,6 +222,7 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
     if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
     open_call.begin_ns += open_call.stack.cost_ns;
+    if (open_call.stack.id != StackId{}) tell_sampler(open_call.stack.id, epoch);
   }
 }
 
@@ -225,6 +232,7 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   const std::int64_t end_ns = now_ns();
   const TracedCall* traced = find_traced_call(domain, callback_id);
   if (traced == nullptr) return;
+  if (open_call.stack.id != StackId{}) tell_sampler(StackId{}, 0);
   stack_at_exit(open_call.stack, open_call.begin_ns, end_ns);
   // Again, for threads that asked while the stream was being destroyed.
   if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);

@@ -21,6 +21,7 @@
 #include "capture/notice.h"
 #include "capture/nvtx_handler.h"
 #include "capture/recorder_state.h"
+#include "capture/sample_queue.h"
 #include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
@@ -77,6 +78,7 @@ bool DrainThread::stop(const char* reason) noexcept {
 }
 
 void DrainThread::run() noexcept {
+  mark_recorder_thread();
   out_.flush();  // the head of the trace is on disk before anything else happens
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
   while (stop_requested_.load(std::memory_order_acquire) == 0) {
@@ -108,6 +110,7 @@ void DrainThread::sleep(bool busy) noexcept {
 // True when some ring was more than an eighth full or a GPU buffer had come: there may be more at once.
 bool DrainThread::drain_once() noexcept {
   bool busy = false;
+  const std::uint64_t samples = sample_queue().ready();
   std::uint64_t dropped = thread_buffers().take_dropped();
   drain_nvtx_domains(out_);
   thread_buffers().for_each([&](ThreadBuffer& buffer) {
@@ -116,6 +119,7 @@ bool DrainThread::drain_once() noexcept {
     dropped += buffer.take_dropped();
   });
   out_.add_loss("ring-full", dropped);
+  sample_queue().take_until(samples, [this](const SampledRun& run) { write_samples(run); });
   if (drain_gpu_events(out_, records_are_discarded()) != 0) busy = true;
   enforce_max_size();
   if (busy) progress_.fetch_add(1, std::memory_order_relaxed);
@@ -159,6 +163,12 @@ void DrainThread::write_event(const EventView& event) noexcept {
   }
 }
 
+void DrainThread::write_samples(const SampledRun& run) noexcept {
+  const StringId channel = out_.string_id(run.channel);
+  out_.add(format::Sample{run.thread, run.begin_ns, static_cast<std::uint64_t>(run.last_ns - run.begin_ns), run.count,
+                          run.state, channel, run.stack});
+}
+
 void DrainThread::every_half_second(std::int64_t now) noexcept {
   if (context_created.load(std::memory_order_relaxed)) flush_gpu_events(false);
   drain_once();
@@ -191,6 +201,7 @@ void DrainThread::report_losses() noexcept {
   out_.add_loss("stacks-full", take_refused_stacks());
   out_.add_loss("stack-budget", take_skipped_stacks());
   out_.add_loss("host-wait-stacks", take_rationed_waits());
+  report_sample_losses();
   out_.add_loss("cupti-error", cupti_errors.exchange(0, std::memory_order_relaxed));
   const std::uint32_t unknown = unknown_call_count();
   out_.add_loss("unknown-api", unknown - reported_unknown_calls_);
@@ -201,6 +212,35 @@ void DrainThread::report_losses() noexcept {
   const std::uint64_t names = out_.refused_names();
   out_.add_loss("names-full", names - reported_names_);
   reported_names_ = names;
+}
+
+void DrainThread::report_sample_losses() noexcept {
+  SampleCounts& counts = sample_queue().counts;
+  const auto report = [this](std::string_view name, std::atomic<std::uint64_t>& count) {
+    out_.add_loss(name, count.exchange(0, std::memory_order_relaxed));
+  };
+  report("sample-late", counts.late);
+  report("sample-moved", counts.moved);
+  report("sample-unread", counts.unread);
+  report("sample-busy", counts.busy);
+  report("sample-queue-full", counts.dropped);
+  report("sample-threads", counts.threads);
+  report("sample-eintr", counts.spoiled);
+}
+
+// What sampling cost this process, for whoever asks later.
+void DrainThread::write_sampling_facts() noexcept {
+  const SampleCounts& counts = sample_queue().counts;
+  const auto add = [this](std::string_view key, const std::atomic<std::uint64_t>& count) {
+    char text[24];
+    const int length = std::snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>(count.load(std::memory_order_relaxed)));
+    out_.add(format::Fact{key, {text, static_cast<std::size_t>(length)}});
+  };
+  if (counts.thread_ns.load(std::memory_order_relaxed) == 0) return;
+  add("sampling.thread_ns", counts.thread_ns);
+  add("sampling.signals", counts.signals);
+  add("sampling.signal_ns", counts.signal_ns);
+  add("sampling.restarted_calls", counts.restarted);
 }
 
 // At nine tenths of the limit the timeline ends, so that waits can still be recorded; the stream keeps the rest of the
@@ -225,6 +265,7 @@ void DrainThread::finish() noexcept {
   drain_once();
   write_thread_names();
   report_losses();
+  write_sampling_facts();
   if (window_open_) out_.add(format::Window{now_ns(), 0, "exit"});
   out_.add(format::Clock{now_ns(), realtime_ns()});
   out_.end(end_reason_);

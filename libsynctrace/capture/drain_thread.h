@@ -28,9 +28,12 @@ class DrainThread {
   void run() noexcept;
   bool drain_once() noexcept;
   void write_event(const struct EventView& event) noexcept;
+  void write_samples(const struct SampledRun& run) noexcept;
   void every_half_second(std::int64_t now_ns) noexcept;
   void write_thread_names() noexcept;
   void report_losses() noexcept;
+  void report_sample_losses() noexcept;
+  void write_sampling_facts() noexcept;
   void enforce_max_size() noexcept;
   void finish() noexcept;
   void sleep(bool busy) noexcept;

@@ -5,6 +5,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace synctrace::capture {
@@ -30,6 +31,7 @@ bool GuardedMemory::works() noexcept {
 
 void GuardedMemory::reset() noexcept {
   for (Window& window : windows_) window.bytes = 0;
+  behind_.bytes = 0;
   failed_ = false;
 }
 
@@ -43,6 +45,14 @@ void GuardedMemory::fill(std::uintptr_t address) noexcept {
   Window& window = windows_[next_++ % windows_.size()];
   window.begin = address;
   window.bytes = read_own_memory(address, window.data.data(), window.data.size());
+}
+
+// Back to the start of the page, no further: below it nothing may be mapped.
+void GuardedMemory::fill_backwards(std::uintptr_t address, std::size_t bytes) noexcept {
+  constexpr std::uintptr_t kPageBytes = 4096;  // or a multiple of it
+  const std::uintptr_t end = address + bytes;
+  behind_.begin = std::max(address & ~(kPageBytes - 1), end - kFramesBytes);
+  behind_.bytes = read_own_memory(behind_.begin, behind_.data.data(), end - behind_.begin);
 }
 
 }  // namespace synctrace::capture

@@ -23,6 +23,12 @@ class GuardedMemory {
     if (find(address, bytes) == nullptr) fill(address);
   }
 
+  // The same for the next frame of a chain: from 3.11 on a caller's frame lies right before its callee's, so one read
+  // gets many of them.
+  void expect_frame(std::uintptr_t address, std::size_t bytes) noexcept {
+    if (find(address, bytes) == nullptr) fill_backwards(address, bytes);
+  }
+
   // Zero where nothing can be read; then failed() from there on.
   template <class T>
   T load(std::uintptr_t address) noexcept {
@@ -44,25 +50,34 @@ class GuardedMemory {
 
   bool failed() const noexcept { return failed_; }
 
+  static constexpr bool kIsTrusted = false;
+
  private:
   // A frame of Python or the part of a code object that a walk reads lies in one window.
   static constexpr std::size_t kWindowBytes = 256;
-  struct Window {
+  static constexpr std::size_t kFramesBytes = 2048;
+  template <std::size_t kBytes>
+  struct WindowOf {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
-    std::array<std::byte, kWindowBytes> data{};
+    std::array<std::byte, kBytes> data{};
   };
+  using Window = WindowOf<kWindowBytes>;
 
   const std::byte* find(std::uintptr_t address, std::size_t bytes) const noexcept {
     for (const Window& window : windows_) {
       if (address >= window.begin && address - window.begin + bytes <= window.bytes)
         return window.data.data() + (address - window.begin);
     }
+    if (address >= behind_.begin && address - behind_.begin + bytes <= behind_.bytes)
+      return behind_.data.data() + (address - behind_.begin);
     return nullptr;
   }
   void fill(std::uintptr_t address) noexcept;
+  void fill_backwards(std::uintptr_t address, std::size_t bytes) noexcept;
 
   std::array<Window, 4> windows_;
+  WindowOf<kFramesBytes> behind_;
   std::uint32_t next_ = 0;
   bool failed_ = false;
 };

@@ -30,7 +30,7 @@ struct Text {
 
 template <class Memory>
 Text look_at_text(const PythonRuntime& python, Memory& memory, std::uintptr_t str) noexcept {
-  if (!has_type(memory, str, python.str_type)) return {};
+  if (!has_type(memory, str, python.str_type) || !is_alive(memory, str)) return {};
   const auto state = memory.template load<std::uint32_t>(str + python_object::kStrState);
   const std::uint32_t width = (state >> 2) & 7;
   const bool is_compact = (state & (1U << 5)) != 0;
@@ -136,7 +136,13 @@ DescribeStatus describe(const PythonRuntime& python, Memory& memory, std::uintpt
   const bool fits = copy_text(python, memory, file, CodeDescription::kMaxFileBytes, room, out.file) &&
                     copy_text(python, memory, name, CodeDescription::kMaxFunctionBytes, room, out.function) &&
                     copy_line_table(python, memory, lines, room, out);
-  if (memory.failed()) return DescribeStatus::kStale;
+  if constexpr (!Memory::kIsTrusted) {
+    // It is the same and alive after all was copied: so was what it owns.
+    const bool had_all = !memory.failed() && !out.file.empty() && !out.function.empty();
+    memory.reset();
+    if (!had_all || !has_type(memory, code, python.code_type) || !is_alive(memory, code)) return DescribeStatus::kStale;
+    if (code_identity(memory, at, code) != identity || memory.failed()) return DescribeStatus::kStale;
+  }
   return fits ? DescribeStatus::kOk : DescribeStatus::kNoRoom;
 }
 

@@ -190,6 +190,7 @@ const char* PythonReader::find_runtime() noexcept {
   }
   find_symbol("PyInterpreterState_Head", runtime_.newest_interpreter);
   find_symbol("PyInterpreterState_Main", runtime_.main_interpreter);
+  find_symbol("PyInterpreterState_ThreadHead", runtime_.newest_thread);
   if (layout->frame_kind == PythonFrameKind::kObjects) find_eval_loop(runtime_);
   return layout->minor >= 13 ? check_self_description(*layout, runtime) : nullptr;
 }
@@ -197,7 +198,7 @@ const char* PythonReader::find_runtime() noexcept {
 // The thread state of the calling thread; 0 when it has none, or when the interpreter ends: that takes the frames of
 // its other threads away.
 std::uintptr_t PythonReader::thread_state_here() const noexcept {
-  if (runtime_.is_finalizing != nullptr && runtime_.is_finalizing() != 0) return 0;
+  if (is_ending()) return 0;
   return reinterpret_cast<std::uintptr_t>(runtime_.this_thread_state());
 }
 
@@ -216,25 +217,58 @@ bool PythonReader::walk(PythonStack& out) noexcept {
   return out.count != 0;
 }
 
-// A frame that is being set up may name anything: then the frames outside of its eval loop are what can be told.
 bool PythonReader::walk_interrupted(GuardedMemory& memory, PythonStack& out) noexcept {
   out.count = 0;
-  if (state() != State::kOn) return false;
-  const std::uintptr_t thread_state = thread_state_here();
-  if (thread_state == 0) return false;
+  const std::uintptr_t thread_state = state() == State::kOn ? thread_state_here() : 0;
+  return thread_state != 0 && walk_guarded(thread_state, memory, out) && out.count != 0;
+}
+
+SleeperWalk PythonReader::walk_sleeping(pthread_t thread, std::uintptr_t& thread_state, GuardedMemory& memory,
+                                        PythonStack& out) noexcept {
+  out.count = 0;
+  if (state() != State::kOn || is_ending()) return SleeperWalk::kNone;
+  const auto is_of_thread = [&] {
+    memory.reset();
+    return is_plausible(thread_state) && memory.load<pthread_t>(thread_state + runtime_.layout.thread_id) == thread;
+  };
+  if (!is_of_thread()) {
+    thread_state = find_thread_state(thread, memory);
+    if (!is_of_thread()) return SleeperWalk::kNone;
+  }
+  if (!walk_guarded(thread_state, memory, out)) return SleeperWalk::kFailed;
+  return out.count == 0 ? SleeperWalk::kNone : SleeperWalk::kRead;
+}
+
+// In the main interpreter's list, which grows at its head; states that end leave it. 0 when the thread has none.
+std::uintptr_t PythonReader::find_thread_state(pthread_t thread, GuardedMemory& memory) const noexcept {
+  constexpr int kMaxThreadStates = 4096;
+  void* interpreter = runtime_.main_interpreter == nullptr ? nullptr : runtime_.main_interpreter();
+  if (interpreter == nullptr || runtime_.newest_thread == nullptr) return 0;
+  auto address = reinterpret_cast<std::uintptr_t>(runtime_.newest_thread(interpreter));
+  memory.reset();
+  for (int i = 0; i < kMaxThreadStates && is_plausible(address); ++i) {
+    if (memory.load<pthread_t>(address + runtime_.layout.thread_id) == thread) return address;
+    address = load_pointer(memory, address + python_object::kNextThreadState);
+  }
+  return 0;
+}
+
+// False when what was read cannot be a stack. A frame that is being set up may name anything: then the frames outside of
+// its eval loop are what can be told.
+bool PythonReader::walk_guarded(std::uintptr_t thread_state, GuardedMemory& memory, PythonStack& out) noexcept {
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
   std::uintptr_t top = 0;
   for (int attempt = 0; attempt < 2; ++attempt) {
     memory.reset();
     PythonVisit visit(runtime_, memory);
-    top = attempt == 0 ? visit.top_of(thread_state) : visit.next_top(top);
-    if (top == 0) return false;
     out.count = 0;
+    top = attempt == 0 ? visit.top_of(thread_state) : visit.next_top(top);
+    if (top == 0) return attempt == 0 && !memory.failed();
     Recorder recorder(runtime_.layout, memory, out);
     const VisitEnd end = visit.from(top, recorder);
     out.is_truncated = end != VisitEnd::kRoot || attempt != 0;
     const bool is_whole = end == VisitEnd::kRoot || end == VisitEnd::kStopped || end == VisitEnd::kTooDeep;
-    if (is_whole && !memory.failed()) return out.count != 0;
+    if (is_whole && !memory.failed()) return true;
   }
   out.count = 0;
   return false;

@@ -7,6 +7,8 @@
 // switches the reader off for good.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,6 +34,12 @@ struct PythonStack {
   std::uint32_t count;
   bool is_truncated;  // outer frames were left out: too many, or memory that is no frame
   bool is_uncertain;  // sub-interpreters up to 3.11: may be the stack of the thread's main interpreter
+};
+
+enum class SleeperWalk : std::uint8_t {
+  kRead,
+  kNone,    // the thread has no Python stack, or the reader is not on
+  kFailed,  // there is one, but what was read cannot be
 };
 
 class PythonReader {
@@ -63,6 +71,11 @@ class PythonReader {
     return python->this_thread_state() != nullptr;
   }
 
+  // Another thread's, which must not run from before the call until after it: for the caller to make sure. The thread's
+  // state is remembered in `thread_state` from one walk to the next; 0 at first. Any one thread for each memory.
+  SleeperWalk walk_sleeping(pthread_t thread, std::uintptr_t& thread_state, GuardedMemory& memory,
+                            PythonStack& out) noexcept;
+
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
 
   // Null unless off: a literal without "synctrace:" and without a full stop. Any thread.
@@ -76,7 +89,10 @@ class PythonReader {
 
  private:
   const char* find_runtime() noexcept;
+  bool is_ending() const noexcept { return runtime_.is_finalizing != nullptr && runtime_.is_finalizing() != 0; }
   std::uintptr_t thread_state_here() const noexcept;
+  std::uintptr_t find_thread_state(pthread_t thread, GuardedMemory& memory) const noexcept;
+  bool walk_guarded(std::uintptr_t thread_state, GuardedMemory& memory, PythonStack& out) noexcept;
   bool check_first_stack(std::uintptr_t thread_state) noexcept;
   void switch_off(const char* reason) noexcept;
 

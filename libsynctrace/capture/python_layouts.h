@@ -57,6 +57,7 @@ inline constexpr std::uint16_t kEntryFlag311 = 68;       // of a frame
 inline constexpr std::uint16_t kRecordFrame311 = 8;      // C-frame record -> its innermost frame
 inline constexpr std::uint16_t kRecordPrevious311 = 16;  // C-frame record -> the one outside
 inline constexpr std::uint16_t kRecordPrevious312 = 8;
+inline constexpr std::uint16_t kNextThreadState = 8;  // thread state -> the next older one of its interpreter
 inline constexpr std::uint8_t kOwnedByGenerator = 1;
 inline constexpr std::uint8_t kOwnedByC = 3;  // this and above: a shim (the numbers above 3 differ between versions)
 }  // namespace python_object

@@ -19,6 +19,7 @@ struct PythonRuntime {
   int (*is_finalizing)() = nullptr;         // one load in every version; may be missing
   void* (*newest_interpreter)() = nullptr;  // up to 3.11, for sub-interpreters; may be missing
   void* (*main_interpreter)() = nullptr;
+  void* (*newest_thread)(void* interpreter) = nullptr;  // head of its list of thread states; may be missing
   std::uintptr_t code_type = 0;
   std::uintptr_t str_type = 0;
   std::uintptr_t bytes_type = 0;
@@ -30,6 +31,7 @@ struct PythonRuntime {
 // Memory that is there for sure. The walks are written for this and for GuardedMemory, which has the same functions.
 struct PlainMemory {
   void expect(std::uintptr_t, std::size_t) const noexcept {}
+  void expect_frame(std::uintptr_t, std::size_t) const noexcept {}
 
   template <class T>
   T load(std::uintptr_t address) const noexcept {
@@ -44,6 +46,9 @@ struct PlainMemory {
   }
 
   bool failed() const noexcept { return false; }
+
+  // Objects on the way are alive, so nobody needs to ask.
+  static constexpr bool kIsTrusted = true;
 };
 
 template <class Memory>
@@ -59,6 +64,14 @@ inline bool is_plausible(std::uintptr_t address) noexcept {
 template <class Memory>
 bool has_type(Memory& memory, std::uintptr_t object, std::uintptr_t type) noexcept {
   return is_plausible(object) && load_pointer(memory, object + python_object::kType) == type;
+}
+
+// Of an object that was freed, the count of references is gone: zero, or part of an address.
+template <class Memory>
+bool is_alive(Memory& memory, std::uintptr_t object) noexcept {
+  if constexpr (Memory::kIsTrusted) return true;
+  const auto count = memory.template load<std::uint64_t>(object);
+  return (count & 0xffff'ffff) != 0 && (count >> 32 & 0xffff) == 0;
 }
 
 // What tells a code object from a later one at the same address (they are reused at once): the version number that

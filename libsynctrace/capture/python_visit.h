@@ -59,14 +59,14 @@ class PythonVisit {
 
   bool is_frame(std::uintptr_t frame) noexcept {
     if (!is_plausible(frame)) return false;
-    memory_.expect(frame, kFrameBytes);
+    memory_.expect_frame(frame, kFrameBytes);
     return true;
   }
 
   bool is_code(std::uintptr_t code) noexcept {
     if (!is_plausible(code)) return false;
     memory_.expect(code, kCodeBytes);
-    return has_type(memory_, code, python_.code_type);
+    return has_type(memory_, code, python_.code_type) && is_alive(memory_, code);
   }
 
   std::uint8_t byte_at(std::uintptr_t address) noexcept { return memory_.template load<std::uint8_t>(address); }

@@ -28,6 +28,7 @@
 #include "capture/recorder_state.h"
 #include "capture/reentry_guard.h"
 #include "capture/report_at_exit.h"
+#include "capture/sampler.h"
 #include "capture/stack_table.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
@@ -42,6 +43,7 @@ struct Session {
   FileSink sink;
   TraceStream stream{sink};
   DrainThread drain{stream, settings};
+  Sampler sampler;
   bool draining = false;
 };
 
@@ -179,6 +181,7 @@ void on_exit() noexcept {
   session->draining = false;
   const ReentryGuard entry;
   flush_open_poll();
+  session->sampler.stop();
   if (!session->drain.stop("exit")) {
     notice("the end of the trace could not be written in time; %s is readable as it is", session->sink.partial_path());
     return;
@@ -220,6 +223,8 @@ void start_recording(Session& s) noexcept {
   std::atexit(on_exit);
   if (s.settings.host_waits && is_preloaded()) start_host_waits();
   window_control().start(s.settings, now_ns());
+  const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
+  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz)) remark("no thread could be made to take samples");
 }
 
 }  // namespace
@@ -229,6 +234,7 @@ void prepare_process() noexcept {
   if (dladdr(reinterpret_cast<void*>(&prepare_process), &self) == 0 || self.dli_fname == nullptr) return;
   char path[4096];
   if (realpath(self.dli_fname, path) == nullptr) return;
+  note_main_thread();
   // Set only where unset: another tool's wish comes first. The driver reads the one at its first call, each NVTX client
   // the other.
   setenv("CUDA_INJECTION64_PATH", path, 0);

@@ -62,6 +62,7 @@ Settings read_settings() noexcept {
   read_variable(kEnvTestControl, kExpectedFlag, whole(s.test_control, parse_flag));
   read_variable(kEnvStacks, kExpectedStacks, whole(s.stacks, parse_stacks));
   read_variable(kEnvHostWaits, kExpectedSwitch, whole(s.host_waits, parse_switch));
+  read_variable(kEnvSampleRate, kExpectedSampleRate, whole(s.sample_rate_hz, parse_sample_rate));
   read_variable(kEnvOutput, "a file name", text(s.output));
   read_variable(kEnvCuptiPath, "a path", text(s.cupti_path));
   read_variable(kEnvManifest, "a path", text(s.manifest));

@@ -22,6 +22,7 @@ struct Settings {
   bool test_control = false;  // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
   Level level = Level::kTimeline;
   StackKinds stacks = StackKinds::kAll;
+  std::uint32_t sample_rate_hz = format::kDefaultSampleRate;  // 0: no samples
   std::int64_t delay_ns = 0;
   std::int64_t duration_ns = 0;  // 0: no limit
   format::DutyCycle duty;    // period 0: no duty cycle

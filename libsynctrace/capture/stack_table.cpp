@@ -121,21 +121,31 @@ std::string_view as_text(std::span<const std::byte> bytes) noexcept {
 // What one capture found, in the thread's tables.
 class Capture {
  public:
-  Capture(ThreadStacks& own, ThreadBuffer& buffer, bool is_interrupted) noexcept
-      : own_(own), buffer_(buffer), is_interrupted_(is_interrupted) {
+  enum class Of : std::uint8_t { kCall, kInterrupted, kSleeper };
+
+  Capture(ThreadStacks& own, ThreadBuffer& buffer, Of of, const Sleeper* sleeper = nullptr) noexcept
+      : own_(own), buffer_(buffer), of_(of), sleeper_(sleeper) {
     own_.python.count = 0;
     own_.python.is_truncated = false;
   }
 
   void take_python() noexcept {
     if (!wants(StackKinds::kPython)) return;
-    if (!is_interrupted_) {
+    if (of_ == Of::kCall) {
       python_reader().walk(own_.python);
     } else if (can_read_guarded.load(std::memory_order_relaxed)) {
       python_reader().walk_interrupted(own_.guarded, own_.python);
     }
     runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
     if (runtime_ == nullptr) own_.python.count = 0;
+  }
+
+  SleeperWalk take_sleeping_python() noexcept {
+    const SleeperWalk walk =
+        python_reader().walk_sleeping(sleeper_->thread, sleeper_->python_state, own_.guarded, own_.python);
+    runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
+    if (runtime_ == nullptr) own_.python.count = 0;
+    return walk;
   }
 
   // The frames of the recorder itself are nobody's business.
@@ -158,7 +168,9 @@ class Capture {
 
   ThreadStacks& own_;
   ThreadBuffer& buffer_;
-  const bool is_interrupted_;
+  const Of of_;
+  const Sleeper* sleeper_;
+  bool has_moved_ = false;  // the sleeper
   const PythonRuntime* runtime_ = nullptr;
   std::span<const NativeFrame> native_;
   std::uintptr_t native_sp_ = 0;
@@ -189,9 +201,11 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   if (slot == nullptr || slot->id != 0) return slot == nullptr ? 0 : slot->id;
   CodeDescription code;
   const DescribeStatus status =
-      is_interrupted_ ? describe_interrupted_code(*runtime_, own_.guarded, frame.code, frame.identity, own_.room, code)
-                      : describe_code(*runtime_, frame.code, frame.identity, own_.room, code);
-  if (status != DescribeStatus::kOk) return 0;
+      of_ == Of::kCall ? describe_code(*runtime_, frame.code, frame.identity, own_.room, code)
+                       : describe_interrupted_code(*runtime_, own_.guarded, frame.code, frame.identity, own_.room, code);
+  // What was read of a thread that ran meanwhile may be anything.
+  if (sleeper_ != nullptr && !sleeper_->is_asleep(sleeper_->context)) has_moved_ = true;
+  if (status != DescribeStatus::kOk || has_moved_) return 0;
   const std::span<const std::byte> table = code.line_table.first(std::min(code.line_table.size(), kMaxLineTableBytes));
   CodeEvent event;
   event.id = next_code.fetch_add(1, std::memory_order_relaxed);
@@ -243,6 +257,7 @@ StackId Capture::write() noexcept {
   }
   const std::size_t count = merge_stacks(parts, own_.items);
   for (std::size_t i = 0; i < count; ++i) own_.frames[i] = describe(own_.items[i]);
+  if (has_moved_) return StackId{};
   const StackEvent event{static_cast<StackId>(next_stack.fetch_add(1, std::memory_order_relaxed)),
                          static_cast<std::uint32_t>(count)};
   const auto frames = std::as_bytes(std::span(own_.frames).first(count));
@@ -316,7 +331,7 @@ StackId capture_stack(StackKinds kinds) noexcept {
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return StackId{};
-  Capture capture(*own, *buffer, false);
+  Capture capture(*own, *buffer, Capture::Of::kCall);
   if (format::includes(kinds, StackKinds::kPython)) capture.take_python();
   if (format::includes(kinds, StackKinds::kNative) && wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
   return capture.id();
@@ -328,10 +343,27 @@ StackId capture_interrupted_stack(const void* context) noexcept {
   ThreadStacks* own = turn.is_mine() ? this_thread.stacks : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return StackId{};
-  Capture capture(*own, *buffer, true);
+  Capture capture(*own, *buffer, Capture::Of::kInterrupted);
   capture.take_python();
   if (wants(StackKinds::kNative)) capture.take_native(walk_interrupted(context, own->native));
   return capture.id();
+}
+
+bool can_take_sleeping_stacks() noexcept { return can_read_guarded.load(std::memory_order_relaxed); }
+
+SleepingStack capture_sleeping_stack(const Sleeper& sleeper) noexcept {
+  using Status = SleepingStack::Status;
+  if (!wants(StackKinds::kPython) || !can_take_sleeping_stacks()) return {};
+  const Turn turn;
+  ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (own == nullptr || buffer == nullptr) return {};
+  Capture capture(*own, *buffer, Capture::Of::kSleeper, &sleeper);
+  const SleeperWalk walk = capture.take_sleeping_python();
+  if (!sleeper.is_asleep(sleeper.context)) return {Status::kMoved, StackId{}};
+  if (walk != SleeperWalk::kRead) return {walk == SleeperWalk::kNone ? Status::kNone : Status::kUnread, StackId{}};
+  const StackId id = capture.id();
+  return {id == StackId{} ? Status::kMoved : Status::kTaken, id};
 }
 
 }  // namespace synctrace::capture

@@ -7,6 +7,8 @@
 // A thread's captures do not nest: what a signal handler or an interposed call asks for meanwhile gets no id.
 #pragma once
 
+#include <pthread.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -33,6 +35,31 @@ StackId capture_stack(StackKinds kinds = StackKinds::kAll) noexcept;
 // In a signal handler: the stack that was interrupted, from the handler's third argument. Async-signal-safe, at most
 // 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture.
 StackId capture_interrupted_stack(const void* context) noexcept;
+
+// Another thread that sleeps in the kernel. While is_asleep(context) answers true it has not run since the caller looked.
+struct Sleeper {
+  pthread_t thread{};
+  std::uintptr_t& python_state;  // remembered from one look to the next; 0 at first
+  bool (*is_asleep)(void* context) noexcept = nullptr;
+  void* context = nullptr;
+};
+
+struct SleepingStack {
+  enum class Status : std::uint8_t {
+    kTaken,
+    kNone,    // it has no Python stack
+    kMoved,   // it woke up meanwhile
+    kUnread,  // it has one that could not be read
+  };
+  Status status = Status::kNone;
+  StackId id{};
+};
+
+// Whether the stacks of sleeping threads can be taken at all. After enable_stacks().
+bool can_take_sleeping_stacks() noexcept;
+
+// On a thread of the recorder's own: the Python stack of a thread that sleeps, read from outside.
+SleepingStack capture_sleeping_stack(const Sleeper& sleeper) noexcept;
 
 // The thread can take stacks without a system call. Async-signal-safe.
 bool stacks_prepared_here() noexcept;

@@ -24,6 +24,7 @@ struct ThisThread {
   ThreadBuffer* buffer = nullptr;
   ThreadId id{};
   bool ended = false;
+  bool is_recorders = false;
 };
 thread_local __attribute__((tls_model("initial-exec"))) ThisThread this_thread;
 
@@ -36,6 +37,18 @@ bool have_end_key = false;
 ThreadBuffers& thread_buffers() noexcept {
   static constinit ThreadBuffers buffers;
   return buffers;
+}
+
+void mark_recorder_thread() noexcept { this_thread.is_recorders = true; }
+
+void ThreadBuffer::adopt(ThreadId thread) noexcept {
+  open_range_count = 0;
+  is_pushing_.store(false, std::memory_order_relaxed);
+  sample.forget();
+  enter_call(StackId{}, 0);
+  handle_.store(pthread_self(), std::memory_order_relaxed);
+  is_recorders_.store(this_thread.is_recorders, std::memory_order_relaxed);
+  thread_.store(thread, std::memory_order_relaxed);
 }
 
 ThreadId this_thread_id() noexcept {
@@ -105,9 +118,7 @@ ThreadBuffer* ThreadBuffers::reuse_buffer(ThreadId thread) noexcept {
     if (buffer->head_.load(std::memory_order_acquire) != buffer->tail_.load(std::memory_order_acquire)) continue;
     bool ended = true;
     if (!buffer->thread_ended_.compare_exchange_strong(ended, false, std::memory_order_acq_rel)) continue;
-    buffer->thread_.store(thread, std::memory_order_relaxed);
-    buffer->open_range_count = 0;
-    buffer->is_pushing_.store(false, std::memory_order_relaxed);
+    buffer->adopt(thread);
     return buffer;
   }
   return nullptr;

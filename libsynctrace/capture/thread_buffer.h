@@ -5,6 +5,8 @@
 // format/records.h as it lies in memory, optionally with a text.
 #pragma once
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -67,15 +69,65 @@ struct EventView {
   }
 };
 
+// What the sampler asks of a thread, and the thread's signal handler answers: the stack that it was interrupted on.
+class SampleSlot {
+ public:
+  // Sampler.
+  void ask() noexcept { word_.store(kAsked, std::memory_order_release); }
+  void forget() noexcept { word_.store(0, std::memory_order_release); }
+  bool take(StackId& stack) noexcept {
+    const std::uint64_t word = word_.load(std::memory_order_acquire);
+    if ((word & kAnswered) == 0) return false;
+    stack = static_cast<StackId>(word >> 32);
+    forget();
+    return true;
+  }
+
+  // The thread.
+  bool is_asked() const noexcept { return word_.load(std::memory_order_acquire) == kAsked; }
+  void answer(StackId stack) noexcept {
+    word_.store(std::uint64_t{number(stack)} << 32 | kAnswered, std::memory_order_release);
+  }
+
+ private:
+  static constexpr std::uint64_t kAsked = 1;
+  static constexpr std::uint64_t kAnswered = 2;
+
+  std::atomic<std::uint64_t> word_{0};
+};
+
 // Written by its thread, read by the drain thread. head_ and tail_ count bytes since the ring was made; each is stored
 // by one side only (release) and loaded by the other (acquire).
 class ThreadBuffer {
  public:
-  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept
-      : thread_(thread), ring_(ring), ring_bytes_(ring_bytes) {}
+  // On the thread that will own it, as is adopt().
+  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept : ring_(ring), ring_bytes_(ring_bytes) {
+    adopt(thread);
+  }
+
+  // The calling thread takes it over.
+  void adopt(ThreadId thread) noexcept;
 
   // Changes when another thread takes over the ring of one that ended.
   ThreadId thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
+
+  // For the sampler. The C library's handle of the thread.
+  pthread_t handle() const noexcept { return handle_.load(std::memory_order_relaxed); }
+  bool has_ended() const noexcept { return thread_ended_.load(std::memory_order_acquire); }
+  bool is_recorders() const noexcept { return is_recorders_.load(std::memory_order_relaxed); }
+  SampleSlot sample;
+
+  // Owning thread: it is in a traced CUDA call that began on this stack; zero: in none. A call whose exit is missed
+  // (api_events) is of an older epoch.
+  void enter_call(StackId stack, std::uint32_t epoch) noexcept {
+    open_call_.store(std::uint64_t{epoch} << 32 | number(stack), std::memory_order_relaxed);
+  }
+
+  // Sampler: the stack of the call that the thread is in; zero when it is in none, or has no stack for it.
+  StackId open_call_stack(std::uint32_t epoch) const noexcept {
+    const std::uint64_t call = open_call_.load(std::memory_order_relaxed);
+    return call >> 32 == epoch ? static_cast<StackId>(call) : StackId{};
+  }
 
   // Owning thread only: the NVTX ranges it has open, innermost last (nvtx_handler). Deeper ones are not kept.
   struct OpenRange {
@@ -187,7 +239,10 @@ class ThreadBuffer {
     return nullptr;
   }
 
-  std::atomic<ThreadId> thread_;
+  std::atomic<ThreadId> thread_{};
+  std::atomic<pthread_t> handle_{};
+  std::atomic<std::uint64_t> open_call_{0};
+  std::atomic<bool> is_recorders_{false};
   std::byte* ring_;
   std::size_t ring_bytes_;  // a power of two
   // Producer's side.
@@ -277,6 +332,9 @@ class ThreadBuffers {
 
 // The process's rings. Immortal: callbacks may arrive at any moment until the very end of the process.
 ThreadBuffers& thread_buffers() noexcept;
+
+// The calling thread is the recorder's own: nobody's samples.
+void mark_recorder_thread() noexcept;
 
 // Pushes into the calling thread's ring.
 template <class Record>

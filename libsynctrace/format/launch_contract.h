@@ -27,6 +27,7 @@ inline constexpr const char* kEnvBufferSize = "SYNCTRACE_BUFFER_SIZE";     // "6
 inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";     // "1": record the nodes of CUDA graphs
 inline constexpr const char* kEnvStacks = "SYNCTRACE_STACKS";              // "all" (default), "python", "native", "none"
 inline constexpr const char* kEnvHostWaits = "SYNCTRACE_HOST_WAITS";       // "on" (default) or "off": see host_waits.h
+inline constexpr const char* kEnvSampleRate = "SYNCTRACE_SAMPLE_RATE";     // "100": looks at each thread in a second; 0: none
 inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // the libcupti to use
 inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
@@ -41,7 +42,7 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // th
 inline constexpr std::array kKnownVariables = {
     kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
     kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
-    kEnvManifest, kEnvTestControl,  kEnvStacks,     kEnvHostWaits,
+    kEnvManifest, kEnvTestControl,  kEnvStacks,     kEnvHostWaits, kEnvSampleRate,
 };
 
 }  // namespace synctrace::format

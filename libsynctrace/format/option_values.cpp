@@ -115,6 +115,14 @@ bool parse_level(std::string_view text, Level& level) noexcept {
   return true;
 }
 
+bool parse_sample_rate(std::string_view text, std::uint32_t& rate_hz) noexcept {
+  constexpr std::uint64_t kHighestRate = 1000;
+  std::uint64_t rate = 0;
+  if (!take_number(text, rate) || !text.empty() || rate > kHighestRate) return false;
+  rate_hz = static_cast<std::uint32_t>(rate);
+  return true;
+}
+
 bool parse_duration(std::string_view text, std::int64_t& result_ns) noexcept {
   constexpr double kTenYears = 3.2e17;
   double value = 0;

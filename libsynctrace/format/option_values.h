@@ -13,6 +13,7 @@ inline constexpr const char* kExpectedFlag = "0 or 1";
 inline constexpr const char* kExpectedSwitch = "on or off";
 inline constexpr const char* kExpectedLevel = "syncs or timeline";
 inline constexpr const char* kExpectedStacks = "all, python, native or none";
+inline constexpr const char* kExpectedSampleRate = "a number of samples in a second from 0 to 1000";
 inline constexpr const char* kExpectedDuration = "a duration such as 10, 500ms or 2m";
 inline constexpr const char* kExpectedSize = "a size such as 64M or 2G";
 inline constexpr const char* kExpectedBufferSize = "a size from 4M to 4G";
@@ -38,6 +39,10 @@ bool parse_stacks(std::string_view text, StackKinds& kinds) noexcept;
 
 // "syncs" or "timeline"; false when it is neither.
 bool parse_level(std::string_view text, Level& level) noexcept;
+
+// 0 to 1000. The default keeps the cost below 0.5 % of a core (docs/overhead.md).
+inline constexpr std::uint32_t kDefaultSampleRate = 100;
+bool parse_sample_rate(std::string_view text, std::uint32_t& rate_hz) noexcept;
 
 // "10", "10s", "1.5m", "500ms", "200us" -> nanoseconds; false when it is not a duration between 0 and 10 years.
 bool parse_duration(std::string_view text, std::int64_t& result_ns) noexcept;
