@@ -69,8 +69,9 @@ def busy_torch():
 
 def run_torch():
     import torch
+    x = torch.rand(2048, 2048, device="cuda")  # before the first wait: nothing is recorded until CUDA is up
+    torch.cuda.synchronize()
     wait_in_python()
-    x = torch.rand(2048, 2048, device="cuda")
     one = x.sum()
     pageable = torch.rand(1024, 1024)
     pinned = pageable.pin_memory()
@@ -78,7 +79,8 @@ def run_torch():
     layers = torch.nn.Sequential(*[torch.nn.Linear(64, 64) for _ in range(400)]).cuda()
     batch = torch.rand(64, 64, device="cuda")
     layers(batch).sum().backward()
-    calls = [x[mask], x.nonzero(), one.item(), torch.tensor([1.0, 2.0], device="cuda"), x.cpu()]  # first times are slow
+    calls = [x[mask], x.nonzero(), bool((x > 2).any()), x[:4].tolist(), one.item(), x.cpu()]  # first times are slow
+    calls.append(torch.tensor([1.0, 2.0], device="cuda"))
     del calls
     torch.cuda.synchronize()
     busy_torch(), timed(".item()", lambda: one.item())
@@ -98,8 +100,9 @@ def run_torch():
         torch.cuda.synchronize()
         timed("backward()", lambda: loss.backward())
     torch.cuda.synchronize()
-    loader = iter(torch.utils.data.DataLoader(SlowItems(), batch_size=2, num_workers=2, pin_memory=True))
-    for _ in range(6):
+    loader = iter(torch.utils.data.DataLoader(SlowItems(), batch_size=2, num_workers=1, pin_memory=True))
+    next(loader)
+    for _ in range(4):
         timed("next(loader)", lambda: next(loader))
     del loader
 
