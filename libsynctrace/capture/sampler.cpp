@@ -49,7 +49,7 @@ void note_main_thread() noexcept {
 }
 
 bool Sampler::start(std::uint32_t rate_hz) noexcept {
-  wanted_period_ns_ = period_ns_ = 1'000'000'000 / rate_hz;
+  period_ns_ = 1'000'000'000 / rate_hz;
   is_limited_ = rate_hz <= format::kDefaultSampleRate;
   note_main_thread();
   can_read_sleepers_ = can_take_sleeping_stacks();
@@ -70,7 +70,8 @@ void Sampler::stop() noexcept {
 void Sampler::run() noexcept {
   mark_recorder_thread();
   SampleCounts& counts = sample_queue().counts;
-  std::int64_t next_ns = now_ns() + next_pause_ns();
+  budget_time_ns_ = last_tick_ns_ = now_ns();
+  std::int64_t next_ns = budget_time_ns_ + next_pause_ns();
   while (stop_requested_.load(std::memory_order_acquire) == 0 && !helpers_are_stopped()) {
     const std::int64_t pause_ns = next_ns - now_ns();
     if (pause_ns > 0) futex_wait(stop_requested_, 0, pause_ns);
@@ -83,8 +84,7 @@ void Sampler::run() noexcept {
     if (now < next_ns) continue;
     if (now - next_ns > period_ns_) counts.late.fetch_add(static_cast<std::uint64_t>((now - next_ns) / period_ns_), std::memory_order_relaxed);
     tick(now);
-    adapt_period();
-    next_ns = std::max(next_ns + next_pause_ns(), now);
+    next_ns = std::max(next_ns + next_pause_ns(), affordable_ns(now));
   }
   end_all_runs();
   counts.thread_ns.store(static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID)), std::memory_order_relaxed);
@@ -92,15 +92,17 @@ void Sampler::run() noexcept {
   futex_wake(done_);
 }
 
-// By what the last looks cost, on this thread and in the handlers of those that were asked.
-void Sampler::adapt_period() noexcept {
-  if (!is_limited_) return;
+// When the next look can be paid for: time earns a two-hundredth of itself, looks spend what they cost on this thread and
+// in the handlers of those that were asked.
+std::int64_t Sampler::affordable_ns(std::int64_t now_ns) noexcept {
+  if (!is_limited_) return now_ns;
+  constexpr std::int64_t kMostSaved = 1'000'000;  // what an idle time leaves for a burst
   const std::uint64_t signal_ns = sample_queue().counts.signal_ns.load(std::memory_order_relaxed);
   const std::int64_t spent_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + static_cast<std::int64_t>(signal_ns);
-  constexpr std::int64_t kMemory = 8;  // looks
-  if (spent_ns_ != 0) cost_ns_ += (spent_ns - spent_ns_ - cost_ns_) / kMemory;
+  budget_ns_ = std::min(budget_ns_ + (now_ns - budget_time_ns_) / kPauseForCost, kMostSaved) - (spent_ns - spent_ns_);
+  budget_time_ns_ = now_ns;
   spent_ns_ = spent_ns;
-  period_ns_ = std::max(wanted_period_ns_, cost_ns_ * kPauseForCost);
+  return budget_ns_ >= 0 ? now_ns : now_ns - budget_ns_ * kPauseForCost;
 }
 
 // Between a half and one and a half periods, all equally likely: a program whose steps take as long as our period would
@@ -113,6 +115,8 @@ std::int64_t Sampler::next_pause_ns() noexcept {
 }
 
 void Sampler::tick(std::int64_t now_ns) noexcept {
+  longest_gap_ns_ = std::max(3 * period_ns_, 2 * (now_ns - last_tick_ns_));
+  last_tick_ns_ = now_ns;
   if (can_ask_ && !signal_.is_ours()) {
     can_ask_ = false;
     notice("the program uses SIGURG now: from here on samples of running threads have no stack");
@@ -250,7 +254,7 @@ void Sampler::look_at_sleeper(Target& target, std::uint64_t run_count, SampledRu
 void Sampler::add(Target& target, const SampledRun& seen) noexcept {
   SampledRun& run = target.run;
   const bool goes_on = run.count != 0 && run.state == seen.state && run.stack == seen.stack && run.channel == seen.channel &&
-                       seen.begin_ns - run.last_ns <= 3 * period_ns_ && seen.last_ns - run.begin_ns < kLongestRunNs;
+                       seen.begin_ns - run.last_ns <= longest_gap_ns_ && seen.last_ns - run.begin_ns < kLongestRunNs;
   if (goes_on) {
     run.last_ns = seen.last_ns;
     run.count += seen.count;

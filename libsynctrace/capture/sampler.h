@@ -65,14 +65,16 @@ class Sampler {
   void end_all_runs() noexcept;
   std::string_view keep_channel(std::string_view name) noexcept;
   std::int64_t next_pause_ns() noexcept;
-  void adapt_period() noexcept;
+  std::int64_t affordable_ns(std::int64_t now_ns) noexcept;
 
   const Helper helper_{"synctrace-look", false, [](void* self) noexcept { static_cast<Sampler*>(self)->run(); }, this};
-  std::int64_t wanted_period_ns_ = 0;
   std::int64_t period_ns_ = 0;
   bool is_limited_ = false;
-  std::int64_t spent_ns_ = 0;  // CPU time of all looks so far
-  std::int64_t cost_ns_ = 0;   // of one look, lately
+  std::int64_t spent_ns_ = 0;        // CPU time of all looks so far
+  std::int64_t budget_ns_ = 0;       // what more they may cost
+  std::int64_t budget_time_ns_ = 0;  // when that was so
+  std::int64_t last_tick_ns_ = 0;
+  std::int64_t longest_gap_ns_ = 0;  // between two looks in a row
   SampleSignal signal_;
   bool can_ask_ = false;
   bool can_read_sleepers_ = false;
