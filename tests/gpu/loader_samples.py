@@ -60,7 +60,7 @@ UNKNOWN, RUNNING, RUNNABLE, BLOCKED = range(4)
 def decode_line(code, offset):
     """The line of a bytecode offset, by the location table of 3.11+ (PEP 657), or by none below."""
     table = code["line_table"]
-    data = table.encode("latin-1") if isinstance(table, str) else table
+    data = table.encode("utf-8", "surrogateescape")
     line, at, index = code["first_line"], 0, 0
 
     def varint(index):
@@ -96,7 +96,7 @@ def shares(synctrace, trace, script):
     os.environ["SYNCTRACE_BIN"] = synctrace
     import trace_records
 
-    text = subprocess.run([synctrace, "dump", trace], check=True, capture_output=True).stdout.decode("latin-1")
+    text = subprocess.run([synctrace, "dump", trace], check=True, capture_output=True).stdout.decode("utf-8", "surrogateescape")
     records = trace_records.Records(text)
     codes = {code["id"]: code for code in records.of("code")}
     frames = {stack["id"]: [frame for frame in stack["frames"].split() if frame.startswith("p")] for stack in records.of("stack")}
