@@ -48,7 +48,7 @@ class SampledChurn(harness.CliTest):
         misplaced = [names for names in records.stacks if not self.is_in_order(names)]
         self.assertEqual(misplaced, [])
         facts = {key: value for key, value in records.facts.items() if key.startswith("sampling.")}
-        print(f"{interpreter}: {seconds:.0f} s, {records.samples} samples {dict(records.states)}, {made} made functions, "
+        print(f"{interpreter}: {seconds:.0f} s, {records.samples[0]} samples {dict(records.states)}, {made} made functions, "
               f"{len(records.stacks)} stacks, {records.losses}, {facts}", flush=True)
         self.assertGreater(made, 20)
 
@@ -56,8 +56,7 @@ class SampledChurn(harness.CliTest):
         """The dump line by line: half an hour of it is large."""
         result = collections.namedtuple("Dump", "codes stacks facts losses samples states")({}, [], {}, collections.Counter(),
                                                                                            [0], collections.Counter())
-        dump = subprocess.Popen([harness.SYNCTRACE, "dump", self.trace], stdout=subprocess.PIPE, text=True,
-                                errors="replace", env=harness.environment())
+        dump = self.start(harness.SYNCTRACE, "dump", self.trace, stderr=None, errors="replace")
         for line in dump.stdout:
             kind = line.split(" ", 1)[0]
             if kind not in ("code", "stack", "sample", "loss", "fact"):
