@@ -129,7 +129,7 @@ void push_wait(const LongWait& wait, int call_errno) noexcept {
     record.waker = wake.thread;
     if (wake.thread != ThreadId{}) record.wake_ns = tick_clock.time_of(wake.ticks, now);
   }
-  if (may_take_stack(end_ns, duration_ns)) record.stack = capture_stack(readable_stacks(wait.call));
+  if (may_take_stack(end_ns, duration_ns)) record.stack = capture_waiting_stack(readable_stacks(wait.call));
   push_event(record);
 }
 

@@ -325,15 +325,32 @@ StackBudget* stack_budget_here() noexcept {
   return own == nullptr ? nullptr : &own->budget;
 }
 
-StackId capture_stack(StackKinds kinds) noexcept {
+StackId capture_stack() noexcept {
   if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
   const Turn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return StackId{};
   Capture capture(*own, *buffer, Capture::Of::kCall);
+  capture.take_python();
+  if (wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
+  return capture.id();
+}
+
+StackId capture_waiting_stack(StackKinds kinds) noexcept {
+  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
+  const Turn turn;
+  ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (own == nullptr || buffer == nullptr) return StackId{};
+  const Walk walk = wants(StackKinds::kNative) ? walk_here(own->native) : Walk{};
+  const auto frames = std::span(own->native).first(walk.count);
+  const bool is_plain_call = walk.end == WalkEnd::kRoot && std::none_of(frames.begin(), frames.end(), [](const NativeFrame& frame) {
+                               return frame.is_exact;
+                             });
+  Capture capture(*own, *buffer, is_plain_call ? Capture::Of::kCall : Capture::Of::kInterrupted);
   if (format::includes(kinds, StackKinds::kPython)) capture.take_python();
-  if (format::includes(kinds, StackKinds::kNative) && wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
+  if (format::includes(kinds, StackKinds::kNative)) capture.take_native(walk);
   return capture.id();
 }
 

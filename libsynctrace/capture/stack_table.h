@@ -29,8 +29,13 @@ void disable_stacks() noexcept;
 
 // The calling thread's stack, beginning with the caller of the recorder's code; zero when none can be taken. On a
 // program's thread, in a call of its own, not in a signal handler. A thread's first capture prepares it (some system
-// calls, no allocation). Frames of other kinds than `kinds` are left out.
-StackId capture_stack(StackKinds kinds = StackKinds::kAll) noexcept;
+// calls, no allocation).
+StackId capture_stack() noexcept;
+
+// The same in any call of the program, which may be one of its signal handlers. Unless the native frames lead to the
+// thread's first one without crossing a handler, Python's are read as in capture_interrupted_stack(): the interpreter
+// may have been interrupted in the middle of a change. Frames of other kinds than `kinds` are left out.
+StackId capture_waiting_stack(StackKinds kinds) noexcept;
 
 // In a signal handler: the stack that was interrupted, from the handler's third argument. Async-signal-safe, at most
 // 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture.
