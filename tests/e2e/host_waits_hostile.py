@@ -105,7 +105,7 @@ class Hostile(SurvivalCase):
                 self.assertTrue(records.of("host_wait"))
 
     def test_a_thread_that_waits_too_often_gets_its_ration_of_stacks(self):
-        records = self.check(harness.program("hostile_waits"), "pingpong")
+        records = self.check(harness.program("hostile_waits"), "often")
         without = [record for record in records.of("host_wait") if record["stack"] == 0]
         self.assertGreater(len(without), 0)
         self.assertLess(max(record["duration_ns"] for record in without), 1_000_000)

@@ -2,7 +2,7 @@
 // What the C library's blocking calls may meet: cancellation, signals, jumps out of a handler, children. Prints only what
 // is the same in every run.
 //
-//   hostile_waits cancel|interrupt|jump|handlers|fork|pingpong
+//   hostile_waits cancel|interrupt|jump|handlers|fork|pingpong|often
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -290,6 +290,11 @@ void play_pingpong() {
   std::printf("turns %ld\n", turns.load());
 }
 
+// Many short waits in a row, some thousands a second.
+void wait_often() {
+  for (int i = 0; i < 5000; ++i) usleep(50);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -301,6 +306,7 @@ int main(int argc, char** argv) {
   if (what == "handlers") wait_under_signals();
   if (what == "fork") fork_children();
   if (what == "pingpong") play_pingpong();
+  if (what == "often") wait_often();
   std::printf("done %s\n", what.c_str());
   return 0;
 }
