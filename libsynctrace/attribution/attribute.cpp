@@ -1,19 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribution/attribute.h"
 
-#include "model/correlate.h"
-#include "model/outstanding.h"
+#include <utility>
+
+#include "attribution/device_gaps.h"
+#include "attribution/drain_credit.h"
+#include "attribution/evidence.h"
+#include "attribution/invariants.h"
+#include "attribution/walk.h"
 
 namespace synctrace {
+namespace {
 
-Attribution attribute(const Trace& trace) {
-  const Correlation correlation(trace);
-  const std::vector<Outstanding> outstanding = find_outstanding(trace, correlation);
+// Idle time belongs to the step that issued the work which ended it.
+void add_up(const Evidence& evidence, const Steps& steps, std::span<const Gap> gaps, std::span<const Part> parts, CauseTable& table) {
+  auto part = parts.begin();
+  for (const Gap& gap : gaps) {
+    const Phase phase = gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener));
+    for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) table.add(*part, phase);
+  }
+}
+
+void find_causes(const Evidence& evidence, const AttributeOptions& options, Attribution& result) {
+  const HostClassifier classifier(evidence);
+  const DeviceWaits waits(evidence, classifier);
+  Walk walk(evidence);
+  for (const auto& [device, operations] : operations_by_device(evidence.trace)) {
+    DrainCredit credit(waits.of(device));
+    CauseTable table(evidence.trace, walk.stretches());
+    std::string breach;
+    const DeviceId id = device;
+    for_each_gap_group(evidence.trace, evidence.correlation, operations, [&](std::span<const Gap> gaps) {
+      std::vector<Part>& parts = walk.explain(id, gaps);
+      credit.charge(parts);
+      if (breach.empty()) breach = check_parts(gaps, parts);
+      add_up(evidence, result.steps, gaps, parts, table);
+      if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), parts.begin(), parts.end());
+    });
+    result.causes.emplace(device, table.take());
+    if (!breach.empty()) result.breaches.push_back(std::move(breach));
+  }
+  result.stretches = walk.stretches();
+}
+
+}  // namespace
+
+Attribution attribute(const Trace& trace, const AttributeOptions& options) {
+  Evidence evidence(trace);
   Attribution result;
-  result.calibration = calibrate(trace, outstanding);
-  result.judgements = judge_calls(trace, outstanding, result.calibration);
   result.devices = device_states(trace);
-  result.unmatched_operations = correlation.unmatched_operations();
+  result.unmatched_operations = evidence.correlation.unmatched_operations();
+  result.steps = find_steps(trace, evidence.correlation, options.step_range);
+  if (trace.has_timeline()) {
+    find_causes(evidence, options, result);
+    for (std::string& breach : check_sums(result)) result.breaches.push_back(std::move(breach));
+  }
+  result.judgements = std::move(evidence.judgements);
+  result.sleeps = std::move(evidence.sleeps);
+  result.calibration = std::move(evidence.calibration);
   return result;
 }
 

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The room's one entry point: all that is concluded from a trace, before it is grouped and worded.
+//
+// Cost: O((calls + launches + operations + waits + samples) log n) time, and memory linear in them; parts of gaps are added
+// up as they are found and not kept, unless asked for.
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
+#include "attribution/cause_table.h"
 #include "attribution/device_state.h"
+#include "attribution/gpu_sleep.h"
+#include "attribution/steps.h"
 #include "attribution/sync_test.h"
 #include "model/trace.h"
 
@@ -13,11 +20,23 @@ namespace synctrace {
 
 struct Attribution {
   std::vector<Judgement> judgements;  // one per row of Trace::calls
+  GpuSleeps sleeps;                   // waits for the GPU outside CUDA calls
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
-  std::uint64_t unmatched_operations = 0;  // GPU work without a recorded call
+  std::map<DeviceId, std::vector<Cause>> causes;  // of each of `devices`; none without a timeline
+  Steps steps;
+  std::uint64_t unmatched_operations = 0;         // GPU work without a recorded call
+  std::vector<std::string> breaches;              // invariants that do not hold: always empty but for bugs
+
+  std::vector<HostTimeline::Neighbours> stretches;  // the rows of OwnerTable::kStretch
+  std::map<DeviceId, std::vector<Part>> parts;      // only where asked for
 };
 
-Attribution attribute(const Trace& trace);
+struct AttributeOptions {
+  bool keep_parts = false;
+  std::string step_range;  // the NVTX range that is a step; empty: find out
+};
+
+Attribution attribute(const Trace& trace, const AttributeOptions& options = {});
 
 }  // namespace synctrace

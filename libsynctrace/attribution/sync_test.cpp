@@ -30,7 +30,7 @@ class Judge {
   Judgement judge(std::size_t row) const {
     const Call& call = trace_.calls[row];
     const WaitHabit habit = wait_habit(call);
-    if (creates_context(call)) return {Verdict::kReturnedAtOnce, Basis::kTimeline, true, false, 0};
+    if (creates_context(call)) return {Verdict::kReturnedAtOnce, Basis::kTimeline, true, false, 0, 0};
     if (!in_window(trace_, call.span)) return by_length(call, habit);
     const Outstanding& out = outstanding_[row];
     Judgement judgement = habit == WaitHabit::kExplicit ? explicit_wait(call, out) : hidden_wait(call, out, habit);
@@ -45,7 +45,8 @@ class Judge {
 
   Judgement blocked(const Call& call, Nanoseconds work_end_ns) const {
     const Nanoseconds woken_ns = std::max(work_end_ns, call.span.begin_ns) + calibration_.return_latency.p50_ns;
-    return {Verdict::kBlocked, Basis::kTimeline, false, true,
+    const Nanoseconds waited_ns = std::clamp(work_end_ns, call.span.begin_ns, call.span.end_ns) - call.span.begin_ns;
+    return {Verdict::kBlocked, Basis::kTimeline, false, true, waited_ns,
             std::min(call.span.end_ns, woken_ns) - call.span.begin_ns};
   }
 
@@ -194,6 +195,7 @@ void keep_proven_sites(const Trace& trace, std::vector<Judgement>& judgements) {
     if (judgement.verdict != Verdict::kBlocked || !needs_proof(row)) continue;
     if (is_proven(votes[site_of(trace.calls[row], judgement.creates_context)])) continue;
     judgement.verdict = Verdict::kReturnedAtOnce;
+    judgement.waited_ns = 0;
     judgement.blocked_ns = 0;
   }
 }

@@ -41,6 +41,7 @@ struct Judgement {
   Basis basis = Basis::kTimeline;
   bool creates_context = false;  // the first call of a process or device: its length is CUDA starting up
   bool met_work = false;         // work was outstanding beyond the margin (basis kTimeline)
+  Nanoseconds waited_ns = 0;     // of kBlocked: begin to the end of the work waited for, where the timeline tells
   Nanoseconds blocked_ns = 0;    // of kBlocked: begin to the end of the work waited for plus rho, or to the return
 };
 

@@ -28,6 +28,7 @@ inline constexpr std::string_view kLossTruncated = "file-truncated";
 inline constexpr std::string_view kLossUncleanEnd = "unclean-end";
 inline constexpr std::string_view kLossImpossibleTimes = "impossible-times";
 inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
+inline constexpr std::string_view kLossClockUnusable = "clock-unusable";
 inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";
 
 struct LossKind {

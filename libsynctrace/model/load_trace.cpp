@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/load_trace.h"
-#include "model/stacks.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,6 +8,8 @@
 #include <utility>
 
 #include "format/trace_reader.h"
+#include "model/clock_map.h"
+#include "model/stacks.h"
 
 namespace synctrace {
 namespace {
@@ -304,6 +305,7 @@ Result<Trace> load(Result<format::TraceReader> opened, const std::string& name) 
   format::RecordView record;
   while (reader.next(record)) format::visit(record, loader);
   loader.finish();
+  if (const ClockRepair clock = repair_clock(trace); !clock.is_usable()) trace.stats.add(kLossClockUnusable, clock.broken_after);
   count_damage(reader.damage(), trace.stats);
   return trace;
 }

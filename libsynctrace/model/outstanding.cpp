@@ -32,6 +32,26 @@ class Sweep {
  public:
   Sweep(const Trace& trace, const Correlation& correlation) : trace_(trace), correlation_(correlation) {}
 
+  std::vector<Progress> run_at(const std::vector<Nanoseconds>& times) {
+    std::vector<Progress> all;
+    all.reserve(times.size());
+    auto next = correlation_.by_issue().begin();
+    for (const Nanoseconds time_ns : times) {
+      for (; next != correlation_.by_issue().end() && correlation_.issued_ns(*next) < time_ns; ++next) issue(*next);
+      Progress& progress = all.emplace_back();
+      for (std::size_t i = 0; i < ends_.size(); ++i) {
+        const Ends& ends = refreshed(i);
+        if (ends.by_end.empty()) continue;
+        progress.last_end_ns = std::max(progress.last_end_ns, ends.by_end.rbegin()->first);
+        const auto [end_ns, lane] = latest_end_until(ends, time_ns + kClockSkewNs);
+        if (lane == nullptr || end_ns <= progress.end_before_ns) continue;
+        progress.end_before_ns = end_ns;
+        progress.device = devices_[i];
+      }
+    }
+    return all;
+  }
+
   std::vector<Outstanding> run() {
     std::vector<Outstanding> all;
     all.reserve(trace_.calls.size());
@@ -72,7 +92,8 @@ class Sweep {
   const Trace& trace_;
   const Correlation& correlation_;
   std::vector<Lane> lanes_;
-  std::vector<Ends> ends_;  // per device
+  std::vector<Ends> ends_;          // per device
+  std::vector<DeviceId> devices_;  // beside ends_
   std::unordered_map<StreamKey, std::size_t, StreamKeyHash> lane_index_;
   std::unordered_map<DeviceId, std::size_t> device_index_;
   std::unordered_map<std::uint64_t, Nanoseconds> event_ends_;  // event handle -> end of the work before its last record
@@ -82,7 +103,10 @@ std::size_t Sweep::lane_at(StreamKey key, DeviceId device) {
   const auto [entry, is_new] = lane_index_.try_emplace(key, lanes_.size());
   if (!is_new) return entry->second;
   const auto [device_entry, is_new_device] = device_index_.try_emplace(device, ends_.size());
-  if (is_new_device) ends_.emplace_back();
+  if (is_new_device) {
+    ends_.emplace_back();
+    devices_.push_back(device);
+  }
   Lane lane{key, device_entry->second};
   const auto stream = trace_.streams.find(key);
   const auto context = trace_.contexts.find(key.context);
@@ -204,6 +228,11 @@ void Sweep::look_at_target(const Call& call, Outstanding& out) {
 }
 
 }  // namespace
+
+std::vector<Progress> find_progress(const Trace& trace, const Correlation& correlation,
+                                    const std::vector<Nanoseconds>& times) {
+  return Sweep(trace, correlation).run_at(times);
+}
 
 std::vector<Outstanding> find_outstanding(const Trace& trace, const Correlation& correlation) {
   return Sweep(trace, correlation).run();

@@ -38,6 +38,16 @@ struct Outstanding {
   bool own_in_order = false;
 };
 
+// How far the work issued before a moment had got at that moment.
+struct Progress {
+  Nanoseconds last_end_ns = kNoTime;        // of all of it, on any device
+  Nanoseconds end_before_ns = kNoTime;      // the latest end of a stream not after the moment
+  DeviceId device{};                        // of that stream
+};
+// One per time. `times` must be sorted.
+std::vector<Progress> find_progress(const Trace& trace, const Correlation& correlation,
+                                    const std::vector<Nanoseconds>& times);
+
 // One per row of Trace::calls.
 std::vector<Outstanding> find_outstanding(const Trace& trace, const Correlation& correlation);
 

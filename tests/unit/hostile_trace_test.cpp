@@ -69,7 +69,7 @@ class Hostile {
   }
 
   void add_record(TraceMaker& maker) {
-    switch (below(17)) {
+    switch (below(24)) {
       case 0:
         return maker.add(any_record<format::Fact>());
       case 1:
@@ -100,6 +100,19 @@ class Hostile {
         return maker.add(any_record<format::Loss>());
       case 15:
         return maker.add(any_record<format::Resource>());
+      case 16:
+        return maker.add(any_record<format::NvtxPush>());
+      case 17:
+        return maker.add(any_record<format::NvtxPop>());
+      case 18:
+        return maker.add(any_record<format::NvtxStart>());
+      case 19:
+        return maker.add(any_record<format::NvtxEnd>());
+      case 20:
+      case 21:
+        return maker.add(any_record<format::HostWait>());
+      case 22:
+        return maker.add(any_record<format::Sample>());
       default:
         return maker.add(any_record<format::Overhead>());
     }

@@ -87,8 +87,10 @@ class TraceMaker {
   TraceBuilder builder_;
 };
 
-// The parts of the window that a device's states make up add up to the window, whatever the trace.
+// The parts of the window that a device's states make up add up to the window, and the causes to the idle time, whatever
+// the trace.
 inline bool adds_up(const Attribution& attribution) {
+  if (!attribution.breaches.empty()) return false;
   for (const auto& [id, state] : attribution.devices) {
     if (state.compute_ns + state.copy_only_ns + state.idle_ns != state.window_ns) return false;
     if (state.compute_ns < 0 || state.copy_only_ns < 0 || state.idle_ns < 0) return false;

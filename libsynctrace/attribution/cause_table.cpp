@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/cause_table.h"
+
+#include <algorithm>
+
+namespace synctrace {
+namespace {
+
+void mix(std::uint64_t& hash, std::uint64_t value) noexcept { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; hash ^= hash >> 29; }
+
+void mix(std::uint64_t& hash, const Site& site) noexcept {
+  mix(hash, static_cast<std::uint64_t>(number(site.table)) << 32 | static_cast<std::uint64_t>(number(site.copy_kind)) << 24 |
+                static_cast<std::uint64_t>(number(site.source_memory)) << 16 |
+                static_cast<std::uint64_t>(number(site.target_memory)) << 8 | number(site.host_call));
+  mix(hash, static_cast<std::uint64_t>(number(site.api)) << 32 | number(site.stack));
+  mix(hash, number(site.until));
+}
+
+}  // namespace
+
+std::size_t CauseKeyHash::operator()(const CauseKey& key) const noexcept {
+  std::uint64_t hash = static_cast<std::uint64_t>(number(key.kind)) << 24 |
+                       static_cast<std::uint64_t>(number(key.activity_kind)) << 16 |
+                       static_cast<std::uint64_t>(number(key.reason)) << 8 | (key.drained ? 2U : 0U) | (key.copying ? 1U : 0U);
+  mix(hash, key.site);
+  if (key.drained) mix(hash, key.activity);
+  return static_cast<std::size_t>(hash);
+}
+
+Site CauseTable::site_of(Owner owner) const {
+  Site site;
+  site.table = owner.table;
+  switch (owner.table) {
+    case OwnerTable::kCall: {
+      const Call& call = trace_.calls[owner.row];
+      site.api = call.api;
+      site.stack = call.stack;
+      site.copy_kind = call.copy_kind;
+      site.source_memory = call.source_memory;
+      site.target_memory = call.target_memory;
+      break;
+    }
+    case OwnerTable::kLaunch:
+      site.api = trace_.launches[owner.row].api;
+      site.stack = trace_.launches[owner.row].stack;
+      break;
+    case OwnerTable::kPoll:
+      site.api = trace_.polls[owner.row].api;
+      site.stack = trace_.polls[owner.row].stack;
+      break;
+    case OwnerTable::kHostWait:
+      site.host_call = trace_.host_waits[owner.row].call;
+      site.stack = trace_.host_waits[owner.row].stack;
+      break;
+    case OwnerTable::kSample:
+      site.stack = trace_.samples[owner.row].stack;
+      break;
+    case OwnerTable::kStretch:
+      site.stack = stretches_[owner.row].before;
+      site.until = stretches_[owner.row].after;
+      break;
+    case OwnerTable::kOverhead:
+    case OwnerTable::kNone:
+      break;
+  }
+  return site;
+}
+
+void CauseTable::add(const Part& part, Phase phase) {
+  CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, site_of(part.owner), {}};
+  key.activity = part.drained ? site_of(part.activity) : key.site;
+  const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint32_t>(causes_.size()));
+  if (is_new) {
+    causes_.emplace_back().key = key;
+    causes_.back().thread = part.thread;
+    last_owner_.emplace_back();
+  }
+  Cause& cause = causes_[entry->second];
+  const Nanoseconds length_ns = part.span.length_ns();
+  cause.idle_ns += length_ns;
+  cause.by_confidence[static_cast<std::size_t>(part.confidence)] += length_ns;
+  if (phase == Phase::kSteady) cause.steady_ns += length_ns;
+  if (phase == Phase::kIrregular) cause.irregular_ns += length_ns;
+  if (is_new || !(last_owner_[entry->second] == part.owner)) ++cause.occurrences;
+  last_owner_[entry->second] = part.owner;
+}
+
+std::vector<Cause> CauseTable::take() {
+  index_.clear();
+  std::stable_sort(causes_.begin(), causes_.end(), [](const Cause& a, const Cause& b) { return a.idle_ns > b.idle_ns; });
+  return std::move(causes_);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The causes of a device's idle time, added up: one row for each cause, place and what the host did. The rows of idle time
+// sum to the device's idle time to the nanosecond, those of copy-only time to its copy-only time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "attribution/cause.h"
+#include "attribution/host_timeline.h"
+#include "attribution/steps.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+// Where something happened: one line of the program, as far as a trace tells. Rows of one function and stack are one.
+struct Site {
+  OwnerTable table = OwnerTable::kNone;
+  CopyKind copy_kind = CopyKind::kUnknown;
+  MemoryKind source_memory = MemoryKind::kUnknown;
+  MemoryKind target_memory = MemoryKind::kUnknown;
+  HostCall host_call = HostCall::kUnknown;
+  ApiId api{};
+  StackId stack{};
+  StackId until{};  // of kStretch: `stack` comes before it, this one after
+  friend bool operator==(const Site&, const Site&) = default;
+};
+
+struct CauseKey {
+  CauseKind kind = CauseKind::kUnknown;
+  CauseKind activity_kind = CauseKind::kUnknown;
+  Reason reason = Reason::kNone;
+  bool drained = false;
+  bool copying = false;
+  Site site;
+  Site activity;  // equals site unless drained
+  friend bool operator==(const CauseKey&, const CauseKey&) = default;
+};
+
+struct CauseKeyHash {
+  std::size_t operator()(const CauseKey& key) const noexcept;
+};
+
+struct Cause {
+  CauseKey key;
+  Nanoseconds idle_ns = 0;       // or copy-only time, where key.copying
+  Nanoseconds steady_ns = 0;     // of it, in ordinary steps
+  Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
+  std::array<Nanoseconds, kConfidences> by_confidence{};  // sums to idle_ns
+  std::uint64_t occurrences = 0;  // of the owner: times that it cost something
+  ThreadId thread{};              // one of those concerned
+};
+
+class CauseTable {
+ public:
+  CauseTable(const Trace& trace, const std::vector<HostTimeline::Neighbours>& stretches)
+      : trace_(trace), stretches_(stretches) {}
+
+  void add(const Part& part, Phase phase);
+
+  // Dearest first; of equals, in order of first appearance.
+  std::vector<Cause> take();
+
+ private:
+  Site site_of(Owner owner) const;
+
+  const Trace& trace_;
+  const std::vector<HostTimeline::Neighbours>& stretches_;
+  std::vector<Cause> causes_;
+  std::vector<Owner> last_owner_;  // beside causes_
+  std::unordered_map<CauseKey, std::uint32_t, CauseKeyHash> index_;
+};
+
+}  // namespace synctrace

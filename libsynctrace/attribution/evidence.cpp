@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/evidence.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <unordered_set>
+
+namespace synctrace {
+namespace {
+
+// Losses after which a wait, a launch or a piece of work may be missing anywhere.
+bool lost_events(const LoadStats& stats) {
+  constexpr std::string_view kLosses[] = {
+      kLossSkippedBytes, kLossBadChunks,  kLossMissingChunks, kLossBadRecords, kLossImpossibleTimes, kLossClockUnusable,
+      "ring-full",       "cupti-dropped", "buffer-refused",   "cupti-error",   "cupti-untimed",      "file-error"};
+  return std::any_of(std::begin(kLosses), std::end(kLosses), [&](std::string_view name) { return stats.count(name) > 0; });
+}
+
+Nanoseconds median_launch_ns(const Trace& trace) {
+  constexpr std::size_t kMostSamples = 200'000;
+  std::vector<Nanoseconds> lengths;
+  const std::size_t count = std::min(kMostSamples, trace.launches.size());
+  lengths.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) lengths.push_back(trace.launches[i].span.length_ns());
+  return quantiles_of(lengths).p50_ns;
+}
+
+std::vector<std::uint32_t> first_of_each_kernel(const Trace& trace, const Correlation& correlation) {
+  std::unordered_set<StringId> seen;
+  std::vector<std::uint32_t> first;
+  for (const std::uint32_t row : correlation.by_issue()) {
+    const Operation& operation = trace.operations[row];
+    if (operation.kind == OperationKind::kKernel && number(operation.name) != 0 && seen.insert(operation.name).second) {
+      first.push_back(row);
+    }
+  }
+  std::sort(first.begin(), first.end());
+  return first;
+}
+
+}  // namespace
+
+Evidence::Evidence(const Trace& of)
+    : trace(of),
+      correlation(of),
+      order(of, correlation),
+      outstanding(find_outstanding(of, correlation)),
+      calibration(calibrate(of, outstanding)),
+      paces(device_paces(of, correlation, order)),
+      judgements(judge_calls(of, outstanding, calibration)),
+      host(of),
+      runs(of, correlation, host, judgements),
+      sleeps(find_gpu_sleeps(of, correlation, host, calibration)),
+      stacks(of),
+      lossy(lost_events(of.stats)),
+      launch_p50_ns(median_launch_ns(of)),
+      first_launches(first_of_each_kernel(of, correlation)) {}
+
+bool Evidence::is_first_of_kernel(std::uint32_t operation) const noexcept {
+  return std::binary_search(first_launches.begin(), first_launches.end(), operation);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is known of a trace before its gaps are explained: joins, orders, measured paces, judgements. Built once and
+// then only read (searches keep cursors, so by one thread at a time). The trace must outlive it.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "attribution/gpu_sleep.h"
+#include "attribution/host_timeline.h"
+#include "attribution/launch_runs.h"
+#include "attribution/stack_traits.h"
+#include "attribution/sync_test.h"
+#include "model/calibrate.h"
+#include "model/correlate.h"
+#include "model/device_pace.h"
+#include "model/outstanding.h"
+#include "model/stream_order.h"
+
+namespace synctrace {
+
+struct Evidence {
+  explicit Evidence(const Trace& trace);
+
+  const Trace& trace;
+  Correlation correlation;
+  StreamOrder order;
+  std::vector<Outstanding> outstanding;  // one per call
+  Calibration calibration;
+  std::map<DeviceId, DevicePace> paces;
+  std::vector<Judgement> judgements;  // one per call
+  HostTimeline host;
+  LaunchRuns runs;
+  GpuSleeps sleeps;
+  StackReader stacks;
+  bool lossy = false;  // records were dropped or damaged, or the clocks disagree: nothing is better than a guess
+  Nanoseconds launch_p50_ns = 0;            // length of a launch call
+  std::vector<std::uint32_t> first_launches;  // the operations that were the first of their kernel, sorted
+
+  DevicePace pace_of(DeviceId device) const {
+    const auto found = paces.find(device);
+    return found == paces.end() ? DevicePace{} : found->second;
+  }
+  bool is_first_of_kernel(std::uint32_t operation) const noexcept;
+};
+
+}  // namespace synctrace

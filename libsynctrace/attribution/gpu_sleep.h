@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Threads that sleep until GPU work ends without any CUDA call (JAX), and queries that spin until it does: found, as
+// waits in CUDA calls are, by behaviour. A sleep waited for the GPU when it returned just after the end of a stream's
+// work, and 80 % of the sleeps at its place that met work did. Whom a thread with CUDA calls of its own woke is not judged:
+// that thread's doings explain it better.
+#pragma once
+
+#include <vector>
+
+#include "attribution/host_timeline.h"
+#include "model/calibrate.h"
+#include "model/correlate.h"
+
+namespace synctrace {
+
+struct GpuSleep {
+  bool waited = false;
+  DeviceId device{};
+  Nanoseconds work_end_ns = 0;
+};
+
+struct GpuSleeps {
+  std::vector<GpuSleep> host_waits;  // one per row of Trace::host_waits
+  std::vector<GpuSleep> polls;       // one per row of Trace::polls
+};
+
+GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, const HostTimeline& host,
+                          const Calibration& calibration);
+
+// Queries that came back unsuccessful at least this often in a row are a wait.
+inline constexpr std::uint64_t kFewestQueriesOfAWait = 3;
+
+}  // namespace synctrace

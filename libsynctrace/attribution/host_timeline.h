@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each host thread did, in order: CUDA calls, launches and long waits without overlaps, and what lies between them.
+// Of records inside one another the outermost counts; where two overlap, the later begins when the earlier ends.
+// Searches start where the last one ended, so questions in order of time cost O(1). Not for several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "attribution/cause.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+// A record, or the time between two.
+struct HostItem {
+  TimeSpan span;
+  Owner owner;  // table kNone: between records
+  bool first = false;  // before the thread's first record
+};
+
+class HostTimeline {
+ public:
+  explicit HostTimeline(const Trace& trace);
+
+  using Index = std::uint32_t;
+  static constexpr Index kNoThread = 0xffff'ffff;
+
+  Index index_of(ThreadId thread) const noexcept;
+  Index threads() const noexcept { return static_cast<Index>(lanes_.size()); }
+  ThreadId thread(Index index) const noexcept { return lanes_[index].id; }
+
+  // What the thread did in the nanosecond before t. Total for any t.
+  HostItem item_before(Index thread, Nanoseconds t) const;
+
+  // The first record that begins at t or later.
+  std::optional<HostItem> item_from(Index thread, Nanoseconds t) const;
+
+  // Between records: the rows of this thread, by begin.
+  const std::vector<std::uint32_t>& polls(Index thread) const noexcept { return lanes_[thread].polls; }
+  const std::vector<std::uint32_t>& samples(Index thread) const noexcept { return lanes_[thread].samples; }
+  const std::vector<std::uint32_t>& overheads(Index thread) const noexcept { return lanes_[thread].overheads; }
+
+  // Visits every record of a thread in order: visit(Owner, TimeSpan).
+  template <class Visit>
+  void for_each(Index thread, Visit&& visit) const {
+    for (std::size_t i = 0; i < lanes_[thread].items.size(); ++i) visit(owner(lanes_[thread], i), span(lanes_[thread], i));
+  }
+
+  // The stacks nearest to the span on its thread: of the last record or sample that ends by its begin, and of the first
+  // that begins from its end on. Zero where there is none.
+  struct Neighbours {
+    StackId before{};
+    StackId after{};
+    friend bool operator==(const Neighbours&, const Neighbours&) = default;
+  };
+  Neighbours neighbours(Index thread, TimeSpan span) const;
+
+ private:
+  struct Stacked {
+    Nanoseconds time_ns = 0;
+    StackId stack{};
+  };
+  struct Lane {
+    ThreadId id{};
+    Nanoseconds end_ns = 0;            // of the last record, while building
+    std::vector<std::uint32_t> items;  // row * 4 + table
+    std::vector<std::uint32_t> polls;
+    std::vector<std::uint32_t> samples;
+    std::vector<std::uint32_t> overheads;
+    std::vector<Stacked> stacked;
+    mutable std::size_t cursor = 0;
+    mutable std::size_t stacked_cursor = 0;
+  };
+
+  Lane& lane_of(ThreadId thread);
+  void add_item(ThreadId thread, OwnerTable table, std::uint32_t row, TimeSpan span, StackId stack);
+  static Owner owner(const Lane& lane, std::size_t index) noexcept;
+  TimeSpan recorded_span(Owner owner) const noexcept;
+  TimeSpan span(const Lane& lane, std::size_t index) const noexcept;
+  std::size_t begun_before(const Lane& lane, Nanoseconds t) const;
+
+  const Trace& trace_;
+  std::vector<Lane> lanes_;
+  std::unordered_map<ThreadId, Index> index_;
+};
+
+// The number of leading elements for which `before(element)` holds; they must come first. Looks near `cursor` first and
+// leaves the answer there.
+template <class Row, class Before>
+std::size_t search_from(const std::vector<Row>& rows, std::size_t& cursor, Before&& before) {
+  std::size_t low = 0;
+  std::size_t high = rows.size();
+  std::size_t at = cursor < rows.size() ? cursor : rows.size();
+  for (std::size_t stride = 1;; stride *= 2) {  // gallop until the answer is in [low, high]
+    if (at < high && before(rows[at])) {
+      low = at + 1;
+      if (low >= high || at + stride >= high) break;
+      at += stride;
+      if (!before(rows[at])) {
+        high = at;
+        break;
+      }
+    } else {
+      high = at;
+      if (at <= low || at - low < stride) break;
+      at -= stride;
+      if (before(rows[at])) {
+        low = at + 1;
+        break;
+      }
+    }
+  }
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    if (before(rows[middle]))
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return cursor = low;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/invariants.h"
+
+#include <numeric>
+
+#include "attribution/attribute.h"
+
+namespace synctrace {
+namespace {
+
+bool may_lack_owner(const Part& part) noexcept {
+  switch (part.kind) {
+    case CauseKind::kStartup:
+    case CauseKind::kShutdown:
+    case CauseKind::kCapture:
+    case CauseKind::kUnknown:
+      return true;
+    default:
+      return part.owner.table != OwnerTable::kNone;
+  }
+}
+
+}  // namespace
+
+std::string check_parts(std::span<const Gap> gaps, std::span<const Part> parts) {
+  auto part = parts.begin();
+  for (const Gap& gap : gaps) {
+    Nanoseconds filled_ns = gap.span.begin_ns;
+    for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) {
+      if (part->span.begin_ns != filled_ns || part->span.empty() || part->copying != gap.copying) {
+        return "I1: the parts of a gap overlap or leave time out";
+      }
+      if (!may_lack_owner(*part)) return "I4: " + std::string(cause_name(part->kind)) + " has no owner";
+      filled_ns = part->span.end_ns;
+    }
+    if (filled_ns != gap.span.end_ns) return "I1: the parts of a gap do not fill it";
+  }
+  return part == parts.end() ? "" : "I1: parts lie outside all gaps";
+}
+
+std::vector<std::string> check_sums(const Attribution& attribution) {
+  std::vector<std::string> breaches;
+  for (const auto& [id, state] : attribution.devices) {
+    const std::string device = " on device " + std::to_string(number(id));
+    if (state.compute_ns + state.copy_only_ns + state.idle_ns != state.window_ns) {
+      breaches.push_back("I3: states do not sum to the window" + device);
+    }
+    Nanoseconds idle_ns = 0;
+    Nanoseconds copying_ns = 0;
+    const auto causes = attribution.causes.find(id);
+    if (causes == attribution.causes.end()) {
+      breaches.push_back("I2: no causes" + device);
+      continue;
+    }
+    for (const Cause& cause : causes->second) {
+      (cause.key.copying ? copying_ns : idle_ns) += cause.idle_ns;
+      const Nanoseconds levels_ns = std::accumulate(cause.by_confidence.begin(), cause.by_confidence.end(), Nanoseconds{0});
+      if (levels_ns != cause.idle_ns) breaches.push_back("I5: levels do not sum to their cause" + device);
+    }
+    if (idle_ns != state.idle_ns) breaches.push_back("I2: causes do not sum to the idle time" + device);
+    if (copying_ns != state.copy_only_ns) breaches.push_back("I2: causes do not sum to the copy-only time" + device);
+  }
+  return breaches;
+}
+
+}  // namespace synctrace

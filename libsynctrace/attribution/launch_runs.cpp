@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/launch_runs.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "attribution/wait_table.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kFewestLaunches = 8;
+constexpr Nanoseconds kLongestPauseNs = 50'000;
+
+// How long each launch's work ran, held at four seconds.
+std::vector<std::uint32_t> device_times(const Trace& trace, const Correlation& correlation) {
+  constexpr Nanoseconds kMost = std::numeric_limits<std::uint32_t>::max();
+  std::vector<std::uint32_t> times(trace.launches.size());
+  for (std::uint32_t i = 0; i < trace.operations.size(); ++i) {
+    const auto issuer = correlation.issuer_of(i);
+    if (!issuer || !issuer->is_launch) continue;
+    std::uint32_t& time = times[issuer->row];
+    time = static_cast<std::uint32_t>(std::min(kMost, time + std::min(kMost, trace.operations[i].span.length_ns())));
+  }
+  return times;
+}
+
+class Finder {
+ public:
+  explicit Finder(std::vector<TimeSpan>& runs) : runs_(runs) {}
+
+  void launch(TimeSpan span, Nanoseconds device_ns) {
+    if (count_ > 0 && span.begin_ns - run_.end_ns >= kLongestPauseNs) close();
+    if (count_ == 0) run_.begin_ns = span.begin_ns;
+    if (count_ > 0 && last_device_ns_ < span.begin_ns - last_begin_ns_) ++short_;
+    ++count_;
+    last_begin_ns_ = span.begin_ns;
+    last_device_ns_ = device_ns;
+    run_.end_ns = span.end_ns;
+  }
+
+  void close() {
+    // The last launch has no next one to compare with.
+    if (count_ >= kFewestLaunches && short_ * 2 > count_ - 1) runs_.push_back(run_);
+    count_ = 0;
+    short_ = 0;
+  }
+
+ private:
+  std::vector<TimeSpan>& runs_;
+  TimeSpan run_;
+  std::size_t count_ = 0;
+  std::size_t short_ = 0;
+  Nanoseconds last_begin_ns_ = 0;
+  Nanoseconds last_device_ns_ = 0;
+};
+
+}  // namespace
+
+LaunchRuns::LaunchRuns(const Trace& trace, const Correlation& correlation, const HostTimeline& host,
+                       const std::vector<Judgement>& judgements)
+    : runs_(host.threads()), cursors_(host.threads()) {
+  const std::vector<std::uint32_t> times = device_times(trace, correlation);
+  for (HostTimeline::Index thread = 0; thread < host.threads(); ++thread) {
+    Finder finder(runs_[thread]);
+    host.for_each(thread, [&](Owner owner, TimeSpan span) {
+      if (owner.table == OwnerTable::kLaunch) return finder.launch(span, times[owner.row]);
+      const bool waits = owner.table == OwnerTable::kHostWait || judgements[owner.row].verdict == Verdict::kBlocked ||
+                         wait_habit(trace.calls[owner.row]) == WaitHabit::kExplicit;
+      if (waits) finder.close();
+    });
+    finder.close();
+  }
+}
+
+bool LaunchRuns::covers(HostTimeline::Index thread, Nanoseconds t) const {
+  const std::vector<TimeSpan>& runs = runs_[thread];
+  const std::size_t begun = search_from(runs, cursors_[thread], [&](const TimeSpan& run) { return run.begin_ns < t; });
+  return begun > 0 && t <= runs[begun - 1].end_ns;
+}
+
+}  // namespace synctrace

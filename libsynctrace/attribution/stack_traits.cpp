@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/stack_traits.h"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "model/stacks.h"
+
+namespace synctrace {
+namespace {
+
+// Files whose frames mean that the program asks for its next batch.
+constexpr std::string_view kLoaderFiles[] = {"torch/utils/data/", "torchdata/", "webdataset/", "nvidia/dali/",
+                                             "tensorflow/python/data/", "grain/"};
+constexpr std::string_view kCollectorFunctions[] = {"gc_collect_main", "gc_collect_region", "_PyGC_Collect",
+                                                    "PyGC_Collect", "gc_collect_generations"};
+constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"};
+
+template <std::size_t count>
+bool is_one_of(const std::string_view (&names)[count], std::string_view name) {
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+}  // namespace
+
+StackTraits StackReader::traits(StackId stack) const {
+  if (number(stack) == 0) return {};
+  const auto [entry, is_new] = known_.try_emplace(stack);
+  if (!is_new) return entry->second;
+  StackTraits traits;
+  for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
+    const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
+      return frame.file.find(part) != std::string::npos;
+    });
+    if (in_loader_file) traits.loader = true;
+    if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;
+    if (is_one_of(kLockFunctions, frame.function)) traits.gil = true;
+  }
+  known_[stack] = traits;
+  return traits;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a stack says about what its thread was doing, by the names of the functions in it. Each stack is looked at once.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+struct StackTraits {
+  bool loader = false;     // inside a data loader
+  bool collector = false;  // inside Python's garbage collector
+  bool gil = false;        // waits for the interpreter lock
+};
+
+class StackReader {
+ public:
+  explicit StackReader(const Trace& trace) : trace_(trace) {}
+  StackTraits traits(StackId stack) const;
+
+ private:
+  const Trace& trace_;
+  mutable std::unordered_map<StackId, StackTraits> known_;
+};
+
+}  // namespace synctrace

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Explains a gap: from the start of the operation that ended it, back in time along whatever had come last of what it
+// needed (its launch, the work before it, another device), and along what the launching thread had been doing, and who
+// had woken it, until the gap's begin. Each stretch passed becomes a part; together they fill the gap exactly.
+//
+// Every step moves back in time or to another thread (at most kMostJumps of these in a row), so it ends; each record
+// of a thread is passed at most once per gap, and gaps of a device are disjoint: O(records + operations) per device.
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "attribution/classify.h"
+#include "attribution/device_gaps.h"
+
+namespace synctrace {
+
+class Walk {
+ public:
+  explicit Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence) {}
+
+  // The parts of the gaps of one group, by begin. Valid until the next call.
+  std::vector<Part>& explain(DeviceId device, std::span<const Gap> gaps);
+
+  // Host time of which only the stacks around it are known: the rows of OwnerTable::kStretch.
+  const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return stretches_; }
+
+ private:
+  static constexpr int kMostJumps = 64;
+
+  void explain_idle(const Gap& gap);
+  void explain_copying(std::span<const Gap> gaps);
+  void add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence, Reason reason = Reason::kNone);
+
+  // Fill [from_ns, start of the operation) into found_, latest first.
+  void walk_back(std::uint32_t operation, Nanoseconds from_ns);
+  struct Requirement {
+    std::uint32_t operation = kNoRow;
+    const StreamOrder::Dependency* by_event = nullptr;
+    Nanoseconds end_ns = 0;
+  };
+  Requirement last_requirement(std::uint32_t operation) const;
+  bool was_ready(std::uint32_t operation, TimeSpan call, Nanoseconds since_ns) const;
+  void explain_start(std::uint32_t operation, const Requirement& requirement, TimeSpan span);
+  void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);
+  void walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from_ns);
+  bool jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds& t, Nanoseconds begin_ns);
+  Owner stretch_owner(HostTimeline::Index thread, Nanoseconds t);
+
+  struct PairHash {
+    std::size_t operator()(const HostTimeline::Neighbours& pair) const noexcept {
+      return (std::uint64_t{number(pair.before)} << 32 | number(pair.after)) * 0x9e3779b97f4a7c15U >> 7;
+    }
+  };
+
+  const Evidence& evidence_;
+  HostClassifier classifier_;
+  DeviceId device_{};
+  ThreadId thread_{};
+  bool inferred_ = false;  // the rest of this walk rests on a guess
+  std::vector<Part> found_;
+  std::vector<Part> parts_;
+  std::vector<HostTimeline::Neighbours> stretches_;
+  std::unordered_map<HostTimeline::Neighbours, std::uint32_t, PairHash> known_stretches_;
+};
+
+}  // namespace synctrace

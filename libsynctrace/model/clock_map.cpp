@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/clock_map.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "model/correlate.h"
+#include "model/outstanding.h"
+
+namespace synctrace {
+namespace {
+
+constexpr Nanoseconds kBlockNs = 1'000'000'000;
+constexpr Nanoseconds kShortestBlockNs = kBlockNs / 64;  // a drift that needs shorter ones is no drift
+// Clocks that CUPTI has converted are never this far apart: a fact so wrong joins things that do not belong together.
+constexpr Nanoseconds kNoSkewNs = 1'000'000;
+constexpr Nanoseconds kUnbounded = std::numeric_limits<Nanoseconds>::max();
+
+// The shift of device times at this time must lie at `least` or above, or at `most` or below.
+struct Edge {
+  Nanoseconds time_ns = 0;
+  Nanoseconds least_ns = -kUnbounded;
+  Nanoseconds most_ns = kUnbounded;
+
+  bool breaks(Nanoseconds shift_ns, Nanoseconds tolerance_ns) const noexcept {
+    return (least_ns != -kUnbounded && shift_ns < least_ns - tolerance_ns) ||
+           (most_ns != kUnbounded && shift_ns > most_ns + tolerance_ns);
+  }
+};
+
+void add_launches(const Trace& trace, const Correlation& correlation, std::vector<Edge>& edges) {
+  for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {
+    const auto issuer = correlation.issuer_of(row);
+    if (!issuer) continue;
+    const Nanoseconds issued_ns = issuer->is_launch ? trace.launches[issuer->row].span.begin_ns : trace.calls[issuer->row].span.begin_ns;
+    const Nanoseconds started_ns = trace.operations[row].span.begin_ns;
+    edges.push_back({started_ns, issued_ns - started_ns, kUnbounded});
+  }
+}
+
+// Only waits that the end of the work must have ended: those that were long, and returned about then.
+void add_waits(const Trace& trace, const Correlation& correlation, std::vector<Edge>& edges) {
+  constexpr Nanoseconds kShortestWaitNs = 20'000;
+  const std::vector<Outstanding> outstanding = find_outstanding(trace, correlation);
+  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+    const Call& call = trace.calls[row];
+    const Outstanding& out = outstanding[row];
+    const bool explicit_wait = call.category == ApiCategory::kStreamSync || call.category == ApiCategory::kDeviceSync;
+    if (!explicit_wait || !out.target_known || call.span.length_ns() < kShortestWaitNs) continue;
+    if (out.target_end_ns <= call.span.begin_ns + kShortestWaitNs) continue;
+    edges.push_back({out.target_end_ns, -kUnbounded, call.span.end_ns - out.target_end_ns});
+  }
+}
+
+bool is_nonsense(const Edge& edge) noexcept {
+  return (edge.least_ns != -kUnbounded && edge.least_ns > kNoSkewNs) || (edge.most_ns != kUnbounded && edge.most_ns < -kNoSkewNs);
+}
+
+struct Knot {
+  Nanoseconds time_ns = 0;
+  Nanoseconds shift_ns = 0;
+};
+
+// The shift of one block of edges; halves it where the edges of the whole cannot all be met.
+void add_knots(const std::vector<Edge>& edges, std::size_t first, std::size_t last, TimeSpan block, std::vector<Knot>& knots) {
+  Nanoseconds least = -kUnbounded;
+  Nanoseconds most = kUnbounded;
+  for (std::size_t i = first; i < last; ++i) {
+    least = std::max(least, edges[i].least_ns);
+    most = std::min(most, edges[i].most_ns);
+  }
+  if (least > most && block.length_ns() / 2 >= kShortestBlockNs) {
+    const Nanoseconds middle_ns = block.begin_ns + block.length_ns() / 2;
+    std::size_t cut = first;
+    while (cut < last && edges[cut].time_ns < middle_ns) ++cut;
+    add_knots(edges, first, cut, {block.begin_ns, middle_ns}, knots);
+    add_knots(edges, cut, last, {middle_ns, block.end_ns}, knots);
+    return;
+  }
+  Nanoseconds shift_ns = 0;
+  if (least > 0 || most < 0) {
+    if (least == -kUnbounded)
+      shift_ns = most;
+    else
+      shift_ns = most == kUnbounded ? least : least + (most - least) / 2;
+  }
+  if (first < last) knots.push_back({block.begin_ns + block.length_ns() / 2, shift_ns});
+}
+
+class ShiftMap {
+ public:
+  explicit ShiftMap(const std::vector<Edge>& edges) {
+    std::size_t first = 0;
+    while (first < edges.size()) {
+      const Nanoseconds begin_ns = edges[first].time_ns;
+      std::size_t last = first;
+      while (last < edges.size() && edges[last].time_ns - begin_ns < kBlockNs) ++last;
+      add_knots(edges, first, last, {begin_ns, begin_ns + kBlockNs}, knots_);
+      first = last;
+    }
+  }
+
+  Nanoseconds at(Nanoseconds t) const {
+    const auto after = std::lower_bound(knots_.begin(), knots_.end(), t, [](const Knot& knot, Nanoseconds time) { return knot.time_ns < time; });
+    if (after == knots_.end()) return knots_.back().shift_ns;
+    if (after == knots_.begin()) return after->shift_ns;
+    const Knot& before = *std::prev(after);
+    const double share = static_cast<double>(t - before.time_ns) / static_cast<double>(after->time_ns - before.time_ns);
+    return before.shift_ns + static_cast<Nanoseconds>(share * static_cast<double>(after->shift_ns - before.shift_ns));
+  }
+
+ private:
+  std::vector<Knot> knots_;
+};
+
+void apply(const ShiftMap& map, Trace& trace, ClockRepair& repair) {
+  const auto moved = [&](Nanoseconds t) {
+    const Nanoseconds shift_ns = map.at(t);
+    repair.largest_shift_ns = std::max(repair.largest_shift_ns, std::abs(shift_ns));
+    return std::clamp(t + shift_ns, Nanoseconds{0}, kLatestTime);
+  };
+  for (Operation& operation : trace.operations) {
+    operation.span.begin_ns = moved(operation.span.begin_ns);
+    operation.span.end_ns = std::max(operation.span.begin_ns, moved(operation.span.end_ns));
+  }
+  const auto earlier = [](const Operation& a, const Operation& b) { return a.span.begin_ns < b.span.begin_ns; };
+  if (!std::is_sorted(trace.operations.begin(), trace.operations.end(), earlier)) {
+    std::stable_sort(trace.operations.begin(), trace.operations.end(), earlier);
+  }
+}
+
+}  // namespace
+
+ClockRepair repair_clock(Trace& trace) {
+  ClockRepair repair;
+  if (trace.operations.empty()) return repair;
+  std::vector<Edge> edges;
+  {
+    const Correlation correlation(trace);
+    edges.reserve(trace.operations.size());
+    add_launches(trace, correlation, edges);
+    add_waits(trace, correlation, edges);
+  }
+  repair.edges = edges.size();
+  repair.broken_after = static_cast<std::uint64_t>(std::erase_if(edges, is_nonsense));
+  const auto breaks = [](const Edge& edge) { return edge.breaks(0, 0); };
+  repair.broken_before = repair.broken_after + static_cast<std::uint64_t>(std::count_if(edges.begin(), edges.end(), breaks));
+  if (repair.broken_before == repair.broken_after) return repair;
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
+  const ShiftMap map(edges);
+  for (const Edge& edge : edges) {
+    if (edge.breaks(map.at(edge.time_ns), kWorstSkewNs)) ++repair.broken_after;
+  }
+  apply(map, trace, repair);
+  return repair;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for any program: explanations do not depend on names of threads and streams, on when the clock began, or
+// on work that changes nothing; and they always add up. Random programs of the generator.
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "generated_support.h"
+#include "support/catch.h"
+#include "support/generator/random_program.h"
+
+namespace synctrace::testing::generator {
+namespace {
+
+constexpr std::uint64_t kPrograms = 2'000;
+
+using Explained = std::vector<std::tuple<DeviceId, Nanoseconds, Nanoseconds, CauseKind, CauseKind, OwnerTable, std::uint32_t, bool, Confidence>>;
+
+// Everything that an explanation says, times relative to `origin_ns`.
+Explained explained(const Attribution& attribution, Nanoseconds origin_ns) {
+  Explained all;
+  for (const auto& [device, parts] : attribution.parts) {
+    for (const Part& part : parts) {
+      all.emplace_back(device, part.span.begin_ns - origin_ns, part.span.end_ns - origin_ns, part.kind, part.activity_kind,
+                       part.owner.table, part.owner.row, part.drained, part.confidence);
+    }
+  }
+  return all;
+}
+
+// Idle time by cause and place.
+std::map<std::tuple<DeviceId, CauseKind, StackId, bool>, Nanoseconds> totals(const Attribution& attribution) {
+  std::map<std::tuple<DeviceId, CauseKind, StackId, bool>, Nanoseconds> sums;
+  for (const auto& [device, causes] : attribution.causes) {
+    for (const Cause& cause : causes) {
+      if (cause.key.kind == CauseKind::kDispatch) continue;
+      sums[{device, cause.key.kind, cause.key.site.stack, cause.key.copying}] += cause.idle_ns;
+    }
+  }
+  return sums;
+}
+
+void sort_by_begin(std::vector<Operation>& operations) {
+  std::stable_sort(operations.begin(), operations.end(),
+                   [](const Operation& a, const Operation& b) { return a.span.begin_ns < b.span.begin_ns; });
+}
+
+template <class Check>
+void for_random_programs(Check&& check) {
+  for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
+    CAPTURE(seed);
+    const Program program = random_program(seed + 100'000);
+    check(program, play(program, seed));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("names of threads, contexts and streams, and the begin of time, change nothing") {
+  for_random_programs([](const Program& program, const Run& run) {
+    const Explained plain = explained(explain_generated(load_generated(program, run)), 0);
+    Recording other;
+    other.rename = 4'000;
+    other.shift_ns = 77'000'000'000;
+    const Explained moved = explained(explain_generated(load_generated(program, run, other)), other.shift_ns);
+    REQUIRE(plain == moved);
+  });
+}
+
+TEST_CASE("a kernel recorded as two halves leaves all causes as they were") {
+  for_random_programs([](const Program& program, const Run& run) {
+    Trace trace = load_generated(program, run);
+    const auto before = totals(explain_generated(trace));
+    std::vector<Operation> halves;
+    for (const Operation& operation : trace.operations) {
+      halves.push_back(operation);
+      if (operation.kind != OperationKind::kKernel || operation.span.length_ns() < 2) continue;
+      const Nanoseconds middle_ns = operation.span.begin_ns + operation.span.length_ns() / 2;
+      halves.back().span.end_ns = middle_ns;
+      halves.push_back(operation);
+      halves.back().span.begin_ns = middle_ns;
+    }
+    sort_by_begin(halves);
+    trace.operations = std::move(halves);
+    REQUIRE(totals(explain_generated(trace)) == before);
+  });
+}
+
+TEST_CASE("work inside busy time changes no cause") {
+  for_random_programs([](const Program& program, const Run& run) {
+    Trace trace = load_generated(program, run);
+    const auto before = totals(explain_generated(trace));
+    std::vector<Operation> more = trace.operations;
+    for (const Operation& operation : trace.operations) {
+      if (operation.kind != OperationKind::kKernel || operation.span.length_ns() < 10) continue;
+      Operation inner = operation;
+      inner.span = {operation.span.begin_ns + 3, operation.span.end_ns - 3};
+      more.push_back(inner);
+    }
+    sort_by_begin(more);
+    trace.operations = std::move(more);
+    const auto after = totals(explain_generated(trace));
+    Nanoseconds difference = 0;
+    for (const auto& [key, ns] : before) difference += std::abs(ns - (after.contains(key) ? after.at(key) : 0));
+    REQUIRE(difference == 0);
+  });
+}
+
+TEST_CASE("without samples nothing is explained by another named cause than host time") {
+  for_random_programs([](const Program& program, const Run& run) {
+    Recording blind;
+    blind.samples = Recording::Samples::kNone;
+    const Attribution with = explain_generated(load_generated(program, run));
+    const Attribution without = explain_generated(load_generated(program, run, blind));
+    const auto sum_of = [](const Attribution& attribution, CauseKind kind) {
+      Nanoseconds sum = 0;
+      for (const auto& [device, causes] : attribution.causes) {
+        for (const Cause& cause : causes) sum += cause.key.kind == kind ? cause.idle_ns : 0;
+      }
+      return sum;
+    };
+    for (const CauseKind kind : {CauseKind::kEventSync, CauseKind::kPolling, CauseKind::kModuleLoad, CauseKind::kLatency,
+                                 CauseKind::kDispatch, CauseKind::kStreamDependency, CauseKind::kCopyDependency}) {
+      CAPTURE(cause_name(kind));
+      REQUIRE(sum_of(with, kind) == sum_of(without, kind));
+    }
+  });
+}
+
+}  // namespace synctrace::testing::generator
