@@ -6,13 +6,11 @@
 
 #include <atomic>
 
+#include "capture/loaded_object.h"
+
 namespace synctrace::capture {
 namespace {
 
-using FindObject = int (*)(void* address, void* result);
-
-std::atomic<FindObject> loader_find_object{nullptr};
-std::atomic<bool> libgcc_asked{false};
 std::atomic<bool> is_safe{false};
 
 // Its "CFA" of a frame is the frame's own stack pointer, so each frame's is known at the next one.
@@ -47,18 +45,6 @@ bool is_linked_statically() noexcept {
 
 }  // namespace
 
-// libgcc, linked into the recorder, asks for its modules by this name, which the C library has since glibc 2.35. It
-// finds this function instead, so that the recorder can also be loaded where the C library is older; there the answer
-// is no.
-extern "C" __attribute__((visibility("hidden"), used)) int synctrace_find_object(void* address, void* result) noexcept
-    __asm__("_dl_find_object");
-
-int synctrace_find_object(void* address, void* result) noexcept {
-  libgcc_asked.store(true, std::memory_order_relaxed);
-  const FindObject find = loader_find_object.load(std::memory_order_relaxed);
-  return find == nullptr ? -1 : find(address, result);
-}
-
 Walk walk_by_libgcc(std::uintptr_t first_sp, std::span<NativeFrame> out) noexcept {
   LibgccWalk walk{out, first_sp};
   _Unwind_Backtrace(&LibgccWalk::take, &walk);
@@ -68,12 +54,10 @@ Walk walk_by_libgcc(std::uintptr_t first_sp, std::span<NativeFrame> out) noexcep
 bool libgcc_is_safe() noexcept { return is_safe.load(std::memory_order_relaxed); }
 
 void prepare_fallback() noexcept {
-  const auto find = reinterpret_cast<FindObject>(dlsym(RTLD_DEFAULT, "_dl_find_object"));
-  loader_find_object.store(find, std::memory_order_relaxed);
+  const bool has_objects = prepare_loaded_objects();
   NativeFrame frames[4];
   walk_by_libgcc(0, frames);
-  const bool asks = libgcc_asked.load(std::memory_order_relaxed) || !is_linked_statically();
-  is_safe.store(asks && find != nullptr, std::memory_order_relaxed);
+  is_safe.store(has_objects && (libgcc_asks_for_objects() || !is_linked_statically()), std::memory_order_relaxed);
 }
 
 }  // namespace synctrace::capture

@@ -215,6 +215,7 @@ bool ModuleMap::publish(const Scan& scan) noexcept {
   std::sort(ranges, ranges + used, [](const CodeMap::Range& a, const CodeMap::Range& b) { return a.begin < b.begin; });
   auto* made = new (map_memory) CodeMap;
   made->generation_ = current().generation() + 1;
+  made->unload_count_ = scan.counters.subs;
   made->ranges_ = ranges;
   made->count_ = used;
   current_.store(made, std::memory_order_release);

@@ -48,6 +48,13 @@ struct ModuleImage {
 struct Module : ModuleImage {
   explicit Module(const ModuleImage& image) noexcept : ModuleImage(image) {}
 
+  // Whether it is what the loader has mapped from `map_begin` on, a whole page, with that address of .eh_frame_hdr.
+  bool is_at(std::uintptr_t map_begin, std::uintptr_t header) const noexcept {
+    constexpr std::uintptr_t kLargestPage = 65536;
+    return map_begin <= begin && begin - map_begin < kLargestPage &&
+           (eh_frame_header == 0 || header == eh_frame_header);
+  }
+
   std::uint32_t id = 0;              // 1, 2, 3...
   std::int64_t first_seen_ns = 0;    // CLOCK_MONOTONIC
   const Module* previous = nullptr;  // the module known before this one
@@ -68,6 +75,10 @@ class CodeMap {
   };
 
   std::uint64_t generation() const noexcept { return generation_; }
+
+  // Changes whenever a module has gone: from then on an address may lie in another one than before.
+  std::uint64_t unload_count() const noexcept { return unload_count_; }
+
   std::span<const Range> ranges() const noexcept { return {ranges_, count_}; }
 
   // The module whose code holds `pc`; null when none does.
@@ -76,6 +87,7 @@ class CodeMap {
  private:
   friend class ModuleMap;
   std::uint64_t generation_ = 0;
+  std::uint64_t unload_count_ = 0;
   const Range* ranges_ = nullptr;
   std::size_t count_ = 0;
 };

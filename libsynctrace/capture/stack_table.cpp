@@ -9,6 +9,7 @@
 #include <span>
 
 #include "capture/intern_table.h"
+#include "capture/loaded_object.h"
 #include "capture/module_map.h"
 #include "capture/native_unwind.h"
 #include "capture/notice.h"
@@ -62,6 +63,9 @@ constexpr std::size_t kMaxLineTableBytes = 16U << 10;
 constexpr std::size_t kMaxNativeFrames = 256;
 static_assert(PythonStack::kMaxFrames + kMaxNativeFrames + kExtraItems == kMaxStackFrames);
 
+// Stacks that a thread writes without remembering them, while its modules change.
+constexpr std::uint32_t kMaxOfOldMaps = 1000;
+
 // One thread's; zero is its valid empty state, so a fresh mapping needs no set-up. Pages are touched as they are used.
 struct ThreadStacks {
   ThreadUnwinder unwinder;
@@ -73,6 +77,7 @@ struct ThreadStacks {
   std::array<FrameEvent, kMaxStackFrames> frames;
   IdTable<16384> stacks;
   IdTable<8192> codes;
+  std::uint32_t stacks_of_old_maps;
   std::array<std::byte, CodeDescription::kMaxBytes> room;
 };
 
@@ -163,7 +168,7 @@ class Capture {
   std::uint64_t hash() const noexcept;
   std::uint32_t code_id(const PythonFrame& frame) noexcept;
   FrameEvent describe(const StackItem& item) noexcept;
-  FrameEvent describe(const NativeFrame& frame) const noexcept;
+  FrameEvent describe(const NativeFrame& frame) noexcept;
   StackId write() noexcept;
 
   ThreadStacks& own_;
@@ -175,6 +180,7 @@ class Capture {
   std::span<const NativeFrame> native_;
   std::uintptr_t native_sp_ = 0;
   bool native_is_whole_ = true;
+  bool map_is_old_ = false;  // the loader knows better than our map of modules
 };
 
 std::uint64_t Capture::hash() const noexcept {
@@ -184,7 +190,8 @@ std::uint64_t Capture::hash() const noexcept {
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
   };
   const PythonStack& python = own_.python;
-  std::uint64_t hash = mix(python.count, native_.size(), native_is_whole_ ? 3 : 2);
+  std::uint64_t hash =
+      mix(python.count, native_.size() * 2 + (native_is_whole_ ? 1 : 0), module_map().current().unload_count());
   for (std::uint32_t i = 0; i < python.count; ++i) {
     const PythonFrame& frame = python.frames[i];
     hash = mix(mix(hash, frame.code, frame.identity), static_cast<std::uint64_t>(frame.offset_bytes), 0);
@@ -218,10 +225,18 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   return event.id;
 }
 
-FrameEvent Capture::describe(const NativeFrame& frame) const noexcept {
+FrameEvent Capture::describe(const NativeFrame& frame) noexcept {
   const auto kind = frame.is_exact ? FrameEvent::Kind::kNativeExact : FrameEvent::Kind::kNative;
   // A return address may be the first byte behind its function, and even behind its module.
-  const Module* module = module_map().current().find(frame.pc - (frame.is_exact ? 0 : 1));
+  const std::uintptr_t code = frame.pc - (frame.is_exact ? 0 : 1);
+  const Module* module = module_map().current().find(code);
+  LoadedObject loaded;
+  const bool is_told = find_loaded_object(code, loaded);
+  if (is_told && (module == nullptr ? loaded.begin != 0 : !module->is_at(loaded.begin, loaded.eh_frame_header))) {
+    map_is_old_ = true;
+    module_map().ask_for_refresh();
+    module = nullptr;
+  }
   if (module == nullptr) return {kind, 0, static_cast<std::int64_t>(frame.pc)};
   return {kind, module->id, static_cast<std::int64_t>(frame.pc - module->bias)};
 }
@@ -274,6 +289,8 @@ StackId Capture::id() noexcept {
   }
   if (slot->id != 0) return static_cast<StackId>(slot->id);
   const StackId written = write();
+  // Where a module is to be known soon, the next stack from here is written again, with its name.
+  if (map_is_old_ && own_.stacks_of_old_maps++ < kMaxOfOldMaps) return written;
   if (written != StackId{}) own_.stacks.fill(*slot, key, number(written));
   return written;
 }
