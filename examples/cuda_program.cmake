@@ -12,12 +12,16 @@ set(SYNCTRACE_NVCC_FLAGS -std=c++17 -O2 -g -lineinfo -cudart shared
   -gencode arch=compute_90,code=sm_90 -gencode arch=compute_90,code=compute_90 -gencode arch=compute_75,code=compute_75
   -Xcompiler -Wall,-Wextra -I${CMAKE_CURRENT_LIST_DIR}/cuda)
 
-# The same, to any file; nvcc gets the FLAGS at the end.
+# The same, to any file; nvcc gets the FLAGS at the end. STATIC_RUNTIME: with the runtime inside, so for a GPU only.
 function(synctrace_cuda_output name output)
-  cmake_parse_arguments(ARG "" "" "FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "STATIC_RUNTIME" "" "FLAGS" ${ARGN})
+  set(flags ${SYNCTRACE_NVCC_FLAGS})
+  if(ARG_STATIC_RUNTIME)
+    list(TRANSFORM flags REPLACE "^shared$" static)
+  endif()
   list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
   add_custom_command(OUTPUT ${output}
-    COMMAND ${SYNCTRACE_NVCC} ${SYNCTRACE_NVCC_FLAGS} -MD -MF ${CMAKE_CURRENT_BINARY_DIR}/${name}.d
+    COMMAND ${SYNCTRACE_NVCC} ${flags} -MD -MF ${CMAKE_CURRENT_BINARY_DIR}/${name}.d
             -Xlinker -rpath,${SYNCTRACE_CUDA_LIB_DIR},--enable-new-dtags
             -o ${output} ${sources} ${ARG_FLAGS}
     DEPENDS ${sources} DEPFILE ${CMAKE_CURRENT_BINARY_DIR}/${name}.d

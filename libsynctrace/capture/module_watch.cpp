@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/module_watch.h"
 
+#include <ctime>
+
 #include "capture/helper_thread.h"
 #include "capture/module_map.h"
 #include "capture/stack_table.h"
@@ -11,6 +13,13 @@ namespace {
 
 // How long code of a new module is unknown at most. A look that finds nothing new takes a microsecond.
 constexpr std::int64_t kLookEveryNs = 50'000'000;
+constexpr std::uint32_t kLooksPerPython = 10;
+
+// A look takes a millisecond at most, unless the loader is busy: with a constructor, say, that is what forks.
+constexpr long kForkPatienceNs = 20'000'000;
+
+// The calling thread forks and has the turn.
+thread_local __attribute__((tls_model("initial-exec"))) constinit bool fork_has_turn = false;
 
 }  // namespace
 
@@ -33,17 +42,35 @@ void ModuleWatch::wake() noexcept {
 void ModuleWatch::run() noexcept {
   while (!helpers_are_stopped()) {
     bell_.store(0, std::memory_order_relaxed);
-    look_once();
+    pthread_mutex_lock(&loader_turn_);
+    ask_loader();
+    pthread_mutex_unlock(&loader_turn_);
+    // Also when nothing was loaded: a table that could not be built then may be built now.
+    build_missing_tables(module_map());
     futex_wait(bell_, 0, kLookEveryNs);
   }
 }
 
-void ModuleWatch::look_once() noexcept {
+// An interpreter comes with a module; sub-interpreters come without one.
+void ModuleWatch::ask_loader() noexcept {
   module_map().take_refresh_request();
-  module_map().refresh();
-  // Also when nothing was loaded: a table that could not be built then may be built now.
-  build_missing_tables(module_map());
-  look_for_python();
+  const bool has_changed = module_map().refresh();
+  if (has_changed || looks_++ % kLooksPerPython == 0) look_for_python();
+}
+
+void ModuleWatch::before_fork() noexcept {
+  timespec deadline{};
+  clock_gettime(CLOCK_REALTIME, &deadline);
+  deadline.tv_nsec += kForkPatienceNs;
+  deadline.tv_sec += deadline.tv_nsec / 1'000'000'000;
+  deadline.tv_nsec %= 1'000'000'000;
+  fork_has_turn = pthread_mutex_timedlock(&loader_turn_, &deadline) == 0;
+}
+
+void ModuleWatch::after_fork_in_parent() noexcept {
+  if (!fork_has_turn) return;
+  fork_has_turn = false;
+  pthread_mutex_unlock(&loader_turn_);
 }
 
 }  // namespace synctrace::capture

@@ -4,6 +4,8 @@
 // is not the drain thread. Low priority; ends with the other helpers.
 #pragma once
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -17,11 +19,18 @@ class ModuleWatch {
   // Looks at once. Any thread, not in a signal handler: ModuleMap::ask_for_refresh() is for those.
   void wake() noexcept;
 
+  // Around a fork, on the thread that forks: a child whose parent's watch held the loader's lock could never load, nor
+  // throw, anything. The wait for it has a limit.
+  void before_fork() noexcept;
+  void after_fork_in_parent() noexcept;
+
  private:
   void run() noexcept;
-  void look_once() noexcept;
+  void ask_loader() noexcept;
 
   std::atomic<std::uint32_t> bell_{0};
+  std::uint32_t looks_ = 0;
+  pthread_mutex_t loader_turn_ = PTHREAD_MUTEX_INITIALIZER;  // held while the loader is asked
 };
 
 ModuleWatch& module_watch() noexcept;

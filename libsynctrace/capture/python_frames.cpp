@@ -212,7 +212,8 @@ bool PythonReader::walk(PythonStack& out) noexcept {
   PlainMemory memory;
   PythonVisit visit(runtime_, memory);
   Recorder recorder(runtime_.layout, memory, out);
-  out.is_truncated = visit.from(visit.top_of(thread_state), recorder) != VisitEnd::kRoot;
+  out.is_truncated = false;
+  if (visit.from(visit.top_of(thread_state), recorder) != VisitEnd::kRoot) out.is_truncated = true;
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
   return out.count != 0;
 }
@@ -262,11 +263,12 @@ bool PythonReader::walk_guarded(std::uintptr_t thread_state, GuardedMemory& memo
     memory.reset();
     PythonVisit visit(runtime_, memory);
     out.count = 0;
+    out.is_truncated = attempt != 0;
     top = attempt == 0 ? visit.top_of(thread_state) : visit.next_top(top);
     if (top == 0) return attempt == 0 && !memory.failed();
     Recorder recorder(runtime_.layout, memory, out);
     const VisitEnd end = visit.from(top, recorder);
-    out.is_truncated = end != VisitEnd::kRoot || attempt != 0;
+    if (end != VisitEnd::kRoot) out.is_truncated = true;
     const bool is_whole = end == VisitEnd::kRoot || end == VisitEnd::kStopped || end == VisitEnd::kTooDeep;
     if (is_whole && !memory.failed()) return true;
   }

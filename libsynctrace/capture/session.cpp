@@ -249,7 +249,7 @@ void start_session() noexcept {
   session = new (session_storage) Session;
   session->settings = settings;
   owner.store(getpid(), std::memory_order_relaxed);
-  pthread_atfork(nullptr, nullptr, on_fork_in_child);
+  pthread_atfork([] { module_watch().before_fork(); }, [] { module_watch().after_fork_in_parent(); }, on_fork_in_child);
   prepare_host_waits();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) allow_test_control();

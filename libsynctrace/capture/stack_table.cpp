@@ -169,6 +169,8 @@ class Capture {
   std::uint32_t code_id(const PythonFrame& frame) noexcept;
   FrameEvent describe(const StackItem& item) noexcept;
   FrameEvent describe(const NativeFrame& frame) noexcept;
+  const Module* module_of(const NativeFrame& frame) noexcept;
+  void cut_where_map_is_old() noexcept;
   StackId write() noexcept;
 
   ThreadStacks& own_;
@@ -225,18 +227,35 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   return event.id;
 }
 
+// A return address may be the first byte behind its function, and even behind its module.
+std::uintptr_t code_of(const NativeFrame& frame) noexcept { return frame.pc - (frame.is_exact ? 0 : 1); }
+
+// The module of a frame; null when no module holds it, or when the loader has another one there than our map says.
+const Module* Capture::module_of(const NativeFrame& frame) noexcept {
+  const Module* module = module_map().current().find(code_of(frame));
+  LoadedObject loaded;
+  if (!find_loaded_object(code_of(frame), loaded)) return module;
+  const bool agrees = module == nullptr ? loaded.begin == 0 : module->is_at(loaded.begin, loaded.eh_frame_header);
+  if (agrees) return module;
+  map_is_old_ = true;
+  module_map().ask_for_refresh();
+  return nullptr;
+}
+
+// What was walked by the rules of a module that is no longer there is not believed.
+void Capture::cut_where_map_is_old() noexcept {
+  for (std::size_t i = 0; i < native_.size(); ++i) {
+    const bool is_known = module_map().current().find(code_of(native_[i])) != nullptr;
+    if (!is_known || module_of(native_[i]) != nullptr) continue;
+    native_ = native_.first(i + 1);
+    native_is_whole_ = false;
+    return;
+  }
+}
+
 FrameEvent Capture::describe(const NativeFrame& frame) noexcept {
   const auto kind = frame.is_exact ? FrameEvent::Kind::kNativeExact : FrameEvent::Kind::kNative;
-  // A return address may be the first byte behind its function, and even behind its module.
-  const std::uintptr_t code = frame.pc - (frame.is_exact ? 0 : 1);
-  const Module* module = module_map().current().find(code);
-  LoadedObject loaded;
-  const bool is_told = find_loaded_object(code, loaded);
-  if (is_told && (module == nullptr ? loaded.begin != 0 : !module->is_at(loaded.begin, loaded.eh_frame_header))) {
-    map_is_old_ = true;
-    module_map().ask_for_refresh();
-    module = nullptr;
-  }
+  const Module* module = module_of(frame);
   if (module == nullptr) return {kind, 0, static_cast<std::int64_t>(frame.pc)};
   return {kind, module->id, static_cast<std::int64_t>(frame.pc - module->bias)};
 }
@@ -260,6 +279,7 @@ FrameEvent Capture::describe(const StackItem& item) noexcept {
 
 // Zero when the ring has no room.
 StackId Capture::write() noexcept {
+  cut_where_map_is_old();
   StackParts parts;
   parts.python = std::span(own_.python.frames).first(own_.python.count);
   parts.python_is_whole = !own_.python.is_truncated;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Native frames behind a wait are the program's own, in their order: addresses of the trace against the symbols of the
 files that they name."""
+import json
 import os
 import re
 import subprocess
@@ -133,6 +134,11 @@ class NativeStacks(harness.CliTest):
     def test_program_at_fixed_addresses(self):
         self.check_direct("native_callers_no_pie")
 
+    def test_program_with_the_runtime_inside(self):
+        if harness.SIMGPU:
+            self.skipTest("the simulated GPU is a shared runtime")
+        self.check_direct("native_callers_static")
+
     def test_launch_behind_a_pause_has_a_stack(self):
         _, trace = self.run_traced(harness.program("native_callers"), "direct")
         stacks = [stack for stack in trace.launch_stacks if stack != 0]
@@ -173,6 +179,23 @@ class NativeStacks(harness.CliTest):
             self.assertTrue(names[0].startswith("libcudart"), names)
             between = names[names.index("py:wait") + 1:names.index("callers_plugin_a.so:plugin_call")]
             self.assertTrue(any(name.startswith("libffi") for name in between), names)
+
+    def test_walks_are_those_of_other_unwinders(self):
+        library = harness.program("unwind_walks.so")
+        if not os.path.exists(library):
+            self.skipTest("unwind_walks.so is built for x86-64 only")
+        result = self.folder / "walks.json"
+        env = {**harness.SIMULATED_ENV, "CUDA_INJECTION64_PATH": library, "UNWIND_WALKS_OUT": result}
+        plugin = harness.program("callers_plugin_b.so")
+        done = self.run_program(harness.program("native_callers"), "plugins", plugin, env=env)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        walks = json.loads(result.read_text())
+        self.assertGreater(walks["walks"], 300)
+        self.assertEqual(walks["equal_to_libgcc"], walks["walks"])
+        self.assertEqual(walks["to_the_root"], walks["walks"])
+        self.assertEqual(walks["by_tables_alone"], walks["walks"])
+        if walks["libunwind"]:
+            self.assertEqual(walks["equal_to_libunwind"], walks["walks"])
 
     def test_kinds_can_be_chosen(self):
         for kind, has_native in (("native", True), ("python", False), ("none", False)):

@@ -154,7 +154,7 @@ part_kills() {
 # The end-to-end tests, here on the real GPU: exact counts, windows, 64 threads.
 part_e2e() {
   local name
-  for name in capture_counts capture_windows capture_examples survival_load; do
+  for name in capture_counts capture_windows capture_examples native_stacks survival_load; do
     (cd "$root/tests/e2e" && SYNCTRACE_BIN=$synctrace SYNCTRACE_LIB=$library PROGRAMS_DIR=$programs SIMGPU_DIR= \
       PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$name.py") >"$results/e2e.$name.txt" 2>&1
     verdict "e2e $name" $? "$(tail -n 1 "$results/e2e.$name.txt")"
@@ -231,12 +231,36 @@ part_torch() {
   grep -E '^(eager_step|scalar_reads|graph_replay)' "$results/torch_workloads.stderr.txt" | tee -a "$summary"
 }
 
+# The unwinder against others: its tables over the libraries that are here (libdw.so.1 and libelf.so.1 are needed), its
+# walks over the stacks of two programs (libunwind.so.8 is used where it is).
+part_unwinder() {
+  timeout -k 5 300 python3 -B "$root/tests/gpu/unwind_tables.py" "$programs/unwind_oracle" >"$results/unwind_tables.txt" 2>&1
+  verdict "unwind tables" $? ""
+  grep -E ' functions, ' "$results/unwind_tables.txt" | sed 's/^/  /' | tee -a "$summary"
+  UNWIND_WALKS_OUT=$results/unwind_walks.program.json CUDA_INJECTION64_PATH=$programs/unwind_walks.so \
+    timeout -k 5 60 "$programs/blocking_calls" >"$results/unwind_walks.txt" 2>&1
+  if python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    UNWIND_WALKS_OUT=$results/unwind_walks.torch.json CUDA_INJECTION64_PATH=$programs/unwind_walks.so \
+      timeout -k 5 120 python3 "$root/tests/gpu/torch_loop.py" >>"$results/unwind_walks.txt" 2>&1
+  fi
+  local file
+  for file in "$results"/unwind_walks.*.json; do
+    python3 - "$file" <<'PYTHON'
+import json, sys
+walks = json.load(open(sys.argv[1]))
+whole = [walks["equal_to_libgcc"]] + ([walks["equal_to_libunwind"]] if walks["libunwind"] else [])
+sys.exit(0 if walks["walks"] and min(whole) >= 0.999 * walks["walks"] else 1)
+PYTHON
+    verdict "walks: $(basename "$file" .json)" $? "$(cat "$file")"
+  done
+}
+
 find_runtime
 if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch unwinder; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"

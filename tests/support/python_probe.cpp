@@ -5,14 +5,20 @@
 #include <unwind.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
 
+#include "capture/module_map.h"
+#include "capture/native_unwind.h"
 #include "capture/python_code.h"
 #include "capture/python_frames.h"
+#include "capture/stack_merge.h"
+#include "capture/stack_table.h"
+#include "capture/unwind_table.h"
 #include "model/python_lines.h"
 
 #define PROBE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -21,6 +27,14 @@ using namespace synctrace;
 using namespace synctrace::capture;
 
 namespace {
+
+// One thread's memory, for good. Not thread_local itself: the recorder's code in this library reaches its own by the
+// loader's static reserve, and all of a library's must then fit in there.
+template <class Room>
+Room& room_of_this_thread() {
+  static thread_local Room* const room = new Room;
+  return *room;
+}
 
 struct Printer {
   char* next;
@@ -39,7 +53,7 @@ struct Printer {
 };
 
 void print_frame(Printer& printer, const PythonFrame& frame) {
-  static thread_local std::byte room[CodeDescription::kMaxBytes];
+  auto& room = room_of_this_thread<std::array<std::byte, CodeDescription::kMaxBytes>>();
   CodeDescription code;
   if (describe_code(*python_reader().runtime(), frame.code, frame.identity, room, code) != DescribeStatus::kOk) {
     printer.print("%s", "?\n");
@@ -72,7 +86,7 @@ PROBE_EXPORT int probe(char* out, int room) {
   printer.print("%s", "");
   PythonReader& reader = python_reader();
   if (reader.state() == PythonReader::State::kAbsent) reader.start();
-  static thread_local PythonStack stack;
+  auto& stack = room_of_this_thread<PythonStack>();
   const bool walked = reader.walk(stack);
   if (reader.state() == PythonReader::State::kOff) {
     printer.print("%s", reader.off_reason());
@@ -87,7 +101,7 @@ PROBE_EXPORT int probe(char* out, int room) {
 // Entries of the stack. Where their addresses are known, each must lie in a native frame of its own, in the same order;
 // -1 when one does not.
 PROBE_EXPORT int probe_entries() {
-  static thread_local PythonStack stack;
+  auto& stack = room_of_this_thread<PythonStack>();
   if (!python_reader().walk(stack)) return 0;
   const std::vector<std::uintptr_t> native = native_frames();
   int count = 0;
@@ -104,10 +118,78 @@ PROBE_EXPORT int probe_entries() {
   return count;
 }
 
+// As many native frames as the recorder takes.
+constexpr std::size_t kMaxNativeFrames = 256;
+
+// The stack merged as the recorder does it: how many eval loops have their Python frames right before them, and 65,536
+// more when the native stack was cut. -1 when the order is not known, -2 when the frame behind a group is not the eval
+// loop by its name.
+PROBE_EXPORT int probe_merged() {
+  struct Room {
+    ThreadUnwinder unwinder;
+    PythonStack python;
+    NativeFrame native[kMaxNativeFrames];
+    StackItem items[PythonStack::kMaxFrames + kMaxNativeFrames + kExtraItems];
+  };
+  static thread_local Room* const room = [] {
+    room_of_this_thread<Room>().unwinder.prepare_here();
+    return &room_of_this_thread<Room>();
+  }();
+  if (module_map().refresh()) build_missing_tables(module_map());
+  if (!python_reader().walk(room->python)) return 0;
+  const Walk walk = walk_here(room->native);
+  const PythonRuntime& runtime = *python_reader().runtime();
+  const StackParts parts{std::span(room->python.frames).first(room->python.count),
+                         !room->python.is_truncated,
+                         std::span(room->native).first(walk.count),
+                         walk.end == WalkEnd::kRoot,
+                         walk.sp,
+                         runtime.eval_begin,
+                         runtime.eval_end};
+  const std::size_t count = merge_stacks(parts, room->items);
+  int loops = 0;
+  bool is_next = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    const StackItem& item = room->items[i];
+    if (item.kind == StackItem::Kind::kUnordered) return -1;
+    if (item.kind == StackItem::Kind::kPython) is_next = room->python.frames[item.index].is_entry;
+    if (item.kind != StackItem::Kind::kNative || !is_next) continue;
+    is_next = false;
+    ++loops;
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(room->native[item.index].pc - 1), &info);
+    // Stripped interpreters name a neighbour, or nothing.
+    if (info.dli_sname != nullptr && std::strncmp(info.dli_sname, "_PyEval_EvalFrame", 17) != 0) return -2;
+  }
+  return loops + (walk.end == WalkEnd::kRoot ? 0 : 65536);
+}
+
+// Nanoseconds of one stack of these kinds (format::StackKinds) from here, known already: the walks and the look-up. The
+// best of several loops, in hundredths.
+PROBE_EXPORT long probe_stack_cost(int kinds) {
+  static const bool is_ready = [] {
+    thread_buffers().start(64U << 20);
+    return true;
+  }();
+  constexpr int kRounds = 2000;
+  enable_stacks(static_cast<StackKinds>(kinds));
+  build_missing_tables(module_map());
+  if (!is_ready || capture_stack() == StackId{}) return -1;
+  std::int64_t best_ns = INT64_MAX;
+  for (int loop = 0; loop < 50; ++loop) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < kRounds; ++i) capture_stack();
+    const auto end = std::chrono::steady_clock::now();
+    best_ns = std::min(best_ns, std::int64_t{std::chrono::nanoseconds(end - begin).count()});
+  }
+  disable_stacks();
+  return best_ns * 100 / kRounds;
+}
+
 // Nanoseconds of one walk from here, the best of several loops, in hundredths.
 PROBE_EXPORT long probe_cost() {
   constexpr int kRounds = 2000;
-  static thread_local PythonStack stack;
+  auto& stack = room_of_this_thread<PythonStack>();
   std::int64_t best_ns = INT64_MAX;
   for (int loop = 0; loop < 50; ++loop) {
     const auto begin = std::chrono::steady_clock::now();

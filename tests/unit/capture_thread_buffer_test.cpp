@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/thread_buffer.h"
 
+#include <signal.h>
+#include <sys/time.h>
+
 #include <atomic>
 #include <cstdint>
 #include <latch>
@@ -47,6 +50,49 @@ TEST_CASE("events come out in the order they went in, once") {
   CHECK(ring.take() == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(ring.take().empty());
   CHECK(ring.buffer.take_dropped() == 0);
+}
+
+constexpr std::uint64_t kOfHandler = std::uint64_t{1} << 40;
+Ring* interrupted_ring = nullptr;
+volatile std::uint64_t pushed_by_handler = 0;
+
+void push_in_handler(int) {
+  interrupted_ring->buffer.push(numbered(kOfHandler + pushed_by_handler));
+  pushed_by_handler = pushed_by_handler + 1;
+}
+
+TEST_CASE("pushes that signals interrupt stay whole, and none is lost uncounted") {
+  Ring ring;
+  interrupted_ring = &ring;
+  struct sigaction action {};
+  struct sigaction before {};
+  action.sa_handler = push_in_handler;
+  REQUIRE(sigaction(SIGALRM, &action, &before) == 0);
+  const itimerval often{{0, 50}, {0, 50}};
+  REQUIRE(setitimer(ITIMER_REAL, &often, nullptr) == 0);
+  std::uint64_t pushed = 0;
+  std::uint64_t taken = 0;
+  std::uint64_t dropped = 0;
+  bool in_order = true;
+  while (pushed_by_handler < 500) {
+    std::uint64_t last_own = 0;
+    std::uint64_t last_handlers = 0;
+    for (int i = 0; i < 20; ++i) ring.buffer.push(numbered(++pushed));
+    for (const std::uint64_t number : ring.take()) {
+      std::uint64_t& last = number < kOfHandler ? last_own : last_handlers;
+      in_order = in_order && number > last;
+      last = number;
+      ++taken;
+    }
+    dropped += ring.buffer.take_dropped();
+  }
+  const itimerval never{};
+  setitimer(ITIMER_REAL, &never, nullptr);
+  sigaction(SIGALRM, &before, nullptr);
+  taken += ring.take().size();
+  dropped += ring.buffer.take_dropped();
+  CHECK(in_order);
+  CHECK(taken + dropped == pushed + pushed_by_handler);
 }
 
 TEST_CASE("a record is taken as it was pushed") {
