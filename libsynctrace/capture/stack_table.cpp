@@ -8,6 +8,7 @@
 #include <atomic>
 #include <span>
 
+#include "capture/id_table.h"
 #include "capture/intern_table.h"
 #include "capture/loaded_object.h"
 #include "capture/module_map.h"
@@ -28,33 +29,6 @@ std::atomic<std::uint32_t> next_code{1};
 std::atomic<std::uint64_t> refused{0};
 
 bool wants(StackKinds kind) noexcept { return format::includes(wanted.load(std::memory_order_relaxed), kind); }
-
-// Open addressing from a hash to an id; never more than three quarters full.
-template <std::size_t kSlots>
-class IdTable {
- public:
-  struct Slot {
-    std::uint64_t hash;
-    std::uint32_t id;  // 0: free
-  };
-
-  // The slot of `hash`, free or not; nullptr when it is not there and the table is full.
-  Slot* find(std::uint64_t hash) noexcept {
-    for (std::size_t i = hash % kSlots;; i = (i + 1) % kSlots) {
-      Slot& slot = slots_[i];
-      if (slot.id != 0 && slot.hash == hash) return &slot;
-      if (slot.id == 0) return used_ < kSlots / 4 * 3 ? &slot : nullptr;
-    }
-  }
-  void fill(Slot& slot, std::uint64_t hash, std::uint32_t id) noexcept {
-    slot = {hash, id};
-    ++used_;
-  }
-
- private:
-  std::array<Slot, kSlots> slots_;
-  std::size_t used_;
-};
 
 // The long parts of a code object are cut so that one event holds them; lines beyond the cut are unknown.
 constexpr std::size_t kMaxLineTableBytes = 16U << 10;

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread's table from a 64-bit hash to an id: open addressing, never more than three quarters full, of fixed size.
+// Zeroed memory is an empty table, so a mapping of it costs nothing until it is used.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace synctrace::capture {
+
+template <std::size_t kSlots>
+class IdTable {
+ public:
+  struct Slot {
+    std::uint64_t hash;
+    std::uint32_t id;  // 0: free
+  };
+
+  // The slot of `hash`, free or not; nullptr when it is not there and the table is full.
+  Slot* find(std::uint64_t hash) noexcept {
+    for (std::size_t i = hash % kSlots;; i = (i + 1) % kSlots) {
+      Slot& slot = slots_[i];
+      if (slot.id != 0 && slot.hash == hash) return &slot;
+      if (slot.id == 0) return used_ < kSlots / 4 * 3 ? &slot : nullptr;
+    }
+  }
+  void fill(Slot& slot, std::uint64_t hash, std::uint32_t id) noexcept {
+    slot = {hash, id};
+    ++used_;
+  }
+
+ private:
+  std::array<Slot, kSlots> slots_;
+  std::size_t used_;
+};
+
+}  // namespace synctrace::capture
