@@ -15,7 +15,7 @@ class Windows(SurvivalCase):
         self.assert_same(recorded, self.alone(*command))
         self.assertEqual(self.our_lines(recorded.stderr), [])
         records = self.dump()
-        self.assertEqual(records.losses(), {})
+        self.assertEqual(records.lost_events(), {})
         return records
 
     def assert_ten_steps(self, records):

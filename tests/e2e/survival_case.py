@@ -54,7 +54,7 @@ class SurvivalCase(harness.CliTest):
         return [line for line in stderr.splitlines() if not line.startswith("synctrace: ")]
 
     def assert_nothing_lost(self, records, report=None):
-        self.assertEqual(records.losses(), {})
+        self.assertEqual(records.lost_events(), {})
         if report is not None:
             self.assertEqual([loss for loss in report["losses"] if loss["severity"] != "note"], [])
 

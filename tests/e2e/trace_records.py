@@ -56,6 +56,10 @@ class Records:
             result[loss["name"]] += loss["count"]
         return dict(result)
 
+    def lost_events(self):
+        """The same without samples: a busy machine always costs some of those."""
+        return {name: count for name, count in self.losses().items() if not name.startswith("sample-")}
+
     def ranges(self):
         """Complete push/pop ranges of all threads: (text, thread, begin, end), in order of their beginning."""
         events = sorted([(push["time_ns"], 0, index, push) for index, push in enumerate(self.of("nvtx_push"))]
