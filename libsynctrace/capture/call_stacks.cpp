@@ -19,6 +19,8 @@ constexpr std::int64_t kPauseNs = 50'000;
 constexpr std::uint32_t kSampleMask = 127;
 
 std::atomic<std::uint64_t> skipped{0};
+std::atomic<std::uint64_t> taken{0};
+std::atomic<std::uint64_t> taken_ns{0};
 
 struct LaunchPace {
   std::int64_t last_end_ns = 0;  // of the thread's last call
@@ -68,6 +70,8 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
   stack.id = capture_stack();
   stack.cost_ns = now_ns() - entry_ns;
   budget->spend(use, stack.site, entry_ns, stack.cost_ns);
+  taken.fetch_add(1, std::memory_order_relaxed);
+  taken_ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
   return stack;
 }
 
@@ -91,5 +95,9 @@ StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept {
 }
 
 std::uint64_t take_skipped_stacks() noexcept { return skipped.exchange(0, std::memory_order_relaxed); }
+
+StackCosts stack_costs() noexcept {
+  return {taken.load(std::memory_order_relaxed), taken_ns.load(std::memory_order_relaxed)};
+}
 
 }  // namespace synctrace::capture

@@ -31,4 +31,11 @@ StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept;
 // Drain thread: calls that the budget left without a stack, since the last call.
 std::uint64_t take_skipped_stacks() noexcept;
 
+// What stacks have cost the program's threads so far, at calls that they were taken for.
+struct StackCosts {
+  std::uint64_t taken = 0;
+  std::uint64_t total_ns = 0;
+};
+StackCosts stack_costs() noexcept;
+
 }  // namespace synctrace::capture

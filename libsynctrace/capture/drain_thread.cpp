@@ -228,19 +228,25 @@ void DrainThread::report_sample_losses() noexcept {
   report("sample-eintr", counts.spoiled);
 }
 
-// What sampling cost this process, for whoever asks later.
-void DrainThread::write_sampling_facts() noexcept {
+void DrainThread::write_number(std::string_view key, std::uint64_t value) noexcept {
+  char text[24];
+  const int length = std::snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>(value));
+  out_.add(format::Fact{key, {text, static_cast<std::size_t>(length)}});
+}
+
+// What stacks and samples cost this process, for whoever asks later.
+void DrainThread::write_own_costs() noexcept {
+  const StackCosts stacks = stack_costs();
+  if (stacks.taken != 0) {
+    write_number("stacks.taken", stacks.taken);
+    write_number("stacks.total_ns", stacks.total_ns);
+  }
   const SampleCounts& counts = sample_queue().counts;
-  const auto add = [this](std::string_view key, const std::atomic<std::uint64_t>& count) {
-    char text[24];
-    const int length = std::snprintf(text, sizeof(text), "%llu", static_cast<unsigned long long>(count.load(std::memory_order_relaxed)));
-    out_.add(format::Fact{key, {text, static_cast<std::size_t>(length)}});
-  };
   if (counts.thread_ns.load(std::memory_order_relaxed) == 0) return;
-  add("sampling.thread_ns", counts.thread_ns);
-  add("sampling.signals", counts.signals);
-  add("sampling.signal_ns", counts.signal_ns);
-  add("sampling.restarted_calls", counts.restarted);
+  write_number("sampling.thread_ns", counts.thread_ns.load(std::memory_order_relaxed));
+  write_number("sampling.signals", counts.signals.load(std::memory_order_relaxed));
+  write_number("sampling.signal_ns", counts.signal_ns.load(std::memory_order_relaxed));
+  write_number("sampling.restarted_calls", counts.restarted.load(std::memory_order_relaxed));
 }
 
 // At nine tenths of the limit the timeline ends, so that waits can still be recorded; the stream keeps the rest of the
@@ -265,7 +271,7 @@ void DrainThread::finish() noexcept {
   drain_once();
   write_thread_names();
   report_losses();
-  write_sampling_facts();
+  write_own_costs();
   if (window_open_) out_.add(format::Window{now_ns(), 0, "exit"});
   out_.add(format::Clock{now_ns(), realtime_ns()});
   out_.end(end_reason_);

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string_view>
 
 #include "capture/helper_thread.h"
 #include "capture/settings.h"
@@ -33,7 +34,8 @@ class DrainThread {
   void write_thread_names() noexcept;
   void report_losses() noexcept;
   void report_sample_losses() noexcept;
-  void write_sampling_facts() noexcept;
+  void write_number(std::string_view key, std::uint64_t value) noexcept;
+  void write_own_costs() noexcept;
   void enforce_max_size() noexcept;
   void finish() noexcept;
   void sleep(bool busy) noexcept;
