@@ -30,6 +30,8 @@ constexpr std::uint8_t kOpLit0 = 0x30;
 constexpr std::array<std::uint8_t, 11> kPltExpression{0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
 constexpr std::size_t kPltLiteral = 6;
 
+constexpr std::uint64_t kX86R10 = 10;  // DWARF's number
+
 // The x86-64 kernel's signal frame: sp points at the ucontext, whose registers lie at these offsets.
 constexpr std::int64_t kX86SignalFp = 120;
 constexpr std::int64_t kX86SignalSp = 160;
@@ -301,6 +303,8 @@ UnwindRule CfiRows::rule() const noexcept {
   CfaKind kind = CfaKind::kUnsupported;
   if (state_.cfa == Cfa::kRegister && state_.cfa_register == sp_register_) kind = CfaKind::kSp;
   if (state_.cfa == Cfa::kRegister && state_.cfa_register == fp_register_) kind = CfaKind::kFp;
+  const bool is_r10 = machine_ == Machine::kX86_64 && state_.cfa_register == kX86R10;
+  if (state_.cfa == Cfa::kRegister && is_r10) kind = CfaKind::kR10;
   if (state_.cfa == Cfa::kFpDeref) kind = CfaKind::kFpDeref;
   if (state_.cfa == Cfa::kPlt) kind = CfaKind::kPlt;
   if (kind == CfaKind::kUnsupported) return made;

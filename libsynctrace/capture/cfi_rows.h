@@ -26,6 +26,7 @@ enum class CfaKind : std::uint8_t {
   kSp,           // sp + cfa_offset
   kFp,           // fp + cfa_offset
   kFpDeref,      // *(fp + cfa_offset): functions that realign their stack
+  kR10,          // r10 + cfa_offset: x86-64, while a function realigns its stack; known only where a signal interrupted
   kPlt,          // sp + 8, and 8 more from byte `cfa_offset` of each 16-byte entry on
   kEnd,          // the return address is declared undefined: the thread's first frame
   kSignalFrame,  // the kernel's frame: every register is in its ucontext

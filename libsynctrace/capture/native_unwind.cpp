@@ -22,6 +22,7 @@ struct Registers {
   std::uintptr_t fp = 0;
   std::uintptr_t lr = 0;  // aarch64
   bool exact_pc = false;  // the next instruction to run, not a return address
+  std::uintptr_t r10 = 0;  // x86-64, where exact_pc
 };
 
 // Return addresses may be signed (aarch64): the bits above the address space are no address.
@@ -59,7 +60,8 @@ Registers registers_of(const ucontext_t& context) noexcept {
 #if defined(__aarch64__)
   return {word(machine.pc), word(machine.sp), word(machine.regs[29]), word(machine.regs[30]), true};
 #else
-  return {word(machine.gregs[REG_RIP]), word(machine.gregs[REG_RSP]), word(machine.gregs[REG_RBP]), 0, true};
+  return {word(machine.gregs[REG_RIP]), word(machine.gregs[REG_RSP]), word(machine.gregs[REG_RBP]), 0, true,
+          word(machine.gregs[REG_R10])};
 #endif
 }
 
@@ -191,6 +193,8 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
     case CfaKind::kFpDeref:
     case CfaKind::kPlt:
       return step_by_rule(rule);
+    case CfaKind::kR10:
+      return at_.exact_pc ? step_by_rule(rule) : stop(WalkEnd::kUnsupported);
     case CfaKind::kEnd:
       return stop(WalkEnd::kRoot);
     case CfaKind::kSignalFrame:
@@ -208,6 +212,7 @@ StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
     return base + static_cast<std::uintptr_t>(std::intptr_t{offset});
   };
   std::uintptr_t cfa = plus(rule.cfa == CfaKind::kSp ? at_.sp : at_.fp, rule.cfa_offset);
+  if (rule.cfa == CfaKind::kR10) cfa = plus(at_.r10, rule.cfa_offset);
   if (rule.cfa == CfaKind::kPlt) cfa = at_.sp + 8 + ((at_.pc & 15U) >= static_cast<unsigned>(rule.cfa_offset) ? 8 : 0);
   if (rule.cfa == CfaKind::kFpDeref && !read(cfa, cfa)) return stop(WalkEnd::kBadFrame);
   // Only code interrupted before it built a frame has none (aarch64, where calls push nothing).

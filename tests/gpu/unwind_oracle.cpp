@@ -27,8 +27,9 @@ using namespace synctrace::capture;
 
 constexpr double kWantedShare = 0.999;
 constexpr int kShownDifferences = 5;
-constexpr int kFp = 6;  // DWARF's numbers of rbp, rsp and the return address
+constexpr int kFp = 6;  // DWARF's numbers of rbp, rsp, r10 and the return address
 constexpr int kSp = 7;
+constexpr int kR10 = 10;
 constexpr int kPc = 16;
 
 std::string with_offset(const char* base, std::int64_t offset) {
@@ -53,6 +54,7 @@ std::string in_words(const UnwindRule& rule) {
   if (rule.cfa == CfaKind::kSp) cfa = with_offset("sp", rule.cfa_offset);
   if (rule.cfa == CfaKind::kFp) cfa = with_offset("fp", rule.cfa_offset);
   if (rule.cfa == CfaKind::kFpDeref) cfa = "*" + with_offset("fp", rule.cfa_offset);
+  if (rule.cfa == CfaKind::kR10) cfa = with_offset("r10", rule.cfa_offset);
   if (rule.cfa == CfaKind::kPlt) cfa = "plt " + std::to_string(rule.cfa_offset);
   std::string fp = "same";
   if (rule.fp == SlotKind::kAtCfa) fp = with_offset("cfa", rule.fp_offset);
@@ -67,6 +69,7 @@ std::string register_plus(const Dwarf_Op& op) {
   const auto offset = static_cast<std::int64_t>(indexed ? op.number2 : op.number);
   if (number == kSp) return with_offset("sp", offset);
   if (number == kFp) return with_offset("fp", offset);
+  if (number == kR10) return with_offset("r10", offset);
   return {};
 }
 

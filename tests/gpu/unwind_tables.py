@@ -23,7 +23,8 @@ def mapped(name):
     except OSError:
         return None
     with open("/proc/self/maps") as maps:
-        paths = {line.split()[-1] for line in maps if name in line}
+        stem = name.split(".so")[0] + ".so"  # the file's own name may have a longer version
+        paths = {line.split()[-1] for line in maps if "/" + stem in line}
     return min(paths, default=None)
 
 

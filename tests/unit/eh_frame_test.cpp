@@ -101,6 +101,8 @@ TEST_CASE("Special rules are known by their expressions and marks") {
   CHECK((plt.cfa == CfaKind::kPlt && plt.cfa_offset == 11));
   const UnwindRule realigned = only_rule({0x10, 6, 2, 0x76, 0, 0x0f, 3, 0x76, 0x78, 0x06});
   CHECK((realigned.cfa == CfaKind::kFpDeref && realigned.cfa_offset == -8 && realigned.fp == SlotKind::kAtFp));
+  const UnwindRule realigning = only_rule({0x0c, 10, 0});
+  CHECK((realigning.cfa == CfaKind::kR10 && realigning.cfa_offset == 0));
   CHECK(only_rule({0x07, 16}).cfa == CfaKind::kEnd);
   CHECK(only_rule({0x0c, 3, 24}).cfa == CfaKind::kUnsupported);    // CFA from rbx
   CHECK(only_rule({0x0f, 1, 0x77}).cfa == CfaKind::kUnsupported);  // an expression cut short
