@@ -16,6 +16,7 @@
 #include "format/launch_contract.h"
 #include "messages.h"
 #include "model/load_trace.h"
+#include "model/native_names.h"
 #include "report/build_report.h"
 #include "report/render_json.h"
 #include "report/render_text.h"
@@ -35,6 +36,8 @@ struct Options {
   std::string format = "text";
   std::string output;
   bool all = false;
+  bool show_stacks = false;
+  StackOptions stacks;
 };
 
 bool is_trace_name(const std::string& name) {
@@ -74,14 +77,17 @@ void print_load_error(const std::string& path, const Error& error) {
 
 // Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
 // worded on stderr and left out.
-std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options) {
+std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options,
+                                 const NameOptions& names) {
   std::vector<Report> reports;
   for (const std::string& file : files) {
-    const Result<Trace> trace = load_trace(file);
-    if (!trace)
+    Result<Trace> trace = load_trace(file);
+    if (!trace) {
       print_load_error(file, trace.error());
-    else
-      reports.push_back(build_report(trace.value(), attribute(trace.value()), options));
+      continue;
+    }
+    if (names.wanted && !has_names(trace.value())) look_up_names(trace.value(), names);
+    reports.push_back(build_report(trace.value(), attribute(trace.value()), options));
   }
   return reports;
 }
@@ -100,12 +106,15 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"text", "json"}))
       ->type_name("FORMAT");
   app.add_flag("--all", options.all, "count calls outside the recorded windows too");
+  app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
+  declare_code_options(app, options.stacks);
+  declare_name_options(app, options.stacks);
   app.add_option("-o,--output", options.output, "write the report to FILE instead of stdout")->type_name("FILE");
 }
 
 int write_report(const std::vector<Report>& reports, const Options& options) {
   const bool to_stdout = options.output.empty() || options.output == "-";
-  const TextOptions text_options{TextLength::kFull, to_stdout && wants_colour(stdout)};
+  const TextOptions text_options{TextLength::kFull, to_stdout && wants_colour(stdout), options.show_stacks};
   const std::string report = options.format == "json" ? render_json(reports) : text_of(reports, text_options);
   if (const auto error = write_whole_file(options.output, report)) {
     say::error(kWho, error->message);
@@ -121,6 +130,10 @@ int cmd_report(int argc, char** argv) {
   Options options;
   add_options(app, options);
   if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto wrong = take_stack_options(options.stacks)) {
+    say::error(kWho, *wrong);
+    return kExitUsage;
+  }
   const Result<std::vector<std::string>> files = expanded(options.paths);
   if (!files) {
     say::error(kWho, files.error().message);
@@ -130,17 +143,18 @@ int cmd_report(int argc, char** argv) {
     say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
-  const std::vector<Report> reports = load_reports(files.value(), {options.all});
+  const std::vector<Report> reports =
+      load_reports(files.value(), {options.all, options.stacks.user_code}, options.stacks.names);
   if (reports.empty()) return kExitUnusable;
   const int written = write_report(reports, options);
   return reports.size() < files.value().size() ? kExitUnusable : written;
 }
 
-int print_report(std::span<const std::string> files, ReportStyle style, std::FILE* out) {
+int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks, std::FILE* out) {
   if (style == ReportStyle::kNone) return kExitOk;
-  const std::vector<Report> reports = load_reports(files, {});
+  const std::vector<Report> reports = load_reports(files, {false, stacks.user_code}, stacks.names);
   const TextLength length = style == ReportStyle::kShort ? TextLength::kShort : TextLength::kFull;
-  const std::string text = text_of(reports, {length, wants_colour(out)});
+  const std::string text = text_of(reports, {length, wants_colour(out), false});
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0) return kExitUnusable;
   return reports.size() == files.size() ? kExitOk : kExitUnusable;
 }

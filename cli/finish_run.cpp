@@ -14,6 +14,7 @@
 
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
+#include "look_up_names.h"
 #include "messages.h"
 
 namespace synctrace::cli {
@@ -102,6 +103,19 @@ void compress_all(const Outcome& outcome) {
   }
 }
 
+// Now, because later the program may have been rebuilt, and a trace may be read elsewhere. A trace that cannot be added
+// to is as good as before.
+void name_all(const RunOptions& options, const Outcome& outcome) {
+  for (const std::string& path : outcome.traces) {
+    const Result<NamesStored> done = store_names(path, options.stacks.names);
+    if (done) continue;
+    if (outcome.cut_short == 0)
+      say::warn(kWho, "names are not stored: " + done.error().message);
+    else
+      say::debug(kWho, "names are not stored: " + done.error().message);
+  }
+}
+
 // Every trace by name, or a wildcard for very many of one folder.
 std::string names_for_shell(const std::vector<std::string>& traces) {
   if (traces.size() > kListedNames) {
@@ -169,9 +183,10 @@ void finish_run(const RunOptions& options, const TraceManifest& manifest) {
   const Outcome outcome = settle_all(manifest);
   if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
   if (outcome.traces.empty()) return;
+  if (options.stacks.names.wanted) name_all(options, outcome);
   if (options.compress) compress_all(outcome);
   const ReportStyle style = options.report.value_or(options.speaks() ? ReportStyle::kShort : ReportStyle::kNone);
-  if (style != ReportStyle::kNone) print_report(outcome.traces, style, stderr);
+  if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, stderr);
   if (options.first_rank) print_last_line(options, outcome);
 }
 

@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 
+#include "stack_options.h"
+
 namespace synctrace::cli {
 
 enum class ReportStyle : std::uint8_t { kNone, kShort, kFull };
 
 // Writes the report to `out`. What went wrong is worded on stderr; the result is an exit status (exit_status.h).
-int print_report(std::span<const std::string> files, ReportStyle style, std::FILE* out);
+int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks, std::FILE* out);
 
 }  // namespace synctrace::cli

@@ -101,6 +101,7 @@ struct Flags {
   bool quiet = false;
   bool verbose = false;
   bool simulated_gpu = false;
+  StackOptions stacks;
 };
 
 int usage_error(const std::string& sentence) {
@@ -134,6 +135,8 @@ void declare(CLI::App& app, Flags& flags) {
                "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add_option("--report", flags.report, "what to print when the program has ended: short (default), full or none")
       ->type_name("STYLE");
+  declare_code_options(app, flags.stacks);
+  declare_name_options(app, flags.stacks);
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
   CLI::Option* quiet = app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors and warnings");
   app.add_flag("-v,--verbose", flags.verbose, "say what is done: libraries, environment, traces")->excludes(quiet);
@@ -225,10 +228,13 @@ ParsedRun parse_run_options(int argc, char** argv) {
   std::optional<std::string> wrong = take_command(app, options);
   if (!wrong) wrong = take_recorder_options(flags, options);
   if (!wrong) wrong = take_report(flags, options);
+  if (!wrong) wrong = take_stack_options(flags.stacks);
   if (wrong) return {std::nullopt, usage_error(*wrong)};
   if (flags.output && flags.output->empty()) {
     return {std::nullopt, usage_error("--output is empty; give a file name, or a folder that ends in '/'.")};
   }
+  options.stacks = flags.stacks;
+  options.stacks.names.progress = options.speaks();
   options.output = flags.output ? *flags.output : environment(kEnvOutput);
   return {std::move(options), kExitOk};
 }

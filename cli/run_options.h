@@ -18,6 +18,7 @@ struct RunOptions {
   std::string output;                                          // pattern, absolute
   std::vector<std::pair<std::string, std::string>> variables;  // SYNCTRACE_* that the flags set
   std::optional<ReportStyle> report;                           // as asked for
+  StackOptions stacks;
   bool force_overwrite = false;
   bool compress = true;
   bool quiet = false;

@@ -217,14 +217,18 @@ bool is_framework_source(std::string_view path) noexcept {
 
 bool is_synctrace_library(std::string_view module) noexcept { return file_name(module).starts_with("libsynctrace"); }
 
+bool is_interpreter(std::string_view module) noexcept {
+  const std::string_view name = file_name(module);
+  return is_interpreter_name(name) || starts_with_any(name, {"libpython", "libpypy"});
+}
+
 bool is_runtime_library(std::string_view module) noexcept {
   const std::string_view name = file_name(module);
-  return is_interpreter_name(name) ||
-         starts_with_any(
-             name, {"libc.so",   "libc-2",      "libpthread",  "libm.so",   "libm-2",     "libdl.",   "libdl-",
-                    "librt.",    "ld-linux",    "ld-2",        "ld-musl",   "libstdc++.", "libc++.",  "libc++abi.",
-                    "libgcc_s.", "libpython",   "libpypy",     "libgomp.",  "libasan.",   "libtsan.", "libubsan.",
-                    "libffi.",   "libtcmalloc", "libjemalloc", "linux-vdso"});
+  return is_interpreter(module) ||
+         starts_with_any(name, {"libc.so",   "libc-2",     "libpthread",  "libm.so",     "libm-2",    "libdl.",
+                                "libdl-",    "librt.",     "ld-linux",    "ld-2",        "ld-musl",   "libstdc++.",
+                                "libc++.",   "libc++abi.", "libgcc_s.",   "libgomp.",    "libasan.",  "libtsan.",
+                                "libubsan.", "libffi.",    "libtcmalloc", "libjemalloc", "linux-vdso"});
 }
 
 bool is_framework_library(std::string_view module) noexcept {

@@ -23,6 +23,7 @@ bool is_python_launcher(std::string_view path) noexcept;    // bin/torchrun and 
 bool is_framework_source(std::string_view path) noexcept;   // Python files of frameworks, generated ones included
 
 bool is_synctrace_library(std::string_view module) noexcept;
+bool is_interpreter(std::string_view module) noexcept;        // libpython, python3
 bool is_runtime_library(std::string_view module) noexcept;    // libc, libstdc++, libpython, python3
 bool is_framework_library(std::string_view module) noexcept;  // libtorch, libc10, jaxlib, any library of a package
 bool is_system_path(std::string_view module) noexcept;

@@ -73,6 +73,7 @@ CodeOwner native_owner(const ResolvedFrame& frame, std::string_view executable) 
   if (places::is_synctrace_library(module)) return CodeOwner::kSynctrace;
   if (places::is_runtime_library(module)) return CodeOwner::kRuntime;
   if (places::is_framework_library(module)) return CodeOwner::kFramework;
+  if (places::is_python_library(module)) return CodeOwner::kRuntime;  // lib-dynload
   if (module != executable && places::is_system_path(module)) return CodeOwner::kPackage;
   // Code of others that was compiled into the user's: headers, and libraries linked statically.
   if (!frame.file.empty()) return places::is_header_of_others(frame.file) ? CodeOwner::kPackage : CodeOwner::kUser;
@@ -141,6 +142,24 @@ ChosenFrame choose_frame(std::span<const ResolvedFrame> stack, const UserCode& c
   if (python) return {FrameBasis::kPython, *python};
   if (native) return {FrameBasis::kNative, *native};
   return {};
+}
+
+std::vector<bool> interpreter_frames(std::span<const ResolvedFrame> stack) {
+  std::vector<bool> result(stack.size(), false);
+  const auto is_python = [](const ResolvedFrame& frame) { return frame.kind == FrameKind::kPython; };
+  const auto innermost = std::find_if(stack.begin(), stack.end(), is_python);
+  const auto behind_outermost = std::find_if(stack.rbegin(), stack.rend(), is_python).base();
+  bool is_start = false;  // from here outwards there is nothing but the start of the thread
+  for (auto frame = stack.end(); frame != stack.begin();) {
+    --frame;
+    if (frame < innermost) break;
+    is_start = frame >= behind_outermost && (frame + 1 == stack.end() || is_start) &&
+               frame->kind == FrameKind::kNative && places::is_runtime_library(frame->module);
+    const bool is_interpreters =
+        frame->kind == FrameKind::kNative && (frame->is_eval_loop || places::is_interpreter(frame->module));
+    result[static_cast<std::size_t>(frame - stack.begin())] = is_start || is_interpreters;
+  }
+  return result;
 }
 
 }  // namespace synctrace

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -31,7 +32,9 @@ enum class CodeOwner : std::uint8_t {
 class UserCode {
  public:
   // `executable` of the process: its code is the user's wherever it lies, unless it is a Python interpreter.
-  explicit UserCode(std::string executable = {}) : executable_(std::move(executable)) {}
+  UserCode() = default;
+  explicit UserCode(std::string executable) : executable_(std::move(executable)) {}
+  void set_executable(std::string executable) { executable_ = std::move(executable); }
 
   // Errors: an empty pattern, or one longer than kLongestPattern. Where patterns of both lists match, the longer one
   // counts, and of the same length the user's.
@@ -63,6 +66,10 @@ struct ChosenFrame {
 
 // `stack` is innermost first. User frames with a known line are preferred to those without.
 ChosenFrame choose_frame(std::span<const ResolvedFrame> stack, const UserCode& code);
+
+// For each frame of a stack with Python frames, whether it only shows how the interpreter works: its own native frames
+// outside of the innermost Python frame, and how the thread was started. What is inside of that frame is all there.
+std::vector<bool> interpreter_frames(std::span<const ResolvedFrame> stack);
 
 // Whether `path`, or a folder that it lies in, matches. Paths over 4096 bytes match nothing.
 bool matches_path(std::string_view pattern, std::string_view path);

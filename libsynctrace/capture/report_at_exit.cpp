@@ -45,6 +45,25 @@ void clean_environment(char** out) noexcept {
   out[count] = nullptr;
 }
 
+// Runs the tool and waits for it; false, after a notice, when it could not be started.
+bool run_tool(const char* tool, const char* const* arguments, bool stdout_to_stderr, int& status) noexcept {
+  static char* environment[kMaxVariables];
+  clean_environment(environment);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (stdout_to_stderr) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+  pid_t child = 0;
+  const int error = posix_spawn(&child, tool, &actions, nullptr, const_cast<char**>(arguments), environment);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    notice("cannot start %s: %s", tool, std::strerror(error));
+    return false;
+  }
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return true;
+}
+
 }  // namespace
 
 void report_at_exit(const char* trace, const char* target) noexcept {
@@ -53,23 +72,12 @@ void report_at_exit(const char* trace, const char* target) noexcept {
     notice("no synctrace tool beside the library; make the report with: synctrace report %s", trace);
     return;
   }
-  const bool to_stderr = std::strcmp(target, "-") == 0;
-  const char* arguments[] = {"synctrace", "report", trace, to_stderr ? nullptr : "-o", target, nullptr};
-  static char* environment[kMaxVariables];
-  clean_environment(environment);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (to_stderr) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-  pid_t child = 0;
-  const int error = posix_spawn(&child, tool, &actions, nullptr, const_cast<char**>(arguments), environment);
-  posix_spawn_file_actions_destroy(&actions);
   int status = 0;
-  if (error != 0) {
-    notice("cannot start %s: %s", tool, std::strerror(error));
-    return;
-  }
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  const char* symbols[] = {"synctrace", "symbols", "--quiet", trace, nullptr};
+  if (!run_tool(tool, symbols, true, status)) return;
+  const bool to_stderr = std::strcmp(target, "-") == 0;
+  const char* report[] = {"synctrace", "report", trace, to_stderr ? nullptr : "-o", target, nullptr};
+  if (!run_tool(tool, report, to_stderr, status)) return;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) notice("the report failed; try: synctrace report %s", trace);
 }
 

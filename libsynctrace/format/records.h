@@ -254,6 +254,7 @@ struct Symbol {
   static constexpr std::string_view kName = "symbol";
   static constexpr std::uint32_t kInlined = 1;  // compiled into the next function
   static constexpr std::uint32_t kNamed = 2;    // `function` is a name, not "module+0xoffset"
+  static constexpr std::uint32_t kInterrupted = 4;  // of an "i" frame: exactly this instruction, not the call before it
   std::uint32_t module = 0;
   std::uint64_t address = 0;  // as in the stack that asks
   std::uint32_t depth = 0;

@@ -82,8 +82,8 @@ ChunkHeader make_chunk_header(std::span<const std::byte> stored, std::uint32_t r
   return header;
 }
 
-ChunkWriter::ChunkWriter(std::span<std::byte> buffer) noexcept
-    : buffer_(buffer.first(std::min(buffer.size(), sizeof(ChunkHeader) + kMaxChunkBytes))) {}
+ChunkWriter::ChunkWriter(std::span<std::byte> buffer, std::uint64_t first_sequence) noexcept
+    : buffer_(buffer.first(std::min(buffer.size(), sizeof(ChunkHeader) + kMaxChunkBytes))), sequence_(first_sequence) {}
 
 void ChunkWriter::put_text(std::string_view text) noexcept {
   text = text.substr(0, kMaxTextBytes);

@@ -32,9 +32,9 @@ ChunkHeader make_chunk_header(std::span<const std::byte> stored, std::uint32_t r
 class ChunkWriter {
  public:
   // `buffer` stays the caller's and must outlive the writer: at least kMinBufferBytes, at most header + kMaxChunkBytes
-  // of it are used.
+  // of it are used. `first_sequence` is the number of the first chunk.
   static constexpr std::size_t kMinBufferBytes = sizeof(ChunkHeader) + 2 * kMaxRecordBytes;
-  explicit ChunkWriter(std::span<std::byte> buffer) noexcept;
+  explicit ChunkWriter(std::span<std::byte> buffer, std::uint64_t first_sequence = 0) noexcept;
 
   // False when the chunk has no room for a record of the largest size: finish() it and add again. Texts longer than
   // kMaxTextBytes are cut.

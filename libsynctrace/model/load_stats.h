@@ -30,6 +30,13 @@ inline constexpr std::string_view kLossImpossibleTimes = "impossible-times";
 inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
 inline constexpr std::string_view kLossClockUnusable = "clock-unusable";
 inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";
+// What the search for names and source text lacked (symbolize.h); each counts files.
+inline constexpr std::string_view kLossSymbolsMissing = "symbols-file-missing";
+inline constexpr std::string_view kLossSymbolsChanged = "symbols-file-changed";
+inline constexpr std::string_view kLossSymbolsUnusable = "symbols-file-unusable";
+inline constexpr std::string_view kLossSymbolsUnverified = "symbols-file-unverified";
+inline constexpr std::string_view kLossSymbolsFailed = "symbols-failed";
+inline constexpr std::string_view kLossSourceChanged = "source-file-changed";
 
 struct LossKind {
   Severity severity = Severity::kWarning;

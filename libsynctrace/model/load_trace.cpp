@@ -40,6 +40,14 @@ class Loader {
     trace_.codes.insert_or_assign(code.id, Code{std::string(code.file), std::string(code.function),
                                                 std::string(code.line_table), code.first_line, code.python_version});
   }
+  void operator()(const format::Module& module) {
+    trace_.modules.insert_or_assign(module.id, Module{std::string(module.path), std::string(module.build_id), module.bias,
+                                                      module.begin, module.end, module.file_offset, module.time_ns});
+  }
+  void operator()(const format::Symbol& symbol);
+  void operator()(const format::SourceLine& line) {
+    trace_.source_lines.insert_or_assign({std::string(line.file), line.line}, std::string(line.text));
+  }
   void operator()(const format::Stack& stack) { trace_.stacks.insert_or_assign(stack.id, parse_stack(stack.frames)); }
   void operator()(const format::ApiName& api) {
     trace_.apis.insert_or_assign(api.api, Api{api.category, std::string(api.name)});
@@ -209,6 +217,27 @@ class Loader {
   Nanoseconds first_ns_ = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last_ns_ = 0;
 };
+
+// The functions at an address come one behind the other, the innermost first. One that is out of turn says that others
+// were lost, and is of no use without them.
+void Loader::operator()(const format::Symbol& symbol) {
+  const CodeAddress key{symbol.module, symbol.address, (symbol.flags & format::Symbol::kInterrupted) != 0};
+  std::vector<ResolvedFrame>* frames = nullptr;
+  if (symbol.depth == 0) {
+    frames = &trace_.symbols[key];
+    frames->clear();
+  } else if (const auto known = trace_.symbols.find(key); known != trace_.symbols.end()) {
+    frames = &known->second;
+  }
+  if (frames == nullptr || frames->size() != symbol.depth || symbol.depth >= kMostInlined) return;
+  ResolvedFrame& frame = frames->emplace_back();
+  frame.inlined = (symbol.flags & format::Symbol::kInlined) != 0;
+  frame.named = (symbol.flags & format::Symbol::kNamed) != 0;
+  frame.line = symbol.line;
+  frame.column = symbol.column;
+  frame.function = symbol.function;
+  frame.file = symbol.file;
+}
 
 void Loader::finish() {
   trace_.first_ns = std::min(first_ns_, last_ns_);

@@ -39,15 +39,25 @@ bool is_control(std::string_view character) noexcept {
   return first < 0x20 || first == 0x7f || is_c1;
 }
 
-// The whole of a regular file; nothing for anything else.
-std::optional<std::string> read_regular_file(const std::string& path) {
+bool is_later(const struct timespec& time, std::uint64_t as_of_ns) noexcept {
+  if (as_of_ns == 0 || time.tv_sec < 0) return false;
+  const auto seconds = static_cast<std::uint64_t>(time.tv_sec);
+  const std::uint64_t as_of_seconds = as_of_ns / 1'000'000'000;
+  if (seconds != as_of_seconds) return seconds > as_of_seconds;
+  return static_cast<std::uint64_t>(time.tv_nsec) > as_of_ns % 1'000'000'000;
+}
+
+// The whole of a regular file that has not changed since `as_of_ns`; nothing for anything else.
+std::optional<std::string> read_regular_file(const std::string& path, std::uint64_t as_of_ns, bool& changed) {
   if (path.empty() || path.find('\0') != std::string::npos) return std::nullopt;
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (fd < 0) return std::nullopt;
   std::optional<std::string> text;
   struct stat status {};
-  if (::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&
-      static_cast<std::uint64_t>(status.st_size) <= kLargestSourceFile) {
+  const bool is_file = ::fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size >= 0 &&
+                       static_cast<std::uint64_t>(status.st_size) <= kLargestSourceFile;
+  changed = is_file && is_later(status.st_mtim, as_of_ns);
+  if (is_file && !changed) {
     text.emplace(static_cast<std::size_t>(status.st_size), '\0');
     std::size_t filled = 0;
     while (filled < text->size()) {
@@ -87,24 +97,27 @@ void take_lines(std::string_view text, const std::vector<SourceLine>& lines, std
 
 }  // namespace
 
-std::vector<std::string> read_source_lines(const std::vector<SourceLine>& lines, const std::string& folder) {
+SourceTexts read_source_lines(const std::vector<SourceLine>& lines, const SourceOrigin& origin) {
   std::vector<std::size_t> order(lines.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const int files = lines[a].file.compare(lines[b].file);
     return files != 0 ? files < 0 : lines[a].line < lines[b].line;
   });
-  std::vector<std::string> texts(lines.size());
+  SourceTexts result;
+  result.texts.resize(lines.size());
   for (std::size_t begin = 0; begin < order.size();) {
     const std::string& file = lines[order[begin]].file;
     std::size_t end = begin;
     while (end < order.size() && lines[order[end]].file == file) ++end;
-    if (const std::optional<std::string> text = read_regular_file(full_name(file, folder))) {
-      take_lines(*text, lines, std::span(order).subspan(begin, end - begin), texts);
+    bool changed = false;
+    if (const auto text = read_regular_file(full_name(file, origin.folder), origin.as_of_ns, changed)) {
+      take_lines(*text, lines, std::span(order).subspan(begin, end - begin), result.texts);
     }
+    result.changed_files += changed ? 1 : 0;
     begin = end;
   }
-  return texts;
+  return result;
 }
 
 std::string shown_source_line(std::string_view bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The text of source lines that a report shows, read on the machine that ran the program. No text is a normal answer:
-// the file may be gone, generated, or somewhere else. Never waits and never reads what is not a regular file. One
-// thread.
+// the file may be gone, generated, changed since, or somewhere else. Never waits and never reads what is not a regular
+// file. One thread.
 #pragma once
 
 #include <cstddef>
@@ -10,21 +10,25 @@
 #include <string_view>
 #include <vector>
 
-namespace synctrace {
+#include "model/trace.h"
 
-struct SourceLine {
-  std::string file;
-  std::uint32_t line = 0;  // from 1
-  friend bool operator==(const SourceLine&, const SourceLine&) = default;
-};
+namespace synctrace {
 
 inline constexpr std::size_t kLongestSourceLine = 200;                    // bytes; longer ones are cut at a character
 inline constexpr std::size_t kLargestSourceFile = std::size_t{16} << 20;  // bytes; larger files have no text
 
-// One text per question, in order: without indentation and line end, control characters and broken UTF-8 as '?'. Empty
-// when there is none. Relative names start at `folder`, the working folder of the program; empty: they have no text.
-// Each file is read once.
-std::vector<std::string> read_source_lines(const std::vector<SourceLine>& lines, const std::string& folder = {});
+struct SourceOrigin {
+  std::string folder;          // where relative names start, the program's working folder; empty: they have no text
+  std::uint64_t as_of_ns = 0;  // wall time; a file changed later is not what ran and has no text; 0: any time will do
+};
+
+struct SourceTexts {
+  std::vector<std::string> texts;   // one per question, in order; empty: none
+  std::uint64_t changed_files = 0;  // changed after `as_of_ns`
+};
+
+// Texts come without indentation and line end, control characters and broken UTF-8 as '?'. Each file is read once.
+SourceTexts read_source_lines(const std::vector<SourceLine>& lines, const SourceOrigin& origin = {});
 
 // What is shown of a line's bytes.
 std::string shown_source_line(std::string_view bytes);

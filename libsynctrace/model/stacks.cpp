@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <span>
+#include <utility>
 
 #include "model/python_lines.h"
 
@@ -11,8 +12,8 @@ namespace synctrace {
 namespace {
 
 template <class Number>
-bool take_number(std::string_view& text, Number& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+bool take_number(std::string_view& text, Number& value, int base = 10) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (error != std::errc{}) return false;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return true;
@@ -24,14 +25,73 @@ bool take_char(std::string_view& text, char wanted) {
   return true;
 }
 
-bool parse_frame(std::string_view text, StackFrame& frame) {
-  if (!take_char(text, 'p') || !take_number(text, frame.code)) return false;
-  if (!take_char(text, ':') || !take_number(text, frame.offset_bytes)) return false;
+bool parse_python(std::string_view text, StackFrame& frame) {
+  frame.kind = StackFrame::Kind::kPython;
+  if (!take_number(text, frame.code) || !take_char(text, ':') || !take_number(text, frame.offset_bytes)) return false;
   frame.is_entry = take_char(text, '!');
   return text.empty();
 }
 
-ResolvedFrame resolve(const Code& code, std::int32_t offset_bytes) {
+bool parse_native(std::string_view text, bool interrupted, StackFrame& frame) {
+  frame.kind = StackFrame::Kind::kNative;
+  frame.native.interrupted = interrupted;
+  return take_number(text, frame.native.module) && take_char(text, ':') &&
+         take_number(text, frame.native.address, 16) && text.empty();
+}
+
+bool parse_frame(std::string_view text, StackFrame& frame) {
+  if (take_char(text, 'p')) return parse_python(text, frame);
+  if (take_char(text, 'n')) return parse_native(text, false, frame);
+  if (take_char(text, 'i')) return parse_native(text, true, frame);
+  if (text != "~" && text != "|") return false;
+  frame.kind = text == "~" ? StackFrame::Kind::kMissing : StackFrame::Kind::kUnordered;
+  return true;
+}
+
+ResolvedFrame missing_frame() {
+  ResolvedFrame frame;
+  frame.kind = FrameKind::kMissing;
+  return frame;
+}
+
+// Takes frames while there is room for them.
+class BoundedStack {
+ public:
+  // False when it was full before.
+  bool add(ResolvedFrame frame) {
+    text_bytes_ += frame.function.size() + frame.file.size() + frame.module.size();
+    if (frames_.size() + 1 >= kMostStackFrames || text_bytes_ > kMostStackText) {
+      frames_.push_back(missing_frame());
+      return false;
+    }
+    frames_.push_back(std::move(frame));
+    return true;
+  }
+  std::vector<ResolvedFrame> take() { return std::move(frames_); }
+
+ private:
+  std::vector<ResolvedFrame> frames_;
+  std::size_t text_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<StackFrame> parse_stack(std::string_view frames) {
+  std::vector<StackFrame> result;
+  while (!frames.empty()) {
+    const std::size_t end = std::min(frames.find(' '), frames.size());
+    StackFrame frame;
+    if (parse_frame(frames.substr(0, end), frame)) result.push_back(frame);
+    frames.remove_prefix(std::min(end + 1, frames.size()));
+    if (result.size() < kMostStackFrames || frames.empty()) continue;
+    result.back() = StackFrame{};
+    result.back().kind = StackFrame::Kind::kMissing;
+    break;
+  }
+  return result;
+}
+
+ResolvedFrame resolve_code(const Code& code, std::int32_t offset_bytes) {
   const SourcePlace place = find_place(line_table_format(code.python_version), std::as_bytes(std::span(code.line_table)),
                                        code.first_line, offset_bytes);
   ResolvedFrame frame;
@@ -44,28 +104,53 @@ ResolvedFrame resolve(const Code& code, std::int32_t offset_bytes) {
   return frame;
 }
 
-}  // namespace
-
-std::vector<StackFrame> parse_stack(std::string_view frames) {
-  std::vector<StackFrame> result;
-  while (!frames.empty()) {
-    const std::size_t end = std::min(frames.find(' '), frames.size());
-    StackFrame frame;
-    if (parse_frame(frames.substr(0, end), frame)) result.push_back(frame);
-    frames.remove_prefix(std::min(end + 1, frames.size()));
+std::vector<ResolvedFrame> resolve_address(const Trace& trace, const CodeAddress& address) {
+  const auto known = trace.symbols.find(address);
+  std::vector<ResolvedFrame> frames;
+  if (known != trace.symbols.end())
+    frames = known->second;
+  else
+    frames.emplace_back();
+  const auto module = trace.modules.find(address.module);
+  const std::string path = module == trace.modules.end() ? std::string() : module->second.path;
+  for (ResolvedFrame& frame : frames) {
+    frame.module = path;
+    if (frame.function.empty()) frame.function = offset_text(path, address.address);
   }
-  return result;
+  return frames;
 }
 
 std::vector<ResolvedFrame> resolve_stack(const Trace& trace, StackId stack) {
-  std::vector<ResolvedFrame> result;
   const auto found = trace.stacks.find(stack);
-  if (found == trace.stacks.end()) return result;
+  if (found == trace.stacks.end()) return {};
+  BoundedStack result;
+  bool next_is_eval_loop = false;
   for (const StackFrame& frame : found->second) {
-    const auto code = trace.codes.find(frame.code);
-    if (code != trace.codes.end()) result.push_back(resolve(code->second, frame.offset_bytes));
+    bool has_room = true;
+    switch (frame.kind) {
+      case StackFrame::Kind::kPython:
+        next_is_eval_loop = frame.is_entry;
+        if (const auto code = trace.codes.find(frame.code); code != trace.codes.end())
+          has_room = result.add(resolve_code(code->second, frame.offset_bytes));
+        break;
+      case StackFrame::Kind::kNative:
+        for (ResolvedFrame& native : resolve_address(trace, frame.native)) {
+          native.is_eval_loop = next_is_eval_loop;
+          if (has_room) has_room = result.add(std::move(native));
+        }
+        next_is_eval_loop = false;
+        break;
+      case StackFrame::Kind::kMissing:
+        next_is_eval_loop = false;
+        has_room = result.add(missing_frame());
+        break;
+      case StackFrame::Kind::kUnordered:
+        next_is_eval_loop = false;
+        break;
+    }
+    if (!has_room) break;
   }
-  return result;
+  return result.take();
 }
 
 }  // namespace synctrace

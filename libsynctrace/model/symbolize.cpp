@@ -114,7 +114,7 @@ class OpenModule {
 
 ResolvedFrame unnamed_frame(const NativeModule& module, std::uint64_t address) {
   ResolvedFrame frame;
-  frame.function = fmt::format("{}+0x{:x}", module.path.empty() ? "?" : file_name(module.path), address);
+  frame.function = offset_text(module.path, address);
   frame.module = module.path;
   return frame;
 }
@@ -208,26 +208,7 @@ std::vector<std::vector<ResolvedFrame>> Symbolizer::resolve(const NativeModule& 
 
 void Symbolizer::lose(std::string_view name, const NativeModule& module) {
   // The kernel's own pages ("[vdso]") and unnamed memory are no files: nothing was lost with them.
-  if (module.path.empty() || module.path.front() == '[') return;
-  losses_.add(name);
-  if (notes_.size() < kMostNotes) {
-    notes_.push_back(fmt::format("{}: {}", module.path.substr(0, 4096), describe_symbol_loss(name).sentence));
-  }
-}
-
-LossKind describe_symbol_loss(std::string_view name) noexcept {
-  if (name == kLossSymbolsMissing)
-    return {Severity::kNote, "the file is gone or cannot be read: its functions have no names"};
-  if (name == kLossSymbolsChanged) {
-    return {Severity::kWarning, "the file is not the one that ran (another build-id): its functions have no names"};
-  }
-  if (name == kLossSymbolsUnusable) {
-    return {Severity::kWarning, "not a usable program or library: its functions have no names"};
-  }
-  if (name == kLossSymbolsUnverified) {
-    return {Severity::kNote, "has no recorded build-id: names are those of the file as it is now"};
-  }
-  return {Severity::kWarning, "symbols were lost for a reason that this version does not know"};
+  if (!module.path.empty() && module.path.front() != '[') losses_.add(name);
 }
 
 bool is_nvidia_library(std::string_view path) noexcept {

@@ -44,15 +44,6 @@ struct SymbolizeOptions {
   std::uint64_t max_file_bytes = std::uint64_t{8} << 30;  // larger files are not opened
 };
 
-// Names of the losses; each is counted once per module.
-inline constexpr std::string_view kLossSymbolsMissing = "symbols-file-missing";
-inline constexpr std::string_view kLossSymbolsChanged = "symbols-file-changed";
-inline constexpr std::string_view kLossSymbolsUnusable = "symbols-file-unusable";
-inline constexpr std::string_view kLossSymbolsUnverified = "symbols-file-unverified";
-
-// The sentence and severity of one of these.
-LossKind describe_symbol_loss(std::string_view name) noexcept;
-
 struct SymbolizeCounts {
   std::uint64_t addresses = 0;  // distinct ones
   std::uint64_t named = 0;
@@ -68,11 +59,9 @@ class Symbolizer {
   // together. While it runs and debuginfod is off, DEBUGINFOD_URLS is absent from the environment of this process.
   std::vector<std::vector<ResolvedFrame>> resolve(const NativeModule& module, std::span<const NativeAddress> addresses);
 
+  // Under the names kLossSymbols... of load_stats.h, each once per module.
   const LoadStats& losses() const noexcept { return losses_; }
   const SymbolizeCounts& counts() const noexcept { return counts_; }
-  // One line for each module that was not used: its path and why, in the order met; at most kMostNotes.
-  const std::vector<std::string>& notes() const noexcept { return notes_; }
-  static constexpr std::size_t kMostNotes = 64;
 
  private:
   void lose(std::string_view name, const NativeModule& module);
@@ -80,7 +69,6 @@ class Symbolizer {
   SymbolizeOptions options_;
   LoadStats losses_;
   SymbolizeCounts counts_;
-  std::vector<std::string> notes_;
 };
 
 // CUDA's driver and toolkit and what NVIDIA ships beside them, by file name.

@@ -11,6 +11,12 @@ std::string_view fact(const Trace& trace, std::string_view key, std::string_view
   return found == trace.facts.end() ? otherwise : std::string_view(found->second);
 }
 
+std::string_view source_text(const Trace& trace, const ResolvedFrame& frame) {
+  if (frame.file.empty() || frame.line == 0) return {};
+  const auto found = trace.source_lines.find({frame.file, frame.line});
+  return found == trace.source_lines.end() ? std::string_view() : std::string_view(found->second);
+}
+
 std::string api_name(const Trace& trace, ApiId api) {
   const auto found = trace.apis.find(api);
   if (found != trace.apis.end() && !found->second.name.empty()) return found->second.name;

@@ -4,6 +4,7 @@
 // 0 <= begin <= end <= kLatestTime, so differences never overflow; sums over many rows still may (add_saturated).
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +15,7 @@
 #include "base/ids.h"
 #include "base/time_span.h"
 #include "format/records.h"
+#include "model/frames.h"
 #include "model/load_stats.h"
 
 namespace synctrace {
@@ -187,11 +189,52 @@ struct Code {
   std::uint32_t python_version = 0;
 };
 
+// A file whose code was mapped into the process.
+struct Module {
+  std::string path;
+  std::string build_id;  // lower-case hexadecimal; empty: it has none
+  std::uint64_t bias = 0;
+  std::uint64_t begin = 0;  // of its code in memory, [begin, end)
+  std::uint64_t end = 0;
+  std::uint64_t file_offset = 0;
+  Nanoseconds time_ns = 0;  // when it was first seen
+};
+
+// A place in a module's code, as a stack names it.
+struct CodeAddress {
+  std::uint32_t module = 0;  // key of Trace::modules; zero: none, the address is one in memory
+  std::uint64_t address = 0;
+  bool interrupted = false;  // exactly this instruction; else the call before it
+  friend auto operator<=>(const CodeAddress&, const CodeAddress&) = default;
+};
+
+struct CodeAddressHash {
+  std::size_t operator()(const CodeAddress& key) const noexcept {
+    const std::uint64_t mix = key.address * 2 + (key.interrupted ? 1 : 0) + (std::uint64_t{key.module} << 48);
+    return static_cast<std::size_t>((mix * 0x9e3779b97f4a7c15U) >> 7);
+  }
+};
+
 // One frame of a host stack, unresolved.
 struct StackFrame {
-  std::uint32_t code = 0;  // key of Trace::codes
+  enum class Kind : std::uint8_t {
+    kPython,
+    kNative,
+    kMissing,    // frames are missing here
+    kUnordered,  // no frame: what follows is native, and its order with the Python frames before is not known
+  };
+  Kind kind = Kind::kPython;
+  bool is_entry = false;  // Python: called by C code; the next native frame is the eval loop
   std::int32_t offset_bytes = 0;
-  bool is_entry = false;  // called by C code
+  std::uint32_t code = 0;  // key of Trace::codes
+  CodeAddress native;
+};
+
+// A line of a source file.
+struct SourceLine {
+  std::string file;
+  std::uint32_t line = 0;  // from 1
+  friend auto operator<=>(const SourceLine&, const SourceLine&) = default;
 };
 
 struct Trace {
@@ -204,6 +247,10 @@ struct Trace {
   std::unordered_map<StringId, std::string> strings;
   std::unordered_map<std::uint32_t, Code> codes;
   std::unordered_map<StackId, std::vector<StackFrame>> stacks;  // innermost frame first
+  std::unordered_map<std::uint32_t, Module> modules;
+  std::unordered_map<CodeAddress, std::vector<ResolvedFrame>, CodeAddressHash>
+      symbols;                                     // each innermost first, never none
+  std::map<SourceLine, std::string> source_lines;  // their texts
   std::unordered_map<ApiId, Api> apis;
   std::map<ThreadId, std::string> threads;  // last name of each
   std::map<DeviceId, Device> devices;
@@ -232,6 +279,9 @@ struct Trace {
 
 // The value of a fact, or `otherwise`. The view is valid as long as the trace.
 std::string_view fact(const Trace& trace, std::string_view key, std::string_view otherwise = {}) noexcept;
+
+// The text of a source line, or empty. Valid as long as the trace.
+std::string_view source_text(const Trace& trace, const ResolvedFrame& frame);
 
 // The name of a function as the trace gives it, or "api <number>". Valid as long as the trace.
 std::string api_name(const Trace& trace, ApiId api);

@@ -15,8 +15,10 @@
 #include <utility>
 
 #include "attribution/wait_table.h"
+#include "report/host_threads.h"
 #include "report/limits.h"
 #include "report/sites.h"
+#include "report/user_lines.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -35,6 +37,7 @@ void add_head(const Trace& trace, Report& report) {
   report.path = printable(trace.path);
   report.program = printable(fact(trace, "command_line"));
   report.executable = printable(fact(trace, "executable"));
+  report.folder = printable(fact(trace, "working_folder"));
   report.host = printable(fact(trace, "host"));
   report.rank = printable(fact(trace, "rank"));
   report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
@@ -138,7 +141,9 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   add_head(trace, report);
   report.covers_all = options.all || !trace.has_timeline();
   add_devices(trace, attribution, report);
-  add_sites(trace, attribution, report);
+  UserLines lines(trace, options.user_code);
+  add_sites(trace, attribution, lines, report);
+  add_host_threads(trace, lines, report);
   add_work(trace, report);
   add_launches_and_overhead(trace, report);
   add_limits(trace, attribution, report);

@@ -3,13 +3,15 @@
 #pragma once
 
 #include "attribution/attribute.h"
+#include "attribution/user_frame.h"
 #include "model/trace.h"
 #include "report/report.h"
 
 namespace synctrace {
 
 struct ReportOptions {
-  bool all = false;  // also calls outside the recorded windows
+  bool all = false;    // also calls outside the recorded windows
+  UserCode user_code;  // whose code a line is; the executable is the trace's
 };
 
 Report build_report(const Trace& trace, const Attribution& attribution, const ReportOptions& options);

@@ -31,49 +31,89 @@ Json device_json(const DeviceReport& device) {
           {"causes", Json::array({cause})}};
 }
 
-Json stack_json(const std::vector<ResolvedFrame>& stack) {
+Json line_or_null(std::uint32_t line) { return line == 0 ? Json(nullptr) : Json(line); }
+
+std::string_view kind_name(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::kNative:
+      return "native";
+    case FrameKind::kPython:
+      return "python";
+    case FrameKind::kMissing:
+      return "missing";
+  }
+  return "missing";
+}
+
+Json stack_json(const std::vector<ShownFrame>& stack) {
   Json frames = Json::array();
-  for (const ResolvedFrame& frame : stack) {
-    frames.push_back({{"function", text_or_null(printable(frame.function))},
-                      {"file", text_or_null(printable(frame.file))},
-                      {"line", frame.line == 0 ? Json(nullptr) : Json(frame.line)}});
+  for (const auto& [frame, source, hidden] : stack) {
+    frames.push_back({{"function", text_or_null(frame.function)},
+                      {"file", text_or_null(frame.file)},
+                      {"line", line_or_null(frame.line)},
+                      {"source", text_or_null(source)},
+                      {"kind", kind_name(frame.kind)},
+                      {"module", text_or_null(frame.module)},
+                      {"inlined", frame.inlined},
+                      {"hidden", hidden}});
   }
   return frames;
 }
 
+Json calls_json(const SiteCalls& calls) {
+  return {{"rule", rule_or_null(calls.rule)},
+          {"name", calls.rule == nullptr ? Json(nullptr) : Json(calls.rule->name)},
+          {"api", calls.function},
+          {"direction", text_or_null(calls.direction)},
+          {"memory", text_or_null(calls.memory)},
+          {"count", calls.figures.count},
+          {"blocked_count", calls.figures.blocked_count},
+          {"redundant_count", calls.figures.redundant_count},
+          {"own_copy_count", calls.figures.own_copy_count},
+          {"unclear_count", calls.figures.unclear_count},
+          {"host_blocked_ns", calls.figures.host_blocked_ns},
+          {"host_ns", calls.figures.host_ns},
+          {"bytes", calls.figures.bytes}};
+}
+
 Json site_json(const CallSite& site) {
-  return {{"rule", rule_or_null(site.rule)},
-          {"name", site.rule == nullptr ? Json(nullptr) : Json(site.rule->name)},
-          {"file", text_or_null(site.file)},
-          {"line", site.line == 0 ? Json(nullptr) : Json(site.line)},
-          {"function", text_or_null(site.caller)},
-          {"source", nullptr},
-          {"stack", stack_json(site.stack)},
-          {"api", site.function},
-          {"direction", text_or_null(site.direction)},
-          {"memory", text_or_null(site.memory)},
-          {"note", text_or_null(site.note)},
+  const SiteCalls& leading = site.calls.front();
+  const CallFigures& figures = site.figures;
+  Json calls = Json::array();
+  for (const SiteCalls& one : site.calls) calls.push_back(calls_json(one));
+  return {{"rule", rule_or_null(site.rule())},
+          {"name", site.rule() == nullptr ? Json(nullptr) : Json(site.rule()->name)},
+          {"file", text_or_null(site.where.file)},
+          {"line", line_or_null(site.where.line)},
+          {"function", text_or_null(site.where.function)},
+          {"source", text_or_null(site.where.source)},
+          {"api", leading.function},
+          {"direction", text_or_null(leading.direction)},
+          {"memory", text_or_null(leading.memory)},
+          {"note", text_or_null(leading.note)},
           {"verdict", verdict_token(site.verdict)},
-          {"count", site.count},
-          {"blocked_count", site.blocked_count},
-          {"redundant_count", site.redundant_count},
-          {"own_copy_count", site.own_copy_count},
-          {"unclear_count", site.unclear_count},
-          {"judged_without_timeline", site.by_length_count},
-          {"failed_count", site.failed_count},
-          {"host_blocked_ns", site.host_blocked_ns},
-          {"host_ns", site.host_ns},
-          {"longest_ns", site.longest_ns},
-          {"bytes", site.bytes}};
+          {"count", figures.count},
+          {"blocked_count", figures.blocked_count},
+          {"redundant_count", figures.redundant_count},
+          {"own_copy_count", figures.own_copy_count},
+          {"unclear_count", figures.unclear_count},
+          {"judged_without_timeline", figures.by_length_count},
+          {"failed_count", figures.failed_count},
+          {"host_blocked_ns", figures.host_blocked_ns},
+          {"host_ns", figures.host_ns},
+          {"longest_ns", figures.longest_ns},
+          {"bytes", figures.bytes},
+          {"calls", std::move(calls)},
+          {"stack", stack_json(site.where.stack)}};
 }
 
 Json poll_json(const PollSite& poll) {
   return {{"rule", kPollingRule.id},
           {"name", kPollingRule.name},
-          {"file", nullptr},
-          {"line", nullptr},
-          {"function", nullptr},
-          {"source", nullptr},
+          {"file", text_or_null(poll.where.file)},
+          {"line", line_or_null(poll.where.line)},
+          {"function", text_or_null(poll.where.function)},
+          {"source", text_or_null(poll.where.source)},
           {"api", poll.function},
           {"verdict", poll.waits > 0 ? "polls" : "no-wait"},
           {"count", poll.count},
@@ -81,7 +121,42 @@ Json poll_json(const PollSite& poll) {
           {"blocked_count", poll.waits},
           {"redundant_count", 0},
           {"host_blocked_ns", poll.host_blocked_ns},
-          {"bytes", 0}};
+          {"bytes", 0},
+          {"stack", stack_json(poll.where.stack)}};
+}
+
+Json thread_json(const HostThread& thread) {
+  if (thread.id == 0) return nullptr;
+  return {{"id", thread.id}, {"name", text_or_null(thread.name)}, {"uses_cuda", thread.uses_cuda}};
+}
+
+Json host_wait_json(const HostWaitSite& site) {
+  return {{"file", text_or_null(site.where.file)},
+          {"line", line_or_null(site.where.line)},
+          {"function", text_or_null(site.where.function)},
+          {"source", text_or_null(site.where.source)},
+          {"thread", thread_json(site.thread)},
+          {"call", site.call},
+          {"count", site.count},
+          {"slept_ns", site.slept_ns},
+          {"longest_ns", site.longest_ns},
+          {"timed_out_count", site.timed_out_count},
+          {"interrupted_count", site.interrupted_count},
+          {"woken_count", site.woken_count},
+          {"waker", thread_json(site.waker)},
+          {"stack", stack_json(site.where.stack)}};
+}
+
+Json sample_json(const SampleSite& site) {
+  return {{"file", text_or_null(site.where.file)},
+          {"line", line_or_null(site.where.line)},
+          {"function", text_or_null(site.where.function)},
+          {"source", text_or_null(site.where.source)},
+          {"thread", thread_json(site.thread)},
+          {"state", site.state},
+          {"channel", text_or_null(site.channel)},
+          {"count", site.count},
+          {"stack", stack_json(site.where.stack)}};
 }
 
 Json work_json(const WorkReport& work) {
@@ -138,6 +213,8 @@ Json report_json(const Report& report) {
           {"waits", std::move(waits)},
           {"long_calls", array_of(report.long_calls, site_json)},
           {"host_blocked_ns", report.host_blocked_ns},
+          {"host_waits", array_of(report.host_waits, host_wait_json)},
+          {"samples", array_of(report.samples, sample_json)},
           {"work", array_of(report.work, work_json)},
           {"top_kernels", array_of(report.top_kernels, work_json)},
           {"launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}}},

@@ -18,6 +18,7 @@ enum class TextLength : std::uint8_t {
 struct TextOptions {
   TextLength length = TextLength::kFull;
   bool colour = false;
+  bool stacks = false;  // under each row, the stack of its calls
 };
 
 std::string render_text(const Report& report, const TextOptions& options);

@@ -27,19 +27,26 @@ enum class SiteVerdict : std::uint8_t {
   kUnclear,
 };
 
-struct CallSite {
-  const Rule* rule = nullptr;  // null: no rule
-  std::string function;        // of CUDA
-  std::string direction;       // of a copy: "H2D", "D2H"...; else empty
-  std::string memory;          // on the host's side of a copy: "pageable", "pinned"...; empty when there is none
-  std::string note;            // "creates the context"; empty for most
-  // The user's own line that made the call; an empty file: not known. `stack` is innermost first.
-  std::string file;
+// One frame of a stack that a report shows.
+struct ShownFrame {
+  ResolvedFrame frame;
+  std::string source;   // text of its line; empty: not known
+  bool hidden = false;  // the interpreter's own machinery, of no use to most readers
+};
+
+// The user's own line that made a call.
+struct UserLine {
+  std::string file;  // empty: not known
   std::uint32_t line = 0;
-  std::string caller;
-  std::vector<ResolvedFrame> stack;
-  bool can_wait = false;
-  SiteVerdict verdict = SiteVerdict::kNoWait;
+  std::string function;  // empty: nothing is known of the place
+  std::string source;
+  std::vector<ShownFrame> stack;  // of one such call, innermost first
+
+  bool known() const noexcept { return !function.empty() || !file.empty(); }
+};
+
+// What some calls did, added up.
+struct CallFigures {
   std::uint64_t count = 0;
   std::uint64_t blocked_count = 0;
   std::uint64_t redundant_count = 0;
@@ -53,12 +60,64 @@ struct CallSite {
   Nanoseconds longest_ns = 0;
 };
 
+// Calls of one CUDA function with one kind of copy.
+struct SiteCalls {
+  const Rule* rule = nullptr;  // null: no rule
+  std::string function;        // of CUDA
+  std::string direction;       // of a copy: "H2D", "D2H"...; else empty
+  std::string memory;          // on the host's side of a copy: "pageable", "pinned"...; empty when there is none
+  std::string note;            // "creates the context"; empty for most
+  CallFigures figures;
+};
+
+// What a user would fix in one place: the calls of a function from one line, or the copies from one line together with
+// the synchronisation that stands behind each of them, as one statement of a framework makes them.
+struct CallSite {
+  UserLine where;
+  std::vector<SiteCalls> calls;  // one, or two; the first gives the site its rule
+  CallFigures figures;           // of a copy and its synchronisation as one
+  bool can_wait = false;
+  SiteVerdict verdict = SiteVerdict::kNoWait;
+
+  const Rule* rule() const noexcept { return calls.front().rule; }
+};
+
 struct PollSite {
-  std::string function;
+  UserLine where;
+  std::string function;  // of CUDA
   std::uint64_t count = 0;
   std::uint64_t not_ready_count = 0;
   std::uint64_t waits = 0;  // runs of queries that stood for a wait
   Nanoseconds host_blocked_ns = 0;
+};
+
+struct HostThread {
+  std::uint32_t id = 0;  // zero: not known
+  std::string name;
+  bool uses_cuda = false;
+};
+
+// Where a thread slept in a blocking call of the C library.
+struct HostWaitSite {
+  UserLine where;
+  HostThread thread;
+  std::string call;  // "semaphore", "condition variable"...
+  std::uint64_t count = 0;
+  std::uint64_t timed_out_count = 0;
+  std::uint64_t interrupted_count = 0;
+  std::uint64_t woken_count = 0;  // by a thread that is known
+  HostThread waker;               // the one that did so most often
+  Nanoseconds slept_ns = 0;
+  Nanoseconds longest_ns = 0;
+};
+
+// What samples found a thread at.
+struct SampleSite {
+  UserLine where;
+  HostThread thread;
+  std::string state;    // "running", "runnable", "blocked", "unknown"
+  std::string channel;  // where in the kernel it sleeps; empty: not known
+  std::uint64_t count = 0;
 };
 
 struct DeviceReport {
@@ -86,6 +145,7 @@ struct Report {
   std::string path;
   std::string program;
   std::string executable;
+  std::string folder;  // the working folder
   std::string host;
   std::string rank;
   std::string level;
@@ -103,6 +163,8 @@ struct Report {
   std::vector<CallSite> waits;       // all sites that can wait, dearest first
   std::vector<CallSite> long_calls;  // the others that took a millisecond or more in sum, dearest first
   std::vector<PollSite> polls;
+  std::vector<HostWaitSite> host_waits;  // longest in sum first
+  std::vector<SampleSite> samples;       // most first
   std::vector<WorkReport> work;
   std::vector<WorkReport> top_kernels;
   std::uint64_t launch_count = 0;
@@ -110,7 +172,7 @@ struct Report {
   Nanoseconds overhead_ns = 0;
   std::uint64_t overhead_count = 0;
 
-  std::uint64_t call_count = 0;  // of all sites
+  std::uint64_t call_count = 0;  // of all sites, a copy and its synchronisation as two
   std::uint64_t blocked_count = 0;
   std::uint64_t by_length_count = 0;
   Nanoseconds host_blocked_ns = 0;

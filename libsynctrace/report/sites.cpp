@@ -7,11 +7,10 @@
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "attribution/site.h"
-#include "attribution/user_frame.h"
 #include "attribution/wait_table.h"
-#include "model/stacks.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -22,161 +21,253 @@ constexpr Nanoseconds kLongSiteNs = 1'000'000;
 // Fewer unsuccessful queries in a row are a glance, not a wait.
 constexpr std::uint64_t kFewestQueriesOfAWait = 3;
 
-// The user's line of each stack. Stacks that differ only above it, or in their threads, are one place.
-class Places {
- public:
-  explicit Places(const Trace& trace) : trace_(trace), user_code_(std::string(fact(trace, "executable"))) {}
+constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 
-  // A stack that stands for all stacks of the same place; zero when the place is not known.
-  StackId representative(StackId stack) {
-    const auto known = representatives_.find(stack);
-    if (known != representatives_.end()) return known->second;
-    const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
-    const ChosenFrame chosen = choose_frame(frames, user_code_);
-    StackId result{};
-    if (chosen.basis != FrameBasis::kNone) {
-      const ResolvedFrame& frame = frames[chosen.index];
-      result = places_.try_emplace(std::tuple(frame.file, frame.line, frame.function), stack).first->second;
-    }
-    representatives_.emplace(stack, result);
-    return result;
-  }
-
-  void describe(StackId stack, CallSite& site) const {
-    std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
-    const ChosenFrame chosen = choose_frame(frames, user_code_);
-    if (chosen.basis == FrameBasis::kNone) return;
-    site.file = printable(frames[chosen.index].file);
-    site.line = frames[chosen.index].line;
-    site.caller = printable(frames[chosen.index].function);
-    site.stack = std::move(frames);
-  }
-
- private:
-  const Trace& trace_;
-  UserCode user_code_;
-  std::unordered_map<StackId, StackId> representatives_;
-  std::map<std::tuple<std::string, std::uint32_t, std::string>, StackId> places_;
+// A site is named by its copy, if it has one, and the function of the synchronisation that follows each copy.
+struct PairKey {
+  SiteKey call;
+  ApiId sync{};
+  friend bool operator==(const PairKey&, const PairKey&) = default;
 };
 
-CallSite start_site(const Trace& trace, const Call& call, bool creates_context) {
-  CallSite site;
-  site.rule = rule_of(call);
-  site.function = printable(api_name(trace, call.api));
-  if (is_copy(call.category)) {
-    site.direction = direction_word(call.copy_kind);
-    site.memory = memory_word(host_memory(call.copy_kind, call.source_memory, call.target_memory));
+struct PairKeyHash {
+  std::size_t operator()(const PairKey& key) const noexcept {
+    return SiteKeyHash{}(key.call) * 31 + static_cast<std::size_t>(number(key.sync));
   }
-  if (creates_context) site.note = "creates the context";
-  return site;
+};
+
+SiteCalls start_calls(const Trace& trace, const Call& call, bool creates_context) {
+  SiteCalls calls;
+  calls.rule = rule_of(call);
+  calls.function = printable(api_name(trace, call.api));
+  if (is_copy(call.category)) {
+    calls.direction = direction_word(call.copy_kind);
+    calls.memory = memory_word(host_memory(call.copy_kind, call.source_memory, call.target_memory));
+  }
+  if (creates_context) calls.note = "creates the context";
+  return calls;
 }
 
-void count_call(const Call& call, const Judgement& judgement, CallSite& site) {
+bool can_wait(const Call& call, const Judgement& judgement) {
   const WaitHabit habit = wait_habit(call);
-  ++site.count;
-  site.bytes += call.bytes;
-  site.host_ns = add_saturated(site.host_ns, call.span.length_ns());
-  site.longest_ns = std::max(site.longest_ns, call.span.length_ns());
-  site.host_blocked_ns = add_saturated(site.host_blocked_ns, judgement.blocked_ns);
-  if (call.status != 0) ++site.failed_count;
-  if (judgement.basis == Basis::kLength) ++site.by_length_count;
   const bool may_wait = habit == WaitHabit::kExplicit || habit == WaitHabit::kMayWait;
-  if ((may_wait && !judgement.creates_context) || judgement.verdict == Verdict::kBlocked) site.can_wait = true;
-  switch (judgement.verdict) {
+  return (may_wait && !judgement.creates_context) || judgement.verdict == Verdict::kBlocked;
+}
+
+void count_verdict(Verdict verdict, CallFigures& figures) {
+  switch (verdict) {
     case Verdict::kBlocked:
-      ++site.blocked_count;
+      ++figures.blocked_count;
       break;
     case Verdict::kRedundant:
-      ++site.redundant_count;
+      ++figures.redundant_count;
       break;
     case Verdict::kOwnWork:
-      ++site.own_copy_count;
+      ++figures.own_copy_count;
       break;
     case Verdict::kUnknown:
-      ++site.unclear_count;
+      ++figures.unclear_count;
       break;
     case Verdict::kReturnedAtOnce:
       break;
   }
 }
 
-SiteVerdict verdict_of(const CallSite& site) {
-  if (site.blocked_count == site.count) return SiteVerdict::kWaits;
-  if (site.blocked_count > 0) return SiteVerdict::kSometimes;
-  if (site.unclear_count > 0) return SiteVerdict::kUnclear;
-  if (site.redundant_count > 0) return SiteVerdict::kRedundant;
-  return site.own_copy_count > 0 ? SiteVerdict::kOwnCopy : SiteVerdict::kNoWait;
+void add_times(const Call& call, const Judgement& judgement, CallFigures& figures) {
+  figures.bytes += call.bytes;
+  figures.host_ns = add_saturated(figures.host_ns, call.span.length_ns());
+  figures.host_blocked_ns = add_saturated(figures.host_blocked_ns, judgement.blocked_ns);
+}
+
+void count_call(const Call& call, const Judgement& judgement, CallFigures& figures) {
+  ++figures.count;
+  add_times(call, judgement, figures);
+  figures.longest_ns = std::max(figures.longest_ns, call.span.length_ns());
+  figures.failed_count += call.status != 0 ? 1 : 0;
+  figures.by_length_count += judgement.basis == Basis::kLength ? 1 : 0;
+  count_verdict(judgement.verdict, figures);
+}
+
+// A synchronisation that finds nothing left to wait for is not redundant when the copy before it did the waiting.
+Verdict verdict_of_pair(Verdict copy, Verdict sync) {
+  for (const Verdict stronger : {Verdict::kBlocked, Verdict::kUnknown, Verdict::kOwnWork, Verdict::kRedundant}) {
+    if (copy == stronger || sync == stronger) return stronger;
+  }
+  return Verdict::kReturnedAtOnce;
+}
+
+void count_pair(const Call& copy, const Judgement& copied, const Call& sync, const Judgement& synced,
+                CallFigures& figures) {
+  ++figures.count;
+  add_times(copy, copied, figures);
+  add_times(sync, synced, figures);
+  figures.longest_ns = std::max(figures.longest_ns, add_saturated(copy.span.length_ns(), sync.span.length_ns()));
+  figures.failed_count += copy.status != 0 || sync.status != 0 ? 1 : 0;
+  figures.by_length_count += copied.basis == Basis::kLength || synced.basis == Basis::kLength ? 1 : 0;
+  count_verdict(verdict_of_pair(copied.verdict, synced.verdict), figures);
+}
+
+SiteVerdict verdict_of(const CallFigures& figures) {
+  if (figures.blocked_count == figures.count) return SiteVerdict::kWaits;
+  if (figures.blocked_count > 0) return SiteVerdict::kSometimes;
+  if (figures.unclear_count > 0) return SiteVerdict::kUnclear;
+  if (figures.redundant_count > 0) return SiteVerdict::kRedundant;
+  return figures.own_copy_count > 0 ? SiteVerdict::kOwnCopy : SiteVerdict::kNoWait;
 }
 
 // Dearest first; the words only make the order of equals the same on every machine.
 bool dearer(const CallSite& a, const CallSite& b) {
-  return std::tuple(-a.host_blocked_ns, -a.host_ns, std::tie(a.function, a.direction, a.memory, a.file, a.line)) <
-         std::tuple(-b.host_blocked_ns, -b.host_ns, std::tie(b.function, b.direction, b.memory, b.file, b.line));
+  const auto words = [](const CallSite& site) {
+    const SiteCalls& calls = site.calls.front();
+    return std::tie(calls.function, calls.direction, calls.memory, site.where.file, site.where.line,
+                    site.where.function);
+  };
+  return std::tuple(-a.figures.host_blocked_ns, -a.figures.host_ns, words(a)) <
+         std::tuple(-b.figures.host_blocked_ns, -b.figures.host_ns, words(b));
 }
 
 bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
   return report.covers_all || in_window(trace, {span.begin_ns, span.begin_ns});
 }
 
-void add_call_sites(const Trace& trace, const Attribution& attribution, Report& report) {
-  std::unordered_map<SiteKey, CallSite, SiteKeyHash> sites;
-  Places places(trace);
-  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
-    const Call& call = trace.calls[row];
-    if (!is_covered(trace, report, call.span)) {
-      ++report.left_out_calls;
-      continue;
-    }
-    const Judgement& judgement = attribution.judgements[row];
-    SiteKey key = site_of(call, judgement.creates_context);
-    key.stack = places.representative(call.stack);
-    auto site = sites.find(key);
-    if (site == sites.end()) {
-      site = sites.emplace(key, start_site(trace, call, judgement.creates_context)).first;
-      places.describe(key.stack, site->second);
-    }
-    count_call(call, judgement, site->second);
+// Groups calls into sites.
+class Sites {
+ public:
+  Sites(const Trace& trace, const Attribution& attribution, UserLines& lines)
+      : trace_(trace), attribution_(attribution), lines_(lines) {}
+
+  // Calls come in the order of time.
+  void add(std::size_t row) {
+    const Call& call = trace_.calls[row];
+    const StackId place = lines_.representative(call.stack);
+    std::size_t& before = last_[call.thread];
+    const std::size_t copy = number(place) != 0 && before != 0 ? before - 1 : kNoRow;
+    before = row + 1;
+    if (call.category == ApiCategory::kStreamSync && copy != kNoRow && belongs_to(trace_.calls[copy], call, place))
+      partner_of_[copy] = row;
+    else
+      places_.push_back({row, place});
   }
-  for (auto& [key, site] : sites) {
-    site.verdict = verdict_of(site);
-    report.call_count += site.count;
-    report.blocked_count += site.blocked_count;
-    report.by_length_count += site.by_length_count;
-    report.host_blocked_ns = add_saturated(report.host_blocked_ns, site.host_blocked_ns);
+
+  template <class Visit>
+  void each_site(Visit visit) {
+    for (const auto& [row, place] : places_) {
+      const auto partner = partner_of_.find(row);
+      count(row, partner == partner_of_.end() ? kNoRow : partner->second, place);
+    }
+    for (auto& [key, site] : sites_) {
+      site.verdict = verdict_of(site.figures);
+      visit(site);
+    }
+  }
+
+ private:
+  struct Placed {
+    std::size_t row = 0;
+    StackId place{};
+  };
+
+  // Whether one statement made both: the synchronisation follows the copy from the same line, on the same stream.
+  bool belongs_to(const Call& copy, const Call& sync, StackId place) {
+    return is_copy(copy.category) && copy.context == sync.context && copy.stream == sync.stream &&
+           lines_.representative(copy.stack) == place;
+  }
+
+  void count(std::size_t row, std::size_t sync_row, StackId place) {
+    const Call& call = trace_.calls[row];
+    const Judgement& judgement = attribution_.judgements[row];
+    PairKey key{site_of(call, judgement.creates_context), {}};
+    key.call.stack = place;
+    if (sync_row != kNoRow) key.sync = trace_.calls[sync_row].api;
+    const auto [found, is_new] = sites_.try_emplace(key);
+    CallSite& site = found->second;
+    if (is_new) start(call, judgement.creates_context, sync_row, place, site);
+    site.can_wait = site.can_wait || can_wait(call, judgement);
+    if (sync_row == kNoRow) {
+      count_call(call, judgement, site.figures);
+      site.calls.front().figures = site.figures;
+      return;
+    }
+    const Call& sync = trace_.calls[sync_row];
+    const Judgement& synced = attribution_.judgements[sync_row];
+    count_call(call, judgement, site.calls[copy_leads(call) ? 0 : 1].figures);
+    count_call(sync, synced, site.calls[copy_leads(call) ? 1 : 0].figures);
+    count_pair(call, judgement, sync, synced, site.figures);
+    site.can_wait = true;
+  }
+
+  // Whether a copy, and not the synchronisation behind it, gives the site its rule: by what it is, not by which of the
+  // two happened to wait in this run, so that the site keeps its rule.
+  static bool copy_leads(const Call& copy) { return rule_of(copy) != nullptr; }
+
+  void start(const Call& call, bool creates_context, std::size_t sync_row, StackId place, CallSite& site) {
+    site.where = lines_.describe(place);
+    site.calls.push_back(start_calls(trace_, call, creates_context));
+    if (sync_row == kNoRow) return;
+    site.calls.push_back(start_calls(trace_, trace_.calls[sync_row], false));
+    if (!copy_leads(call)) std::swap(site.calls[0], site.calls[1]);
+  }
+
+  const Trace& trace_;
+  const Attribution& attribution_;
+  UserLines& lines_;
+  std::unordered_map<ThreadId, std::size_t> last_;  // row of each thread's last call, from 1
+  std::unordered_map<std::size_t, std::size_t> partner_of_;
+  std::vector<Placed> places_;
+  std::unordered_map<PairKey, CallSite, PairKeyHash> sites_;
+};
+
+void add_call_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+  Sites sites(trace, attribution, lines);
+  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+    if (is_covered(trace, report, trace.calls[row].span))
+      sites.add(row);
+    else
+      ++report.left_out_calls;
+  }
+  sites.each_site([&](CallSite& site) {
+    for (const SiteCalls& calls : site.calls) {
+      report.call_count += calls.figures.count;
+      report.blocked_count += calls.figures.blocked_count;
+      report.by_length_count += calls.figures.by_length_count;
+      report.host_blocked_ns = add_saturated(report.host_blocked_ns, calls.figures.host_blocked_ns);
+    }
     if (site.can_wait)
       report.waits.push_back(std::move(site));
-    else if (site.host_ns >= kLongSiteNs)
+    else if (site.figures.host_ns >= kLongSiteNs)
       report.long_calls.push_back(std::move(site));
-  }
+  });
   std::sort(report.waits.begin(), report.waits.end(), dearer);
   std::sort(report.long_calls.begin(), report.long_calls.end(), dearer);
 }
 
-void add_poll_sites(const Trace& trace, Report& report) {
-  std::unordered_map<ApiId, PollSite> sites;
+void add_poll_sites(const Trace& trace, UserLines& lines, Report& report) {
+  std::map<std::pair<ApiId, StackId>, PollSite> sites;
   for (const Poll& poll : trace.polls) {
     if (!is_covered(trace, report, poll.span)) continue;
-    PollSite& site = sites[poll.api];
+    PollSite& site = sites[{poll.api, lines.representative(poll.stack)}];
     site.count += poll.count;
     site.not_ready_count += poll.not_ready_count;
     if (poll.not_ready_count < kFewestQueriesOfAWait) continue;
     ++site.waits;
     site.host_blocked_ns = add_saturated(site.host_blocked_ns, poll.span.length_ns());
   }
-  for (auto& [api, site] : sites) {
-    site.function = printable(api_name(trace, api));
+  for (auto& [key, site] : sites) {
+    site.function = printable(api_name(trace, key.first));
+    site.where = lines.describe(key.second);
     report.polls.push_back(std::move(site));
   }
   std::sort(report.polls.begin(), report.polls.end(), [](const PollSite& a, const PollSite& b) {
-    return std::tie(b.host_blocked_ns, b.count, a.function) < std::tie(a.host_blocked_ns, a.count, b.function);
+    return std::tie(b.host_blocked_ns, b.count, a.function, a.where.file, a.where.line) <
+           std::tie(a.host_blocked_ns, a.count, b.function, b.where.file, b.where.line);
   });
 }
 
 }  // namespace
 
-void add_sites(const Trace& trace, const Attribution& attribution, Report& report) {
-  add_call_sites(trace, attribution, report);
-  add_poll_sites(trace, report);
+void add_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+  add_call_sites(trace, attribution, lines, report);
+  add_poll_sites(trace, lines, report);
 }
 
 }  // namespace synctrace

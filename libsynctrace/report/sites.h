@@ -5,10 +5,11 @@
 #include "attribution/attribute.h"
 #include "model/trace.h"
 #include "report/report.h"
+#include "report/user_lines.h"
 
 namespace synctrace {
 
 // Fills waits, long_calls, polls and the totals of calls in `report`, from calls that `report` covers.
-void add_sites(const Trace& trace, const Attribution& attribution, Report& report);
+void add_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report);
 
 }  // namespace synctrace

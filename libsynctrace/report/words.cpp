@@ -28,6 +28,8 @@ std::size_t sequence_length(std::string_view text) noexcept {
   return overlong || surrogate_or_beyond ? 0 : length;
 }
 
+bool is_character_start(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
+
 }  // namespace
 
 std::string_view direction_word(CopyKind kind) noexcept {
@@ -107,6 +109,31 @@ std::string_view verdict_token(SiteVerdict verdict) noexcept {
   return "unclear";
 }
 
+std::string_view host_call_word(HostCall call) noexcept {
+  constexpr std::array<std::string_view, 12> kWords = {"unknown",   "condition variable",
+                                                       "semaphore", "futex",
+                                                       "poll",      "epoll",
+                                                       "read",      "munmap",
+                                                       "join",      "sleep",
+                                                       "mutex",     "select"};
+  const auto index = static_cast<std::size_t>(call);
+  return index < kWords.size() ? kWords[index] : kWords[0];
+}
+
+std::string_view sample_state_word(format::Sample::State state) noexcept {
+  switch (state) {
+    case format::Sample::State::kRunning:
+      return "running";
+    case format::Sample::State::kRunnable:
+      return "runnable";
+    case format::Sample::State::kBlocked:
+      return "blocked";
+    case format::Sample::State::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
 std::string duration_text(Nanoseconds ns) {
   const double value = static_cast<double>(ns);
   if (ns < 1'000) return fmt::format("{} ns", ns);
@@ -144,6 +171,71 @@ std::string share_text(Nanoseconds part, Nanoseconds whole) {
 std::string bandwidth_text(std::uint64_t bytes, Nanoseconds ns) {
   if (ns <= 0 || bytes == 0) return "-";
   return fmt::format("{:.1f} GB/s", static_cast<double>(bytes) / static_cast<double>(ns));
+}
+
+std::string function_text(std::string_view function) {
+  // Only C++ names have parameters; any other is a name as it is.
+  if (function.find('(') == std::string_view::npos) return std::string(function);
+  std::string out;
+  int templates = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    const std::string_view rest = function.substr(i);
+    const bool is_operator = out.ends_with("operator") || out.ends_with("operator<") || out.ends_with("operator>") ||
+                             out.ends_with("operator-");
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    if (rest.starts_with(kAnonymous)) {
+      i += kAnonymous.size() - 1;
+    } else if (rest.starts_with("operator()") || c == '{') {
+      const std::size_t end = std::min(rest.find(c == '{' ? '}' : ')'), rest.size() - 1);
+      if (templates == 0) out += rest.substr(0, end + 1);
+      i += end;
+    } else if (templates == 0 && is_operator && c != '(') {
+      out += c;
+    } else if (c == '<') {
+      if (templates++ == 0) out += "<..>";
+    } else if (c == '>' && templates > 0) {
+      --templates;
+    } else if (templates == 0 && c == '(') {
+      break;
+    } else if (templates == 0 && c == ' ') {
+      if (!rest.starts_with(" <")) out.clear();  // that was the type which a template returns
+    } else if (templates == 0) {
+      out += c;
+    }
+  }
+  return out.empty() ? std::string(function) : out;
+}
+
+std::string path_text(std::string_view path, std::string_view folder) {
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  const bool inside =
+      !folder.empty() && path.size() > folder.size() + 1 && path.starts_with(folder) && path[folder.size()] == '/';
+  return std::string(inside ? path.substr(folder.size() + 1) : path);
+}
+
+std::size_t columns_of(std::string_view text) noexcept {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), is_character_start));
+}
+
+std::string fitted(std::string_view text, std::size_t columns) {
+  std::size_t used = 0;
+  std::size_t cut = text.size();
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!is_character_start(text[i])) continue;
+    if (used == columns - 2) cut = i;
+    ++used;
+  }
+  return used <= columns ? std::string(text) : std::string(text.substr(0, cut)) + "..";
+}
+
+std::string fitted_tail(std::string_view text, std::size_t columns) {
+  const std::size_t all = columns_of(text);
+  if (all <= columns) return std::string(text);
+  std::size_t over = all - (columns - 2);
+  std::size_t cut = 0;
+  while (over > 0 || !is_character_start(text[cut])) over -= is_character_start(text[cut++]) ? 1 : 0;
+  return ".." + std::string(text.substr(cut));
 }
 
 std::string printable(std::string_view text) {

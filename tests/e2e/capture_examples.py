@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every example, as its README says: which call waits, how often, and that the repaired form does not."""
+import collections
 import pathlib
 
 import harness
@@ -60,7 +61,9 @@ class Examples(SurvivalCase):
 
     def test_redundant_waits(self):
         report = self.run_example("redundant_sync")
-        redundant = {site["api"]: site["redundant_count"] for site in report["waits"]}
+        redundant = collections.Counter()
+        for site in report["waits"]:
+            redundant[site["api"]] += site["redundant_count"]
         self.assertGreaterEqual(redundant["cudaEventSynchronize"], 10)
         self.assertGreaterEqual(redundant["cudaDeviceSynchronize"], 10)
 

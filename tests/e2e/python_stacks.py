@@ -81,13 +81,29 @@ class PythonStacks(harness.CliTest):
 
     def test_the_whole_stack_is_there(self):
         self.run_script()
-        stacks = [[frame["line"] for frame in site["stack"]] for site in self.report()["waits"]
+        stacks = [[frame["line"] for frame in site["stack"] if frame["kind"] == "python"] for site in self.report()["waits"]
                   if site["line"] == line_of("the wait")]
         self.assertEqual(stacks, [[line_of("the wait"), line_of("the step"), line_of("the loop")]])
 
     def test_the_text_names_the_line(self):
         done = self.run_script()
         self.assert_one_line(done.stderr, f"train.py:{line_of('the wait')} in ", "finish")
+
+    def test_the_source_is_there_without_the_script(self):
+        self.run_script("--report=none")
+        lines = PROGRAM.splitlines()
+        self.script.unlink()
+        for site in self.report()["waits"]:
+            self.assertEqual(site["source"], lines[site["line"] - 1].strip())
+        text = self.run_cli("report", self.trace).stdout
+        self.assert_one_line(text, f"train.py:{line_of('the copy')} in ", "runtime.cudaMemcpy(self.buffer")
+
+    def test_a_script_that_was_edited_meanwhile_has_no_text(self):
+        self.run_script("--report=none", "--no-symbols")
+        self.script.write_text("# a new first line\n" + PROGRAM)
+        report = self.report()
+        self.assertEqual({site["source"] for site in report["waits"]}, {None})
+        self.assertIn(("source-file-changed", 1), [(loss["name"], loss["count"]) for loss in report["losses"]])
 
     def test_without_stacks(self):
         self.run_script("--stacks=none")

@@ -12,7 +12,8 @@ OFFLINE_ROOMS = ["base", "format", "model", "attribution", "whatif", "report", "
 ROOMS = OFFLINE_ROOMS + ["capture"]
 
 # Readers allocate and throw: they have no business inside somebody else's process.
-OFFLINE_FORMAT_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h"}
+OFFLINE_FORMAT_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
+                          "format/record_buffer.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
 CUDA_FILES = {"cupti_api", "cupti_switch", "api_events", "api_params", "gpu_events", "traced_calls"}

@@ -54,8 +54,19 @@ class Hostile {
     return record;
   }
   void fill(std::string_view& text) {
-    constexpr std::string_view kTexts[] = {
-        "", "exit", "cudaEventRecord", "cudaFree", "\x1b[2J\xff", "simulated", "1", "duty", "start"};
+    constexpr std::string_view kTexts[] = {"",
+                                           "exit",
+                                           "n0:32 p0:2! n1:c352 ~",
+                                           "p1:1 | i2:0 n3:186a1 p3:0!",
+                                           "p2:50000 n1:1",
+                                           "/a/\x1b[2J.py",
+                                           "cudaEventRecord",
+                                           "cudaFree",
+                                           "\x1b[2J\xff",
+                                           "simulated",
+                                           "1",
+                                           "duty",
+                                           "start"};
     text = kTexts[below(std::size(kTexts))];
   }
   template <class Value>
@@ -69,7 +80,7 @@ class Hostile {
   }
 
   void add_record(TraceMaker& maker) {
-    switch (below(24)) {
+    switch (below(28)) {
       case 0:
         return maker.add(any_record<format::Fact>());
       case 1:
@@ -109,9 +120,18 @@ class Hostile {
       case 19:
         return maker.add(any_record<format::NvtxEnd>());
       case 20:
+        return maker.add(any_record<format::Module>());
       case 21:
-        return maker.add(any_record<format::HostWait>());
+        return maker.add(any_record<format::Symbol>());
       case 22:
+        return maker.add(any_record<format::SourceLine>());
+      case 23:
+        return maker.add(any_record<format::Code>());
+      case 24:
+        return maker.add(any_record<format::Stack>());
+      case 25:
+        return maker.add(any_record<format::HostWait>());
+      case 26:
         return maker.add(any_record<format::Sample>());
       default:
         return maker.add(any_record<format::Overhead>());
@@ -134,11 +154,11 @@ TEST_CASE("a hostile trace gives a report whose figures add up") {
       REQUIRE(attribution.judgements[i].blocked_ns <= trace.calls[i].span.length_ns());
     }
     for (const bool all : {false, true}) {
-      const Report report = build_report(trace, attribution, {all});
-      const std::string text = render_text(report, {});
+      const Report report = build_report(trace, attribution, {all, {}});
+      const std::string text = render_text(report, {TextLength::kFull, false, true});
       REQUIRE(text.find('\x1b') == std::string::npos);
       REQUIRE_FALSE(render_json({&report, 1}).empty());
-      for (const CallSite& site : report.waits) REQUIRE(site.host_blocked_ns <= site.host_ns);
+      for (const CallSite& site : report.waits) REQUIRE(site.figures.host_blocked_ns <= site.figures.host_ns);
     }
   }
 }

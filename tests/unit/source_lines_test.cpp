@@ -17,7 +17,9 @@ std::string write(const TemporaryFolder& folder, const std::string& name, const 
   return folder.write(name, std::as_bytes(std::span(text)));
 }
 
-std::string line_of(const std::string& file, std::uint32_t line) { return read_source_lines({{file, line}}).front(); }
+std::string line_of(const std::string& file, std::uint32_t line) {
+  return read_source_lines({{file, line}}).texts.front();
+}
 
 }  // namespace
 
@@ -25,7 +27,7 @@ TEST_CASE("lines come in the order asked, whatever their order in the files") {
   const TemporaryFolder folder;
   const std::string one = write(folder, "one.py", "import torch\n\n    loss.item()\nlast");
   const std::string two = write(folder, "two.py", "\tx = y \r\n");
-  const auto texts = read_source_lines({{one, 4}, {two, 1}, {one, 1}, {one, 3}, {one, 3}, {one, 2}});
+  const auto texts = read_source_lines({{one, 4}, {two, 1}, {one, 1}, {one, 3}, {one, 3}, {one, 2}}).texts;
   CHECK(texts == std::vector<std::string>{"last", "x = y", "import torch", "loss.item()", "loss.item()", ""});
 }
 
@@ -55,7 +57,7 @@ TEST_CASE("what is no regular file has no text, and nothing waits for it") {
 TEST_CASE("relative names start at the program's folder") {
   const TemporaryFolder folder;
   write(folder, "train.py", "step()\n");
-  CHECK(read_source_lines({{"train.py", 1}}, folder.path("."))[0] == "step()");
+  CHECK(read_source_lines({{"train.py", 1}}, {folder.path(".")}).texts[0] == "step()");
   CHECK(line_of("train.py", 1).empty());
 }
 

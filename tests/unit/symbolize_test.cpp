@@ -202,8 +202,6 @@ TEST_CASE("a file that is not the one that ran is not used") {
   const std::vector<NativeAddress> address = {{0xb0001, true}};
   CHECK_FALSE(symbolizer.resolve(module, address)[0].back().named);
   CHECK(symbolizer.losses().count(kLossSymbolsChanged) == 1);
-  REQUIRE(symbolizer.notes().size() == 1);
-  CHECK(symbolizer.notes()[0].find("build-id") != std::string::npos);
 }
 
 TEST_CASE("what is no program is counted, and its addresses keep their numbers") {
@@ -239,7 +237,7 @@ TEST_CASE("what is no program is counted, and its addresses keep their numbers")
     }
     CHECK(answers[0][0].function.ends_with("+0x1234"));
     CHECK(symbolizer.losses().count(one.loss) == 1);
-    CHECK_FALSE(describe_symbol_loss(one.loss).sentence.empty());
+    CHECK_FALSE(describe_loss(one.loss).sentence.empty());
   }
 }
 

@@ -165,6 +165,9 @@ const NativeCase kNativeCases[] = {
     {"/home/ada/miniconda3/envs/ml/lib/libprotobuf.so", "", "", kPackage},
     {"/home/ada/synctrace/build/release/lib/libsynctrace.so", "record", "", CodeOwner::kSynctrace},
     {"[vdso]", "clock_gettime", "", kRuntime},
+    {"/home/ada/.pyenv/versions/3.11.7/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so",
+     "_call_function_pointer", "/tmp/python-build/Python-3.11.7/Modules/_ctypes/callproc.c", kRuntime},
+    {"/home/ada/venv/lib/python3.12/site-packages/torch/lib/libtorch_cpu.so", "at::empty", "", kFramework},
     {"", "", "", kRuntime},
 };
 
@@ -296,6 +299,28 @@ TEST_CASE("any text is a file name") {
                                               native(text, text, text, 1U << 31), python(text, 0)};
     CHECK(choose_frame(stack, code).index < stack.size());
   }
+}
+
+TEST_CASE("the interpreter's own frames are told from those of the user") {
+  const ResolvedFrame loop = [] {
+    ResolvedFrame frame = native("/home/ada/app/embeds_python", "eval");
+    frame.is_eval_loop = true;
+    return frame;
+  }();
+  const ResolvedFrame interpreter = native("/usr/lib/libpython3.12.so.1.0", "PyObject_Call");
+  const ResolvedFrame libc = native("/lib/x86_64-linux-gnu/libc.so.6", "qsort");
+  const ResolvedFrame extension = native("/home/ada/app/ops.so", "forward");
+  const ResolvedFrame script = python("/home/ada/train.py");
+  using Hidden = std::vector<bool>;
+  CHECK(interpreter_frames(std::vector<ResolvedFrame>{}).empty());
+  // What is inside of the innermost Python frame stays, the interpreter's part of it too.
+  CHECK(interpreter_frames(std::vector{libc, interpreter, script, loop, interpreter, libc}) ==
+        Hidden{false, false, false, true, true, true});
+  // Between Python frames only the interpreter is hidden; a start of a thread ends at the first frame of the user's.
+  CHECK(interpreter_frames(
+            std::vector{script, interpreter, libc, extension, interpreter, script, loop, libc, extension, libc}) ==
+        Hidden{false, true, false, false, true, false, true, false, false, true});
+  CHECK(interpreter_frames(std::vector{interpreter, libc}) == Hidden{false, false});
 }
 
 }  // namespace synctrace

@@ -2,6 +2,7 @@
 #include "report/words.h"
 
 #include <limits>
+#include <utility>
 
 #include "support/catch.h"
 
@@ -44,6 +45,54 @@ TEST_CASE("recorded names cannot steer the terminal") {
   CHECK(printable("\xff\xc3") == "??");
   CHECK(printable("\xed\xa0\x80") == "???");
   CHECK(printable("\xc0\xaf") == "??");
+}
+
+TEST_CASE("a function is shown without parameters and template arguments") {
+  const std::pair<const char*, const char*> cases[] = {
+      {"main", "main"},
+      {"Trainer.step", "Trainer.step"},
+      {"main.<locals>.inner", "main.<locals>.inner"},
+      {"<module>", "<module>"},
+      {"train::epoch(float*)", "train::epoch"},
+      {"int train::step<float>(float*)", "train::step<..>"},
+      {"void at::native::(anonymous namespace)::copy<std::vector<int>, 4>(at::Tensor const&)", "at::native::copy<..>"},
+      {"(anonymous namespace)::Trainer::step()", "Trainer::step"},
+      {"std::map<int, std::pair<int, int> >::at(int const&)", "std::map<..>::at"},
+      {"main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()"},
+      {"bool ns::operator<(ns::A const&, ns::A const&)", "ns::operator<"},
+      {"std::ostream& operator<< <char>(std::ostream&, char)", "operator<<<..>"},
+      {"operator new(unsigned long)", "operator new"},
+      {"(", "("},
+      {"f<(", "f<..>"},
+      {"{(", "{("},
+      {"", ""},
+  };
+  for (const auto& [function, shown] : cases) {
+    CAPTURE(function);
+    CHECK(function_text(function) == shown);
+  }
+}
+
+TEST_CASE("a path inside the working folder is shown from there") {
+  CHECK(path_text("/home/ada/train.py", "/home/ada") == "train.py");
+  CHECK(path_text("/home/ada/src/a.py", "/home/ada/") == "src/a.py");
+  CHECK(path_text("/home/adams/train.py", "/home/ada") == "/home/adams/train.py");
+  CHECK(path_text("/home/ada", "/home/ada") == "/home/ada");
+  CHECK(path_text("/home/ada/", "/home/ada") == "/home/ada/");
+  CHECK(path_text("train.py", "") == "train.py");
+  CHECK(path_text("/train.py", "/") == "/train.py");
+}
+
+TEST_CASE("a text is cut to its columns at either end, at whole characters") {
+  CHECK(fitted("abcdef", 6) == "abcdef");
+  CHECK(fitted("abcdef", 5) == "abc..");
+  CHECK(fitted_tail("abcdef", 6) == "abcdef");
+  CHECK(fitted_tail("abcdef", 5) == "..def");
+  CHECK(fitted("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f", 4) == "\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f");
+  CHECK(fitted("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f", 3) == "\xc3\xa4..");
+  CHECK(fitted_tail("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\x9f", 3) == "..\xc3\x9f");
+  CHECK(columns_of("\xc3\xa4"
+                   "b") == 2);
 }
 
 }  // namespace synctrace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stack_options.h"
+
+#include <CLI/CLI.hpp>
+
+namespace synctrace::cli {
+
+void declare_name_options(CLI::App& app, StackOptions& options) {
+  CLI::Option* none = app.add_flag("--no-symbols", options.no_symbols, "do not look up names and source text");
+  app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information")
+      ->excludes(none);
+}
+
+void declare_code_options(CLI::App& app, StackOptions& options) {
+  app.add_option("--user-code", options.user_patterns, "count matching files as your own code; may be repeated")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+  app.add_option("--library-code", options.library_patterns, "never show a call at matching files; may be repeated")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false);
+}
+
+std::optional<std::string> take_stack_options(StackOptions& options) {
+  options.names.wanted = !options.no_symbols;
+  for (const std::string& pattern : options.user_patterns) {
+    if (const auto wrong = options.user_code.add_user_pattern(pattern)) return "--user-code: " + wrong->message + ".";
+  }
+  for (const std::string& pattern : options.library_patterns) {
+    if (const auto wrong = options.user_code.add_library_pattern(pattern))
+      return "--library-code: " + wrong->message + ".";
+  }
+  return std::nullopt;
+}
+
+}  // namespace synctrace::cli

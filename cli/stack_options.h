@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options about names and the user's own lines that several verbs share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution/user_frame.h"
+#include "look_up_names.h"
+
+namespace CLI {
+class App;
+}
+
+namespace synctrace::cli {
+
+struct StackOptions {
+  NameOptions names;
+  UserCode user_code;
+
+  // As given.
+  std::vector<std::string> user_patterns;
+  std::vector<std::string> library_patterns;
+  bool no_symbols = false;
+};
+
+void declare_name_options(CLI::App& app, StackOptions& options);
+void declare_code_options(CLI::App& app, StackOptions& options);
+
+// What was given into what is used; one sentence when it makes no sense.
+std::optional<std::string> take_stack_options(StackOptions& options);
+
+}  // namespace synctrace::cli

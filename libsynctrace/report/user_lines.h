@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The user's own line of each stack of a trace. Stacks that differ only above that line, inside of libraries, or in
+// their threads, are one place.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "attribution/user_frame.h"
+#include "model/trace.h"
+#include "report/report.h"
+
+namespace synctrace {
+
+class UserLines {
+ public:
+  // `trace` must outlive the object.
+  UserLines(const Trace& trace, const UserCode& user_code);
+
+  // A stack that stands for all stacks of the same place; zero when the place is not known.
+  StackId representative(StackId stack);
+
+  // The place of a stack in words, all texts printable; empty when it is not known.
+  UserLine describe(StackId stack) const;
+
+ private:
+  const Trace& trace_;
+  UserCode user_code_;
+  std::unordered_map<StackId, StackId> representatives_;
+  std::map<std::tuple<std::string, std::uint32_t, std::string>, StackId> places_;
+};
+
+}  // namespace synctrace
