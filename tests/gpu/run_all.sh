@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything that has to be shown on a real GPU, in one call of about six minutes:
+# Everything that has to be shown on a real GPU, in one call of about eight minutes:
 #
 #   tests/gpu/run_all.sh RESULTS_DIR [BUILD_DIR]
 #
@@ -255,12 +255,25 @@ PYTHON
   done
 }
 
+part_torch_lines() {
+  if ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    skip torch_lines "no PyTorch with CUDA"
+    return
+  fi
+  local level
+  for level in timeline syncs; do
+    timeout -k 5 500 python3 "$root/tests/gpu/torch_lines.py" --synctrace "$synctrace" --level "$level" \
+      --trace "$traces/torch_lines.$level.synctrace" --json "$results/torch_lines.$level.json" >"$results/torch_lines.$level.md" 2>&1
+    verdict "torch_lines ($level)" $? "$(tail -n 1 "$results/torch_lines.$level.md")"
+  done
+}
+
 find_runtime
 if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch unwinder; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines unwinder; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
