@@ -48,16 +48,22 @@ void note_main_thread() noexcept {
   if (syscall(SYS_gettid) == getpid()) main_thread.store(pthread_self(), std::memory_order_relaxed);
 }
 
-bool Sampler::start(std::uint32_t rate_hz) noexcept {
+bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks) noexcept {
   period_ns_ = 1'000'000'000 / rate_hz;
   is_limited_ = rate_hz <= format::kDefaultSampleRate;
   note_main_thread();
+  if (stacks != format::StackKinds::kNone) prepare_stacks(stacks);
+  return start_helper(helper_);
+}
+
+void Sampler::prepare_stacks(format::StackKinds stacks) noexcept {
   can_read_sleepers_ = can_take_sleeping_stacks();
-  if (!can_read_sleepers_) notice("this system lets no thread's memory be copied: samples of sleeping threads have no stack");
+  if (!can_read_sleepers_ && format::includes(stacks, format::StackKinds::kPython)) {
+    notice("this system lets no thread's memory be copied: samples of sleeping threads have no stack");
+  }
   const char* reason = signal_.start();
   can_ask_ = reason == nullptr;
   if (!can_ask_) notice("samples of running threads have no stack: %s", reason);
-  return start_helper(helper_);
 }
 
 void Sampler::stop() noexcept {

@@ -17,6 +17,7 @@
 #include "capture/sample_signal.h"
 #include "capture/task_probe.h"
 #include "capture/thread_buffer.h"
+#include "format/option_values.h"
 
 namespace synctrace::capture {
 
@@ -24,12 +25,14 @@ class Sampler {
  public:
   // Samples `rate_hz` times a second on the average; up to the default rate less often where that would cost more than
   // 0.5 % of a core. False when no thread could be made. Once.
-  [[nodiscard]] bool start(std::uint32_t rate_hz) noexcept;
+  // Without stacks only the threads' states are sampled, and no thread is sent a signal.
+  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks) noexcept;
 
   // Hands over what it has and ends; waits for that, but not long. Any thread.
   void stop() noexcept;
 
  private:
+  void prepare_stacks(format::StackKinds stacks) noexcept;
   static constexpr std::size_t kMaxTargets = 64;
 
   // A thread that is watched.

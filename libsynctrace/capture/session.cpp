@@ -224,7 +224,7 @@ void start_recording(Session& s) noexcept {
   if (s.settings.host_waits && is_preloaded()) start_host_waits();
   window_control().start(s.settings, now_ns());
   const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
-  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz)) remark("no thread could be made to take samples");
+  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks)) remark("no thread could be made to take samples");
 }
 
 }  // namespace
