@@ -81,7 +81,9 @@ void CauseTable::add(const Part& part, Phase phase) {
   cause.by_confidence[static_cast<std::size_t>(part.confidence)] += length_ns;
   if (phase == Phase::kSteady) cause.steady_ns += length_ns;
   if (phase == Phase::kIrregular) cause.irregular_ns += length_ns;
-  if (is_new || !(last_owner_[entry->second] == part.owner)) ++cause.occurrences;
+  // A stretch or nothing is no event of its own: each time counts.
+  const bool is_event = part.owner.table != OwnerTable::kStretch && part.owner.table != OwnerTable::kNone;
+  if (is_new || !is_event || !(last_owner_[entry->second] == part.owner)) ++cause.occurrences;
   last_owner_[entry->second] = part.owner;
 }
 

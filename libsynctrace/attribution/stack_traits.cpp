@@ -33,6 +33,7 @@ StackTraits StackReader::traits(StackId stack) const {
     const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
       return frame.file.find(part) != std::string::npos;
     });
+    if (frame.kind == FrameKind::kPython) traits.python = true;
     if (in_loader_file) traits.loader = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;
     if (is_one_of(kLockFunctions, frame.function)) traits.gil = true;

@@ -13,6 +13,7 @@ struct StackTraits {
   bool loader = false;     // inside a data loader
   bool collector = false;  // inside Python's garbage collector
   bool gil = false;        // waits for the interpreter lock
+  bool python = false;     // has Python code in it
 };
 
 class StackReader {

@@ -10,7 +10,10 @@ namespace {
 
 // Latencies and pauses scatter; only what is well beyond their ordinary range is something else.
 constexpr Nanoseconds kLatencySlackNs = 20'000;
-constexpr Nanoseconds longest_pause(const DevicePace& pace) { return 2 * pace.pause_p95_ns; }
+// From a kernel to a transfer or a memset and back, other engines take over: some us, as measured on an H200.
+constexpr Nanoseconds kEngineSwitchNs = 10'000;
+bool is_other_engine(const Operation& work) { return work.kind == OperationKind::kCopy || work.kind == OperationKind::kMemset; }
+Nanoseconds longest_pause(const DevicePace& pace) { return 2 * pace.pause_p95_ns; }
 
 TimeSpan span_of(const Trace& trace, Correlation::Issuer issuer) {
   return issuer.is_launch ? trace.launches[issuer.row].span : trace.calls[issuer.row].span;
@@ -26,6 +29,13 @@ Owner owner_of(const std::optional<Correlation::Issuer>& issuer) {
 }
 
 }  // namespace
+
+Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence) {
+  for (std::uint32_t row = 0; row < evidence.trace.host_waits.size(); ++row) {
+    const HostWait& wait = evidence.trace.host_waits[row];
+    if (number(wait.waker) != 0 && number(wait.stack) != 0) ended_by_[wait.waker].push_back(row);
+  }
+}
 
 std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
   device_ = device;
@@ -81,6 +91,13 @@ void Walk::explain_copying(std::span<const Gap> gaps) {
 
 void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence, Reason reason) {
   if (span.empty()) return;
+  if (owner.table == OwnerTable::kLaunch && number(evidence_.trace.launches[owner.row].stack) == 0) {
+    const Launch& launch = evidence_.trace.launches[owner.row];
+    const Owner place = place_of(evidence_.host.index_of(launch.thread), launch.span);
+    const bool known = place.table == OwnerTable::kHostWait || number(stretches_[place.row].before) != 0 ||
+                       number(stretches_[place.row].after) != 0;
+    if (known) owner = place;
+  }
   Part part;
   part.span = span;
   part.thread = thread_;
@@ -151,6 +168,9 @@ void Walk::explain_start(std::uint32_t operation, const Requirement& requirement
   const Owner issuer = owner_of(evidence_.correlation.issuer_of(operation));
   if (span.length_ns() <= longest_pause(pace)) return add(span, CauseKind::kDispatch, issuer, Confidence::kHigh);
   const bool resolved_last = requirement.by_event != nullptr && requirement.end_ns + longest_pause(pace) >= span.begin_ns;
+  if (!resolved_last && is_other_engine(work) && span.length_ns() <= kEngineSwitchNs) {
+    return add(span, CauseKind::kDispatch, issuer, Confidence::kHigh);
+  }
   if (!resolved_last) return add(span, CauseKind::kUnknown, issuer, Confidence::kLow, Reason::kLateOnDevice);
   const bool same_device = evidence_.trace.operations[requirement.operation].device == work.device;
   const Owner record = requirement.by_event->call == kNoRow ? issuer : Owner{requirement.by_event->call, OwnerTable::kCall};
@@ -189,7 +209,7 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
       jumps = t == before_ns ? jumps + 1 : 0;
       continue;
     }
-    const Owner owner = piece.owner.table == OwnerTable::kNone ? stretch_owner(thread, t) : piece.owner;
+    const Owner owner = piece.owner.table == OwnerTable::kNone ? place_of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
     add({piece.begin_ns, t}, piece.kind, owner, piece.asleep ? Confidence::kLow : piece.confidence);
     t = piece.begin_ns;
     jumps = 0;
@@ -214,16 +234,26 @@ bool Walk::jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds
   if (!guess) return false;
   inferred_ = true;
   const Nanoseconds woken_ns = std::clamp(guess->time_ns, begin_ns, t);
-  const Owner owner = piece.owner.table == OwnerTable::kNone ? stretch_owner(thread, t) : piece.owner;
+  const Owner owner = piece.owner.table == OwnerTable::kNone ? place_of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
   add({woken_ns, t}, CauseKind::kPeerThread, owner, Confidence::kLow);
   t = woken_ns;
   thread = guess->thread;
   return true;
 }
 
-Owner Walk::stretch_owner(HostTimeline::Index thread, Nanoseconds t) {
-  const HostItem open = evidence_.host.item_before(thread, t);
-  const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, open.span);
+Owner Walk::place_of(HostTimeline::Index thread, TimeSpan span) {
+  const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
+  const auto in_python = [&](StackId stack) { return evidence_.stacks.traits(stack).python; };
+  const auto ended = ended_by_.find(evidence_.host.thread(thread));
+  if (ended != ended_by_.end() && !in_python(around.before) && !in_python(around.after)) {
+    const std::vector<HostWait>& waits = evidence_.trace.host_waits;
+    const auto after = std::upper_bound(ended->second.begin(), ended->second.end(), span.end_ns,
+                                        [&](Nanoseconds t, std::uint32_t row) { return t < waits[row].span.begin_ns; });
+    if (after != ended->second.begin()) {
+      const HostWait& wait = waits[*std::prev(after)];
+      if (wait.span.end_ns >= span.end_ns && in_python(wait.stack)) return {*std::prev(after), OwnerTable::kHostWait};
+    }
+  }
   const auto [entry, is_new] = known_stretches_.try_emplace(around, static_cast<std::uint32_t>(stretches_.size()));
   if (is_new) stretches_.push_back(around);
   return {entry->second, OwnerTable::kStretch};

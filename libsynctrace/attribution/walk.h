@@ -18,7 +18,7 @@ namespace synctrace {
 
 class Walk {
  public:
-  explicit Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence) {}
+  explicit Walk(const Evidence& evidence);
 
   // The parts of the gaps of one group, by begin. Valid until the next call.
   std::vector<Part>& explain(DeviceId device, std::span<const Gap> gaps);
@@ -46,7 +46,9 @@ class Walk {
   void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);
   void walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from_ns);
   bool jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds& t, Nanoseconds begin_ns);
-  Owner stretch_owner(HostTimeline::Index thread, Nanoseconds t);
+  // The place of host time that has no stack of its own: between the stacks around it; and where these have no line of
+  // the program because a library's thread worked for another one, where that one waited meanwhile.
+  Owner place_of(HostTimeline::Index thread, TimeSpan span);
 
   struct PairHash {
     std::size_t operator()(const HostTimeline::Neighbours& pair) const noexcept {
@@ -56,6 +58,7 @@ class Walk {
 
   const Evidence& evidence_;
   HostClassifier classifier_;
+  std::unordered_map<ThreadId, std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
   DeviceId device_{};
   ThreadId thread_{};
   bool inferred_ = false;  // the rest of this walk rests on a guess

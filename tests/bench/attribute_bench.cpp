@@ -3,6 +3,7 @@
 // that nearly every kernel has a gap before it. items_per_second counts calls, launches and operations.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "attribution/attribute.h"
@@ -66,3 +67,5 @@ BENCHMARK(explain)->Arg(100'000)->Arg(400'000)->Arg(1'600'000)->Unit(benchmark::
 
 }  // namespace
 }  // namespace synctrace
+
+BENCHMARK_MAIN();
