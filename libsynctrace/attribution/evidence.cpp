@@ -26,6 +26,15 @@ Nanoseconds median_launch_ns(const Trace& trace) {
   return quantiles_of(lengths).p50_ns;
 }
 
+std::vector<std::uint32_t> launches_of_host_functions(const Trace& trace) {
+  std::vector<std::uint32_t> rows;
+  for (std::uint32_t row = 0; row < trace.launches.size(); ++row) {
+    const auto api = trace.apis.find(trace.launches[row].api);
+    if (api != trace.apis.end() && api->second.category == ApiCategory::kHostFunction) rows.push_back(row);
+  }
+  return rows;
+}
+
 std::vector<std::uint32_t> first_of_each_kernel(const Trace& trace, const Correlation& correlation) {
   std::unordered_set<StringId> seen;
   std::vector<std::uint32_t> first;
@@ -55,7 +64,22 @@ Evidence::Evidence(const Trace& of)
       stacks(of),
       lossy(lost_events(of.stats)),
       launch_p50_ns(median_launch_ns(of)),
+      host_functions(launches_of_host_functions(of)),
       first_launches(first_of_each_kernel(of, correlation)) {}
+
+std::uint32_t Evidence::host_function_before(std::uint32_t operation) const {
+  const auto issuer = correlation.issuer_of(operation);
+  const std::uint32_t before = order.predecessor(operation);
+  if (!issuer || before == kNoRow) return kNoRow;
+  const TimeSpan between{correlation.issued_ns(before), correlation.issued_ns(operation)};
+  const auto after = std::lower_bound(host_functions.begin(), host_functions.end(), between.end_ns, [&](std::uint32_t row, Nanoseconds t) {
+    return trace.launches[row].span.begin_ns < t;
+  });
+  if (after == host_functions.begin()) return kNoRow;
+  const Launch& launch = trace.launches[*std::prev(after)];
+  const ThreadId thread = issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread;
+  return launch.span.begin_ns >= between.begin_ns && launch.thread == thread ? *std::prev(after) : kNoRow;
+}
 
 bool Evidence::is_first_of_kernel(std::uint32_t operation) const noexcept {
   return std::binary_search(first_launches.begin(), first_launches.end(), operation);

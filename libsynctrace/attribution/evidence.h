@@ -35,12 +35,16 @@ struct Evidence {
   StackReader stacks;
   bool lossy = false;  // records were dropped or damaged, or the clocks disagree: nothing is better than a guess
   Nanoseconds launch_p50_ns = 0;            // length of a launch call
+  std::vector<std::uint32_t> host_functions;  // rows of Trace::launches that launch no work but a function of the host
   std::vector<std::uint32_t> first_launches;  // the operations that were the first of their kernel, sorted
 
   DevicePace pace_of(DeviceId device) const {
     const auto found = paces.find(device);
     return found == paces.end() ? DevicePace{} : found->second;
   }
+  // The call that put a host function in between a piece of work and the one before it in its stream: the last of the
+  // issuing thread between their launches. The trace does not tell its stream. kNoRow: none.
+  std::uint32_t host_function_before(std::uint32_t operation) const;
   bool is_first_of_kernel(std::uint32_t operation) const noexcept;
 };
 

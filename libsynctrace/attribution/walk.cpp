@@ -168,6 +168,9 @@ void Walk::explain_start(std::uint32_t operation, const Requirement& requirement
   const Owner issuer = owner_of(evidence_.correlation.issuer_of(operation));
   if (span.length_ns() <= longest_pause(pace)) return add(span, CauseKind::kDispatch, issuer, Confidence::kHigh);
   const bool resolved_last = requirement.by_event != nullptr && requirement.end_ns + longest_pause(pace) >= span.begin_ns;
+  if (const std::uint32_t function = evidence_.host_function_before(operation); !resolved_last && function != kNoRow) {
+    return add(span, CauseKind::kHostFunction, {function, OwnerTable::kLaunch}, Confidence::kMedium);
+  }
   if (!resolved_last && is_other_engine(work) && span.length_ns() <= kEngineSwitchNs) {
     return add(span, CauseKind::kDispatch, issuer, Confidence::kHigh);
   }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single explanations that the generated programs do not reach: work behind host functions, launches of a thread that
+// works for another, traces that lost records, the edges of windows.
+#include "attribution/attribute.h"
+#include "support/catch.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr Nanoseconds kUs = 1'000;
+constexpr ThreadId kMain{100};
+constexpr ThreadId kEngine{101};
+constexpr ApiId kLaunch{1};
+constexpr ApiId kHostFunction{2};
+
+class Scene {
+ public:
+  Scene() {
+    trace_.contexts[ContextId{1}] = {DeviceId{0}, StreamId{7}};
+    trace_.apis[kLaunch] = {ApiCategory::kLaunch, "cudaLaunchKernel"};
+    trace_.apis[kHostFunction] = {ApiCategory::kHostFunction, "cudaLaunchHostFunc"};
+    trace_.codes[1] = Code{"/home/user/train.py", "main", "", 10, 0x030c0000};
+    trace_.stacks[StackId{5}] = {frame(1)};
+  }
+
+  void launch(Nanoseconds begin_us, TimeSpan kernel_us, ThreadId thread = kMain) {
+    trace_.launches.push_back(launch_row(begin_us, kLaunch, thread));
+    trace_.launches.back().correlation = CorrelationId{next_};
+    Operation kernel;
+    kernel.span = {kernel_us.begin_ns * kUs, kernel_us.end_ns * kUs};
+    kernel.context = ContextId{1};
+    kernel.stream = StreamId{7};
+    kernel.correlation = CorrelationId{next_++};
+    trace_.operations.push_back(kernel);
+  }
+
+  void host_function(Nanoseconds begin_us) { trace_.launches.push_back(launch_row(begin_us, kHostFunction, kMain)); }
+
+  void wait(TimeSpan span_us, ThreadId waker) {
+    HostWait wait;
+    wait.span = {span_us.begin_ns * kUs, span_us.end_ns * kUs};
+    wait.thread = kMain;
+    wait.waker = waker;
+    wait.wake_ns = wait.span.end_ns - 5 * kUs;
+    wait.call = HostCall::kCondition;
+    wait.stack = StackId{5};
+    trace_.host_waits.push_back(wait);
+  }
+
+  void lose_records() { trace_.stats.add("ring-full", 3); }
+
+  Trace& trace() { return trace_; }
+
+  // The causes of idle time between two moments, in order.
+  std::vector<Part> explained(TimeSpan span_us, TimeSpan window_us = {0, 10'000}) {
+    trace_.windows = {{{window_us.begin_ns * kUs, window_us.end_ns * kUs}, "start"}};
+    AttributeOptions options;
+    options.keep_parts = true;
+    const Attribution attribution = attribute(trace_, options);
+    REQUIRE(attribution.breaches.empty());
+    std::vector<Part> parts;
+    for (const Part& part : attribution.parts.at(DeviceId{0})) {
+      if (!intersect(part.span, {span_us.begin_ns * kUs, span_us.end_ns * kUs}).empty()) parts.push_back(part);
+    }
+    return parts;
+  }
+
+ private:
+  static StackFrame frame(std::uint32_t code) {
+    StackFrame frame;
+    frame.code = code;
+    return frame;
+  }
+
+  static Launch launch_row(Nanoseconds begin_us, ApiId api, ThreadId thread) {
+    Launch launch;
+    launch.span = {begin_us * kUs, (begin_us + 4) * kUs};
+    launch.thread = thread;
+    launch.api = api;
+    return launch;
+  }
+
+  Trace trace_;
+  std::uint32_t next_ = 1;
+};
+
+}  // namespace
+
+TEST_CASE("work behind a function of the host waited for that") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.host_function(30);
+  scene.launch(40, {500, 600});
+  const std::vector<Part> parts = scene.explained({100, 500});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].kind == CauseKind::kHostFunction);
+  CHECK(scene.trace().launches[parts[0].owner.row].api == kHostFunction);
+}
+
+TEST_CASE("work queued in time that starts late for no known reason is unknown, and says why") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.launch(40, {500, 600});
+  const std::vector<Part> parts = scene.explained({100, 500});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].kind == CauseKind::kUnknown);
+  CHECK(parts[0].reason == Reason::kLateOnDevice);
+  CHECK(parts[0].confidence == Confidence::kLow);
+}
+
+TEST_CASE("launches of a library's thread stand at the line that waited for them") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.wait({50, 1'000}, kEngine);
+  scene.launch(400, {410, 420}, kEngine);
+  scene.launch(700, {710, 720}, kEngine);
+  const std::vector<Part> parts = scene.explained({420, 700});
+  REQUIRE_FALSE(parts.empty());
+  for (const Part& part : parts) {
+    CHECK(part.owner.table == OwnerTable::kHostWait);
+    CHECK(part.thread == kEngine);
+  }
+}
+
+TEST_CASE("where records were lost nothing is sure") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.launch(300, {310, 400});
+  scene.lose_records();
+  for (const Part& part : scene.explained({0, 10'000})) CHECK(part.confidence == Confidence::kLow);
+}
+
+TEST_CASE("work without its launch cannot be explained, and says so") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.launch(300, {310, 400});
+  scene.trace().launches.pop_back();
+  const std::vector<Part> parts = scene.explained({100, 310});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].kind == CauseKind::kCapture);
+  CHECK(parts[0].reason == Reason::kNoLaunch);
+}
+
+TEST_CASE("time before the first work and after the last is no gap of the program") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  const std::vector<Part> parts = scene.explained({0, 10'000});
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[0].kind == CauseKind::kStartup);
+  CHECK(parts[1].kind == CauseKind::kShutdown);
+}
+
+}  // namespace synctrace::testing
