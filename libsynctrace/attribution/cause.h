@@ -53,6 +53,11 @@ inline constexpr std::size_t kCauseKinds = static_cast<std::size_t>(CauseKind::k
 // "stream-sync". Static storage.
 std::string_view cause_name(CauseKind kind) noexcept;
 
+// Before the first work, after the last, outside what was recorded: true, but nothing to mend.
+constexpr bool is_edge(CauseKind kind) noexcept {
+  return kind == CauseKind::kStartup || kind == CauseKind::kShutdown || kind == CauseKind::kCapture;
+}
+
 // Why a cause is unknown, or where a stretch at the edge comes from.
 enum class Reason : std::uint8_t {
   kNone,

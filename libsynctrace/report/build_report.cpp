@@ -16,6 +16,7 @@
 
 #include "attribution/wait_table.h"
 #include "report/host_threads.h"
+#include "report/idle_causes.h"
 #include "report/limits.h"
 #include "report/sites.h"
 #include "report/user_lines.h"
@@ -57,11 +58,11 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
     const std::string key = "gpu." + std::to_string(number(id)) + ".name";
     return printable(device != trace.devices.end() ? std::string_view(device->second.name) : fact(trace, key));
   };
-  for (const auto& [id, state] : attribution.devices) report.devices.push_back({number(id), name_of(id), state});
+  for (const auto& [id, state] : attribution.devices) report.devices.push_back({number(id), name_of(id), state, {}, {}});
   if (!report.devices.empty()) return;
   std::set<DeviceId> used;
   for (const auto& [id, context] : trace.contexts) used.insert(context.device);
-  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}});
+  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, {}});
 }
 
 void count_work(WorkReport& work, const Operation& operation) {
@@ -143,6 +144,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   add_devices(trace, attribution, report);
   UserLines lines(trace, options.user_code);
   add_sites(trace, attribution, lines, report);
+  add_idle_causes(trace, attribution, lines, report);
   add_host_threads(trace, lines, report);
   add_work(trace, report);
   add_launches_and_overhead(trace, report);

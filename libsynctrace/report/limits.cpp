@@ -61,6 +61,9 @@ void add_limits(const Trace& trace, const Attribution& attribution, Report& repo
     const LossKind kind = describe_loss(kLossUnmatchedOperations);
     add(report, kLossUnmatchedOperations, attribution.unmatched_operations, kind.severity, std::string(kind.sentence));
   }
+  for (const std::string& breach : attribution.breaches) {
+    add(report, "invariant-broken", 1, Severity::kError, "a bug of synctrace: " + breach + ". Please report it with the trace");
+  }
   add_settings(trace, report);
   add_basis(trace, report);
   std::stable_sort(report.losses.begin(), report.losses.end(),

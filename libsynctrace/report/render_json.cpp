@@ -16,21 +16,6 @@ using Json = nlohmann::ordered_json;
 Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
 Json rule_or_null(const Rule* rule) { return rule == nullptr ? Json(nullptr) : Json(rule->id); }
 
-// Idle time has one cause until causes are told apart.
-Json device_json(const DeviceReport& device) {
-  const Json cause = {{"rule", nullptr},   {"name", "unattributed"},     {"file", nullptr},
-                      {"line", nullptr},   {"function", nullptr},        {"source", nullptr},
-                      {"count", nullptr},  {"host_blocked_ns", nullptr}, {"idle_ns", device.state.idle_ns},
-                      {"saving", nullptr}, {"stack", Json::array()}};
-  return {{"id", device.id},
-          {"name", text_or_null(device.name)},
-          {"window_ns", device.state.window_ns},
-          {"compute_ns", device.state.compute_ns},
-          {"copy_only_ns", device.state.copy_only_ns},
-          {"idle_ns", device.state.idle_ns},
-          {"causes", Json::array({cause})}};
-}
-
 Json line_or_null(std::uint32_t line) { return line == 0 ? Json(nullptr) : Json(line); }
 
 std::string_view kind_name(FrameKind kind) {
@@ -58,6 +43,70 @@ Json stack_json(const std::vector<ShownFrame>& stack) {
                       {"hidden", hidden}});
   }
   return frames;
+}
+
+Json activity_json(const IdleActivity& activity) {
+  return {{"name", activity.name},
+          {"file", text_or_null(activity.where.file)},
+          {"line", line_or_null(activity.where.line)},
+          {"function", text_or_null(activity.where.function)},
+          {"idle_ns", activity.idle_ns}};
+}
+
+Json cause_json(const IdleCause& cause) {
+  Json activities = Json::array();
+  for (const IdleActivity& activity : cause.activities) activities.push_back(activity_json(activity));
+  Json until = nullptr;
+  if (cause.until.known()) until = {{"file", text_or_null(cause.until.file)}, {"line", line_or_null(cause.until.line)}};
+  return {{"rule", rule_or_null(cause.rule)},
+          {"name", cause.name},
+          {"cause", cause_name(cause.kind)},
+          {"reason", text_or_null(cause.reason)},
+          {"file", text_or_null(cause.where.file)},
+          {"line", line_or_null(cause.where.line)},
+          {"function", text_or_null(cause.where.function)},
+          {"source", text_or_null(cause.where.source)},
+          {"until", std::move(until)},
+          {"api", text_or_null(cause.call)},
+          {"count", cause.count},
+          {"host_blocked_ns", cause.host_blocked_ns},
+          {"idle_ns", cause.idle_ns},
+          {"idle_in_steps_ns", cause.steady_ns},
+          {"idle_in_irregular_steps_ns", cause.irregular_ns},
+          {"uncertain_ns", cause.uncertain_ns},
+          {"activities", std::move(activities)},
+          {"saving", nullptr},
+          {"stack", stack_json(cause.where.stack)}};
+}
+
+Json causes_json(const std::vector<IdleCause>& causes) {
+  Json array = Json::array();
+  for (const IdleCause& cause : causes) array.push_back(cause_json(cause));
+  return array;
+}
+
+Json device_json(const DeviceReport& device) {
+  return {{"id", device.id},
+          {"name", text_or_null(device.name)},
+          {"window_ns", device.state.window_ns},
+          {"compute_ns", device.state.compute_ns},
+          {"copy_only_ns", device.state.copy_only_ns},
+          {"idle_ns", device.state.idle_ns},
+          {"causes", causes_json(device.causes)},
+          {"copy_only_causes", causes_json(device.copy_causes)}};
+}
+
+Json steps_json(const StepsReport& steps) {
+  const bool any = steps.figures.count > 0;
+  const auto time = [&](Nanoseconds ns) { return any ? Json(ns) : Json(nullptr); };
+  return {{"count", steps.figures.count},
+          {"mean_ns", time(steps.figures.mean_ns)},
+          {"p50_ns", time(steps.figures.p50_ns)},
+          {"p99_ns", time(steps.figures.p99_ns)},
+          {"source", steps.source},
+          {"name", text_or_null(steps.name)},
+          {"irregular_count", steps.figures.irregular},
+          {"warm_up_count", steps.figures.warm_up}};
 }
 
 Json calls_json(const SiteCalls& calls) {
@@ -195,7 +244,8 @@ Json report_json(const Report& report) {
   });
   return {{"schema_version", kReportSchemaVersion},
           {"simulated", report.simulated},
-          {"verdict", nullptr},
+          {"verdict", text_or_null(report.verdict.word)},
+          {"verdict_evidence", text_or_null(report.verdict.evidence)},
           {"process",
            {{"id", report.process_id},
             {"program", text_or_null(report.program)},
@@ -207,7 +257,7 @@ Json report_json(const Report& report) {
             {"recorded_ns", report.recorded_ns}}},
           {"covers", report.covers_all ? "all" : "windows"},
           {"windows", windows_json(report)},
-          {"steps", {{"count", 0}, {"mean_ns", nullptr}, {"p50_ns", nullptr}, {"p99_ns", nullptr}, {"source", "none"}}},
+          {"steps", steps_json(report.steps)},
           {"devices", report.has_timeline ? array_of(report.devices, device_json) : Json::array()},
           {"fix_order", Json::array()},
           {"waits", std::move(waits)},

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "report/host_threads.h"
+#include "report/render_causes.h"
 #include "report/text_page.h"
 #include "report/words.h"
 
@@ -43,6 +44,7 @@ class TextRenderer {
   std::string run() {
     head();
     devices();
+    render_causes(report_, options_, page_);
     waits();
     if (options_.length == TextLength::kFull) {
       polls();
@@ -108,6 +110,7 @@ void TextRenderer::recorded() {
 }
 
 void TextRenderer::devices() {
+  render_verdict(report_, page_);
   for (const DeviceReport& device : report_.devices) {
     const std::string name = device.name.empty() ? "name not recorded" : device.name;
     page_.field(fmt::format("GPU {}", device.id), name + (report_.simulated ? " (simulated)" : ""));

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "attribution/cause.h"
 #include "attribution/device_state.h"
+#include "attribution/steps.h"
 #include "base/time_span.h"
 #include "model/frames.h"
 #include "model/load_stats.h"
@@ -120,10 +122,50 @@ struct SampleSite {
   std::uint64_t count = 0;
 };
 
+// What the host did while the time was a wait's doing.
+struct IdleActivity {
+  std::string name;
+  UserLine where;
+  Nanoseconds idle_ns = 0;
+};
+
+// One cause of a device's idle time at one place.
+struct IdleCause {
+  const Rule* rule = nullptr;  // null: no rule
+  std::string name;            // the rule's, or else the cause's
+  CauseKind kind = CauseKind::kUnknown;
+  std::string reason;  // why it is not known; empty for most
+  std::string call;    // function of CUDA; empty: none
+  UserLine where;
+  UserLine until;           // known for host code of which only the calls around it are: then `where` is the one before
+  std::uint64_t count = 0;  // of the calls there; where it is no call, of the gaps
+  std::uint64_t occurrences = 0;
+  Nanoseconds host_blocked_ns = 0;
+  Nanoseconds idle_ns = 0;
+  Nanoseconds steady_ns = 0;     // of it, in ordinary steps
+  Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
+  Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
+  std::vector<IdleActivity> activities;  // dearest first
+};
+
+struct StepsReport {
+  std::string source = "none";
+  std::string name;
+  StepFigures figures;
+};
+
+struct VerdictLine {
+  std::string word;  // "sync-bound"; empty: there is none
+  std::string evidence;
+  bool is_hint = false;  // too much of it is uncertain
+};
+
 struct DeviceReport {
   std::uint32_t id = 0;
   std::string name;
   DeviceState state;
+  std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in ordinary steps first
+  std::vector<IdleCause> copy_causes;  // of the copy-only time
 };
 
 // GPU work of one sort: "kernels", "graphs", "memsets", or a copy by direction and memory.
@@ -159,6 +201,8 @@ struct Report {
   bool covers_all = true;  // false: only calls that began in a window
   std::uint64_t left_out_calls = 0;
 
+  VerdictLine verdict;
+  StepsReport steps;
   std::vector<DeviceReport> devices;
   std::vector<CallSite> waits;       // all sites that can wait, dearest first
   std::vector<CallSite> long_calls;  // the others that took a millisecond or more in sum, dearest first

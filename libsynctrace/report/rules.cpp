@@ -43,4 +43,43 @@ const Rule* rule_of(const Call& call) noexcept {
   }
 }
 
+const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept {
+  switch (kind) {
+    case CauseKind::kStreamSync:
+      return &kStreamSyncRule;
+    case CauseKind::kDeviceSync:
+      return &kDeviceSyncRule;
+    case CauseKind::kEventSync:
+      return &kEventSyncRule;
+    case CauseKind::kPolling:
+      return &kPollingRule;
+    case CauseKind::kFrameworkWait:
+      return &kFrameworkWaitRule;
+    case CauseKind::kBlockingCopy:
+      return &kBlockingMemcpyRule;
+    case CauseKind::kPageableCopy:
+      return copy_kind == CopyKind::kDeviceToHost || copy_kind == CopyKind::kArrayToHost ? &kPageableD2hRule : &kPageableH2dRule;
+    case CauseKind::kAllocation:
+      return &kAllocRule;
+    case CauseKind::kRelease:
+      return &kFreeSyncRule;
+    case CauseKind::kModuleLoad:
+      return &kModuleLoadRule;
+    case CauseKind::kLaunchBound:
+    case CauseKind::kLatency:
+      return &kLaunchBoundRule;
+    case CauseKind::kInput:
+    case CauseKind::kLoaderCompute:
+      return &kInputBoundRule;
+    case CauseKind::kHostCompute:
+      return &kHostComputeRule;
+    case CauseKind::kStreamDependency:
+    case CauseKind::kDeviceDependency:
+    case CauseKind::kCopyDependency:
+      return &kDependencyRule;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace synctrace

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "attribution/cause.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -17,14 +18,23 @@ inline constexpr Rule kStreamSyncRule{"ST001", "stream-sync"};
 inline constexpr Rule kDeviceSyncRule{"ST002", "device-sync"};
 inline constexpr Rule kEventSyncRule{"ST003", "event-sync"};
 inline constexpr Rule kPollingRule{"ST004", "polling"};
+inline constexpr Rule kFrameworkWaitRule{"ST005", "framework-wait"};
 inline constexpr Rule kBlockingMemcpyRule{"ST010", "blocking-memcpy"};
 inline constexpr Rule kPageableH2dRule{"ST011", "pageable-h2d"};
 inline constexpr Rule kPageableD2hRule{"ST012", "pageable-d2h"};
+inline constexpr Rule kScalarReadRule{"ST020", "scalar-read"};
 inline constexpr Rule kAllocRule{"ST030", "alloc-in-loop"};
 inline constexpr Rule kFreeSyncRule{"ST031", "free-sync"};
 inline constexpr Rule kModuleLoadRule{"ST040", "module-load"};
+inline constexpr Rule kLaunchBoundRule{"ST050", "launch-bound"};
+inline constexpr Rule kInputBoundRule{"ST051", "input-bound"};
+inline constexpr Rule kHostComputeRule{"ST052", "host-compute"};
+inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
 
 // The rule that a call falls under; null when there is none.
 const Rule* rule_of(const Call& call) noexcept;
+
+// The rule of a cause of idle time; of a copy, by its direction. Null when there is none.
+const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept;
 
 }  // namespace synctrace

@@ -72,7 +72,18 @@ Report report_of(const Fixture& fixture) {
   for (const auto& [id, state] : attribution.devices) {
     REQUIRE(state.compute_ns + state.copy_only_ns + state.idle_ns == state.window_ns);
   }
-  return build_report(trace.value(), attribution, {});
+  REQUIRE(attribution.breaches.empty());
+  Report report = build_report(trace.value(), attribution, {});
+  const auto sum_of = [](const std::vector<IdleCause>& causes) {
+    Nanoseconds sum = 0;
+    for (const IdleCause& cause : causes) sum += cause.idle_ns;
+    return sum;
+  };
+  for (const DeviceReport& device : report.devices) {
+    REQUIRE(sum_of(device.causes) == device.state.idle_ns);
+    REQUIRE(sum_of(device.copy_causes) == device.state.copy_only_ns);
+  }
+  return report;
 }
 
 void compare(const fs::path& path, const std::string& produced) {

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/idle_causes.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "attribution/wait_table.h"
+#include "report/rules.h"
+#include "report/verdict.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+// A copy to the host of up to this many bytes reads a number, not data.
+constexpr std::uint64_t kScalarBytes = 16;
+constexpr std::size_t kMostActivities = 3;
+
+// What the calls of each place and function cost the host.
+class HostCosts {
+ public:
+  struct Cost {
+    std::uint64_t count = 0;
+    Nanoseconds blocked_ns = 0;
+  };
+
+  HostCosts(const Trace& trace, const Attribution& attribution, UserLines& lines) {
+    for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+      const Call& call = trace.calls[row];
+      const StackId place = lines.representative(call.stack);
+      add({place, number(call.api), false}, attribution.judgements[row].blocked_ns);
+      const bool reads = is_copy(call.category) && call.copy_kind == CopyKind::kDeviceToHost && call.bytes <= kScalarBytes;
+      if (reads && number(place) != 0) scalar_reads_.insert(place);
+    }
+    for (std::size_t row = 0; row < trace.polls.size(); ++row) {
+      const Poll& poll = trace.polls[row];
+      const bool waited = attribution.sleeps.polls[row].waited;
+      add({lines.representative(poll.stack), number(poll.api), false}, waited ? poll.span.length_ns() : 0);
+    }
+    for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
+      const HostWait& wait = trace.host_waits[row];
+      const bool waited = attribution.sleeps.host_waits[row].waited;
+      add({lines.representative(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true}, waited ? wait.span.length_ns() : 0);
+    }
+  }
+
+  Cost of(StackId place, const Site& site) const {
+    const bool slept = site.table == OwnerTable::kHostWait;
+    if (!slept && site.table != OwnerTable::kCall && site.table != OwnerTable::kPoll) return {};
+    const auto found = costs_.find({place, slept ? static_cast<std::uint32_t>(number(site.host_call)) : number(site.api), slept});
+    return found == costs_.end() ? Cost{} : found->second;
+  }
+
+  bool reads_scalar(StackId place) const { return scalar_reads_.contains(place); }
+
+ private:
+  using Key = std::tuple<StackId, std::uint32_t, bool>;  // place, function, whether of the C library
+  void add(const Key& key, Nanoseconds blocked_ns) {
+    Cost& cost = costs_[key];
+    ++cost.count;
+    cost.blocked_ns = add_saturated(cost.blocked_ns, blocked_ns);
+  }
+
+  std::map<Key, Cost> costs_;
+  std::unordered_set<StackId> scalar_reads_;
+};
+
+class CauseMerger {
+ public:
+  CauseMerger(const Trace& trace, const HostCosts& costs, UserLines& lines) : trace_(trace), costs_(costs), lines_(lines) {}
+
+  std::vector<IdleCause> run(const std::vector<Cause>& causes, bool copying) {
+    std::map<Key, Draft> drafts;
+    for (const Cause& cause : causes) {
+      if (cause.key.copying == copying) add(cause, drafts[key_of(cause.key)]);
+    }
+    std::vector<IdleCause> result;
+    for (auto& [key, draft] : drafts) result.push_back(finished(draft));
+    std::sort(result.begin(), result.end(), [](const IdleCause& a, const IdleCause& b) {
+      return std::tuple(is_edge(a.kind), -a.steady_ns, -a.idle_ns, std::tie(a.name, a.where.file, a.where.line, a.call)) <
+             std::tuple(is_edge(b.kind), -b.steady_ns, -b.idle_ns, std::tie(b.name, b.where.file, b.where.line, b.call));
+    });
+    return result;
+  }
+
+ private:
+  // Name, place, until, reason; and where the place is not known the function.
+  using Key = std::tuple<std::string_view, StackId, StackId, Reason, ApiId, HostCall>;
+  struct Draft {
+    IdleCause cause;
+    bool started = false;
+    std::map<std::pair<CauseKind, StackId>, Nanoseconds> activities;
+  };
+
+  // The copy of a few bytes and the wait behind it are one statement of the user's: `.item()`.
+  const Rule* rule_of_key(const CauseKey& key) {
+    const bool copies = key.kind == CauseKind::kPageableCopy || key.kind == CauseKind::kBlockingCopy;
+    const bool waits = copies || key.kind == CauseKind::kStreamSync;
+    if (waits && costs_.reads_scalar(lines_.representative(key.site.stack))) return &kScalarReadRule;
+    if (!copies) return rule_of_cause(key.kind, key.site.copy_kind);
+    // Of a copy, the function decides, as in the table of waits.
+    const auto api = trace_.apis.find(key.site.api);
+    const bool blocking = api != trace_.apis.end() && api->second.category == ApiCategory::kCopy;
+    return rule_of_cause(blocking ? CauseKind::kBlockingCopy : CauseKind::kPageableCopy, key.site.copy_kind);
+  }
+
+  std::string_view name_of(const CauseKey& key) {
+    const Rule* rule = rule_of_key(key);
+    return rule == nullptr ? cause_name(key.kind) : rule->name;
+  }
+
+  Key key_of(const CauseKey& key) {
+    const StackId place = lines_.representative(key.site.stack);
+    const bool placed = number(place) != 0;
+    return {name_of(key), place, lines_.representative(key.site.until), key.reason, placed ? ApiId{} : key.site.api,
+            placed ? HostCall{} : key.site.host_call};
+  }
+
+  void start(const CauseKey& key, Draft& draft) {
+    IdleCause& cause = draft.cause;
+    const StackId place = lines_.representative(key.site.stack);
+    const StackId until = lines_.representative(key.site.until);
+    cause.rule = rule_of_key(key);
+    cause.name = name_of(key);
+    cause.kind = key.kind;
+    cause.reason = reason_words(key.reason);
+    cause.where = lines_.describe(place);
+    if (number(until) != 0) cause.until = lines_.describe(until);
+    if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
+    draft.started = true;
+  }
+
+  void add(const Cause& cause, Draft& draft) {
+    if (!draft.started) start(cause.key, draft);
+    IdleCause& row = draft.cause;
+    row.idle_ns += cause.idle_ns;
+    row.steady_ns += cause.steady_ns;
+    row.irregular_ns += cause.irregular_ns;
+    row.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
+    row.occurrences += cause.occurrences;
+    const HostCosts::Cost cost = costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
+    row.count = std::max(row.count, cost.count);
+    row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
+    if (cause.key.drained) {
+      draft.activities[{cause.key.activity_kind, lines_.representative(cause.key.activity.stack)}] += cause.idle_ns;
+    }
+  }
+
+  IdleCause finished(Draft& draft) const {
+    IdleCause& cause = draft.cause;
+    if (cause.count == 0) cause.count = cause.occurrences;
+    std::vector<std::pair<Nanoseconds, std::pair<CauseKind, StackId>>> sorted;
+    for (const auto& [what, ns] : draft.activities) sorted.emplace_back(ns, what);
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [ns, what] : sorted) {
+      if (cause.activities.size() == kMostActivities) break;
+      cause.activities.push_back({std::string(cause_name(what.first)), lines_.describe(what.second), ns});
+    }
+    return std::move(cause);
+  }
+
+  const Trace& trace_;
+  const HostCosts& costs_;
+  UserLines& lines_;
+};
+
+}  // namespace
+
+void add_idle_causes(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+  const StepFigures figures = figures_of(attribution.steps);
+  report.steps = {std::string(step_source_name(attribution.steps.source)), printable(attribution.steps.name), figures};
+  if (!trace.has_timeline()) return;
+  const HostCosts costs(trace, attribution, lines);
+  CauseMerger merger(trace, costs, lines);
+  for (DeviceReport& device : report.devices) {
+    const auto causes = attribution.causes.find(DeviceId{device.id});
+    if (causes == attribution.causes.end()) continue;
+    device.causes = merger.run(causes->second, false);
+    device.copy_causes = merger.run(causes->second, true);
+  }
+  report.verdict = verdict_of(report, attribution.steps);
+}
+
+}  // namespace synctrace

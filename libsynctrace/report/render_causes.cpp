@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/render_causes.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/text_page.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kRowsInShort = 5;
+constexpr std::size_t kRowsInFull = 20;
+
+std::string source_words(std::string_view source) {
+  if (source == "nvtx") return "NVTX ranges";
+  if (source == "profiler-step") return "ranges ProfilerStep#";
+  if (source == "python-loop") return "the loop";
+  return "the period of the work";
+}
+
+std::string step_words(const StepsReport& steps) {
+  if (steps.figures.count == 0) return "";
+  std::string words = fmt::format("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
+                                  steps.name.empty() ? "" : steps.source == "python-loop" ? " in " : " ", fitted(steps.name, 24),
+                                  duration_text(steps.figures.mean_ns), duration_text(steps.figures.p50_ns),
+                                  duration_text(steps.figures.p99_ns));
+  if (steps.figures.irregular > 0) words += fmt::format("; {} irregular", steps.figures.irregular);
+  if (steps.figures.warm_up > 0) words += fmt::format("; {} of warm-up left out", steps.figures.warm_up);
+  return words;
+}
+
+// What a row has to say beside its figures.
+std::string note_of(const IdleCause& cause) {
+  if (!cause.reason.empty()) return cause.reason;
+  if (cause.until.known()) {
+    const bool same_file = cause.until.file == cause.where.file;
+    return fmt::format("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1), cause.until.line);
+  }
+  if (!cause.activities.empty()) {
+    const IdleActivity& most = cause.activities.front();
+    return fmt::format("most of it {}", most.name);
+  }
+  return cause.where.known() ? "" : cause.call;
+}
+
+class CauseTableText {
+ public:
+  CauseTableText(const Report& report, const TextOptions& options, TextPage& page)
+      : report_(report), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
+
+  void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
+    if (whole_ns == 0 || causes.empty()) return;
+    page_.title(fmt::format("{}: {} of {}", what, duration_text(whole_ns), duration_text(window_ns)));
+    page_.line("  {:<5} {:<25} {:>9} {:>8} {:>9} {:>7} {:>9}", "rule", "cause", "idle", "share", "a step", "times", "waiting");
+    // The edges stand last and are always shown: they may be most of the time, and nothing is to be mended there.
+    const auto first_edge = std::find_if(causes.begin(), causes.end(), [](const IdleCause& cause) { return is_edge(cause.kind); });
+    const std::size_t count = static_cast<std::size_t>(first_edge - causes.begin());
+    for (std::size_t i = 0; i < std::min(rows_, count); ++i) row(causes[i], whole_ns);
+    if (count > rows_) {
+      Nanoseconds rest_ns = 0;
+      for (std::size_t i = rows_; i < count; ++i) rest_ns += causes[i].idle_ns;
+      page_.line("  {:<5} {:<25} {:>9} {:>8}", "", fmt::format("and {} more", count - rows_), duration_text(rest_ns),
+                 share_text(rest_ns, whole_ns));
+    }
+    for (std::size_t i = count; i < causes.size(); ++i) row(causes[i], whole_ns);
+  }
+
+ private:
+  void row(const IdleCause& cause, Nanoseconds whole_ns) {
+    const std::string_view id = cause.rule == nullptr ? std::string_view("-") : cause.rule->id;
+    const std::string_view lead = page_.place_line(id, cause.where) ? "" : id;
+    const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
+    const std::string per_step = steps == 0 ? "-" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps));
+    page_.line("  {:<5} {:<25} {:>9} {:>8} {:>9} {:>7} {:>9}  {}", lead, cause.name, duration_text(cause.idle_ns),
+               share_text(cause.idle_ns, whole_ns), per_step, cause.count,
+               cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), fitted(note_of(cause), 18));
+    page_.stack_lines(cause.where);
+  }
+
+  const Report& report_;
+  std::size_t rows_;
+  TextPage& page_;
+};
+
+}  // namespace
+
+void render_verdict(const Report& report, TextPage& page) {
+  if (!report.verdict.word.empty()) page.wrapped("  verdict   ", report.verdict.word + ": " + report.verdict.evidence);
+  page.field("steps", step_words(report.steps));
+}
+
+void render_causes(const Report& report, const TextOptions& options, TextPage& page) {
+  CauseTableText text(report, options, page);
+  for (const DeviceReport& device : report.devices) {
+    const DeviceState& state = device.state;
+    text.table(fmt::format("Why GPU {} was idle", device.id), device.causes, state.idle_ns, state.window_ns);
+    text.table(fmt::format("Why GPU {} only copied", device.id), device.copy_causes, state.copy_only_ns, state.window_ns);
+  }
+}
+
+}  // namespace synctrace
