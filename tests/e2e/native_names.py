@@ -106,7 +106,7 @@ class NativeNames(harness.CliTest):
     def test_the_text_names_line_and_source(self):
         self.build()
         done = self.record_program("--report=full")
-        self.assert_one_line(done.stderr, f"sync.h:{WAIT} in vendor::wait", "return cudaDeviceSynchronize();")
+        self.assert_one_line(done.stderr, "ST002 ", f"sync.h:{WAIT} in vendor::wait", "return cudaDeviceSynchronize();")
 
     def test_a_position_dependent_program(self):
         self.build("-no-pie")
@@ -189,7 +189,7 @@ class NativeNames(harness.CliTest):
     def test_patterns_for_the_report_of_run(self):
         self.build()
         done = self.record_program("--library-code", "vendor")
-        self.assert_one_line(done.stderr, f"train.cpp:{line_of('the inlined call')} in train::step")
+        self.assert_one_line(done.stderr, "ST002 ", f"train.cpp:{line_of('the inlined call')} in train::step")
 
     def test_a_program_that_is_gone_costs_its_names(self):
         self.build()
