@@ -29,6 +29,7 @@ class Cases:
         self.stream = torch.cuda.Stream()
         self.pool = concurrent.futures.ThreadPoolExecutor(1)
         self.seen = 0.0
+        self.graphs = []  # kept, so that none is destroyed in between
 
     def item(self):
         self.seen += self.values.sum().item()  # waits: .item()
@@ -111,7 +112,7 @@ def capture(cases):
     with torch.cuda.graph(graph):  # waits: begin of a capture
         doubled = cases.values * 2
     graph.replay()
-    return doubled
+    cases.graphs.append((graph, doubled))
 
 
 def one_round(cases):
