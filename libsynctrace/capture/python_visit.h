@@ -77,7 +77,7 @@ class PythonVisit {
     const std::uintptr_t position = load_pointer(memory_, frame + at_.frame_position);
     offset = static_cast<std::int64_t>(position - (code + at_.code_bytecode));
     return owner == python_object::kOwnedByGenerator ||
-           offset >= 2 * memory_.template load<std::int32_t>(code + at_.code_traceable);
+           offset >= std::int64_t{2} * memory_.template load<std::int32_t>(code + at_.code_traceable);
   }
 
   // 3.8-3.10: frame objects.

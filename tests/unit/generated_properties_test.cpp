@@ -12,7 +12,11 @@
 namespace synctrace::testing::generator {
 namespace {
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::uint64_t kPrograms = 200;  // some thirty times slower here, and what is looked for shows in few
+#else
 constexpr std::uint64_t kPrograms = 2'000;
+#endif
 
 using Explained = std::vector<std::tuple<DeviceId, Nanoseconds, Nanoseconds, CauseKind, CauseKind, OwnerTable, std::uint32_t, bool, Confidence>>;
 
