@@ -117,7 +117,7 @@ class NativeStacks(harness.CliTest):
         """The functions of the named files among `names`, in order, without what the CUDA compiler adds for a launch and
         what a static runtime brings along."""
         own = [name.split(":")[1] for name in names if name.split(":")[0] in modules]
-        return [name for name in own if "device_stub" not in name and not name.startswith(("libcudart_static", "__cuda"))]
+        return [name for name in own if "device_stub" not in name and not name.startswith(("libcudart_static", "__cuda", "cuda"))]
 
     def check_direct(self, program):
         _, trace = self.run_traced(harness.program(program), "direct")
