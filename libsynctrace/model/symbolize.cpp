@@ -173,7 +173,8 @@ std::vector<std::vector<ResolvedFrame>> Symbolizer::resolve(const NativeModule& 
   std::optional<OpenModule> opened;
   std::optional<AddressReader> reader;
   if (file.get() < 0) {
-    lose(kLossSymbolsMissing, module);
+    // The kernel's own code in every process (linux-vdso.so.1) has a name and no file.
+    if (module.path.find('/') != std::string::npos) lose(kLossSymbolsMissing, module);
   } else if (!is_usable(file.get(), options_.max_file_bytes)) {
     lose(kLossSymbolsUnusable, module);
   } else if (!module.build_id.empty() && build_id_of(file.get()) != module.build_id) {

@@ -45,6 +45,11 @@ def program(name):
     return os.path.join(PROGRAMS, name)
 
 
+def table_of_waits(report):
+    """The part of a text report that ranks the calls; the causes of idle time above it name the same lines."""
+    return report[report.index("The host waited"):]
+
+
 class CliTest(unittest.TestCase):
     """A test with a folder of its own, which is the current folder of all that it runs."""
 

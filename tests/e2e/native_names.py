@@ -106,7 +106,7 @@ class NativeNames(harness.CliTest):
     def test_the_text_names_line_and_source(self):
         self.build()
         done = self.record_program("--report=full")
-        self.assert_one_line(done.stderr, "ST002 ", f"sync.h:{WAIT} in vendor::wait", "return cudaDeviceSynchronize();")
+        self.assert_one_line(harness.table_of_waits(done.stderr), "ST002 ", f"sync.h:{WAIT} in vendor::wait", "return cudaDeviceSynchronize();")
 
     def test_a_position_dependent_program(self):
         self.build("-no-pie")
@@ -119,7 +119,7 @@ class NativeNames(harness.CliTest):
         site = self.the_wait(self.report())
         self.assertEqual((site["file"], site["line"], site["source"]), (None, None, None))
         self.assertRegex(site["function"], r"^train\+0x[0-9a-f]+$")
-        self.assert_one_line(done.stderr, "ST002 in train+0x")
+        self.assert_one_line(harness.table_of_waits(done.stderr), "ST002 in train+0x")
 
     def test_a_copy_elsewhere_without_program_and_source_says_the_same(self):
         self.build()
@@ -189,7 +189,7 @@ class NativeNames(harness.CliTest):
     def test_patterns_for_the_report_of_run(self):
         self.build()
         done = self.record_program("--library-code", "vendor")
-        self.assert_one_line(done.stderr, "ST002 ", f"train.cpp:{line_of('the inlined call')} in train::step")
+        self.assert_one_line(harness.table_of_waits(done.stderr), "ST002 ", f"train.cpp:{line_of('the inlined call')} in train::step")
 
     def test_a_program_that_is_gone_costs_its_names(self):
         self.build()

@@ -87,7 +87,7 @@ class PythonStacks(harness.CliTest):
 
     def test_the_text_names_the_line(self):
         done = self.run_script()
-        self.assert_one_line(done.stderr, f"ST002 train.py:{line_of('the wait')} in ", "finish")
+        self.assert_one_line(harness.table_of_waits(done.stderr), f"ST002 train.py:{line_of('the wait')} in ", "finish")
 
     def test_the_source_is_there_without_the_script(self):
         self.run_script("--report=none")
@@ -96,7 +96,7 @@ class PythonStacks(harness.CliTest):
         for site in self.report()["waits"]:
             self.assertEqual(site["source"], lines[site["line"] - 1].strip())
         text = self.run_cli("report", self.trace).stdout
-        self.assert_one_line(text, f"ST010 train.py:{line_of('the copy')} in ", "runtime.cudaMemcpy(self.buffer")
+        self.assert_one_line(harness.table_of_waits(text), f"ST010 train.py:{line_of('the copy')} in ", "runtime.cudaMemcpy(self.buffer")
 
     def test_a_script_that_was_edited_meanwhile_has_no_text(self):
         self.run_script("--report=none", "--no-symbols")
