@@ -293,10 +293,6 @@ __attribute__((noinline)) Walk walk_here(std::span<NativeFrame> out) noexcept {
   return walk_from(registers_of_caller(), out);
 }
 
-__attribute__((noinline)) std::size_t unwind_here(std::span<NativeFrame> out) noexcept {
-  return walk_from(registers_of_caller(), out).count;
-}
-
 Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept {
   ThreadUnwinder* thread = this_unwinder;
   if (thread == nullptr) return {};

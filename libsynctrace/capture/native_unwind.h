@@ -75,7 +75,6 @@ struct Walk {
 
 // The stack of the calling thread, innermost first, beginning with the caller of this function.
 Walk walk_here(std::span<NativeFrame> out) noexcept;
-std::size_t unwind_here(std::span<NativeFrame> out) noexcept;
 
 // The stack that a signal interrupted, from the handler's third argument (a ucontext_t).
 Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept;

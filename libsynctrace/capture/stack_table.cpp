@@ -45,6 +45,7 @@ struct ThreadStacks {
   ThreadUnwinder unwinder;
   PythonStack python;
   std::array<NativeFrame, kMaxNativeFrames> native;
+  std::array<const Module*, kMaxNativeFrames> modules;  // of the native frames; null: none, or not the one of our map
   StackBudget budget;
   GuardedMemory guarded;
   std::array<StackItem, kMaxStackFrames> items;
@@ -115,15 +116,13 @@ class Capture {
     } else if (can_read_guarded.load(std::memory_order_relaxed)) {
       python_reader().walk_interrupted(own_.guarded, own_.python);
     }
-    runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
-    if (runtime_ == nullptr) own_.python.count = 0;
+    keep_python_with_runtime();
   }
 
   SleeperWalk take_sleeping_python() noexcept {
     const SleeperWalk walk =
         python_reader().walk_sleeping(sleeper_->thread, sleeper_->python_state, own_.guarded, own_.python);
-    runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
-    if (runtime_ == nullptr) own_.python.count = 0;
+    keep_python_with_runtime();
     return walk;
   }
 
@@ -139,12 +138,17 @@ class Capture {
   StackId id() noexcept;
 
  private:
+  // The reader may have been switched off meanwhile; then nothing describes the frames.
+  void keep_python_with_runtime() noexcept {
+    runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
+    if (runtime_ == nullptr) own_.python.count = 0;
+  }
+
   std::uint64_t hash() const noexcept;
   std::uint32_t code_id(const PythonFrame& frame) noexcept;
   FrameEvent describe(const StackItem& item) noexcept;
-  FrameEvent describe(const NativeFrame& frame) noexcept;
-  const Module* module_of(const NativeFrame& frame) noexcept;
-  void cut_where_map_is_old() noexcept;
+  FrameEvent describe_native(std::size_t index) const noexcept;
+  void find_modules() noexcept;
   StackId write() noexcept;
 
   ThreadStacks& own_;
@@ -204,32 +208,31 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
 // A return address may be the first byte behind its function, and even behind its module.
 std::uintptr_t code_of(const NativeFrame& frame) noexcept { return frame.pc - (frame.is_exact ? 0 : 1); }
 
-// The module of a frame; null when no module holds it, or when the loader has another one there than our map says.
-const Module* Capture::module_of(const NativeFrame& frame) noexcept {
-  const Module* module = module_map().current().find(code_of(frame));
-  LoadedObject loaded;
-  if (!find_loaded_object(code_of(frame), loaded)) return module;
-  const bool agrees = module == nullptr ? loaded.begin == 0 : module->is_at(loaded.begin, loaded.eh_frame_header);
-  if (agrees) return module;
-  map_is_old_ = true;
-  module_map().ask_for_refresh();
-  return nullptr;
-}
-
-// What was walked by the rules of a module that is no longer there is not believed.
-void Capture::cut_where_map_is_old() noexcept {
+// The module of each native frame. Where the loader has another one than our map says, the stack is cut: what was
+// walked by the rules of a module that is no longer there is not believed.
+void Capture::find_modules() noexcept {
+  const CodeMap& map = module_map().current();
   for (std::size_t i = 0; i < native_.size(); ++i) {
-    const bool is_known = module_map().current().find(code_of(native_[i])) != nullptr;
-    if (!is_known || module_of(native_[i]) != nullptr) continue;
+    const Module* known = map.find(code_of(native_[i]));
+    own_.modules[i] = known;
+    LoadedObject loaded;
+    if (!find_loaded_object(code_of(native_[i]), loaded)) continue;
+    const bool agrees = known == nullptr ? loaded.begin == 0 : known->is_at(loaded.begin, loaded.eh_frame_header);
+    if (agrees) continue;
+    own_.modules[i] = nullptr;
+    map_is_old_ = true;
+    module_map().ask_for_refresh();
+    if (known == nullptr) continue;
     native_ = native_.first(i + 1);
     native_is_whole_ = false;
     return;
   }
 }
 
-FrameEvent Capture::describe(const NativeFrame& frame) noexcept {
+FrameEvent Capture::describe_native(std::size_t index) const noexcept {
+  const NativeFrame& frame = native_[index];
   const auto kind = frame.is_exact ? FrameEvent::Kind::kNativeExact : FrameEvent::Kind::kNative;
-  const Module* module = module_of(frame);
+  const Module* module = own_.modules[index];
   if (module == nullptr) return {kind, 0, static_cast<std::int64_t>(frame.pc)};
   return {kind, module->id, static_cast<std::int64_t>(frame.pc - module->bias)};
 }
@@ -242,7 +245,7 @@ FrameEvent Capture::describe(const StackItem& item) noexcept {
               frame.offset_bytes};
     }
     case StackItem::Kind::kNative:
-      return describe(native_[item.index]);
+      return describe_native(item.index);
     case StackItem::Kind::kUnordered:
       return {FrameEvent::Kind::kUnordered, 0, 0};
     case StackItem::Kind::kMissing:
@@ -253,7 +256,7 @@ FrameEvent Capture::describe(const StackItem& item) noexcept {
 
 // Zero when the ring has no room.
 StackId Capture::write() noexcept {
-  cut_where_map_is_old();
+  find_modules();
   StackParts parts;
   parts.python = std::span(own_.python.frames).first(own_.python.count);
   parts.python_is_whole = !own_.python.is_truncated;

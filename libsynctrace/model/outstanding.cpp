@@ -15,8 +15,7 @@ namespace {
 struct Lane {
   StreamKey key;
   std::size_t device = 0;
-  bool legacy_default = false;
-  bool blocking = false;  // known to synchronise with the legacy default stream
+  StreamRole role;
   Nanoseconds end_ns = kNoTime;
   Nanoseconds listed_end_ns = kNoTime;  // the end under which its device lists it
 };
@@ -107,17 +106,7 @@ std::size_t Sweep::lane_at(StreamKey key, DeviceId device) {
     ends_.emplace_back();
     devices_.push_back(device);
   }
-  Lane lane{key, device_entry->second};
-  const auto stream = trace_.streams.find(key);
-  const auto context = trace_.contexts.find(key.context);
-  if (stream != trace_.streams.end()) {
-    lane.legacy_default = (stream->second.flags & format::Stream::kDefault) != 0;
-    lane.blocking = (stream->second.flags & format::Stream::kNonBlocking) == 0;
-  }
-  if (context != trace_.contexts.end() && number(key.stream) != 0 && context->second.null_stream == key.stream) {
-    lane.legacy_default = true;
-  }
-  lanes_.push_back(lane);
+  lanes_.push_back({key, device_entry->second, role_of(trace_, key)});
   return entry->second;
 }
 
@@ -170,11 +159,11 @@ void Sweep::look_at_device(const Call& call, const Ends& ends, Outstanding& out)
 bool Sweep::ordered(const Lane& earlier, StreamKey own_key, bool own_legacy) const {
   if (earlier.key == own_key) return true;
   if (earlier.key.context != own_key.context) return false;
-  if (own_legacy) return earlier.blocking;
+  if (own_legacy) return earlier.role.blocking;
   const auto own_stream = trace_.streams.find(own_key);
   const bool own_blocking =
       own_stream != trace_.streams.end() && (own_stream->second.flags & format::Stream::kNonBlocking) == 0;
-  return earlier.legacy_default && own_blocking;
+  return earlier.role.legacy_default && own_blocking;
 }
 
 void Sweep::look_at_own(const Call& call, const Operation& own, Outstanding& out) {

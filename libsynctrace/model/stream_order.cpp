@@ -14,8 +14,7 @@ struct Mark {
 };
 
 struct Lane {
-  bool legacy_default = false;
-  bool blocking = false;  // synchronises with the legacy default stream
+  StreamRole role;
   std::uint32_t last = kNoRow;
   Mark pending;  // of waits since the last operation
 };
@@ -49,18 +48,8 @@ class Sweep {
 
   Lane& lane_of(StreamKey key) {
     const auto [entry, is_new] = lanes_.try_emplace(key);
-    if (!is_new) return entry->second;
-    Lane& lane = entry->second;
-    const auto stream = trace_.streams.find(key);
-    const auto context = trace_.contexts.find(key.context);
-    if (stream != trace_.streams.end()) {
-      lane.legacy_default = (stream->second.flags & format::Stream::kDefault) != 0;
-      lane.blocking = (stream->second.flags & format::Stream::kNonBlocking) == 0;
-    }
-    if (context != trace_.contexts.end() && number(key.stream) != 0 && context->second.null_stream == key.stream) {
-      lane.legacy_default = true;
-    }
-    return lane;
+    if (is_new) entry->second.role = role_of(trace_, key);
+    return entry->second;
   }
 
   void follow(const Call& call);
@@ -98,8 +87,8 @@ void Sweep::issue(std::uint32_t index) {
   DefaultOrder& order = defaults_[operation.context];
   predecessors_[index] = lane.last;
   Mark mark = lane.pending;
-  const std::uint32_t implied = lane.legacy_default ? order.latest_blocking
-                                : lane.blocking     ? order.last_legacy
+  const std::uint32_t implied = lane.role.legacy_default ? order.latest_blocking
+                                : lane.role.blocking     ? order.last_legacy
                                                     : kNoRow;
   if (end_of(implied) > end_of(mark.source)) mark = {implied, kNoRow};
   if (mark.source != kNoRow && end_of(mark.source) > end_of(lane.last)) {
@@ -107,9 +96,9 @@ void Sweep::issue(std::uint32_t index) {
   }
   lane.pending = {};
   lane.last = index;
-  if (lane.legacy_default) {
+  if (lane.role.legacy_default) {
     order.last_legacy = index;
-  } else if (lane.blocking && end_of(index) > end_of(order.latest_blocking)) {
+  } else if (lane.role.blocking && end_of(index) > end_of(order.latest_blocking)) {
     order.latest_blocking = index;
   }
 }

@@ -35,4 +35,18 @@ Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept {
   return a < 0 ? std::numeric_limits<Nanoseconds>::min() : std::numeric_limits<Nanoseconds>::max();
 }
 
+StreamRole role_of(const Trace& trace, StreamKey key) noexcept {
+  StreamRole role;
+  const auto stream = trace.streams.find(key);
+  const auto context = trace.contexts.find(key.context);
+  if (stream != trace.streams.end()) {
+    role.legacy_default = (stream->second.flags & format::Stream::kDefault) != 0;
+    role.blocking = (stream->second.flags & format::Stream::kNonBlocking) == 0;
+  }
+  if (context != trace.contexts.end() && number(key.stream) != 0 && context->second.null_stream == key.stream) {
+    role.legacy_default = true;
+  }
+  return role;
+}
+
 }  // namespace synctrace

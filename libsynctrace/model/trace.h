@@ -180,6 +180,12 @@ struct Stream {
   std::int32_t priority = 0;
 };
 
+// What a stream has to do with the legacy default stream of its context.
+struct StreamRole {
+  bool legacy_default = false;  // it is that stream
+  bool blocking = false;        // known to synchronise with it
+};
+
 // A function of Python as it describes itself; python_lines decodes the table.
 struct Code {
   std::string file;
@@ -285,6 +291,8 @@ std::string_view source_text(const Trace& trace, const ResolvedFrame& frame);
 
 // The name of a function as the trace gives it, or "api <number>". Valid as long as the trace.
 std::string api_name(const Trace& trace, ApiId api);
+
+StreamRole role_of(const Trace& trace, StreamKey key) noexcept;
 
 // True when the span lies inside one recorded window.
 bool in_window(const Trace& trace, TimeSpan span) noexcept;

@@ -48,7 +48,7 @@ void warm(benchmark::State& state) {
   prepared();
   std::size_t count = 0;
   auto measure = [&] {
-    for (auto _ : state) count = unwind_here(frames);
+    for (auto _ : state) count = walk_here(frames).count;
   };
   at_depth(state.range(0), measure);
   if (count < static_cast<std::size_t>(state.range(0))) std::abort();
@@ -66,7 +66,7 @@ void cold_rules(benchmark::State& state) {
       new (&unwinder) ThreadUnwinder;
       unwinder.prepare_here();
       state.ResumeTiming();
-      count = unwind_here(frames);
+      count = walk_here(frames).count;
     }
   };
   at_depth(state.range(0), measure);
