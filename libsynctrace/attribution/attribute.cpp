@@ -46,8 +46,9 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
 }  // namespace
 
 Attribution attribute(const Trace& trace, const AttributeOptions& options) {
-  Evidence evidence(trace);
   Attribution result;
+  result.evidence = std::make_unique<const Evidence>(trace);
+  const Evidence& evidence = *result.evidence;
   result.devices = device_states(trace);
   result.unmatched_operations = evidence.correlation.unmatched_operations();
   result.steps = find_steps(trace, evidence.correlation, options.step_range);
@@ -55,9 +56,9 @@ Attribution attribute(const Trace& trace, const AttributeOptions& options) {
     find_causes(evidence, options, result);
     for (std::string& breach : check_sums(result)) result.breaches.push_back(std::move(breach));
   }
-  result.judgements = std::move(evidence.judgements);
-  result.sleeps = std::move(evidence.sleeps);
-  result.calibration = std::move(evidence.calibration);
+  result.judgements = evidence.judgements;
+  result.sleeps = evidence.sleeps;
+  result.calibration = evidence.calibration;
   return result;
 }
 

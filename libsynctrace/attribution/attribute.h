@@ -6,11 +6,13 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "attribution/cause_table.h"
 #include "attribution/device_state.h"
+#include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
 #include "attribution/steps.h"
 #include "attribution/sync_test.h"
@@ -19,6 +21,7 @@
 namespace synctrace {
 
 struct Attribution {
+  std::unique_ptr<const Evidence> evidence;  // what all of it rests on, for those who ask further; refers to the trace
   std::vector<Judgement> judgements;  // one per row of Trace::calls
   GpuSleeps sleeps;                   // waits for the GPU outside CUDA calls
   Calibration calibration;

@@ -14,6 +14,7 @@ struct StackTraits {
   bool collector = false;  // inside Python's garbage collector
   bool gil = false;        // waits for the interpreter lock
   bool python = false;     // has Python code in it
+  bool shapes = false;     // in a function whose result's size depends on values: the host has to know it to go on
 };
 
 class StackReader {

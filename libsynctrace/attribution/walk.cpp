@@ -30,12 +30,7 @@ Owner owner_of(const std::optional<Correlation::Issuer>& issuer) {
 
 }  // namespace
 
-Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence) {
-  for (std::uint32_t row = 0; row < evidence.trace.host_waits.size(); ++row) {
-    const HostWait& wait = evidence.trace.host_waits[row];
-    if (number(wait.waker) != 0 && number(wait.stack) != 0) ended_by_[wait.waker].push_back(row);
-  }
-}
+Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence), places_(evidence) {}
 
 std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
   device_ = device;
@@ -93,9 +88,9 @@ void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence
   if (span.empty()) return;
   if (owner.table == OwnerTable::kLaunch && number(evidence_.trace.launches[owner.row].stack) == 0) {
     const Launch& launch = evidence_.trace.launches[owner.row];
-    const Owner place = place_of(evidence_.host.index_of(launch.thread), launch.span);
-    const bool known = place.table == OwnerTable::kHostWait || number(stretches_[place.row].before) != 0 ||
-                       number(stretches_[place.row].after) != 0;
+    const Owner place = places_.of(evidence_.host.index_of(launch.thread), launch.span);
+    const bool known = place.table == OwnerTable::kHostWait || number(places_.stretches()[place.row].before) != 0 ||
+                       number(places_.stretches()[place.row].after) != 0;
     if (known) owner = place;
   }
   Part part;
@@ -212,7 +207,7 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
       jumps = t == before_ns ? jumps + 1 : 0;
       continue;
     }
-    const Owner owner = piece.owner.table == OwnerTable::kNone ? place_of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
+    const Owner owner = piece.owner.table == OwnerTable::kNone ? places_.of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
     add({piece.begin_ns, t}, piece.kind, owner, piece.asleep ? Confidence::kLow : piece.confidence);
     t = piece.begin_ns;
     jumps = 0;
@@ -237,29 +232,11 @@ bool Walk::jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds
   if (!guess) return false;
   inferred_ = true;
   const Nanoseconds woken_ns = std::clamp(guess->time_ns, begin_ns, t);
-  const Owner owner = piece.owner.table == OwnerTable::kNone ? place_of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
+  const Owner owner = piece.owner.table == OwnerTable::kNone ? places_.of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
   add({woken_ns, t}, CauseKind::kPeerThread, owner, Confidence::kLow);
   t = woken_ns;
   thread = guess->thread;
   return true;
-}
-
-Owner Walk::place_of(HostTimeline::Index thread, TimeSpan span) {
-  const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
-  const auto in_python = [&](StackId stack) { return evidence_.stacks.traits(stack).python; };
-  const auto ended = ended_by_.find(evidence_.host.thread(thread));
-  if (ended != ended_by_.end() && !in_python(around.before) && !in_python(around.after)) {
-    const std::vector<HostWait>& waits = evidence_.trace.host_waits;
-    const auto after = std::upper_bound(ended->second.begin(), ended->second.end(), span.end_ns,
-                                        [&](Nanoseconds t, std::uint32_t row) { return t < waits[row].span.begin_ns; });
-    if (after != ended->second.begin()) {
-      const HostWait& wait = waits[*std::prev(after)];
-      if (wait.span.end_ns >= span.end_ns && in_python(wait.stack)) return {*std::prev(after), OwnerTable::kHostWait};
-    }
-  }
-  const auto [entry, is_new] = known_stretches_.try_emplace(around, static_cast<std::uint32_t>(stretches_.size()));
-  if (is_new) stretches_.push_back(around);
-  return {entry->second, OwnerTable::kStretch};
 }
 
 }  // namespace synctrace

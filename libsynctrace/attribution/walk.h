@@ -8,11 +8,11 @@
 #pragma once
 
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "attribution/classify.h"
 #include "attribution/device_gaps.h"
+#include "attribution/host_places.h"
 
 namespace synctrace {
 
@@ -24,7 +24,7 @@ class Walk {
   std::vector<Part>& explain(DeviceId device, std::span<const Gap> gaps);
 
   // Host time of which only the stacks around it are known: the rows of OwnerTable::kStretch.
-  const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return stretches_; }
+  const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return places_.stretches(); }
 
  private:
   static constexpr int kMostJumps = 64;
@@ -46,26 +46,15 @@ class Walk {
   void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);
   void walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from_ns);
   bool jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds& t, Nanoseconds begin_ns);
-  // The place of host time that has no stack of its own: between the stacks around it; and where these have no line of
-  // the program because a library's thread worked for another one, where that one waited meanwhile.
-  Owner place_of(HostTimeline::Index thread, TimeSpan span);
-
-  struct PairHash {
-    std::size_t operator()(const HostTimeline::Neighbours& pair) const noexcept {
-      return (std::uint64_t{number(pair.before)} << 32 | number(pair.after)) * 0x9e3779b97f4a7c15U >> 7;
-    }
-  };
 
   const Evidence& evidence_;
   HostClassifier classifier_;
-  std::unordered_map<ThreadId, std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
+  HostPlaces places_;
   DeviceId device_{};
   ThreadId thread_{};
   bool inferred_ = false;  // the rest of this walk rests on a guess
   std::vector<Part> found_;
   std::vector<Part> parts_;
-  std::vector<HostTimeline::Neighbours> stretches_;
-  std::unordered_map<HostTimeline::Neighbours, std::uint32_t, PairHash> known_stretches_;
 };
 
 }  // namespace synctrace
