@@ -1,33 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb report, and the report that `run` prints at the end.
-#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
+#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "attribution/attribute.h"
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "format/launch_contract.h"
 #include "messages.h"
-#include "model/load_trace.h"
 #include "model/native_names.h"
 #include "report/build_report.h"
 #include "report/render_json.h"
 #include "report/render_text.h"
 #include "report_entry.h"
 #include "standard_streams.h"
+#include "trace_files.h"
 #include "whole_file.h"
 
 namespace synctrace::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kWho = "synctrace report";
 
@@ -40,54 +35,16 @@ struct Options {
   StackOptions stacks;
 };
 
-bool is_trace_name(const std::string& name) {
-  const std::string_view partial = format::kPartialSuffix;
-  const bool cut = name.ends_with(partial);
-  return std::string_view(name).substr(0, name.size() - (cut ? partial.size() : 0)).ends_with(format::kTraceSuffix);
-}
-
-// Files as they are, folders as the traces in them by name.
-Result<std::vector<std::string>> expanded(const std::vector<std::string>& paths) {
-  std::vector<std::string> files;
-  for (const std::string& path : paths) {
-    std::error_code failed;
-    if (!fs::is_directory(path, failed)) {
-      files.push_back(path);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (const fs::directory_entry& entry : fs::directory_iterator(path, failed)) {
-      if (is_trace_name(entry.path().filename().string())) inside.push_back(entry.path().string());
-    }
-    if (failed) return Error{"cannot read the folder " + path + ": " + failed.message() + "."};
-    std::sort(inside.begin(), inside.end());
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
-
-void print_load_error(const std::string& path, const Error& error) {
-  say::error(kWho, error.message);
-  std::error_code ignored;
-  const std::string partial = path + std::string(format::kPartialSuffix);
-  if (!fs::exists(path, ignored) && fs::exists(partial, ignored)) {
-    say::warn(kWho, "its process still runs or was killed; what it has written so far is in " + partial);
-  }
-}
-
 // Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
 // worded on stderr and left out.
 std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options,
                                  const NameOptions& names) {
   std::vector<Report> reports;
   for (const std::string& file : files) {
-    Result<Trace> trace = load_trace(file);
-    if (!trace) {
-      print_load_error(file, trace.error());
-      continue;
-    }
-    if (names.wanted && !has_names(trace.value())) look_up_names(trace.value(), names);
-    reports.push_back(build_report(trace.value(), attribute(trace.value()), options));
+    std::optional<Trace> trace = load_or_say(file, kWho);
+    if (!trace) continue;
+    if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
+    reports.push_back(build_report(*trace, attribute(*trace), options));
   }
   return reports;
 }
@@ -134,7 +91,7 @@ int cmd_report(int argc, char** argv) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
-  const Result<std::vector<std::string>> files = expanded(options.paths);
+  const Result<std::vector<std::string>> files = expand_traces(options.paths);
   if (!files) {
     say::error(kWho, files.error().message);
     return kExitUnusable;

@@ -47,6 +47,10 @@ class Includes(TreeTest):
     def test_forward_is_not(self):
         self.assert_one(self.violations("libsynctrace/model/a.cpp", "report/report.h"), "model/a.cpp:1", "model must not")
 
+    def test_exchange_knows_the_model_alone(self):
+        self.assertEqual(self.violations("libsynctrace/exchange/a.cpp", "model/trace.h"), [])
+        self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "report/report.h"), "exchange must not")
+
     def test_base_stands_alone(self):
         self.assert_one(self.violations("libsynctrace/base/a.h", "format/records.h"), "base must not")
 

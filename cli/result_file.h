@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A large result, written piece by piece. It has another name until it is whole, so that no reader ever takes half of it
+// for all; of one that was not finished nothing stays.
+#pragma once
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace synctrace::cli {
+
+class ResultFile {
+ public:
+  // "-" is stdout.
+  explicit ResultFile(const std::string& path);
+  ~ResultFile();
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
+
+  // What goes wrong is kept for finish().
+  void write(std::string_view text);
+  std::optional<Error> finish();
+
+ private:
+  bool is_standard() const noexcept { return path_ == "-"; }
+
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_;
+  int error_ = 0;  // errno of the first failure
+};
+
+}  // namespace synctrace::cli

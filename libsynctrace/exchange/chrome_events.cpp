@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/chrome_events.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "exchange/chrome_names.h"
+#include "model/correlate.h"
+#include "model/nvtx_ranges.h"
+#include "model/stacks.h"
+
+namespace synctrace::chrome {
+namespace {
+
+template <class Row>
+Nanoseconds begin_of(const Row& row) {
+  return row.span.begin_ns;
+}
+Nanoseconds begin_of(const NvtxEvent& event) { return event.time_ns; }
+
+// Visits the rows of several tables, each sorted by begin, in the order of their begins.
+template <class Visit, class... Row>
+void in_order(const Visit& visit, const std::vector<Row>&... tables) {
+  std::array<std::size_t, sizeof...(Row)> next{};
+  for (;;) {
+    Nanoseconds earliest_ns = std::numeric_limits<Nanoseconds>::max();
+    std::size_t chosen = next.size();
+    std::size_t table = 0;
+    const auto look = [&](const auto& rows) {
+      if (next[table] < rows.size() && begin_of(rows[next[table]]) < earliest_ns) {
+        earliest_ns = begin_of(rows[next[table]]);
+        chosen = table;
+      }
+      ++table;
+    };
+    (look(tables), ...);
+    if (chosen == next.size()) return;
+    table = 0;
+    const auto take = [&](const auto& rows) {
+      if (table++ == chosen) visit(rows[next[chosen]++]);
+    };
+    (take(tables), ...);
+  }
+}
+
+class ProcessWriter {
+ public:
+  ProcessWriter(const Trace& trace, const ChromeOptions& options, Shared& shared)
+      : trace_(trace),
+        options_(options),
+        shared_(shared),
+        events_(shared.events),
+        rows_(trace, options.several, shared),
+        correlation_(trace),
+        first_id_(shared.process_count++ << 32) {
+    events_.set_shift(clock_lead_ns(trace) - options.base_ns);
+  }
+
+  void run() {
+    const std::vector<NvtxRange> ranges = nvtx_ranges(trace_);
+    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls, trace_.launches,
+             trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
+  }
+
+ private:
+  void write(const Window& window);
+  void write(const NvtxRange& range);
+  void write(const NvtxEvent& event);
+  void write(const Call& call);
+  void write(const Launch& launch);
+  void write(const Poll& poll);
+  void write(const HostWait& wait);
+  void write(const Overhead& overhead);
+  void write(const Operation& operation);
+
+  // Arrows lead from a call to the first work that it issued; none where the clocks disagree so much that it would lead
+  // back in time.
+  bool has_arrow(std::uint32_t operation) const;
+  void arrow_from(CorrelationId id, Correlation::Issuer call, Place place, Nanoseconds t);
+
+  std::string_view text_of(StringId id);
+  std::string_view name_of(ApiId api);
+  std::string_view name_of(const Operation& operation);
+  std::string_view stack_of(StackId stack);
+  std::string call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status);
+
+  const Trace& trace_;
+  const ChromeOptions& options_;
+  Shared& shared_;
+  EventOutput& events_;
+  ViewerRows rows_;
+  Correlation correlation_;
+  std::uint64_t first_id_ = 0;  // added to ids that are unique in one trace only
+  // Quoted.
+  std::unordered_map<StringId, std::string> texts_;
+  std::unordered_map<ApiId, std::string> api_names_;
+  std::unordered_map<std::uint64_t, std::string> operation_names_;
+  std::unordered_map<StackId, std::string> stacks_;
+};
+
+void ProcessWriter::write(const Window& window) {
+  events_.instant(R"("GPU timeline recorded from here")", rows_.host(), window.span.begin_ns, 'p');
+  events_.instant(R"("GPU timeline recorded up to here")", rows_.host(), window.span.end_ns, 'p');
+}
+
+void ProcessWriter::write(const NvtxRange& range) {
+  std::string args;
+  const auto domain = trace_.nvtx_domains.find(range.domain);
+  if (domain != trace_.nvtx_domains.end()) args = "\"domain\": " + quoted(domain->second);
+  if (range.open) args += args.empty() ? "\"unfinished\": true" : ", \"unfinished\": true";
+  if (range.pushed)
+    events_.slice("user_annotation", text_of(range.text), rows_.on_thread(range.thread, range.span), range.span, args);
+  else
+    events_.async_range("user_annotation", text_of(range.text), ++shared_.async_ranges, rows_.host(number(range.thread)),
+                        range.span, args);
+}
+
+void ProcessWriter::write(const NvtxEvent& event) {
+  if (event.what == NvtxEvent::What::kMark) events_.instant(text_of(event.text), rows_.host(number(event.thread)), event.time_ns, 't');
+}
+
+void ProcessWriter::write(const Call& call) {
+  std::string args = call_args(call.api, call.correlation, call.stack, call.status);
+  if (call.bytes != 0) args += fmt::format(", \"bytes\": {}", call.bytes);
+  const Place place = rows_.on_thread(call.thread, call.span);
+  events_.slice(call_category(call.api), name_of(call.api), place, call.span, args);
+  const auto row = static_cast<std::uint32_t>(&call - trace_.calls.data());
+  arrow_from(call.correlation, {false, row}, place, call.span.begin_ns);
+}
+
+void ProcessWriter::write(const Launch& launch) {
+  const std::string args = call_args(launch.api, launch.correlation, launch.stack, launch.status);
+  const Place place = rows_.on_thread(launch.thread, launch.span);
+  events_.slice(call_category(launch.api), name_of(launch.api), place, launch.span, args);
+  const auto row = static_cast<std::uint32_t>(&launch - trace_.launches.data());
+  arrow_from(launch.correlation, {true, row}, place, launch.span.begin_ns);
+}
+
+void ProcessWriter::write(const Poll& poll) {
+  std::string args = call_args(poll.api, {}, poll.stack, 0);
+  args += fmt::format(", \"queries\": {}, \"not ready\": {}", poll.count, poll.not_ready_count);
+  events_.slice(call_category(poll.api), name_of(poll.api), rows_.on_thread(poll.thread, poll.span), poll.span, args);
+}
+
+void ProcessWriter::write(const HostWait& wait) {
+  std::string args = fmt::format("\"object\": \"{:#x}\"", wait.object);
+  if (number(wait.waker) != 0) args += fmt::format(", \"woken by thread\": {}", number(wait.waker));
+  if (options_.stacks && number(wait.stack) != 0) args += fmt::format(", \"Call stack\": {}", stack_of(wait.stack));
+  events_.slice("host_wait", quoted(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span, args);
+}
+
+void ProcessWriter::write(const Overhead& overhead) {
+  events_.slice("overhead", quoted(overhead_name(overhead.kind)), rows_.on_overhead(overhead.thread, overhead.span),
+                overhead.span, "");
+}
+
+void ProcessWriter::write(const Operation& operation) {
+  const ViewerRows::StreamPlace row = rows_.on_stream(operation);
+  std::string args = fmt::format("\"device\": {}, \"context\": {}, \"stream\": {}", number(operation.device),
+                                 number(operation.context), row.stream);
+  const std::uint64_t correlation = number(operation.correlation);
+  if (correlation != 0) args += fmt::format(", \"correlation\": {}", first_id_ + correlation);
+  if (number(operation.graph) != 0) args += fmt::format(", \"graph\": {}", number(operation.graph));
+  const Nanoseconds length_ns = operation.span.length_ns();
+  if (operation.bytes != 0) args += fmt::format(", \"bytes\": {}", operation.bytes);
+  if (operation.bytes != 0 && length_ns > 0) {
+    const double rate = static_cast<double>(operation.bytes) / static_cast<double>(length_ns);
+    args += fmt::format(", \"memory bandwidth (GB/s)\": {:.3f}", rate);
+  }
+  events_.slice(operation_category(operation.kind), name_of(operation), row.place, operation.span, args);
+  const auto index = static_cast<std::uint32_t>(&operation - trace_.operations.data());
+  if (has_arrow(index)) events_.arrow_end(first_id_ + correlation, row.place, operation.span.begin_ns);
+}
+
+bool ProcessWriter::has_arrow(std::uint32_t operation) const {
+  const auto work = correlation_.work_of(trace_.operations[operation].correlation);
+  const bool is_first = work && work->first_operation == operation && correlation_.issuer_of(operation);
+  return is_first && trace_.operations[operation].span.begin_ns >= correlation_.issued_ns(operation);
+}
+
+void ProcessWriter::arrow_from(CorrelationId id, Correlation::Issuer call, Place place, Nanoseconds t) {
+  const auto work = correlation_.work_of(id);
+  if (!work || !has_arrow(work->first_operation)) return;
+  const auto issuer = correlation_.issuer_of(work->first_operation);
+  if (issuer->is_launch == call.is_launch && issuer->row == call.row) events_.arrow_begin(first_id_ + number(id), place, t);
+}
+
+std::string_view ProcessWriter::text_of(StringId id) {
+  const auto [entry, is_new] = texts_.try_emplace(id);
+  if (is_new) {
+    const auto text = trace_.strings.find(id);
+    entry->second = quoted(text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second);
+  }
+  return entry->second;
+}
+
+std::string_view ProcessWriter::name_of(ApiId api) {
+  const auto [entry, is_new] = api_names_.try_emplace(api);
+  if (is_new) entry->second = quoted(api_name(trace_, api));
+  return entry->second;
+}
+
+std::string_view ProcessWriter::name_of(const Operation& operation) {
+  std::uint64_t what = number(operation.name);
+  if (operation.kind == OperationKind::kGraph) what = number(operation.graph);
+  if (operation.kind == OperationKind::kCopy || operation.kind == OperationKind::kMemset) {
+    what = (std::uint64_t{number(operation.copy_kind)} << 16) | (std::uint64_t{number(operation.source_memory)} << 8) |
+           number(operation.target_memory);
+  }
+  const auto [entry, is_new] = operation_names_.try_emplace((std::uint64_t{number(operation.kind)} << 32) | what);
+  if (is_new) entry->second = quoted(operation_name(trace_, operation));
+  return entry->second;
+}
+
+std::string_view ProcessWriter::stack_of(StackId stack) {
+  const auto [entry, is_new] = stacks_.try_emplace(stack);
+  if (!is_new) return entry->second;
+  std::string text;
+  for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
+    if (!text.empty()) text += '\n';
+    text += frame.kind == FrameKind::kMissing ? ".." : frame.function;
+    if (!frame.file.empty()) text += " (" + frame.file + ":" + std::to_string(frame.line) + ")";
+  }
+  entry->second = quoted(text);
+  return entry->second;
+}
+
+std::string ProcessWriter::call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status) {
+  std::string args = fmt::format("\"cbid\": {}", number(api) & 0xff'ffff);
+  if (number(correlation) != 0) args += fmt::format(", \"correlation\": {}", first_id_ + number(correlation));
+  if (status != 0) args += fmt::format(", \"status\": {}", status);
+  if (options_.stacks && number(stack) != 0) args += fmt::format(", \"Call stack\": {}", stack_of(stack));
+  return args;
+}
+
+}  // namespace
+
+Nanoseconds clock_lead_ns(const Trace& trace) noexcept {
+  constexpr std::int64_t kLatestWallNs = std::int64_t{1} << 62;
+  for (const Clock& clock : trace.clocks) {
+    const bool possible = clock.monotonic_ns >= 0 && clock.monotonic_ns <= kLatestTime && clock.realtime_ns >= 0 &&
+                          clock.realtime_ns <= kLatestWallNs;
+    if (possible) return clock.realtime_ns - clock.monotonic_ns;
+  }
+  const auto start = static_cast<std::int64_t>(std::min<std::uint64_t>(trace.start_realtime_ns, kLatestWallNs));
+  return start - trace.first_ns;
+}
+
+void write_events(const Trace& trace, const ChromeOptions& options, Shared& shared) {
+  ProcessWriter(trace, options, shared).run();
+}
+
+}  // namespace synctrace::chrome

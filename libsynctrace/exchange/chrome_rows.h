@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which row of the viewer a slice of a process goes to: its threads under the process's own number, its streams under
+// their device's, as Kineto has it. Describes each row to the viewer when it is first used.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "exchange/chrome_output.h"
+#include "exchange/timeline_rows.h"
+#include "model/trace.h"
+
+namespace synctrace::chrome {
+
+// What the processes of one result share.
+struct Shared {
+  explicit Shared(TextSink sink) : out(std::move(sink)), events(out) {}
+  TextBlocks out;
+  EventOutput events;
+  NumberPool processes;
+  std::uint64_t process_count = 0;
+  std::uint64_t async_ranges = 0;  // numbered through
+};
+
+class ViewerRows {
+ public:
+  // All must outlive the object. `several`: other processes are in the same result.
+  ViewerRows(const Trace& trace, bool several, Shared& shared);
+
+  // Slices of each thread and stream in the order of their begins.
+  Place on_thread(ThreadId thread, TimeSpan slice);
+  Place on_overhead(ThreadId thread, TimeSpan slice);
+  struct StreamPlace {
+    Place place;
+    std::int64_t stream = 0;  // the number that stands for the stream, of its first row
+  };
+  StreamPlace on_stream(const Operation& operation);
+
+  // Of a thread, whatever lies there; zero for the process as a whole.
+  Place host(std::uint32_t thread = 0) const noexcept { return {host_.number, thread}; }
+
+ private:
+  struct Process {
+    std::int64_t number = 0;
+    NumberPool threads;
+  };
+  // The rows of one thread or stream: one, and more for what would overlap.
+  struct Lane {
+    std::int64_t wanted = 0;
+    std::string name;
+    RowGroup group;
+    std::vector<std::int64_t> threads;  // the number of each row
+  };
+
+  void describe(const Process& process, std::string_view name, std::string_view labels, std::int64_t sort_index);
+  void describe_host();
+  Process& device(DeviceId id);
+  Place place(Process& process, Lane& lane, TimeSpan slice);
+
+  const Trace& trace_;
+  const bool several_;
+  Shared& shared_;
+  Process host_;
+  Process overhead_;
+  std::map<DeviceId, std::int64_t> device_numbers_;  // claimed before the process claims its own
+  std::map<DeviceId, Process> devices_;              // those with work
+  std::unordered_map<ThreadId, Lane> threads_;
+  std::unordered_map<ThreadId, Lane> overheads_;
+  std::map<std::tuple<DeviceId, ContextId, StreamId>, Lane> streams_;
+};
+
+}  // namespace synctrace::chrome

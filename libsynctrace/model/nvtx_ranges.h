@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// NVTX's pushes, pops, starts and ends as ranges of time. O(events); what has no partner makes no range of its own.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+struct NvtxRange {
+  TimeSpan span;
+  ThreadId thread{};  // that began it
+  NvtxDomainId domain{};
+  StringId text{};
+  std::uint32_t depth = 0;  // of a pushed range: how many of its thread and domain are around it
+  bool pushed = true;       // false: started and ended, and so free to overlap any other
+  bool open = false;        // has no end in the trace, and lasts to the last time of it
+};
+
+// In the order of their begins; of those that begin together the outermost first.
+std::vector<NvtxRange> nvtx_ranges(const Trace& trace);
+
+}  // namespace synctrace

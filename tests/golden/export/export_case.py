@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of exports share: the stored traces, and the work of an export, of a dump and of a report."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import chrome_json
+import hta_rule
+import trace_records
+
+SYNCTRACE = os.environ["SYNCTRACE_BIN"]
+GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"])
+PATIENCE_S = 120
+
+WORK_RECORDS = {"kernel": "kernel", "copy": "gpu_memcpy", "memset": "gpu_memset", "graph": "kernel"}
+
+
+def work_of_export(document):
+    """GPU work as hta_rule.Work, times on the trace's own clock."""
+    base = document["baseTimeMonotonicNanoseconds"]
+    issued = {one.args["correlation"]: one.begin for one in chrome_json.slices(document, chrome_json.CALL_CATEGORIES)
+              if "correlation" in one.args}
+    return [hta_rule.Work(one.args["device"], one.args["stream"], one.begin + base, one.end + base,
+                          issued[one.args["correlation"]] + base if one.args.get("correlation") in issued else None)
+            for one in chrome_json.slices(document, chrome_json.GPU_CATEGORIES)]
+
+
+def work_of_dump(records):
+    """The same, from the records of the trace alone."""
+    issued = {}
+    for kind in ("call", "launch"):
+        for record in records.of(kind):
+            if record.get("correlation"):
+                issued.setdefault(record["correlation"], record["begin_ns"])
+    return [hta_rule.Work(one.get("device", 0), one["stream"], one["begin_ns"], one["begin_ns"] + one["duration_ns"],
+                          issued.get(one.get("correlation")))
+            for kind in WORK_RECORDS for one in records.of(kind)]
+
+
+class ExportCase(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="synctrace-export-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def cli(self, *arguments):
+        return subprocess.run([SYNCTRACE, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,
+                              encoding="utf-8", errors="surrogateescape", timeout=PATIENCE_S, check=False)
+
+    def ok(self, *arguments):
+        done = self.cli(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def assemble(self, text, name="case"):
+        """A trace of a text, in the test's folder."""
+        source = self.folder / f"{name}.trace.txt"
+        source.write_text(text, encoding="utf-8", errors="surrogateescape")
+        trace = self.folder / f"{name}.synctrace"
+        self.ok("dump", "--assemble", source, "-o", trace)
+        return trace
+
+    def stored_traces(self):
+        """Path of each trace of the golden folders; those stored as texts are assembled."""
+        texts = sorted((GOLDEN / "report").glob("*.trace.txt")) + sorted((GOLDEN / "format").glob("*.trace.txt"))
+        for text in texts:
+            yield self.assemble(text.read_text(encoding="utf-8", errors="surrogateescape"), text.name.split(".")[0])
+        yield from sorted((GOLDEN / "h200").glob("*.synctrace"))
+
+    def export(self, *traces, options=()):
+        result = self.folder / "export.json"
+        self.ok("export", *traces, "-o", result, "--force-overwrite", *options)
+        return chrome_json.load(result)
+
+    def report(self, trace):
+        return json.loads(self.ok("report", "--no-symbols", "--format", "json", trace))
+
+    def records(self, trace):
+        return trace_records.Records(self.ok("dump", trace))
