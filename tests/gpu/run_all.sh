@@ -268,12 +268,23 @@ part_torch_lines() {
   done
 }
 
+part_hta() {
+  local recorded=()
+  local name
+  for name in sync_per_step tiny_kernels healthy_pipeline torch_lines.timeline; do
+    [ -f "$traces/$name.synctrace" ] && recorded+=("$traces/$name.synctrace")
+  done
+  timeout -k 5 300 python3 "$root/tests/gpu/hta_compare.py" --synctrace "$synctrace" "${recorded[@]}" \
+    >"$results/hta.md" 2>"$results/hta.err"
+  verdict hta $? "$(grep -c ' compared$' "$results/hta.md") traces, $(grep -c 'was compared$' "$results/hta.md") of them with Meta's package"
+}
+
 find_runtime
 if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines unwinder; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines hta unwinder; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
