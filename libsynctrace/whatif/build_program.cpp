@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whatif/build_program.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "attribution/wait_table.h"
+#include "whatif/host_segments.h"
+#include "whatif/host_turns.h"
+#include "whatif/issued_work.h"
+#include "whatif/link_speed.h"
+#include "whatif/wait_targets.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::uint64_t kScalarBytes = 16;
+
+class Builder {
+ public:
+  Builder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded)
+      : attribution_(attribution), evidence_(*attribution.evidence), trace_(evidence_.trace), issued_(evidence_.correlation, trace_),
+        link_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
+        targets_(evidence_, edges_), recorded_(recorded) {}
+
+  ReplayProgram run();
+
+ private:
+  struct Thread {
+    Nanoseconds now_ns = 0;
+    Nanoseconds pre_ns = 0;  // host time of no site since its last event
+    bool begun = false;
+    bool reads = false;      // an asynchronous copy to the host is on its way
+  };
+  struct Cost {
+    Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
+    bool works_after = false;  // the cost comes behind the wait, not instead of it
+  };
+  struct Loader {
+    std::uint32_t slot = kNoSlot;
+    Nanoseconds last_ns = kNeverNs;  // when the last batch came
+  };
+
+  void begin_threads(const std::vector<Turn>& turns);
+  void take(const Turn& turn);
+
+  ReplayEvent& emit(EventKind kind, std::uint32_t thread, std::uint16_t site);
+  void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
+  void advance(std::uint32_t thread, Nanoseconds until_ns);
+
+  void step();
+  void launch(const Turn& turn);
+  void call(const Turn& turn);
+  void issuing_call(const Turn& turn, std::uint32_t first);
+  void event_call(const Turn& turn);
+  void poll(const Turn& turn);
+  void post(const Turn& turn);
+  void sleep(const Turn& turn);
+  void work(const Turn& turn);
+  void plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
+  void wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site);
+  void weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost);
+  void issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event);
+  void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
+  std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
+  Cost cost_of(const Call& row) const {
+    const bool frees = row.category == ApiCategory::kFree || row.category == ApiCategory::kHostFree;
+    return {evidence_.calibration.cost_of(row.api, row.category).p50_ns, frees};
+  }
+
+  const Attribution& attribution_;
+  const Evidence& evidence_;
+  const Trace& trace_;
+  IssuedWork issued_;
+  LinkSpeed link_;
+  SiteTable sites_;
+  ReplayProgram program_;
+  WorkEdges edges_;
+  HostSegments segments_;
+  WaitTargets targets_;
+  std::vector<RecordedTimes>* recorded_;
+  std::vector<Thread> threads_;
+  std::uint32_t nobody_ = 0;  // the thread of work without a call
+  std::unordered_map<std::uint32_t, std::uint32_t> posts_;            // host wait -> slot
+  std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
+  std::unordered_map<std::uint16_t, Loader> loaders_;                 // by site
+  std::vector<std::uint32_t> free_slots_;
+};
+
+ReplayProgram Builder::run() {
+  nobody_ = evidence_.host.threads();
+  threads_.resize(nobody_ + 1);
+  program_.begin_ns = trace_.first_ns;
+  const std::vector<Turn> turns = host_turns(evidence_, attribution_.steps);
+  if (threads_.size() > 0xffff) program_.refusal = "the program uses more threads than can be simulated";
+  begin_threads(turns);
+  program_.events.reserve(turns.size() + turns.size() / 4);
+  program_.end_ns = kNeverNs;
+  for (Turn turn : turns) {
+    if (!program_.refusal.empty()) break;
+    // Records of a damaged trace may overlap; a thread does one thing after the other.
+    if (turn.kind != TurnKind::kStep) turn.begin_ns = std::max(turn.begin_ns, threads_[std::min(turn.thread, nobody_)].now_ns);
+    take(turn);
+  }
+  program_.sites = sites_.take();
+  return std::move(program_);
+}
+
+void Builder::begin_threads(const std::vector<Turn>& turns) {
+  for (const Turn& turn : turns) {
+    if (turn.kind == TurnKind::kStep) continue;
+    Thread& thread = threads_[std::min(turn.thread, nobody_)];
+    thread.now_ns = thread.begun ? std::min(thread.now_ns, turn.begin_ns) : turn.begin_ns;
+    thread.begun = true;
+  }
+  for (const Thread& thread : threads_) program_.thread_begins.push_back(thread.now_ns);
+}
+
+void Builder::take(const Turn& turn) {
+  switch (turn.kind) {
+    case TurnKind::kStep:
+      return step();
+    case TurnKind::kPost:
+      return post(turn);
+    case TurnKind::kSleepEnd:
+      return sleep(turn);
+    case TurnKind::kCall:
+      return call(turn);
+    case TurnKind::kLaunch:
+      return launch(turn);
+    case TurnKind::kPoll:
+      return poll(turn);
+    case TurnKind::kWork:
+      return work(turn);
+  }
+}
+
+ReplayEvent& Builder::emit(EventKind kind, std::uint32_t thread, std::uint16_t site) {
+  ReplayEvent& event = program_.events.emplace_back();
+  event.kind = kind;
+  event.thread = static_cast<std::uint16_t>(thread);
+  event.site = site;
+  event.pre = std::exchange(threads_[thread].pre_ns, 0);
+  return event;
+}
+
+// The recorded times after the last event.
+void Builder::passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work) {
+  threads_[thread].now_ns = now_ns;
+  program_.end_ns = std::max(program_.end_ns, now_ns);
+  if (work != nullptr) program_.end_ns = std::max(program_.end_ns, work->span.end_ns);
+  if (recorded_ == nullptr) return;
+  RecordedTimes& times = recorded_->emplace_back();
+  times.host_ns = now_ns;
+  if (work != nullptr) times.start_ns = work->span.begin_ns;
+  if (work != nullptr) times.end_ns = work->span.end_ns;
+}
+
+// Host time up to a moment: what some site's fix would change becomes an event, the rest goes to the next one.
+void Builder::advance(std::uint32_t thread, Nanoseconds until_ns) {
+  Thread& state = threads_[thread];
+  if (until_ns <= state.now_ns) return;
+  if (thread == nobody_) {
+    state.pre_ns += until_ns - state.now_ns;
+    state.now_ns = until_ns;
+    return;
+  }
+  for (const HostSegments::Segment& segment : segments_.cut(thread, {state.now_ns, until_ns})) {
+    const Nanoseconds length_ns = segment.span.length_ns();
+    if (segment.site == 0) {
+      state.pre_ns += length_ns;
+      continue;
+    }
+    const Nanoseconds plain_ns = std::exchange(state.pre_ns, 0);
+    ReplayEvent& event = emit(EventKind::kHost, thread, segment.site);
+    event.pre = plain_ns + length_ns;
+    event.fixed = plain_ns + (segment.family == SiteKey::Family::kHost ? length_ns / 2 : 0);
+    passed(thread, segment.span.end_ns);
+  }
+  state.now_ns = until_ns;
+}
+
+void Builder::step() {
+  ReplayEvent& event = program_.events.emplace_back();
+  event.kind = EventKind::kStep;
+  event.thread = static_cast<std::uint16_t>(nobody_);
+  event.slot = program_.steps++;
+  if (recorded_ != nullptr) recorded_->emplace_back();
+}
+
+void Builder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event) {
+  edges_.issue(operation, host_ns, issued_ns, event);
+  const std::uint32_t slot = targets_.kept_slot(operation);
+  if (slot != kNoSlot) {
+    event.slot = slot;
+    event.keeps_end = true;
+    edges_.keep_end(slot, event.stream);
+  }
+}
+
+// Further pieces of work of a call that has returned.
+void Builder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site) {
+  for (; operation != kNoRow; operation = issued_.next(operation)) {
+    const Nanoseconds now_ns = threads_[thread].now_ns;
+    ReplayEvent& event = emit(EventKind::kWork, thread, site);
+    event.in_graph = true;
+    issue(operation, now_ns, issued_ns, event);
+    passed(thread, now_ns, &trace_.operations[operation]);
+  }
+}
+
+void Builder::launch(const Turn& turn) {
+  const Launch& row = trace_.launches[turn.row];
+  advance(turn.thread, turn.begin_ns);
+  const std::uint32_t first = issued_.of_launch(turn.row);
+  const std::uint16_t site = segments_.site_of_launch(turn.row);
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  if (first == kNoRow) return plain(turn, end_ns, site);
+  ReplayEvent& event = emit(EventKind::kLaunch, turn.thread, site);
+  event.own = end_ns - turn.begin_ns;
+  issue(first, turn.begin_ns, row.span.begin_ns, event);
+  passed(turn.thread, end_ns, &trace_.operations[first]);
+  more_work(turn.thread, issued_.next(first), row.span.begin_ns, site);
+}
+
+void Builder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
+  ReplayEvent& event = emit(EventKind::kCall, turn.thread, site);
+  event.own = end_ns - turn.begin_ns;
+  passed(turn.thread, end_ns);
+}
+
+// A wait takes as long as such calls do that find nothing to wait for, or returns so long after the end of the work,
+// whichever is later.
+void Builder::weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost) {
+  event.wait_for = target.wait_for;
+  if (target.stream != kNoSlot) event.stream = static_cast<std::uint16_t>(target.stream);
+  if (target.slot != kNoSlot) event.slot = target.slot;
+  const Nanoseconds after_ns = span.end_ns - target.until_ns;
+  if (target.until_ns > span.begin_ns) {
+    edges_.count_edge(after_ns);
+    event.own = std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns()));
+    event.ret = after_ns;
+  } else {
+    event.own = span.length_ns();
+    event.ret = std::min(evidence_.calibration.return_latency.p50_ns + (cost.works_after ? event.own : 0), after_ns);
+  }
+}
+
+void Builder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site) {
+  if (target.wait_for == WaitFor::kNothing || target.until_ns == kNeverNs) return plain(turn, end_ns, site);
+  ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
+  weigh(event, {turn.begin_ns, end_ns}, target, cost);
+  passed(turn.thread, end_ns);
+}
+
+std::uint16_t Builder::site_of_call(std::uint32_t thread, const Call& row) {
+  std::uint8_t sights = 0;
+  const bool copies = is_copy(row.category);
+  const bool to_host = row.copy_kind == CopyKind::kDeviceToHost || row.copy_kind == CopyKind::kArrayToHost;
+  const bool to_device = row.copy_kind == CopyKind::kHostToDevice || row.copy_kind == CopyKind::kHostToArray;
+  if (copies && to_host) sights = row.bytes <= kScalarBytes ? SiteTable::kReadsScalar : SiteTable::kReadsData;
+  if (copies && to_device) sights = SiteTable::kUploads;
+  Thread& state = threads_[thread];
+  const bool syncs = wait_habit(row) == WaitHabit::kExplicit;
+  // The host looks at what an asynchronous copy brings after the next wait.
+  if (syncs && state.reads) sights = SiteTable::kReadsData;
+  state.reads = copies ? state.reads || to_host : state.reads && !syncs;
+  return sites_.of_call(row, sights);
+}
+
+void Builder::call(const Turn& turn) {
+  const Call& row = trace_.calls[turn.row];
+  if (row.category == ApiCategory::kStreamEvent && row.object != 0) return event_call(turn);
+  advance(turn.thread, turn.begin_ns);
+  const std::uint32_t first = issued_.of_call(turn.row);
+  if (first != kNoRow) return issuing_call(turn, first);
+  wait(turn, std::max(turn.begin_ns, row.span.end_ns), targets_.of_call(turn.row), cost_of(row), site_of_call(turn.thread, row));
+}
+
+void Builder::issuing_call(const Turn& turn, std::uint32_t first) {
+  const Call& row = trace_.calls[turn.row];
+  const Operation& own = trace_.operations[first];
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  const std::uint16_t site = is_copy(row.category) ? site_of_call(turn.thread, row) : std::uint16_t{0};
+  const std::uint16_t stream = edges_.stream_of({own.context, own.stream}, own.device);
+  const Nanoseconds queue_ns = edges_.queue_end(stream);
+  const std::uint32_t next = issued_.next(first);
+  ReplayEvent& event = emit(EventKind::kCopy, turn.thread, site);
+  issue(first, turn.begin_ns, row.span.begin_ns, event);
+  event.fixed = link_.pinned_length(own);
+  event.hidden = false;
+  if (next == kNoRow) {
+    const WaitTarget target = targets_.of_copy(turn.row, own, stream, queue_ns);
+    event.own = end_ns - turn.begin_ns;
+    if (target.wait_for != WaitFor::kNothing) weigh(event, {turn.begin_ns, end_ns}, target, cost_of(row));
+    return passed(turn.thread, end_ns, &own);
+  }
+  // Several transfers: the call issues them all, then waits for the last.
+  passed(turn.thread, turn.begin_ns, &own);
+  more_work(turn.thread, next, row.span.begin_ns, site);
+  const bool waits = is_copy(row.category) && edges_.stream_end(stream) <= end_ns + kClockSkewNs;
+  const WaitTarget last{waits ? WaitFor::kStream : WaitFor::kNothing, stream, kNoSlot, edges_.stream_end(stream)};
+  wait(turn, end_ns, last, cost_of(row), site);
+}
+
+void Builder::event_call(const Turn& turn) {
+  const Call& row = trace_.calls[turn.row];
+  advance(turn.thread, turn.begin_ns);
+  const bool records = targets_.records(row);
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  if (!records && !targets_.knows_event(row.object)) return plain(turn, end_ns, 0);
+  const auto context = trace_.contexts.find(row.context);
+  const DeviceId device = context == trace_.contexts.end() ? DeviceId{} : context->second.device;
+  const std::uint32_t slot = targets_.slot_of_event(row.object);
+  const std::uint16_t stream = edges_.stream_of({row.context, row.stream}, device);
+  std::uint16_t site = 0;
+  if (records) {
+    dependency_sites_[slot] = sites_.of_dependency(row.stack, row.api);
+    edges_.record(slot, stream);
+  } else {
+    site = dependency_sites_[slot];
+    edges_.wait_for(slot, stream);
+  }
+  ReplayEvent& event = emit(records ? EventKind::kRecord : EventKind::kStreamWait, turn.thread, site);
+  event.own = end_ns - turn.begin_ns;
+  event.slot = slot;
+  event.stream = stream;
+  passed(turn.thread, end_ns);
+}
+
+void Builder::poll(const Turn& turn) {
+  const Poll& row = trace_.polls[turn.row];
+  advance(turn.thread, turn.begin_ns);
+  const WaitTarget target = targets_.of_poll(turn.row);
+  constexpr Nanoseconds kQueryNs = 2'000;
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  if (target.wait_for == WaitFor::kNothing) return plain(turn, end_ns, 0);
+  wait(turn, end_ns, target, {kQueryNs, false}, sites_.of_wait(row.stack, number(row.api), 0));
+}
+
+void Builder::post(const Turn& turn) {
+  if (turn.time_ns > threads_[turn.thread].now_ns) advance(turn.thread, turn.time_ns);
+  std::uint32_t slot = kNoSlot;
+  if (free_slots_.empty()) {
+    slot = edges_.new_slot();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  posts_[turn.row] = slot;
+  Thread& thread = threads_[turn.thread];
+  ReplayEvent& event = program_.events.emplace_back();
+  event.kind = EventKind::kPost;
+  event.thread = static_cast<std::uint16_t>(turn.thread);
+  event.slot = slot;
+  event.pre = thread.pre_ns + turn.time_ns - thread.now_ns;
+  if (recorded_ != nullptr) recorded_->push_back({thread.now_ns - thread.pre_ns, kNeverNs, kNeverNs});
+}
+
+void Builder::sleep(const Turn& turn) {
+  const HostWait& row = trace_.host_waits[turn.row];
+  advance(turn.thread, turn.begin_ns);
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  const WaitTarget target = targets_.of_sleep(turn.row);
+  if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
+    return wait(turn, end_ns, target, {}, sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
+  }
+  const bool loads = evidence_.stacks.traits(row.stack).loader;
+  const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : std::uint16_t{0};
+  if (const auto post = posts_.find(turn.row); post != posts_.end()) {
+    ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
+    event.slot = post->second;
+    event.ret = end_ns - std::min(row.wake_ns, end_ns);
+    free_slots_.push_back(post->second);
+    posts_.erase(post);
+    return passed(turn.thread, end_ns);
+  }
+  if (!loads) return plain(turn, end_ns, 0);
+  Loader& loader = loaders_[site];
+  if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
+  ReplayEvent& event = emit(EventKind::kInput, turn.thread, site);
+  event.slot = loader.slot;
+  event.own = end_ns - turn.begin_ns;
+  event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;
+  loader.last_ns = end_ns;
+  passed(turn.thread, end_ns);
+}
+
+// Work without a turn of its own call: by the time of the thread that issued it, or by the clock.
+void Builder::work(const Turn& turn) {
+  constexpr Nanoseconds kFarNs = 1'000'000'000;
+  const Operation& operation = trace_.operations[turn.row];
+  std::uint32_t thread = std::min(turn.thread, nobody_);
+  if (operation.span.begin_ns + kFarNs < threads_[thread].now_ns) thread = nobody_;
+  advance(thread, turn.time_ns);
+  const Nanoseconds now_ns = threads_[thread].now_ns;
+  if (threads_[thread].pre_ns > 0) {
+    emit(EventKind::kHost, thread, 0);
+    passed(thread, now_ns);
+  }
+  ReplayEvent& event = emit(EventKind::kWork, thread, 0);
+  issue(turn.row, now_ns, turn.time_ns, event);
+  passed(thread, now_ns, &operation);
+}
+
+}  // namespace
+
+ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded) {
+  return Builder(attribution, place_of, recorded).run();
+}
+
+}  // namespace synctrace

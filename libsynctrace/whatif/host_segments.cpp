@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whatif/host_segments.h"
+
+#include <algorithm>
+
+namespace synctrace {
+namespace {
+
+// Shorter stretches between two calls are not looked into: they are nobody's.
+constexpr Nanoseconds kShortStretchNs = 500;
+
+}  // namespace
+
+const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index thread, TimeSpan span) {
+  found_.clear();
+  if (span.length_ns() < kShortStretchNs) {
+    found_.push_back({span, 0, SiteKey::Family::kNone});
+    return found_;
+  }
+  for (Nanoseconds t = span.end_ns; t > span.begin_ns;) {
+    const HostPiece piece = classifier_.piece_before(thread, t, span.begin_ns, DeviceId{});
+    const Nanoseconds begin_ns = std::clamp(piece.begin_ns, span.begin_ns, t - 1);
+    const SiteKey::Family family = site_of_cause(piece.kind, {}, {}, {}, {}).family;
+    const std::uint16_t site = family == SiteKey::Family::kNone ? std::uint16_t{0} : site_of(piece, thread, t);
+    if (!found_.empty() && found_.back().site == site)
+      found_.back().span.begin_ns = begin_ns;
+    else
+      found_.push_back({{begin_ns, t}, site, family});
+    t = begin_ns;
+  }
+  std::reverse(found_.begin(), found_.end());
+  return found_;
+}
+
+std::uint16_t HostSegments::site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t) {
+  if (piece.owner.table == OwnerTable::kLaunch) return site_of_launch(piece.owner.row);
+  if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, piece.owner);
+  return site_at(piece.kind, places_.of(thread, evidence_.host.item_before(thread, t).span));
+}
+
+// As an explanation places it: a launch without a stack of its own lies where the stacks around it do.
+std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
+  const Launch& launch = evidence_.trace.launches[row];
+  const HostTimeline::Index thread = evidence_.host.index_of(launch.thread);
+  if (!evidence_.runs.covers(thread, launch.span.end_ns)) return 0;
+  if (number(launch.stack) != 0) return sites_.of_cause(CauseKind::kLaunchBound, launch.stack, {});
+  return site_at(CauseKind::kLaunchBound, places_.of(thread, launch.span));
+}
+
+std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
+  const Trace& trace = evidence_.trace;
+  switch (place.table) {
+    case OwnerTable::kCall:
+      return sites_.of_cause(kind, trace.calls[place.row].stack, {});
+    case OwnerTable::kHostWait:
+      return sites_.of_cause(kind, trace.host_waits[place.row].stack, {});
+    case OwnerTable::kSample:
+      return sites_.of_cause(kind, trace.samples[place.row].stack, {});
+    case OwnerTable::kStretch:
+      return sites_.of_cause(kind, places_.stretches()[place.row].before, places_.stretches()[place.row].after);
+    default:
+      return sites_.of_cause(kind, {}, {});
+  }
+}
+
+}  // namespace synctrace

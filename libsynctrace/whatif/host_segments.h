@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The time of a host thread between its calls and sleeps, cut where it is another place's doing.
+#pragma once
+
+#include <vector>
+
+#include "attribution/classify.h"
+#include "attribution/host_places.h"
+#include "whatif/site_table.h"
+
+namespace synctrace {
+
+class HostSegments {
+ public:
+  HostSegments(const Evidence& evidence, SiteTable& sites) : evidence_(evidence), classifier_(evidence), places_(evidence), sites_(sites) {}
+
+  struct Segment {
+    TimeSpan span;
+    std::uint16_t site = 0;
+    SiteKey::Family family = SiteKey::Family::kNone;
+  };
+  // The segments of `span`, in order. Valid until the next call.
+  const std::vector<Segment>& cut(HostTimeline::Index thread, TimeSpan span);
+
+  // The site of a launch in a dense run; else 0.
+  std::uint16_t site_of_launch(std::uint32_t row);
+
+ private:
+  std::uint16_t site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t);
+  std::uint16_t site_at(CauseKind kind, Owner place);
+
+  const Evidence& evidence_;
+  HostClassifier classifier_;
+  HostPlaces places_;
+  SiteTable& sites_;
+  std::vector<Segment> found_;
+};
+
+}  // namespace synctrace

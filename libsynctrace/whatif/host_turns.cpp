@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whatif/host_turns.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace synctrace {
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(const Evidence& evidence)
+      : evidence_(evidence), trace_(evidence.trace), has_call_(trace_.calls.size()), has_launch_(trace_.launches.size()) {}
+
+  std::vector<Turn> run(const Steps& steps) {
+    for (const Step& step : steps.steps) add(step.host.begin_ns, step.host.begin_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
+    if (!steps.steps.empty()) {
+      const Nanoseconds end_ns = steps.steps.back().host.end_ns;
+      add(end_ns, end_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
+    }
+    for (HostTimeline::Index thread = 0; thread < evidence_.host.threads(); ++thread) add_items(thread);
+    add_polls();
+    add_work_of_others();
+    std::sort(turns_.begin(), turns_.end(), [](const Turn& a, const Turn& b) {
+      return std::tie(a.time_ns, a.kind, a.thread, a.row) < std::tie(b.time_ns, b.kind, b.thread, b.row);
+    });
+    return std::move(turns_);
+  }
+
+ private:
+  void add(Nanoseconds time_ns, Nanoseconds begin_ns, std::uint32_t row, HostTimeline::Index thread, TurnKind kind) {
+    turns_.push_back({time_ns, begin_ns, row, thread, kind});
+  }
+
+  void add_items(HostTimeline::Index thread) {
+    evidence_.host.for_each(thread, [&](Owner owner, TimeSpan span) {
+      if (owner.table == OwnerTable::kHostWait) return add_sleep(thread, owner.row, span);
+      const bool launches = owner.table == OwnerTable::kLaunch;
+      (launches ? has_launch_ : has_call_)[owner.row] = true;
+      add(span.begin_ns, span.begin_ns, owner.row, thread, launches ? TurnKind::kLaunch : TurnKind::kCall);
+    });
+  }
+
+  void add_sleep(HostTimeline::Index thread, std::uint32_t row, TimeSpan span) {
+    const HostWait& wait = trace_.host_waits[row];
+    add(span.end_ns, span.begin_ns, row, thread, TurnKind::kSleepEnd);
+    const HostTimeline::Index waker = waker_of(evidence_, wait);
+    if (waker == HostTimeline::kNoThread) return;
+    const Nanoseconds woken_ns = std::min(wait.wake_ns, span.end_ns);
+    add(woken_ns, woken_ns, row, waker, TurnKind::kPost);
+  }
+
+  void add_polls() {
+    for (std::uint32_t row = 0; row < trace_.polls.size(); ++row) {
+      const Poll& poll = trace_.polls[row];
+      const HostTimeline::Index thread = evidence_.host.index_of(poll.thread);
+      if (thread == HostTimeline::kNoThread || poll.span.empty()) continue;
+      const HostItem around = evidence_.host.item_before(thread, poll.span.end_ns);
+      if (around.owner.table != OwnerTable::kNone) continue;
+      const Nanoseconds begin_ns = std::max(poll.span.begin_ns, around.span.begin_ns);
+      add(begin_ns, begin_ns, row, thread, TurnKind::kPoll);
+    }
+  }
+
+  void add_work_of_others() {
+    for (const std::uint32_t operation : evidence_.correlation.by_issue()) {
+      const auto issuer = evidence_.correlation.issuer_of(operation);
+      if (issuer && (issuer->is_launch ? has_launch_ : has_call_)[issuer->row]) continue;
+      HostTimeline::Index thread = HostTimeline::kNoThread;
+      if (issuer) thread = evidence_.host.index_of(issuer->is_launch ? trace_.launches[issuer->row].thread : trace_.calls[issuer->row].thread);
+      const Nanoseconds issued_ns = evidence_.correlation.issued_ns(operation);
+      add(issued_ns, issued_ns, operation, thread, TurnKind::kWork);
+    }
+  }
+
+  const Evidence& evidence_;
+  const Trace& trace_;
+  std::vector<bool> has_call_;  // rows that have a turn
+  std::vector<bool> has_launch_;
+  std::vector<Turn> turns_;
+};
+
+}  // namespace
+
+HostTimeline::Index waker_of(const Evidence& evidence, const HostWait& wait) {
+  if (number(wait.waker) == 0 || wait.wake_ns <= wait.span.begin_ns || wait.waker == wait.thread) return HostTimeline::kNoThread;
+  return evidence.host.index_of(wait.waker);
+}
+
+std::vector<Turn> host_turns(const Evidence& evidence, const Steps& steps) { return Collector(evidence).run(steps); }
+
+}  // namespace synctrace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that the host did, of all threads together, in the order in which it can be run again: what issues work or waits
+// for it by its begin, a sleep that another thread ended by its end, behind the moment at which that thread ended it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "attribution/evidence.h"
+#include "attribution/steps.h"
+
+namespace synctrace {
+
+enum class TurnKind : std::uint8_t {  // of turns at the same time, the earlier here comes first
+  kStep,      // a step begins; no thread
+  kPost,      // the thread ends another one's sleep: row of Trace::host_waits
+  kSleepEnd,  // row of Trace::host_waits
+  kCall,
+  kLaunch,
+  kPoll,
+  kWork,      // row of Trace::operations, issued by a call inside another item, or by none that is known
+};
+
+struct Turn {
+  Nanoseconds time_ns = 0;
+  Nanoseconds begin_ns = 0;  // of the item, without what overlaps the one before
+  std::uint32_t row = 0;
+  HostTimeline::Index thread = HostTimeline::kNoThread;
+  TurnKind kind = TurnKind::kStep;
+};
+
+std::vector<Turn> host_turns(const Evidence& evidence, const Steps& steps);
+
+// The thread that ended a sleep, where the trace tells; else kNoThread.
+HostTimeline::Index waker_of(const Evidence& evidence, const HostWait& wait);
+
+}  // namespace synctrace

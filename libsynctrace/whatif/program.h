@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// A recorded run as a list of events that can be run again: for each event, what it has to wait for and by how much it
+// follows it. Weights are chosen so that running the list unchanged gives every recorded time again, to the nanosecond;
+// what a fix changes is stated per site. Events are in the order of the recorded times, and everything points back in
+// that order, so one pass over them is a complete simulation of any set of fixes. Times and weights are ns.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "attribution/cause.h"
+#include "base/ids.h"
+#include "base/time_span.h"
+
+namespace synctrace {
+
+// Far earlier than any time, and still no overflow when weights are added.
+inline constexpr Nanoseconds kNeverNs = std::numeric_limits<Nanoseconds>::min() / 4;
+inline constexpr std::uint32_t kNoSlot = 0xffff'ffff;
+inline constexpr std::int32_t kNoEdge = std::numeric_limits<std::int32_t>::min();
+
+enum class EventKind : std::uint8_t {
+  kHost,        // a thread runs for `pre`
+  kCall,        // then is in a call for `own`
+  kLaunch,      // a call that issues one piece of work and waits for nothing
+  kCopy,        // a call that issues one piece of work and may wait for it: see WaitFor
+  kWork,        // one more piece of work of the thread's last call, or of a call inside another
+  kWait,        // a call or a sleep that waits for GPU work
+  kRecord,      // an event call: the slot becomes the mark of the stream's end
+  kStreamWait,  // an event call: the stream's next work waits for the slot
+  kPost,        // the slot becomes the time of the thread, `pre` after its last event
+  kBlock,       // a sleep that another thread ended: `ret` after the slot
+  kInput,       // a sleep until a loader had made the next batch: `ret` after the last such moment
+  kStep,        // a step of the program begins
+};
+
+// What a kWait or a kCopy waits for.
+enum class WaitFor : std::uint8_t { kNothing, kStream, kDevice, kSlot, kOwnEnd, kOwnStart };
+
+struct ReplayEvent {
+  EventKind kind = EventKind::kHost;
+  WaitFor wait_for = WaitFor::kNothing;
+  std::uint16_t thread = 0;
+  std::uint16_t stream = 0;  // of the program's streams; of a wait for a device, any of its streams
+  std::uint16_t site = 0;    // of the program's sites; 0: none, which no fix changes
+  std::uint32_t slot = kNoSlot;
+  std::int32_t latency = 0;  // of work: from the begin of the call to its start
+  std::int32_t pause = 0;    // from the end of the stream's work before to its start; kNoEdge: not ordered
+  std::int32_t handover = 0; // from the end of work in other streams that it waits for to its start
+  bool hidden = false;       // other things than the call held the work up: its latency was not seen
+  bool in_graph = false;     // not the first piece of work of its call
+  bool keeps_end = false;    // the slot becomes the end of the work
+  Nanoseconds pre = 0;       // host time since the thread's last event
+  Nanoseconds own = 0;       // of a call that finds nothing to wait for
+  Nanoseconds ret = 0;       // from the end of what is waited for to the return
+  Nanoseconds delay = 0;     // of the work's start, for reasons that are not known: more than kResidualNs
+  Nanoseconds length = 0;    // of the work
+  Nanoseconds fixed = 0;     // kHost: `pre` after the fix; kCopy: `length` after it; work: the longest latency possible
+};
+
+// What is done about a site. The letters are those of docs/whatif.md.
+enum class Remedy : std::uint8_t {
+  kNone,             // nothing that would be legal
+  kRemoveWait,       // F1: nothing of the host's depends on the wait
+  kDeferRead,        // F2: the value is looked at one step later
+  kDeferWait,        // F2: the data is waited for at the thread's next wait
+  kAsyncCopy,        // F3: from pinned memory, without waiting
+  kCacheMemory,      // F4: an allocator that keeps memory
+  kGraph,            // F5: the run of launches becomes one graph
+  kFeedInput,        // F6: the input is there when it is asked for
+  kSpeedUp,          // F7: host code twice as fast
+  kNoCollection,     // F9: the collector does not run in steps
+  kPreload,          // F10: code is loaded before
+  kNoProfiler,       // F11
+  kDropDependency,   // the stream does not wait for the event
+};
+
+// Where something of one sort happens in the program: what a fix applies to. Places are those of the caller's making.
+struct SiteKey {
+  enum class Family : std::uint8_t { kNone, kWait, kMemory, kLaunch, kInput, kHost, kCollector, kCode, kProfiler, kDependency };
+  Family family = Family::kNone;
+  CauseKind kind = CauseKind::kUnknown;  // of kHost: what the thread did
+  StackId place{};
+  StackId until{};           // of host time between two places
+  std::uint32_t function{};  // where the place is not known: of CUDA or of the C library
+  friend bool operator==(const SiteKey&, const SiteKey&) = default;
+};
+
+struct SiteKeyHash {
+  std::size_t operator()(const SiteKey& key) const noexcept;
+};
+
+struct ReplaySite {
+  SiteKey key;
+  Remedy remedy = Remedy::kNone;
+  bool shapes_work = false;  // a value read there decides on the next launches: no remedy, only a ceiling
+  std::uint64_t events = 0;
+};
+
+struct ReplayStream {
+  std::uint16_t device = 0;
+  std::uint16_t waits_for = 0;  // a stream whose work comes before that of this one: the default stream's rule; itself: none
+  std::uint16_t feeds = 0;      // a stream that stands for this one and others; itself: none
+  std::uint32_t queue = 0;      // launches that it takes before a call has to wait; 0: never so many
+};
+
+// Typical quantities, for what a fix brings to light that the recording did not show.
+struct ReplayPace {
+  Nanoseconds async_call = 5'000;    // host time of an asynchronous copy
+  Nanoseconds cached_call = 1'000;   // of an allocation from a cache
+  Nanoseconds graph_node = 200;      // host time of a graph launch per node
+  Nanoseconds graph_pause = 1'000;   // between the nodes
+  Nanoseconds launch_call = 5'000;
+  std::int32_t latency_low = 3'000;   // of a launch into an idle stream, its spread
+  std::int32_t latency_high = 20'000;
+};
+
+struct ReplayProgram {
+  std::vector<ReplayEvent> events;
+  std::vector<ReplaySite> sites;      // [0] is none
+  std::vector<ReplayStream> streams;
+  std::vector<Nanoseconds> thread_begins;  // of each thread's first event
+  std::uint32_t slots = 0;
+  std::uint32_t devices = 0;
+  std::uint32_t steps = 0;            // number of kStep events
+  ReplayPace pace;
+
+  Nanoseconds begin_ns = 0;           // of the recording
+  Nanoseconds end_ns = 0;             // the last time of any event: what an unchanged replay ends with
+  Nanoseconds unexplained_ns = 0;     // sum of delays
+  std::uint64_t unexplained = 0;      // work that started late for unknown reasons
+  std::uint64_t edges = 0;            // that the recorded times were checked against
+  std::uint64_t violations = 0;       // recorded times that break one by more than the clocks may disagree
+  std::string refusal;                // why no conclusion can be drawn; empty: none
+};
+
+}  // namespace synctrace

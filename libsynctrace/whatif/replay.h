@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program again under up to eight assumptions at once (lanes), each with its own set of fixes. One pass over the
+// events, a few operations per event and lane; the state is a few numbers per thread, stream, event handle and site, so
+// its size does not depend on how long the recording is.
+//
+// All weights that a fix changes get smaller and all waits only move later in the program, so more fixes never end
+// later, and no fix at all gives the recorded times exactly.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "whatif/program.h"
+
+namespace synctrace {
+
+inline constexpr std::size_t kLanes = 8;
+
+struct alignas(64) Lanes {
+  std::array<Nanoseconds, kLanes> at{};
+};
+
+// How to take what the recording leaves open.
+struct Corner {
+  enum class Latency : std::uint8_t { kTypical, kLow, kHigh };
+  enum class Use : std::uint8_t { kPlanned, kNever, kNextWait };  // of a value whose reading is deferred
+  Latency latency = Latency::kTypical;  // of launches whose own was hidden
+  Use use = Use::kPlanned;
+  bool without_delays = false;       // late starts that nothing explains do not happen
+  bool loader_keeps_pace = true;     // a loader makes batches no faster than recorded, whenever it is asked for them
+  friend bool operator==(const Corner&, const Corner&) = default;
+};
+
+struct Scenarios {
+  explicit Scenarios(const ReplayProgram& program) : fixed(program.sites.size(), 0) {}
+
+  void fix(std::size_t lane, std::uint16_t site) { fixed[site] = static_cast<std::uint8_t>(fixed[site] | (1U << lane)); }
+
+  std::vector<std::uint8_t> fixed;  // by site: the lanes in which it is
+  std::array<Corner, kLanes> corners{};
+};
+
+struct ReplayState {
+  std::vector<Lanes> host;        // by thread: its time
+  std::vector<Lanes> owed;        // by thread: the end of work whose wait was deferred to its next wait
+  std::vector<Lanes> stream_end;
+  std::vector<Lanes> stream_wait;  // what its next work has to wait for
+  std::vector<Lanes> device_end;
+  std::vector<Lanes> slots;
+  std::vector<Lanes> read_now;    // by site: deferred reads of this step,
+  std::vector<Lanes> read_due;    // and of the last one
+  std::vector<std::vector<Lanes>> queues;  // by stream: starts of the last launches
+  std::vector<std::uint32_t> queued;
+  Lanes latest;                   // end of any work so far
+};
+
+struct Outcome {
+  Lanes end;                  // of everything
+  std::vector<Lanes> steps;   // by kStep event passed: the end of all work issued before it
+  std::vector<Lanes> waited;  // by site: host time spent waiting there
+};
+
+// The state before the program's first event.
+ReplayState initial_state(const ReplayProgram& program);
+
+// The events [first, last), going on from `state`.
+Outcome replay(const ReplayProgram& program, const Scenarios& scenarios, std::size_t first, std::size_t last,
+               ReplayState& state);
+Outcome replay(const ReplayProgram& program, const Scenarios& scenarios);
+
+// Sees the times of the first lane while a program runs, for checks.
+class ReplayObserver {
+ public:
+  virtual ~ReplayObserver() = default;
+  // After an event: the time of its thread, and the start and end of its work (kNeverNs: it has none).
+  virtual void passed(std::size_t event, Nanoseconds host_ns, Nanoseconds start_ns, Nanoseconds end_ns) = 0;
+};
+Outcome replay(const ReplayProgram& program, const Scenarios& scenarios, ReplayObserver& observer);
+
+}  // namespace synctrace

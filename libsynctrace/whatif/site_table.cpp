@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whatif/site_table.h"
+
+#include <limits>
+#include <utility>
+
+namespace synctrace {
+namespace {
+
+using Family = SiteKey::Family;
+
+Family family_of(CauseKind kind) noexcept {
+  switch (kind) {
+    case CauseKind::kStreamSync:
+    case CauseKind::kDeviceSync:
+    case CauseKind::kEventSync:
+    case CauseKind::kPolling:
+    case CauseKind::kFrameworkWait:
+    case CauseKind::kBlockingCopy:
+    case CauseKind::kPageableCopy:
+    case CauseKind::kHiddenSync:
+      return Family::kWait;
+    case CauseKind::kAllocation:
+    case CauseKind::kRelease:
+      return Family::kMemory;
+    case CauseKind::kModuleLoad:
+      return Family::kCode;
+    case CauseKind::kLaunchBound:
+    case CauseKind::kLatency:
+      return Family::kLaunch;
+    case CauseKind::kInput:
+    case CauseKind::kLoaderCompute:
+      return Family::kInput;
+    case CauseKind::kGarbageCollection:
+      return Family::kCollector;
+    case CauseKind::kProfiler:
+      return Family::kProfiler;
+    case CauseKind::kStreamDependency:
+    case CauseKind::kDeviceDependency:
+      return Family::kDependency;
+    case CauseKind::kHostCompute:
+    case CauseKind::kGil:
+    case CauseKind::kLock:
+    case CauseKind::kSleep:
+    case CauseKind::kIo:
+    case CauseKind::kCpuStarved:
+      return Family::kHost;
+    default:
+      return Family::kNone;
+  }
+}
+
+Remedy remedy_of_wait(std::uint8_t sights) noexcept {
+  if ((sights & SiteTable::kReadsScalar) != 0 || (sights & SiteTable::kSleeps) != 0) return Remedy::kDeferRead;
+  if ((sights & SiteTable::kReadsData) != 0) return Remedy::kDeferWait;
+  return (sights & SiteTable::kUploads) != 0 ? Remedy::kAsyncCopy : Remedy::kRemoveWait;
+}
+
+Remedy remedy_of(const SiteKey& key, std::uint8_t sights) noexcept {
+  switch (key.family) {
+    case Family::kWait:
+      return remedy_of_wait(sights);
+    case Family::kMemory:
+      return Remedy::kCacheMemory;
+    case Family::kLaunch:
+      return Remedy::kGraph;
+    case Family::kInput:
+      return Remedy::kFeedInput;
+    case Family::kHost:
+      return Remedy::kSpeedUp;
+    case Family::kCollector:
+      return Remedy::kNoCollection;
+    case Family::kCode:
+      return Remedy::kPreload;
+    case Family::kProfiler:
+      return Remedy::kNoProfiler;
+    case Family::kDependency:
+      return Remedy::kDropDependency;
+    case Family::kNone:
+      return Remedy::kNone;
+  }
+  return Remedy::kNone;
+}
+
+// A function without a place stands for itself; where the place is known, its functions are one.
+SiteKey placed(Family family, CauseKind kind, StackId place, StackId until, std::uint32_t function) noexcept {
+  const bool known = number(place) != 0;
+  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, until, known ? 0 : function};
+}
+
+constexpr std::uint32_t kHostFunctions = 1U << 31;  // of the C library, apart from those of CUDA
+
+}  // namespace
+
+std::size_t SiteKeyHash::operator()(const SiteKey& key) const noexcept {
+  std::uint64_t hash = static_cast<std::uint64_t>(number(key.family)) << 56 | static_cast<std::uint64_t>(number(key.kind)) << 48 | key.function;
+  hash = (hash ^ (std::uint64_t{number(key.place)} << 32 | number(key.until))) * 0x9e3779b97f4a7c15U;
+  return static_cast<std::size_t>(hash ^ hash >> 29);
+}
+
+SiteKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept {
+  const Family family = family_of(kind);
+  std::uint32_t function = number(api);
+  if (function == 0 && number(host_call) != 0) function = kHostFunctions | static_cast<std::uint32_t>(number(host_call));
+  // Of code, input and launches the functions do not matter: without a place they are one.
+  const bool by_function = family == Family::kWait || family == Family::kMemory || family == Family::kDependency;
+  return placed(family, kind, place, until, by_function ? function : 0);
+}
+
+std::uint8_t SiteTable::shape_sight(StackId stack) const {
+  return static_cast<std::uint8_t>(evidence_.stacks.traits(stack).shapes ? kShapes : 0);
+}
+
+std::uint16_t SiteTable::index_of(SiteKey key, std::uint8_t sights) {
+  if (key.family == Family::kNone) return 0;
+  const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint16_t>(sites_.size()));
+  if (is_new && sites_.size() > std::numeric_limits<std::uint16_t>::max()) {
+    index_.erase(entry);
+    return 0;
+  }
+  if (is_new) {
+    sites_.emplace_back().key = key;
+    sights_.push_back(0);
+  }
+  sights_[entry->second] = static_cast<std::uint8_t>(sights_[entry->second] | sights);
+  ++sites_[entry->second].events;
+  return entry->second;
+}
+
+std::uint16_t SiteTable::of_call(const Call& call, std::uint8_t sights) {
+  Family family = Family::kNone;
+  switch (call.category) {
+    case ApiCategory::kAlloc:
+    case ApiCategory::kHostAlloc:
+    case ApiCategory::kFree:
+    case ApiCategory::kHostFree:
+      family = Family::kMemory;
+      break;
+    case ApiCategory::kModule:
+    case ApiCategory::kGraph:
+    case ApiCategory::kContext:
+      family = Family::kCode;
+      break;
+    case ApiCategory::kStreamSync:
+    case ApiCategory::kDeviceSync:
+    case ApiCategory::kEventSync:
+    case ApiCategory::kCopy:
+    case ApiCategory::kCopyAsync:
+      family = Family::kWait;
+      break;
+    default:
+      return 0;
+  }
+  const std::uint32_t function = family == Family::kCode ? 0 : number(call.api);
+  const std::uint8_t shape = family == Family::kWait ? shape_sight(call.stack) : std::uint8_t{0};
+  return index_of(placed(family, CauseKind::kUnknown, place_of_(call.stack), {}, function), static_cast<std::uint8_t>(sights | shape));
+}
+
+std::uint16_t SiteTable::of_wait(StackId stack, std::uint32_t function, std::uint8_t sights) {
+  const std::uint32_t id = (sights & kSleeps) != 0 ? kHostFunctions | function : function;
+  return index_of(placed(Family::kWait, CauseKind::kUnknown, place_of_(stack), {}, id), static_cast<std::uint8_t>(sights | shape_sight(stack)));
+}
+
+std::uint16_t SiteTable::of_cause(CauseKind kind, StackId stack, StackId until) {
+  return index_of(site_of_cause(kind, place_of_(stack), place_of_(until), {}, {}), 0);
+}
+
+std::uint16_t SiteTable::of_dependency(StackId record_stack, ApiId record_api) {
+  return index_of(placed(Family::kDependency, CauseKind::kUnknown, place_of_(record_stack), {}, number(record_api)), 0);
+}
+
+std::vector<ReplaySite> SiteTable::take() {
+  for (std::size_t i = 1; i < sites_.size(); ++i) {
+    sites_[i].remedy = remedy_of(sites_[i].key, sights_[i]);
+    sites_[i].shapes_work = (sights_[i] & kShapes) != 0;
+    if (sites_[i].shapes_work) sites_[i].remedy = Remedy::kNone;
+  }
+  index_.clear();
+  return std::move(sites_);
+}
+
+}  // namespace synctrace

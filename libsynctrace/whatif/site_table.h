@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The places of a program that a fix can change, and what fix is legal there. A wait may only go away where nothing of
+// the host's depends on it; where the host reads data, the reading can be put off, and where a number that it reads
+// decides what it launches next, nothing can be done without another algorithm.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "attribution/evidence.h"
+#include "whatif/program.h"
+
+namespace synctrace {
+
+// A stack that stands for all stacks of the same line of the user's; zero: the line is not known.
+using PlaceOf = std::function<StackId(StackId)>;
+
+// The site of a cause of idle time. Family kNone: no fix applies to it.
+SiteKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept;
+
+class SiteTable {
+ public:
+  // What was seen at a site.
+  enum Sight : std::uint8_t {
+    kReadsScalar = 1,  // copies a few bytes to the host
+    kReadsData = 2,    // copies more, or waits for an asynchronous copy that did
+    kUploads = 4,
+    kSleeps = 8,       // waits for the GPU in no CUDA call: the result is handed over
+    kShapes = 16,      // of a function whose result's size the host has to know
+  };
+
+  SiteTable(const Evidence& evidence, const PlaceOf& place_of) : evidence_(evidence), place_of_(place_of) {
+    sites_.emplace_back();
+    sights_.push_back(0);
+  }
+
+  std::uint16_t of_call(const Call& call, std::uint8_t sights);
+  std::uint16_t of_wait(StackId stack, std::uint32_t function, std::uint8_t sights);
+  std::uint16_t of_cause(CauseKind kind, StackId stack, StackId until);
+  std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
+
+  // With the remedy of each.
+  std::vector<ReplaySite> take();
+
+ private:
+  std::uint16_t index_of(SiteKey key, std::uint8_t sights);
+  std::uint8_t shape_sight(StackId stack) const;
+
+  const Evidence& evidence_;
+  const PlaceOf& place_of_;
+  std::vector<ReplaySite> sites_;
+  std::vector<std::uint8_t> sights_;
+  std::unordered_map<SiteKey, std::uint16_t, SiteKeyHash> index_;
+};
+
+}  // namespace synctrace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each piece of GPU work had to wait for, as weights of a ReplayEvent, while the recorded run goes by: the ends of
+// streams, devices and event marks so far, in recorded time. Each weight is at most what was recorded, so that a piece of
+// work never starts later than recorded; what then remains goes to the requirement that came last, or, if it is long, is
+// a delay that nothing explains.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "attribution/evidence.h"
+#include "whatif/program.h"
+
+namespace synctrace {
+
+inline constexpr Nanoseconds kResidualNs = 50'000;  // above this, something is at work that the model does not know
+
+class WorkEdges {
+ public:
+  WorkEdges(const Evidence& evidence, ReplayProgram& program);
+
+  std::uint16_t stream_of(StreamKey key, DeviceId device);
+  // Of a stream that has had work or an event; else kNoSlot.
+  std::uint32_t find_stream(StreamKey key) const;
+  std::uint32_t stream_ending_at(Nanoseconds end_ns) const;
+  // A stream of the device; kNoSlot when it has had no work.
+  std::uint32_t any_stream(DeviceId device) const;
+
+  // Fills in the stream and the weights of a piece of work, and lets it run. `host_ns`: the recorded time of its thread
+  // at that point of the replay; `issued_ns`: the begin of its call.
+  void issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event);
+
+  // Marks of events and of the ends of single pieces of work.
+  std::uint32_t new_slot();
+  void record(std::uint32_t slot, std::uint16_t stream);
+  void wait_for(std::uint32_t slot, std::uint16_t stream);
+  void keep_end(std::uint32_t slot, std::uint16_t stream) { slots_[slot] = ends_[stream]; }
+
+  Nanoseconds stream_end(std::uint32_t stream) const { return ends_[stream]; }
+  Nanoseconds queue_end(std::uint32_t stream) const { return std::max(ends_[stream], waits_[stream]); }
+  Nanoseconds device_end(std::uint32_t stream) const { return device_ends_[program_.streams[stream].device]; }
+  Nanoseconds slot(std::uint32_t slot) const { return slots_[slot]; }
+
+  void count_edge(Nanoseconds slack_ns) {
+    ++program_.edges;
+    if (slack_ns < -kClockSkewNs) ++program_.violations;
+  }
+
+ private:
+  std::uint16_t add_stream(std::uint16_t device);
+  std::uint16_t device_index(DeviceId device);
+  void find_typical();
+
+  const Evidence& evidence_;
+  ReplayProgram& program_;
+  std::unordered_map<StreamKey, std::uint16_t, StreamKeyHash> streams_;
+  std::unordered_map<ContextId, std::uint16_t> blocking_;  // the stream that stands for all that wait for the default one
+  std::map<DeviceId, std::uint16_t> devices_;
+  std::vector<DevicePace> paces_;  // by device
+  std::vector<Nanoseconds> ends_;  // by stream
+  std::vector<Nanoseconds> waits_;
+  std::vector<Nanoseconds> device_ends_;
+  std::vector<Nanoseconds> slots_;
+  Nanoseconds handover_ns_ = 0;
+};
+
+}  // namespace synctrace
