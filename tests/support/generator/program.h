@@ -32,7 +32,8 @@ enum class Act : std::uint8_t {
   kOtherCall,     // a CUDA call that never waits, ns
   kPost,          // a token
   kBlock,         // until it is posted
-  kLoad,          // sleeps ns for a data loader in another process
+  kLoad,          // sleeps until a loader in another process has made a batch: ns since it gave out its last one
+  kStep,          // a step of the program begins
 };
 
 struct Action {
@@ -52,7 +53,7 @@ struct Place {
   bool collector = false;  // inside Python's collector
 };
 
-// Costs in ns. Those of a launch vary by up to `jitter_percent`.
+// Costs in ns. Those of a launch vary by up to `jitter_percent`, the host's own times by up to `host_jitter_percent`.
 struct Machine {
   Nanoseconds launch_ns = 5'000;
   Nanoseconds latency_ns = 7'000;  // begin of a launch to its start on an idle stream
@@ -63,6 +64,7 @@ struct Machine {
   Nanoseconds event_call_ns = 1'500;
   Nanoseconds wake_ns = 5'000;
   std::uint32_t jitter_percent = 0;
+  std::uint32_t host_jitter_percent = 0;
 };
 
 struct Program {

@@ -8,7 +8,7 @@ namespace {
 
 class Maker {
  public:
-  Maker(std::uint64_t seed, Nanoseconds scale) : random_(seed), scale_(scale) {}
+  Maker(std::uint64_t seed, Nanoseconds scale, std::uint32_t steps) : random_(seed), scale_(scale), wanted_steps_(steps) {}
 
   Program make() {
     program_.machine.jitter_percent = chance(50) ? 20 : 0;
@@ -22,8 +22,10 @@ class Maker {
     const std::uint32_t blocks = 2 + below(4);
     std::vector<std::uint32_t> shapes;
     for (std::uint32_t i = 0; i < blocks; ++i) shapes.push_back(below(12));
-    const std::uint32_t steps = 3 + below(4);
+    const std::uint32_t any_steps = 3 + below(4);
+    const std::uint32_t steps = wanted_steps_ == 0 ? any_steps : wanted_steps_;
     for (std::uint32_t step = 0; step < steps; ++step) {
+      add(0, {Act::kStep, 0});
       for (std::uint32_t i = 0; i < blocks; ++i) add_block(0, i, shapes[i]);
       if (hand_off) hand_over(blocks);
     }
@@ -69,6 +71,7 @@ class Maker {
 
   std::mt19937_64 random_;
   Nanoseconds scale_;
+  std::uint32_t wanted_steps_;
   Program program_;
 };
 
@@ -162,6 +165,6 @@ void Maker::hand_over(std::uint32_t function) {
 
 }  // namespace
 
-Program random_program(std::uint64_t seed, Nanoseconds scale) { return Maker(seed, scale).make(); }
+Program random_program(std::uint64_t seed, Nanoseconds scale, std::uint32_t steps) { return Maker(seed, scale, steps).make(); }
 
 }  // namespace synctrace::testing::generator

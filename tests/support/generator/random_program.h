@@ -9,7 +9,7 @@
 
 namespace synctrace::testing::generator {
 
-// `scale` stretches the host's own times: at 1, stretches of 60 us to 3 ms.
-Program random_program(std::uint64_t seed, Nanoseconds scale = 1);
+// `scale` stretches the host's own times: at 1, stretches of 60 us to 3 ms. `steps`: how many; 0: 3 to 6.
+Program random_program(std::uint64_t seed, Nanoseconds scale = 1, std::uint32_t steps = 0);
 
 }  // namespace synctrace::testing::generator

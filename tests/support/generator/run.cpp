@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <map>
 #include <queue>
 #include <random>
 #include <tuple>
@@ -70,9 +71,9 @@ class Player {
   }
 
  private:
-  Nanoseconds varied(Nanoseconds ns) {
-    if (machine_.jitter_percent == 0) return ns;
-    const Nanoseconds spread = ns * machine_.jitter_percent / 100;
+  Nanoseconds varied(Nanoseconds ns, std::uint32_t percent) {
+    if (percent == 0) return ns;
+    const Nanoseconds spread = ns * percent / 100;
     return ns + static_cast<Nanoseconds>(random_() % static_cast<std::uint64_t>(spread + 1));
   }
 
@@ -91,6 +92,7 @@ class Player {
   void pageable_copy(std::uint32_t index, Thread& thread, const Action& action);
   void wait_call(std::uint32_t index, Thread& thread, const Action& action);
   bool block(std::uint32_t index, Thread& thread, const Action& action);
+  void load(std::uint32_t index, Thread& thread, const Action& action);
   void post(Thread& thread, std::uint32_t index, const Action& action);
   void event_call(const Thread& thread, const Action& action);
   void add_work(const Action& action, std::uint32_t correlation, Nanoseconds ready_ns, std::uint32_t ready_link);
@@ -103,6 +105,7 @@ class Player {
   std::vector<Event> events_;
   std::vector<Thread> threads_;
   std::vector<Token> tokens_;
+  std::map<std::uint32_t, Nanoseconds> loaders_;  // by place: since when each makes its next batch
   std::priority_queue<std::tuple<Nanoseconds, std::uint32_t>, std::vector<std::tuple<Nanoseconds, std::uint32_t>>,
                       std::greater<>>
       ready_;
@@ -150,7 +153,7 @@ void Player::launch(std::uint32_t index, Thread& thread, const Action& action) {
   const Nanoseconds begin_ns = thread.now_ns;
   const bool dense = action.act == Act::kBurstLaunch;
   const std::string_view cause = action.act == Act::kCopy ? "cuda-call" : "launch-bound";
-  const Nanoseconds latency_ns = varied(machine_.latency_ns);
+  const Nanoseconds latency_ns = varied(machine_.latency_ns, machine_.jitter_percent);
   const std::uint32_t before = thread.link;
   spend(thread, machine_.launch_ns, cause, action.place);
   const std::uint32_t correlation = next_correlation_++;
@@ -159,7 +162,7 @@ void Player::launch(std::uint32_t index, Thread& thread, const Action& action) {
   std::uint32_t link = truth_.link(before, std::min(ready_ns, thread.now_ns), cause, action.place);
   if (ready_ns > thread.now_ns) link = truth_.link(link, ready_ns, dense ? "launch-bound" : "launch-latency", action.place);
   add_work(action, correlation, ready_ns, link);
-  if (dense) spend(thread, action.ns, "launch-bound", action.place);
+  if (dense) spend(thread, varied(action.ns, machine_.host_jitter_percent), "launch-bound", action.place);
 }
 
 void Player::pageable_copy(std::uint32_t index, Thread& thread, const Action& action) {
@@ -234,6 +237,17 @@ void Player::event_call(const Thread& thread, const Action& action) {
   }
 }
 
+void Player::load(std::uint32_t index, Thread& thread, const Action& action) {
+  const Nanoseconds begin_ns = thread.now_ns;
+  Nanoseconds& since_ns = loaders_.try_emplace(action.place, begin_ns).first->second;
+  const Nanoseconds made_ns = since_ns + action.ns;
+  if (made_ns > begin_ns) {
+    spend(thread, made_ns - begin_ns, "input-bound", action.place);
+    add_host(index, action, begin_ns);
+  }
+  since_ns = thread.now_ns;
+}
+
 bool Player::block(std::uint32_t index, Thread& thread, const Action& action) {
   Token& token = tokens_[action.object];
   if (token.posted > 0) {
@@ -271,12 +285,14 @@ bool Player::step(std::uint32_t index, Thread& thread, const Action& action) {
     spend(thread, ns, cause, action.place);
     add_host(index, action, begin_ns);
   };
+  const bool computes = action.act == Act::kCompute || action.act == Act::kCollect;
+  const Nanoseconds own_ns = computes ? varied(action.ns, machine_.host_jitter_percent) : action.ns;
   switch (action.act) {
     case Act::kCompute:
-      plain(action.ns, program_.places[action.place].loader ? "loader-compute" : "host-compute");
+      plain(own_ns, program_.places[action.place].loader ? "loader-compute" : "host-compute");
       return true;
     case Act::kCollect:
-      plain(action.ns, "python-gc");
+      plain(own_ns, "python-gc");
       return true;
     case Act::kLaunch:
     case Act::kBurstLaunch:
@@ -302,7 +318,10 @@ bool Player::step(std::uint32_t index, Thread& thread, const Action& action) {
       plain(action.ns, "cuda-call");
       return true;
     case Act::kLoad:
-      plain(action.ns, "input-bound");
+      load(index, thread, action);
+      return true;
+    case Act::kStep:
+      add_host(index, action, begin_ns);
       return true;
     case Act::kPost:
       post(thread, index, action);

@@ -51,6 +51,7 @@ class Recorder {
     builder_.schemas();
     describe();
     for (const HostEvent& event : run_.host) add_host(event);
+    if (stepping_) builder_.add(format::NvtxPop{stepper_, shifted(run_.end_ns), {}});
     for (const DeviceEvent& event : run_.device) add_device(event);
     if (recording_.samples == Recording::Samples::kPeriodic) add_periodic_samples();
     builder_.add(format::Window{shifted(kRunBeginNs), 1, "start"});
@@ -70,6 +71,7 @@ class Recorder {
 
   void describe();
   void add_host(const HostEvent& event);
+  void add_step(const HostEvent& event);
   void add_wait(const HostEvent& event);
   void add_sample(const HostEvent& event, TimeSpan span, std::uint64_t count);
   void add_periodic_samples();
@@ -79,6 +81,8 @@ class Recorder {
   const Run& run_;
   const Recording& recording_;
   TraceBuilder builder_;
+  bool stepping_ = false;
+  ThreadId stepper_{};
 };
 
 void Recorder::describe() {
@@ -150,6 +154,17 @@ void Recorder::add_periodic_samples() {
   }
 }
 
+void Recorder::add_step(const HostEvent& event) {
+  constexpr StringId kText{1};
+  stepper_ = thread(event.thread);
+  if (stepping_)
+    builder_.add(format::NvtxPop{stepper_, shifted(event.span.begin_ns), {}});
+  else
+    builder_.add(format::String{kText, "step"});
+  builder_.add(format::NvtxPush{stepper_, shifted(event.span.begin_ns), {}, kText});
+  stepping_ = true;
+}
+
 void Recorder::add_host(const HostEvent& event) {
   const std::uint64_t length = static_cast<std::uint64_t>(event.span.length_ns());
   const Nanoseconds begin_ns = shifted(event.span.begin_ns);
@@ -158,6 +173,8 @@ void Recorder::add_host(const HostEvent& event) {
     case Act::kCollect:
       if (recording_.samples == Recording::Samples::kDense && length > 0) add_sample(event, event.span, 3);
       return;
+    case Act::kStep:
+      return add_step(event);
     case Act::kBlock:
     case Act::kLoad:
     case Act::kGpuSleep:

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whatif/bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+namespace synctrace {
+namespace {
+
+// A saving of which less than this is certain to stay counts as roughly known.
+constexpr double kSureShare = 0.5;
+constexpr double kMuchUncertain = 0.1;
+
+// Half the width of the 95 % interval of a sum over steps, by a bootstrap of blocks of steps in a row: neighbouring
+// steps are alike, so single ones would make it look too sure.
+Nanoseconds scatter(const std::vector<Nanoseconds>& gains) {
+  constexpr std::size_t kRounds = 200;
+  const std::size_t count = gains.size();
+  if (count < 4) return 0;
+  const std::size_t block = std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(static_cast<double>(count))));
+  std::mt19937_64 random(1);  // the same trace gives the same report
+  std::vector<double> sums;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    double sum = 0;
+    std::size_t taken = 0;
+    while (taken < count) {
+      const std::size_t from = random() % count;
+      for (std::size_t i = 0; i < block && taken < count; ++i, ++taken) sum += static_cast<double>(gains[(from + i) % count]);
+    }
+    sums.push_back(sum);
+  }
+  std::sort(sums.begin(), sums.end());
+  return static_cast<Nanoseconds>((sums[kRounds * 975 / 1000] - sums[kRounds * 25 / 1000]) / 2);
+}
+
+}  // namespace
+
+Corner optimistic_corner() noexcept { return {Corner::Latency::kLow, Corner::Use::kNever, true, false}; }
+Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::Use::kNextWait, false, true}; }
+
+Bounds::Bounds(const Evaluator& evaluator, double uncertain_share) : evaluator_(evaluator), uncertain_share_(uncertain_share) {
+  const std::vector<Trial> trials = {{{}, {}}, {{}, optimistic_corner()}, {{}, pessimistic_corner()}};
+  std::vector<TrialResult> results = evaluator.run(evaluator.whole(), trials, true);
+  base_ = std::move(results[0]);
+  optimistic_base_ns_ = results[1].time_ns;
+  pessimistic_base_ns_ = results[2].time_ns;
+}
+
+Nanoseconds Bounds::least_gain_ns() const noexcept {
+  return static_cast<Nanoseconds>(kModelErrorShare * static_cast<double>(base_.time_ns));
+}
+
+Interval Bounds::interval_of(const TrialResult& typical, Nanoseconds optimistic_ns, Nanoseconds pessimistic_ns) const {
+  Interval interval;
+  interval.ns = base_.time_ns - typical.time_ns;
+  std::vector<Nanoseconds> gains;
+  for (std::size_t i = 0; i < typical.steps.size() && i < base_.steps.size(); ++i) gains.push_back(base_.steps[i] - typical.steps[i]);
+  const Nanoseconds around_ns = scatter(gains) + least_gain_ns();
+  interval.lo_ns = std::min({interval.ns, pessimistic_base_ns_ - pessimistic_ns, optimistic_base_ns_ - optimistic_ns}) - around_ns;
+  interval.hi_ns = std::max({interval.ns, optimistic_base_ns_ - optimistic_ns, pessimistic_base_ns_ - pessimistic_ns}) + around_ns;
+  interval.lo_ns = std::max<Nanoseconds>(0, interval.lo_ns);
+  interval.hi_ns = std::min(interval.hi_ns, base_.time_ns);
+  if (interval.lo_ns <= 0) return interval;
+  const bool sure = static_cast<double>(interval.lo_ns) >= kSureShare * static_cast<double>(interval.ns);
+  interval.grade = sure ? (uncertain_share_ <= kMuchUncertain ? Grade::kHigh : Grade::kMedium) : Grade::kLow;
+  return interval;
+}
+
+std::vector<Interval> Bounds::savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical) const {
+  std::vector<Trial> plain;
+  std::vector<Trial> corners;
+  for (const FixSet& set : sets) {
+    plain.push_back({set, {}});
+    corners.push_back({set, optimistic_corner()});
+    corners.push_back({set, pessimistic_corner()});
+  }
+  std::vector<TrialResult> results = evaluator_.run(evaluator_.whole(), plain, true);
+  const std::vector<TrialResult> extremes = evaluator_.run(evaluator_.whole(), corners, false);
+  std::vector<Interval> intervals;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    intervals.push_back(interval_of(results[i], extremes[2 * i].time_ns, extremes[2 * i + 1].time_ns));
+  }
+  if (typical != nullptr) *typical = std::move(results);
+  return intervals;
+}
+
+}  // namespace synctrace

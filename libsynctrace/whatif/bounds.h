@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How sure a predicted saving is. The point is the typical replay; the interval spans the corners of what the recording
+// leaves open, the scatter of the steps, and the error that the model has shown against programs with known truth.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "whatif/evaluate.h"
+#include "whatif/what_if.h"
+
+namespace synctrace {
+
+// Predictions nearer to zero than this share of the time are no gain: the model's own error against known truth.
+inline constexpr double kModelErrorShare = 0.005;
+
+class Bounds {
+ public:
+  // `uncertain_share`: of the idle time, how much is known with low confidence only.
+  Bounds(const Evaluator& evaluator, double uncertain_share);
+
+  Nanoseconds base_ns() const noexcept { return base_.time_ns; }
+  Nanoseconds least_gain_ns() const noexcept;
+  const TrialResult& base() const noexcept { return base_; }
+
+  // Of each set of fixes, in order. `typical`, where given, becomes the typical results with their details.
+  std::vector<Interval> savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical = nullptr) const;
+
+ private:
+  Interval interval_of(const TrialResult& typical, Nanoseconds optimistic_ns, Nanoseconds pessimistic_ns) const;
+
+  const Evaluator& evaluator_;
+  double uncertain_share_;
+  TrialResult base_;
+  Nanoseconds optimistic_base_ns_ = 0;
+  Nanoseconds pessimistic_base_ns_ = 0;
+};
+
+// The standard corners.
+Corner optimistic_corner() noexcept;
+Corner pessimistic_corner() noexcept;
+
+}  // namespace synctrace

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "whatif/what_if.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "whatif/bounds.h"
+#include "whatif/build_program.h"
+#include "whatif/order.h"
+
+namespace synctrace {
+namespace {
+
+constexpr double kLeastCostShare = 0.002;  // of the time: cheaper sites are not looked at
+constexpr std::size_t kMostCandidates = 64;
+constexpr double kAbsorbedShare = 0.5;
+
+struct Cost {
+  Nanoseconds idle_ns = 0;
+  Nanoseconds uncertain_ns = 0;
+};
+
+class Study {
+ public:
+  Study(const Attribution& attribution, const PlaceOf& place_of) : attribution_(attribution), place_of_(place_of) {}
+
+  WhatIf run();
+
+ private:
+  std::string refusal_of(const ReplayProgram& program) const;
+  bool reproduces(const ReplayProgram& program, const Bounds& bounds) const;
+  double uncertain_share() const;
+  std::map<std::uint16_t, Nanoseconds> costs() const;
+  FixSet candidates(const Bounds& bounds) const;
+  void find_savings(const Bounds& bounds, FixSet sites);
+  void find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const;
+  void find_order(const Evaluator& evaluator, const Bounds& bounds);
+  std::vector<FixStep> grouped(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const;
+
+  const Attribution& attribution_;
+  const PlaceOf& place_of_;
+  WhatIf result_;
+};
+
+WhatIf Study::run() {
+  if (!attribution_.evidence->trace.has_timeline()) {
+    result_.refusal = "no GPU timeline was recorded";
+    return std::move(result_);
+  }
+  ReplayProgram program = build_program(attribution_, place_of_);
+  result_.sites = program.sites;
+  result_.refusal = refusal_of(program);
+  if (!result_.refusal.empty()) return std::move(result_);
+  const Evaluator evaluator(program, attribution_.steps);
+  const Bounds bounds(evaluator, uncertain_share());
+  if (!reproduces(program, bounds)) {
+    result_.refusal = "the recorded times could not be reproduced (a bug of synctrace: please report it with the trace)";
+    return std::move(result_);
+  }
+  result_.by_steps = evaluator.by_steps();
+  result_.steps = evaluator.by_steps() ? evaluator.counted_steps() : 0;
+  result_.base_ns = bounds.base_ns();
+  result_.unexplained_share = static_cast<double>(program.unexplained_ns) / static_cast<double>(std::max<Nanoseconds>(1, program.end_ns - program.begin_ns));
+  if (result_.base_ns <= 0) {
+    result_.refusal = "no GPU work was recorded";
+    return std::move(result_);
+  }
+  find_savings(bounds, candidates(bounds));
+  find_order(evaluator, bounds);
+  return std::move(result_);
+}
+
+std::string Study::refusal_of(const ReplayProgram& program) const {
+  constexpr std::uint64_t kFewestViolations = 3;
+  const Trace& trace = attribution_.evidence->trace;
+  if (!program.refusal.empty()) return program.refusal;
+  if (program.events.empty() || trace.operations.empty()) return "no GPU work was recorded";
+  if (trace.stats.count(kLossClockUnusable) > 0) return "the clocks of host and GPU disagree";
+  if (program.violations >= kFewestViolations && program.violations * 1000 > program.edges) {
+    return "recorded times contradict each other: work began before its call, or a wait returned before its work was over";
+  }
+  if (attribution_.unmatched_operations * 10 > trace.operations.size()) return "too much GPU work has no recorded call";
+  return {};
+}
+
+bool Study::reproduces(const ReplayProgram& program, const Bounds& bounds) const {
+  const Steps& steps = attribution_.steps;
+  const Outcome outcome = replay(program, Scenarios(program));
+  if (outcome.end.at[0] != program.end_ns) return false;
+  static_cast<void>(bounds);
+  Nanoseconds done_ns = kNeverNs;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    done_ns = std::max(done_ns, steps.steps[i].done_ns);
+    if (steps.steps[i].done_ns > 0 && outcome.steps[i + 1].at[0] != done_ns) return false;
+  }
+  return true;
+}
+
+// Of the idle time, what is known with low confidence only.
+double Study::uncertain_share() const {
+  Nanoseconds idle_ns = 0;
+  Nanoseconds uncertain_ns = 0;
+  for (const auto& [device, causes] : attribution_.causes) {
+    for (const Cause& cause : causes) {
+      if (is_edge(cause.key.kind)) continue;
+      idle_ns = add_saturated(idle_ns, cause.idle_ns);
+      uncertain_ns = add_saturated(uncertain_ns, cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)]);
+    }
+  }
+  return idle_ns == 0 ? 0 : static_cast<double>(uncertain_ns) / static_cast<double>(idle_ns);
+}
+
+// Idle time caused, by site.
+std::map<std::uint16_t, Nanoseconds> Study::costs() const {
+  std::map<std::uint16_t, Nanoseconds> costs;
+  for (const auto& [device, causes] : attribution_.causes) {
+    for (const Cause& cause : causes) {
+      const Site& site = cause.key.site;
+      const std::uint16_t index = result_.find(site_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
+      Nanoseconds& cost = costs[index];
+      cost = add_saturated(cost, result_.by_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns);
+    }
+  }
+  return costs;
+}
+
+// The sites that cost the GPU time, and those at which the host waits as long: what they cost may show only when
+// another one is mended.
+FixSet Study::candidates(const Bounds& bounds) const {
+  std::map<std::uint16_t, Nanoseconds> cost = costs();
+  for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
+    if (result_.sites[site].key.family == SiteKey::Family::kWait) cost[site] = std::max(cost[site], bounds.base().waited[site]);
+  }
+  const auto least_ns = static_cast<Nanoseconds>(kLeastCostShare * static_cast<double>(result_.base_ns));
+  FixSet sites;
+  for (const auto& [site, ns] : cost) {
+    if (site != 0 && ns >= least_ns && ns > 0) sites.push_back(site);
+  }
+  std::stable_sort(sites.begin(), sites.end(), [&](std::uint16_t a, std::uint16_t b) { return cost.at(a) > cost.at(b); });
+  if (sites.size() > kMostCandidates) sites.resize(kMostCandidates);
+  return sites;
+}
+
+// Where the wait goes: the site at which the host then waits longer, by most.
+void Study::find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const {
+  if (result_.sites[saving.site].key.family != SiteKey::Family::kWait && result_.sites[saving.site].key.family != SiteKey::Family::kMemory) return;
+  for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
+    const Nanoseconds growth_ns = mended.waited[site] - bounds.base().waited[site];
+    if (site == saving.site || growth_ns <= saving.moved_ns) continue;
+    saving.moved_ns = growth_ns;
+    saving.moves_to = site;
+  }
+  const Nanoseconds whole_ns = bounds.base().waited[saving.site];
+  if (static_cast<double>(saving.moved_ns) >= kAbsorbedShare * static_cast<double>(whole_ns) && saving.moved_ns > 0) return;
+  saving.moves_to = 0;
+  saving.moved_ns = 0;
+}
+
+void Study::find_savings(const Bounds& bounds, FixSet sites) {
+  // Twice: a wait may move to a site that cost nothing so far.
+  for (int round = 0; round < 2 && !sites.empty(); ++round) {
+    std::vector<FixSet> sets;
+    for (const std::uint16_t site : sites) sets.push_back({site});
+    std::vector<TrialResult> details;
+    const std::vector<Interval> intervals = bounds.savings(sets, &details);
+    FixSet absorbers;
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+      Saving saving{sites[i], result_.sites[sites[i]].remedy, intervals[i], intervals[i].ns, 0, 0};
+      if (saving.remedy == Remedy::kNone) saving.alone = {};
+      find_absorber(bounds, details[i], saving);
+      if (saving.moves_to != 0) absorbers.push_back(saving.moves_to);
+      result_.savings.push_back(saving);
+    }
+    sites.clear();
+    for (const std::uint16_t site : absorbers) {
+      const bool known = result_.of_site(site) != nullptr || std::find(sites.begin(), sites.end(), site) != sites.end();
+      if (!known && result_.savings.size() + sites.size() < kMostCandidates) sites.push_back(site);
+    }
+  }
+  std::stable_sort(result_.savings.begin(), result_.savings.end(), [](const Saving& a, const Saving& b) { return a.alone.ns > b.alone.ns; });
+}
+
+void Study::find_order(const Evaluator& evaluator, const Bounds& bounds) {
+  FixSet legal;
+  std::vector<Absorption> absorptions;
+  for (const Saving& saving : result_.savings) {
+    if (saving.remedy == Remedy::kNone) continue;
+    legal.push_back(saving.site);
+    const Nanoseconds waited_ns = std::max<Nanoseconds>(1, bounds.base().waited[saving.site]);
+    if (saving.moves_to != 0) absorptions.push_back({saving.site, saving.moves_to, static_cast<double>(saving.moved_ns) / static_cast<double>(waited_ns)});
+  }
+  if (legal.empty()) return;
+  result_.all = bounds.savings({&legal, 1}).front();
+  result_.order = grouped(order_of(evaluator, legal, absorptions), evaluator, bounds);
+}
+
+// One row for each fix that gains by itself where it stands; fixes that gain nothing before a later one do are one row
+// with it, and those that never gain are none.
+std::vector<FixStep> Study::grouped(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const {
+  std::vector<FixSet> prefixes;
+  for (std::size_t i = 1; i <= order.size(); ++i) prefixes.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
+  const std::vector<Nanoseconds> times = evaluator.times(evaluator.whole(), prefixes);
+  const Nanoseconds least_ns = std::max<Nanoseconds>(1, bounds.least_gain_ns());
+  std::vector<FixStep> steps;
+  FixSet done;
+  FixSet waiting;
+  Nanoseconds now_ns = bounds.base_ns();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    waiting.push_back(order[i]);
+    if (now_ns - times[i] < least_ns) continue;
+    // Those that are not needed for the gain are left out of it.
+    for (std::size_t k = 0; k + 1 < waiting.size();) {
+      FixSet fewer = done;
+      for (std::size_t j = 0; j < waiting.size(); ++j) {
+        if (j != k) fewer.push_back(waiting[j]);
+      }
+      const Nanoseconds lost_ns = evaluator.times(evaluator.whole(), {&fewer, 1}).front() - times[i];
+      if (lost_ns * 2 >= least_ns) {
+        ++k;
+      } else {
+        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
+      }
+    }
+    done.insert(done.end(), waiting.begin(), waiting.end());
+    steps.push_back({std::exchange(waiting, {}), {}, {}});
+    now_ns = times[i];
+  }
+  std::vector<FixSet> sets;
+  FixSet set;
+  for (const FixStep& step : steps) {
+    set.insert(set.end(), step.sites.begin(), step.sites.end());
+    sets.push_back(set);
+  }
+  const std::vector<Interval> cumulative = bounds.savings(sets);
+  std::vector<FixStep> kept;
+  Interval before;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    steps[i].cumulative = cumulative[i];
+    steps[i].marginal.ns = cumulative[i].ns - before.ns;
+    steps[i].marginal.lo_ns = std::max<Nanoseconds>(0, cumulative[i].lo_ns - before.lo_ns);
+    steps[i].marginal.hi_ns = std::max(steps[i].marginal.ns, cumulative[i].hi_ns - before.hi_ns);
+    steps[i].marginal.grade = cumulative[i].grade;
+    if (cumulative[i].grade == Grade::kNone) break;
+    before = cumulative[i];
+    kept.push_back(steps[i]);
+  }
+  return kept;
+}
+
+}  // namespace
+
+const Saving* WhatIf::of_site(std::uint16_t site) const noexcept {
+  const auto found = std::find_if(savings.begin(), savings.end(), [&](const Saving& saving) { return saving.site == site; });
+  return found == savings.end() ? nullptr : &*found;
+}
+
+std::uint16_t WhatIf::find(const SiteKey& key) const noexcept {
+  if (key.family == SiteKey::Family::kNone) return 0;
+  const auto found = std::find_if(sites.begin(), sites.end(), [&](const ReplaySite& site) { return site.key == key; });
+  return found == sites.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - sites.begin());
+}
+
+WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of) { return Study(attribution, place_of).run(); }
+
+}  // namespace synctrace

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// The room's one entry point: what a program would save if a line of it were mended, alone and together with others, and
+// how sure that is. Times are ns of what was counted: the ordinary and irregular steps, or the whole recording.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "whatif/evaluate.h"
+#include "whatif/program.h"
+#include "whatif/site_table.h"
+
+namespace synctrace {
+
+enum class Grade : std::uint8_t { kNone, kLow, kMedium, kHigh };  // kNone: no measurable gain
+
+struct Interval {
+  Nanoseconds ns = 0;
+  Nanoseconds lo_ns = 0;
+  Nanoseconds hi_ns = 0;
+  Grade grade = Grade::kNone;
+};
+
+struct Saving {
+  std::uint16_t site = 0;
+  Remedy remedy = Remedy::kNone;
+  Interval alone;               // zero where no remedy is legal
+  Nanoseconds ceiling_ns = 0;   // if there were one
+  std::uint16_t moves_to = 0;   // the site at which most of its wait would be waited instead; 0: none
+  Nanoseconds moved_ns = 0;
+};
+
+// One more fix in the best order, or several that pay only together.
+struct FixStep {
+  FixSet sites;
+  Interval marginal;
+  Interval cumulative;
+};
+
+// A fix that the user asks about.
+struct Wish {
+  std::optional<Remedy> remedy;  // nothing: the one that fits
+  std::uint16_t site = 0;
+};
+
+struct WhatIf {
+  std::string refusal;  // why nothing can be said; empty: something can
+  bool by_steps = false;
+  std::size_t steps = 0;         // counted
+  Nanoseconds base_ns = 0;       // recorded time of what is counted
+  Interval all;                  // if all were mended
+  std::vector<ReplaySite> sites;
+  std::vector<Saving> savings;   // of the sites that cost something, largest saving first
+  std::vector<FixStep> order;
+  double unexplained_share = 0;  // of the time: starts of work that came late for reasons not known
+
+  const Saving* of_site(std::uint16_t site) const noexcept;
+  std::uint16_t find(const SiteKey& key) const noexcept;  // 0: none
+};
+
+WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of);
+
+}  // namespace synctrace

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program with one of its lines mended: played, it shows what the fix truly saves.
+#pragma once
+
+#include "support/generator/program.h"
+
+namespace synctrace::testing::generator {
+
+enum class Mend : std::uint8_t {
+  kRemoveWaits,     // of every kind
+  kDeferWaits,      // to the same line of the next step
+  kAsyncCopies,     // from pinned memory
+  kCacheMemory,
+  kFeedInput,       // batches are there when asked for
+  kHalveHost,       // host code takes half its time
+  kNoCollection,
+  kPreload,
+  kDropDependency,  // of those who wait for an event recorded there
+  kGraph,           // a run of launches becomes one
+};
+
+Program mended(const Program& program, Mend mend, std::uint32_t place);
+
+}  // namespace synctrace::testing::generator
