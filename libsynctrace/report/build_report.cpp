@@ -18,6 +18,7 @@
 #include "report/host_threads.h"
 #include "report/idle_causes.h"
 #include "report/limits.h"
+#include "report/savings.h"
 #include "report/sites.h"
 #include "report/user_lines.h"
 #include "report/words.h"
@@ -145,6 +146,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   UserLines lines(trace, options.user_code);
   add_sites(trace, attribution, lines, report);
   add_idle_causes(trace, attribution, lines, report);
+  add_savings(trace, attribution, lines, report);
   add_host_threads(trace, lines, report);
   add_work(trace, report);
   add_launches_and_overhead(trace, report);

@@ -130,6 +130,7 @@ class CauseMerger {
     cause.reason = reason_words(key.reason);
     cause.where = lines_.describe(place);
     if (number(until) != 0) cause.until = lines_.describe(until);
+    cause.site = site_of_cause(key.kind, place, until, key.site.api, key.site.host_call);
     if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
     draft.started = true;
   }

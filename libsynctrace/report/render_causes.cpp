@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/render_savings.h"
 #include "report/text_page.h"
 #include "report/words.h"
 
@@ -57,7 +58,7 @@ class CauseTableText {
   void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
     if (whole_ns == 0 || causes.empty()) return;
     page_.title(fmt::format("{}: {} of {}", what, duration_text(whole_ns), duration_text(window_ns)));
-    page_.line("  {:<5} {:<25} {:>9} {:>8} {:>9} {:>7} {:>9}", "rule", "cause", "idle", "share", "a step", "times", "waiting");
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
     // The edges stand last and are always shown: they may be most of the time, and nothing is to be mended there.
     const auto first_edge = std::find_if(causes.begin(), causes.end(), [](const IdleCause& cause) { return is_edge(cause.kind); });
     const std::size_t count = static_cast<std::size_t>(first_edge - causes.begin());
@@ -65,7 +66,7 @@ class CauseTableText {
     if (count > rows_) {
       Nanoseconds rest_ns = 0;
       for (std::size_t i = rows_; i < count; ++i) rest_ns += causes[i].idle_ns;
-      page_.line("  {:<5} {:<25} {:>9} {:>8}", "", fmt::format("and {} more", count - rows_), duration_text(rest_ns),
+      page_.line("  {:<5} {:<17} {:>9} {:>8}", "", fmt::format("and {} more", count - rows_), duration_text(rest_ns),
                  share_text(rest_ns, whole_ns));
     }
     for (std::size_t i = count; i < causes.size(); ++i) row(causes[i], whole_ns);
@@ -77,9 +78,10 @@ class CauseTableText {
     const std::string_view lead = page_.place_line(id, cause.where) ? "" : id;
     const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
     const std::string per_step = steps == 0 ? "-" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps));
-    page_.line("  {:<5} {:<25} {:>9} {:>8} {:>9} {:>7} {:>9}  {}", lead, cause.name, duration_text(cause.idle_ns),
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17), duration_text(cause.idle_ns),
                share_text(cause.idle_ns, whole_ns), per_step, cause.count,
-               cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), fitted(note_of(cause), 18));
+               cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), saving_word(report_, cause),
+               fitted(note_of(cause), 18));
     page_.stack_lines(cause.where);
   }
 

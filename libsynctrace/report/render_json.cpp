@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "report/savings.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -53,6 +54,20 @@ Json activity_json(const IdleActivity& activity) {
           {"idle_ns", activity.idle_ns}};
 }
 
+Json interval_json(const Interval& interval) {
+  return {{"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
+}
+
+Json saving_json(const SavingReport& saving) {
+  return {{"alone_ns", saving.alone.ns},
+          {"lo_ns", saving.alone.lo_ns},
+          {"hi_ns", saving.alone.hi_ns},
+          {"grade", grade_name(saving.alone.grade)},
+          {"fix", remedy_name(saving.remedy)},
+          {"ceiling_ns", saving.ceiling_ns},
+          {"moves_to", text_or_null(saving.moves_to)}};
+}
+
 Json cause_json(const IdleCause& cause) {
   Json activities = Json::array();
   for (const IdleActivity& activity : cause.activities) activities.push_back(activity_json(activity));
@@ -75,7 +90,7 @@ Json cause_json(const IdleCause& cause) {
           {"idle_in_irregular_steps_ns", cause.irregular_ns},
           {"uncertain_ns", cause.uncertain_ns},
           {"activities", std::move(activities)},
-          {"saving", nullptr},
+          {"saving", cause.saving ? saving_json(*cause.saving) : Json(nullptr)},
           {"stack", stack_json(cause.where.stack)}};
 }
 
@@ -236,6 +251,54 @@ Json windows_json(const Report& report) {
   return array;
 }
 
+Json fix_place_json(const FixPlace& place) {
+  return {{"file", text_or_null(place.where.file)},
+          {"line", line_or_null(place.where.line)},
+          {"function", text_or_null(place.where.function)},
+          {"api", text_or_null(place.call)},
+          {"fix", remedy_name(place.saving.remedy)},
+          {"alone_ns", place.saving.alone.ns},
+          {"moves_to", text_or_null(place.saving.moves_to)}};
+}
+
+// `causes` are the rows of the first device that has any of the places.
+Json fix_row_json(const Report& report, const FixRow& row) {
+  Json causes = Json::array();
+  Json device = nullptr;
+  for (const DeviceReport& candidate : report.devices) {
+    if (!causes.empty()) break;
+    for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
+      const bool mended = std::any_of(row.places.begin(), row.places.end(), [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
+      if (mended) causes.push_back(i);
+    }
+    if (!causes.empty()) device = candidate.id;
+  }
+  return {{"device", std::move(device)},
+          {"causes", std::move(causes)},
+          {"fixes", array_of(row.places, fix_place_json)},
+          {"marginal_saving_ns", row.marginal.ns},
+          {"cumulative_saving_ns", row.cumulative.ns},
+          {"lo_ns", row.cumulative.lo_ns},
+          {"hi_ns", row.cumulative.hi_ns},
+          {"grade", grade_name(row.cumulative.grade)}};
+}
+
+Json fix_order_json(const Report& report) {
+  Json rows = Json::array();
+  for (const FixRow& row : report.savings.order) rows.push_back(fix_row_json(report, row));
+  return rows;
+}
+
+Json savings_json(const SavingsReport& savings) {
+  if (savings.base_ns == 0 && savings.refusal.empty()) return nullptr;
+  return {{"refused", text_or_null(savings.refusal)},
+          {"basis", savings.by_steps ? "steps" : "recording"},
+          {"steps", savings.steps},
+          {"base_ns", savings.base_ns},
+          {"all", interval_json(savings.all)},
+          {"unexplained_share", savings.unexplained_share}};
+}
+
 Json report_json(const Report& report) {
   Json waits = array_of(report.waits, site_json);
   for (const PollSite& poll : report.polls) waits.push_back(poll_json(poll));
@@ -259,7 +322,8 @@ Json report_json(const Report& report) {
           {"windows", windows_json(report)},
           {"steps", steps_json(report.steps)},
           {"devices", report.has_timeline ? array_of(report.devices, device_json) : Json::array()},
-          {"fix_order", Json::array()},
+          {"fix_order", fix_order_json(report)},
+          {"savings", savings_json(report.savings)},
           {"waits", std::move(waits)},
           {"long_calls", array_of(report.long_calls, site_json)},
           {"host_blocked_ns", report.host_blocked_ns},

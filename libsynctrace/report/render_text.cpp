@@ -9,6 +9,7 @@
 
 #include "report/host_threads.h"
 #include "report/render_causes.h"
+#include "report/render_savings.h"
 #include "report/text_page.h"
 #include "report/words.h"
 
@@ -45,6 +46,7 @@ class TextRenderer {
     head();
     devices();
     render_causes(report_, options_, page_);
+    render_savings(report_, options_, page_);
     waits();
     if (options_.length == TextLength::kFull) {
       polls();

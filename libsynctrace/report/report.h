@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "model/frames.h"
 #include "model/load_stats.h"
 #include "report/rules.h"
+#include "whatif/what_if.h"
 
 namespace synctrace {
 
@@ -129,6 +131,14 @@ struct IdleActivity {
   Nanoseconds idle_ns = 0;
 };
 
+// What mending a place would save, of SavingsReport::base_ns. Savings do not add up.
+struct SavingReport {
+  Interval alone;
+  Remedy remedy = Remedy::kNone;  // kNone: nothing legal mends it; then only the ceiling is known
+  Nanoseconds ceiling_ns = 0;
+  std::string moves_to;           // "train.py:93": where the wait would be waited instead; empty: nowhere
+};
+
 // One cause of a device's idle time at one place.
 struct IdleCause {
   const Rule* rule = nullptr;  // null: no rule
@@ -146,6 +156,34 @@ struct IdleCause {
   Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
   Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
   std::vector<IdleActivity> activities;  // dearest first
+  FixKey site;                          // what a fix would apply to
+  std::optional<SavingReport> saving;    // nothing: too little to look at, or no fix applies
+};
+
+// A place to mend, of one row of the order of fixes.
+struct FixPlace {
+  UserLine where;
+  std::string call;  // where the line is not known: the function
+  FixKey site;
+  SavingReport saving;
+};
+
+// One more fix, or several that pay only together.
+struct FixRow {
+  std::vector<FixPlace> places;
+  Interval marginal;
+  Interval cumulative;
+};
+
+struct SavingsReport {
+  std::string refusal;      // why nothing was predicted; empty: it was
+  bool by_steps = false;    // base_ns is that of the steps, else of the recording
+  std::size_t steps = 0;
+  Nanoseconds base_ns = 0;
+  Interval all;             // if every place were mended
+  std::vector<FixRow> order;
+  std::vector<FixPlace> in_vain;  // places whose wait would only move, dearest first
+  double unexplained_share = 0;   // of the time: starts of work that nothing explains
 };
 
 struct StepsReport {
@@ -204,6 +242,7 @@ struct Report {
   VerdictLine verdict;
   StepsReport steps;
   std::vector<DeviceReport> devices;
+  SavingsReport savings;
   std::vector<CallSite> waits;       // all sites that can wait, dearest first
   std::vector<CallSite> long_calls;  // the others that took a millisecond or more in sum, dearest first
   std::vector<PollSite> polls;

@@ -175,7 +175,7 @@ void Builder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     const Nanoseconds plain_ns = std::exchange(state.pre_ns, 0);
     ReplayEvent& event = emit(EventKind::kHost, thread, segment.site);
     event.pre = plain_ns + length_ns;
-    event.fixed = plain_ns + (segment.family == SiteKey::Family::kHost ? length_ns / 2 : 0);
+    event.fixed = plain_ns + (segment.family == FixKey::Family::kHost ? length_ns / 2 : 0);
     passed(thread, segment.span.end_ns);
   }
   state.now_ns = until_ns;

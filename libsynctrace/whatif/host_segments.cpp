@@ -14,14 +14,14 @@ constexpr Nanoseconds kShortStretchNs = 500;
 const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index thread, TimeSpan span) {
   found_.clear();
   if (span.length_ns() < kShortStretchNs) {
-    found_.push_back({span, 0, SiteKey::Family::kNone});
+    found_.push_back({span, 0, FixKey::Family::kNone});
     return found_;
   }
   for (Nanoseconds t = span.end_ns; t > span.begin_ns;) {
     const HostPiece piece = classifier_.piece_before(thread, t, span.begin_ns, DeviceId{});
     const Nanoseconds begin_ns = std::clamp(piece.begin_ns, span.begin_ns, t - 1);
-    const SiteKey::Family family = site_of_cause(piece.kind, {}, {}, {}, {}).family;
-    const std::uint16_t site = family == SiteKey::Family::kNone ? std::uint16_t{0} : site_of(piece, thread, t);
+    const FixKey::Family family = site_of_cause(piece.kind, {}, {}, {}, {}).family;
+    const std::uint16_t site = family == FixKey::Family::kNone ? std::uint16_t{0} : site_of(piece, thread, t);
     if (!found_.empty() && found_.back().site == site)
       found_.back().span.begin_ns = begin_ns;
     else

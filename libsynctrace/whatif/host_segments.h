@@ -17,7 +17,7 @@ class HostSegments {
   struct Segment {
     TimeSpan span;
     std::uint16_t site = 0;
-    SiteKey::Family family = SiteKey::Family::kNone;
+    FixKey::Family family = FixKey::Family::kNone;
   };
   // The segments of `span`, in order. Valid until the next call.
   const std::vector<Segment>& cut(HostTimeline::Index thread, TimeSpan span);

@@ -78,22 +78,22 @@ enum class Remedy : std::uint8_t {
 };
 
 // Where something of one sort happens in the program: what a fix applies to. Places are those of the caller's making.
-struct SiteKey {
+struct FixKey {
   enum class Family : std::uint8_t { kNone, kWait, kMemory, kLaunch, kInput, kHost, kCollector, kCode, kProfiler, kDependency };
   Family family = Family::kNone;
   CauseKind kind = CauseKind::kUnknown;  // of kHost: what the thread did
   StackId place{};
   StackId until{};           // of host time between two places
   std::uint32_t function{};  // where the place is not known: of CUDA or of the C library
-  friend bool operator==(const SiteKey&, const SiteKey&) = default;
+  friend bool operator==(const FixKey&, const FixKey&) = default;
 };
 
-struct SiteKeyHash {
-  std::size_t operator()(const SiteKey& key) const noexcept;
+struct FixKeyHash {
+  std::size_t operator()(const FixKey& key) const noexcept;
 };
 
 struct ReplaySite {
-  SiteKey key;
+  FixKey key;
   Remedy remedy = Remedy::kNone;
   bool shapes_work = false;  // a value read there decides on the next launches: no remedy, only a ceiling
   std::uint64_t events = 0;

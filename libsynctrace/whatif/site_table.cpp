@@ -7,7 +7,7 @@
 namespace synctrace {
 namespace {
 
-using Family = SiteKey::Family;
+using Family = FixKey::Family;
 
 Family family_of(CauseKind kind) noexcept {
   switch (kind) {
@@ -56,7 +56,7 @@ Remedy remedy_of_wait(std::uint8_t sights) noexcept {
   return (sights & SiteTable::kUploads) != 0 ? Remedy::kAsyncCopy : Remedy::kRemoveWait;
 }
 
-Remedy remedy_of(const SiteKey& key, std::uint8_t sights) noexcept {
+Remedy remedy_of(const FixKey& key, std::uint8_t sights) noexcept {
   switch (key.family) {
     case Family::kWait:
       return remedy_of_wait(sights);
@@ -83,7 +83,7 @@ Remedy remedy_of(const SiteKey& key, std::uint8_t sights) noexcept {
 }
 
 // A function without a place stands for itself; where the place is known, its functions are one.
-SiteKey placed(Family family, CauseKind kind, StackId place, StackId until, std::uint32_t function) noexcept {
+FixKey placed(Family family, CauseKind kind, StackId place, StackId until, std::uint32_t function) noexcept {
   const bool known = number(place) != 0;
   return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, until, known ? 0 : function};
 }
@@ -92,13 +92,13 @@ constexpr std::uint32_t kHostFunctions = 1U << 31;  // of the C library, apart f
 
 }  // namespace
 
-std::size_t SiteKeyHash::operator()(const SiteKey& key) const noexcept {
+std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
   std::uint64_t hash = static_cast<std::uint64_t>(number(key.family)) << 56 | static_cast<std::uint64_t>(number(key.kind)) << 48 | key.function;
   hash = (hash ^ (std::uint64_t{number(key.place)} << 32 | number(key.until))) * 0x9e3779b97f4a7c15U;
   return static_cast<std::size_t>(hash ^ hash >> 29);
 }
 
-SiteKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept {
+FixKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept {
   const Family family = family_of(kind);
   std::uint32_t function = number(api);
   if (function == 0 && number(host_call) != 0) function = kHostFunctions | static_cast<std::uint32_t>(number(host_call));
@@ -111,7 +111,7 @@ std::uint8_t SiteTable::shape_sight(StackId stack) const {
   return static_cast<std::uint8_t>(evidence_.stacks.traits(stack).shapes ? kShapes : 0);
 }
 
-std::uint16_t SiteTable::index_of(SiteKey key, std::uint8_t sights) {
+std::uint16_t SiteTable::index_of(FixKey key, std::uint8_t sights) {
   if (key.family == Family::kNone) return 0;
   const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint16_t>(sites_.size()));
   if (is_new && sites_.size() > std::numeric_limits<std::uint16_t>::max()) {

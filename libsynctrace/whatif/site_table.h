@@ -18,7 +18,7 @@ namespace synctrace {
 using PlaceOf = std::function<StackId(StackId)>;
 
 // The site of a cause of idle time. Family kNone: no fix applies to it.
-SiteKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept;
+FixKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept;
 
 class SiteTable {
  public:
@@ -45,14 +45,14 @@ class SiteTable {
   std::vector<ReplaySite> take();
 
  private:
-  std::uint16_t index_of(SiteKey key, std::uint8_t sights);
+  std::uint16_t index_of(FixKey key, std::uint8_t sights);
   std::uint8_t shape_sight(StackId stack) const;
 
   const Evidence& evidence_;
   const PlaceOf& place_of_;
   std::vector<ReplaySite> sites_;
   std::vector<std::uint8_t> sights_;
-  std::unordered_map<SiteKey, std::uint16_t, SiteKeyHash> index_;
+  std::unordered_map<FixKey, std::uint16_t, FixKeyHash> index_;
 };
 
 }  // namespace synctrace

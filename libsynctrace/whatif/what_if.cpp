@@ -130,7 +130,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
 FixSet Study::candidates(const Bounds& bounds) const {
   std::map<std::uint16_t, Nanoseconds> cost = costs();
   for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
-    if (result_.sites[site].key.family == SiteKey::Family::kWait) cost[site] = std::max(cost[site], bounds.base().waited[site]);
+    if (result_.sites[site].key.family == FixKey::Family::kWait) cost[site] = std::max(cost[site], bounds.base().waited[site]);
   }
   const auto least_ns = static_cast<Nanoseconds>(kLeastCostShare * static_cast<double>(result_.base_ns));
   FixSet sites;
@@ -144,7 +144,7 @@ FixSet Study::candidates(const Bounds& bounds) const {
 
 // Where the wait goes: the site at which the host then waits longer, by most.
 void Study::find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const {
-  if (result_.sites[saving.site].key.family != SiteKey::Family::kWait && result_.sites[saving.site].key.family != SiteKey::Family::kMemory) return;
+  if (result_.sites[saving.site].key.family != FixKey::Family::kWait && result_.sites[saving.site].key.family != FixKey::Family::kMemory) return;
   for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
     const Nanoseconds growth_ns = mended.waited[site] - bounds.base().waited[site];
     if (site == saving.site || growth_ns <= saving.moved_ns) continue;
@@ -255,8 +255,8 @@ const Saving* WhatIf::of_site(std::uint16_t site) const noexcept {
   return found == savings.end() ? nullptr : &*found;
 }
 
-std::uint16_t WhatIf::find(const SiteKey& key) const noexcept {
-  if (key.family == SiteKey::Family::kNone) return 0;
+std::uint16_t WhatIf::find(const FixKey& key) const noexcept {
+  if (key.family == FixKey::Family::kNone) return 0;
   const auto found = std::find_if(sites.begin(), sites.end(), [&](const ReplaySite& site) { return site.key == key; });
   return found == sites.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - sites.begin());
 }

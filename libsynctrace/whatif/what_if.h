@@ -57,7 +57,7 @@ struct WhatIf {
   double unexplained_share = 0;  // of the time: starts of work that came late for reasons not known
 
   const Saving* of_site(std::uint16_t site) const noexcept;
-  std::uint16_t find(const SiteKey& key) const noexcept;  // 0: none
+  std::uint16_t find(const FixKey& key) const noexcept;  // 0: none
 };
 
 WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/render_savings.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "report/savings.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kRowsInShort = 3;
+constexpr std::size_t kRowsInFull = 10;
+constexpr double kMuchUnexplained = 0.05;
+
+class SavingsText {
+ public:
+  SavingsText(const Report& report, const TextOptions& options, TextPage& page)
+      : report_(report), savings_(report.savings), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
+
+  void run() {
+    if (!savings_.refusal.empty()) {
+      page_.title("What mending it would save");
+      return page_.wrapped("  ", "Not predicted: " + savings_.refusal + ".");
+    }
+    page_.title(fmt::format("What mending it would save, of {}", base_words()));
+    if (savings_.order.empty()) {
+      nothing();
+    } else {
+      table();
+      expectation();
+    }
+    in_vain();
+  }
+
+ private:
+  std::string share(Nanoseconds ns) const { return share_text(ns, savings_.base_ns); }
+
+  std::string base_words() const {
+    if (!savings_.by_steps) return fmt::format("{} recorded", duration_text(savings_.base_ns));
+    return fmt::format("{} a step", duration_text(savings_.base_ns / static_cast<Nanoseconds>(savings_.steps)));
+  }
+
+  void place(const FixPlace& place, std::string_view number) {
+    const std::string where = place.where.known() ? page_.place_words(place.where, 60) : place.call.empty() ? "in no known line" : place.call;
+    const std::string source = place.where.source.empty() ? "" : fitted(place.where.source, kColumns - 10 - columns_of(where));
+    page_.line("  {:>3}   {}  {}", number, where, source);
+  }
+
+  void table() {
+    page_.line("  {:<5} {:<33} {:>9} {:>9} {:>9}   {:<17} {}", "order", "fix", "alone", "added", "together", "between", "sure");
+    for (std::size_t i = 0; i < std::min(rows_, savings_.order.size()); ++i) {
+      const FixRow& row = savings_.order[i];
+      for (std::size_t k = 0; k < row.places.size(); ++k) {
+        const FixPlace& fix = row.places[k];
+        place(fix, k == 0 ? fmt::format("{}.", i + 1) : "and");
+        const bool last = k + 1 == row.places.size();
+        const std::string between = last ? fmt::format("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
+        page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", remedy_words(fix.saving.remedy), share(fix.saving.alone.ns),
+                   last ? share(row.marginal.ns) : "", last ? share(row.cumulative.ns) : "", between,
+                   last ? grade_name(row.cumulative.grade) : "");
+      }
+    }
+    if (savings_.order.size() > rows_) page_.line("        and {} more", savings_.order.size() - rows_);
+  }
+
+  std::string basis() const {
+    const std::string what = savings_.by_steps ? fmt::format("{} recorded steps", savings_.steps) : "the recording";
+    return fmt::format("It rests on a replay of {} that gives every recorded time again", what);
+  }
+
+  std::string caveats() const {
+    std::string words = "Do not believe it where the order of the work, the choice of kernels or the input would change with the fix";
+    if (savings_.unexplained_share > kMuchUnexplained) {
+      words += fmt::format(", and the less as {:.0f} % of the time passed before work that started late for no known reason", 100 * savings_.unexplained_share);
+    }
+    return words;
+  }
+
+  void expectation() {
+    const Interval& done = savings_.order.back().cumulative;
+    page_.wrapped("  ", fmt::format("With all of these expect {} less time, between {} and {}. {}. {}.", share(done.ns), share(done.lo_ns), share(done.hi_ns),
+                                    basis(), caveats()));
+  }
+
+  void nothing() {
+    page_.wrapped("  ", fmt::format("No measurable gain is expected from mending any line, or all of them together ({} at most). {}. {}.",
+                                    share(std::max<Nanoseconds>(0, savings_.all.hi_ns)), basis(), caveats()));
+  }
+
+  void in_vain() {
+    for (std::size_t i = 0; i < std::min(rows_, savings_.in_vain.size()); ++i) {
+      const FixPlace& place = savings_.in_vain[i];
+      const std::string where = place.where.known() ? page_.place_words(place.where, 60) : place.call;
+      page_.wrapped("  ", fmt::format("{} alone saves {}: its wait moves to {}.", where, share(place.saving.alone.ns), place.saving.moves_to));
+    }
+  }
+
+  const Report& report_;
+  const SavingsReport& savings_;
+  std::size_t rows_;
+  TextPage& page_;
+};
+
+}  // namespace
+
+std::string saving_word(const Report& report, const IdleCause& cause) {
+  if (!cause.saving) return "-";
+  if (cause.saving->alone.grade == Grade::kNone) return "none";
+  return share_text(cause.saving->alone.ns, report.savings.base_ns);
+}
+
+void render_savings(const Report& report, const TextOptions& options, TextPage& page) {
+  if (report.has_timeline) SavingsText(report, options, page).run();
+}
+
+}  // namespace synctrace

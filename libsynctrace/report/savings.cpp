@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/savings.h"
+
+#include <utility>
+
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostInVain = 8;
+
+class SavingsWriter {
+ public:
+  SavingsWriter(const Trace& trace, const WhatIf& found, UserLines& lines) : trace_(trace), found_(found), lines_(lines) {}
+
+  SavingReport saving_of(std::uint16_t site) const {
+    SavingReport report;
+    const Saving* saving = found_.of_site(site);
+    if (saving == nullptr) return report;
+    report.alone = saving->alone;
+    report.remedy = saving->remedy;
+    report.ceiling_ns = saving->ceiling_ns;
+    if (saving->moves_to != 0) report.moves_to = place_words(saving->moves_to);
+    return report;
+  }
+
+  FixPlace place_of(std::uint16_t site) const {
+    const FixKey& key = found_.sites[site].key;
+    return {lines_.describe(key.place), call_of(key), key, saving_of(site)};
+  }
+
+ private:
+  std::string call_of(const FixKey& key) const {
+    constexpr std::uint32_t kHostFunctions = 1U << 31;
+    if (key.function == 0) return {};
+    if ((key.function & kHostFunctions) != 0) return std::string(host_call_word(static_cast<HostCall>(key.function & ~kHostFunctions)));
+    return printable(api_name(trace_, ApiId{key.function}));
+  }
+
+  // "train.py:93"; where the line is not known, the function.
+  std::string place_words(std::uint16_t site) const {
+    const UserLine where = lines_.describe(found_.sites[site].key.place);
+    if (where.file.empty()) return where.function.empty() ? call_of(found_.sites[site].key) : where.function;
+    const std::string file = path_text(where.file, printable(fact(trace_, "working_folder")));
+    return where.line == 0 ? file : file + ":" + std::to_string(where.line);
+  }
+
+  const Trace& trace_;
+  const WhatIf& found_;
+  UserLines& lines_;
+};
+
+}  // namespace
+
+void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+  if (!trace.has_timeline()) return;
+  const WhatIf found = what_if(attribution, [&](StackId stack) { return lines.representative(stack); });
+  SavingsReport& savings = report.savings;
+  savings.refusal = found.refusal;
+  savings.by_steps = found.by_steps;
+  savings.steps = found.steps;
+  savings.base_ns = found.base_ns;
+  savings.all = found.all;
+  savings.unexplained_share = found.unexplained_share;
+  if (!found.refusal.empty()) return;
+  const SavingsWriter writer(trace, found, lines);
+  for (DeviceReport& device : report.devices) {
+    for (std::vector<IdleCause>* causes : {&device.causes, &device.copy_causes}) {
+      for (IdleCause& cause : *causes) {
+        const std::uint16_t site = found.find(cause.site);
+        if (site != 0 && found.of_site(site) != nullptr) cause.saving = writer.saving_of(site);
+      }
+    }
+  }
+  for (const FixStep& step : found.order) {
+    FixRow row{{}, step.marginal, step.cumulative};
+    for (const std::uint16_t site : step.sites) row.places.push_back(writer.place_of(site));
+    savings.order.push_back(std::move(row));
+  }
+  for (const Saving& saving : found.savings) {
+    const bool in_vain = saving.moves_to != 0 && saving.alone.grade == Grade::kNone;
+    if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.place_of(saving.site));
+  }
+}
+
+std::string_view remedy_words(Remedy remedy) noexcept {
+  switch (remedy) {
+    case Remedy::kNone:
+      return "needs another algorithm";
+    case Remedy::kRemoveWait:
+      return "remove the wait";
+    case Remedy::kDeferRead:
+      return "read it one step later";
+    case Remedy::kDeferWait:
+      return "copy asynchronously, wait later";
+    case Remedy::kAsyncCopy:
+      return "pinned memory, without waiting";
+    case Remedy::kCacheMemory:
+      return "keep the memory";
+    case Remedy::kGraph:
+      return "one CUDA graph, or fused";
+    case Remedy::kFeedInput:
+      return "have the input ready";
+    case Remedy::kSpeedUp:
+      return "make it twice as fast";
+    case Remedy::kNoCollection:
+      return "no collection in steps";
+    case Remedy::kPreload:
+      return "load it before the steps";
+    case Remedy::kNoProfiler:
+      return "without the recorder";
+    case Remedy::kDropDependency:
+      return "drop the dependency";
+  }
+  return "";
+}
+
+std::string_view remedy_name(Remedy remedy) noexcept {
+  switch (remedy) {
+    case Remedy::kNone:
+      return "none";
+    case Remedy::kRemoveWait:
+      return "remove-wait";
+    case Remedy::kDeferRead:
+      return "defer-read";
+    case Remedy::kDeferWait:
+      return "defer-wait";
+    case Remedy::kAsyncCopy:
+      return "async-copy";
+    case Remedy::kCacheMemory:
+      return "cache-memory";
+    case Remedy::kGraph:
+      return "graph";
+    case Remedy::kFeedInput:
+      return "feed-input";
+    case Remedy::kSpeedUp:
+      return "speed-up";
+    case Remedy::kNoCollection:
+      return "no-collection";
+    case Remedy::kPreload:
+      return "preload";
+    case Remedy::kNoProfiler:
+      return "no-profiler";
+    case Remedy::kDropDependency:
+      return "drop-dependency";
+  }
+  return "";
+}
+
+std::string_view grade_name(Grade grade) noexcept {
+  switch (grade) {
+    case Grade::kNone:
+      return "none";
+    case Grade::kLow:
+      return "low";
+    case Grade::kMedium:
+      return "medium";
+    case Grade::kHigh:
+      return "high";
+  }
+  return "";
+}
+
+}  // namespace synctrace
