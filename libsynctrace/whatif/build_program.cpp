@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/waker.h"
 #include "attribution/wait_table.h"
 #include "whatif/host_segments.h"
 #include "whatif/host_turns.h"
@@ -48,6 +49,8 @@ class Builder {
   ReplayEvent& emit(EventKind kind, std::uint32_t thread, std::uint16_t site);
   void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
   void advance(std::uint32_t thread, Nanoseconds until_ns);
+  bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
+  std::uint32_t new_post();
 
   void step();
   void launch(const Turn& turn);
@@ -92,6 +95,7 @@ ReplayProgram Builder::run() {
   nobody_ = evidence_.host.threads();
   threads_.resize(nobody_ + 1);
   program_.begin_ns = trace_.first_ns;
+  program_.first_work_ns = trace_.operations.empty() ? trace_.first_ns : trace_.operations.front().span.begin_ns;
   const std::vector<Turn> turns = host_turns(evidence_, attribution_.steps);
   if (threads_.size() > 0xffff) program_.refusal = "the program uses more threads than can be simulated";
   begin_threads(turns);
@@ -166,6 +170,7 @@ void Builder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     state.now_ns = until_ns;
     return;
   }
+  if (woken_by_guess(thread, until_ns)) return;
   for (const HostSegments::Segment& segment : segments_.cut(thread, {state.now_ns, until_ns})) {
     const Nanoseconds length_ns = segment.span.length_ns();
     if (segment.site == 0) {
@@ -179,6 +184,37 @@ void Builder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     passed(thread, segment.span.end_ns);
   }
   state.now_ns = until_ns;
+}
+
+// A thread of which nothing was seen for long, and then work at once where another one stopped, was waiting for that one.
+// Only for recordings that have neither waits nor samples of it to tell.
+bool Builder::woken_by_guess(std::uint32_t thread, Nanoseconds until_ns) {
+  constexpr Nanoseconds kLongSilenceNs = 200'000;
+  Thread& state = threads_[thread];
+  if (until_ns - state.now_ns < kLongSilenceNs || !trace_.host_waits.empty() || !evidence_.host.samples(thread).empty()) return false;
+  const auto guess = guess_waker(evidence_, thread, until_ns);
+  if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return false;
+  const Thread& waker = threads_[guess->thread];
+  const std::uint32_t slot = new_post();
+  ReplayEvent& post = program_.events.emplace_back();
+  post.kind = EventKind::kPost;
+  post.thread = static_cast<std::uint16_t>(guess->thread);
+  post.slot = slot;
+  post.pre = waker.pre_ns + guess->time_ns - waker.now_ns;
+  if (recorded_ != nullptr) recorded_->push_back({waker.now_ns - waker.pre_ns, kNeverNs, kNeverNs});
+  ReplayEvent& block = emit(EventKind::kBlock, thread, 0);
+  block.slot = slot;
+  block.ret = until_ns - guess->time_ns;
+  free_slots_.push_back(slot);
+  passed(thread, until_ns);
+  return true;
+}
+
+std::uint32_t Builder::new_post() {
+  if (free_slots_.empty()) return edges_.new_slot();
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
 }
 
 void Builder::step() {
@@ -341,13 +377,7 @@ void Builder::poll(const Turn& turn) {
 
 void Builder::post(const Turn& turn) {
   if (turn.time_ns > threads_[turn.thread].now_ns) advance(turn.thread, turn.time_ns);
-  std::uint32_t slot = kNoSlot;
-  if (free_slots_.empty()) {
-    slot = edges_.new_slot();
-  } else {
-    slot = free_slots_.back();
-    free_slots_.pop_back();
-  }
+  const std::uint32_t slot = new_post();
   posts_[turn.row] = slot;
   Thread& thread = threads_[turn.thread];
   ReplayEvent& event = program_.events.emplace_back();

@@ -21,36 +21,48 @@ bool has_work(const Steps& steps) {
 }  // namespace
 
 Evaluator::Evaluator(const ReplayProgram& program, const Steps& steps) : program_(program) {
-  whole_.last = program.events.size();
-  whole_.state = initial_state(program);
-  whole_.warm_up = warm_up_of(steps);
-  counted_steps_ = steps.steps.size() - whole_.warm_up;
-  whole_.by_steps = counted_steps_ >= kFewestSteps && has_work(steps);
-  begin_ns_ = whole_.by_steps ? steps.steps[whole_.warm_up].host.begin_ns : program.begin_ns;
-  choose_sample(steps);
+  choose_whole(steps);
+  choose_sample();
 }
 
-void Evaluator::choose_sample(const Steps& steps) {
-  sample_ = whole_;
-  if (!whole_.by_steps || program_.events.size() < 2 * kSampleEvents) return;
-  std::vector<std::size_t> marks;  // events at which steps begin
+ReplayState Evaluator::recorded_state(std::size_t event) const {
+  ReplayState state = initial_state(program_);
+  replay(program_, Scenarios(program_), 0, event, state);
+  return state;
+}
+
+void Evaluator::choose_whole(const Steps& steps) {
+  const std::size_t warm_up = warm_up_of(steps);
+  whole_.by_steps = steps.steps.size() - warm_up >= kFewestSteps && has_work(steps);
+  whole_.last = program_.events.size();
+  begin_ns_ = program_.first_work_ns;
+  if (!whole_.by_steps) {
+    whole_.state = initial_state(program_);
+    return;
+  }
   for (std::size_t i = 0; i < program_.events.size(); ++i) {
-    if (program_.events[i].kind == EventKind::kStep) marks.push_back(i);
+    if (program_.events[i].kind == EventKind::kStep && program_.events[i].slot >= warm_up) marks_.push_back(i);
   }
-  const std::size_t middle = (whole_.warm_up + marks.size() - 1) / 2;
-  std::size_t from = middle;
-  std::size_t to = middle;
-  while (to + 1 < marks.size() && (marks[to] - marks[from] < kSampleEvents || to - from < kFewestSteps)) {
+  // What is mended before the steps is no gain of theirs.
+  whole_.first = marks_.front();
+  whole_.last = marks_.back() + 1;
+  whole_.state = recorded_state(whole_.first);
+  begin_ns_ = steps.steps[warm_up].host.begin_ns;
+}
+
+void Evaluator::choose_sample() {
+  sample_ = whole_;
+  if (!whole_.by_steps || whole_.last - whole_.first < 2 * kSampleEvents) return;
+  std::size_t from = (marks_.size() - 1) / 2;
+  std::size_t to = from;
+  while (to + 1 < marks_.size() && (marks_[to] - marks_[from] < kSampleEvents || to - from < kFewestSteps)) {
     ++to;
-    if (from > whole_.warm_up && marks[to] - marks[from] < kSampleEvents) --from;
+    if (from > 0 && marks_[to] - marks_[from] < kSampleEvents) --from;
   }
-  static_cast<void>(steps);
-  // One step more, in which the host gets under way.
-  sample_.first = marks[from];
-  sample_.last = marks[to] + 1;
-  sample_.first_step = from;
-  sample_.warm_up = 1;
-  replay(program_, Scenarios(program_), 0, sample_.first, sample_.state);
+  sample_.first = marks_[from];
+  sample_.last = marks_[to] + 1;
+  sample_.warm_up = 1;  // in which the host gets under way
+  sample_.state = recorded_state(sample_.first);
 }
 
 std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const Trial> trials, bool details) const {

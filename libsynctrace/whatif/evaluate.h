@@ -28,9 +28,8 @@ struct TrialResult {
 struct Stretch {
   std::size_t first = 0;  // events
   std::size_t last = 0;
-  std::size_t first_step = 0;  // kStep events before it
   bool by_steps = false;
-  std::size_t warm_up = 0;     // of the step marks in the stretch, how many come before what counts
+  std::size_t warm_up = 0;  // of the steps in the stretch, how many come before what counts
   ReplayState state;
 };
 
@@ -44,20 +43,22 @@ class Evaluator {
   const Stretch& whole() const noexcept { return whole_; }
   const Stretch& sample() const noexcept { return sample_; }
   bool by_steps() const noexcept { return whole_.by_steps; }
-  std::size_t counted_steps() const noexcept { return counted_steps_; }
+  std::size_t counted_steps() const noexcept { return marks_.empty() ? 0 : marks_.size() - 1; }
 
   // Of each trial, in order. Details (steps, waits) are left out unless asked for.
   std::vector<TrialResult> run(const Stretch& stretch, std::span<const Trial> trials, bool details) const;
   std::vector<Nanoseconds> times(const Stretch& stretch, std::span<const FixSet> sets) const;
 
  private:
-  void choose_sample(const Steps& steps);
+  void choose_whole(const Steps& steps);
+  void choose_sample();
+  ReplayState recorded_state(std::size_t event) const;
 
   const ReplayProgram& program_;
   Stretch whole_;
   Stretch sample_;
-  std::size_t counted_steps_ = 0;
-  Nanoseconds begin_ns_ = 0;
+  std::vector<std::size_t> marks_;  // the events at which the counted steps begin, and the last one ends
+  Nanoseconds begin_ns_ = 0;        // of what counts, where no work ended before it
 };
 
 }  // namespace synctrace

@@ -128,6 +128,7 @@ struct ReplayProgram {
   ReplayPace pace;
 
   Nanoseconds begin_ns = 0;           // of the recording
+  Nanoseconds first_work_ns = 0;      // when the first work started
   Nanoseconds end_ns = 0;             // the last time of any event: what an unchanged replay ends with
   Nanoseconds unexplained_ns = 0;     // sum of delays
   std::uint64_t unexplained = 0;      // work that started late for unknown reasons

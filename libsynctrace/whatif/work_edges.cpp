@@ -74,8 +74,9 @@ std::uint16_t WorkEdges::stream_of(StreamKey key, DeviceId device) {
   const auto [blocking, is_new] = blocking_.try_emplace(key.context);
   if (is_new) blocking->second = add_stream(on);
   const std::uint16_t all = blocking->second;
-  program_.streams[index].waits_for = all;
-  if (role.blocking) {
+  if (role.legacy_default) {
+    program_.streams[index].waits_for = all;
+  } else {
     const auto context = evidence_.trace.contexts.find(key.context);
     program_.streams[index].feeds = all;
     const bool known_default = context != evidence_.trace.contexts.end() && number(context->second.null_stream) != 0;
