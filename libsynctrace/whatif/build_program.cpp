@@ -1,97 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "whatif/build_program.h"
 
-#include <algorithm>
-#include <unordered_map>
 #include <utility>
 
-#include "attribution/waker.h"
 #include "attribution/wait_table.h"
-#include "whatif/host_segments.h"
-#include "whatif/host_turns.h"
-#include "whatif/issued_work.h"
-#include "whatif/link_speed.h"
-#include "whatif/wait_targets.h"
+#include "whatif/program_builder.h"
 
 namespace synctrace {
-namespace {
 
-constexpr std::uint64_t kScalarBytes = 16;
-
-class Builder {
- public:
-  Builder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded)
-      : attribution_(attribution), evidence_(*attribution.evidence), trace_(evidence_.trace), issued_(evidence_.correlation, trace_),
-        link_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
-        targets_(evidence_, edges_), recorded_(recorded) {}
-
-  ReplayProgram run();
-
- private:
-  struct Thread {
-    Nanoseconds now_ns = 0;
-    Nanoseconds pre_ns = 0;  // host time of no site since its last event
-    bool begun = false;
-    bool reads = false;      // an asynchronous copy to the host is on its way
-  };
-  struct Cost {
-    Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
-    bool works_after = false;  // the cost comes behind the wait, not instead of it
-  };
-  struct Loader {
-    std::uint32_t slot = kNoSlot;
-    Nanoseconds last_ns = kNeverNs;  // when the last batch came
-  };
-
-  void begin_threads(const std::vector<Turn>& turns);
-  void take(const Turn& turn);
-
-  ReplayEvent& emit(EventKind kind, std::uint32_t thread, std::uint16_t site);
-  void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
-  void advance(std::uint32_t thread, Nanoseconds until_ns);
-  bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
-  std::uint32_t new_post();
-
-  void step();
-  void launch(const Turn& turn);
-  void call(const Turn& turn);
-  void issuing_call(const Turn& turn, std::uint32_t first);
-  void event_call(const Turn& turn);
-  void poll(const Turn& turn);
-  void post(const Turn& turn);
-  void sleep(const Turn& turn);
-  void work(const Turn& turn);
-  void plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
-  void wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site);
-  void weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost);
-  void issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event);
-  void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
-  std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
-  Cost cost_of(const Call& row) const {
-    const bool frees = row.category == ApiCategory::kFree || row.category == ApiCategory::kHostFree;
-    return {evidence_.calibration.cost_of(row.api, row.category).p50_ns, frees};
-  }
-
-  const Attribution& attribution_;
-  const Evidence& evidence_;
-  const Trace& trace_;
-  IssuedWork issued_;
-  LinkSpeed link_;
-  SiteTable sites_;
-  ReplayProgram program_;
-  WorkEdges edges_;
-  HostSegments segments_;
-  WaitTargets targets_;
-  std::vector<RecordedTimes>* recorded_;
-  std::vector<Thread> threads_;
-  std::uint32_t nobody_ = 0;  // the thread of work without a call
-  std::unordered_map<std::uint32_t, std::uint32_t> posts_;            // host wait -> slot
-  std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
-  std::unordered_map<std::uint16_t, Loader> loaders_;                 // by site
-  std::vector<std::uint32_t> free_slots_;
-};
-
-ReplayProgram Builder::run() {
+ReplayProgram ProgramBuilder::run() {
   nobody_ = evidence_.host.threads();
   threads_.resize(nobody_ + 1);
   program_.begin_ns = trace_.first_ns;
@@ -111,7 +28,7 @@ ReplayProgram Builder::run() {
   return std::move(program_);
 }
 
-void Builder::begin_threads(const std::vector<Turn>& turns) {
+void ProgramBuilder::begin_threads(const std::vector<Turn>& turns) {
   for (const Turn& turn : turns) {
     if (turn.kind == TurnKind::kStep) continue;
     Thread& thread = threads_[std::min(turn.thread, nobody_)];
@@ -121,7 +38,7 @@ void Builder::begin_threads(const std::vector<Turn>& turns) {
   for (const Thread& thread : threads_) program_.thread_begins.push_back(thread.now_ns);
 }
 
-void Builder::take(const Turn& turn) {
+void ProgramBuilder::take(const Turn& turn) {
   switch (turn.kind) {
     case TurnKind::kStep:
       return step();
@@ -140,7 +57,7 @@ void Builder::take(const Turn& turn) {
   }
 }
 
-ReplayEvent& Builder::emit(EventKind kind, std::uint32_t thread, std::uint16_t site) {
+ReplayEvent& ProgramBuilder::emit(EventKind kind, std::uint32_t thread, std::uint16_t site) {
   ReplayEvent& event = program_.events.emplace_back();
   event.kind = kind;
   event.thread = static_cast<std::uint16_t>(thread);
@@ -150,7 +67,7 @@ ReplayEvent& Builder::emit(EventKind kind, std::uint32_t thread, std::uint16_t s
 }
 
 // The recorded times after the last event.
-void Builder::passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work) {
+void ProgramBuilder::passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work) {
   threads_[thread].now_ns = now_ns;
   program_.end_ns = std::max(program_.end_ns, now_ns);
   if (work != nullptr) program_.end_ns = std::max(program_.end_ns, work->span.end_ns);
@@ -162,7 +79,7 @@ void Builder::passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* 
 }
 
 // Host time up to a moment: what some site's fix would change becomes an event, the rest goes to the next one.
-void Builder::advance(std::uint32_t thread, Nanoseconds until_ns) {
+void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
   Thread& state = threads_[thread];
   if (until_ns <= state.now_ns) return;
   if (thread == nobody_) {
@@ -186,38 +103,7 @@ void Builder::advance(std::uint32_t thread, Nanoseconds until_ns) {
   state.now_ns = until_ns;
 }
 
-// A thread of which nothing was seen for long, and then work at once where another one stopped, was waiting for that one.
-// Only for recordings that have neither waits nor samples of it to tell.
-bool Builder::woken_by_guess(std::uint32_t thread, Nanoseconds until_ns) {
-  constexpr Nanoseconds kLongSilenceNs = 200'000;
-  Thread& state = threads_[thread];
-  if (until_ns - state.now_ns < kLongSilenceNs || !trace_.host_waits.empty() || !evidence_.host.samples(thread).empty()) return false;
-  const auto guess = guess_waker(evidence_, thread, until_ns);
-  if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return false;
-  const Thread& waker = threads_[guess->thread];
-  const std::uint32_t slot = new_post();
-  ReplayEvent& post = program_.events.emplace_back();
-  post.kind = EventKind::kPost;
-  post.thread = static_cast<std::uint16_t>(guess->thread);
-  post.slot = slot;
-  post.pre = waker.pre_ns + guess->time_ns - waker.now_ns;
-  if (recorded_ != nullptr) recorded_->push_back({waker.now_ns - waker.pre_ns, kNeverNs, kNeverNs});
-  ReplayEvent& block = emit(EventKind::kBlock, thread, 0);
-  block.slot = slot;
-  block.ret = until_ns - guess->time_ns;
-  free_slots_.push_back(slot);
-  passed(thread, until_ns);
-  return true;
-}
-
-std::uint32_t Builder::new_post() {
-  if (free_slots_.empty()) return edges_.new_slot();
-  const std::uint32_t slot = free_slots_.back();
-  free_slots_.pop_back();
-  return slot;
-}
-
-void Builder::step() {
+void ProgramBuilder::step() {
   ReplayEvent& event = program_.events.emplace_back();
   event.kind = EventKind::kStep;
   event.thread = static_cast<std::uint16_t>(nobody_);
@@ -225,7 +111,7 @@ void Builder::step() {
   if (recorded_ != nullptr) recorded_->emplace_back();
 }
 
-void Builder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event) {
+void ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event) {
   edges_.issue(operation, host_ns, issued_ns, event);
   const std::uint32_t slot = targets_.kept_slot(operation);
   if (slot != kNoSlot) {
@@ -236,7 +122,7 @@ void Builder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds is
 }
 
 // Further pieces of work of a call that has returned.
-void Builder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site) {
+void ProgramBuilder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site) {
   for (; operation != kNoRow; operation = issued_.next(operation)) {
     const Nanoseconds now_ns = threads_[thread].now_ns;
     ReplayEvent& event = emit(EventKind::kWork, thread, site);
@@ -246,7 +132,7 @@ void Builder::more_work(std::uint32_t thread, std::uint32_t operation, Nanosecon
   }
 }
 
-void Builder::launch(const Turn& turn) {
+void ProgramBuilder::launch(const Turn& turn) {
   const Launch& row = trace_.launches[turn.row];
   advance(turn.thread, turn.begin_ns);
   const std::uint32_t first = issued_.of_launch(turn.row);
@@ -260,37 +146,8 @@ void Builder::launch(const Turn& turn) {
   more_work(turn.thread, issued_.next(first), row.span.begin_ns, site);
 }
 
-void Builder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
-  ReplayEvent& event = emit(EventKind::kCall, turn.thread, site);
-  event.own = end_ns - turn.begin_ns;
-  passed(turn.thread, end_ns);
-}
-
-// A wait takes as long as such calls do that find nothing to wait for, or returns so long after the end of the work,
-// whichever is later.
-void Builder::weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost) {
-  event.wait_for = target.wait_for;
-  if (target.stream != kNoSlot) event.stream = static_cast<std::uint16_t>(target.stream);
-  if (target.slot != kNoSlot) event.slot = target.slot;
-  const Nanoseconds after_ns = span.end_ns - target.until_ns;
-  if (target.until_ns > span.begin_ns) {
-    edges_.count_edge(after_ns);
-    event.own = std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns()));
-    event.ret = after_ns;
-  } else {
-    event.own = span.length_ns();
-    event.ret = std::min(evidence_.calibration.return_latency.p50_ns + (cost.works_after ? event.own : 0), after_ns);
-  }
-}
-
-void Builder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site) {
-  if (target.wait_for == WaitFor::kNothing || target.until_ns == kNeverNs) return plain(turn, end_ns, site);
-  ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
-  weigh(event, {turn.begin_ns, end_ns}, target, cost);
-  passed(turn.thread, end_ns);
-}
-
-std::uint16_t Builder::site_of_call(std::uint32_t thread, const Call& row) {
+std::uint16_t ProgramBuilder::site_of_call(std::uint32_t thread, const Call& row) {
+  constexpr std::uint64_t kScalarBytes = 16;
   std::uint8_t sights = 0;
   const bool copies = is_copy(row.category);
   const bool to_host = row.copy_kind == CopyKind::kDeviceToHost || row.copy_kind == CopyKind::kArrayToHost;
@@ -305,7 +162,7 @@ std::uint16_t Builder::site_of_call(std::uint32_t thread, const Call& row) {
   return sites_.of_call(row, sights);
 }
 
-void Builder::call(const Turn& turn) {
+void ProgramBuilder::call(const Turn& turn) {
   const Call& row = trace_.calls[turn.row];
   if (row.category == ApiCategory::kStreamEvent && row.object != 0) return event_call(turn);
   advance(turn.thread, turn.begin_ns);
@@ -314,7 +171,7 @@ void Builder::call(const Turn& turn) {
   wait(turn, std::max(turn.begin_ns, row.span.end_ns), targets_.of_call(turn.row), cost_of(row), site_of_call(turn.thread, row));
 }
 
-void Builder::issuing_call(const Turn& turn, std::uint32_t first) {
+void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
   const Call& row = trace_.calls[turn.row];
   const Operation& own = trace_.operations[first];
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
@@ -340,7 +197,7 @@ void Builder::issuing_call(const Turn& turn, std::uint32_t first) {
   wait(turn, end_ns, last, cost_of(row), site);
 }
 
-void Builder::event_call(const Turn& turn) {
+void ProgramBuilder::event_call(const Turn& turn) {
   const Call& row = trace_.calls[turn.row];
   advance(turn.thread, turn.begin_ns);
   const bool records = targets_.records(row);
@@ -365,60 +222,8 @@ void Builder::event_call(const Turn& turn) {
   passed(turn.thread, end_ns);
 }
 
-void Builder::poll(const Turn& turn) {
-  const Poll& row = trace_.polls[turn.row];
-  advance(turn.thread, turn.begin_ns);
-  const WaitTarget target = targets_.of_poll(turn.row);
-  constexpr Nanoseconds kQueryNs = 2'000;
-  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
-  if (target.wait_for == WaitFor::kNothing) return plain(turn, end_ns, 0);
-  wait(turn, end_ns, target, {kQueryNs, false}, sites_.of_wait(row.stack, number(row.api), 0));
-}
-
-void Builder::post(const Turn& turn) {
-  if (turn.time_ns > threads_[turn.thread].now_ns) advance(turn.thread, turn.time_ns);
-  const std::uint32_t slot = new_post();
-  posts_[turn.row] = slot;
-  Thread& thread = threads_[turn.thread];
-  ReplayEvent& event = program_.events.emplace_back();
-  event.kind = EventKind::kPost;
-  event.thread = static_cast<std::uint16_t>(turn.thread);
-  event.slot = slot;
-  event.pre = thread.pre_ns + turn.time_ns - thread.now_ns;
-  if (recorded_ != nullptr) recorded_->push_back({thread.now_ns - thread.pre_ns, kNeverNs, kNeverNs});
-}
-
-void Builder::sleep(const Turn& turn) {
-  const HostWait& row = trace_.host_waits[turn.row];
-  advance(turn.thread, turn.begin_ns);
-  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
-  const WaitTarget target = targets_.of_sleep(turn.row);
-  if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
-    return wait(turn, end_ns, target, {}, sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
-  }
-  const bool loads = evidence_.stacks.traits(row.stack).loader;
-  const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : std::uint16_t{0};
-  if (const auto post = posts_.find(turn.row); post != posts_.end()) {
-    ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
-    event.slot = post->second;
-    event.ret = end_ns - std::min(row.wake_ns, end_ns);
-    free_slots_.push_back(post->second);
-    posts_.erase(post);
-    return passed(turn.thread, end_ns);
-  }
-  if (!loads) return plain(turn, end_ns, 0);
-  Loader& loader = loaders_[site];
-  if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
-  ReplayEvent& event = emit(EventKind::kInput, turn.thread, site);
-  event.slot = loader.slot;
-  event.own = end_ns - turn.begin_ns;
-  event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;
-  loader.last_ns = end_ns;
-  passed(turn.thread, end_ns);
-}
-
 // Work without a turn of its own call: by the time of the thread that issued it, or by the clock.
-void Builder::work(const Turn& turn) {
+void ProgramBuilder::work(const Turn& turn) {
   constexpr Nanoseconds kFarNs = 1'000'000'000;
   const Operation& operation = trace_.operations[turn.row];
   std::uint32_t thread = std::min(turn.thread, nobody_);
@@ -434,10 +239,8 @@ void Builder::work(const Turn& turn) {
   passed(thread, now_ns, &operation);
 }
 
-}  // namespace
-
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded) {
-  return Builder(attribution, place_of, recorded).run();
+  return ProgramBuilder(attribution, place_of, recorded).run();
 }
 
 }  // namespace synctrace

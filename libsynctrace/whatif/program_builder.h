@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes a program of a trace, turn by turn, while the recorded times go by. Only build_program.h is meant for others.
+#pragma once
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "whatif/build_program.h"
+#include "whatif/host_segments.h"
+#include "whatif/host_turns.h"
+#include "whatif/issued_work.h"
+#include "whatif/link_speed.h"
+#include "whatif/wait_targets.h"
+
+namespace synctrace {
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded)
+      : attribution_(attribution), evidence_(*attribution.evidence), trace_(evidence_.trace), issued_(evidence_.correlation, trace_),
+        link_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
+        targets_(evidence_, edges_), recorded_(recorded) {}
+
+  ReplayProgram run();
+
+ private:
+  struct Thread {
+    Nanoseconds now_ns = 0;
+    Nanoseconds pre_ns = 0;  // host time of no site since its last event
+    bool begun = false;
+    bool reads = false;      // an asynchronous copy to the host is on its way
+  };
+  struct Cost {
+    Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
+    bool works_after = false;  // the cost comes behind the wait, not instead of it
+  };
+  struct Loader {
+    std::uint32_t slot = kNoSlot;
+    Nanoseconds last_ns = kNeverNs;  // when the last batch came
+  };
+
+  void begin_threads(const std::vector<Turn>& turns);
+  void take(const Turn& turn);
+
+  ReplayEvent& emit(EventKind kind, std::uint32_t thread, std::uint16_t site);
+  void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
+  void advance(std::uint32_t thread, Nanoseconds until_ns);
+  bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
+  std::uint32_t new_post();
+
+  void step();
+  void launch(const Turn& turn);
+  void call(const Turn& turn);
+  void issuing_call(const Turn& turn, std::uint32_t first);
+  void event_call(const Turn& turn);
+  void poll(const Turn& turn);
+  void post(const Turn& turn);
+  void sleep(const Turn& turn);
+  void work(const Turn& turn);
+  void plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
+  void wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site);
+  void weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost);
+  void issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event);
+  void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
+  std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
+  Cost cost_of(const Call& row) const {
+    const bool frees = row.category == ApiCategory::kFree || row.category == ApiCategory::kHostFree;
+    return {evidence_.calibration.cost_of(row.api, row.category).p50_ns, frees};
+  }
+
+  const Attribution& attribution_;
+  const Evidence& evidence_;
+  const Trace& trace_;
+  IssuedWork issued_;
+  LinkSpeed link_;
+  SiteTable sites_;
+  ReplayProgram program_;
+  WorkEdges edges_;
+  HostSegments segments_;
+  WaitTargets targets_;
+  std::vector<RecordedTimes>* recorded_;
+  std::vector<Thread> threads_;
+  std::uint32_t nobody_ = 0;  // the thread of work without a call
+  std::unordered_map<std::uint32_t, std::uint32_t> posts_;            // host wait -> slot
+  std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
+  std::unordered_map<std::uint16_t, Loader> loaders_;                 // by site
+  std::vector<std::uint32_t> free_slots_;
+};
+
+}  // namespace synctrace

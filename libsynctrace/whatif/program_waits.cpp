@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "attribution/waker.h"
+#include "whatif/program_builder.h"
+
+namespace synctrace {
+
+// A thread of which nothing was seen for long, and then work at once where another one stopped, was waiting for that one.
+// Only for recordings that have neither waits nor samples of it to tell.
+bool ProgramBuilder::woken_by_guess(std::uint32_t thread, Nanoseconds until_ns) {
+  constexpr Nanoseconds kLongSilenceNs = 200'000;
+  Thread& state = threads_[thread];
+  if (until_ns - state.now_ns < kLongSilenceNs || !trace_.host_waits.empty() || !evidence_.host.samples(thread).empty()) return false;
+  const auto guess = guess_waker(evidence_, thread, until_ns);
+  if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return false;
+  const Thread& waker = threads_[guess->thread];
+  const std::uint32_t slot = new_post();
+  ReplayEvent& post = program_.events.emplace_back();
+  post.kind = EventKind::kPost;
+  post.thread = static_cast<std::uint16_t>(guess->thread);
+  post.slot = slot;
+  post.pre = waker.pre_ns + guess->time_ns - waker.now_ns;
+  if (recorded_ != nullptr) recorded_->push_back({waker.now_ns - waker.pre_ns, kNeverNs, kNeverNs});
+  ReplayEvent& block = emit(EventKind::kBlock, thread, 0);
+  block.slot = slot;
+  block.ret = until_ns - guess->time_ns;
+  free_slots_.push_back(slot);
+  passed(thread, until_ns);
+  return true;
+}
+
+std::uint32_t ProgramBuilder::new_post() {
+  if (free_slots_.empty()) return edges_.new_slot();
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  return slot;
+}
+
+void ProgramBuilder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
+  ReplayEvent& event = emit(EventKind::kCall, turn.thread, site);
+  event.own = end_ns - turn.begin_ns;
+  passed(turn.thread, end_ns);
+}
+
+// A wait takes as long as such calls do that find nothing to wait for, or returns so long after the end of the work,
+// whichever is later.
+void ProgramBuilder::weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost) {
+  event.wait_for = target.wait_for;
+  if (target.stream != kNoSlot) event.stream = static_cast<std::uint16_t>(target.stream);
+  if (target.slot != kNoSlot) event.slot = target.slot;
+  const Nanoseconds after_ns = span.end_ns - target.until_ns;
+  if (target.until_ns > span.begin_ns) {
+    edges_.count_edge(after_ns);
+    event.own = std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns()));
+    event.ret = after_ns;
+  } else {
+    event.own = span.length_ns();
+    event.ret = std::min(evidence_.calibration.return_latency.p50_ns + (cost.works_after ? event.own : 0), after_ns);
+  }
+}
+
+void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site) {
+  if (target.wait_for == WaitFor::kNothing || target.until_ns == kNeverNs) return plain(turn, end_ns, site);
+  ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
+  weigh(event, {turn.begin_ns, end_ns}, target, cost);
+  passed(turn.thread, end_ns);
+}
+
+void ProgramBuilder::poll(const Turn& turn) {
+  const Poll& row = trace_.polls[turn.row];
+  advance(turn.thread, turn.begin_ns);
+  const WaitTarget target = targets_.of_poll(turn.row);
+  constexpr Nanoseconds kQueryNs = 2'000;
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  if (target.wait_for == WaitFor::kNothing) return plain(turn, end_ns, 0);
+  wait(turn, end_ns, target, {kQueryNs, false}, sites_.of_wait(row.stack, number(row.api), 0));
+}
+
+void ProgramBuilder::post(const Turn& turn) {
+  if (turn.time_ns > threads_[turn.thread].now_ns) advance(turn.thread, turn.time_ns);
+  const std::uint32_t slot = new_post();
+  posts_[turn.row] = slot;
+  Thread& thread = threads_[turn.thread];
+  ReplayEvent& event = program_.events.emplace_back();
+  event.kind = EventKind::kPost;
+  event.thread = static_cast<std::uint16_t>(turn.thread);
+  event.slot = slot;
+  event.pre = thread.pre_ns + turn.time_ns - thread.now_ns;
+  if (recorded_ != nullptr) recorded_->push_back({thread.now_ns - thread.pre_ns, kNeverNs, kNeverNs});
+}
+
+void ProgramBuilder::sleep(const Turn& turn) {
+  const HostWait& row = trace_.host_waits[turn.row];
+  advance(turn.thread, turn.begin_ns);
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  const WaitTarget target = targets_.of_sleep(turn.row);
+  if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
+    return wait(turn, end_ns, target, {}, sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
+  }
+  const bool loads = evidence_.stacks.traits(row.stack).loader;
+  const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : std::uint16_t{0};
+  if (const auto post = posts_.find(turn.row); post != posts_.end()) {
+    ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
+    event.slot = post->second;
+    event.ret = end_ns - std::min(row.wake_ns, end_ns);
+    free_slots_.push_back(post->second);
+    posts_.erase(post);
+    return passed(turn.thread, end_ns);
+  }
+  if (!loads) return plain(turn, end_ns, 0);
+  Loader& loader = loaders_[site];
+  if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
+  ReplayEvent& event = emit(EventKind::kInput, turn.thread, site);
+  event.slot = loader.slot;
+  event.own = end_ns - turn.begin_ns;
+  event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;
+  loader.last_ns = end_ns;
+  passed(turn.thread, end_ns);
+}
+
+}  // namespace synctrace
