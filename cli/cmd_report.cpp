@@ -14,7 +14,9 @@
 #include "messages.h"
 #include "model/native_names.h"
 #include "report/build_report.h"
+#include "report/render_csv.h"
 #include "report/render_json.h"
+#include "report/render_markdown.h"
 #include "report/render_text.h"
 #include "report_entry.h"
 #include "standard_streams.h"
@@ -30,6 +32,7 @@ struct Options {
   std::vector<std::string> paths;
   std::string format = "text";
   std::string output;
+  std::string step_range;
   bool all = false;
   bool show_stacks = false;
   StackOptions stacks;
@@ -38,13 +41,19 @@ struct Options {
 // Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
 // worded on stderr and left out.
 std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options,
-                                 const NameOptions& names) {
+                                 const NameOptions& names, const std::string& step_range = {}) {
   std::vector<Report> reports;
   for (const std::string& file : files) {
     std::optional<Trace> trace = load_or_say(file, kWho);
     if (!trace) continue;
     if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
-    reports.push_back(build_report(*trace, attribute(*trace), options));
+    AttributeOptions how;
+    how.step_range = step_range;
+    reports.push_back(build_report(*trace, attribute(*trace, how), options));
+    if (!step_range.empty() && reports.back().steps.figures.count == 0) {
+      say::warn(kWho, "no NVTX range '" + step_range + "' comes three times or more, without overlap, on a thread of " + file +
+                          "; its report is without steps");
+    }
   }
   return reports;
 }
@@ -59,9 +68,10 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine")
       ->required()
       ->type_name("");
-  app.add_option("--format", options.format, "text (default) or json")
-      ->check(CLI::IsMember({"text", "json"}))
+  app.add_option("--format", options.format, "text (default), json, md or csv")
+      ->check(CLI::IsMember({"text", "json", "md", "csv"}))
       ->type_name("FORMAT");
+  app.add_option("--steps", options.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
   app.add_flag("--all", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
   declare_code_options(app, options.stacks);
@@ -69,11 +79,16 @@ void add_options(CLI::App& app, Options& options) {
   app.add_option("-o,--output", options.output, "write the report to FILE instead of stdout")->type_name("FILE");
 }
 
-int write_report(const std::vector<Report>& reports, const Options& options) {
+std::string rendered(const std::vector<Report>& reports, const Options& options) {
+  if (options.format == "json") return render_json(reports);
+  if (options.format == "md") return render_markdown(reports);
+  if (options.format == "csv") return render_csv(reports);
   const bool to_stdout = options.output.empty() || options.output == "-";
-  const TextOptions text_options{TextLength::kFull, to_stdout && wants_colour(stdout), options.show_stacks};
-  const std::string report = options.format == "json" ? render_json(reports) : text_of(reports, text_options);
-  if (const auto error = write_whole_file(options.output, report)) {
+  return text_of(reports, {TextLength::kFull, to_stdout && wants_colour(stdout), options.show_stacks});
+}
+
+int write_report(const std::vector<Report>& reports, const Options& options) {
+  if (const auto error = write_whole_file(options.output, rendered(reports, options))) {
     say::error(kWho, error->message);
     return kExitUnusable;
   }
@@ -101,7 +116,7 @@ int cmd_report(int argc, char** argv) {
     return kExitNothing;
   }
   const std::vector<Report> reports =
-      load_reports(files.value(), {options.all, options.stacks.user_code}, options.stacks.names);
+      load_reports(files.value(), {options.all, options.stacks.user_code}, options.stacks.names, options.step_range);
   if (reports.empty()) return kExitUnusable;
   const int written = write_report(reports, options);
   return reports.size() < files.value().size() ? kExitUnusable : written;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <string>
 #include <string_view>
 
 #include "model/stacks.h"
@@ -20,6 +21,26 @@ constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread
 constexpr std::string_view kFramework = "at::";
 constexpr std::string_view kShapeFunctions[] = {"nonzero", "masked_select", "_unique2", "unique_cuda", "unique_dim",
                                                 "unique_consecutive", "repeat_interleave"};
+
+// PyTorch's operators whose result's size is known on the device alone, by the begin of their names. A mask as an index goes
+// through nonzero.
+constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::"};
+constexpr std::string_view kDynamicOperators[] = {"nonzero", "argwhere", "masked_select", "unique", "_unique", "repeat_interleave"};
+
+bool has_dynamic_shape(std::string function) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (std::size_t at = function.find(kAnonymous); at != std::string::npos; at = function.find(kAnonymous)) {
+    function.erase(at, kAnonymous.size());
+  }
+  const std::string_view name = std::string_view(function).substr(0, function.find('('));
+  for (const std::string_view place : kOperatorPlaces) {
+    const std::size_t at = name.find(place);
+    if (at == std::string_view::npos) continue;
+    const auto begins = [&](std::string_view begin) { return name.substr(at + place.size()).starts_with(begin); };
+    if (std::any_of(std::begin(kDynamicOperators), std::end(kDynamicOperators), begins)) return true;
+  }
+  return false;
+}
 
 template <std::size_t count>
 bool is_one_of(const std::string_view (&names)[count], std::string_view name) {
@@ -49,6 +70,7 @@ StackTraits StackReader::traits(StackId stack) const {
     if (in_loader_file) traits.loader = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;
     if (is_one_of(kLockFunctions, frame.function)) traits.gil = true;
+    if (frame.kind == FrameKind::kNative && has_dynamic_shape(frame.function)) traits.dynamic_shape = true;
   }
   known_[stack] = traits;
   return traits;

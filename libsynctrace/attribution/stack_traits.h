@@ -10,10 +10,11 @@
 namespace synctrace {
 
 struct StackTraits {
-  bool loader = false;     // inside a data loader
-  bool collector = false;  // inside Python's garbage collector
-  bool gil = false;        // waits for the interpreter lock
-  bool python = false;     // has Python code in it
+  bool loader = false;         // inside a data loader
+  bool collector = false;      // inside Python's garbage collector
+  bool gil = false;            // waits for the interpreter lock
+  bool python = false;         // has Python code in it
+  bool dynamic_shape = false;  // inside an operator whose result is as large as its data say
   bool shapes = false;     // in a function whose result's size depends on values: the host has to know it to go on
 };
 

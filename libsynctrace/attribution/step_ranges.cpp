@@ -23,6 +23,13 @@ std::string without_digits(std::string_view name) {
   return result;
 }
 
+// "step 12", "step" and "step #" name the same steps.
+std::string bare_name(std::string_view name) {
+  std::string result = without_digits(name);
+  while (!result.empty() && std::string_view(" #:-_.").find(result.back()) != std::string_view::npos) result.pop_back();
+  return result;
+}
+
 // The ranges with an end and a name, each key's in the order of their begins.
 std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace) {
   std::map<Key, std::vector<NvtxRange>> result;
@@ -58,7 +65,7 @@ StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlatio
   std::tuple<bool, std::uint32_t, Nanoseconds> best_rank;  // a profiler's steps, depth, minus the time covered
   for (const auto& [key, ranges] : all) {
     const std::string& name = std::get<0>(key);
-    if (!range.empty() && name != without_digits(range)) continue;
+    if (!range.empty() && bare_name(name) != bare_name(range)) continue;
     if (ranges.size() < kFewestSteps || !are_disjoint(ranges)) continue;
     const TimeSpan whole{ranges.front().span.begin_ns, ranges.back().span.end_ns};
     if (range.empty() && intersect(whole, issuing).length_ns() * 2 < issuing.length_ns()) continue;

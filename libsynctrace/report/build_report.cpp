@@ -15,9 +15,11 @@
 #include <utility>
 
 #include "attribution/wait_table.h"
+#include "report/call_tables.h"
 #include "report/host_threads.h"
 #include "report/idle_causes.h"
 #include "report/limits.h"
+#include "report/range_table.h"
 #include "report/savings.h"
 #include "report/sites.h"
 #include "report/user_lines.h"
@@ -27,6 +29,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kTopKernels = 5;
+constexpr std::size_t kMostFamilies = 50;
 
 std::string demangled(const std::string& name) {
   int status = 0;
@@ -81,6 +84,13 @@ std::string copy_words(const Operation& copy) {
   return words;
 }
 
+void keep_dearest(std::size_t most, std::vector<WorkReport>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const WorkReport& a, const WorkReport& b) {
+    return std::tie(b.device_ns, b.count, a.what) < std::tie(a.device_ns, a.count, b.what);
+  });
+  rows.resize(std::min(most, rows.size()));
+}
+
 void add_work(const Trace& trace, Report& report) {
   std::map<std::tuple<int, CopyKind, MemoryKind>, WorkReport> by_sort;  // in the order of the report
   std::unordered_map<StringId, WorkReport> by_kernel;
@@ -110,19 +120,21 @@ void add_work(const Trace& trace, Report& report) {
   }
   for (auto& [key, work] : by_sort) report.work.push_back(std::move(work));
 
+  std::map<std::string, WorkReport> by_family;
   for (auto& [name, work] : by_kernel) {
     const auto text = trace.strings.find(name);
-    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : text->second;
+    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : demangled(text->second);
+    WorkReport& family = by_family[family_text(work.what)];
+    family.count += work.count;
+    family.device_ns = add_saturated(family.device_ns, work.device_ns);
     report.top_kernels.push_back(std::move(work));
   }
-  const auto dearer = [](const WorkReport& a, const WorkReport& b) {
-    return std::tie(b.device_ns, b.count, a.what) < std::tie(a.device_ns, a.count, b.what);
-  };
-  const std::size_t shown = std::min(kTopKernels, report.top_kernels.size());
-  std::partial_sort(report.top_kernels.begin(), report.top_kernels.begin() + static_cast<std::ptrdiff_t>(shown),
-                    report.top_kernels.end(), dearer);
-  report.top_kernels.resize(shown);
-  for (WorkReport& kernel : report.top_kernels) kernel.what = demangled(kernel.what);
+  for (auto& [name, work] : by_family) {
+    work.what = name;
+    report.kernel_families.push_back(std::move(work));
+  }
+  keep_dearest(kTopKernels, report.top_kernels);
+  keep_dearest(kMostFamilies, report.kernel_families);
 }
 
 void add_launches_and_overhead(const Trace& trace, Report& report) {
@@ -149,6 +161,8 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   add_savings(trace, attribution, lines, report);
   add_host_threads(trace, lines, report);
   add_work(trace, report);
+  add_call_tables(trace, attribution, lines, report);
+  add_ranges(trace, attribution, report);
   add_launches_and_overhead(trace, report);
   add_limits(trace, attribution, report);
   return report;

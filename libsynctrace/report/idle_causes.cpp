@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "report/rules.h"
 #include "report/verdict.h"
@@ -71,7 +72,8 @@ class HostCosts {
 
 class CauseMerger {
  public:
-  CauseMerger(const Trace& trace, const HostCosts& costs, UserLines& lines) : trace_(trace), costs_(costs), lines_(lines) {}
+  CauseMerger(const Trace& trace, const StackReader& stacks, const HostCosts& costs, UserLines& lines)
+      : trace_(trace), stacks_(stacks), costs_(costs), lines_(lines) {}
 
   std::vector<IdleCause> run(const std::vector<Cause>& causes, bool copying) {
     std::map<Key, Draft> drafts;
@@ -96,10 +98,12 @@ class CauseMerger {
     std::map<std::pair<CauseKind, StackId>, Nanoseconds> activities;
   };
 
-  // The copy of a few bytes and the wait behind it are one statement of the user's: `.item()`.
+  // The copy of a few bytes and the wait behind it are one statement of the user's: `.item()`, or what has to know how
+  // large its result is.
   const Rule* rule_of_key(const CauseKey& key) {
     const bool copies = key.kind == CauseKind::kPageableCopy || key.kind == CauseKind::kBlockingCopy;
     const bool waits = copies || key.kind == CauseKind::kStreamSync;
+    if (waits && stacks_.traits(key.site.stack).dynamic_shape) return &kDynamicShapeRule;
     if (waits && costs_.reads_scalar(lines_.representative(key.site.stack))) return &kScalarReadRule;
     if (!copies) return rule_of_cause(key.kind, key.site.copy_kind);
     // Of a copy, the function decides, as in the table of waits.
@@ -165,18 +169,42 @@ class CauseMerger {
   }
 
   const Trace& trace_;
+  const StackReader& stacks_;
   const HostCosts& costs_;
   UserLines& lines_;
 };
 
+StepsReport steps_report(const Steps& steps) {
+  StepsReport report;
+  report.source = step_source_name(steps.source);
+  report.name = printable(steps.name);
+  report.figures = figures_of(steps);
+  Nanoseconds ordinary_ns = 0;
+  Nanoseconds irregular_ns = 0;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const Step& step = steps.steps[i];
+    if (step.phase == Phase::kSteady) ordinary_ns = add_saturated(ordinary_ns, step.length_ns);
+    if (step.phase != Phase::kIrregular) continue;
+    irregular_ns = add_saturated(irregular_ns, step.length_ns);
+    report.irregular.push_back({i, step.host.begin_ns, step.length_ns});
+  }
+  const std::size_t irregular = report.figures.irregular;
+  const std::size_t ordinary = report.figures.count - irregular;
+  if (ordinary > 0) report.ordinary_mean_ns = ordinary_ns / static_cast<Nanoseconds>(ordinary);
+  if (irregular > 0) report.irregular_mean_ns = irregular_ns / static_cast<Nanoseconds>(irregular);
+  std::stable_sort(report.irregular.begin(), report.irregular.end(),
+                   [](const IrregularStep& a, const IrregularStep& b) { return a.length_ns > b.length_ns; });
+  report.irregular.resize(std::min(kMostIrregularSteps, report.irregular.size()));
+  return report;
+}
+
 }  // namespace
 
 void add_idle_causes(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
-  const StepFigures figures = figures_of(attribution.steps);
-  report.steps = {std::string(step_source_name(attribution.steps.source)), printable(attribution.steps.name), figures};
+  report.steps = steps_report(attribution.steps);
   if (!trace.has_timeline()) return;
   const HostCosts costs(trace, attribution, lines);
-  CauseMerger merger(trace, costs, lines);
+  CauseMerger merger(trace, attribution.evidence->stacks, costs, lines);
   for (DeviceReport& device : report.devices) {
     const auto causes = attribution.causes.find(DeviceId{device.id});
     if (causes == attribution.causes.end()) continue;

@@ -4,20 +4,17 @@
 #include <algorithm>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
+#include "report/json_parts.h"
 #include "report/savings.h"
 #include "report/words.h"
 
 namespace synctrace {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
-Json rule_or_null(const Rule* rule) { return rule == nullptr ? Json(nullptr) : Json(rule->id); }
-
-Json line_or_null(std::uint32_t line) { return line == 0 ? Json(nullptr) : Json(line); }
+using json::array_of;
+using json::line_or_null;
+using json::rule_or_null;
+using json::text_or_null;
 
 std::string_view kind_name(FrameKind kind) {
   switch (kind) {
@@ -111,6 +108,10 @@ Json device_json(const DeviceReport& device) {
           {"copy_only_causes", causes_json(device.copy_causes)}};
 }
 
+Json irregular_json(const IrregularStep& step) {
+  return {{"index", step.index}, {"begin_ns", step.begin_ns}, {"length_ns", step.length_ns}};
+}
+
 Json steps_json(const StepsReport& steps) {
   const bool any = steps.figures.count > 0;
   const auto time = [&](Nanoseconds ns) { return any ? Json(ns) : Json(nullptr); };
@@ -121,7 +122,10 @@ Json steps_json(const StepsReport& steps) {
           {"source", steps.source},
           {"name", text_or_null(steps.name)},
           {"irregular_count", steps.figures.irregular},
-          {"warm_up_count", steps.figures.warm_up}};
+          {"warm_up_count", steps.figures.warm_up},
+          {"ordinary_mean_ns", time(steps.ordinary_mean_ns)},
+          {"irregular_mean_ns", steps.figures.irregular > 0 ? Json(steps.irregular_mean_ns) : Json(nullptr)},
+          {"irregular", array_of(steps.irregular, irregular_json)}};
 }
 
 Json calls_json(const SiteCalls& calls) {
@@ -234,13 +238,6 @@ Json loss_json(const LossReport& loss) {
           {"sentence", loss.sentence}};
 }
 
-template <class Rows, class Function>
-Json array_of(const Rows& rows, Function&& function) {
-  Json array = Json::array();
-  for (const auto& row : rows) array.push_back(function(row));
-  return array;
-}
-
 Json windows_json(const Report& report) {
   Json array = Json::array();
   for (std::size_t i = 0; i < report.windows.size(); ++i) {
@@ -331,6 +328,11 @@ Json report_json(const Report& report) {
           {"samples", array_of(report.samples, sample_json)},
           {"work", array_of(report.work, work_json)},
           {"top_kernels", array_of(report.top_kernels, work_json)},
+          {"kernel_families", json::kernel_families_json(report)},
+          {"apis", json::apis_json(report)},
+          {"nvtx_ranges", json::ranges_json(report)},
+          {"pageable_copies", json::pageable_copies_json(report)},
+          {"step_allocations", json::step_allocations_json(report)},
           {"launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}}},
           {"losses", array_of(report.losses, loss_json)},
           {"overhead", {{"count", report.overhead_count}, {"reported_by_cupti_ns", report.overhead_ns}}}};

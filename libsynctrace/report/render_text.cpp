@@ -10,6 +10,7 @@
 #include "report/host_threads.h"
 #include "report/render_causes.h"
 #include "report/render_savings.h"
+#include "report/render_tables.h"
 #include "report/text_page.h"
 #include "report/words.h"
 
@@ -47,11 +48,16 @@ class TextRenderer {
     devices();
     render_causes(report_, options_, page_);
     render_savings(report_, options_, page_);
+    if (options_.length == TextLength::kFull) render_irregular_steps(report_, page_);
     waits();
     if (options_.length == TextLength::kFull) {
       polls();
       long_calls();
+      render_step_allocations(report_, page_);
+      render_pageable_copies(report_, page_);
+      render_apis(report_, page_);
       render_host_threads(report_, page_);
+      render_ranges(report_, page_);
       work();
     }
     limits();
@@ -205,6 +211,7 @@ void TextRenderer::work() {
   if (report_.launch_count > 0) {
     line("  {} launches took the host {}", count_text(report_.launch_count), duration_text(report_.launch_host_ns));
   }
+  render_kernel_families(report_, page_);
   if (report_.top_kernels.empty()) return;
   page_.title("Kernels with the most time");
   line("  {:>9} {:>9}  {}", "time", "count", "kernel");

@@ -186,11 +186,22 @@ struct SavingsReport {
   double unexplained_share = 0;   // of the time: starts of work that nothing explains
 };
 
+// A step that took unusually long, or short.
+struct IrregularStep {
+  std::size_t index = 0;  // among all steps, from 0
+  Nanoseconds begin_ns = 0;
+  Nanoseconds length_ns = 0;
+};
+
 struct StepsReport {
   std::string source = "none";
   std::string name;
   StepFigures figures;
+  std::vector<IrregularStep> irregular;  // longest first, at most kMostIrregularSteps
+  Nanoseconds ordinary_mean_ns = 0;      // of the others but the warm-up
+  Nanoseconds irregular_mean_ns = 0;
 };
+inline constexpr std::size_t kMostIrregularSteps = 20;
 
 struct VerdictLine {
   std::string word;  // "sync-bound"; empty: there is none
@@ -212,6 +223,51 @@ struct WorkReport {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   Nanoseconds device_ns = 0;  // of each piece, added up: pieces may overlap
+};
+
+// All calls of one CUDA function. The quantiles are right to 2 %.
+struct ApiReport {
+  std::string function;
+  std::uint64_t count = 0;
+  std::uint64_t blocked_count = 0;
+  Nanoseconds host_ns = 0;
+  Nanoseconds host_blocked_ns = 0;
+  Nanoseconds p50_ns = 0;
+  Nanoseconds p99_ns = 0;
+  Nanoseconds longest_ns = 0;
+};
+
+// NVTX ranges of one name. Ranges of many names that differ in their digits alone are one row, with '#' for these.
+struct RangeReport {
+  std::string name;
+  std::string domain;  // empty: NVTX's default
+  std::uint64_t count = 0;
+  Nanoseconds host_ns = 0;          // lengths, added up
+  Nanoseconds host_blocked_ns = 0;  // their threads, inside them
+  Nanoseconds issued_ns = 0;        // GPU work that their threads issued inside them
+  Nanoseconds busy_ns = 0;          // of the devices, while one of them was open and the timeline was recorded
+  Nanoseconds idle_ns = 0;          // likewise: in no work at all
+};
+
+// Copies with pageable memory on the host's side, from one line in one direction.
+struct PageableCopyReport {
+  UserLine where;
+  std::string function;  // of CUDA
+  std::string direction;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds host_ns = 0;    // length of the calls
+  Nanoseconds device_ns = 0;  // of the transfers; 0 without a timeline
+};
+
+// Calls that take or give back memory, from one line, in steps that are no warm-up.
+struct AllocationReport {
+  UserLine where;
+  const Rule* rule = nullptr;
+  std::string function;  // of CUDA
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds host_ns = 0;
 };
 
 struct LossReport {
@@ -250,6 +306,11 @@ struct Report {
   std::vector<SampleSite> samples;       // most first
   std::vector<WorkReport> work;
   std::vector<WorkReport> top_kernels;
+  std::vector<WorkReport> kernel_families;           // by name without templates and parameters, dearest first
+  std::vector<ApiReport> apis;                       // most time first
+  std::vector<RangeReport> ranges;                   // most idle time of the devices first
+  std::vector<PageableCopyReport> pageable_copies;   // most time of the host first
+  std::vector<AllocationReport> step_allocations;    // likewise
   std::uint64_t launch_count = 0;
   Nanoseconds launch_host_ns = 0;
   Nanoseconds overhead_ns = 0;

@@ -23,6 +23,7 @@ inline constexpr Rule kBlockingMemcpyRule{"ST010", "blocking-memcpy"};
 inline constexpr Rule kPageableH2dRule{"ST011", "pageable-h2d"};
 inline constexpr Rule kPageableD2hRule{"ST012", "pageable-d2h"};
 inline constexpr Rule kScalarReadRule{"ST020", "scalar-read"};
+inline constexpr Rule kDynamicShapeRule{"ST021", "dynamic-shape"};
 inline constexpr Rule kAllocRule{"ST030", "alloc-in-loop"};
 inline constexpr Rule kFreeSyncRule{"ST031", "free-sync"};
 inline constexpr Rule kModuleLoadRule{"ST040", "module-load"};

@@ -126,10 +126,6 @@ bool dearer(const CallSite& a, const CallSite& b) {
          std::tuple(-b.figures.host_blocked_ns, -b.figures.host_ns, words(b));
 }
 
-bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
-  return report.covers_all || in_window(trace, {span.begin_ns, span.begin_ns});
-}
-
 // Groups calls into sites.
 class Sites {
  public:
@@ -264,6 +260,10 @@ void add_poll_sites(const Trace& trace, UserLines& lines, Report& report) {
 }
 
 }  // namespace
+
+bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
+  return report.covers_all || in_window(trace, {span.begin_ns, span.begin_ns});
+}
 
 void add_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
   add_call_sites(trace, attribution, lines, report);

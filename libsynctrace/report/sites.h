@@ -9,6 +9,9 @@
 
 namespace synctrace {
 
+// Whether the report is about a call of that span.
+bool is_covered(const Trace& trace, const Report& report, TimeSpan span);
+
 // Fills waits, long_calls, polls and the totals of calls in `report`, from calls that `report` covers.
 void add_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report);
 

@@ -207,6 +207,15 @@ std::string function_text(std::string_view function) {
   return out.empty() ? std::string(function) : out;
 }
 
+std::string family_text(std::string_view function) {
+  constexpr std::string_view kArguments = "<..>";
+  std::string name = function_text(function);
+  for (std::size_t at = name.find(kArguments); at != std::string::npos; at = name.find(kArguments, at)) {
+    name.erase(at, kArguments.size());
+  }
+  return name;
+}
+
 std::string path_text(std::string_view path, std::string_view folder) {
   while (folder.ends_with('/')) folder.remove_suffix(1);
   const bool inside =

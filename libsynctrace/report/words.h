@@ -31,6 +31,9 @@ std::string bandwidth_text(std::uint64_t bytes, Nanoseconds ns);  // "24.1 GB/s"
 // "ns::step<..>" for "void ns::(anonymous namespace)::step<float, 4>(float*)".
 std::string function_text(std::string_view function);
 
+// The same without any trace of its templates: kernels of one family share it.
+std::string family_text(std::string_view function);
+
 // A path as the program's user would write it: relative to its working folder where it lies inside.
 std::string path_text(std::string_view path, std::string_view folder);
 

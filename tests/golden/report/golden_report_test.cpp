@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every trace of the golden folders, reported, gives exactly the NAME.report.txt, .short.txt and .report.json beside it.
+// Every trace of the golden folders, reported, gives exactly the NAME.report.txt, .short.txt, .report.json, .report.md and
+// .report.csv beside it.
 // A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
 // SYNCTRACE_BLESS=1 writes the expected files instead; review them as text before committing.
 #include <algorithm>
@@ -14,7 +15,9 @@
 #include "format/trace_text.h"
 #include "model/load_trace.h"
 #include "report/build_report.h"
+#include "report/render_csv.h"
 #include "report/render_json.h"
+#include "report/render_markdown.h"
 #include "report/render_text.h"
 #include "support/catch.h"
 
@@ -106,6 +109,8 @@ TEST_CASE("reports of the fixtures are as blessed") {
     compare(fixture.expected(".report.txt"), text);
     compare(fixture.expected(".short.txt"), render_text(report, {TextLength::kShort, false}));
     compare(fixture.expected(".report.json"), render_json({&report, 1}));
+    compare(fixture.expected(".report.md"), render_markdown({&report, 1}));
+    compare(fixture.expected(".report.csv"), render_csv({&report, 1}));
     CHECK(text.find('\x1b') == std::string::npos);
   }
 }

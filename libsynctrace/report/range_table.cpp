@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/range_table.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "attribution/evidence.h"
+#include "model/nvtx_ranges.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+// From so many names on that differ in their digits alone, they are one row.
+constexpr std::size_t kFewNames = 16;
+
+using Spans = std::vector<TimeSpan>;  // disjoint and in order, once merged
+
+void merge(Spans& spans) {
+  std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
+  std::size_t kept = 0;
+  for (const TimeSpan span : spans) {
+    if (kept > 0 && span.begin_ns <= spans[kept - 1].end_ns)
+      spans[kept - 1].end_ns = std::max(spans[kept - 1].end_ns, span.end_ns);
+    else
+      spans[kept++] = span;
+  }
+  spans.resize(kept);
+}
+
+// What two merged lists have in common.
+Spans common(const Spans& a, const Spans& b) {
+  Spans result;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const TimeSpan both = intersect(a[i], b[j]);
+    if (!both.empty()) result.push_back(both);
+    ++(a[i].end_ns < b[j].end_ns ? i : j);
+  }
+  return result;
+}
+
+// A quantity that grows with time, asked for what it grew by within a span.
+class Running {
+ public:
+  // In order of time. From now on it is larger by `amount`.
+  void step(Nanoseconds t, Nanoseconds amount) { points_.push_back({t, add_saturated(total(), amount)}); }
+  Nanoseconds within(TimeSpan span) const { return before(span.end_ns) - before(span.begin_ns); }
+
+ private:
+  struct Point {
+    Nanoseconds time_ns = 0;
+    Nanoseconds total_ns = 0;
+  };
+  Nanoseconds total() const { return points_.empty() ? 0 : points_.back().total_ns; }
+  Nanoseconds before(Nanoseconds t) const {
+    const auto at = std::lower_bound(points_.begin(), points_.end(), t, [](const Point& p, Nanoseconds time) { return p.time_ns < time; });
+    return at == points_.begin() ? 0 : std::prev(at)->total_ns;
+  }
+  std::vector<Point> points_;
+};
+
+// How much of a span some merged spans cover.
+class Covered {
+ public:
+  explicit Covered(Spans spans) : spans_(std::move(spans)) {
+    Nanoseconds total_ns = 0;
+    for (const TimeSpan span : spans_) {
+      before_ns_.push_back(total_ns);
+      total_ns += span.length_ns();
+    }
+  }
+  Nanoseconds within(TimeSpan span) const { return up_to(span.end_ns) - up_to(span.begin_ns); }
+
+ private:
+  Nanoseconds up_to(Nanoseconds t) const {
+    const auto after = std::upper_bound(spans_.begin(), spans_.end(), t, [](Nanoseconds time, TimeSpan s) { return time < s.begin_ns; });
+    if (after == spans_.begin()) return 0;
+    const auto index = static_cast<std::size_t>(after - spans_.begin()) - 1;
+    return before_ns_[index] + std::min(t, spans_[index].end_ns) - spans_[index].begin_ns;
+  }
+  Spans spans_;
+  std::vector<Nanoseconds> before_ns_;  // beside spans_: what those before it cover
+};
+
+// What the devices and threads did, to be asked about any span of time.
+class Background {
+ public:
+  Background(const Trace& trace, const Attribution& attribution) : windows_(windows_of(trace)) {
+    std::map<DeviceId, Spans> busy;
+    for (const auto& [id, state] : attribution.devices) busy[id];
+    for (const Operation& operation : trace.operations) busy[operation.device].push_back(operation.span);
+    for (auto& [device, spans] : busy) {
+      merge(spans);
+      busy_.emplace_back(common(spans, windows_of(trace)));
+    }
+    for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+      const Nanoseconds blocked_ns = attribution.judgements[row].blocked_ns;
+      if (blocked_ns > 0) blocked_[trace.calls[row].thread].step(trace.calls[row].span.begin_ns, blocked_ns);
+    }
+    const Correlation& correlation = attribution.evidence->correlation;
+    for (const std::uint32_t row : correlation.by_issue()) {
+      const auto issuer = correlation.issuer_of(row);
+      if (!issuer) continue;
+      const ThreadId thread = issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread;
+      issued_[thread].step(correlation.issued_ns(row), trace.operations[row].span.length_ns());
+    }
+  }
+
+  // What the devices did; `spans` are merged.
+  void add_devices(const Spans& spans, RangeReport& range) const {
+    for (const Covered& busy : busy_) {
+      for (const TimeSpan span : spans) {
+        const Nanoseconds busy_ns = busy.within(span);
+        range.busy_ns += busy_ns;
+        range.idle_ns += windows_.within(span) - busy_ns;
+      }
+    }
+  }
+
+  // What one thread did.
+  void add_thread(ThreadId thread, const Spans& spans, RangeReport& range) const {
+    for (const TimeSpan span : spans) {
+      range.host_blocked_ns = add_saturated(range.host_blocked_ns, grown(blocked_, thread, span));
+      range.issued_ns = add_saturated(range.issued_ns, grown(issued_, thread, span));
+    }
+  }
+
+ private:
+  static Spans windows_of(const Trace& trace) {
+    Spans spans;
+    for (const Window& window : trace.windows) spans.push_back(window.span);
+    return spans;
+  }
+  static Nanoseconds grown(const std::unordered_map<ThreadId, Running>& by_thread, ThreadId thread, TimeSpan span) {
+    const auto found = by_thread.find(thread);
+    return found == by_thread.end() ? 0 : found->second.within(span);
+  }
+
+  Covered windows_;
+  std::vector<Covered> busy_;  // of each device
+  std::unordered_map<ThreadId, Running> blocked_;
+  std::unordered_map<ThreadId, Running> issued_;
+};
+
+std::string with_marked_digits(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const bool is_digit = c >= '0' && c <= '9';
+    if (!is_digit)
+      result += c;
+    else if (!result.ends_with('#'))
+      result += '#';
+  }
+  return result;
+}
+
+// The row that each range's text goes to.
+std::unordered_map<StringId, std::string> row_names(const Trace& trace, const std::vector<NvtxRange>& ranges) {
+  std::unordered_map<StringId, std::string> names;
+  for (const NvtxRange& range : ranges) {
+    const auto text = trace.strings.find(range.text);
+    names.try_emplace(range.text, text == trace.strings.end() ? std::string("?") : printable(text->second));
+  }
+  std::unordered_map<std::string, std::size_t> alike;
+  for (const auto& [id, name] : names) ++alike[with_marked_digits(name)];
+  for (auto& [id, name] : names) {
+    const std::string marked = with_marked_digits(name);
+    if (alike[marked] > kFewNames) name = marked;
+  }
+  return names;
+}
+
+}  // namespace
+
+void add_ranges(const Trace& trace, const Attribution& attribution, Report& report) {
+  const std::vector<NvtxRange> ranges = nvtx_ranges(trace);
+  if (ranges.empty()) return;
+  struct Draft {
+    RangeReport row;
+    std::map<ThreadId, Spans> spans;
+  };
+  const auto names = row_names(trace, ranges);
+  std::map<std::pair<NvtxDomainId, std::string>, Draft> drafts;
+  for (const NvtxRange& range : ranges) {
+    Draft& draft = drafts[{range.domain, names.at(range.text)}];
+    ++draft.row.count;
+    draft.row.host_ns = add_saturated(draft.row.host_ns, range.span.length_ns());
+    draft.spans[range.thread].push_back(range.span);
+  }
+  const Background background(trace, attribution);
+  for (auto& [key, draft] : drafts) {
+    draft.row.name = key.second;
+    const auto domain = trace.nvtx_domains.find(key.first);
+    if (domain != trace.nvtx_domains.end()) draft.row.domain = printable(domain->second);
+    Spans all;
+    for (auto& [thread, spans] : draft.spans) {
+      merge(spans);
+      background.add_thread(thread, spans, draft.row);
+      all.insert(all.end(), spans.begin(), spans.end());
+    }
+    merge(all);
+    background.add_devices(all, draft.row);
+    report.ranges.push_back(std::move(draft.row));
+  }
+  std::stable_sort(report.ranges.begin(), report.ranges.end(), [](const RangeReport& a, const RangeReport& b) {
+    return std::tie(b.idle_ns, b.host_ns) < std::tie(a.idle_ns, a.host_ns);
+  });
+}
+
+}  // namespace synctrace

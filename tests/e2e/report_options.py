@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`synctrace report`: which range is a step, and the formats for reviews and spreadsheets, on traces written as text."""
+import csv
+import io
+import json
+
+import harness
+
+EPOCH_NS, STEPS = 10_000_000, 8
+
+
+def trace_text():
+    """Four epochs of eight steps each, both as NVTX ranges; a kernel and a pageable copy in each step."""
+    lines = ["synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=4711", "chunk", "schemas",
+             'fact key="rank" value="2"', "context context=1 device=0 null_stream=7",
+             "api_name api=33554643 category=14 name=\"cudaLaunchKernel\"",
+             "api_name api=33554473 category=6 name=\"cudaMemcpyAsync\"",
+             'string id=1 text="epoch"', 'window time_ns=0 open=1 reason="start"']
+    lines += [f'string id={100 + step} text="step {step}"' for step in range(STEPS)]
+    correlation = 0
+    for epoch in range(4):
+        begin = (epoch + 1) * EPOCH_NS
+        lines.append(f"nvtx_push thread=4711 time_ns={begin} text=1")
+        for step in range(STEPS):
+            at = begin + 1000 + step * 1_000_000
+            correlation += 2
+            lines += [f"nvtx_push thread=4711 time_ns={at} text={100 + step}",
+                      f"launch thread=4711 begin_ns={at + 1000} duration_ns=5000 api=33554643 correlation={correlation}",
+                      f"kernel begin_ns={at + 10_000} duration_ns=300000 context=1 stream=7 correlation={correlation} name=1",
+                      f"call thread=4711 begin_ns={at + 400_000} duration_ns=50000 api=33554473 correlation={correlation + 1} "
+                      "context=1 stream=7 bytes=8 copy_kind=2 source_memory=3 target_memory=1",
+                      f"copy begin_ns={at + 410_000} duration_ns=2000 context=1 stream=7 correlation={correlation + 1} bytes=8 "
+                      "copy_kind=2 source_memory=3 target_memory=1",
+                      f"nvtx_pop thread=4711 time_ns={at + 900_000}"]
+        lines.append(f"nvtx_pop thread=4711 time_ns={begin + 9_000_000}")
+    return "\n".join(lines + [f"end time_ns={6 * EPOCH_NS} record_count=1 reason=\"exit\""]) + "\n"
+
+
+class ReportOptions(harness.CliTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "trace.txt").write_text(trace_text(), encoding="utf-8")
+        done = self.run_cli("dump", "--assemble", "trace.txt", "-o", self.trace)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def out(self, *options):
+        done = self.run_cli("report", *options, self.trace)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def step_count(self, *options):
+        steps = json.loads(self.out("--format", "json", *options))["steps"]
+        return steps["count"] + steps["warm_up_count"]
+
+    def test_the_outermost_range_is_a_step_by_itself(self):
+        self.assertEqual(self.step_count(), 4)
+
+    def test_a_named_range_is_a_step(self):
+        for name in ("step", "step 3", "step #"):
+            with self.subTest(name):
+                self.assertEqual(self.step_count("--steps", name), 4 * STEPS)
+
+    def test_a_range_that_is_not_there(self):
+        done = self.run_cli("report", "--steps", "batch", self.trace)
+        self.assertEqual(done.returncode, 0)
+        self.assert_one_line(done.stderr, "no NVTX range 'batch'", "without steps")
+        self.assertNotIn("  steps ", done.stdout)
+
+    def test_csv_has_a_row_for_each_cause_and_wait(self):
+        rows = list(csv.DictReader(io.StringIO(self.out("--format", "csv"))))
+        report = self.report()
+        for table, causes in (("idle", "causes"), ("copy-only", "copy_only_causes")):
+            wanted = [(cause["name"], str(cause["idle_ns"])) for device in report["devices"] for cause in device[causes]]
+            self.assertEqual([(row["name"], row["idle_ns"]) for row in rows if row["table"] == table], wanted)
+        self.assertEqual(len([row for row in rows if row["table"] == "wait"]), len(report["waits"]))
+        self.assertEqual({row["rank"] for row in rows}, {"2"})
+
+    def test_markdown_names_verdict_and_causes(self):
+        text = self.out("--format", "md")
+        report = self.report()
+        self.assertIn(f"**{report['verdict']}**", text)
+        for cause in report["devices"][0]["causes"]:
+            self.assertIn(f"| {cause['name']} |", text)
+
+    def test_the_tables_of_a_full_report(self):
+        text = self.out("--steps", "step")
+        for title in ("NVTX ranges", "CUDA functions", "Copies with pageable memory", "Kernels by name"):
+            self.assertIn(title, text)
+        ranges = {row["name"]: row for row in self.report()["nvtx_ranges"]}
+        self.assertEqual(ranges["epoch"]["count"], 4)
+        self.assertEqual(ranges["epoch"]["busy_ns"] + ranges["epoch"]["idle_ns"], 4 * 9_000_000)
+        self.assertEqual(ranges["step 0"]["issued_ns"], 4 * 302_000)
+
+
+if __name__ == "__main__":
+    harness.main()
