@@ -14,6 +14,8 @@ ReplayProgram ProgramBuilder::run() {
   program_.begin_ns = trace_.first_ns;
   program_.first_work_ns = trace_.operations.empty() ? trace_.first_ns : trace_.operations.front().span.begin_ns;
   const std::vector<Turn> turns = host_turns(evidence_, attribution_.steps);
+  constexpr Nanoseconds kLongest = Nanoseconds{1} << 47;  // 39 hours: sums over all threads stay in range
+  if (trace_.last_ns - trace_.first_ns > kLongest) program_.refusal = "the recording is too long to be run again";
   if (threads_.size() > 0xffff) program_.refusal = "the program uses more threads than can be simulated";
   begin_threads(turns);
   program_.events.reserve(turns.size() + turns.size() / 4);

@@ -10,7 +10,7 @@ constexpr Nanoseconds kDefaultHandoverNs = 5'000;      // from a stream to anoth
 constexpr Nanoseconds kLargestWeightNs = 2'000'000'000;  // fits the field with room for sums
 
 // The weight of a requirement: as usual, but never more than was recorded.
-Nanoseconds weight_of(Nanoseconds usual_ns, Nanoseconds recorded_ns) { return std::min(usual_ns, recorded_ns); }
+Nanoseconds weight_of(Nanoseconds usual_ns, Nanoseconds recorded_ns) { return std::min({usual_ns, recorded_ns, kLargestWeightNs}); }
 
 }  // namespace
 
@@ -116,6 +116,7 @@ void WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nanoseconds issued
   const auto ordered = [&](Nanoseconds end_ns) { return end_ns != kNeverNs && start_ns - end_ns > -kLargestWeightNs; };
   const bool follows = ordered(foreign_ns) && start_ns - foreign_ns >= -kClockSkewNs;
 
+  if (start_ns - host_ns < -kLargestWeightNs) program_.refusal = "recorded times contradict each other: work began long before its call";
   Nanoseconds latency_ns = weight_of(pace.latency_p50_ns - (host_ns - issued_ns), start_ns - host_ns);
   Nanoseconds pause_ns = ordered(before_ns) ? weight_of(pace.pause_p50_ns, start_ns - before_ns) : 0;
   Nanoseconds handover_ns = follows ? weight_of(handover_ns_, start_ns - foreign_ns) : 0;

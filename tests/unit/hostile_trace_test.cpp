@@ -158,6 +158,7 @@ TEST_CASE("a hostile trace gives a report whose figures add up") {
       const std::string text = render_text(report, {TextLength::kFull, false, true});
       REQUIRE(text.find('\x1b') == std::string::npos);
       REQUIRE_FALSE(render_json({&report, 1}).empty());
+      REQUIRE(report.savings.refusal.find("a bug") == std::string::npos);
       for (const CallSite& site : report.waits) REQUIRE(site.figures.host_blocked_ns <= site.figures.host_ns);
     }
   }

@@ -80,6 +80,88 @@ TEST_CASE("hand-checked: the first of two waits moves to the second, and only bo
 
 namespace {
 
+constexpr std::uint32_t kSteps = 40;
+
+// A training step as in the point-cloud program: the GPU has a batch of work, then a line looks whether anything is left
+// to do and the next one how much; then the host prepares the next step.
+Program absorbing_pair() {
+  Program program;
+  program.stream_devices = {0};
+  for (std::uint32_t line = 1; line <= 5; ++line) program.places.push_back({0, line});
+  std::vector<Action> script;
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    script.push_back({Act::kStep, 0});
+    for (int i = 0; i < 12; ++i) script.push_back({Act::kLaunch, 0, 0, 150'000});
+    script.push_back({Act::kStreamSync, 1});
+    script.push_back({Act::kStreamSync, 2});
+    script.push_back({Act::kCompute, 3, 900'000});
+  }
+  program.threads = {script};
+  return program;
+}
+
+// The host looks 150 times in a step whether the work before the last is over: the GPU always has the next one queued.
+Program many_harmless_waits() {
+  Program program;
+  program.stream_devices = {0};
+  program.events = 3;
+  for (std::uint32_t line = 1; line <= 3; ++line) program.places.push_back({0, line});
+  std::vector<Action> script;
+  std::uint32_t count = 0;
+  for (std::uint32_t step = 0; step < 20; ++step) {
+    script.push_back({Act::kStep, 0});
+    for (int i = 0; i < 150; ++i, ++count) {
+      script.push_back({Act::kLaunch, 0, 0, 100'000});
+      script.push_back({Act::kRecord, 1, 0, 0, 0, count % 3});
+      if (count >= 2) script.push_back({Act::kEventSync, 2, 0, 0, 0, (count - 2) % 3});
+    }
+  }
+  program.threads = {script};
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("an absorbing pair: neither wait gains alone, the absorber is named, both together gain what they truly do") {
+  const Program program = absorbing_pair();
+  const Run run = play(program, 1);
+  const Trace trace = load_generated(program, run);
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  CHECK(result.by_steps);
+  const std::uint16_t first = wait_site(result, kFirstWait);
+  const std::uint16_t second = wait_site(result, kSecondWait);
+  REQUIRE(result.of_site(first) != nullptr);
+  REQUIRE(result.of_site(second) != nullptr);
+  CHECK(result.of_site(first)->alone.grade == Grade::kNone);
+  CHECK(result.of_site(second)->alone.grade == Grade::kNone);
+  CHECK(result.of_site(first)->moves_to == second);
+  REQUIRE(result.order.size() >= 1);
+  FixSet both = result.order.front().sites;
+  std::sort(both.begin(), both.end());
+  CHECK(both == FixSet{std::min(first, second), std::max(first, second)});
+  const Program after = mended(mended(program, Mend::kRemoveWaits, kFirstWait), Mend::kRemoveWaits, kSecondWait);
+  const double saved = static_cast<double>(length_of(run) - length_of(play(after, 1))) / static_cast<double>(length_of(run));
+  const double predicted = static_cast<double>(result.order.front().cumulative.ns) / static_cast<double>(result.base_ns);
+  CHECK(saved > 0.25);
+  CHECK(std::abs(predicted - saved) < 0.02);
+  CHECK(result.order.front().cumulative.lo_ns > 0);
+}
+
+TEST_CASE("negative control: a GPU-bound program with 150 waits a step has nothing to gain") {
+  const Program program = many_harmless_waits();
+  const Trace trace = load_generated(program, play(program, 1));
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  CHECK(result.order.empty());
+  CHECK(result.all.grade == Grade::kNone);
+  for (const Saving& saving : result.savings) CHECK(saving.alone.grade == Grade::kNone);
+}
+
+namespace {
+
 struct Fix {
   Mend mend;
   std::uint32_t place;
