@@ -79,6 +79,7 @@ fuzz: deps deps-fuzz ## fuzz the trace reader for FUZZ_SECONDS (60)
 .PHONY: bench
 bench: build ## run the micro-benchmarks
 	for benchmark in build/release/bin/bench_*; do "$$benchmark"; done
+	python3 tests/bench/report_bench.py build/release/bin
 
 .PHONY: format
 format: deps-style ## format the sources that git tracks

@@ -8,15 +8,17 @@
 #include "attribution/evidence.h"
 #include "attribution/invariants.h"
 #include "attribution/walk.h"
+#include "base/in_background.h"
 
 namespace synctrace {
 namespace {
 
 // Idle time belongs to the step that issued the work which ended it.
-void add_up(const Evidence& evidence, const Steps& steps, std::span<const Gap> gaps, std::span<const Part> parts, CauseTable& table) {
+void add_up(const Evidence& evidence, const Steps& steps, std::size_t& cursor, std::span<const Gap> gaps,
+            std::span<const Part> parts, CauseTable& table) {
   auto part = parts.begin();
   for (const Gap& gap : gaps) {
-    const Phase phase = gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener));
+    const Phase phase = gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener), cursor);
     for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) table.add(*part, phase);
   }
 }
@@ -29,12 +31,13 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
     DrainCredit credit(waits.of(device));
     CauseTable table(evidence.trace, walk.stretches());
     std::string breach;
+    std::size_t step = 0;
     const DeviceId id = device;
     for_each_gap_group(evidence.trace, evidence.correlation, operations, [&](std::span<const Gap> gaps) {
       std::vector<Part>& parts = walk.explain(id, gaps);
       credit.charge(parts);
       if (breach.empty()) breach = check_parts(gaps, parts);
-      add_up(evidence, result.steps, gaps, parts, table);
+      add_up(evidence, result.steps, step, gaps, parts, table);
       if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), parts.begin(), parts.end());
     });
     result.causes.emplace(device, table.take());
@@ -47,9 +50,10 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
 
 Attribution attribute(const Trace& trace, const AttributeOptions& options) {
   Attribution result;
+  auto devices = in_background(trace.operations.size(), [&] { return device_states(trace); });
   result.evidence = std::make_unique<const Evidence>(trace);
   const Evidence& evidence = *result.evidence;
-  result.devices = device_states(trace);
+  result.devices = devices.get();
   result.unmatched_operations = evidence.correlation.unmatched_operations();
   result.steps = find_steps(trace, evidence.correlation, options.step_range);
   if (trace.has_timeline()) {

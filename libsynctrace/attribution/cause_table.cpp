@@ -66,16 +66,23 @@ Site CauseTable::site_of(Owner owner) const {
   return site;
 }
 
+// Finds the row of a key, or makes it: then true.
+bool CauseTable::add_row(const CauseKey& key, ThreadId thread) {
+  const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint32_t>(causes_.size()));
+  last_ = entry->second;
+  if (!is_new) return false;
+  causes_.emplace_back().key = key;
+  causes_.back().thread = thread;
+  last_owner_.emplace_back();
+  return true;
+}
+
 void CauseTable::add(const Part& part, Phase phase) {
   CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, site_of(part.owner), {}};
   key.activity = part.drained ? site_of(part.activity) : key.site;
-  const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint32_t>(causes_.size()));
-  if (is_new) {
-    causes_.emplace_back().key = key;
-    causes_.back().thread = part.thread;
-    last_owner_.emplace_back();
-  }
-  Cause& cause = causes_[entry->second];
+  const bool is_known = last_ < causes_.size() && causes_[last_].key == key;  // parts of one cause come in runs
+  const bool is_new = !is_known && add_row(key, part.thread);
+  Cause& cause = causes_[last_];
   const Nanoseconds length_ns = part.span.length_ns();
   cause.idle_ns += length_ns;
   cause.by_confidence[static_cast<std::size_t>(part.confidence)] += length_ns;
@@ -83,8 +90,8 @@ void CauseTable::add(const Part& part, Phase phase) {
   if (phase == Phase::kIrregular) cause.irregular_ns += length_ns;
   // A stretch or nothing is no event of its own: each time counts.
   const bool is_event = part.owner.table != OwnerTable::kStretch && part.owner.table != OwnerTable::kNone;
-  if (is_new || !is_event || !(last_owner_[entry->second] == part.owner)) ++cause.occurrences;
-  last_owner_[entry->second] = part.owner;
+  if (is_new || !is_event || !(last_owner_[last_] == part.owner)) ++cause.occurrences;
+  last_owner_[last_] = part.owner;
 }
 
 std::vector<Cause> CauseTable::take() {

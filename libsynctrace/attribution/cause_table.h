@@ -65,11 +65,13 @@ class CauseTable {
 
  private:
   Site site_of(Owner owner) const;
+  bool add_row(const CauseKey& key, ThreadId thread);
 
   const Trace& trace_;
   const std::vector<HostTimeline::Neighbours>& stretches_;
   std::vector<Cause> causes_;
   std::vector<Owner> last_owner_;  // beside causes_
+  std::uint32_t last_ = 0;         // the row added to
   std::unordered_map<CauseKey, std::uint32_t, CauseKeyHash> index_;
 };
 

@@ -67,8 +67,12 @@ std::map<DeviceId, DeviceState> device_states(const Trace& trace) {
   if (!trace.has_timeline()) return states;
   std::map<DeviceId, Partition> partitions;
   for (const auto& [id, context] : trace.contexts) partitions.try_emplace(context.device, trace.windows);
+  auto last = partitions.end();
   for (const Operation& operation : trace.operations) {
-    partitions.try_emplace(operation.device, trace.windows).first->second.add(operation);
+    if (last == partitions.end() || last->first != operation.device) {
+      last = partitions.try_emplace(operation.device, trace.windows).first;
+    }
+    last->second.add(operation);
   }
   for (auto& [device, partition] : partitions) states.emplace(device, partition.finish());
   return states;

@@ -2,9 +2,12 @@
 #include "attribution/evidence.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 #include <unordered_set>
+
+#include "base/in_background.h"
 
 namespace synctrace {
 namespace {
@@ -28,21 +31,26 @@ Nanoseconds median_launch_ns(const Trace& trace) {
 
 std::vector<std::uint32_t> launches_of_host_functions(const Trace& trace) {
   std::vector<std::uint32_t> rows;
-  for (std::uint32_t row = 0; row < trace.launches.size(); ++row) {
-    const auto api = trace.apis.find(trace.launches[row].api);
-    if (api != trace.apis.end() && api->second.category == ApiCategory::kHostFunction) rows.push_back(row);
+  std::unordered_set<ApiId> apis;
+  for (const auto& [id, api] : trace.apis) {
+    if (api.category == ApiCategory::kHostFunction) apis.insert(id);
+  }
+  for (std::uint32_t row = 0; !apis.empty() && row < trace.launches.size(); ++row) {
+    if (apis.contains(trace.launches[row].api)) rows.push_back(row);
   }
   return rows;
 }
 
 std::vector<std::uint32_t> first_of_each_kernel(const Trace& trace, const Correlation& correlation) {
   std::unordered_set<StringId> seen;
+  std::array<StringId, 256> lately{};  // seen ones, to ask the set less often
   std::vector<std::uint32_t> first;
   for (const std::uint32_t row : correlation.by_issue()) {
     const Operation& operation = trace.operations[row];
-    if (operation.kind == OperationKind::kKernel && number(operation.name) != 0 && seen.insert(operation.name).second) {
-      first.push_back(row);
-    }
+    StringId& late = lately[number(operation.name) % lately.size()];
+    if (operation.kind != OperationKind::kKernel || operation.name == late || number(operation.name) == 0) continue;
+    late = operation.name;
+    if (seen.insert(operation.name).second) first.push_back(row);
   }
   std::sort(first.begin(), first.end());
   return first;
@@ -50,7 +58,10 @@ std::vector<std::uint32_t> first_of_each_kernel(const Trace& trace, const Correl
 
 }  // namespace
 
-Evidence::Evidence(const Trace& of)
+// What each thread did and what issued the GPU's work are two large joins that have nothing to do with each other.
+Evidence::Evidence(const Trace& of) : Evidence(of, in_background(of.launches.size(), [&] { return HostTimeline(of); })) {}
+
+Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline)
     : trace(of),
       correlation(of),
       order(of, correlation),
@@ -58,7 +69,7 @@ Evidence::Evidence(const Trace& of)
       calibration(calibrate(of, outstanding)),
       paces(device_paces(of, correlation, order)),
       judgements(judge_calls(of, outstanding, calibration)),
-      host(of),
+      host(timeline.get()),
       runs(of, correlation, host, judgements),
       sleeps(find_gpu_sleeps(of, correlation, host, calibration)),
       stacks(of),

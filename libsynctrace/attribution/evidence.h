@@ -3,6 +3,7 @@
 // then only read (searches keep cursors, so by one thread at a time). The trace must outlive it.
 #pragma once
 
+#include <future>
 #include <map>
 #include <vector>
 
@@ -38,14 +39,18 @@ struct Evidence {
   std::vector<std::uint32_t> host_functions;  // rows of Trace::launches that launch no work but a function of the host
   std::vector<std::uint32_t> first_launches;  // the operations that were the first of their kernel, sorted
 
-  DevicePace pace_of(DeviceId device) const {
+  const DevicePace& pace_of(DeviceId device) const {
+    static constexpr DevicePace kNotMeasured;
     const auto found = paces.find(device);
-    return found == paces.end() ? DevicePace{} : found->second;
+    return found == paces.end() ? kNotMeasured : found->second;
   }
   // The call that put a host function in between a piece of work and the one before it in its stream: the last of the
   // issuing thread between their launches. The trace does not tell its stream. kNoRow: none.
   std::uint32_t host_function_before(std::uint32_t operation) const;
   bool is_first_of_kernel(std::uint32_t operation) const noexcept;
+
+ private:
+  Evidence(const Trace& trace, std::future<HostTimeline> timeline);
 };
 
 }  // namespace synctrace

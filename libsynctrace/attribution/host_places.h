@@ -28,8 +28,9 @@ class HostPlaces {
   };
 
   const Evidence& evidence_;
-  std::unordered_map<ThreadId, std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
+  std::vector<std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
   std::vector<HostTimeline::Neighbours> stretches_;
+  std::uint32_t last_ = 0;  // looked up
   std::unordered_map<HostTimeline::Neighbours, std::uint32_t, PairHash> known_;
 };
 

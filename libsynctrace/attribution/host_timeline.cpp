@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/search_from.h"
+
 namespace synctrace {
 namespace {
 
@@ -54,8 +56,10 @@ HostTimeline::HostTimeline(const Trace& trace) : trace_(trace) {
 }
 
 HostTimeline::Lane& HostTimeline::lane_of(ThreadId thread) {
+  if (last_lane_ < lanes_.size() && lanes_[last_lane_].id == thread) return lanes_[last_lane_];
   const auto [entry, is_new] = index_.try_emplace(thread, static_cast<Index>(lanes_.size()));
   if (is_new) lanes_.emplace_back().id = thread;
+  last_lane_ = entry->second;
   return lanes_[entry->second];
 }
 
@@ -68,8 +72,10 @@ void HostTimeline::add_item(ThreadId thread, OwnerTable table, std::uint32_t row
 }
 
 HostTimeline::Index HostTimeline::index_of(ThreadId thread) const noexcept {
+  if (last_lane_ < lanes_.size() && lanes_[last_lane_].id == thread) return last_lane_;
   const auto found = index_.find(thread);
-  return found == index_.end() ? kNoThread : found->second;
+  if (found == index_.end()) return kNoThread;
+  return last_lane_ = found->second;
 }
 
 Owner HostTimeline::owner(const Lane& lane, std::size_t index) noexcept {
@@ -98,9 +104,7 @@ TimeSpan HostTimeline::span(const Lane& lane, std::size_t index) const noexcept 
 
 // Begins without overlaps are in order too, because each record kept ends later than those before it.
 std::size_t HostTimeline::begun_before(const Lane& lane, Nanoseconds t) const {
-  return search_from(lane.items, lane.cursor, [&](const std::uint32_t& packed) {
-    return span(lane, static_cast<std::size_t>(&packed - lane.items.data())).begin_ns < t;
-  });
+  return search_from(lane.items.size(), lane.cursor, [&](std::size_t i) { return span(lane, i).begin_ns < t; });
 }
 
 HostItem HostTimeline::item_before(Index thread, Nanoseconds t) const {
@@ -126,14 +130,13 @@ std::optional<HostItem> HostTimeline::item_from(Index thread, Nanoseconds t) con
 
 HostTimeline::Neighbours HostTimeline::neighbours(Index thread, TimeSpan span) const {
   const Lane& lane = lanes_[thread];
-  const std::size_t until = search_from(lane.stacked, lane.stacked_cursor,
-                                        [&](const Stacked& entry) { return entry.time_ns < span.end_ns; });
+  const std::size_t until = search_from(lane.stacked.size(), lane.stacked_cursor,
+                                        [&](std::size_t i) { return lane.stacked[i].time_ns < span.end_ns; });
   Neighbours result;
   if (until < lane.stacked.size()) result.after = lane.stacked[until].stack;
-  const auto end = lane.stacked.begin() + static_cast<std::ptrdiff_t>(until);
-  const auto before = std::upper_bound(lane.stacked.begin(), end, span.begin_ns,
-                                       [](Nanoseconds t, const Stacked& entry) { return t < entry.time_ns; });
-  if (before != lane.stacked.begin()) result.before = std::prev(before)->stack;
+  const std::size_t before = search_from(until, lane.before_cursor,
+                                         [&](std::size_t i) { return lane.stacked[i].time_ns <= span.begin_ns; });
+  if (before > 0) result.before = lane.stacked[before - 1].stack;
   return result;
 }
 

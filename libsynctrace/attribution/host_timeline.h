@@ -73,6 +73,7 @@ class HostTimeline {
     std::vector<Stacked> stacked;
     mutable std::size_t cursor = 0;
     mutable std::size_t stacked_cursor = 0;
+    mutable std::size_t before_cursor = 0;
   };
 
   Lane& lane_of(ThreadId thread);
@@ -85,42 +86,7 @@ class HostTimeline {
   const Trace& trace_;
   std::vector<Lane> lanes_;
   std::unordered_map<ThreadId, Index> index_;
+  mutable Index last_lane_ = 0;  // looked up
 };
-
-// The number of leading elements for which `before(element)` holds; they must come first. Looks near `cursor` first and
-// leaves the answer there.
-template <class Row, class Before>
-std::size_t search_from(const std::vector<Row>& rows, std::size_t& cursor, Before&& before) {
-  std::size_t low = 0;
-  std::size_t high = rows.size();
-  std::size_t at = cursor < rows.size() ? cursor : rows.size();
-  for (std::size_t stride = 1;; stride *= 2) {  // gallop until the answer is in [low, high]
-    if (at < high && before(rows[at])) {
-      low = at + 1;
-      if (low >= high || at + stride >= high) break;
-      at += stride;
-      if (!before(rows[at])) {
-        high = at;
-        break;
-      }
-    } else {
-      high = at;
-      if (at <= low || at - low < stride) break;
-      at -= stride;
-      if (before(rows[at])) {
-        low = at + 1;
-        break;
-      }
-    }
-  }
-  while (low < high) {
-    const std::size_t middle = low + (high - low) / 2;
-    if (before(rows[middle]))
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return cursor = low;
-}
 
 }  // namespace synctrace

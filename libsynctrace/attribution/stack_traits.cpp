@@ -58,6 +58,12 @@ bool shapes_work(const ResolvedFrame& frame) {
 
 StackTraits StackReader::traits(StackId stack) const {
   if (number(stack) == 0) return {};
+  Late& late = lately_[number(stack) % lately_.size()];
+  if (late.stack != stack) late = {stack, find_traits(stack)};
+  return late.traits;
+}
+
+StackTraits StackReader::find_traits(StackId stack) const {
   const auto [entry, is_new] = known_.try_emplace(stack);
   if (!is_new) return entry->second;
   StackTraits traits;

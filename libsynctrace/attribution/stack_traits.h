@@ -2,6 +2,7 @@
 // What a stack says about what its thread was doing, by the names of the functions in it. Each stack is looked at once.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 
@@ -24,8 +25,15 @@ class StackReader {
   StackTraits traits(StackId stack) const;
 
  private:
+  StackTraits find_traits(StackId stack) const;
+
   const Trace& trace_;
+  struct Late {
+    StackId stack{};
+    StackTraits traits;
+  };
   mutable std::unordered_map<StackId, StackTraits> known_;
+  mutable std::array<Late, 256> lately_{};  // to ask the map less often
 };
 
 }  // namespace synctrace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "attribution/step_candidates.h"
+#include "base/search_from.h"
 
 namespace synctrace {
 namespace {
@@ -112,11 +113,10 @@ std::string_view step_source_name(StepSource source) noexcept {
   return "none";
 }
 
-Phase Steps::phase_at(Nanoseconds t) const {
-  const auto after = std::upper_bound(steps.begin(), steps.end(), t,
-                                      [](Nanoseconds time, const Step& step) { return time < step.host.begin_ns; });
-  if (after == steps.begin() || !std::prev(after)->host.contains(t)) return Phase::kOutside;
-  return std::prev(after)->phase;
+Phase Steps::phase_at(Nanoseconds t, std::size_t& cursor) const {
+  const std::size_t begun = search_from(steps.size(), cursor, [&](std::size_t i) { return steps[i].host.begin_ns <= t; });
+  if (begun == 0 || !steps[begun - 1].host.contains(t)) return Phase::kOutside;
+  return steps[begun - 1].phase;
 }
 
 Steps find_steps(const Trace& trace, const Correlation& correlation, std::string_view range) {

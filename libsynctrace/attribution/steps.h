@@ -31,8 +31,8 @@ struct Steps {
   std::string name;         // of the range, or of the function that loops
   std::vector<Step> steps;  // disjoint, in order
 
-  // Of the step that issued something at t.
-  Phase phase_at(Nanoseconds t) const;
+  // Of the step that issued something at t. `cursor` is of use where times come about in order (search_from.h).
+  Phase phase_at(Nanoseconds t, std::size_t& cursor) const;
 };
 
 // `range`: the name of the NVTX range that is a step; empty: find out.

@@ -117,7 +117,7 @@ Walk::Requirement Walk::last_requirement(std::uint32_t operation) const {
 // Whether the call came early enough that the device could have started the work at `since_ns`.
 bool Walk::was_ready(std::uint32_t operation, TimeSpan call, Nanoseconds since_ns) const {
   const Operation& work = evidence_.trace.operations[operation];
-  const DevicePace pace = evidence_.pace_of(work.device);
+  const DevicePace& pace = evidence_.pace_of(work.device);
   if (call.begin_ns + pace.latency_p95_ns <= since_ns) return true;
   const bool follows_at_once = work.span.begin_ns - since_ns <= longest_pause(pace);
   return follows_at_once && call.begin_ns + pace.latency_p10_ns <= since_ns;
@@ -159,7 +159,7 @@ void Walk::walk_back(std::uint32_t operation, Nanoseconds from_ns) {
 // The time from when the device could have started the work until it did.
 void Walk::explain_start(std::uint32_t operation, const Requirement& requirement, TimeSpan span) {
   const Operation& work = evidence_.trace.operations[operation];
-  const DevicePace pace = evidence_.pace_of(work.device);
+  const DevicePace& pace = evidence_.pace_of(work.device);
   const Owner issuer = owner_of(evidence_.correlation.issuer_of(operation));
   if (span.length_ns() <= longest_pause(pace)) return add(span, CauseKind::kDispatch, issuer, Confidence::kHigh);
   const bool resolved_last = requirement.by_event != nullptr && requirement.end_ns + longest_pause(pace) >= span.begin_ns;

@@ -178,16 +178,15 @@ void ProcessWriter::write(const Operation& operation) {
 }
 
 bool ProcessWriter::has_arrow(std::uint32_t operation) const {
-  const auto work = correlation_.work_of(trace_.operations[operation].correlation);
-  const bool is_first = work && work->first_operation == operation && correlation_.issuer_of(operation);
+  const auto issuer = correlation_.issuer_of(operation);
+  if (!issuer) return false;
+  const bool is_first = correlation_.work_of(*issuer)->first_operation == operation;
   return is_first && trace_.operations[operation].span.begin_ns >= correlation_.issued_ns(operation);
 }
 
 void ProcessWriter::arrow_from(CorrelationId id, Correlation::Issuer call, Place place, Nanoseconds t) {
-  const auto work = correlation_.work_of(id);
-  if (!work || !has_arrow(work->first_operation)) return;
-  const auto issuer = correlation_.issuer_of(work->first_operation);
-  if (issuer->is_launch == call.is_launch && issuer->row == call.row) events_.arrow_begin(first_id_ + number(id), place, t);
+  const auto work = correlation_.work_of(call);
+  if (work && has_arrow(work->first_operation)) events_.arrow_begin(first_id_ + number(id), place, t);
 }
 
 std::string_view ProcessWriter::text_of(StringId id) {

@@ -27,10 +27,11 @@ Result<ByteWindow> ByteWindow::open(const std::string& path) {
   if (::fstat(descriptor, &status) != 0) return Error{path + ": " + std::strerror(errno)};
   if (S_ISDIR(status.st_mode)) return Error{path + ": is a folder, not a trace"};
   if (!S_ISREG(status.st_mode)) return Error{path + ": is not a regular file"};
+  window.size_ = static_cast<std::uint64_t>(status.st_size);
   return window;
 }
 
-ByteWindow::ByteWindow(std::vector<std::byte> bytes) noexcept : buffer_(std::move(bytes)), end_(buffer_.size()) {}
+ByteWindow::ByteWindow(std::vector<std::byte> bytes) noexcept : buffer_(std::move(bytes)), end_(buffer_.size()), size_(buffer_.size()) {}
 
 ByteWindow::ByteWindow(ByteWindow&& other) noexcept : buffer_() { *this = std::move(other); }
 
@@ -40,6 +41,7 @@ ByteWindow& ByteWindow::operator=(ByteWindow&& other) noexcept {
   std::swap(begin_, other.begin_);
   std::swap(end_, other.end_);
   std::swap(position_, other.position_);
+  std::swap(size_, other.size_);
   std::swap(read_failed_, other.read_failed_);
   return *this;
 }

@@ -29,8 +29,9 @@ class ByteWindow {
   // Moves past `count` bytes, of which peek() has shown at least as many.
   void skip(std::size_t count) noexcept;
 
-  // Bytes skipped so far.
+  // Bytes skipped so far, and bytes in all when the file was opened.
   std::uint64_t position() const noexcept { return position_; }
+  std::uint64_t size() const noexcept { return size_; }
 
   // Reading stopped at an error of the system, not at the end of the file.
   bool read_failed() const noexcept { return read_failed_; }
@@ -43,6 +44,7 @@ class ByteWindow {
   std::size_t begin_ = 0;  // the unread part of buffer_ is [begin_, end_)
   std::size_t end_ = 0;
   std::uint64_t position_ = 0;
+  std::uint64_t size_ = 0;
   bool read_failed_ = false;
 };
 

@@ -54,6 +54,9 @@ class ChunkReader {
   // Moves to the next intact chunk; false at the end.
   [[nodiscard]] bool next(Chunk& chunk);
 
+  // How much of the file has been read, more than 0 and at most 1; about, while somebody writes to it.
+  double share_read() const noexcept;
+
   // Final once next() has returned false. The record counters are the caller's to fill.
   Damage& damage() noexcept;
   const Damage& damage() const noexcept;

@@ -2,88 +2,62 @@
 #include "format/record_decoder.h"
 
 namespace synctrace::format {
-namespace {
-
-// Reads from the front of a body; `failed` once something did not fit.
-struct Cursor {
-  const std::byte* at;
-  const std::byte* end;
-  bool failed = false;
-
-  std::size_t left() const noexcept { return static_cast<std::size_t>(end - at); }
-
-  std::uint64_t varint() noexcept {
-    if (at != end && static_cast<std::uint8_t>(*at) < 0x80) return static_cast<std::uint8_t>(*at++);
-    return long_varint();
-  }
-
-  std::uint64_t long_varint() noexcept {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; at != end && shift < 7 * kMaxVarintBytes; shift += 7) {
-      const auto byte = static_cast<std::uint8_t>(*at++);
-      if (shift == 63 && byte > 1) break;  // a 65th bit
-      value |= static_cast<std::uint64_t>(byte & 0x7fU) << shift;
-      if (byte < 0x80) return value;
-    }
-    failed = true;
-    return 0;
-  }
-
-  std::string_view text() noexcept {
-    const std::uint64_t length = varint();
-    if (length > kMaxTextBytes || length > left()) {
-      failed = true;
-      return {};
-    }
-    const auto* begin = reinterpret_cast<const char*>(at);
-    at += length;
-    return {begin, static_cast<std::size_t>(length)};
-  }
-};
-
-constexpr std::uint64_t unzigzag(std::uint64_t value) noexcept { return (value >> 1) ^ (~(value & 1U) + 1U); }
-
-}  // namespace
 
 void RecordDecoder::begin_chunk(std::span<const std::byte> payload) noexcept {
   rest_ = payload;
   previous_ = {};
 }
 
-bool RecordDecoder::next(RecordView& record, Damage& damage) {
-  if (declared_ && !schemas_.learn(*declared_)) ++damage.bad_records;
+void RecordDecoder::learn_declared(Damage& damage) {
+  if (!schemas_.learn(*declared_)) ++damage.bad_records;
   declared_.reset();
+}
+
+// The delta fields of what follows could be wrong.
+void RecordDecoder::give_up(Damage& damage) noexcept {
+  ++damage.bad_records;
+  rest_ = {};
+}
+
+// Moves to the next record that has a layout.
+bool RecordDecoder::next_body(Body& body, Damage& damage) {
+  if (declared_) learn_declared(damage);
   while (!rest_.empty()) {
-    Cursor cursor{rest_.data(), rest_.data() + rest_.size()};
+    const std::byte* end = rest_.data() + rest_.size();
+    ByteCursor cursor{rest_.data(), end, end};
     const std::uint64_t number = cursor.varint();
     const std::uint64_t length = cursor.varint();
     if (cursor.failed || number >= kMaxKinds || length > kMaxRecordBytes || length > cursor.left()) {
-      ++damage.bad_records;
-      rest_ = {};
+      give_up(damage);
       return false;
     }
-    const std::span body(cursor.at, static_cast<std::size_t>(length));
-    rest_ = std::span(cursor.at + length, cursor.end);
-    const SchemaTable::Entry* kind = schemas_.find(number);
-    if (kind == nullptr) {
+    const std::byte* body_end = cursor.at + length;
+    rest_ = std::span(body_end, end);
+    body.kind = schemas_.find(number);
+    if (body.kind == nullptr) {
       ++damage.bad_records;
       continue;
     }
-    if (!decode(*kind, body, record)) {
-      ++damage.bad_records;
-      rest_ = {};  // the delta fields of what follows could be wrong
-      return false;
-    }
-    if (!kind->known) ++damage.unknown_records;
-    if (number == static_cast<std::uint64_t>(RecordKind::kSchema)) declared_ = record.as<Schema>();
+    body.cursor = {cursor.at, body_end, end};
     return true;
   }
   return false;
 }
 
-bool RecordDecoder::decode(const SchemaTable::Entry& kind, std::span<const std::byte> body,
-                           RecordView& record) noexcept {
-  Cursor cursor{body.data(), body.data() + body.size()};
+bool RecordDecoder::next(RecordView& record, Damage& damage) {
+  Body body;
+  if (!next_body(body, damage)) return false;
+  if (!decode(body, record)) {
+    give_up(damage);
+    return false;
+  }
+  if (!body.kind->known) ++damage.unknown_records;
+  return true;
+}
+
+bool RecordDecoder::decode(Body& body, RecordView& record) noexcept {
+  const SchemaTable::Entry& kind = *body.kind;
+  ByteCursor& cursor = body.cursor;
   auto& previous = previous_[kind.layout.kind];
   const std::size_t count = kind.layout.fields.size();
   record.layout_ = &kind.layout;
@@ -106,7 +80,9 @@ bool RecordDecoder::decode(const SchemaTable::Entry& kind, std::span<const std::
         break;
     }
   }
-  return !cursor.failed && (cursor.at == cursor.end || !kind.declared);
+  if (!fits(body)) return false;
+  if (kind.layout.kind == static_cast<std::uint32_t>(RecordKind::kSchema)) declared_ = record.as<Schema>();
+  return true;
 }
 
 }  // namespace synctrace::format

@@ -58,8 +58,7 @@ const SchemaTable::BuiltIn& SchemaTable::built_in() {
     BuiltIn built;
     for_each_schema([&](const Schema& schema) {
       std::unique_ptr<Entry> entry = parse(schema);
-      entry->known = true;
-      find_known_fields(*entry, entry->layout);
+      match(*entry, entry->layout);
       built[schema.kind] = std::move(entry);
     });
     return built;
@@ -76,10 +75,7 @@ bool SchemaTable::learn(const Schema& schema) {
   if (!entry || !fits(*entry)) return false;
   if (declared_[schema.kind]) return true;
   entry->declared = true;
-  if (const auto& known = built_in()[schema.kind]) {
-    entry->known = true;
-    find_known_fields(*entry, known->layout);
-  }
+  if (const auto& known = built_in()[schema.kind]) match(*entry, known->layout);
   entries_[schema.kind] = entry.get();
   declared_[schema.kind] = std::move(entry);
   return true;
@@ -129,8 +125,10 @@ bool SchemaTable::fits(const Entry& entry) const noexcept {
   return extends || layout.kind != static_cast<std::uint32_t>(RecordKind::kSchema);
 }
 
-void SchemaTable::find_known_fields(Entry& entry, const KindLayout& known) {
+void SchemaTable::match(Entry& entry, const KindLayout& known) {
   const auto& fields = entry.layout.fields;
+  entry.known = true;
+  entry.plain = fields.size() == known.fields.size() && begins_with(fields, known);
   for (const FieldLayout& wanted : known.fields) {
     const auto found =
         std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == wanted.name; });

@@ -20,6 +20,7 @@ class SchemaTable {
     std::array<Encoding, kMaxFields> encodings{};  // those of layout.fields, side by side for the decoder
     bool declared = false;  // by the trace; a layout that is not tolerates fields more or fewer at the end of a record
     bool known = false;     // this version has a struct for the kind
+    bool plain = false;     // and its fields are just those of the layout, in that order
   };
 
   SchemaTable();
@@ -37,7 +38,7 @@ class SchemaTable {
 
   static const BuiltIn& built_in();
   static std::unique_ptr<Entry> parse(const Schema& schema);
-  static void find_known_fields(Entry& entry, const KindLayout& known);
+  static void match(Entry& entry, const KindLayout& known);
   bool fits(const Entry& entry) const noexcept;
 
   std::array<const Entry*, kMaxKinds> entries_{};  // built-in or declared

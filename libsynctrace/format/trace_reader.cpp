@@ -34,14 +34,22 @@ TraceReader::~TraceReader() = default;
 
 const FileHeader& TraceReader::header() const noexcept { return state_->chunks.header(); }
 std::uint64_t TraceReader::chunk_sequence() const noexcept { return state_->sequence; }
+double TraceReader::share_read() const noexcept { return state_->chunks.share_read(); }
 const Damage& TraceReader::damage() const noexcept { return state_->chunks.damage(); }
+
+Damage& TraceReader::damage_of_chunks() noexcept { return state_->chunks.damage(); }
+
+RecordDecoder* TraceReader::next_chunk() {
+  Chunk chunk;
+  if (!state_->chunks.next(chunk)) return nullptr;
+  state_->decoder.begin_chunk(chunk.payload);
+  state_->sequence = chunk.header.sequence;
+  return &state_->decoder;
+}
 
 bool TraceReader::next(RecordView& record) {
   while (!state_->decoder.next(record, state_->chunks.damage())) {
-    Chunk chunk;
-    if (!state_->chunks.next(chunk)) return false;
-    state_->decoder.begin_chunk(chunk.payload);
-    state_->sequence = chunk.header.sequence;
+    if (next_chunk() == nullptr) return false;
   }
   return true;
 }

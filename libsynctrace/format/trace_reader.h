@@ -58,6 +58,8 @@ class RecordView {
   std::array<Value, kMaxFields> values_{};
 };
 
+class RecordDecoder;
+
 class TraceReader {
  public:
   // Fails when there is no such file, it is not a regular file or not a trace, or its major version is not ours; the
@@ -78,8 +80,15 @@ class TraceReader {
   // Number of the chunk (0, 1...) that the current record came from. It never falls, and has holes where chunks are lost.
   std::uint64_t chunk_sequence() const noexcept;
 
+  // How much of the file has been read, more than 0 and at most 1.
+  double share_read() const noexcept;
+
   // Final once next() has returned false.
   const Damage& damage() const noexcept;
+
+  // For visit_records() (record_decoder.h): the records of the next chunk, or null at the end; not to be mixed with next().
+  RecordDecoder* next_chunk();
+  Damage& damage_of_chunks() noexcept;
 
  private:
   struct State;

@@ -30,27 +30,28 @@ struct Edge {
   }
 };
 
-void add_launches(const Trace& trace, const Correlation& correlation, std::vector<Edge>& edges) {
+template <class Visit>
+void for_each_launch(const Trace& trace, const Correlation& correlation, Visit&& visit) {
   for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {
     const auto issuer = correlation.issuer_of(row);
     if (!issuer) continue;
     const Nanoseconds issued_ns = issuer->is_launch ? trace.launches[issuer->row].span.begin_ns : trace.calls[issuer->row].span.begin_ns;
     const Nanoseconds started_ns = trace.operations[row].span.begin_ns;
-    edges.push_back({started_ns, issued_ns - started_ns, kUnbounded});
+    visit(Edge{started_ns, issued_ns - started_ns, kUnbounded});
   }
 }
 
 // Only waits that the end of the work must have ended: those that were long, and returned about then.
-void add_waits(const Trace& trace, const Correlation& correlation, std::vector<Edge>& edges) {
+template <class Visit>
+void for_each_wait(const Trace& trace, const std::vector<Outstanding>& outstanding, Visit&& visit) {
   constexpr Nanoseconds kShortestWaitNs = 20'000;
-  const std::vector<Outstanding> outstanding = find_outstanding(trace, correlation);
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     const Call& call = trace.calls[row];
     const Outstanding& out = outstanding[row];
     const bool explicit_wait = call.category == ApiCategory::kStreamSync || call.category == ApiCategory::kDeviceSync;
     if (!explicit_wait || !out.target_known || call.span.length_ns() < kShortestWaitNs) continue;
     if (out.target_end_ns <= call.span.begin_ns + kShortestWaitNs) continue;
-    edges.push_back({out.target_end_ns, -kUnbounded, call.span.end_ns - out.target_end_ns});
+    visit(Edge{out.target_end_ns, -kUnbounded, call.span.end_ns - out.target_end_ns});
   }
 }
 
@@ -131,24 +132,40 @@ void apply(const ShiftMap& map, Trace& trace, ClockRepair& repair) {
   }
 }
 
+// The edges to repair by, by time; none where there is nothing to repair, which is seen without keeping them.
+std::vector<Edge> usable_edges(const Trace& trace, ClockRepair& repair) {
+  const Correlation correlation(trace);
+  const std::vector<Outstanding> outstanding = find_outstanding(trace, correlation);
+  const auto for_each_edge = [&](auto&& visit) {
+    for_each_launch(trace, correlation, visit);
+    for_each_wait(trace, outstanding, visit);
+  };
+  for_each_edge([&](const Edge& edge) {
+    ++repair.edges;
+    if (is_nonsense(edge))
+      ++repair.broken_after;
+    else if (edge.breaks(0, 0))
+      ++repair.broken_before;
+  });
+  std::vector<Edge> edges;
+  if (repair.broken_before > 0) {
+    edges.reserve(repair.edges);
+    for_each_edge([&](const Edge& edge) {
+      if (!is_nonsense(edge)) edges.push_back(edge);
+    });
+    std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
+  }
+  repair.broken_before += repair.broken_after;
+  return edges;
+}
+
 }  // namespace
 
 ClockRepair repair_clock(Trace& trace) {
   ClockRepair repair;
   if (trace.operations.empty()) return repair;
-  std::vector<Edge> edges;
-  {
-    const Correlation correlation(trace);
-    edges.reserve(trace.operations.size());
-    add_launches(trace, correlation, edges);
-    add_waits(trace, correlation, edges);
-  }
-  repair.edges = edges.size();
-  repair.broken_after = static_cast<std::uint64_t>(std::erase_if(edges, is_nonsense));
-  const auto breaks = [](const Edge& edge) { return edge.breaks(0, 0); };
-  repair.broken_before = repair.broken_after + static_cast<std::uint64_t>(std::count_if(edges.begin(), edges.end(), breaks));
-  if (repair.broken_before == repair.broken_after) return repair;
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
+  const std::vector<Edge> edges = usable_edges(trace, repair);
+  if (edges.empty()) return repair;
   const ShiftMap map(edges);
   for (const Edge& edge : edges) {
     if (edge.breaks(map.at(edge.time_ns), kWorstSkewNs)) ++repair.broken_after;

@@ -1,94 +1,131 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/correlate.h"
 
-#include <algorithm>
 #include <numeric>
+#include <tuple>
+
+#include "base/large_rows.h"
+#include "base/search_from.h"
+#include "model/merge_runs.h"
 
 namespace synctrace {
 namespace {
 
-struct Issue {
-  CorrelationId correlation{};
-  std::uint32_t row = 0;
+// Finds the rows of a table by their correlation ids. Ids are given in order of time, and tables are sorted by time: so
+// the table itself is the index, unless threads overtook each other.
+template <class Row>
+class ById {
+ public:
+  explicit ById(const std::vector<Row>& table) : table_(table) {
+    const auto by_id = [](const Row& a, const Row& b) { return a.correlation < b.correlation; };
+    if (std::is_sorted(table.begin(), table.end(), by_id)) return;
+    order_.resize(table.size());
+    std::iota(order_.begin(), order_.end(), 0U);
+    merge_runs(order_, [&](std::uint32_t a, std::uint32_t b) { return table[a].correlation < table[b].correlation; });
+  }
+
+  // The first row with the id. Ids asked for one after the other had better be close.
+  std::optional<std::uint32_t> find(CorrelationId id) {
+    if (is_at(cursor_ + 1, id) && table_[row(cursor_)].correlation < id) return row(++cursor_);  // nearly always
+    const std::size_t at = search_from(table_.size(), cursor_, [&](std::size_t i) { return table_[row(i)].correlation < id; });
+    if (!is_at(at, id)) return std::nullopt;
+    return row(at);
+  }
+
+ private:
+  bool is_at(std::size_t i, CorrelationId id) const noexcept { return i < table_.size() && table_[row(i)].correlation == id; }
+  std::uint32_t row(std::size_t i) const noexcept { return order_.empty() ? static_cast<std::uint32_t>(i) : order_[i]; }
+
+  const std::vector<Row>& table_;
+  std::vector<std::uint32_t> order_;  // empty: that of the table
+  std::size_t cursor_ = 0;
 };
-
-// The rows of a table by correlation; of rows that share an id, the earliest first, as the table is sorted by begin.
-template <class Table>
-std::vector<Issue> issues_of(const Table& table) {
-  std::vector<Issue> issues;
-  issues.reserve(table.size());
-  for (std::uint32_t row = 0; row < table.size(); ++row) issues.push_back({table[row].correlation, row});
-  const auto order = [](const Issue& a, const Issue& b) { return a.correlation < b.correlation; };
-  if (!std::is_sorted(issues.begin(), issues.end(), order)) std::stable_sort(issues.begin(), issues.end(), order);
-  return issues;
-}
-
-template <class Order>
-void sort_indices(std::vector<std::uint32_t>& indices, const Order& order) {
-  if (!std::is_sorted(indices.begin(), indices.end(), order)) std::stable_sort(indices.begin(), indices.end(), order);
-}
 
 }  // namespace
 
 Correlation::Correlation(const Trace& trace)
-    : trace_(trace), by_correlation_(trace.operations.size()), issued_ns_(trace.operations.size()),
-      issuers_(trace.operations.size(), kNoIssuer) {
-  std::iota(by_correlation_.begin(), by_correlation_.end(), 0U);
-  by_issue_ = by_correlation_;
-  // Operations are sorted by begin and the sort is stable, so those of one call stay in order of begin.
-  sort_indices(by_correlation_, [&](std::uint32_t a, std::uint32_t b) {
-    return trace.operations[a].correlation < trace.operations[b].correlation;
-  });
-  latest_end_ns_.reserve(by_correlation_.size());
-  for (std::size_t i = 0; i < by_correlation_.size(); ++i) {
-    const Operation& operation = trace.operations[by_correlation_[i]];
-    const bool same = i > 0 && trace.operations[by_correlation_[i - 1]].correlation == operation.correlation;
-    latest_end_ns_.push_back(same ? std::max(latest_end_ns_[i - 1], operation.span.end_ns) : operation.span.end_ns);
-  }
+    : trace_(trace), issuers_(large_rows(trace.operations.size(), kNone)),
+      launch_work_(large_rows(trace.launches.size(), kNone)), call_work_(large_rows(trace.calls.size(), kNone)) {
   find_issuers();
-  sort_indices(by_issue_, [&](std::uint32_t a, std::uint32_t b) { return issued_ns_[a] < issued_ns_[b]; });
+  order_by_issue();
 }
 
 void Correlation::find_issuers() {
-  const std::vector<Issue> calls = issues_of(trace_.calls);
-  const std::vector<Issue> launches = issues_of(trace_.launches);
-  auto call = calls.begin();
-  auto launch = launches.begin();
-  const auto skip_to = [](auto& issue, auto end, CorrelationId id) {
-    while (issue != end && issue->correlation < id) ++issue;
-    return issue != end && issue->correlation == id;
-  };
-  for (const std::uint32_t index : by_correlation_) {
-    const Operation& operation = trace_.operations[index];
-    issued_ns_[index] = operation.span.begin_ns;
-    const bool by_call = skip_to(call, calls.end(), operation.correlation);
-    const bool by_launch = skip_to(launch, launches.end(), operation.correlation);
-    if (number(operation.correlation) == 0 || !(by_call || by_launch)) {
+  ById launches(trace_.launches);
+  ById calls(trace_.calls);
+  for (std::uint32_t index = 0; index < issuers_.size(); ++index) {
+    const CorrelationId id = trace_.operations[index].correlation;
+    const auto launch = number(id) == 0 ? std::nullopt : launches.find(id);
+    const auto call = number(id) == 0 || launch ? std::nullopt : calls.find(id);
+    if (!launch && !call) {
       ++unmatched_operations_;
       continue;
     }
-    const auto begin_of = [&](bool is_launch) {
-      return is_launch ? trace_.launches[launch->row].span.begin_ns : trace_.calls[call->row].span.begin_ns;
-    };
-    const bool is_launch = by_launch && (!by_call || begin_of(true) < begin_of(false));
-    issuers_[index] = (is_launch ? launch->row : call->row) * 2 + (is_launch ? 1 : 0);
-    // Work cannot begin before its call: where the clocks disagree, the earlier time keeps the order causal.
-    issued_ns_[index] = std::min(begin_of(is_launch), operation.span.begin_ns);
+    issuers_[index] = launch ? *launch * 2 + 1 : *call * 2;
+    std::uint32_t& first = launch ? launch_work_[*launch] : call_work_[*call];
+    if (first == kNone)
+      first = index;
+    else
+      further_.push_back({issuers_[index], index});
   }
+  merge_runs(further_, [](const Further& a, const Further& b) { return std::tie(a.issuer, a.operation) < std::tie(b.issuer, b.operation); });
 }
 
-std::optional<Correlation::Work> Correlation::work_of(CorrelationId id) const noexcept {
-  if (number(id) == 0) return std::nullopt;
-  const auto correlation_of = [&](std::uint32_t index) { return trace_.operations[index].correlation; };
-  const auto begin =
-      std::lower_bound(by_correlation_.begin(), by_correlation_.end(), id,
-                       [&](std::uint32_t index, CorrelationId value) { return correlation_of(index) < value; });
-  const auto end = std::upper_bound(begin, by_correlation_.end(), id, [&](CorrelationId value, std::uint32_t index) {
-    return value < correlation_of(index);
+// The issuers in order of their begins, each with its work; then the work without one. What is out of order then, because
+// clocks disagree, is little.
+void Correlation::order_by_issue() {
+  reserve_large(by_issue_, issuers_.size());
+  bool in_order = true;
+  Nanoseconds last_ns = 0;
+  const auto add = [&](std::uint32_t operation, Nanoseconds called_ns) {
+    const Nanoseconds issued_ns = std::min(called_ns, trace_.operations[operation].span.begin_ns);
+    in_order = in_order && (last_ns < issued_ns || (last_ns == issued_ns && (by_issue_.empty() || by_issue_.back() < operation)));
+    last_ns = issued_ns;
+    by_issue_.push_back(operation);
+  };
+  const auto add_work = [&](std::uint32_t first, std::uint32_t issuer, Nanoseconds called_ns) {
+    if (first == kNone) return;
+    add(first, called_ns);
+    if (further_.empty()) return;
+    for (const Further& more : further_of(issuer)) add(more.operation, called_ns);
+  };
+  std::uint32_t call = 0;
+  const auto add_calls_until = [&](Nanoseconds end_ns) {
+    for (; call < call_work_.size() && trace_.calls[call].span.begin_ns < end_ns; ++call) {
+      add_work(call_work_[call], call * 2, trace_.calls[call].span.begin_ns);
+    }
+  };
+  for (std::uint32_t launch = 0; launch < launch_work_.size(); ++launch) {
+    const Nanoseconds begin_ns = trace_.launches[launch].span.begin_ns;
+    add_calls_until(begin_ns);
+    add_work(launch_work_[launch], launch * 2 + 1, begin_ns);
+  }
+  add_calls_until(kLatestTime + 1);
+  for (std::uint32_t index = 0; unmatched_operations_ > 0 && index < issuers_.size(); ++index) {
+    if (issuers_[index] == kNone) add(index, kLatestTime);
+  }
+  if (in_order) return;
+  merge_runs(by_issue_, [&](std::uint32_t a, std::uint32_t b) {
+    const Nanoseconds a_ns = issued_ns(a);
+    const Nanoseconds b_ns = issued_ns(b);
+    return a_ns < b_ns || (a_ns == b_ns && a < b);
   });
-  if (begin == end) return std::nullopt;
-  const Nanoseconds end_ns = latest_end_ns_[static_cast<std::size_t>(end - by_correlation_.begin()) - 1];
-  return Work{*begin, {trace_.operations[*begin].span.begin_ns, end_ns}};
+}
+
+std::span<const Correlation::Further> Correlation::further_of(std::uint32_t issuer) const noexcept {
+  const auto [first, last] = std::equal_range(further_.begin(), further_.end(), Further{issuer, 0},
+                                              [](const Further& a, const Further& b) { return a.issuer < b.issuer; });
+  return {first, last};
+}
+
+std::optional<Correlation::Work> Correlation::work_of(Issuer issuer) const noexcept {
+  const std::uint32_t first = issuer.is_launch ? launch_work_[issuer.row] : call_work_[issuer.row];
+  if (first == kNone) return std::nullopt;
+  TimeSpan span = trace_.operations[first].span;
+  for (const Further& more : further_of(issuer.row * 2 + (issuer.is_launch ? 1 : 0))) {
+    span.end_ns = std::max(span.end_ns, trace_.operations[more.operation].span.end_ns);
+  }
+  return Work{first, span};
 }
 
 }  // namespace synctrace

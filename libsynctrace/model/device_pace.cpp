@@ -32,6 +32,7 @@ class Collector {
       : trace_(trace), correlation_(correlation), order_(order) {}
 
   void add(std::uint32_t index, Samples& samples) const {
+    if (samples.latencies.size() == kMostSamples && samples.pauses.size() == kMostSamples) return;
     const auto issuer = correlation_.issuer_of(index);
     if (!issuer || !issuer->is_launch) return;
     const Operation& operation = trace_.operations[index];
@@ -39,13 +40,12 @@ class Collector {
     if (before != kNoRow && trace_.operations[before].correlation == operation.correlation) return;  // of one graph
     const Nanoseconds issued_ns = trace_.launches[issuer->row].span.begin_ns;
     const Nanoseconds free_ns = before == kNoRow ? 0 : trace_.operations[before].span.end_ns;
+    if ((free_ns <= issued_ns ? samples.latencies : samples.pauses).size() == kMostSamples) return;
     const StreamOrder::Dependency* dependency = order_.dependency(index);
     if (dependency != nullptr && trace_.operations[dependency->source].span.end_ns > std::min(issued_ns, free_ns)) return;
     if (free_ns <= issued_ns) {
-      if (samples.latencies.size() < kMostSamples && operation.span.begin_ns >= issued_ns) {
-        samples.latencies.push_back(operation.span.begin_ns - issued_ns);
-      }
-    } else if (samples.pauses.size() < kMostSamples && queued_in_time(issuer->row, free_ns)) {
+      if (operation.span.begin_ns >= issued_ns) samples.latencies.push_back(operation.span.begin_ns - issued_ns);
+    } else if (queued_in_time(issuer->row, free_ns)) {
       const Nanoseconds pause_ns = operation.span.begin_ns - free_ns;
       if (pause_ns >= 0 && pause_ns <= kLongestPauseNs) samples.pauses.push_back(pause_ns);
     }
@@ -84,8 +84,13 @@ std::map<DeviceId, DevicePace> device_paces(const Trace& trace, const Correlatio
                                             const StreamOrder& order) {
   const Collector collector(trace, correlation, order);
   std::map<DeviceId, Samples> samples;
+  Samples* last = nullptr;
+  DeviceId last_device{};
   for (std::uint32_t index = 0; index < trace.operations.size(); ++index) {
-    collector.add(index, samples[trace.operations[index].device]);
+    const DeviceId device = trace.operations[index].device;
+    if (last == nullptr || device != last_device) last = &samples[device];
+    last_device = device;
+    collector.add(index, *last);
   }
   std::map<DeviceId, DevicePace> paces;
   for (auto& [device, collected] : samples) paces.emplace(device, pace_of(collected));

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
+#include "base/large_rows.h"
+#include "base/search_from.h"
+#include "format/record_decoder.h"
 #include "format/trace_reader.h"
 #include "model/clock_map.h"
+#include "model/merge_runs.h"
 #include "model/stacks.h"
 
 namespace synctrace {
@@ -24,7 +27,7 @@ struct WindowEdge {
 // Takes the records one by one. Rows keep file order until sort_tables().
 class Loader {
  public:
-  explicit Loader(Trace& trace) : trace_(trace) {}
+  Loader(Trace& trace, const format::TraceReader& reader) : trace_(trace), reader_(reader) {}
 
   void operator()(const format::Fact& fact) {
     trace_.facts.insert_or_assign(std::string(fact.key), std::string(fact.value));
@@ -73,21 +76,21 @@ class Loader {
 
   void operator()(const format::Call& call) {
     if (const auto span = span_of(call.begin_ns, call.duration_ns)) {
-      trace_.calls.push_back({*span, call.thread, call.api, call.correlation, call.context, call.stream, call.stack,
-                              call.object, call.bytes, call.status, call.flags, ApiCategory::kOther, call.copy_kind,
-                              call.source_memory, call.target_memory});
+      add(trace_.calls, {*span, call.thread, call.api, call.correlation, call.context, call.stream, call.stack, call.object,
+                         call.bytes, call.status, call.flags, ApiCategory::kOther, call.copy_kind, call.source_memory,
+                         call.target_memory});
     }
   }
 
   void operator()(const format::Launch& launch) {
     if (const auto span = span_of(launch.begin_ns, launch.duration_ns)) {
-      trace_.launches.push_back({*span, launch.thread, launch.api, launch.correlation, launch.status, launch.stack});
+      add(trace_.launches, {*span, launch.thread, launch.api, launch.correlation, launch.status, launch.stack});
     }
   }
 
   void operator()(const format::Poll& poll) {
     if (const auto span = span_of(poll.begin_ns, poll.duration_ns)) {
-      trace_.polls.push_back({*span, poll.thread, poll.api, poll.object, poll.count, poll.not_ready_count, poll.stack});
+      add(trace_.polls, {*span, poll.thread, poll.api, poll.object, poll.count, poll.not_ready_count, poll.stack});
     }
   }
 
@@ -122,7 +125,7 @@ class Loader {
 
   void operator()(const format::Overhead& overhead) {
     if (const auto span = span_of(overhead.begin_ns, overhead.duration_ns)) {
-      trace_.overheads.push_back({*span, overhead.overhead_kind, overhead.thread});
+      add(trace_.overheads, {*span, overhead.overhead_kind, overhead.thread});
     }
   }
 
@@ -147,19 +150,19 @@ class Loader {
 
   void operator()(const format::Resource& resource) {
     if (span_of(resource.time_ns, 0)) {
-      trace_.resources.push_back({resource.time_ns, resource.thread, resource.what, resource.id, resource.bytes});
+      add(trace_.resources, {resource.time_ns, resource.thread, resource.what, resource.id, resource.bytes});
     }
   }
 
   void operator()(const format::HostWait& wait) {
     const auto span = span_of(wait.begin_ns, wait.duration_ns);
     if (!span || (wait.wake_ns != 0 && !span_of(wait.wake_ns, 0))) return;
-    trace_.host_waits.push_back({*span, wait.thread, wait.waker, wait.wake_ns, wait.object, wait.flags, wait.stack, wait.call});
+    add(trace_.host_waits, {*span, wait.thread, wait.waker, wait.wake_ns, wait.object, wait.flags, wait.stack, wait.call});
   }
 
   void operator()(const format::Sample& sample) {
     if (const auto span = span_of(sample.begin_ns, sample.duration_ns)) {
-      trace_.samples.push_back({*span, sample.thread, sample.count, sample.channel, sample.stack, sample.state});
+      add(trace_.samples, {*span, sample.thread, sample.count, sample.channel, sample.stack, sample.state});
     }
   }
 
@@ -177,6 +180,18 @@ class Loader {
   void finish();
 
  private:
+  // A full table gets the room that the rest of the file asks for, so that it seldom moves; what is not written costs
+  // nothing.
+  template <class Row>
+  Row& add(std::vector<Row>& rows, const Row& row) {
+    constexpr double kMostGrowth = 16;
+    if (rows.size() == rows.capacity()) {
+      const double factor = std::clamp(1.1 / reader_.share_read(), 1.5, kMostGrowth);
+      reserve_large(rows, 64 + static_cast<std::size_t>(factor * static_cast<double>(rows.size())));
+    }
+    return rows.emplace_back(row);
+  }
+
   // The span of a row, or nothing (and a count) when no clock can have shown it.
   std::optional<TimeSpan> span_of(Nanoseconds begin_ns, std::uint64_t duration_ns) {
     if (begin_ns < 0 || begin_ns > kLatestTime || duration_ns > static_cast<std::uint64_t>(kLatestTime - begin_ns)) {
@@ -193,7 +208,7 @@ class Loader {
   Operation* add_operation(const Record& record, OperationKind kind) {
     const auto span = span_of(record.begin_ns, record.duration_ns);
     if (!span) return nullptr;
-    Operation& operation = trace_.operations.emplace_back();
+    Operation& operation = add(trace_.operations, {});
     operation.span = *span;
     operation.device = record.device;
     operation.context = record.context;
@@ -204,7 +219,7 @@ class Loader {
   }
 
   void add_nvtx(const NvtxEvent& event) {
-    if (span_of(event.time_ns, 0)) trace_.nvtx_events.push_back(event);
+    if (span_of(event.time_ns, 0)) add(trace_.nvtx_events, event);
   }
 
   void name_calls();
@@ -213,6 +228,7 @@ class Loader {
   void sort_tables();
 
   Trace& trace_;
+  const format::TraceReader& reader_;
   std::vector<WindowEdge> edges_;
   Nanoseconds first_ns_ = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last_ns_ = 0;
@@ -261,22 +277,27 @@ void Loader::name_calls() {
   trace_.stats.add(kLossUnnamedCalls, unknown);
 }
 
+void refine(Call& call, const Operation& copy) {
+  if ((call.flags & format::Call::kKindsFromRanges) == 0) return;  // the first transfer decides
+  if (copy.copy_kind != CopyKind::kUnknown) call.copy_kind = copy.copy_kind;
+  if (copy.source_memory != MemoryKind::kUnknown) call.source_memory = copy.source_memory;
+  if (copy.target_memory != MemoryKind::kUnknown) call.target_memory = copy.target_memory;
+  call.flags &= ~format::Call::kKindsFromRanges;
+}
+
 // What kind of memory a call copied is known better to CUPTI's record of the transfer than to the allocations that the
 // recorder saw.
 void Loader::refine_copies() {
-  std::unordered_map<CorrelationId, const Operation*> copies;
-  for (const Operation& operation : trace_.operations) {
-    if (operation.kind == OperationKind::kCopy) copies.try_emplace(operation.correlation, &operation);
-  }
+  std::vector<Call*> guessed;  // by correlation
   for (Call& call : trace_.calls) {
-    if ((call.flags & format::Call::kKindsFromRanges) == 0 || number(call.correlation) == 0) continue;
-    const auto copy = copies.find(call.correlation);
-    if (copy == copies.end()) continue;
-    const Operation& operation = *copy->second;
-    if (operation.copy_kind != CopyKind::kUnknown) call.copy_kind = operation.copy_kind;
-    if (operation.source_memory != MemoryKind::kUnknown) call.source_memory = operation.source_memory;
-    if (operation.target_memory != MemoryKind::kUnknown) call.target_memory = operation.target_memory;
-    call.flags &= ~format::Call::kKindsFromRanges;
+    if ((call.flags & format::Call::kKindsFromRanges) != 0 && number(call.correlation) != 0) guessed.push_back(&call);
+  }
+  merge_runs(guessed, [](const Call* a, const Call* b) { return a->correlation < b->correlation; });
+  std::size_t cursor = 0;
+  for (const Operation& operation : trace_.operations) {
+    if (operation.kind != OperationKind::kCopy) continue;
+    std::size_t at = search_from(guessed.size(), cursor, [&](std::size_t i) { return guessed[i]->correlation < operation.correlation; });
+    for (; at < guessed.size() && guessed[at]->correlation == operation.correlation; ++at) refine(*guessed[at], operation);
   }
 }
 
@@ -300,18 +321,15 @@ void Loader::make_windows() {
 void Loader::sort_tables() {
   const auto by_begin = [](const auto& a, const auto& b) { return a.span.begin_ns < b.span.begin_ns; };
   const auto by_time = [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; };
-  const auto sort = [](auto& table, const auto& order) {
-    if (!std::is_sorted(table.begin(), table.end(), order)) std::stable_sort(table.begin(), table.end(), order);
-  };
-  sort(trace_.calls, by_begin);
-  sort(trace_.launches, by_begin);
-  sort(trace_.polls, by_begin);
-  sort(trace_.operations, by_begin);
-  sort(trace_.overheads, by_begin);
-  sort(trace_.host_waits, by_begin);
-  sort(trace_.samples, by_begin);
-  sort(trace_.nvtx_events, by_time);
-  sort(trace_.resources, by_time);
+  merge_runs(trace_.calls, by_begin);
+  merge_runs(trace_.launches, by_begin);
+  merge_runs(trace_.polls, by_begin);
+  merge_runs(trace_.operations, by_begin);
+  merge_runs(trace_.overheads, by_begin);
+  merge_runs(trace_.host_waits, by_begin);
+  merge_runs(trace_.samples, by_begin);
+  merge_runs(trace_.nvtx_events, by_time);
+  merge_runs(trace_.resources, by_time);
 }
 
 void count_damage(const format::Damage& damage, LoadStats& stats) {
@@ -330,9 +348,8 @@ Result<Trace> load(Result<format::TraceReader> opened, const std::string& name) 
   trace.path = name;
   trace.process_id = reader.header().process_id;
   trace.start_realtime_ns = reader.header().start_realtime_ns;
-  Loader loader(trace);
-  format::RecordView record;
-  while (reader.next(record)) format::visit(record, loader);
+  Loader loader(trace, reader);
+  format::visit_records(reader, loader);
   loader.finish();
   if (const ClockRepair clock = repair_clock(trace); !clock.is_usable()) trace.stats.add(kLossClockUnusable, clock.broken_after);
   count_damage(reader.damage(), trace.stats);

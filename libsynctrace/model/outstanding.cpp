@@ -91,6 +91,7 @@ class Sweep {
   const Trace& trace_;
   const Correlation& correlation_;
   std::vector<Lane> lanes_;
+  std::size_t last_lane_ = 0;  // looked up; work comes in runs of one stream
   std::vector<Ends> ends_;          // per device
   std::vector<DeviceId> devices_;  // beside ends_
   std::unordered_map<StreamKey, std::size_t, StreamKeyHash> lane_index_;
@@ -99,7 +100,9 @@ class Sweep {
 };
 
 std::size_t Sweep::lane_at(StreamKey key, DeviceId device) {
+  if (last_lane_ < lanes_.size() && lanes_[last_lane_].key == key) return last_lane_;
   const auto [entry, is_new] = lane_index_.try_emplace(key, lanes_.size());
+  last_lane_ = entry->second;
   if (!is_new) return entry->second;
   const auto [device_entry, is_new_device] = device_index_.try_emplace(device, ends_.size());
   if (is_new_device) {
@@ -130,7 +133,7 @@ std::pair<Nanoseconds, const Lane*> Sweep::latest_end_until(const Ends& ends, Na
 
 Outstanding Sweep::look(const Call& call) {
   Outstanding out;
-  const auto own = correlation_.work_of(call.correlation);
+  const auto own = correlation_.work_of({false, static_cast<std::uint32_t>(&call - trace_.calls.data())});
   if (own) {
     out.has_own = true;
     out.own = own->span;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/large_rows.h"
+
 namespace synctrace {
 namespace {
 
@@ -47,10 +49,16 @@ class Sweep {
   Nanoseconds end_of(std::uint32_t row) const { return row == kNoRow ? -1 : trace_.operations[row].span.end_ns; }
 
   Lane& lane_of(StreamKey key) {
+    if (last_lane_ != nullptr && key == last_key_) return *last_lane_;
     const auto [entry, is_new] = lanes_.try_emplace(key);
     if (is_new) entry->second.role = role_of(trace_, key);
+    last_key_ = key;
+    last_lane_ = &entry->second;
     return entry->second;
   }
+
+  // The work of another stream that the legacy default stream's rule puts before this one.
+  std::uint32_t order_by_default_stream(std::uint32_t index, const Lane& lane);
 
   void follow(const Call& call);
   void issue(std::uint32_t index);
@@ -60,6 +68,8 @@ class Sweep {
   std::vector<std::uint32_t>& predecessors_;
   std::vector<StreamOrder::Dependency>& dependencies_;
   std::unordered_map<StreamKey, Lane, StreamKeyHash> lanes_;
+  StreamKey last_key_;
+  Lane* last_lane_ = nullptr;
   std::unordered_map<std::uint64_t, Mark> events_;
   std::unordered_map<ContextId, DefaultOrder> defaults_;
   std::unordered_map<ApiId, bool> records_;  // of an event; else waits for one
@@ -81,32 +91,35 @@ void Sweep::follow(const Call& call) {
   if (end_of(event->second.source) > end_of(lane.pending.source)) lane.pending = event->second;
 }
 
+std::uint32_t Sweep::order_by_default_stream(std::uint32_t index, const Lane& lane) {
+  if (!lane.role.legacy_default && !lane.role.blocking) return kNoRow;
+  DefaultOrder& order = defaults_[trace_.operations[index].context];
+  if (lane.role.legacy_default) {
+    order.last_legacy = index;
+    return order.latest_blocking;
+  }
+  if (end_of(index) > end_of(order.latest_blocking)) order.latest_blocking = index;
+  return order.last_legacy;
+}
+
 void Sweep::issue(std::uint32_t index) {
   const Operation& operation = trace_.operations[index];
   Lane& lane = lane_of({operation.context, operation.stream});
-  DefaultOrder& order = defaults_[operation.context];
   predecessors_[index] = lane.last;
   Mark mark = lane.pending;
-  const std::uint32_t implied = lane.role.legacy_default ? order.latest_blocking
-                                : lane.role.blocking     ? order.last_legacy
-                                                    : kNoRow;
+  const std::uint32_t implied = order_by_default_stream(index, lane);
   if (end_of(implied) > end_of(mark.source)) mark = {implied, kNoRow};
   if (mark.source != kNoRow && end_of(mark.source) > end_of(lane.last)) {
     dependencies_.push_back({index, mark.source, mark.call});
   }
   lane.pending = {};
   lane.last = index;
-  if (lane.role.legacy_default) {
-    order.last_legacy = index;
-  } else if (lane.role.blocking && end_of(index) > end_of(order.latest_blocking)) {
-    order.latest_blocking = index;
-  }
 }
 
 }  // namespace
 
 StreamOrder::StreamOrder(const Trace& trace, const Correlation& correlation)
-    : predecessors_(trace.operations.size(), kNoRow) {
+    : predecessors_(large_rows(trace.operations.size(), kNoRow)) {
   Sweep(trace, correlation, predecessors_, dependencies_).run();
 }
 

@@ -92,13 +92,17 @@ void keep_dearest(std::size_t most, std::vector<WorkReport>& rows) {
 }
 
 void add_work(const Trace& trace, Report& report) {
-  std::map<std::tuple<int, CopyKind, MemoryKind>, WorkReport> by_sort;  // in the order of the report
+  using Sort = std::tuple<int, CopyKind, MemoryKind>;
+  std::map<Sort, WorkReport> by_sort;  // in the order of the report
   std::unordered_map<StringId, WorkReport> by_kernel;
+  auto last = by_sort.end();
   for (const Operation& operation : trace.operations) {
     const bool is_copy_operation = operation.kind == OperationKind::kCopy;
     const MemoryKind memory = host_memory(operation.copy_kind, operation.source_memory, operation.target_memory);
-    WorkReport& work = by_sort[{static_cast<int>(operation.kind), is_copy_operation ? operation.copy_kind : CopyKind{},
-                                is_copy_operation ? memory : MemoryKind{}}];
+    const Sort sort{static_cast<int>(operation.kind), is_copy_operation ? operation.copy_kind : CopyKind{},
+                    is_copy_operation ? memory : MemoryKind{}};
+    if (last == by_sort.end() || last->first != sort) last = by_sort.try_emplace(sort).first;
+    WorkReport& work = last->second;
     if (work.count == 0) {
       switch (operation.kind) {
         case OperationKind::kKernel:

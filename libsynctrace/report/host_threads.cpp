@@ -19,9 +19,16 @@ HostThread thread_of(const Trace& trace, ThreadId id, bool uses_cuda) {
 
 std::set<ThreadId> threads_with_cuda(const Trace& trace) {
   std::set<ThreadId> threads;
-  for (const Call& call : trace.calls) threads.insert(call.thread);
-  for (const Launch& launch : trace.launches) threads.insert(launch.thread);
-  for (const Poll& poll : trace.polls) threads.insert(poll.thread);
+  ThreadId last{};
+  const auto add_all = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (row.thread != last) threads.insert(row.thread);
+      last = row.thread;
+    }
+  };
+  add_all(trace.calls);
+  add_all(trace.launches);
+  add_all(trace.polls);
   return threads;
 }
 
