@@ -69,7 +69,7 @@ void add_pageable_copies(const Trace& trace, const Correlation& correlation, Use
     ++row.count;
     row.bytes += call.bytes;
     row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
-    if (const auto work = correlation.work_of(call.correlation)) {
+    if (const auto work = correlation.work_of({false, static_cast<std::uint32_t>(&call - trace.calls.data())})) {
       row.device_ns = add_saturated(row.device_ns, trace.operations[work->first_operation].span.length_ns());
     }
   }
@@ -98,9 +98,10 @@ bool is_memory_call(ApiCategory category) {
 
 void add_step_allocations(const Trace& trace, const Steps& steps, UserLines& lines, Report& report) {
   std::map<std::pair<StackId, ApiId>, AllocationReport> rows;
+  std::size_t step = 0;
   for (const Call& call : trace.calls) {
     if (!is_memory_call(call.category)) continue;
-    const Phase phase = steps.phase_at(call.span.begin_ns);
+    const Phase phase = steps.phase_at(call.span.begin_ns, step);
     if (phase != Phase::kSteady && phase != Phase::kIrregular) continue;
     AllocationReport& row = rows[{lines.representative(call.stack), call.api}];
     if (row.count == 0) row.rule = rule_of(call);
