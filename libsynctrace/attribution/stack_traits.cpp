@@ -27,6 +27,9 @@ constexpr std::string_view kShapeFunctions[] = {"nonzero", "masked_select", "_un
 constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::"};
 constexpr std::string_view kDynamicOperators[] = {"nonzero", "argwhere", "masked_select", "unique", "_unique", "repeat_interleave"};
 
+// Prints a tensor. It selects by masks on the way, but what the program asked for is numbers.
+constexpr std::string_view kPrinter = "torch/_tensor_str.py";
+
 bool has_dynamic_shape(std::string function) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (std::size_t at = function.find(kAnonymous); at != std::string::npos; at = function.find(kAnonymous)) {
@@ -67,6 +70,7 @@ StackTraits StackReader::find_traits(StackId stack) const {
   const auto [entry, is_new] = known_.try_emplace(stack);
   if (!is_new) return entry->second;
   StackTraits traits;
+  bool prints = false;
   for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
     const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
       return frame.file.find(part) != std::string::npos;
@@ -74,10 +78,12 @@ StackTraits StackReader::find_traits(StackId stack) const {
     if (frame.kind == FrameKind::kPython) traits.python = true;
     traits.shapes = traits.shapes || shapes_work(frame);
     if (in_loader_file) traits.loader = true;
+    if (frame.file.ends_with(kPrinter)) prints = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;
     if (is_one_of(kLockFunctions, frame.function)) traits.gil = true;
     if (frame.kind == FrameKind::kNative && has_dynamic_shape(frame.function)) traits.dynamic_shape = true;
   }
+  if (prints) traits.dynamic_shape = false;
   known_[stack] = traits;
   return traits;
 }

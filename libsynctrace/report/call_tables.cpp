@@ -40,7 +40,13 @@ void add_apis(const Trace& trace, const Attribution& attribution, Report& report
     draft.row.blocked_count += attribution.judgements[row].verdict == Verdict::kBlocked ? 1 : 0;
     draft.row.host_blocked_ns = add_saturated(draft.row.host_blocked_ns, blocked_ns);
   }
-  for (const Launch& launch : trace.launches) drafts[launch.api].count(launch.span);
+  // Most launches are of the function that the one before was of.
+  ApiDraft* last = nullptr;
+  ApiId last_api{};
+  for (const Launch& launch : trace.launches) {
+    if (last == nullptr || launch.api != last_api) last = &drafts[last_api = launch.api];
+    last->count(launch.span);
+  }
   for (auto& [api, draft] : drafts) {
     draft.row.function = printable(api_name(trace, api));
     draft.row.p50_ns = std::min(draft.lengths.quantile(0.5), draft.row.longest_ns);

@@ -116,8 +116,8 @@ class Background {
     for (const Covered& busy : busy_) {
       for (const TimeSpan span : spans) {
         const Nanoseconds busy_ns = busy.within(span);
-        range.busy_ns += busy_ns;
-        range.idle_ns += windows_.within(span) - busy_ns;
+        range.busy_ns = add_saturated(range.busy_ns, busy_ns);
+        range.idle_ns = add_saturated(range.idle_ns, windows_.within(span) - busy_ns);
       }
     }
   }

@@ -6,8 +6,9 @@ namespace {
 
 // Bytes a second, from times in ns; null where nothing was timed.
 Json rate(std::uint64_t bytes, Nanoseconds ns) {
-  if (ns <= 0) return nullptr;
-  return static_cast<std::uint64_t>(static_cast<double>(bytes) * 1e9 / static_cast<double>(ns));
+  constexpr double kMost = 1e18;  // what a damaged trace may claim beyond it is no rate
+  const double rate = ns <= 0 ? 0 : static_cast<double>(bytes) * 1e9 / static_cast<double>(ns);
+  return ns <= 0 || rate > kMost ? Json(nullptr) : Json(static_cast<std::uint64_t>(rate));
 }
 
 Json place(const UserLine& where) {

@@ -1,11 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Traces that no recorder writes: any ids, any times, any order. Each gives a report whose figures add up.
+#include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include <nlohmann/json.hpp>
+
+#include "exchange/chrome_trace.h"
 #include "report/build_report.h"
+#include "report/render_csv.h"
 #include "report/render_json.h"
+#include "report/render_markdown.h"
 #include "report/render_text.h"
 #include "support/catch.h"
 #include "trace_maker.h"
@@ -159,7 +169,35 @@ TEST_CASE("a hostile trace gives a report whose figures add up") {
       REQUIRE(text.find('\x1b') == std::string::npos);
       REQUIRE_FALSE(render_json({&report, 1}).empty());
       REQUIRE(report.savings.refusal.find("a bug") == std::string::npos);
+      REQUIRE_FALSE(render_csv({&report, 1}).empty());
+      REQUIRE(render_markdown({&report, 1}).find('\x1b') == std::string::npos);
       for (const CallSite& site : report.waits) REQUIRE(site.figures.host_blocked_ns <= site.figures.host_ns);
+    }
+  }
+}
+
+TEST_CASE("a hostile trace gives an export that is JSON, with slices that nest") {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    std::string text;
+    ChromeTrace result({"hostile", chrome_base_ns(trace.start_realtime_ns), false, true}, [&](std::string_view piece) { text += piece; });
+    result.add(trace);
+    result.finish();
+    const nlohmann::json document = nlohmann::json::parse(text);
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<std::int64_t, std::int64_t>>> open;
+    for (const nlohmann::json& event : document["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      // Beyond 2^53 ns a double is no exact time; those slices are looked at in the tests of the rows alone.
+      if (event["ts"].get<double>() + event["dur"].get<double>() > 9e12) continue;
+      const std::int64_t begin_ns = std::llround(event["ts"].get<double>() * 1000);
+      const std::int64_t end_ns = begin_ns + std::llround(event["dur"].get<double>() * 1000);
+      auto& row = open[{event["pid"], event["tid"]}];
+      while (!row.empty() && row.back().second <= begin_ns) row.pop_back();
+      const bool begins_together = !row.empty() && row.back().first == begin_ns;
+      REQUIRE((row.empty() || begins_together || end_ns <= row.back().second));
+      row.emplace_back(begin_ns, end_ns);
+      std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) { return std::pair(a.first, -a.second) < std::pair(b.first, -b.second); });
     }
   }
 }

@@ -8,8 +8,8 @@
 namespace synctrace::testing {
 namespace {
 
-// The traits of a stack with one native frame of that name.
-StackTraits traits_of(const std::string& function) {
+// The traits of a stack with one native frame of that name, called from Python code of that file, if any.
+StackTraits traits_of(const std::string& function, const std::string& file = {}) {
   Trace trace;
   const CodeAddress address{1, 0x10, false};
   trace.modules[1] = Module{"/opt/torch/lib/libtorch_cuda.so", "", 0, 0, 0, 0, 0};
@@ -21,6 +21,12 @@ StackTraits traits_of(const std::string& function) {
   native.kind = StackFrame::Kind::kNative;
   native.native = address;
   trace.stacks[StackId{1}] = {native};
+  if (!file.empty()) {
+    trace.codes[1] = Code{file, "f", "", 1, 0x030c0000};
+    StackFrame python;
+    python.code = 1;
+    trace.stacks[StackId{1}].push_back(python);
+  }
   return StackReader(trace).traits(StackId{1});
 }
 
@@ -46,6 +52,12 @@ TEST_CASE("other functions are none of these") {
     CAPTURE(function);
     CHECK_FALSE(traits_of(function).dynamic_shape);
   }
+}
+
+TEST_CASE("printing a tensor selects by masks and is no dynamic shape") {
+  const char* function = "at::native::masked_select_cuda(at::Tensor const&, at::Tensor const&)";
+  CHECK(traits_of(function, "/app/train.py").dynamic_shape);
+  CHECK_FALSE(traits_of(function, "/usr/lib/python3/dist-packages/torch/_tensor_str.py").dynamic_shape);
 }
 
 TEST_CASE("collector and interpreter lock are known by their functions") {
