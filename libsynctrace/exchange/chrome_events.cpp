@@ -180,8 +180,9 @@ void ProcessWriter::write(const Operation& operation) {
 bool ProcessWriter::has_arrow(std::uint32_t operation) const {
   const auto issuer = correlation_.issuer_of(operation);
   if (!issuer) return false;
+  const TimeSpan call = issuer->is_launch ? trace_.launches[issuer->row].span : trace_.calls[issuer->row].span;
   const bool is_first = correlation_.work_of(*issuer)->first_operation == operation;
-  return is_first && trace_.operations[operation].span.begin_ns >= correlation_.issued_ns(operation);
+  return is_first && trace_.operations[operation].span.begin_ns >= call.begin_ns;
 }
 
 void ProcessWriter::arrow_from(CorrelationId id, Correlation::Issuer call, Place place, Nanoseconds t) {

@@ -76,6 +76,16 @@ class Hostile(ExportCase):
                     "monotonic_ns=1000 realtime_ns=1700000000000001000", clock)
                 self.assertEqual(chrome_json.violations(self.export(self.assemble(source))), [])
 
+    def test_work_that_seems_to_begin_before_its_call(self):
+        """Where a wait that returns with its work keeps the clocks from being reconciled."""
+        document = self.exported('api_name api=33554563 category=1 name="cudaStreamSynchronize"',
+                                 "launch thread=4711 begin_ns=2500 duration_ns=10 api=33554643 correlation=5",
+                                 kernel(2000, 100, correlation=5),
+                                 "launch thread=4711 begin_ns=2900 duration_ns=10 api=33554643 correlation=6",
+                                 kernel(3000, 1000000, correlation=6),
+                                 "call thread=4711 begin_ns=4000 duration_ns=999000 api=33554563 context=1 stream=7")
+        self.assertEqual([event["id"] for event in document["traceEvents"] if event["ph"] == "s"], [6])
+
     def test_an_empty_trace(self):
         self.assertEqual(chrome_json.slices(self.exported()), [])
 
