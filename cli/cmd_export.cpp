@@ -61,7 +61,7 @@ Result<std::vector<Job>> jobs_of(const Options& options, const std::vector<std::
     }
   }
   for (const Job& job : jobs) {
-    if (job.output != "-" && !options.force_overwrite && fs::exists(job.output, ignored)) {
+    if (job.output != "-" && !options.force_overwrite && fs::is_regular_file(job.output, ignored)) {
       return Error{job.output + " exists already; choose another --output, or replace it with --force-overwrite."};
     }
   }

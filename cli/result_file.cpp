@@ -3,18 +3,42 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string target_of(const std::string& path) {
+  std::error_code failed;
+  if (path == "-" || !fs::is_symlink(path, failed)) return path;
+  const fs::path target = fs::weakly_canonical(path, failed);
+  return failed ? path : target.string();
+}
+
+// Only what is a file, or is not there yet, may get another file in its place.
+std::string temporary_of(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  const bool replaceable = status.type() == fs::file_type::regular || status.type() == fs::file_type::not_found;
+  return path == "-" || !replaceable ? std::string() : path + ".tmp";
+}
+
+}  // namespace
 
 ResultFile::ResultFile(const std::string& path)
-    : path_(path), temporary_(path + ".tmp"), file_(path == "-" ? stdout : std::fopen(temporary_.c_str(), "wb")) {
+    : path_(target_of(path)), temporary_(temporary_of(path_)), file_(stdout) {
+  if (path_ == "-") return;
+  file_ = std::fopen(temporary_.empty() ? path_.c_str() : temporary_.c_str(), "wb");
   if (file_ == nullptr) error_ = errno;
 }
 
 ResultFile::~ResultFile() {
-  if (file_ == nullptr || is_standard()) return;
+  if (file_ == nullptr || file_ == stdout) return;
   std::fclose(file_);
-  std::remove(temporary_.c_str());
+  if (!temporary_.empty()) std::remove(temporary_.c_str());
 }
 
 void ResultFile::write(std::string_view text) {
@@ -23,14 +47,16 @@ void ResultFile::write(std::string_view text) {
 
 std::optional<Error> ResultFile::finish() {
   if (file_ != nullptr && std::fflush(file_) != 0 && error_ == 0) error_ = errno;
-  if (file_ != nullptr && !is_standard() && error_ == 0) {
+  if (file_ != nullptr && file_ != stdout && error_ == 0) {
     if (std::fclose(file_) != 0) error_ = errno;
     file_ = nullptr;
-    if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) error_ = errno;
-    if (error_ != 0) std::remove(temporary_.c_str());
+    if (!temporary_.empty()) {
+      if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) != 0) error_ = errno;
+      if (error_ != 0) std::remove(temporary_.c_str());
+    }
   }
   if (error_ == 0) return std::nullopt;
-  return Error{"cannot write " + (is_standard() ? std::string("to stdout") : path_) + ": " + std::strerror(error_) + "."};
+  return Error{"cannot write " + (path_ == "-" ? std::string("to stdout") : path_) + ": " + std::strerror(error_) + "."};
 }
 
 }  // namespace synctrace::cli

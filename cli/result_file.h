@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A large result, written piece by piece. It has another name until it is whole, so that no reader ever takes half of it
-// for all; of one that was not finished nothing stays.
+// for all; of one that was not finished nothing stays. A pipe or a device is written to as it is, and never replaced.
 #pragma once
 
 #include <cstdio>
@@ -25,10 +25,8 @@ class ResultFile {
   std::optional<Error> finish();
 
  private:
-  bool is_standard() const noexcept { return path_ == "-"; }
-
-  std::string path_;
-  std::string temporary_;
+  std::string path_;       // "-": stdout; a link is followed
+  std::string temporary_;  // empty: written to under its own name
   std::FILE* file_;
   int error_ = 0;  // errno of the first failure
 };

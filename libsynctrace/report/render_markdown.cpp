@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "report/render_savings.h"
+#include "report/savings.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -51,6 +52,7 @@ class MarkdownRenderer {
       causes(fmt::format("Why GPU {} was idle", device.id), device.causes, device.state.idle_ns, device.state.window_ns);
       causes(fmt::format("Why GPU {} only copied", device.id), device.copy_causes, device.state.copy_only_ns, device.state.window_ns);
     }
+    savings();
     waits();
     limits();
     return std::move(out_);
@@ -66,6 +68,7 @@ class MarkdownRenderer {
   void head();
   void causes(const std::string& title, const std::vector<IdleCause>& rows, Nanoseconds whole_ns, Nanoseconds window_ns);
   void cause_row(const IdleCause& cause, Nanoseconds whole_ns);
+  void savings();
   void waits();
   void limits();
 
@@ -121,6 +124,24 @@ void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds whole_ns) {
        share_text(cause.idle_ns, whole_ns), steps == 0 ? "" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps)),
        count_text(cause.count), cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns),
        cause.saving ? saving_word(report_, cause) : "");
+}
+
+void MarkdownRenderer::savings() {
+  const SavingsReport& savings = report_.savings;
+  if (!report_.has_timeline || (savings.refusal.empty() && savings.order.empty())) return;
+  line("\n### What mending it would save\n");
+  if (!savings.refusal.empty()) return line("Not predicted: {}.", escaped(savings.refusal));
+  const auto share = [&](Nanoseconds ns) { return share_text(ns, savings.base_ns); };
+  line("| order | line | fix | alone | together | between | sure |\n|---:|---|---|---:|---:|---|---|");
+  for (std::size_t i = 0; i < std::min(kRows, savings.order.size()); ++i) {
+    const FixRow& row = savings.order[i];
+    for (const FixPlace& fix : row.places) {
+      line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
+           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call), remedy_words(fix.saving.remedy),
+           share(fix.saving.alone.ns), share(row.cumulative.ns), share(row.cumulative.lo_ns), share(row.cumulative.hi_ns),
+           grade_name(row.cumulative.grade));
+    }
+  }
 }
 
 void MarkdownRenderer::waits() {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports of traces that no honest program makes, several traces in one result, and what the command refuses."""
+import os
 import subprocess
 import unittest
 
@@ -142,6 +143,25 @@ class CommandLine(ExportCase):
         self.assertEqual(target.read_text(), "mine")
         self.ok("export", self.trace, "-o", target, "--force-overwrite")
         self.assertNotEqual(target.read_text(), "mine")
+
+    def test_a_pipe_is_written_to_and_stays_one(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        with subprocess.Popen([SYNCTRACE, "export", self.trace, "-o", pipe, "--force-overwrite"]) as process:
+            text = pipe.read_text(encoding="utf-8")
+            self.assertEqual(process.wait(PATIENCE_S), 0)
+        (self.folder / "read.json").write_text(text, encoding="utf-8")
+        self.assertEqual(chrome_json.violations(chrome_json.load(self.folder / "read.json")), [])
+        self.assertTrue(pipe.is_fifo())
+
+    def test_a_link_is_followed(self):
+        target, link = self.folder / "target.json", self.folder / "link.json"
+        target.write_text("old", encoding="utf-8")
+        link.symlink_to(target)
+        self.refused(2, "exists already", self.trace, "-o", link)
+        self.ok("export", self.trace, "-o", link, "--force-overwrite")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(chrome_json.violations(chrome_json.load(target)), [])
 
     def test_what_it_cannot_do(self):
         self.refused(2, "--output", self.trace)
