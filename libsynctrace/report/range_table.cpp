@@ -44,11 +44,25 @@ Spans common(const Spans& a, const Spans& b) {
   return result;
 }
 
-// A quantity that grows with time, asked for what it grew by within a span.
+// A quantity that grows with time, asked for what it grew by between two of the times that were named beforehand: it keeps
+// one sum for each of these, however often it grows.
 class Running {
  public:
-  // In order of time. From now on it is larger by `amount`.
-  void step(Nanoseconds t, Nanoseconds amount) { points_.push_back({t, add_saturated(total(), amount)}); }
+  // That it will be asked for; all of them before the first step.
+  void name(Nanoseconds t) { named_ns_.push_back(t); }
+  void sort_names() { std::sort(named_ns_.begin(), named_ns_.end()); }
+
+  // In order of time: from then on it is larger by `amount`.
+  void step(Nanoseconds t, Nanoseconds amount) {
+    const Nanoseconds total_ns = add_saturated(points_.empty() ? 0 : points_.back().total_ns, amount);
+    const bool asked_since = next_ < named_ns_.size() && named_ns_[next_] <= t;
+    if (points_.empty() || asked_since)
+      points_.push_back({t, total_ns});
+    else
+      points_.back().total_ns = total_ns;
+    while (next_ < named_ns_.size() && named_ns_[next_] <= t) ++next_;
+  }
+
   Nanoseconds within(TimeSpan span) const { return before(span.end_ns) - before(span.begin_ns); }
 
  private:
@@ -56,11 +70,12 @@ class Running {
     Nanoseconds time_ns = 0;
     Nanoseconds total_ns = 0;
   };
-  Nanoseconds total() const { return points_.empty() ? 0 : points_.back().total_ns; }
   Nanoseconds before(Nanoseconds t) const {
     const auto at = std::lower_bound(points_.begin(), points_.end(), t, [](const Point& p, Nanoseconds time) { return p.time_ns < time; });
     return at == points_.begin() ? 0 : std::prev(at)->total_ns;
   }
+  std::vector<Nanoseconds> named_ns_;
+  std::size_t next_ = 0;  // the first name after the last step
   std::vector<Point> points_;
 };
 
@@ -87,27 +102,30 @@ class Covered {
   std::vector<Nanoseconds> before_ns_;  // beside spans_: what those before it cover
 };
 
-// What the devices and threads did, to be asked about any span of time.
+// What the devices and threads did, to be asked about spans that begin and end where ranges do.
 class Background {
  public:
-  Background(const Trace& trace, const Attribution& attribution) : windows_(windows_of(trace)) {
-    std::map<DeviceId, Spans> busy;
-    for (const auto& [id, state] : attribution.devices) busy[id];
-    for (const Operation& operation : trace.operations) busy[operation.device].push_back(operation.span);
-    for (auto& [device, spans] : busy) {
-      merge(spans);
-      busy_.emplace_back(common(spans, windows_of(trace)));
+  Background(const Trace& trace, const Attribution& attribution, const std::vector<NvtxRange>& ranges) : windows_(windows_of(trace)) {
+    add_busy(trace, attribution);
+    for (const NvtxRange& range : ranges) {
+      for (auto* by_thread : {&blocked_, &issued_}) {
+        (*by_thread)[range.thread].name(range.span.begin_ns);
+        (*by_thread)[range.thread].name(range.span.end_ns);
+      }
+    }
+    for (auto* by_thread : {&blocked_, &issued_}) {
+      for (auto& [thread, running] : *by_thread) running.sort_names();
     }
     for (std::size_t row = 0; row < trace.calls.size(); ++row) {
       const Nanoseconds blocked_ns = attribution.judgements[row].blocked_ns;
-      if (blocked_ns > 0) blocked_[trace.calls[row].thread].step(trace.calls[row].span.begin_ns, blocked_ns);
+      if (blocked_ns > 0) step(blocked_, trace.calls[row].thread, trace.calls[row].span.begin_ns, blocked_ns);
     }
     const Correlation& correlation = attribution.evidence->correlation;
     for (const std::uint32_t row : correlation.by_issue()) {
       const auto issuer = correlation.issuer_of(row);
       if (!issuer) continue;
       const ThreadId thread = issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread;
-      issued_[thread].step(correlation.issued_ns(row), trace.operations[row].span.length_ns());
+      step(issued_, thread, correlation.issued_ns(row), trace.operations[row].span.length_ns());
     }
   }
 
@@ -131,20 +149,41 @@ class Background {
   }
 
  private:
+  using ByThread = std::unordered_map<ThreadId, Running>;
+
+  // Operations are in the order of their begins.
+  void add_busy(const Trace& trace, const Attribution& attribution) {
+    std::map<DeviceId, Spans> busy;
+    for (const auto& [id, state] : attribution.devices) busy[id];
+    for (const Operation& operation : trace.operations) {
+      Spans& spans = busy[operation.device];
+      if (!spans.empty() && operation.span.begin_ns <= spans.back().end_ns)
+        spans.back().end_ns = std::max(spans.back().end_ns, operation.span.end_ns);
+      else
+        spans.push_back(operation.span);
+    }
+    for (const auto& [device, spans] : busy) busy_.emplace_back(common(spans, windows_of(trace)));
+  }
+
+  // Threads without ranges are never asked about.
+  static void step(ByThread& by_thread, ThreadId thread, Nanoseconds t, Nanoseconds amount) {
+    const auto found = by_thread.find(thread);
+    if (found != by_thread.end()) found->second.step(t, amount);
+  }
   static Spans windows_of(const Trace& trace) {
     Spans spans;
     for (const Window& window : trace.windows) spans.push_back(window.span);
     return spans;
   }
-  static Nanoseconds grown(const std::unordered_map<ThreadId, Running>& by_thread, ThreadId thread, TimeSpan span) {
+  static Nanoseconds grown(const ByThread& by_thread, ThreadId thread, TimeSpan span) {
     const auto found = by_thread.find(thread);
     return found == by_thread.end() ? 0 : found->second.within(span);
   }
 
   Covered windows_;
   std::vector<Covered> busy_;  // of each device
-  std::unordered_map<ThreadId, Running> blocked_;
-  std::unordered_map<ThreadId, Running> issued_;
+  ByThread blocked_;
+  ByThread issued_;
 };
 
 std::string with_marked_digits(std::string_view name) {
@@ -192,7 +231,7 @@ void add_ranges(const Trace& trace, const Attribution& attribution, Report& repo
     draft.row.host_ns = add_saturated(draft.row.host_ns, range.span.length_ns());
     draft.spans[range.thread].push_back(range.span);
   }
-  const Background background(trace, attribution);
+  const Background background(trace, attribution, ranges);
   for (auto& [key, draft] : drafts) {
     draft.row.name = key.second;
     const auto domain = trace.nvtx_domains.find(key.first);
