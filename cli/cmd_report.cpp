@@ -33,6 +33,8 @@ struct Options {
   std::string format = "text";
   std::string output;
   std::string step_range;
+  std::string what_if;
+  std::string assume;
   bool all = false;
   bool show_stacks = false;
   StackOptions stacks;
@@ -72,6 +74,8 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::IsMember({"text", "json", "md", "csv"}))
       ->type_name("FORMAT");
   app.add_option("--steps", options.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
+  app.add_option("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)")->type_name("FIXES");
+  app.add_option("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas")->type_name("WHAT");
   app.add_flag("--all", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
   declare_code_options(app, options.stacks);
@@ -106,6 +110,13 @@ int cmd_report(int argc, char** argv) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
+  WhatIfQuestion question;
+  auto unclear = add_wishes(options.what_if, question);
+  if (!unclear) unclear = add_assumptions(options.assume, question);
+  if (unclear) {
+    say::error(kWho, unclear->message);
+    return kExitUsage;
+  }
   const Result<std::vector<std::string>> files = expand_traces(options.paths);
   if (!files) {
     say::error(kWho, files.error().message);
@@ -116,7 +127,7 @@ int cmd_report(int argc, char** argv) {
     return kExitNothing;
   }
   const std::vector<Report> reports =
-      load_reports(files.value(), {options.all, options.stacks.user_code}, options.stacks.names, options.step_range);
+      load_reports(files.value(), {options.all, options.stacks.user_code, question}, options.stacks.names, options.step_range);
   if (reports.empty()) return kExitUnusable;
   const int written = write_report(reports, options);
   return reports.size() < files.value().size() ? kExitUnusable : written;
@@ -124,7 +135,7 @@ int cmd_report(int argc, char** argv) {
 
 int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks, std::FILE* out) {
   if (style == ReportStyle::kNone) return kExitOk;
-  const std::vector<Report> reports = load_reports(files, {false, stacks.user_code}, stacks.names);
+  const std::vector<Report> reports = load_reports(files, {false, stacks.user_code, {}}, stacks.names);
   const TextLength length = style == ReportStyle::kShort ? TextLength::kShort : TextLength::kFull;
   const std::string text = text_of(reports, {length, wants_colour(out), false});
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0) return kExitUnusable;

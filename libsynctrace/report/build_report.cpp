@@ -162,7 +162,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   UserLines lines(trace, options.user_code);
   add_sites(trace, attribution, lines, report);
   add_idle_causes(trace, attribution, lines, report);
-  add_savings(trace, attribution, lines, report);
+  add_savings(trace, attribution, lines, options.question, report);
   add_host_threads(trace, lines, report);
   add_work(trace, report);
   add_call_tables(trace, attribution, lines, report);

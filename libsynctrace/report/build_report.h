@@ -6,12 +6,14 @@
 #include "attribution/user_frame.h"
 #include "model/trace.h"
 #include "report/report.h"
+#include "report/what_if_question.h"
 
 namespace synctrace {
 
 struct ReportOptions {
   bool all = false;    // also calls outside the recorded windows
   UserCode user_code;  // whose code a line is; the executable is the trace's
+  WhatIfQuestion question{};
 };
 
 Report build_report(const Trace& trace, const Attribution& attribution, const ReportOptions& options);

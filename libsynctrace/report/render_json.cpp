@@ -286,6 +286,10 @@ Json fix_order_json(const Report& report) {
   return rows;
 }
 
+Json asked_json(const AskedReport& asked) {
+  return {{"saving", interval_json(asked.saving)}, {"fixes", array_of(asked.places, fix_place_json)}, {"notes", asked.notes}};
+}
+
 Json savings_json(const SavingsReport& savings) {
   if (savings.base_ns == 0 && savings.refusal.empty()) return nullptr;
   return {{"refused", text_or_null(savings.refusal)},
@@ -293,6 +297,7 @@ Json savings_json(const SavingsReport& savings) {
           {"steps", savings.steps},
           {"base_ns", savings.base_ns},
           {"all", interval_json(savings.all)},
+          {"asked", savings.asked ? asked_json(*savings.asked) : Json(nullptr)},
           {"unexplained_share", savings.unexplained_share}};
 }
 

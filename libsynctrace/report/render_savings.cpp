@@ -34,6 +34,7 @@ class SavingsText {
       expectation();
     }
     in_vain();
+    if (savings_.asked) answer(*savings_.asked);
   }
 
  private:
@@ -89,6 +90,21 @@ class SavingsText {
   void nothing() {
     page_.wrapped("  ", fmt::format("No measurable gain is expected from mending any line, or all of them together ({} at most). {}. {}.",
                                     share(std::max<Nanoseconds>(0, savings_.all.hi_ns)), basis(), caveats()));
+  }
+
+  void answer(const AskedReport& asked) {
+    page_.title("What you asked");
+    for (const FixPlace& fix : asked.places) {
+      place(fix, "-");
+      page_.line("        {:<33} {:>9}", remedy_words(fix.saving.remedy), fix.saving.alone.ns == 0 ? "" : share(fix.saving.alone.ns));
+    }
+    if (!asked.places.empty()) {
+      page_.wrapped("  ", asked.saving.grade == Grade::kNone
+                              ? fmt::format("Together they save nothing that could be measured ({} at most).", share(asked.saving.hi_ns))
+                              : fmt::format("Together they save {}, between {} and {}.", share(asked.saving.ns), share(asked.saving.lo_ns),
+                                            share(asked.saving.hi_ns)));
+    }
+    for (const std::string& note : asked.notes) page_.wrapped("  ", note);
   }
 
   void in_vain() {

@@ -175,6 +175,13 @@ struct FixRow {
   Interval cumulative;
 };
 
+// The answer to WhatIfQuestion.
+struct AskedReport {
+  Interval saving;  // of all that was granted, together
+  std::vector<FixPlace> places;
+  std::vector<std::string> notes;  // one sentence each: what was not granted, and why
+};
+
 struct SavingsReport {
   std::string refusal;      // why nothing was predicted; empty: it was
   bool by_steps = false;    // base_ns is that of the steps, else of the recording
@@ -183,6 +190,7 @@ struct SavingsReport {
   Interval all;             // if every place were mended
   std::vector<FixRow> order;
   std::vector<FixPlace> in_vain;  // places whose wait would only move, dearest first
+  std::optional<AskedReport> asked;
   double unexplained_share = 0;   // of the time: starts of work that nothing explains
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/savings.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "report/words.h"
@@ -17,6 +18,7 @@ class SavingsWriter {
   SavingReport saving_of(std::uint16_t site) const {
     SavingReport report;
     const Saving* saving = found_.of_site(site);
+    report.remedy = found_.sites[site].remedy;
     if (saving == nullptr) return report;
     report.alone = saving->alone;
     report.remedy = saving->remedy;
@@ -34,6 +36,7 @@ class SavingsWriter {
   std::string call_of(const FixKey& key) const {
     constexpr std::uint32_t kHostFunctions = 1U << 31;
     if (key.function == 0) return {};
+    if (key.family == FixKey::Family::kLaunch) return "all launches in the range";
     if ((key.function & kHostFunctions) != 0) return std::string(host_call_word(static_cast<HostCall>(key.function & ~kHostFunctions)));
     return printable(api_name(trace_, ApiId{key.function}));
   }
@@ -51,11 +54,85 @@ class SavingsWriter {
   UserLines& lines_;
 };
 
+bool ends_in_path(std::string_view path, std::string_view end) {
+  return path.ends_with(end) && (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
+}
+
+// The sites that a question names.
+class WishedSites {
+ public:
+  WishedSites(const WhatIfQuestion& question, UserLines& lines) : question_(question), lines_(lines) {}
+
+  FixSet choose(const std::vector<ReplaySite>& sites) {
+    FixSet chosen;
+    for (const FixWish& wish : question_.wishes) take(wish, sites, chosen);
+    for (std::uint16_t site = 1; site < sites.size(); ++site) {
+      const bool assumed = (question_.pinned && sites[site].remedy == Remedy::kAsyncCopy) ||
+                           (question_.no_input_wait && sites[site].remedy == Remedy::kFeedInput) ||
+                           (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch && sites[site].key.function == 1);
+      if (assumed) add(site, chosen);
+    }
+    return chosen;
+  }
+
+  std::vector<std::string> notes() const { return notes_; }
+
+ private:
+  static void add(std::uint16_t site, FixSet& chosen) {
+    if (std::find(chosen.begin(), chosen.end(), site) == chosen.end()) chosen.push_back(site);
+  }
+
+  // Of what can be done at a line where nothing is said: first what it makes the host or the GPU wait for, then its
+  // launches, then its own time.
+  static int rank(Remedy remedy) noexcept {
+    if (remedy == Remedy::kNone) return 3;
+    return remedy == Remedy::kSpeedUp ? 2 : remedy == Remedy::kGraph ? 1 : 0;
+  }
+
+  void take(const FixWish& wish, const std::vector<ReplaySite>& sites, FixSet& chosen) {
+    std::vector<std::uint16_t> here;
+    for (std::uint16_t site = 1; site < sites.size(); ++site) {
+      const UserLine where = lines_.describe(sites[site].key.place);
+      if (where.line == wish.line && ends_in_path(where.file, wish.file)) here.push_back(site);
+    }
+    int best = rank(Remedy::kNone);
+    for (const std::uint16_t site : here) best = std::min(best, rank(sites[site].remedy));
+    bool granted = false;
+    std::string possible;
+    for (const std::uint16_t site : here) {
+      const Remedy remedy = sites[site].remedy;
+      if (remedy == Remedy::kNone) continue;
+      if (wish.remedy ? *wish.remedy == remedy : rank(remedy) == best) {
+        add(site, chosen);
+        granted = true;
+      } else if (possible.find(remedy_name(remedy)) == std::string::npos) {
+        possible += (possible.empty() ? "" : ", ") + std::string(remedy_name(remedy));
+      }
+    }
+    if (granted) return;
+    const std::string words = printable(wish.words);
+    if (here.empty())
+      notes_.push_back(words + ": nothing that a fix could change happens at that line.");
+    else if (possible.empty())
+      notes_.push_back(words + ": needs another algorithm; the host has to know the value to go on.");
+    else
+      notes_.push_back(words + ": not possible there; possible: " + possible + ".");
+  }
+
+  const WhatIfQuestion& question_;
+  UserLines& lines_;
+  std::vector<std::string> notes_;
+};
+
 }  // namespace
 
-void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question, Report& report) {
   if (!trace.has_timeline()) return;
-  const WhatIf found = what_if(attribution, [&](StackId stack) { return lines.representative(stack); });
+  WishedSites wished(question, lines);
+  WhatIfOptions options;
+  options.graph_range = question.graph_range;
+  if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choose(sites); };
+  const WhatIf found = what_if(attribution, [&](StackId stack) { return lines.representative(stack); }, options);
   SavingsReport& savings = report.savings;
   savings.refusal = found.refusal;
   savings.by_steps = found.by_steps;
@@ -77,6 +154,15 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
     FixRow row{{}, step.marginal, step.cumulative};
     for (const std::uint16_t site : step.sites) row.places.push_back(writer.place_of(site));
     savings.order.push_back(std::move(row));
+  }
+  if (found.asked) {
+    AskedReport asked{*found.asked, {}, wished.notes()};
+    for (const std::uint16_t site : found.asked_sites) asked.places.push_back(writer.place_of(site));
+    if (!question.graph_range.empty() && found.graph_site == 0) asked.notes.push_back("There is no NVTX range '" + printable(question.graph_range) + "'.");
+    if (found.waits_in_graph > 0) {
+      asked.notes.push_back(count_text(found.waits_in_graph) + " waits in the range would have to leave it before it can become a graph.");
+    }
+    savings.asked = std::move(asked);
   }
   for (const Saving& saving : found.savings) {
     const bool in_vain = saving.moves_to != 0 && saving.alone.grade == Grade::kNone;

@@ -41,26 +41,40 @@ Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::U
 
 Bounds::Bounds(const Evaluator& evaluator, double uncertain_share) : evaluator_(evaluator), uncertain_share_(uncertain_share) {
   const std::vector<Trial> trials = {{{}, {}}, {{}, optimistic_corner()}, {{}, pessimistic_corner()}};
-  std::vector<TrialResult> results = evaluator.run(evaluator.whole(), trials, true);
-  base_ = std::move(results[0]);
-  optimistic_base_ns_ = results[1].time_ns;
-  pessimistic_base_ns_ = results[2].time_ns;
+  base_ = std::move(evaluator.run(evaluator.whole(), {trials.data(), 1}, true).front());
+  const std::vector<TrialResult> sample = evaluator.run(evaluator.sample(), trials, false);
+  for (std::size_t i = 0; i < sample.size(); ++i) sample_base_ns_[i] = sample[i].time_ns;
 }
 
 Nanoseconds Bounds::least_gain_ns() const noexcept {
   return static_cast<Nanoseconds>(kModelErrorShare * static_cast<double>(base_.time_ns));
 }
 
-Interval Bounds::interval_of(const TrialResult& typical, Nanoseconds optimistic_ns, Nanoseconds pessimistic_ns) const {
+std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
+  std::vector<Trial> trials;
+  for (const FixSet& set : sets) {
+    for (const Corner& corner : {Corner{}, optimistic_corner(), pessimistic_corner()}) trials.push_back({set, corner});
+  }
+  const std::vector<TrialResult> results = evaluator_.run(evaluator_.sample(), trials, false);
+  const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(std::max<Nanoseconds>(1, sample_base_ns_[0]));
+  std::vector<Reach> reaches;
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    const auto gain = [&](std::size_t corner) { return sample_base_ns_[corner] - results[3 * i + corner].time_ns; };
+    const auto [least, most] = std::minmax({gain(0), gain(1), gain(2)});
+    reaches.push_back({static_cast<Nanoseconds>(scale * static_cast<double>(gain(0) - least)),
+                       static_cast<Nanoseconds>(scale * static_cast<double>(most - gain(0)))});
+  }
+  return reaches;
+}
+
+Interval Bounds::interval_of(const TrialResult& typical, Reach reach) const {
   Interval interval;
   interval.ns = base_.time_ns - typical.time_ns;
   std::vector<Nanoseconds> gains;
   for (std::size_t i = 0; i < typical.steps.size() && i < base_.steps.size(); ++i) gains.push_back(base_.steps[i] - typical.steps[i]);
   const Nanoseconds around_ns = scatter(gains) + least_gain_ns();
-  interval.lo_ns = std::min({interval.ns, pessimistic_base_ns_ - pessimistic_ns, optimistic_base_ns_ - optimistic_ns}) - around_ns;
-  interval.hi_ns = std::max({interval.ns, optimistic_base_ns_ - optimistic_ns, pessimistic_base_ns_ - pessimistic_ns}) + around_ns;
-  interval.lo_ns = std::max<Nanoseconds>(0, interval.lo_ns);
-  interval.hi_ns = std::min(interval.hi_ns, base_.time_ns);
+  interval.lo_ns = std::max<Nanoseconds>(0, interval.ns - reach.down_ns - around_ns);
+  interval.hi_ns = std::min(interval.ns + reach.up_ns + around_ns, base_.time_ns);
   if (interval.lo_ns <= 0) return interval;
   const bool sure = static_cast<double>(interval.lo_ns) >= kSureShare * static_cast<double>(interval.ns);
   interval.grade = sure ? (uncertain_share_ <= kMuchUncertain ? Grade::kHigh : Grade::kMedium) : Grade::kLow;
@@ -68,19 +82,12 @@ Interval Bounds::interval_of(const TrialResult& typical, Nanoseconds optimistic_
 }
 
 std::vector<Interval> Bounds::savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical) const {
-  std::vector<Trial> plain;
-  std::vector<Trial> corners;
-  for (const FixSet& set : sets) {
-    plain.push_back({set, {}});
-    corners.push_back({set, optimistic_corner()});
-    corners.push_back({set, pessimistic_corner()});
-  }
-  std::vector<TrialResult> results = evaluator_.run(evaluator_.whole(), plain, true);
-  const std::vector<TrialResult> extremes = evaluator_.run(evaluator_.whole(), corners, false);
+  std::vector<Trial> trials;
+  for (const FixSet& set : sets) trials.push_back({set, {}});
+  std::vector<TrialResult> results = evaluator_.run(evaluator_.whole(), trials, true);
+  const std::vector<Reach> found = reaches(sets);
   std::vector<Interval> intervals;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    intervals.push_back(interval_of(results[i], extremes[2 * i].time_ns, extremes[2 * i + 1].time_ns));
-  }
+  for (std::size_t i = 0; i < sets.size(); ++i) intervals.push_back(interval_of(results[i], found[i]));
   if (typical != nullptr) *typical = std::move(results);
   return intervals;
 }

@@ -18,6 +18,7 @@ ReplayProgram ProgramBuilder::run() {
   if (trace_.last_ns - trace_.first_ns > kLongest) program_.refusal = "the recording is too long to be run again";
   if (threads_.size() > 0xffff) program_.refusal = "the program uses more threads than can be simulated";
   begin_threads(turns);
+  if (graph_ranges_.any()) program_.graph_site = sites_.of_graph_range();
   program_.events.reserve(turns.size() + turns.size() / 4);
   program_.end_ns = kNeverNs;
   for (Turn turn : turns) {
@@ -89,6 +90,7 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     state.now_ns = until_ns;
     return;
   }
+  if (in_graph(thread, until_ns) && in_graph(thread, state.now_ns + 1)) return advance_in_graph(thread, until_ns);
   if (woken_by_guess(thread, until_ns)) return;
   for (const HostSegments::Segment& segment : segments_.cut(thread, {state.now_ns, until_ns})) {
     const Nanoseconds length_ns = segment.span.length_ns();
@@ -103,6 +105,14 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     passed(thread, segment.span.end_ns);
   }
   state.now_ns = until_ns;
+}
+
+void ProgramBuilder::advance_in_graph(std::uint32_t thread, Nanoseconds until_ns) {
+  const Nanoseconds length_ns = until_ns - threads_[thread].now_ns;
+  ReplayEvent& event = emit(EventKind::kHost, thread, program_.graph_site);
+  event.fixed = event.pre;
+  event.pre += length_ns;
+  passed(thread, until_ns);
 }
 
 void ProgramBuilder::step() {
@@ -138,7 +148,7 @@ void ProgramBuilder::launch(const Turn& turn) {
   const Launch& row = trace_.launches[turn.row];
   advance(turn.thread, turn.begin_ns);
   const std::uint32_t first = issued_.of_launch(turn.row);
-  const std::uint16_t site = segments_.site_of_launch(turn.row);
+  const std::uint16_t site = in_graph(turn.thread, turn.begin_ns + 1) ? program_.graph_site : segments_.site_of_launch(turn.row);
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   if (first == kNoRow) return plain(turn, end_ns, site);
   ReplayEvent& event = emit(EventKind::kLaunch, turn.thread, site);
@@ -241,8 +251,9 @@ void ProgramBuilder::work(const Turn& turn) {
   passed(thread, now_ns, &operation);
 }
 
-ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded) {
-  return ProgramBuilder(attribution, place_of, recorded).run();
+ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded,
+                            std::string_view graph_range) {
+  return ProgramBuilder(attribution, place_of, recorded, graph_range).run();
 }
 
 }  // namespace synctrace

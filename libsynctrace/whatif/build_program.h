@@ -2,6 +2,7 @@
 // A trace -> a program that can be run again. O((records) log n) time and memory linear in them.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "attribution/attribute.h"
@@ -19,6 +20,8 @@ struct RecordedTimes {
 
 // The steps of `attribution` become kStep events, one more than there are steps. A program with a `refusal` must not be
 // concluded from. `recorded`, where given, becomes one row per event.
-ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded = nullptr);
+// `graph_range`: all that is launched in NVTX ranges of this name has one site, ReplayProgram::graph_site.
+ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded = nullptr,
+                            std::string_view graph_range = {});
 
 }  // namespace synctrace

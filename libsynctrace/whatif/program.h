@@ -125,6 +125,8 @@ struct ReplayProgram {
   std::uint32_t slots = 0;
   std::uint32_t devices = 0;
   std::uint32_t steps = 0;            // number of kStep events
+  std::uint16_t graph_site = 0;       // of all launches in the range that is taken for a graph; 0: none
+  std::uint64_t waits_in_graph = 0;   // that would have to leave that range first
   ReplayPace pace;
 
   Nanoseconds begin_ns = 0;           // of the recording

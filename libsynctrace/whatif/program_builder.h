@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "whatif/build_program.h"
+#include "whatif/graph_ranges.h"
 #include "whatif/host_segments.h"
 #include "whatif/host_turns.h"
 #include "whatif/issued_work.h"
@@ -17,10 +18,10 @@ namespace synctrace {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded)
+  ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded, std::string_view graph_range)
       : attribution_(attribution), evidence_(*attribution.evidence), trace_(evidence_.trace), issued_(evidence_.correlation, trace_),
         link_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
-        targets_(evidence_, edges_), recorded_(recorded) {}
+        targets_(evidence_, edges_), graph_ranges_(trace_, graph_range), recorded_(recorded) {}
 
   ReplayProgram run();
 
@@ -49,6 +50,10 @@ class ProgramBuilder {
   bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
   std::uint32_t new_post();
 
+  void advance_in_graph(std::uint32_t thread, Nanoseconds until_ns);
+  bool in_graph(std::uint32_t thread, Nanoseconds t) const {
+    return graph_ranges_.any() && thread != nobody_ && graph_ranges_.covers(evidence_.host.thread(thread), t);
+  }
   void step();
   void launch(const Turn& turn);
   void call(const Turn& turn);
@@ -79,6 +84,7 @@ class ProgramBuilder {
   WorkEdges edges_;
   HostSegments segments_;
   WaitTargets targets_;
+  GraphRanges graph_ranges_;
   std::vector<RecordedTimes>* recorded_;
   std::vector<Thread> threads_;
   std::uint32_t nobody_ = 0;  // the thread of work without a call

@@ -62,6 +62,7 @@ void ProgramBuilder::weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& 
 
 void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site) {
   if (target.wait_for == WaitFor::kNothing || target.until_ns == kNeverNs) return plain(turn, end_ns, site);
+  if (in_graph(turn.thread, turn.begin_ns + 1)) ++program_.waits_in_graph;
   ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
   weigh(event, {turn.begin_ns, end_ns}, target, cost);
   passed(turn.thread, end_ns);

@@ -165,6 +165,9 @@ std::uint16_t SiteTable::of_cause(CauseKind kind, StackId stack, StackId until) 
   return index_of(site_of_cause(kind, place_of_(stack), place_of_(until), {}, {}), 0);
 }
 
+// A site of its own: no place in the code is that function.
+std::uint16_t SiteTable::of_graph_range() { return index_of({Family::kLaunch, CauseKind::kLaunchBound, {}, {}, 1}, 0); }
+
 std::uint16_t SiteTable::of_dependency(StackId record_stack, ApiId record_api) {
   return index_of(placed(Family::kDependency, CauseKind::kUnknown, place_of_(record_stack), {}, number(record_api)), 0);
 }

@@ -39,6 +39,7 @@ class SiteTable {
   std::uint16_t of_call(const Call& call, std::uint8_t sights);
   std::uint16_t of_wait(StackId stack, std::uint32_t function, std::uint8_t sights);
   std::uint16_t of_cause(CauseKind kind, StackId stack, StackId until);
+  std::uint16_t of_graph_range();
   std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
 
   // With the remedy of each.

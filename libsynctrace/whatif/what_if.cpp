@@ -21,15 +21,23 @@ struct Cost {
   Nanoseconds uncertain_ns = 0;
 };
 
+// Of the time, how much passed before work that started late for reasons that are not known.
+double unexplained_share(const ReplayProgram& program, const Stretch& stretch, Nanoseconds base_ns) {
+  double sum = 0;
+  for (std::size_t i = stretch.first; i < stretch.last; ++i) sum += static_cast<double>(program.events[i].delay);
+  return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
+}
+
 class Study {
  public:
-  Study(const Attribution& attribution, const PlaceOf& place_of) : attribution_(attribution), place_of_(place_of) {}
+  Study(const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options)
+      : attribution_(attribution), place_of_(place_of), options_(options) {}
 
   WhatIf run();
 
  private:
   std::string refusal_of(const ReplayProgram& program) const;
-  bool reproduces(const ReplayProgram& program, const Bounds& bounds) const;
+  bool reproduces(const ReplayProgram& program) const;
   double uncertain_share() const;
   std::map<std::uint16_t, Nanoseconds> costs() const;
   FixSet candidates(const Bounds& bounds) const;
@@ -40,6 +48,7 @@ class Study {
 
   const Attribution& attribution_;
   const PlaceOf& place_of_;
+  const WhatIfOptions& options_;
   WhatIf result_;
 };
 
@@ -48,26 +57,32 @@ WhatIf Study::run() {
     result_.refusal = "no GPU timeline was recorded";
     return std::move(result_);
   }
-  ReplayProgram program = build_program(attribution_, place_of_);
+  ReplayProgram program = build_program(attribution_, place_of_, nullptr, options_.graph_range);
+  result_.graph_site = program.graph_site;
+  result_.waits_in_graph = program.waits_in_graph;
   result_.sites = program.sites;
   result_.refusal = refusal_of(program);
   if (!result_.refusal.empty()) return std::move(result_);
   const Evaluator evaluator(program, attribution_.steps);
   const Bounds bounds(evaluator, uncertain_share());
-  if (!reproduces(program, bounds)) {
+  if (!reproduces(program)) {
     result_.refusal = "the recorded times could not be reproduced (a bug of synctrace: please report it with the trace)";
     return std::move(result_);
   }
   result_.by_steps = evaluator.by_steps();
   result_.steps = evaluator.by_steps() ? evaluator.counted_steps() : 0;
   result_.base_ns = bounds.base_ns();
-  result_.unexplained_share = static_cast<double>(program.unexplained_ns) / static_cast<double>(std::max<Nanoseconds>(1, program.end_ns - program.begin_ns));
+  result_.unexplained_share = unexplained_share(program, evaluator.whole(), result_.base_ns);
   if (result_.base_ns <= 0) {
     result_.refusal = "no GPU work was recorded";
     return std::move(result_);
   }
   find_savings(bounds, candidates(bounds));
   find_order(evaluator, bounds);
+  if (options_.asked) {
+    result_.asked_sites = options_.asked(result_.sites);
+    result_.asked = bounds.savings({&result_.asked_sites, 1}).front();
+  }
   return std::move(result_);
 }
 
@@ -84,11 +99,10 @@ std::string Study::refusal_of(const ReplayProgram& program) const {
   return {};
 }
 
-bool Study::reproduces(const ReplayProgram& program, const Bounds& bounds) const {
+bool Study::reproduces(const ReplayProgram& program) const {
   const Steps& steps = attribution_.steps;
   const Outcome outcome = replay(program, Scenarios(program));
   if (outcome.end.at[0] != program.end_ns) return false;
-  static_cast<void>(bounds);
   Nanoseconds done_ns = kNeverNs;
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     done_ns = std::max(done_ns, steps.steps[i].done_ns);
@@ -215,8 +229,12 @@ std::vector<FixStep> Study::grouped(const FixSet& order, const Evaluator& evalua
       for (std::size_t j = 0; j < waiting.size(); ++j) {
         if (j != k) fewer.push_back(waiting[j]);
       }
-      const Nanoseconds lost_ns = evaluator.times(evaluator.whole(), {&fewer, 1}).front() - times[i];
-      if (lost_ns * 2 >= least_ns) {
+      FixSet all = done;
+      all.insert(all.end(), waiting.begin(), waiting.end());
+      const std::vector<FixSet> both = {fewer, all};
+      const std::vector<Nanoseconds> found = evaluator.times(evaluator.sample(), both);
+      const double lost = static_cast<double>(found[0] - found[1]) / static_cast<double>(std::max<Nanoseconds>(1, found[1]));
+      if (lost * 2 >= kModelErrorShare) {
         ++k;
       } else {
         waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
@@ -261,6 +279,8 @@ std::uint16_t WhatIf::find(const FixKey& key) const noexcept {
   return found == sites.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - sites.begin());
 }
 
-WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of) { return Study(attribution, place_of).run(); }
+WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options) {
+  return Study(attribution, place_of, options).run();
+}
 
 }  // namespace synctrace

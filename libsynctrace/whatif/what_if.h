@@ -3,6 +3,7 @@
 // how sure that is. Times are ns of what was counted: the ordinary and irregular steps, or the whole recording.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,10 +40,10 @@ struct FixStep {
   Interval cumulative;
 };
 
-// A fix that the user asks about.
-struct Wish {
-  std::optional<Remedy> remedy;  // nothing: the one that fits
-  std::uint16_t site = 0;
+struct WhatIfOptions {
+  // Which of the sites to mend, all together; none: nothing is asked.
+  std::function<FixSet(const std::vector<ReplaySite>&)> asked;
+  std::string graph_range;  // see build_program
 };
 
 struct WhatIf {
@@ -54,12 +55,16 @@ struct WhatIf {
   std::vector<ReplaySite> sites;
   std::vector<Saving> savings;   // of the sites that cost something, largest saving first
   std::vector<FixStep> order;
+  std::optional<Interval> asked; // of the sites that were asked about
+  FixSet asked_sites;
+  std::uint16_t graph_site = 0;  // see ReplayProgram
+  std::uint64_t waits_in_graph = 0;
   double unexplained_share = 0;  // of the time: starts of work that came late for reasons not known
 
   const Saving* of_site(std::uint16_t site) const noexcept;
   std::uint16_t find(const FixKey& key) const noexcept;  // 0: none
 };
 
-WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of);
+WhatIf what_if(const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options = {});
 
 }  // namespace synctrace

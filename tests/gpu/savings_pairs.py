@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predicted savings against measured ones, on a real GPU. For every case of savings_programs.py, "before" is recorded and
+what each fix would save is written to predictions.json; only then are all variants timed, without the recorder, in turns.
+
+savings_pairs.py --synctrace PATH RESULTS_DIR [--cases A,B] [--steps N] [--repetitions R]
+Writes predictions.json, measured.json, and a table in Markdown to stdout and pairs.md. Exit status: 0 when every case ran.
+
+Cases marked "held out" are not used to choose any constant of the model.
+"""
+import argparse
+import json
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import sys
+
+PROGRAMS = pathlib.Path(__file__).resolve().with_name("savings_programs.py")
+MARK = re.compile(r"  # fix: (.+)$")
+HELD_OUT = {"absorbing", "allocation", "decode", "polling", "dependency", "harmless"}
+ZERO = 0.01  # a gain of less than 1 % is none
+
+
+def lines_of(case, text):
+    """The lines that each fix of a case changes: name -> numbers."""
+    lines = {}
+    inside = False
+    for number, line in enumerate(text.splitlines(), 1):
+        if re.match(r"(def|class) |@", line):
+            inside = inside and line.startswith("@") or line.startswith(f"def {case}(")
+        found = MARK.search(line)
+        if inside and found:
+            for name in found.group(1).split(", "):
+                lines.setdefault(name, []).append(number)
+    return lines
+
+
+def predicted(options, case, text, folder):
+    trace = folder / f"{case}.synctrace"
+    record = [options.synctrace, "run", "--quiet", "--report=none", "--force-overwrite", "-o", str(trace), "--"]
+    subprocess.run(record + [sys.executable, str(PROGRAMS), "trace", case, "--steps", str(options.steps)], check=True, timeout=300)
+    result = {}
+    for fix, lines in lines_of(case, text).items():
+        wishes = ",".join(f"fix@{PROGRAMS.name}:{line}" for line in lines)
+        report = subprocess.run([options.synctrace, "report", "--format", "json", "--what-if", wishes, str(trace)], check=True,
+                                stdout=subprocess.PIPE, timeout=300)
+        savings = json.loads(report.stdout)["savings"]
+        if savings is None or savings["refused"] is not None:
+            result[fix] = {"refused": savings and savings["refused"]}
+            continue
+        asked = savings["asked"]
+        base = savings["base_ns"]
+        result[fix] = {"lines": lines, "step_ns": base / max(1, savings["steps"]), "saving": asked["saving"]["ns"] / base,
+                       "lo": asked["saving"]["lo_ns"] / base, "hi": asked["saving"]["hi_ns"] / base, "grade": asked["saving"]["grade"],
+                       "fixes": [f"{one['fix']} at {one['line']}" for one in asked["fixes"]],
+                       "moves_to": [one["moves_to"] for one in asked["fixes"]], "notes": asked["notes"]}
+    return result
+
+
+def measured(options, case):
+    run = [sys.executable, str(PROGRAMS), "time", case, "--steps", str(options.steps), "--repetitions", str(options.repetitions)]
+    done = subprocess.run(run, check=True, stdout=subprocess.PIPE, timeout=600)
+    return json.loads(done.stdout)
+
+
+def gain(seconds, fix):
+    """The share of time saved, by the medians of pairs of neighbouring repetitions, with a 95 % interval."""
+    ratios = [1 - after / before for before, after in zip(seconds["before"], seconds[fix])]
+    generator = random.Random(1)
+    medians = sorted(statistics.median(generator.choices(ratios, k=len(ratios))) for _ in range(1000))
+    return statistics.median(ratios), medians[25], medians[975]
+
+
+def row_of(case, fix, prediction, seconds):
+    true, low, high = gain(seconds, fix)
+    before = statistics.median(seconds["before"])
+    if "saving" not in prediction:
+        return f"| {case} | {fix} | {1e3 * before:.3f} | refused: {prediction['refused']} | {100 * true:.1f} | | | |", None
+    after = statistics.median(seconds[fix])
+    expected = before * (1 - prediction["saving"])
+    errors = (abs(expected - after) / after, abs(prediction["saving"] - true))
+    zero = prediction["grade"] == "none"
+    held = " (held out)" if case in HELD_OUT else ""
+    row = (f"| {case}{held} | {fix}: {'; '.join(prediction['fixes']) or 'nothing legal'} | {1e3 * before:.3f} | "
+           f"{100 * prediction['saving']:.1f} ({100 * prediction['lo']:.1f} to {100 * prediction['hi']:.1f}) | "
+           f"{100 * true:.1f} ({100 * low:.1f} to {100 * high:.1f}) | {100 * errors[0]:.1f} | {100 * errors[1]:.1f} | "
+           f"{'no gain' if zero else prediction['grade']}{', truly none' if abs(true) < ZERO else ''} |")
+    return row, errors + (zero, abs(true) < ZERO, prediction["lo"] <= true <= prediction["hi"])
+
+
+def summary(errors):
+    def at(values, part):
+        return 100 * sorted(values)[int(part * (len(values) - 1))]
+
+    times = [one[0] for one in errors]
+    savings = [one[1] for one in errors]
+    nil = [one for one in errors if one[3]]
+    return (f"{len(errors)} fixes. Step time after the fix: error median {at(times, .5):.1f} %, p90 {at(times, .9):.1f} %. Saving: error median "
+            f"{at(savings, .5):.1f} points, p90 {at(savings, .9):.1f}. Of {len(nil)} without a true gain {sum(one[2] for one in nil)} were called so. "
+            f"The interval held the measured saving in {sum(one[4] for one in errors)} of {len(errors)}.")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--synctrace", required=True)
+    parser.add_argument("results", type=pathlib.Path)
+    parser.add_argument("--cases")
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--repetitions", type=int, default=9)
+    options = parser.parse_args()
+    options.results.mkdir(parents=True, exist_ok=True)
+    text = PROGRAMS.read_text()
+    listed = subprocess.run([sys.executable, str(PROGRAMS), "list"], check=True, stdout=subprocess.PIPE, text=True, timeout=120)
+    cases = options.cases.split(",") if options.cases else listed.stdout.split()
+
+    predictions = {}
+    for case in cases:
+        try:
+            predictions[case] = predicted(options, case, text, options.results)
+        except (subprocess.SubprocessError, ValueError, KeyError, TypeError) as problem:
+            print(f"{case}: {problem}", file=sys.stderr)
+    (options.results / "predictions.json").write_text(json.dumps(predictions, indent=2) + "\n")
+
+    seconds = {}
+    for case in predictions:
+        try:
+            seconds[case] = measured(options, case)
+        except (subprocess.SubprocessError, ValueError) as problem:
+            print(f"{case}: {problem}", file=sys.stderr)
+    (options.results / "measured.json").write_text(json.dumps(seconds, indent=2) + "\n")
+
+    table = ["| case | fix | before, ms a step | predicted, % | measured, % | error of the step time, % | error of the saving, points | verdict |",
+             "|---|---|---|---|---|---|---|---|"]
+    errors = []
+    for case, times in seconds.items():
+        for fix, prediction in predictions[case].items():
+            row, error = row_of(case, fix, prediction, times)
+            table.append(row)
+            errors += [error] if error else []
+    if errors:
+        table += ["", summary(errors)]
+    (options.results / "pairs.md").write_text("\n".join(table) + "\n")
+    print("\n".join(table))
+    return 0 if len(seconds) == len(cases) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,319 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small PyTorch loops before and after a fix, for savings_pairs.py. Each case is a function that sets up its data and gives
+its steps by name: "before", and one for each fix. A line of "before" that a fix changes ends with `# fix: NAMES`.
+
+savings_programs.py trace CASE --steps N      runs "before", each step in an NVTX range, to be recorded
+savings_programs.py time CASE --steps N --repetitions R
+                                              times all steps of the case in turns; one line of JSON: seconds a step
+savings_programs.py list                      the cases
+"""
+import argparse
+import json
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+def model_of(width, depth):
+    layers = []
+    for _ in range(depth):
+        layers += [nn.Linear(width, width), nn.ReLU()]
+    return nn.Sequential(*layers).cuda()
+
+
+def busy_host(microseconds):
+    """Host work between launches, as preparing the next batch would be."""
+    end = time.perf_counter() + microseconds * 1e-6
+    while time.perf_counter() < end:
+        pass
+
+
+def gpu_work(matrix, count):
+    result = matrix
+    for _ in range(count):
+        result = result @ matrix
+    return result
+
+
+@case
+def item():
+    """Case study B: the loss is read in every step; afterwards one step later."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    state = {"total": 0.0, "host": torch.zeros(2).pin_memory(), "events": [torch.cuda.Event(), torch.cuda.Event()], "i": 0}
+
+    def before():
+        loss = gpu_work(matrix, 4).sum()
+        state["total"] += loss.item()  # fix: after
+        busy_host(1500)
+
+    def after():
+        loss = gpu_work(matrix, 4).sum()
+        now = state["i"] % 2
+        if state["i"] > 0:
+            state["events"][1 - now].synchronize()
+            state["total"] += float(state["host"][1 - now])
+        state["host"][now : now + 1].copy_(loss.reshape(1), non_blocking=True)
+        state["events"][now].record()
+        state["i"] += 1
+        busy_host(1500)
+
+    return {"before": before, "after": after}
+
+
+@case
+def absorbing():
+    """Case study A: a tensor used as a condition, and right behind it a number that is read."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    state = {"total": 0.0}
+
+    def step(first, second):
+        result = gpu_work(matrix, 4)
+        loss = result.sum()
+        if first:
+            if torch.isnan(loss):  # fix: first, both
+                state["total"] = 0.0
+        if second:
+            state["total"] += loss.item()  # fix: second, both
+        busy_host(1500)
+
+    return {"before": lambda: step(True, True), "first": lambda: step(False, True), "second": lambda: step(True, False),
+            "both": lambda: step(False, False)}
+
+
+@case
+def pageable():
+    """Case studies B and E: a batch from pageable memory; afterwards pinned and non_blocking."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    batch = torch.randn(16, 1 << 20)
+    pinned = batch.pin_memory()
+
+    def before():
+        inputs = batch.to("cuda")  # fix: after
+        gpu_work(matrix, 4).add_(inputs[0, 0])
+        busy_host(500)
+
+    def after():
+        inputs = pinned.to("cuda", non_blocking=True)
+        gpu_work(matrix, 4).add_(inputs[0, 0])
+        busy_host(500)
+
+    return {"before": before, "after": after}
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return 1 << 30
+
+    def __getitem__(self, index):
+        generator = torch.Generator().manual_seed(index)
+        sample = torch.randn(3, 128, 128, generator=generator)
+        for _ in range(4):
+            sample = torch.nn.functional.avg_pool2d(sample.unsqueeze(0), 3, 1, 1).squeeze(0)
+        return sample
+
+
+@case
+def loader():
+    """Case study C: samples are made by the loop's own thread; afterwards they are there."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    batches = iter(DataLoader(Slow(), batch_size=16, num_workers=0))
+    cached = next(iter(DataLoader(Slow(), batch_size=16, num_workers=0)))
+
+    def before():
+        inputs = next(batches)  # fix: after
+        gpu_work(matrix, 4).add_(inputs[0, 0, 0, 0].item())
+
+    def after():
+        gpu_work(matrix, 4).add_(cached[0, 0, 0, 0].item())
+
+    return {"before": before, "after": after}
+
+
+@case
+def allocation():
+    """Memory given back to the driver and taken again in every step; afterwards kept."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+
+    def step(release):
+        scratch = torch.empty(64 << 20, dtype=torch.uint8, device="cuda")  # fix: after
+        gpu_work(matrix, 4).add_(scratch[0])
+        del scratch
+        if release:
+            torch.cuda.empty_cache()  # fix: after
+        busy_host(500)
+
+    return {"before": lambda: step(True), "after": lambda: step(False)}
+
+
+@case
+def optimizer():
+    """Case study C, eager: one launch for each small tensor; afterwards fused."""
+    parameters = [torch.randn(64, 64, device="cuda", requires_grad=True) for _ in range(300)]
+    for parameter in parameters:
+        parameter.grad = torch.randn_like(parameter)
+    single = torch.optim.Adam(parameters, foreach=False, fused=False)
+    fused = torch.optim.Adam(parameters, fused=True)
+
+    def before():
+        single.step()  # fix: after
+
+    def after():
+        fused.step()
+
+    return {"before": before, "after": after}
+
+
+@case
+def decode():
+    """A chain of small kernels, as decoding a token is; afterwards one CUDA graph."""
+    model = model_of(512, 40).half().eval()
+    token = torch.randn(1, 512, device="cuda").half()
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        side = torch.cuda.Stream()
+        with torch.cuda.stream(side):
+            model(token)
+        torch.cuda.current_stream().wait_stream(side)
+        with torch.cuda.graph(graph):
+            model(token)
+
+    def before():
+        with torch.no_grad():
+            model(token)  # fix: after
+
+    return {"before": before, "after": graph.replay}
+
+
+@case
+def mask():
+    """A boolean mask has to know how many elements there are; afterwards where() does without."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+
+    def before():
+        result = gpu_work(matrix, 4)
+        result[result > 0].sum()  # fix: after
+        busy_host(1500)
+
+    def after():
+        result = gpu_work(matrix, 4)
+        torch.where(result > 0, result, 0).sum()
+        busy_host(1500)
+
+    return {"before": before, "after": after}
+
+
+@case
+def polling():
+    """The host spins on an event before it goes on; afterwards it does not."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    event = torch.cuda.Event()
+
+    def before():
+        gpu_work(matrix, 4)
+        event.record()
+        while not event.query():  # fix: after
+            pass
+        busy_host(1500)
+
+    def after():
+        gpu_work(matrix, 4)
+        event.record()
+        busy_host(1500)
+
+    return {"before": before, "after": after}
+
+
+@case
+def harmless():
+    """Negative control: 150 waits in a step for work that is long over; the GPU is never without work."""
+    matrix = torch.randn(1536, 1536, device="cuda") / 39
+    events = [torch.cuda.Event() for _ in range(8)]
+    state = {"i": 0}
+
+    def step(waits):
+        for _ in range(150):
+            gpu_work(matrix, 2)
+            events[state["i"] % 8].record()
+            if waits and state["i"] >= 4:
+                events[(state["i"] - 4) % 8].synchronize()  # fix: after
+            state["i"] += 1
+
+    return {"before": lambda: step(True), "after": lambda: step(False)}
+
+
+@case
+def dependency():
+    """A second stream waits for the first one's work without any need; afterwards it does not."""
+    matrix = torch.randn(2048, 2048, device="cuda") / 45
+    other = torch.randn(64, 1 << 20, device="cuda")
+    side = torch.cuda.Stream()
+    event = torch.cuda.Event()
+    done = torch.cuda.Event()
+
+    def step(depends):
+        gpu_work(matrix, 4)
+        if depends:
+            event.record()  # fix: after
+            side.wait_event(event)
+        with torch.cuda.stream(side):
+            other.mul_(1.0)
+            done.record()
+        torch.cuda.current_stream().wait_event(done)
+
+    return {"before": lambda: step(True), "after": lambda: step(False)}
+
+
+def run(step, count):
+    for _ in range(count):
+        torch.cuda.nvtx.range_push("step")
+        step()
+        torch.cuda.nvtx.range_pop()
+
+
+def timed(steps, count, repetitions):
+    """Seconds a step of each, in turns, so that the machine's moods hit all alike."""
+    seconds = {name: [] for name in steps}
+    for step in steps.values():
+        run(step, 10)
+    for _ in range(repetitions):
+        for name, step in steps.items():
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            run(step, count)
+            torch.cuda.synchronize()
+            seconds[name].append((time.perf_counter() - start) / count)
+    return seconds
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["trace", "time", "list"])
+    parser.add_argument("case", nargs="?", choices=sorted(CASES))
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--repetitions", type=int, default=9)
+    options = parser.parse_args()
+    if options.what == "list":
+        print("\n".join(CASES))
+        return 0
+    torch.manual_seed(0)
+    steps = CASES[options.case]()
+    if options.what == "trace":
+        run(steps["before"], options.steps)
+        torch.cuda.synchronize()
+    else:
+        print(json.dumps(timed(steps, options.steps, options.repetitions)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
