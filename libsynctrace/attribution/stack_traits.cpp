@@ -17,11 +17,6 @@ constexpr std::string_view kLoaderFiles[] = {"torch/utils/data/", "torchdata/", 
 constexpr std::string_view kCollectorFunctions[] = {"gc_collect_main", "gc_collect_region", "_PyGC_Collect",
                                                     "PyGC_Collect", "gc_collect_generations"};
 constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"};
-// Of PyTorch, parts of names. `.item()` and its relatives go through none of them.
-constexpr std::string_view kFramework = "at::";
-constexpr std::string_view kShapeFunctions[] = {"nonzero", "masked_select", "_unique2", "unique_cuda", "unique_dim",
-                                                "unique_consecutive", "repeat_interleave"};
-
 // PyTorch's operators whose result's size is known on the device alone, by the begin of their names. A mask as an index goes
 // through nonzero.
 constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::"};
@@ -50,13 +45,6 @@ bool is_one_of(const std::string_view (&names)[count], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-bool shapes_work(const ResolvedFrame& frame) {
-  if (frame.kind != FrameKind::kNative || frame.function.find(kFramework) == std::string::npos) return false;
-  return std::any_of(std::begin(kShapeFunctions), std::end(kShapeFunctions), [&](std::string_view part) {
-    return frame.function.find(part) != std::string::npos;
-  });
-}
-
 }  // namespace
 
 StackTraits StackReader::traits(StackId stack) const {
@@ -76,7 +64,6 @@ StackTraits StackReader::find_traits(StackId stack) const {
       return frame.file.find(part) != std::string::npos;
     });
     if (frame.kind == FrameKind::kPython) traits.python = true;
-    traits.shapes = traits.shapes || shapes_work(frame);
     if (in_loader_file) traits.loader = true;
     if (frame.file.ends_with(kPrinter)) prints = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;

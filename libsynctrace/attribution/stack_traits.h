@@ -16,7 +16,6 @@ struct StackTraits {
   bool gil = false;            // waits for the interpreter lock
   bool python = false;         // has Python code in it
   bool dynamic_shape = false;  // inside an operator whose result is as large as its data say
-  bool shapes = false;     // in a function whose result's size depends on values: the host has to know it to go on
 };
 
 class StackReader {

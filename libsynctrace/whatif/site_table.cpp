@@ -108,7 +108,7 @@ FixKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, Ho
 }
 
 std::uint8_t SiteTable::shape_sight(StackId stack) const {
-  return static_cast<std::uint8_t>(evidence_.stacks.traits(stack).shapes ? kShapes : 0);
+  return static_cast<std::uint8_t>(evidence_.stacks.traits(stack).dynamic_shape ? kShapes : 0);
 }
 
 std::uint16_t SiteTable::index_of(FixKey key, std::uint8_t sights) {
