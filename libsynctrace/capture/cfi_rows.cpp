@@ -17,6 +17,9 @@ namespace {
 // DWARF register numbers (the processor supplements of the System V ABI).
 constexpr std::uint64_t kX86Fp = 6;
 constexpr std::uint64_t kX86Sp = 7;
+constexpr std::uint64_t kX86Rbx = 3;
+constexpr std::uint64_t kX86R10 = 10;
+constexpr std::uint64_t kX86R13 = 13;
 constexpr std::uint64_t kArmFp = 29;
 constexpr std::uint64_t kArmSp = 31;
 
@@ -30,7 +33,6 @@ constexpr std::uint8_t kOpLit0 = 0x30;
 constexpr std::array<std::uint8_t, 11> kPltExpression{0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
 constexpr std::size_t kPltLiteral = 6;
 
-constexpr std::uint64_t kX86R10 = 10;  // DWARF's number
 
 // The x86-64 kernel's signal frame: sp points at the ucontext, whose registers lie at these offsets.
 constexpr std::int64_t kX86SignalFp = 120;
@@ -66,6 +68,16 @@ RegisterPlus register_plus(Bytes expression) noexcept {
     found.dereferenced = true;
   }
   return cursor.ok() && cursor.at_end() ? found : RegisterPlus{};
+}
+
+// Of the registers that are neither stack nor frame pointer, those that compilers find a caller by.
+CfaKind rare_base(std::uint64_t x86_register) noexcept {
+  switch (x86_register) {
+    case kX86Rbx: return CfaKind::kRbx;
+    case kX86R10: return CfaKind::kR10;
+    case kX86R13: return CfaKind::kR13;
+    default: return CfaKind::kUnsupported;
+  }
 }
 
 // The N of the PLT expression; -1 for any other.
@@ -301,10 +313,9 @@ UnwindRule CfiRows::rule() const noexcept {
   if (!ra_known || !ra_fixed || !fp_known || !fits(state_.cfa_offset)) return made;
 
   CfaKind kind = CfaKind::kUnsupported;
+  if (state_.cfa == Cfa::kRegister && machine_ == Machine::kX86_64) kind = rare_base(state_.cfa_register);
   if (state_.cfa == Cfa::kRegister && state_.cfa_register == sp_register_) kind = CfaKind::kSp;
   if (state_.cfa == Cfa::kRegister && state_.cfa_register == fp_register_) kind = CfaKind::kFp;
-  const bool is_r10 = machine_ == Machine::kX86_64 && state_.cfa_register == kX86R10;
-  if (state_.cfa == Cfa::kRegister && is_r10) kind = CfaKind::kR10;
   if (state_.cfa == Cfa::kFpDeref) kind = CfaKind::kFpDeref;
   if (state_.cfa == Cfa::kPlt) kind = CfaKind::kPlt;
   if (kind == CfaKind::kUnsupported) return made;

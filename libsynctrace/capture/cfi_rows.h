@@ -26,7 +26,9 @@ enum class CfaKind : std::uint8_t {
   kSp,           // sp + cfa_offset
   kFp,           // fp + cfa_offset
   kFpDeref,      // *(fp + cfa_offset): functions that realign their stack
-  kR10,          // r10 + cfa_offset: x86-64, while a function realigns its stack; known only where a signal interrupted
+  kRbx,          // rbx, r10 or r13 + cfa_offset: x86-64, mostly while a function realigns its stack; what these held is
+  kR10,          // known only where a signal interrupted
+  kR13,
   kPlt,          // sp + 8, and 8 more from byte `cfa_offset` of each 16-byte entry on
   kEnd,          // the return address is declared undefined: the thread's first frame
   kSignalFrame,  // the kernel's frame: every register is in its ucontext

@@ -22,7 +22,10 @@ struct Registers {
   std::uintptr_t fp = 0;
   std::uintptr_t lr = 0;  // aarch64
   bool exact_pc = false;  // the next instruction to run, not a return address
-  std::uintptr_t r10 = 0;  // x86-64, where exact_pc
+  // x86-64, where exact_pc:
+  std::uintptr_t rbx = 0;
+  std::uintptr_t r10 = 0;
+  std::uintptr_t r13 = 0;
 };
 
 // Return addresses may be signed (aarch64): the bits above the address space are no address.
@@ -61,7 +64,7 @@ Registers registers_of(const ucontext_t& context) noexcept {
   return {word(machine.pc), word(machine.sp), word(machine.regs[29]), word(machine.regs[30]), true};
 #else
   return {word(machine.gregs[REG_RIP]), word(machine.gregs[REG_RSP]), word(machine.gregs[REG_RBP]), 0, true,
-          word(machine.gregs[REG_R10])};
+          word(machine.gregs[REG_RBX]), word(machine.gregs[REG_R10]), word(machine.gregs[REG_R13])};
 #endif
 }
 
@@ -97,6 +100,7 @@ class StackWalk {
   bool enter_stack() noexcept;
   bool read(std::uintptr_t address, std::uintptr_t& value) const noexcept;
   Step step(const UnwindRule& rule) noexcept;
+  std::uintptr_t base_of(CfaKind kind) const noexcept;
   Step step_by_rule(const UnwindRule& rule) noexcept;
   Step step_over_signal() noexcept;
   Step step_by_frame_pointer() noexcept;
@@ -193,7 +197,9 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
     case CfaKind::kFpDeref:
     case CfaKind::kPlt:
       return step_by_rule(rule);
+    case CfaKind::kRbx:
     case CfaKind::kR10:
+    case CfaKind::kR13:
       return at_.exact_pc ? step_by_rule(rule) : stop(WalkEnd::kUnsupported);
     case CfaKind::kEnd:
       return stop(WalkEnd::kRoot);
@@ -207,12 +213,21 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
   return stop(WalkEnd::kNoRule);
 }
 
+std::uintptr_t StackWalk::base_of(CfaKind kind) const noexcept {
+  switch (kind) {
+    case CfaKind::kSp: return at_.sp;
+    case CfaKind::kRbx: return at_.rbx;
+    case CfaKind::kR10: return at_.r10;
+    case CfaKind::kR13: return at_.r13;
+    default: return at_.fp;
+  }
+}
+
 StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
   const auto plus = [](std::uintptr_t base, std::int32_t offset) {
     return base + static_cast<std::uintptr_t>(std::intptr_t{offset});
   };
-  std::uintptr_t cfa = plus(rule.cfa == CfaKind::kSp ? at_.sp : at_.fp, rule.cfa_offset);
-  if (rule.cfa == CfaKind::kR10) cfa = plus(at_.r10, rule.cfa_offset);
+  std::uintptr_t cfa = plus(base_of(rule.cfa), rule.cfa_offset);
   if (rule.cfa == CfaKind::kPlt) cfa = at_.sp + 8 + ((at_.pc & 15U) >= static_cast<unsigned>(rule.cfa_offset) ? 8 : 0);
   if (rule.cfa == CfaKind::kFpDeref && !read(cfa, cfa)) return stop(WalkEnd::kBadFrame);
   // Only code interrupted before it built a frame has none (aarch64, where calls push nothing).

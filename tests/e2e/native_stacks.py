@@ -164,7 +164,8 @@ class NativeStacks(harness.CliTest):
         self.assertGreater(min(seen.values()), 100, seen)
 
     def test_mixed_frames_are_in_order(self):
-        if not harness.SIMGPU:
+        loads = [sys.executable, "-c", "import ctypes; ctypes.CDLL('libcudart.so.13')"]
+        if not harness.SIMGPU and subprocess.run(loads, stderr=subprocess.DEVNULL).returncode != 0:
             self.skipTest("the program needs libcudart.so.13 on the loader's path")
         script = self.folder / "train.py"
         script.write_text(textwrap.dedent(EXTENSION))
@@ -176,8 +177,9 @@ class NativeStacks(harness.CliTest):
             self.assertNotIn("|", names)
             order = [names.index(name) for name in ("py:wait", "callers_plugin_a.so:plugin_call", "py:through_c", "py:<module>")]
             self.assertEqual(order, sorted(order), names)
-            # C code lies between the interpreter's frames, and the runtime inside of all.
-            self.assertTrue(names[0].startswith("libcudart"), names)
+            # C code lies between the interpreter's frames, and the runtime inside of all: within it only the driver and CUPTI.
+            within = [name for name in names if not name.startswith(("libcuda.so", "libcupti.so"))]
+            self.assertTrue(within[0].startswith("libcudart"), names)
             between = names[names.index("py:wait") + 1:names.index("callers_plugin_a.so:plugin_call")]
             self.assertTrue(any(name.startswith("libffi") for name in between), names)
 

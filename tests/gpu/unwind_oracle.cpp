@@ -27,9 +27,11 @@ using namespace synctrace::capture;
 
 constexpr double kWantedShare = 0.999;
 constexpr int kShownDifferences = 5;
-constexpr int kFp = 6;  // DWARF's numbers of rbp, rsp, r10 and the return address
+constexpr int kRbx = 3;  // DWARF's numbers
+constexpr int kFp = 6;
 constexpr int kSp = 7;
 constexpr int kR10 = 10;
+constexpr int kR13 = 13;
 constexpr int kPc = 16;
 
 std::string with_offset(const char* base, std::int64_t offset) {
@@ -54,7 +56,9 @@ std::string in_words(const UnwindRule& rule) {
   if (rule.cfa == CfaKind::kSp) cfa = with_offset("sp", rule.cfa_offset);
   if (rule.cfa == CfaKind::kFp) cfa = with_offset("fp", rule.cfa_offset);
   if (rule.cfa == CfaKind::kFpDeref) cfa = "*" + with_offset("fp", rule.cfa_offset);
+  if (rule.cfa == CfaKind::kRbx) cfa = with_offset("rbx", rule.cfa_offset);
   if (rule.cfa == CfaKind::kR10) cfa = with_offset("r10", rule.cfa_offset);
+  if (rule.cfa == CfaKind::kR13) cfa = with_offset("r13", rule.cfa_offset);
   if (rule.cfa == CfaKind::kPlt) cfa = "plt " + std::to_string(rule.cfa_offset);
   std::string fp = "same";
   if (rule.fp == SlotKind::kAtCfa) fp = with_offset("cfa", rule.fp_offset);
@@ -69,7 +73,9 @@ std::string register_plus(const Dwarf_Op& op) {
   const auto offset = static_cast<std::int64_t>(indexed ? op.number2 : op.number);
   if (number == kSp) return with_offset("sp", offset);
   if (number == kFp) return with_offset("fp", offset);
+  if (number == kRbx) return with_offset("rbx", offset);
   if (number == kR10) return with_offset("r10", offset);
+  if (number == kR13) return with_offset("r13", offset);
   return {};
 }
 

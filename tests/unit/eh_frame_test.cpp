@@ -103,8 +103,11 @@ TEST_CASE("Special rules are known by their expressions and marks") {
   CHECK((realigned.cfa == CfaKind::kFpDeref && realigned.cfa_offset == -8 && realigned.fp == SlotKind::kAtFp));
   const UnwindRule realigning = only_rule({0x0c, 10, 0});
   CHECK((realigning.cfa == CfaKind::kR10 && realigning.cfa_offset == 0));
+  const UnwindRule by_rbx = only_rule({0x0c, 3, 24});
+  CHECK((by_rbx.cfa == CfaKind::kRbx && by_rbx.cfa_offset == 24));
+  CHECK(only_rule({0x0c, 13, 0}).cfa == CfaKind::kR13);
   CHECK(only_rule({0x07, 16}).cfa == CfaKind::kEnd);
-  CHECK(only_rule({0x0c, 3, 24}).cfa == CfaKind::kUnsupported);    // CFA from rbx
+  CHECK(only_rule({0x0c, 12, 24}).cfa == CfaKind::kUnsupported);   // CFA from r12
   CHECK(only_rule({0x0f, 1, 0x77}).cfa == CfaKind::kUnsupported);  // an expression cut short
   CHECK(only_rule({0x3f}).cfa == CfaKind::kUnsupported);           // no such instruction
   CHECK(only_rule({0x0b}).cfa == CfaKind::kUnsupported);           // nothing to restore

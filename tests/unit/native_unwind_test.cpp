@@ -156,6 +156,42 @@ TEST_CASE("Walks cross a signal frame, also from an alternate stack") {
   sigaltstack(&old_stack, nullptr);
 }
 
+#if defined(__x86_64__)
+// Interrupts itself while its caller is found by REGISTER only, as a function that realigns its stack may be.
+#define FOUND_BY(REGISTER)                                                             \
+  __asm__(".pushsection .text\n.type interrupted_by_" REGISTER ", @function\n"         \
+          "interrupted_by_" REGISTER ":\n.cfi_startproc\n"                             \
+          "push %" REGISTER "\n.cfi_adjust_cfa_offset 8\n.cfi_offset " REGISTER ", -16\n" \
+          "lea 16(%rsp), %" REGISTER "\n.cfi_def_cfa " REGISTER ", 0\n"                 \
+          "and $-64, %rsp\nint3\n"                                                     \
+          "lea -16(%" REGISTER "), %rsp\n.cfi_def_cfa rsp, 16\n"                        \
+          "pop %" REGISTER "\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n.popsection")
+FOUND_BY("rbx");
+FOUND_BY("r10");
+FOUND_BY("r13");
+extern "C" void interrupted_by_rbx();
+extern "C" void interrupted_by_r10();
+extern "C" void interrupted_by_r13();
+
+TEST_CASE("A walk finds the caller of a function that is interrupted while it realigns its stack") {
+  struct sigaction action {};
+  struct sigaction old_action {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO;
+  const Prepared prepared;
+  in_handler = std::make_unique<Comparison>();
+  REQUIRE(sigaction(SIGTRAP, &action, &old_action) == 0);
+  for (void (*const interrupted)() : {interrupted_by_rbx, interrupted_by_r10, interrupted_by_r13}) {
+    interrupted();
+    CHECK(in_handler->all_equal());
+    CHECK(interrupted_walk.end == WalkEnd::kRoot);
+    CHECK(interrupted_walk.count > 1);
+    CHECK(interrupted_frames[0].is_exact);
+  }
+  sigaction(SIGTRAP, &old_action, nullptr);
+}
+#endif
+
 // Walks from inside a module that was loaded a moment ago.
 int walk_in_callback(void* into) {
   auto& comparison = *static_cast<Comparison*>(into);

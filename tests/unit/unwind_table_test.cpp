@@ -81,7 +81,9 @@ std::string describe_cfa(const UnwindRule& rule) {
   const std::string sign = rule.cfa_offset < 0 ? "" : "+";
   if (rule.cfa == CfaKind::kSp) return "rsp" + sign + std::to_string(rule.cfa_offset);
   if (rule.cfa == CfaKind::kFp) return "rbp" + sign + std::to_string(rule.cfa_offset);
+  if (rule.cfa == CfaKind::kRbx) return "rbx" + sign + std::to_string(rule.cfa_offset);
   if (rule.cfa == CfaKind::kR10) return "r10" + sign + std::to_string(rule.cfa_offset);
+  if (rule.cfa == CfaKind::kR13) return "r13" + sign + std::to_string(rule.cfa_offset);
   return "exp";
 }
 
