@@ -67,7 +67,7 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
     if (!is_launch_call || ends_pause) skipped.fetch_add(1, std::memory_order_relaxed);
     return stack;
   }
-  stack.id = capture_stack();
+  stack.id = is_launch_call && !ends_pause ? capture_line() : capture_stack();
   stack.cost_ns = now_ns() - entry_ns;
   budget->spend(use, stack.site, entry_ns, stack.cost_ns);
   taken.fetch_add(1, std::memory_order_relaxed);

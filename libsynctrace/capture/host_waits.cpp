@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "capture/api_events.h"
+#include "capture/clocks.h"
 #include "capture/python_frames.h"
 #include "capture/raw_syscall.h"
 #include "capture/reentry_guard.h"
@@ -38,13 +39,9 @@ struct Ration {
 };
 thread_local __attribute__((tls_model("initial-exec"))) constinit Ration ration;
 
-bool may_take_stack(std::int64_t end_ns, std::int64_t duration_ns) noexcept {
-  if (duration_ns >= kAlwaysWithStackNs) return true;
-  if (end_ns >= ration.period_end_ns) ration = {end_ns + kRationPeriodNs, kStacksPerPeriod};
-  if (ration.left == 0) {
-    rationed.fetch_add(1, std::memory_order_relaxed);
-    return false;
-  }
+bool take_from_ration(std::int64_t now_ns) noexcept {
+  if (now_ns >= ration.period_end_ns) ration = {now_ns + kRationPeriodNs, kStacksPerPeriod};
+  if (ration.left == 0) return false;
   --ration.left;
   return true;
 }
@@ -129,11 +126,30 @@ void push_wait(const LongWait& wait, int call_errno) noexcept {
     record.waker = wake.thread;
     if (wake.thread != ThreadId{}) record.wake_ns = tick_clock.time_of(wake.ticks, now);
   }
-  if (may_take_stack(end_ns, duration_ns)) record.stack = capture_waiting_stack(readable_stacks(wait.call));
+  record.stack = wait.stack;
+  if (wait.stack == StackId{}) {
+    if (duration_ns >= kAlwaysWithStackNs || take_from_ration(end_ns)) {
+      record.stack = capture_waiting_stack(readable_stacks(wait.call));
+    } else {
+      rationed.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
   push_event(record);
 }
 
 }  // namespace
+
+StackId stack_before_wait(HostCall call) noexcept {
+  const int saved_errno = errno;
+  StackId stack{};
+  if (is_recorded_thread()) {
+    const SignalsBlocked blocked;
+    const ReentryGuard entry;
+    if (entry && take_from_ration(now_ns())) stack = capture_waiting_stack(readable_stacks(call));
+  }
+  errno = saved_errno;
+  return stack;
+}
 
 void record_wait(const LongWait& wait) noexcept {
   const int saved_errno = errno;
@@ -162,9 +178,9 @@ bool is_preloaded() noexcept {
 
 void prepare_host_waits() noexcept { tick_clock.start(); }
 
-void start_host_waits() noexcept {
+void switch_host_waits(bool on) noexcept {
   recorded_process.store(getpid(), std::memory_order_relaxed);
-  shortest_wait_ticks.store(tick_clock.ticks_of(kShortestWaitNs), std::memory_order_relaxed);
+  shortest_wait_ticks.store(on ? tick_clock.ticks_of(kShortestWaitNs) : 0, std::memory_order_relaxed);
 }
 
 std::uint64_t take_rationed_waits() noexcept { return rationed.exchange(0, std::memory_order_relaxed); }

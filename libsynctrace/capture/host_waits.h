@@ -39,7 +39,20 @@ struct LongWait {
   std::uint64_t end_ticks = 0;
   long result = 0;    // what the call returned; errno is still the call's
   ThreadId waker{};  // where the call itself tells it
+  StackId stack{};   // where it was taken before the call
 };
+
+// The places where this thread's last wait was long, a bit for all of the same hash. Behind a wait a stack delays what the
+// wait was for, in front of one it costs nothing: so where the last one was long, the next one's is taken first.
+inline thread_local __attribute__((tls_model("initial-exec"))) constinit std::atomic<std::uint64_t> long_wait_sites{0};
+
+constexpr std::uint64_t wait_site(HostCall call, std::uint64_t object) noexcept {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  return std::uint64_t{1} << (((object + number(call)) * kOdd) >> 58);
+}
+
+// In front of a call that is likely to wait; zero when none can be taken. Keeps errno.
+StackId stack_before_wait(HostCall call) noexcept;
 
 // On the waiting thread, still inside the interposed call. Keeps errno.
 void record_wait(const LongWait& wait) noexcept;
@@ -51,9 +64,9 @@ void note_wake(std::uint64_t address) noexcept;
 // library (injected without LD_PRELOAD): then no call of the program comes to us.
 bool is_preloaded() noexcept;
 
-// From start_session(): begins to learn the counter's rate. Later start_host_waits() switches them on.
+// From start_session(): begins to learn the counter's rate. Later they are switched on.
 void prepare_host_waits() noexcept;
-void start_host_waits() noexcept;
+void switch_host_waits(bool on) noexcept;
 
 // Drain thread: waits recorded without a stack, because their thread had used up its ration, since the last call.
 std::uint64_t take_rationed_waits() noexcept;
@@ -71,11 +84,17 @@ std::uint64_t as_object(Value value) noexcept {
 template <HostCall kCall, class Next, class... Arguments>
 inline auto timed(const Next& next, std::uint64_t object, Arguments... arguments) {
   if (!host_waits_on()) [[likely]] return next(arguments...);
+  const std::uint64_t site = wait_site(kCall, object);
+  const std::uint64_t sites = long_wait_sites.load(std::memory_order_relaxed);
+  const StackId stack = (sites & site) == 0 ? StackId{} : stack_before_wait(kCall);
   const std::uint64_t begin = read_ticks();
   const auto result = next(arguments...);
   const std::uint64_t end = read_ticks();
   if (end - begin >= shortest_wait_ticks.load(std::memory_order_relaxed)) [[unlikely]] {
-    record_wait({kCall, object, begin, end, static_cast<long>(result), ThreadId{}});
+    long_wait_sites.store(sites | site, std::memory_order_relaxed);
+    record_wait({kCall, object, begin, end, static_cast<long>(result), ThreadId{}, stack});
+  } else if ((sites & site) != 0) {
+    long_wait_sites.store(sites & ~site, std::memory_order_relaxed);
   }
   return result;
 }

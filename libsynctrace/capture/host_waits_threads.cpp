@@ -26,7 +26,7 @@ int joined(const Next& next, pthread_t thread, Arguments... arguments) {
   const int result = next(thread, arguments...);
   const std::uint64_t end = read_ticks();
   if (end - begin >= shortest_wait_ticks.load(std::memory_order_relaxed)) {
-    record_wait({HostCall::kJoin, thread, begin, end, result, result == 0 ? waker : ThreadId{}});
+    record_wait({HostCall::kJoin, thread, begin, end, result, result == 0 ? waker : ThreadId{}, StackId{}});
   }
   return result;
 }

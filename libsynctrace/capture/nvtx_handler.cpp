@@ -12,10 +12,10 @@
 #include <new>
 
 #include "capture/clocks.h"
-#include "capture/cupti_switch.h"
 #include "capture/nvtx_names.h"
 #include "capture/recorder_state.h"
 #include "capture/reentry_guard.h"
+#include "capture/test_control.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
 
@@ -23,7 +23,6 @@ namespace synctrace::capture {
 namespace {
 
 std::atomic<std::uint64_t> next_range{1};
-std::atomic<bool> test_control{false};
 
 // The text of a message: a view of the caller's memory, of a registered string, or of `room` for a wide one.
 struct Message {
@@ -58,18 +57,8 @@ struct Message {
 
 NvtxDomainId id_of(nvtxDomainHandle_t handle) noexcept { return domain_id(handle); }
 
-void apply_test_control(std::string_view text) noexcept {
-  constexpr std::string_view kPrefix = "synctrace:";
-  if (text.substr(0, kPrefix.size()) != kPrefix) return;
-  text.remove_prefix(kPrefix.size());
-  if (text == "off") switch_sources(Sources::kNone);
-  if (text == "syncs") switch_sources(Sources::kSyncs);
-  if (text == "timeline") switch_sources(Sources::kTimeline);
-  if (text == "cupti-only") switch_sources(Sources::kRecordsOnly);
-}
-
 void mark(NvtxDomainId domain, const Message& message) noexcept {
-  if (test_control.load(std::memory_order_relaxed)) apply_test_control(message.text);
+  apply_test_control(message.text);
   const ReentryGuard entry;
   if (!recording() || !entry) return;
   if (window_control().watches(message.text)) window_control().range_mark();
@@ -222,7 +211,5 @@ int install_nvtx_handlers(const void* (*get_export_table)(std::uint32_t)) noexce
   domains.set(NVTX_CBID_CORE2_DomainCreateW, domain_create_w);
   return 1;
 }
-
-void allow_test_control() noexcept { test_control.store(true, std::memory_order_relaxed); }
 
 }  // namespace synctrace::capture

@@ -12,10 +12,6 @@ namespace synctrace::capture {
 // success, as NVTX wants it. Any thread, once for each library that carries NVTX.
 int install_nvtx_handlers(const void* (*get_export_table)(std::uint32_t)) noexcept;
 
-// Marks "synctrace:off", "...:syncs", "...:timeline" and "...:cupti-only" switch the sources at once, for measurements of
-// our own cost inside one process.
-void allow_test_control() noexcept;
-
 // Drain thread only: defines the domains that were created since the last call.
 void drain_nvtx_domains(TraceStream& out) noexcept;
 

@@ -32,8 +32,12 @@ constexpr std::int64_t kIdlePauseNs = 10'000'000;
 constexpr std::int64_t kStopPatienceNs = 100'000'000;
 
 std::atomic<pthread_t> main_thread{};
+std::atomic<bool> is_paused{false};
 
-bool window_is_open() noexcept { return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline; }
+bool window_is_open() noexcept {
+  return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline &&
+         !is_paused.load(std::memory_order_relaxed);
+}
 
 bool is_main(ThreadId thread) noexcept { return number(thread) == static_cast<std::uint32_t>(getpid()); }
 
@@ -43,6 +47,8 @@ SampleQueue& sample_queue() noexcept {
   static constinit SampleQueue queue;
   return queue;
 }
+
+void pause_samples(bool paused) noexcept { is_paused.store(paused, std::memory_order_relaxed); }
 
 void note_main_thread() noexcept {
   if (syscall(SYS_gettid) == getpid()) main_thread.store(pthread_self(), std::memory_order_relaxed);
@@ -257,9 +263,11 @@ void Sampler::look_at_sleeper(Target& target, std::uint64_t run_count, SampledRu
   seen.stack = target.sleep_has_stack ? target.sleep_stack : StackId{};
 }
 
+// Looks that found the same are one run; but two sleeps are two, however alike: the thread ran in between.
 void Sampler::add(Target& target, const SampledRun& seen) noexcept {
   SampledRun& run = target.run;
-  const bool goes_on = run.count != 0 && run.state == seen.state && run.stack == seen.stack && run.channel == seen.channel &&
+  const bool is_same_sleep = seen.state != TaskState::kBlocked || (target.sleep != 0 && target.run_sleep == target.sleep);
+  const bool goes_on = run.count != 0 && is_same_sleep && run.state == seen.state && run.stack == seen.stack && run.channel == seen.channel &&
                        seen.begin_ns - run.last_ns <= longest_gap_ns_ && seen.last_ns - run.begin_ns < kLongestRunNs;
   if (goes_on) {
     run.last_ns = seen.last_ns;
@@ -268,6 +276,7 @@ void Sampler::add(Target& target, const SampledRun& seen) noexcept {
   }
   end_run(target);
   run = seen;
+  target.run_sleep = target.sleep;
 }
 
 void Sampler::end_run(Target& target) noexcept {

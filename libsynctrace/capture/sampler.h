@@ -41,7 +41,8 @@ class Sampler {
     ThreadId thread{};
     pthread_t handle{};
     TaskProbe probe;
-    SampledRun run;  // under way; count 0: none
+    SampledRun run;               // under way; count 0: none
+    std::uint64_t run_sleep = 0;  // which sleep it is, if one
     std::uintptr_t python_state = 0;
     // The sleep that was looked at last, by the thread's run count; 0: none.
     std::uint64_t sleep = 0;
@@ -89,6 +90,9 @@ class Sampler {
   std::atomic<std::uint32_t> stop_requested_{0};
   std::atomic<std::uint32_t> done_{0};
 };
+
+// No looks until it is called again with false. Any thread.
+void pause_samples(bool paused) noexcept;
 
 // The main thread, if this is it: its handle is found nowhere else. From the library's constructor.
 void note_main_thread() noexcept;

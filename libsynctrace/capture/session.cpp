@@ -30,6 +30,7 @@
 #include "capture/report_at_exit.h"
 #include "capture/sampler.h"
 #include "capture/stack_table.h"
+#include "capture/test_control.h"
 #include "capture/thread_buffer.h"
 #include "capture/window.h"
 #include "format/launch_contract.h"
@@ -55,7 +56,7 @@ std::atomic<pid_t> owner{0};  // the process that records; a forked child is ano
 
 void on_fork_in_child() noexcept {
   recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
-  disable_stacks();
+  switch_stacks(StackKinds::kNone);
   if (session != nullptr) session->sink.abandon_after_fork();
 }
 
@@ -221,7 +222,7 @@ void start_recording(Session& s) noexcept {
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
   if (s.settings.stacks != StackKinds::kNone && !module_watch().start()) remark("no thread could be made to watch modules");
   std::atexit(on_exit);
-  if (s.settings.host_waits && is_preloaded()) start_host_waits();
+  if (s.settings.host_waits && is_preloaded()) switch_host_waits(true);
   window_control().start(s.settings, now_ns());
   const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
   if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks)) remark("no thread could be made to take samples");
@@ -252,7 +253,7 @@ void start_session() noexcept {
   pthread_atfork([] { module_watch().before_fork(); }, [] { module_watch().after_fork_in_parent(); }, on_fork_in_child);
   prepare_host_waits();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
-  if (settings.test_control) allow_test_control();
+  if (settings.test_control) allow_test_control(settings);
   if (open_trace(*session)) start_recording(*session);
 }
 

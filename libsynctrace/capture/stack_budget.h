@@ -14,7 +14,7 @@ class StackBudget {
  public:
   // What a stack is taken for: each has a share of its own.
   enum class Use : std::uint8_t { kCall, kLaunch };
-  static constexpr std::array<std::int64_t, 2> kOneIn = {50, 100};  // of the thread's time: 2 % and 1 %
+  static constexpr std::array<std::int64_t, 2> kOneIn = {50, 200};  // of the thread's time: 2 % and 0.5 %
 
   // More often than ten times a second is not rare. With all slots in use that is at most 2,560 stacks a second.
   static constexpr std::int64_t kRareNs = 100'000'000;

@@ -109,6 +109,8 @@ class Capture {
     own_.python.is_truncated = false;
   }
 
+  bool has_python() const noexcept { return own_.python.count != 0; }
+
   void take_python() noexcept {
     if (!wants(StackKinds::kPython)) return;
     if (of_ == Of::kCall) {
@@ -306,7 +308,7 @@ void enable_stacks(StackKinds kinds) noexcept {
   look_for_python();
 }
 
-void disable_stacks() noexcept { wanted.store(StackKinds::kNone, std::memory_order_relaxed); }
+void switch_stacks(StackKinds kinds) noexcept { wanted.store(kinds, std::memory_order_relaxed); }
 
 void release_thread_stacks() noexcept {
   ThreadStacks* stacks = this_thread.stacks;
@@ -339,7 +341,9 @@ StackBudget* stack_budget_here() noexcept {
   return own == nullptr ? nullptr : &own->budget;
 }
 
-StackId capture_stack() noexcept {
+namespace {
+
+StackId capture_call(bool native_behind_python) noexcept {
   if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
   const Turn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
@@ -347,9 +351,15 @@ StackId capture_stack() noexcept {
   if (own == nullptr || buffer == nullptr) return StackId{};
   Capture capture(*own, *buffer, Capture::Of::kCall);
   capture.take_python();
-  if (wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
+  if (wants(StackKinds::kNative) && (native_behind_python || !capture.has_python())) capture.take_native(walk_here(own->native));
   return capture.id();
 }
+
+}  // namespace
+
+StackId capture_stack() noexcept { return capture_call(true); }
+
+StackId capture_line() noexcept { return capture_call(false); }
 
 StackId capture_waiting_stack(StackKinds kinds) noexcept {
   if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
@@ -373,7 +383,7 @@ StackId capture_interrupted_stack(const void* context) noexcept {
   const Turn turn;
   ThreadStacks* own = turn.is_mine() ? this_thread.stacks : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
-  if (own == nullptr || buffer == nullptr) return StackId{};
+  if (own == nullptr || buffer == nullptr || buffer->is_pushing()) return StackId{};
   Capture capture(*own, *buffer, Capture::Of::kInterrupted);
   capture.take_python();
   if (wants(StackKinds::kNative)) capture.take_native(walk_interrupted(context, own->native));

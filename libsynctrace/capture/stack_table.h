@@ -24,21 +24,24 @@ using format::StackKinds;
 // From here on stacks of these kinds are taken. Once, at the start, before module_watch: makes the map of modules.
 void enable_stacks(StackKinds kinds) noexcept;
 
-// No more stacks: in a forked child.
-void disable_stacks() noexcept;
+// From here on only these, of the kinds that are enabled: none in a forked child.
+void switch_stacks(StackKinds kinds) noexcept;
 
 // The calling thread's stack, beginning with the caller of the recorder's code; zero when none can be taken. On a
 // program's thread, in a call of its own, not in a signal handler. A thread's first capture prepares it (some system
 // calls, no allocation).
 StackId capture_stack() noexcept;
 
-// The same in any call of the program, which may be one of its signal handlers. Unless the native frames lead to the
+// The same for the sake of its line: Python's frames alone where the thread has some, at a fraction of the cost.
+StackId capture_line() noexcept;
+
+// The same as the first in any call of the program, which may be one of its signal handlers. Unless the native frames lead to the
 // thread's first one without crossing a handler, Python's are read as in capture_interrupted_stack(): the interpreter
 // may have been interrupted in the middle of a change. Frames of other kinds than `kinds` are left out.
 StackId capture_waiting_stack(StackKinds kinds) noexcept;
 
 // In a signal handler: the stack that was interrupted, from the handler's third argument. Async-signal-safe, at most
-// 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture.
+// 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture or a push.
 StackId capture_interrupted_stack(const void* context) noexcept;
 
 // Another thread that sleeps in the kernel. While is_asleep(context) answers true it has not run since the caller looked.

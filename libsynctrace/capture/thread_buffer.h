@@ -193,6 +193,9 @@ class ThreadBuffer {
 
   std::size_t ring_bytes() const noexcept { return ring_bytes_; }
 
+  // In a signal handler on the owning thread: a push was interrupted, so that any other would be dropped.
+  bool is_pushing() const noexcept { return is_pushing_.load(std::memory_order_relaxed); }
+
   // Drain thread only: true when the thread or its name is another than last time.
   bool remember_name(ThreadId thread, std::uint64_t hash) noexcept {
     const bool is_new = thread != named_thread_ || hash != name_hash_;

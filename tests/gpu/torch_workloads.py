@@ -16,6 +16,9 @@ import torch
 from torch import nn
 
 MODES = ["off", "cupti-only", "syncs", "timeline"]
+# What the parts of the recorder cost: each one left out.
+PARTS = ["off", "cupti-only", "timeline", "timeline -stacks", "timeline -native", "timeline -waits", "timeline -samples",
+         "timeline -stacks -waits -samples"]
 
 
 def eager_step():
@@ -72,10 +75,10 @@ def window_ms(run, repetitions):
     return 1000 * (time.perf_counter() - start) / repetitions
 
 
-def measure(run, repetitions, rounds, order_of):
-    samples = {mode: [] for mode in MODES}
+def measure(run, modes, repetitions, rounds, order_of):
+    samples = {mode: [] for mode in modes}
     for _ in range(rounds):
-        order = MODES[:]
+        order = modes[:]
         order_of.shuffle(order)
         for mode in order:
             torch.cuda.nvtx.mark("synctrace:" + mode)
@@ -93,15 +96,20 @@ def summarize(samples):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=24)
+    parser.add_argument("--parts", action="store_true", help="what each part of level timeline costs")
+    parser.add_argument("--only", help="one workload")
     options = parser.parse_args()
+    modes = PARTS if options.parts else MODES
     order_of = random.Random(20261120)
     torch.manual_seed(0)
     results = {}
     for name, make, repetitions in WORKLOADS:
+        if options.only not in (None, name):
+            continue
         run = make()
         for _ in range(5):
             run()
-        results[name] = summarize(measure(run, repetitions, options.rounds, order_of))
+        results[name] = summarize(measure(run, modes, repetitions, options.rounds, order_of))
         print(f"{name}: " + ", ".join(f"{mode} {r['median_ms']:.3f} ms ({r['ratio']:.3f})"
                                       for mode, r in results[name].items()), file=sys.stderr)
     torch.cuda.nvtx.mark("synctrace:timeline")

@@ -182,7 +182,7 @@ PROBE_EXPORT long probe_stack_cost(int kinds) {
     const auto end = std::chrono::steady_clock::now();
     best_ns = std::min(best_ns, std::int64_t{std::chrono::nanoseconds(end - begin).count()});
   }
-  disable_stacks();
+  switch_stacks(StackKinds::kNone);
   return best_ns * 100 / kRounds;
 }
 

@@ -40,8 +40,8 @@ TEST_CASE("launches have a share of their own") {
   stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
   stacks_in_a_second(budget, Use::kLaunch, 2, 5'000, now);
   const std::int64_t taken = stacks_in_a_second(budget, Use::kLaunch, 2, 5'000, now);
-  CHECK(taken * kCostNs < 10'500'000);  // 1 %
-  CHECK(taken * kCostNs > 9'000'000);
+  CHECK(taken * kCostNs < 5'250'000);  // 0.5 %
+  CHECK(taken * kCostNs > 4'500'000);
 }
 
 TEST_CASE("a site that waits always gets its stack") {

@@ -219,7 +219,7 @@ TEST_CASE("python alone and none take no native frames; a forked child takes non
   enable_stacks(StackKinds::kAll);
   call(capture_into, &id);
   CHECK(id != StackId{});
-  disable_stacks();
+  switch_stacks(StackKinds::kNone);
   call(capture_into, &id);
   CHECK(id == StackId{});
   enable_stacks(StackKinds::kAll);
