@@ -157,7 +157,7 @@ HostPiece HostClassifier::of_sleep(std::uint32_t row, Nanoseconds t, DeviceId de
   piece.owner = {row, OwnerTable::kHostWait};
   const StackTraits traits = evidence_.stacks.traits(wait.stack);
   const GpuSleep& sleep = evidence_.sleeps.host_waits[row];
-  if (sleep.waited) return of_gpu_sleep(sleep, CauseKind::kFrameworkWait, piece.owner, t, device);
+  if (sleep.waited) return of_gpu_sleep(sleep, CauseKind::kFrameworkWait, {sleep.owner, OwnerTable::kHostWait}, t, device);
   if (traits.loader) {
     piece.kind = CauseKind::kInput;
     return piece;
@@ -190,22 +190,11 @@ HostPiece HostClassifier::of_sleep(std::uint32_t row, Nanoseconds t, DeviceId de
 HostPiece HostClassifier::of_sample(std::uint32_t row) const {
   const Sample& sample = evidence_.trace.samples[row];
   const StackTraits traits = evidence_.stacks.traits(sample.stack);
-  constexpr std::uint64_t kEnoughSamples = 3;
   HostPiece piece;
   piece.owner = {row, OwnerTable::kSample};
-  piece.confidence = sample.count >= kEnoughSamples ? Confidence::kMedium : Confidence::kLow;
-  const bool blocked = sample.state == format::Sample::State::kBlocked;
-  if (traits.collector)
-    piece.kind = CauseKind::kGarbageCollection;
-  else if (traits.loader)
-    piece.kind = blocked ? CauseKind::kInput : CauseKind::kLoaderCompute;
-  else if (sample.state == format::Sample::State::kRunnable)
-    piece.kind = CauseKind::kCpuStarved;
-  else if (blocked && traits.gil)
-    piece.kind = CauseKind::kGil;
-  else if (blocked)
-    piece.kind = CauseKind::kPeerThread;
-  piece.asleep = blocked && piece.kind == CauseKind::kPeerThread;
+  piece.kind = kind_of_sample(sample, traits);
+  piece.confidence = evidence_.votes.confidence_of(sample, traits);
+  piece.asleep = piece.kind == CauseKind::kPeerThread;
   return piece;
 }
 

@@ -38,7 +38,7 @@ DeviceWaits::DeviceWaits(const Evidence& evidence, const HostClassifier& classif
     for (std::uint32_t row = 0; row < rows.size(); ++row) {
       if (!sleeps[row].waited) continue;
       waits_[sleeps[row].device].push_back(
-          {rows[row].span.end_ns, sleeps[row].work_end_ns - rows[row].span.begin_ns, {row, table}, kind});
+          {rows[row].span.end_ns, sleeps[row].work_end_ns - rows[row].span.begin_ns, {sleeps[row].owner, table}, kind});
     }
   };
   add_sleeps(trace.host_waits, evidence.sleeps.host_waits, OwnerTable::kHostWait, CauseKind::kFrameworkWait);
@@ -68,6 +68,8 @@ void DrainCredit::charge(std::vector<Part>& parts) {
       Part drained = part;
       drained.span.end_ns = part.span.begin_ns + charged_ns;
       drained.drained = true;
+      // Whatever the host did in the time that it owes to a wait, the wait is the cause.
+      drained.confidence = std::max(drained.confidence, least_);
       drained.kind = current_.kind;
       drained.owner = current_.owner;
       credit_ns_ -= charged_ns;

@@ -30,13 +30,15 @@ class DeviceWaits {
 
 class DrainCredit {
  public:
-  explicit DrainCredit(const std::vector<DeviceWaits::Wait>& waits) : waits_(waits) {}
+  // `least`: how sure it is of a recorded wait that it is the cause of what it delayed.
+  DrainCredit(const std::vector<DeviceWaits::Wait>& waits, Confidence least) : waits_(waits), least_(least) {}
 
   // `parts` come by begin, and later calls with later parts. A part that is charged in part is split.
   void charge(std::vector<Part>& parts);
 
  private:
   const std::vector<DeviceWaits::Wait>& waits_;
+  const Confidence least_;
   std::size_t next_ = 0;
   DeviceWaits::Wait current_;
   Nanoseconds credit_ns_ = 0;

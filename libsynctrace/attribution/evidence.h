@@ -10,6 +10,7 @@
 #include "attribution/gpu_sleep.h"
 #include "attribution/host_timeline.h"
 #include "attribution/launch_runs.h"
+#include "attribution/sample_votes.h"
 #include "attribution/stack_traits.h"
 #include "attribution/sync_test.h"
 #include "model/calibrate.h"
@@ -32,8 +33,9 @@ struct Evidence {
   std::vector<Judgement> judgements;  // one per call
   HostTimeline host;
   LaunchRuns runs;
-  GpuSleeps sleeps;
   StackReader stacks;
+  GpuSleeps sleeps;
+  SampleVotes votes;
   bool lossy = false;  // records were dropped or damaged, or the clocks disagree: nothing is better than a guess
   Nanoseconds launch_p50_ns = 0;            // length of a launch call
   std::vector<std::uint32_t> host_functions;  // rows of Trace::launches that launch no work but a function of the host

@@ -2,10 +2,12 @@
 #include "attribution/gpu_sleep.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
 
+#include "attribution/sleep_relays.h"
 #include "attribution/sync_test.h"
 #include "model/outstanding.h"
 
@@ -14,6 +16,53 @@ namespace {
 
 // A thread that is woken takes longer to return than one that the driver lets go.
 constexpr Nanoseconds kWakeUpNs = 50'000;
+
+// From the end of work to the signal that a host function behind it gives: the driver's own thread runs it, when it gets
+// round to it (H200: 66 us in the middle, one in ten half a millisecond).
+constexpr Nanoseconds kHostFunctionNs = 1'000'000;
+
+struct WorkEnd {
+  Nanoseconds end_ns = 0;
+  DeviceId device{};
+};
+
+// The ends of the work behind which a thread put a host function, sorted.
+std::vector<WorkEnd> ends_before_host_functions(const Trace& trace, const Correlation& correlation) {
+  std::vector<const Launch*> functions;
+  for (const Launch& launch : trace.launches) {
+    const auto api = trace.apis.find(launch.api);
+    if (api != trace.apis.end() && api->second.category == ApiCategory::kHostFunction) functions.push_back(&launch);
+  }
+  std::vector<WorkEnd> ends;
+  if (functions.empty()) return ends;
+  std::sort(functions.begin(), functions.end(), [](const Launch* a, const Launch* b) { return a->span.begin_ns < b->span.begin_ns; });
+  std::map<ThreadId, WorkEnd> last;  // issued by each thread
+  const auto issued = correlation.by_issue();
+  std::size_t next = 0;
+  for (const Launch* function : functions) {
+    for (; next < issued.size() && correlation.issued_ns(issued[next]) <= function->span.begin_ns; ++next) {
+      const Operation& work = trace.operations[issued[next]];
+      const auto issuer = correlation.issuer_of(issued[next]);
+      if (!issuer) continue;
+      last[issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread] = {work.span.end_ns, work.device};
+    }
+    const auto before = last.find(function->thread);
+    if (before != last.end()) ends.push_back(before->second);
+  }
+  std::sort(ends.begin(), ends.end(), [](const WorkEnd& a, const WorkEnd& b) { return a.end_ns < b.end_ns; });
+  return ends;
+}
+
+// A wait that a thread without records ended: by the host function that stood behind some work?
+GpuSleep judged_by_wake(const HostWait& wait, const std::vector<WorkEnd>& ends) {
+  const auto after = std::upper_bound(ends.begin(), ends.end(), wait.wake_ns,
+                                      [](Nanoseconds t, const WorkEnd& work) { return t < work.end_ns; });
+  if (after == ends.begin()) return {};
+  const WorkEnd& work = *std::prev(after);
+  const bool met = work.end_ns > wait.span.begin_ns + kOutstandingMarginNs;
+  if (!met || wait.wake_ns - work.end_ns > kHostFunctionNs) return {};
+  return {true, work.device, work.end_ns, 0};
+}
 
 // The progress of the GPU at the end of every row.
 template <class Rows>
@@ -34,7 +83,7 @@ std::vector<Progress> progress_at_ends(const Trace& trace, const Correlation& co
 GpuSleep judged(TimeSpan span, const Progress& progress, Nanoseconds latest_return_ns) {
   const bool met = progress.end_before_ns > span.begin_ns + kOutstandingMarginNs;
   if (!met || span.end_ns - progress.end_before_ns > latest_return_ns) return {};
-  return {true, progress.device, std::min(progress.end_before_ns, span.end_ns)};
+  return {true, progress.device, std::min(progress.end_before_ns, span.end_ns), 0};
 }
 
 struct Votes {
@@ -45,7 +94,7 @@ struct Votes {
 }  // namespace
 
 GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, const HostTimeline& host,
-                          const Calibration& calibration) {
+                          const Calibration& calibration, const StackReader& stacks) {
   const Nanoseconds latest_ns = calibration.return_latency.p90_ns + kOutstandingMarginNs;
   GpuSleeps sleeps;
   sleeps.host_waits.resize(trace.host_waits.size());
@@ -56,9 +105,11 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
   for (std::size_t row = 0; row < trace.polls.size(); ++row) {
     if (trace.polls[row].not_ready_count < kFewestQueriesOfAWait) continue;
     sleeps.polls[row] = judged(trace.polls[row].span, at_polls[row], latest_ns);
+    sleeps.polls[row].owner = static_cast<std::uint32_t>(row);
   }
 
   const std::vector<Progress> at_waits = progress_at_ends(trace, correlation, trace.host_waits);
+  const std::vector<WorkEnd> ends = ends_before_host_functions(trace, correlation);
   std::map<std::tuple<HostCall, StackId, ThreadId>, Votes> votes;
   const auto place_of = [](const HostWait& wait) { return std::tuple(wait.call, wait.stack, wait.thread); };
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
@@ -68,13 +119,17 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
     const bool woken_by_worker = number(wait.waker) != 0 && host.index_of(wait.waker) != HostTimeline::kNoThread;
     if (woken_by_worker || (wait.flags & format::HostWait::kTimedOut) != 0) continue;
     sleeps.host_waits[row] = judged(wait.span, at_waits[row], latest_ns + kWakeUpNs);
+    const bool by_function = !sleeps.host_waits[row].waited && number(wait.waker) != 0 && wait.wake_ns > 0;
+    if (by_function) sleeps.host_waits[row] = judged_by_wake(wait, ends);
     if (sleeps.host_waits[row].waited) ++place.returned_with_work;
   }
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
     const Votes& place = votes[place_of(trace.host_waits[row])];
     const bool proven = place.returned_with_work * 5 >= place.met_work * 4;
     if (!proven) sleeps.host_waits[row] = {};
+    sleeps.host_waits[row].owner = static_cast<std::uint32_t>(row);
   }
+  add_relays(trace, stacks, sleeps.host_waits);
   return sleeps;
 }
 

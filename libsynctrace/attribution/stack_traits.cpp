@@ -2,6 +2,7 @@
 #include "attribution/stack_traits.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -63,7 +64,10 @@ StackTraits StackReader::find_traits(StackId stack) const {
     const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
       return frame.file.find(part) != std::string::npos;
     });
-    if (frame.kind == FrameKind::kPython) traits.python = true;
+    if (frame.kind == FrameKind::kPython && !traits.python) {
+      traits.python = true;
+      traits.python_line = std::hash<std::string>{}(frame.file) * 31 + frame.line;
+    }
     if (in_loader_file) traits.loader = true;
     if (frame.file.ends_with(kPrinter)) prints = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;

@@ -16,6 +16,7 @@ struct StackTraits {
   bool gil = false;            // waits for the interpreter lock
   bool python = false;         // has Python code in it
   bool dynamic_shape = false;  // inside an operator whose result is as large as its data say
+  std::uint64_t python_line = 0;  // with Python code: stands for the file and line of the innermost
 };
 
 class StackReader {

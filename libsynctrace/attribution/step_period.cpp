@@ -25,20 +25,26 @@ std::uint64_t token_of(const Operation& operation) {
 
 class Tokens {
  public:
-  Tokens(const Trace& trace, const Correlation& correlation) {
+  // Without the first `left_out` pieces of work.
+  Tokens(const Trace& trace, const Correlation& correlation, std::size_t left_out) {
     std::unordered_map<std::uint64_t, std::uint32_t> numbers;
-    for (const std::uint32_t row : correlation.by_issue()) {
+    std::size_t graphs = 0;
+    for (const std::uint32_t row : correlation.by_issue().subspan(left_out)) {
       if (all.size() == kMostTokens) break;
-      const auto [entry, is_new] = numbers.try_emplace(token_of(trace.operations[row]), static_cast<std::uint32_t>(numbers.size()));
+      const Operation& work = trace.operations[row];
+      const auto [entry, is_new] = numbers.try_emplace(token_of(work), static_cast<std::uint32_t>(numbers.size()));
       all.push_back(entry->second);
       times_ns.push_back(correlation.issued_ns(row));
+      if (work.kind == OperationKind::kGraph) ++graphs;
     }
     kinds = numbers.size();
+    are_graphs = static_cast<double>(graphs) >= kAlike * static_cast<double>(all.size());
   }
 
   std::vector<std::uint32_t> all;
   std::vector<Nanoseconds> times_ns;
   std::size_t kinds = 0;
+  bool are_graphs = false;  // nearly all of them
 };
 
 // Mean likeness of the tokens of consecutive segments: 1 for the same multiset, 0 for nothing in common.
@@ -89,6 +95,7 @@ class PeriodFinder {
   // Distances between occurrences that a step could have, shortest first.
   std::vector<std::size_t> lags() const {
     std::vector<std::size_t> result;
+    if (tokens_.are_graphs) result.push_back(1);  // compilers make one graph of a whole step
     for (const std::uint32_t anchor : anchors_) {
       const std::vector<std::size_t>& at = positions_[anchor];
       std::vector<std::size_t> distances;
@@ -141,8 +148,10 @@ class PeriodFinder {
 
 }  // namespace
 
-StepCandidates steps_by_period(const Trace& trace, const Correlation& correlation) {
-  const Tokens tokens(trace, correlation);
+namespace {
+
+StepCandidates steps_after(const Trace& trace, const Correlation& correlation, std::size_t left_out) {
+  const Tokens tokens(trace, correlation, left_out);
   if (tokens.all.size() < 2 * kFewestSteps) return {};
   const std::vector<std::size_t> cuts = PeriodFinder(tokens).run();
   if (cuts.empty()) return {};
@@ -153,6 +162,18 @@ StepCandidates steps_by_period(const Trace& trace, const Correlation& correlatio
   }
   if (result.steps.size() < kFewestSteps) return {};
   return result;
+}
+
+}  // namespace
+
+// What comes first may be anything, and long: compilers try kernels out. So the later half counts as well, and its half.
+StepCandidates steps_by_period(const Trace& trace, const Correlation& correlation) {
+  const std::size_t count = correlation.by_issue().size();
+  StepCandidates found;
+  for (const std::size_t left_out : {std::size_t{0}, count / 2, count / 4 * 3}) {
+    if (found.steps.empty()) found = steps_after(trace, correlation, left_out);
+  }
+  return found;
 }
 
 }  // namespace synctrace

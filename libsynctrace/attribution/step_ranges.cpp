@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string>
 #include <string_view>
@@ -53,6 +56,24 @@ bool are_disjoint(const std::vector<NvtxRange>& ranges) {
   return true;
 }
 
+// Whether at least half of the work was issued inside the ranges, on whatever thread: a compiler's ranges, or those around
+// the loading of data, repeat as well. Looks at no more than some thousand operations.
+bool issue_most_work(const std::vector<NvtxRange>& ranges, const Correlation& correlation) {
+  constexpr std::size_t kMostLooks = 4096;
+  const auto by_issue = correlation.by_issue();
+  const std::size_t stride = by_issue.size() / kMostLooks + 1;
+  std::size_t looks = 0;
+  std::size_t inside = 0;
+  for (std::size_t i = 0; i < by_issue.size(); i += stride) {
+    const Nanoseconds issued_ns = correlation.issued_ns(by_issue[i]);
+    const auto after = std::upper_bound(ranges.begin(), ranges.end(), issued_ns,
+                                        [](Nanoseconds t, const NvtxRange& range) { return t < range.span.begin_ns; });
+    ++looks;
+    if (after != ranges.begin() && issued_ns < std::prev(after)->span.end_ns) ++inside;
+  }
+  return inside * 2 >= looks;
+}
+
 }  // namespace
 
 StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlation, std::string_view range) {
@@ -71,6 +92,7 @@ StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlatio
     if (range.empty() && intersect(whole, issuing).length_ns() * 2 < issuing.length_ns()) continue;
     const std::tuple rank{name != "ProfilerStep#", ranges.front().depth, -whole.length_ns()};
     if (best != nullptr && best_rank <= rank) continue;
+    if (range.empty() && !issue_most_work(ranges, correlation)) continue;
     best = &ranges;
     best_rank = rank;
     result.name = name;

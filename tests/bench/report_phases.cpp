@@ -73,7 +73,8 @@ void run(const char* path) {
     const auto judgements = watch.time("judgements", [&] { return judge_calls(trace, outstanding, calibration); });
     const HostTimeline host = watch.time("host timeline", [&] { return HostTimeline(trace); });
     watch.time("launch runs", [&] { return LaunchRuns(trace, correlation, host, judgements); });
-    watch.time("sleeps", [&] { return find_gpu_sleeps(trace, correlation, host, calibration); });
+    const StackReader stacks(trace);
+    watch.time("sleeps", [&] { return find_gpu_sleeps(trace, correlation, host, calibration, stacks); });
     watch.time("steps", [&] { return find_steps(trace, correlation); });
     watch.time("device states", [&] { return device_states(trace); });
   }

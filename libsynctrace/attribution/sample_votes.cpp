@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/sample_votes.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::uint64_t kEnoughSamples = 3;
+constexpr std::uint64_t kAgreeingPercent = 80;
+
+}  // namespace
+
+CauseKind kind_of_sample(const Sample& sample, const StackTraits& traits) noexcept {
+  const bool blocked = sample.state == format::Sample::State::kBlocked;
+  if (traits.collector) return CauseKind::kGarbageCollection;
+  if (traits.loader) return blocked ? CauseKind::kInput : CauseKind::kLoaderCompute;
+  if (sample.state == format::Sample::State::kRunnable) return CauseKind::kCpuStarved;
+  if (blocked) return traits.gil ? CauseKind::kGil : CauseKind::kPeerThread;
+  return CauseKind::kHostCompute;
+}
+
+SampleVotes::SampleVotes(const Trace& trace, const StackReader& stacks) {
+  for (const Sample& sample : trace.samples) {
+    const StackTraits traits = stacks.traits(sample.stack);
+    Votes& votes = votes_[place_of(sample, traits)];
+    votes.all += sample.count;
+    votes.by_kind[kind_of_sample(sample, traits)] += sample.count;
+  }
+}
+
+SampleVotes::Place SampleVotes::place_of(const Sample& sample, const StackTraits& traits) noexcept {
+  return traits.python ? Place{traits.python_line, StackId{}} : Place{0, sample.stack};
+}
+
+Confidence SampleVotes::confidence_of(const Sample& sample, const StackTraits& traits) const {
+  const CauseKind kind = kind_of_sample(sample, traits);
+  // A thread that is between two records and not asleep runs code of its own: that holds without any sample.
+  if (kind == CauseKind::kHostCompute) return Confidence::kMedium;
+  const auto found = votes_.find(place_of(sample, traits));
+  if (found == votes_.end()) return Confidence::kLow;
+  const Votes& votes = found->second;
+  const auto agreeing = votes.by_kind.find(kind);
+  const bool agree = agreeing != votes.by_kind.end() && agreeing->second * 100 >= votes.all * kAgreeingPercent;
+  return votes.all >= kEnoughSamples && agree ? Confidence::kMedium : Confidence::kLow;
+}
+
+}  // namespace synctrace
