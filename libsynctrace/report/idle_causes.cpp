@@ -30,12 +30,16 @@ class HostCosts {
   };
 
   HostCosts(const Trace& trace, const Attribution& attribution, UserLines& lines) {
+    std::unordered_set<StackId> looked_at;
     for (std::size_t row = 0; row < trace.calls.size(); ++row) {
       const Call& call = trace.calls[row];
       const StackId place = lines.representative(call.stack);
       add({place, number(call.api), false}, attribution.judgements[row].blocked_ns);
       const bool reads = is_copy(call.category) && call.copy_kind == CopyKind::kDeviceToHost && call.bytes <= kScalarBytes;
-      if (reads && number(place) != 0) scalar_reads_.insert(place);
+      // Without a line, a place is a whole function.
+      if (reads && number(place) != 0 && looked_at.insert(place).second && lines.describe(place).line != 0) {
+        scalar_reads_.insert(place);
+      }
     }
     for (std::size_t row = 0; row < trace.polls.size(); ++row) {
       const Poll& poll = trace.polls[row];
@@ -90,12 +94,13 @@ class CauseMerger {
   }
 
  private:
-  // Name, place, until, reason; and where the place is not known the function.
+  // Name, place, reason; and where the place is not known what comes behind it, and the function.
   using Key = std::tuple<std::string_view, StackId, StackId, Reason, ApiId, HostCall>;
   struct Draft {
     IdleCause cause;
     bool started = false;
     std::map<std::pair<CauseKind, StackId>, Nanoseconds> activities;
+    std::map<StackId, Nanoseconds> untils;
   };
 
   // The copy of a few bytes and the wait behind it are one statement of the user's: `.item()`, or what has to know how
@@ -120,21 +125,19 @@ class CauseMerger {
   Key key_of(const CauseKey& key) {
     const StackId place = lines_.representative(key.site.stack);
     const bool placed = number(place) != 0;
-    return {name_of(key), place, lines_.representative(key.site.until), key.reason, placed ? ApiId{} : key.site.api,
-            placed ? HostCall{} : key.site.host_call};
+    return {name_of(key), place, placed ? StackId{} : lines_.representative(key.site.until), key.reason,
+            placed ? ApiId{} : key.site.api, placed ? HostCall{} : key.site.host_call};
   }
 
   void start(const CauseKey& key, Draft& draft) {
     IdleCause& cause = draft.cause;
     const StackId place = lines_.representative(key.site.stack);
-    const StackId until = lines_.representative(key.site.until);
     cause.rule = rule_of_key(key);
     cause.name = name_of(key);
     cause.kind = key.kind;
     cause.reason = reason_words(key.reason);
     cause.where = lines_.describe(place);
-    if (number(until) != 0) cause.until = lines_.describe(until);
-    cause.site = site_of_cause(key.kind, place, until, key.site.api, key.site.host_call);
+    cause.site = site_of_cause(key.kind, place, lines_.representative(key.site.until), key.site.api, key.site.host_call);
     if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
     draft.started = true;
   }
@@ -147,6 +150,7 @@ class CauseMerger {
     row.irregular_ns += cause.irregular_ns;
     row.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
     row.occurrences += cause.occurrences;
+    draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;
     const HostCosts::Cost cost = costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
     row.count = std::max(row.count, cost.count);
     row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
@@ -158,6 +162,10 @@ class CauseMerger {
   IdleCause finished(Draft& draft) const {
     IdleCause& cause = draft.cause;
     if (cause.count == 0) cause.count = cause.occurrences;
+    // Told where it is what most of the row has in common.
+    for (const auto& [until, ns] : draft.untils) {
+      if (number(until) != 0 && ns > cause.idle_ns / 2) cause.until = lines_.describe(until);
+    }
     std::vector<std::pair<Nanoseconds, std::pair<CauseKind, StackId>>> sorted;
     for (const auto& [what, ns] : draft.activities) sorted.emplace_back(ns, what);
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });

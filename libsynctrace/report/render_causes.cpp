@@ -57,29 +57,66 @@ class CauseTableText {
 
   void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
     if (whole_ns == 0 || causes.empty()) return;
-    page_.title(fmt::format("{}: {} of {}", what, duration_text(whole_ns), duration_text(window_ns)));
+    const Split split = split_of(causes);
+    const Nanoseconds shown_ns = has_steps() ? split.counted_ns : whole_ns;
+    const std::string of = has_steps() ? fmt::format("in {} steps, and {} outside of them", count_text(report_.steps.figures.count),
+                                                     duration_text(whole_ns - split.counted_ns))
+                                       : fmt::format("of {}", duration_text(window_ns));
+    page_.title(fmt::format("{}: {} {}", what, duration_text(shown_ns), of));
     page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
-    // The edges stand last and are always shown: they may be most of the time, and nothing is to be mended there.
-    const auto first_edge = std::find_if(causes.begin(), causes.end(), [](const IdleCause& cause) { return is_edge(cause.kind); });
-    const std::size_t count = static_cast<std::size_t>(first_edge - causes.begin());
-    for (std::size_t i = 0; i < std::min(rows_, count); ++i) row(causes[i], whole_ns);
-    if (count > rows_) {
-      Nanoseconds rest_ns = 0;
-      for (std::size_t i = rows_; i < count; ++i) rest_ns += causes[i].idle_ns;
-      page_.line("  {:<5} {:<17} {:>9} {:>8}", "", fmt::format("and {} more", count - rows_), duration_text(rest_ns),
-                 share_text(rest_ns, whole_ns));
+    Nanoseconds rest_ns = 0;
+    for (std::size_t i = 0; i < split.rows.size(); ++i) {
+      if (i < rows_) row(*split.rows[i], counted_ns(*split.rows[i]), shown_ns);
+      if (i >= rows_) rest_ns += counted_ns(*split.rows[i]);
     }
-    for (std::size_t i = count; i < causes.size(); ++i) row(causes[i], whole_ns);
+    if (rest_ns > 0) sum_row(fmt::format("and {} more", split.rows.size() - rows_), rest_ns, shown_ns);
+    if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
+    for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, has_steps() ? 0 : whole_ns);
   }
 
  private:
-  void row(const IdleCause& cause, Nanoseconds whole_ns) {
+  // With steps, the time in them is what a fix changes: what comes before, between and after them is one line. The edges
+  // stand last and are always shown: they may be most of the time, and nothing is to be mended there.
+  struct Split {
+    std::vector<const IdleCause*> rows;
+    std::vector<const IdleCause*> edges;
+    Nanoseconds counted_ns = 0;
+    Nanoseconds outside_ns = 0;  // without the edges
+  };
+
+  bool has_steps() const noexcept { return report_.steps.figures.count > 0; }
+
+  Nanoseconds counted_ns(const IdleCause& cause) const noexcept {
+    return has_steps() ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
+  }
+
+  Split split_of(const std::vector<IdleCause>& causes) const {
+    Split split;
+    for (const IdleCause& cause : causes) {
+      if (is_edge(cause.kind)) {
+        split.edges.push_back(&cause);
+        continue;
+      }
+      const Nanoseconds counted = counted_ns(cause);
+      split.counted_ns += counted;
+      split.outside_ns += cause.idle_ns - counted;
+      if (counted > 0) split.rows.push_back(&cause);
+    }
+    return split;
+  }
+
+  void sum_row(std::string_view what, Nanoseconds idle_ns, Nanoseconds whole_ns) {
+    page_.line("  {:<5} {:<17} {:>9} {:>8}", "", what, duration_text(idle_ns), share_text(idle_ns, whole_ns));
+  }
+
+  // `whole_ns` 0: the row is no part of what the shares are of.
+  void row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns) {
     const std::string_view id = cause.rule == nullptr ? std::string_view("-") : cause.rule->id;
     const std::string_view lead = page_.place_line(id, cause.where) ? "" : id;
     const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
     const std::string per_step = steps == 0 ? "-" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps));
-    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17), duration_text(cause.idle_ns),
-               share_text(cause.idle_ns, whole_ns), per_step, cause.count,
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17), duration_text(idle_ns),
+               share_text(idle_ns, whole_ns), per_step, cause.count,
                cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), saving_word(report_, cause),
                fitted(note_of(cause), 18));
     page_.stack_lines(cause.where);

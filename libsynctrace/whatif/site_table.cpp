@@ -82,10 +82,10 @@ Remedy remedy_of(const FixKey& key, std::uint8_t sights) noexcept {
   return Remedy::kNone;
 }
 
-// A function without a place stands for itself; where the place is known, its functions are one.
+// Where the place is known, its functions and what comes behind it are one; else these stand for it.
 FixKey placed(Family family, CauseKind kind, StackId place, StackId until, std::uint32_t function) noexcept {
   const bool known = number(place) != 0;
-  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, until, known ? 0 : function};
+  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, known ? StackId{} : until, known ? 0 : function};
 }
 
 constexpr std::uint32_t kHostFunctions = 1U << 31;  // of the C library, apart from those of CUDA
