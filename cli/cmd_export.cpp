@@ -61,6 +61,8 @@ Result<std::vector<Job>> jobs_of(const Options& options, const std::vector<std::
     }
   }
   for (const Job& job : jobs) {
+    const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) { return fs::equivalent(trace, job.output, ignored); });
+    if (is_trace) return Error{job.output + " is one of the traces; choose another --output."};
     if (job.output != "-" && !options.force_overwrite && fs::is_regular_file(job.output, ignored)) {
       return Error{job.output + " exists already; choose another --output, or replace it with --force-overwrite."};
     }

@@ -50,8 +50,8 @@ void write_rank(const Trace& trace, chrome::TextBlocks& out) {
 }  // namespace
 
 Nanoseconds chrome_base_ns(std::uint64_t start_realtime_ns) noexcept {
-  constexpr std::uint64_t latest = std::uint64_t{1} << 62;  // the year 2116: later is damage
-  const auto start = static_cast<std::int64_t>(std::min(start_realtime_ns, latest));
+  constexpr std::uint64_t kLatestWallNs = std::uint64_t{1} << 62;  // the year 2116: later is damage
+  const auto start = static_cast<std::int64_t>(std::min(start_realtime_ns, kLatestWallNs));
   return std::max<std::int64_t>(0, start - kSlackNs) / kMonthNs * kMonthNs;
 }
 

@@ -171,6 +171,11 @@ class CommandLine(ExportCase):
         self.assertFalse((self.folder / "x.json").exists())
         self.refused(4, "no *.synctrace", GOLDEN / "export", "-o", "x.json")
 
+    def test_a_trace_is_never_replaced_by_its_export(self):
+        before = self.trace.read_bytes()
+        self.refused(2, "one of the traces", self.trace, "-o", self.trace, "--force-overwrite")
+        self.assertEqual(self.trace.read_bytes(), before)
+
     def test_two_traces_of_one_name(self):
         (self.folder / "a").mkdir()
         (self.folder / "a/case.synctrace").write_bytes(self.trace.read_bytes())
