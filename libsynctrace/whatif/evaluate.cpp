@@ -36,17 +36,14 @@ void Evaluator::choose_whole(const Steps& steps) {
   whole_.by_steps = steps.steps.size() - warm_up >= kFewestSteps && has_work(steps);
   whole_.last = program_.events.size();
   begin_ns_ = program_.first_work_ns;
-  if (!whole_.by_steps) {
-    whole_.state = initial_state(program_);
-    return;
-  }
+  whole_.state = initial_state(program_);
+  if (!whole_.by_steps) return;
   for (std::size_t i = 0; i < program_.events.size(); ++i) {
     if (program_.events[i].kind == EventKind::kStep && program_.events[i].slot >= warm_up) marks_.push_back(i);
   }
-  // What is mended before the steps is no gain of theirs.
-  whole_.first = marks_.front();
+  // A program is mended from its begin on, and its host may be ahead of the GPU when the steps that count begin.
   whole_.last = marks_.back() + 1;
-  whole_.state = recorded_state(whole_.first);
+  whole_.warm_up = warm_up;
   begin_ns_ = steps.steps[warm_up].host.begin_ns;
 }
 
@@ -61,7 +58,7 @@ void Evaluator::choose_sample() {
   }
   sample_.first = marks_[from];
   sample_.last = marks_[to] + 1;
-  sample_.warm_up = 1;  // in which the host gets under way
+  sample_.warm_up = std::min<std::size_t>(2, (to - from) / 2);  // in which the host gets under way
   sample_.state = recorded_state(sample_.first);
 }
 

@@ -32,7 +32,7 @@ enum class EventKind : std::uint8_t {
   kStreamWait,  // an event call: the stream's next work waits for the slot
   kPost,        // the slot becomes the time of the thread, `pre` after its last event
   kBlock,       // a sleep that another thread ended: `ret` after the slot
-  kInput,       // a sleep until a loader had made the next batch: `ret` after the last such moment
+  kInput,       // a sleep until a loader had made the next batch: `ret` after the last such moment, or as long as recorded
   kStep,        // a step of the program begins
 };
 
@@ -52,6 +52,7 @@ struct ReplayEvent {
   bool hidden = false;       // other things than the call held the work up: its latency was not seen
   bool in_graph = false;     // not the first piece of work of its call
   bool keeps_end = false;    // the slot becomes the end of the work
+  bool keeps_pace = false;   // of input: the last batch was waited for too, so the loader had been at work ever since
   Nanoseconds pre = 0;       // host time since the thread's last event
   Nanoseconds own = 0;       // of a call that finds nothing to wait for
   Nanoseconds ret = 0;       // from the end of what is waited for to the return

@@ -38,7 +38,8 @@ class ProgramBuilder {
   };
   struct Loader {
     std::uint32_t slot = kNoSlot;
-    Nanoseconds last_ns = kNeverNs;  // when the last batch came
+    Nanoseconds last_ns = kNeverNs;  // when the last batch came that was waited for,
+    std::uint32_t last_step = 0;     // and in which step
   };
 
   void begin_threads(const std::vector<Turn>& turns);

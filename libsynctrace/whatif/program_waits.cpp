@@ -116,6 +116,13 @@ void ProgramBuilder::sleep(const Turn& turn) {
   event.slot = loader.slot;
   event.own = end_ns - turn.begin_ns;
   event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;
+  // Batches that are there when asked for leave no record. Between two that were not, the loader may have rested, but
+  // not where the second comes in the next step; without steps, not where much of the time between went by waiting.
+  constexpr Nanoseconds kLimitingShare = 10;
+  const bool next_step = program_.steps - loader.last_step <= 1;
+  const bool much = event.own >= event.ret / kLimitingShare;
+  event.keeps_pace = loader.last_ns != kNeverNs && (attribution_.steps.steps.empty() ? much : next_step);
+  loader.last_step = program_.steps;
   loader.last_ns = end_ns;
   passed(turn.thread, end_ns);
 }

@@ -303,7 +303,7 @@ void Pass::input(const ReplayEvent& event, std::uint8_t fixed) {
   Lanes& waited = outcome_.waited[event.site];
   for_lanes([&](std::size_t i) {
     const Nanoseconds begin = now.at[i] + event.pre;
-    const bool keeps_pace = scenarios_.corners[i].loader_keeps_pace && made.at[i] != kNeverNs;
+    const bool keeps_pace = event.keeps_pace && scenarios_.corners[i].loader_keeps_pace && made.at[i] != kNeverNs;
     Nanoseconds until = keeps_pace ? std::max(begin, made.at[i] + event.ret) : begin + event.own;
     if ((fixed >> i & 1) != 0) until = begin;
     waited.at[i] += until - begin;

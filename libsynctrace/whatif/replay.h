@@ -29,7 +29,7 @@ struct Corner {
   Latency latency = Latency::kTypical;  // of launches whose own was hidden
   Use use = Use::kPlanned;
   bool without_delays = false;       // late starts that nothing explains do not happen
-  bool loader_keeps_pace = true;     // a loader makes batches no faster than recorded, whenever it is asked for them
+  bool loader_keeps_pace = true;     // a loader that was the limit makes batches no faster than recorded
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 

@@ -44,7 +44,9 @@ class Study {
   void find_savings(const Bounds& bounds, FixSet sites);
   void find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const;
   void find_order(const Evaluator& evaluator, const Bounds& bounds);
-  std::vector<FixStep> grouped(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const;
+  std::vector<FixSet> rows_of(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const;
+  void leave_out_the_needless(const FixSet& done, FixSet& together, const Evaluator& evaluator) const;
+  std::vector<FixStep> confirmed(const std::vector<FixSet>& rows, const Bounds& bounds) const;
 
   const Attribution& attribution_;
   const PlaceOf& place_of_;
@@ -206,64 +208,72 @@ void Study::find_order(const Evaluator& evaluator, const Bounds& bounds) {
   }
   if (legal.empty()) return;
   result_.all = bounds.savings({&legal, 1}).front();
-  result_.order = grouped(order_of(evaluator, legal, absorptions), evaluator, bounds);
+  result_.order = confirmed(rows_of(order_of(evaluator, legal, absorptions), evaluator, bounds), bounds);
 }
 
 // One row for each fix that gains by itself where it stands; fixes that gain nothing before a later one do are one row
 // with it, and those that never gain are none.
-std::vector<FixStep> Study::grouped(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const {
+std::vector<FixSet> Study::rows_of(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const {
   std::vector<FixSet> prefixes;
   for (std::size_t i = 1; i <= order.size(); ++i) prefixes.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
   const std::vector<Nanoseconds> times = evaluator.times(evaluator.whole(), prefixes);
   const Nanoseconds least_ns = std::max<Nanoseconds>(1, bounds.least_gain_ns());
-  std::vector<FixStep> steps;
+  std::vector<FixSet> rows;
   FixSet done;
   FixSet waiting;
   Nanoseconds now_ns = bounds.base_ns();
   for (std::size_t i = 0; i < order.size(); ++i) {
     waiting.push_back(order[i]);
     if (now_ns - times[i] < least_ns) continue;
-    // Those that are not needed for the gain are left out of it.
-    for (std::size_t k = 0; k + 1 < waiting.size();) {
-      FixSet fewer = done;
-      for (std::size_t j = 0; j < waiting.size(); ++j) {
-        if (j != k) fewer.push_back(waiting[j]);
-      }
-      FixSet all = done;
-      all.insert(all.end(), waiting.begin(), waiting.end());
-      const std::vector<FixSet> both = {fewer, all};
-      const std::vector<Nanoseconds> found = evaluator.times(evaluator.sample(), both);
-      const double lost = static_cast<double>(found[0] - found[1]) / static_cast<double>(std::max<Nanoseconds>(1, found[1]));
-      if (lost * 2 >= kModelErrorShare) {
-        ++k;
-      } else {
-        waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(k));
-      }
-    }
+    leave_out_the_needless(done, waiting, evaluator);
     done.insert(done.end(), waiting.begin(), waiting.end());
-    steps.push_back({std::exchange(waiting, {}), {}, {}});
+    rows.push_back(std::exchange(waiting, {}));
     now_ns = times[i];
   }
+  return rows;
+}
+
+// Of fixes that gain together, those without which the gain is the same. The last one is what made it a gain.
+void Study::leave_out_the_needless(const FixSet& done, FixSet& together, const Evaluator& evaluator) const {
+  for (std::size_t k = 0; k + 1 < together.size();) {
+    FixSet all = done;
+    FixSet fewer = done;
+    for (std::size_t j = 0; j < together.size(); ++j) {
+      all.push_back(together[j]);
+      if (j != k) fewer.push_back(together[j]);
+    }
+    const std::vector<FixSet> both = {fewer, all};
+    const std::vector<Nanoseconds> times = evaluator.times(evaluator.sample(), both);
+    const double lost = static_cast<double>(times[0] - times[1]) / static_cast<double>(std::max<Nanoseconds>(1, times[1]));
+    if (lost * 2 >= kModelErrorShare)
+      ++k;
+    else
+      together.erase(together.begin() + static_cast<std::ptrdiff_t>(k));
+  }
+}
+
+// The rows with what they save, as far as it is a gain.
+std::vector<FixStep> Study::confirmed(const std::vector<FixSet>& rows, const Bounds& bounds) const {
   std::vector<FixSet> sets;
   FixSet set;
-  for (const FixStep& step : steps) {
-    set.insert(set.end(), step.sites.begin(), step.sites.end());
+  for (const FixSet& row : rows) {
+    set.insert(set.end(), row.begin(), row.end());
     sets.push_back(set);
   }
   const std::vector<Interval> cumulative = bounds.savings(sets);
-  std::vector<FixStep> kept;
+  std::vector<FixStep> steps;
   Interval before;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    steps[i].cumulative = cumulative[i];
-    steps[i].marginal.ns = cumulative[i].ns - before.ns;
-    steps[i].marginal.lo_ns = std::max<Nanoseconds>(0, cumulative[i].lo_ns - before.lo_ns);
-    steps[i].marginal.hi_ns = std::max(steps[i].marginal.ns, cumulative[i].hi_ns - before.hi_ns);
-    steps[i].marginal.grade = cumulative[i].grade;
-    if (cumulative[i].grade == Grade::kNone) break;
+  for (std::size_t i = 0; i < rows.size() && cumulative[i].grade != Grade::kNone; ++i) {
+    FixStep& step = steps.emplace_back();
+    step.sites = rows[i];
+    step.cumulative = cumulative[i];
+    step.marginal.ns = cumulative[i].ns - before.ns;
+    step.marginal.lo_ns = std::max<Nanoseconds>(0, cumulative[i].lo_ns - before.lo_ns);
+    step.marginal.hi_ns = std::max(step.marginal.ns, cumulative[i].hi_ns - before.hi_ns);
+    step.marginal.grade = cumulative[i].grade;
     before = cumulative[i];
-    kept.push_back(steps[i]);
   }
-  return kept;
+  return steps;
 }
 
 }  // namespace

@@ -108,23 +108,35 @@ void WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nanoseconds issued
   const Operation& work = evidence_.trace.operations[row];
   event.stream = stream_of({work.context, work.stream}, work.device);
   const ReplayStream stream = program_.streams[event.stream];
-  const DevicePace& pace = paces_[stream.device];
   const Nanoseconds start_ns = work.span.begin_ns;
-  const Nanoseconds before_ns = ends_[event.stream];
+  if (start_ns - host_ns < -kLargestWeightNs) program_.refusal = "recorded times contradict each other: work began long before its call";
   const Nanoseconds foreign_ns =
       std::max(waits_[event.stream], stream.waits_for == event.stream ? kNeverNs : ends_[stream.waits_for]);
-  const auto ordered = [&](Nanoseconds end_ns) { return end_ns != kNeverNs && start_ns - end_ns > -kLargestWeightNs; };
-  const bool follows = ordered(foreign_ns) && start_ns - foreign_ns >= -kClockSkewNs;
+  count_edge(start_ns - issued_ns);
+  if (foreign_ns != kNeverNs) count_edge(start_ns - foreign_ns);
+  weigh({start_ns, host_ns, issued_ns, ends_[event.stream], foreign_ns}, paces_[stream.device], event);
+  event.length = work.span.length_ns();
 
-  if (start_ns - host_ns < -kLargestWeightNs) program_.refusal = "recorded times contradict each other: work began long before its call";
-  Nanoseconds latency_ns = weight_of(pace.latency_p50_ns - (host_ns - issued_ns), start_ns - host_ns);
-  Nanoseconds pause_ns = ordered(before_ns) ? weight_of(pace.pause_p50_ns, start_ns - before_ns) : 0;
-  Nanoseconds handover_ns = follows ? weight_of(handover_ns_, start_ns - foreign_ns) : 0;
-  const Nanoseconds by_call_ns = host_ns + latency_ns;
-  const Nanoseconds by_stream_ns = ordered(before_ns) ? before_ns + pause_ns : kNeverNs;
-  const Nanoseconds by_others_ns = follows ? foreign_ns + handover_ns : kNeverNs;
+  const auto run_to = [&](Nanoseconds& end) { end = std::max(end, work.span.end_ns); };
+  run_to(ends_[event.stream]);
+  run_to(device_ends_[stream.device]);
+  if (stream.feeds != event.stream) run_to(ends_[stream.feeds]);
+  waits_[event.stream] = kNeverNs;
+}
+
+// What remains of the recorded start goes to the requirement that came last.
+void WorkEdges::weigh(const Start& start, const DevicePace& pace, ReplayEvent& event) {
+  const auto since = [&](Nanoseconds end_ns) { return start.start_ns - end_ns; };
+  const bool ordered = start.before_ns != kNeverNs && since(start.before_ns) > -kLargestWeightNs;
+  const bool follows = start.foreign_ns != kNeverNs && since(start.foreign_ns) >= -kClockSkewNs;
+  Nanoseconds latency_ns = weight_of(pace.latency_p50_ns - (start.host_ns - start.issued_ns), since(start.host_ns));
+  Nanoseconds pause_ns = ordered ? weight_of(pace.pause_p50_ns, since(start.before_ns)) : 0;
+  Nanoseconds handover_ns = follows ? weight_of(handover_ns_, since(start.foreign_ns)) : 0;
+  const Nanoseconds by_call_ns = start.host_ns + latency_ns;
+  const Nanoseconds by_stream_ns = ordered ? start.before_ns + pause_ns : kNeverNs;
+  const Nanoseconds by_others_ns = follows ? start.foreign_ns + handover_ns : kNeverNs;
   const Nanoseconds last_ns = std::max({by_call_ns, by_stream_ns, by_others_ns});
-  const Nanoseconds rest_ns = start_ns - last_ns;
+  const Nanoseconds rest_ns = since(last_ns);
   event.hidden = by_call_ns < last_ns;
   if (rest_ns > kResidualNs) {
     event.delay = rest_ns;
@@ -136,19 +148,9 @@ void WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nanoseconds issued
     (by_stream_ns == last_ns ? pause_ns : handover_ns) += rest_ns;
   }
   event.latency = static_cast<std::int32_t>(latency_ns);
-  event.pause = ordered(before_ns) ? static_cast<std::int32_t>(pause_ns) : kNoEdge;
+  event.pause = ordered ? static_cast<std::int32_t>(pause_ns) : kNoEdge;
   event.handover = follows ? static_cast<std::int32_t>(handover_ns) : kNoEdge;
-  event.length = work.span.length_ns();
-  event.fixed = std::max<Nanoseconds>(latency_ns, start_ns - host_ns);
-  count_edge(start_ns - issued_ns);
-  if (ordered(foreign_ns)) count_edge(start_ns - foreign_ns);
-
-  const Nanoseconds end_ns = work.span.end_ns;
-  const auto run_to = [&](Nanoseconds& end) { end = std::max(end, end_ns); };
-  run_to(ends_[event.stream]);
-  run_to(device_ends_[stream.device]);
-  if (stream.feeds != event.stream) run_to(ends_[stream.feeds]);
-  waits_[event.stream] = kNeverNs;
+  event.fixed = std::max<Nanoseconds>(latency_ns, since(start.host_ns));
 }
 
 std::uint32_t WorkEdges::new_slot() {

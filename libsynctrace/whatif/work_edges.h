@@ -49,6 +49,15 @@ class WorkEdges {
   }
 
  private:
+  // Recorded: when work started, and what it may have waited for.
+  struct Start {
+    Nanoseconds start_ns = 0;
+    Nanoseconds host_ns = 0;
+    Nanoseconds issued_ns = 0;
+    Nanoseconds before_ns = kNeverNs;   // the end of its stream
+    Nanoseconds foreign_ns = kNeverNs;  // of work in other streams
+  };
+  void weigh(const Start& start, const DevicePace& pace, ReplayEvent& event);
   std::uint16_t add_stream(std::uint16_t device);
   std::uint16_t device_index(DeviceId device);
   void find_typical();
