@@ -42,6 +42,7 @@ class Evaluator {
   // gets ahead of the GPU only in the course of several.
   const Stretch& whole() const noexcept { return whole_; }
   const Stretch& sample() const noexcept { return sample_; }
+  std::size_t first_counted() const noexcept { return marks_.empty() ? 0 : marks_.front(); }  // event
   bool by_steps() const noexcept { return whole_.by_steps; }
   std::size_t counted_steps() const noexcept { return marks_.empty() ? 0 : marks_.size() - 1; }
 

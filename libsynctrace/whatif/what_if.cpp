@@ -22,9 +22,9 @@ struct Cost {
 };
 
 // Of the time, how much passed before work that started late for reasons that are not known.
-double unexplained_share(const ReplayProgram& program, const Stretch& stretch, Nanoseconds base_ns) {
+double unexplained_share(const ReplayProgram& program, const Evaluator& evaluator, Nanoseconds base_ns) {
   double sum = 0;
-  for (std::size_t i = stretch.first; i < stretch.last; ++i) sum += static_cast<double>(program.events[i].delay);
+  for (std::size_t i = evaluator.first_counted(); i < evaluator.whole().last; ++i) sum += static_cast<double>(program.events[i].delay);
   return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
 }
 
@@ -74,7 +74,7 @@ WhatIf Study::run() {
   result_.by_steps = evaluator.by_steps();
   result_.steps = evaluator.by_steps() ? evaluator.counted_steps() : 0;
   result_.base_ns = bounds.base_ns();
-  result_.unexplained_share = unexplained_share(program, evaluator.whole(), result_.base_ns);
+  result_.unexplained_share = unexplained_share(program, evaluator, result_.base_ns);
   if (result_.base_ns <= 0) {
     result_.refusal = "no GPU work was recorded";
     return std::move(result_);
