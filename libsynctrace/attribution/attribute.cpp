@@ -28,7 +28,7 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
   const DeviceWaits waits(evidence, classifier);
   Walk walk(evidence);
   for (const auto& [device, operations] : operations_by_device(evidence.trace)) {
-    DrainCredit credit(waits.of(device), evidence.lossy ? Confidence::kLow : Confidence::kMedium);
+    DrainCredit credit(waits.of(device), evidence.lossy.empty() ? Confidence::kMedium : Confidence::kLow);
     CauseTable table(evidence.trace, walk.stretches());
     std::string breach;
     std::size_t step = 0;

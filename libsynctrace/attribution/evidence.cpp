@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 
@@ -12,12 +13,33 @@
 namespace synctrace {
 namespace {
 
-// Losses after which a wait, a launch or a piece of work may be missing anywhere.
-bool lost_events(const LoadStats& stats) {
-  constexpr std::string_view kLosses[] = {
-      kLossSkippedBytes, kLossBadChunks,  kLossMissingChunks, kLossBadRecords, kLossImpossibleTimes, kLossClockUnusable,
-      "ring-full",       "cupti-dropped", "buffer-refused",   "cupti-error",   "cupti-untimed",      "file-error"};
-  return std::any_of(std::begin(kLosses), std::end(kLosses), [&](std::string_view name) { return stats.count(name) > 0; });
+// A wait that is not in the trace leaves the host time after it uncharged, up to the next wait that really waited: so each
+// stretch of losses lasts until there was one for each device.
+std::vector<TimeSpan> with_aftermath(const Trace& trace, const std::vector<Judgement>& judgements) {
+  std::vector<TimeSpan> spans;
+  auto call = trace.calls.begin();
+  for (TimeSpan span : trace.lossy) {
+    if (!spans.empty() && span.begin_ns <= spans.back().end_ns) {
+      if (span.end_ns <= spans.back().end_ns) continue;
+      span.begin_ns = spans.back().begin_ns;
+      spans.pop_back();
+    }
+    std::set<DeviceId> devices;
+    for (const auto& [id, context] : trace.contexts) devices.insert(context.device);
+    call = std::lower_bound(call, trace.calls.end(), span.end_ns, [](const Call& row, Nanoseconds t) { return row.span.begin_ns < t; });
+    for (; call != trace.calls.end() && !devices.empty(); ++call) {
+      const auto context = trace.contexts.find(call->context);
+      // An event may be of another device than the one that waits for it.
+      const bool waited = judgements[static_cast<std::size_t>(call - trace.calls.begin())].verdict == Verdict::kBlocked &&
+                          call->category != ApiCategory::kEventSync;
+      if (!waited || context == trace.contexts.end()) continue;
+      devices.erase(context->second.device);
+      span.end_ns = std::max(span.end_ns, call->span.end_ns);
+    }
+    if (!devices.empty()) span.end_ns = kLatestTime + 1;
+    spans.push_back(span);
+  }
+  return spans;
 }
 
 Nanoseconds median_launch_ns(const Trace& trace) {
@@ -74,7 +96,7 @@ Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline)
       stacks(of),
       sleeps(find_gpu_sleeps(of, correlation, host, calibration, stacks)),
       votes(of, stacks),
-      lossy(lost_events(of.stats)),
+      lossy(with_aftermath(of, judgements)),
       launch_p50_ns(median_launch_ns(of)),
       host_functions(launches_of_host_functions(of)),
       first_launches(first_of_each_kernel(of, correlation)) {}

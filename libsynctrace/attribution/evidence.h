@@ -16,6 +16,7 @@
 #include "model/calibrate.h"
 #include "model/correlate.h"
 #include "model/device_pace.h"
+#include "model/loss_spans.h"
 #include "model/outstanding.h"
 #include "model/stream_order.h"
 
@@ -36,7 +37,7 @@ struct Evidence {
   StackReader stacks;
   GpuSleeps sleeps;
   SampleVotes votes;
-  bool lossy = false;  // records were dropped or damaged, or the clocks disagree: nothing is better than a guess
+  std::vector<TimeSpan> lossy;  // when what is said may rest on records that are missing: nothing is better than a guess
   Nanoseconds launch_p50_ns = 0;            // length of a launch call
   std::vector<std::uint32_t> host_functions;  // rows of Trace::launches that launch no work but a function of the host
   std::vector<std::uint32_t> first_launches;  // the operations that were the first of their kernel, sorted

@@ -9,6 +9,7 @@
 
 #include "attribution/sleep_relays.h"
 #include "attribution/sync_test.h"
+#include "model/loss_spans.h"
 #include "model/outstanding.h"
 
 namespace synctrace {
@@ -115,13 +116,15 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
     const HostWait& wait = trace.host_waits[row];
     Votes& place = votes[place_of(wait)];
-    if (at_waits[row].last_end_ns > wait.span.begin_ns + kOutstandingMarginNs) ++place.met_work;
+    // Work that is not in the trace must not speak against a place.
+    const bool votes_count = !may_lack_records(trace.lossy, wait.span);
+    if (votes_count && at_waits[row].last_end_ns > wait.span.begin_ns + kOutstandingMarginNs) ++place.met_work;
     const bool woken_by_worker = number(wait.waker) != 0 && host.index_of(wait.waker) != HostTimeline::kNoThread;
     if (woken_by_worker || (wait.flags & format::HostWait::kTimedOut) != 0) continue;
     sleeps.host_waits[row] = judged(wait.span, at_waits[row], latest_ns + kWakeUpNs);
     const bool by_function = !sleeps.host_waits[row].waited && number(wait.waker) != 0 && wait.wake_ns > 0;
     if (by_function) sleeps.host_waits[row] = judged_by_wake(wait, ends);
-    if (sleeps.host_waits[row].waited) ++place.returned_with_work;
+    if (votes_count && sleeps.host_waits[row].waited) ++place.returned_with_work;
   }
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
     const Votes& place = votes[place_of(trace.host_waits[row])];

@@ -55,11 +55,20 @@ StackTraits StackReader::traits(StackId stack) const {
   return late.traits;
 }
 
+bool StackReader::is_whole(StackId stack) const {
+  const auto frames = trace_.stacks.find(stack);
+  if (frames == trace_.stacks.end()) return false;
+  return std::all_of(frames->second.begin(), frames->second.end(), [&](const StackFrame& frame) {
+    return frame.kind != StackFrame::Kind::kPython || trace_.codes.contains(frame.code);
+  });
+}
+
 StackTraits StackReader::find_traits(StackId stack) const {
   const auto [entry, is_new] = known_.try_emplace(stack);
   if (!is_new) return entry->second;
   StackTraits traits;
   bool prints = false;
+  traits.incomplete = !is_whole(stack);
   for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
     const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
       return frame.file.find(part) != std::string::npos;

@@ -100,7 +100,9 @@ void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence
   part.activity = owner;
   part.kind = kind;
   part.activity_kind = kind;
-  part.confidence = inferred_ || evidence_.lossy ? Confidence::kLow : confidence;
+  // That nothing came before, or after, is said of all that time.
+  const TimeSpan claimed{kind == CauseKind::kStartup ? 0 : span.begin_ns, kind == CauseKind::kShutdown ? kLatestTime : span.end_ns};
+  part.confidence = inferred_ || may_lack_records(evidence_.lossy, claimed) || lacks_names(owner) ? Confidence::kLow : confidence;
   part.reason = reason;
   found_.push_back(part);
 }
@@ -112,6 +114,20 @@ Walk::Requirement Walk::last_requirement(std::uint32_t operation) const {
   const StreamOrder::Dependency* by_event = evidence_.order.dependency(operation);
   if (by_event != nullptr && end_of(by_event->source) > last.end_ns) last = {by_event->source, by_event, end_of(by_event->source)};
   return last;
+}
+
+// Whether something between the issue of the work, or of what it came after, and its start may not be in the trace.
+bool Walk::rests_on_losses(std::uint32_t operation, const Requirement& requirement) const {
+  Nanoseconds since_ns = evidence_.correlation.issued_ns(operation);
+  if (requirement.operation != kNoRow) since_ns = std::min(since_ns, evidence_.correlation.issued_ns(requirement.operation));
+  return may_lack_records(evidence_.lossy, {since_ns, evidence_.trace.operations[operation].span.begin_ns + 1});
+}
+
+// What a wait or a sample is called rests on names in its stack, which may be lost as well.
+bool Walk::lacks_names(Owner owner) const {
+  if (evidence_.lossy.empty()) return false;
+  if (owner.table == OwnerTable::kHostWait) return evidence_.stacks.traits(evidence_.trace.host_waits[owner.row].stack).incomplete;
+  return owner.table == OwnerTable::kSample && evidence_.stacks.traits(evidence_.trace.samples[owner.row].stack).incomplete;
 }
 
 // Whether the call came early enough that the device could have started the work at `since_ns`.
@@ -128,8 +144,9 @@ void Walk::walk_back(std::uint32_t operation, Nanoseconds from_ns) {
   Nanoseconds t = trace.operations[operation].span.begin_ns;
   while (t > from_ns) {
     const auto issuer = evidence_.correlation.issuer_of(operation);
-    if (!issuer) return add({from_ns, t}, CauseKind::kCapture, {}, Confidence::kHigh, Reason::kNoLaunch);
     const Requirement requirement = last_requirement(operation);
+    if (!evidence_.lossy.empty()) inferred_ = inferred_ || rests_on_losses(operation, requirement);
+    if (!issuer) return add({from_ns, t}, CauseKind::kCapture, {}, Confidence::kHigh, Reason::kNoLaunch);
     const Nanoseconds free_ns = std::clamp(requirement.end_ns, from_ns, t);
     const bool in_graph = requirement.operation != kNoRow &&
                           trace.operations[requirement.operation].correlation == trace.operations[operation].correlation;

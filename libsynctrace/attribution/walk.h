@@ -41,6 +41,8 @@ class Walk {
     Nanoseconds end_ns = 0;
   };
   Requirement last_requirement(std::uint32_t operation) const;
+  bool rests_on_losses(std::uint32_t operation, const Requirement& requirement) const;
+  bool lacks_names(Owner owner) const;
   bool was_ready(std::uint32_t operation, TimeSpan call, Nanoseconds since_ns) const;
   void explain_start(std::uint32_t operation, const Requirement& requirement, TimeSpan span);
   void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);

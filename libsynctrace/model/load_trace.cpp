@@ -11,6 +11,7 @@
 #include "format/record_decoder.h"
 #include "format/trace_reader.h"
 #include "model/clock_map.h"
+#include "model/loss_spans.h"
 #include "model/merge_runs.h"
 #include "model/stacks.h"
 
@@ -33,7 +34,10 @@ class Loader {
     trace_.facts.insert_or_assign(std::string(fact.key), std::string(fact.value));
   }
 
-  void operator()(const format::Clock& clock) { trace_.clocks.push_back({clock.monotonic_ns, clock.realtime_ns}); }
+  void operator()(const format::Clock& clock) {
+    trace_.clocks.push_back({clock.monotonic_ns, clock.realtime_ns});
+    losses_.clock(clock.monotonic_ns);
+  }
 
   void operator()(const format::String& string) {
     trace_.strings.insert_or_assign(string.id, std::string(string.text));
@@ -170,10 +174,19 @@ class Loader {
     if (span_of(window.time_ns, 0)) edges_.push_back({window.time_ns, window.open != 0, std::string(window.reason)});
   }
 
-  void operator()(const format::Loss& loss) { trace_.stats.add(loss.name, loss.count); }
+  void operator()(const format::Loss& loss) {
+    trace_.stats.add(loss.name, loss.count);
+    if (loss.count > 0) losses_.loss(loss.name, loss.time_ns);
+  }
 
   void operator()(const format::End& end) {
     if (span_of(end.time_ns, 0)) trace_.end_reason = end.reason.empty() ? "exit" : std::string(end.reason);
+  }
+
+  // Records are missing from the file here.
+  void hole() {
+    holed_ = true;
+    losses_.hole();
   }
 
   // Once, after the last record.
@@ -196,6 +209,7 @@ class Loader {
   std::optional<TimeSpan> span_of(Nanoseconds begin_ns, std::uint64_t duration_ns) {
     if (begin_ns < 0 || begin_ns > kLatestTime || duration_ns > static_cast<std::uint64_t>(kLatestTime - begin_ns)) {
       trace_.stats.add(kLossImpossibleTimes);
+      losses_.hole();
       return std::nullopt;
     }
     const TimeSpan span{begin_ns, begin_ns + static_cast<Nanoseconds>(duration_ns)};
@@ -223,6 +237,7 @@ class Loader {
   }
 
   void name_calls();
+  bool lacks_definitions() const;
   void refine_copies();
   void make_windows();
   void sort_tables();
@@ -230,6 +245,8 @@ class Loader {
   Trace& trace_;
   const format::TraceReader& reader_;
   std::vector<WindowEdge> edges_;
+  LossSpans losses_;
+  bool holed_ = false;
   Nanoseconds first_ns_ = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last_ns_ = 0;
 };
@@ -262,7 +279,26 @@ void Loader::finish() {
   refine_copies();
   sort_tables();
   make_windows();
-  if (trace_.end_reason.empty()) trace_.stats.add(kLossUncleanEnd);
+  const bool closed = !trace_.end_reason.empty();
+  if (!closed) trace_.stats.add(kLossUncleanEnd);
+  if (lacks_definitions()) losses_.anytime();
+  trace_.lossy = losses_.finish(closed);
+}
+
+// Lost with a part of the file is also what it defined, and that is of use at any time.
+bool Loader::lacks_definitions() const {
+  const auto is_edge = [](const Window& window) { return window.open_reason == "start"; };
+  const bool one_window = trace_.windows.size() <= 1 && std::all_of(trace_.windows.begin(), trace_.windows.end(), is_edge);
+  if (!holed_) return false;
+  if (!one_window || trace_.stats.count(kLossUnnamedCalls) > 0) return true;
+  StreamKey last;
+  for (const Operation& operation : trace_.operations) {
+    const StreamKey key{operation.context, operation.stream};
+    if (key == last) continue;
+    last = key;
+    if (!trace_.contexts.contains(key.context) || !trace_.streams.contains(key)) return true;
+  }
+  return false;
 }
 
 void Loader::name_calls() {
@@ -341,6 +377,25 @@ void count_damage(const format::Damage& damage, LoadStats& stats) {
   stats.add(kLossTruncated, damage.truncated ? 1 : 0);
 }
 
+// Chunk by chunk, to see where in the file records are missing.
+void read_all(format::TraceReader& reader, Loader& loader) {
+  const auto lost = [](const format::Damage& damage) {
+    return damage.skipped_bytes + damage.bad_chunks + damage.missing_chunks + damage.bad_records + (damage.truncated ? 1U : 0U);
+  };
+  std::uint64_t seen = 0;
+  const auto look_for_hole = [&] {
+    if (lost(reader.damage()) == seen) return;
+    seen = lost(reader.damage());
+    loader.hole();
+  };
+  while (format::RecordDecoder* chunk = reader.next_chunk()) {
+    look_for_hole();
+    chunk->visit_all(loader, reader.damage_of_chunks());
+    look_for_hole();
+  }
+  look_for_hole();
+}
+
 Result<Trace> load(Result<format::TraceReader> opened, const std::string& name) {
   if (!opened) return opened.error();
   format::TraceReader reader = std::move(opened).value();
@@ -349,9 +404,12 @@ Result<Trace> load(Result<format::TraceReader> opened, const std::string& name) 
   trace.process_id = reader.header().process_id;
   trace.start_realtime_ns = reader.header().start_realtime_ns;
   Loader loader(trace, reader);
-  format::visit_records(reader, loader);
+  read_all(reader, loader);
   loader.finish();
-  if (const ClockRepair clock = repair_clock(trace); !clock.is_usable()) trace.stats.add(kLossClockUnusable, clock.broken_after);
+  if (const ClockRepair clock = repair_clock(trace); !clock.is_usable()) {
+    trace.stats.add(kLossClockUnusable, clock.broken_after);
+    trace.lossy = {{0, kLatestTime + 1}};
+  }
   count_damage(reader.damage(), trace.stats);
   return trace;
 }

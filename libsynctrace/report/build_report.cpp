@@ -49,6 +49,7 @@ void add_head(const Trace& trace, Report& report) {
   report.process_id = trace.process_id;
   report.simulated = fact(trace, "simulated") == "1";
   report.recorded_ns = trace.last_ns - trace.first_ns;
+  for (const TimeSpan span : trace.lossy) report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();
   report.has_timeline = trace.has_timeline();
   for (const Window& window : trace.windows) {
     report.windows.push_back(window.span);

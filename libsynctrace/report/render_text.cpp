@@ -115,6 +115,8 @@ void TextRenderer::recorded() {
     page_.field("covers", "calls that began in the windows");
   else
     page_.field("covers", "all calls");
+  if (report_.lossy_ns == 0 || !report_.has_timeline) return;
+  page_.field("lossy", fmt::format("{} of it may lack records: conclusions there are uncertain", duration_text(report_.lossy_ns)));
 }
 
 void TextRenderer::devices() {

@@ -302,6 +302,7 @@ struct Report {
   bool has_timeline = false;
   bool covers_all = true;  // false: only calls that began in a window
   std::uint64_t left_out_calls = 0;
+  Nanoseconds lossy_ns = 0;  // of the recorded time, how much may lack records
 
   VerdictLine verdict;
   StepsReport steps;

@@ -2,14 +2,19 @@
 #include "report/savings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
+#include "model/excerpt.h"
 #include "report/words.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostInVain = 8;
+// Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
+constexpr std::size_t kMostReplayed = 200'000;
+constexpr std::size_t kFewestSteps = 20;
 
 class SavingsWriter {
  public:
@@ -124,6 +129,61 @@ class WishedSites {
   std::vector<std::string> notes_;
 };
 
+// The middle of the run, in whole steps where there are any: its begin and its end tell less of it.
+TimeSpan middle_of(const Trace& trace, const Steps& steps) {
+  const double share = static_cast<double>(kMostReplayed) / static_cast<double>(rows_of(trace));
+  const auto count = static_cast<std::size_t>(share * static_cast<double>(steps.steps.size()));
+  if (count >= kFewestSteps) {
+    const std::size_t first = (steps.steps.size() - count) / 2;
+    return {steps.steps[first].host.begin_ns, steps.steps[first + count - 1].host.end_ns};
+  }
+  const auto length_ns = static_cast<Nanoseconds>(share * static_cast<double>(trace.last_ns - trace.first_ns));
+  const Nanoseconds begin_ns = trace.first_ns + (trace.last_ns - trace.first_ns - length_ns) / 2;
+  return {begin_ns, begin_ns + length_ns};
+}
+
+void scale(Nanoseconds& ns, double factor) { ns = std::llround(static_cast<double>(ns) * factor); }
+
+void scale(Interval& interval, double factor) {
+  scale(interval.ns, factor);
+  scale(interval.lo_ns, factor);
+  scale(interval.hi_ns, factor);
+}
+
+void scale(WhatIf& found, double factor) {
+  scale(found.base_ns, factor);
+  scale(found.all, factor);
+  if (found.asked) scale(*found.asked, factor);
+  for (Saving& saving : found.savings) {
+    scale(saving.alone, factor);
+    scale(saving.ceiling_ns, factor);
+    scale(saving.moved_ns, factor);
+  }
+  for (FixStep& step : found.order) {
+    scale(step.marginal, factor);
+    scale(step.cumulative, factor);
+  }
+}
+
+// Running a program again costs many times what explaining it does: of a long run, the middle speaks for the whole.
+WhatIf what_if_of_excerpt(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options,
+                          Report& report) {
+  const TimeSpan span = middle_of(trace, attribution.steps);
+  const Trace excerpt = excerpt_of(trace, attribution.evidence->correlation, span);
+  WhatIf found = what_if(attribute(excerpt), place_of, options);
+  if (!found.refusal.empty() || found.base_ns <= 0) return found;
+  const StepFigures& figures = report.steps.figures;
+  const bool by_steps = found.by_steps && figures.count > 0 && found.steps > 0;
+  const double factor = by_steps ? static_cast<double>(figures.mean_ns) * static_cast<double>(figures.count) / static_cast<double>(found.base_ns)
+                                 : static_cast<double>(trace.last_ns - trace.first_ns) / static_cast<double>(span.length_ns());
+  scale(found, factor);
+  if (by_steps) found.steps = figures.count;
+  report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
+                           "savings were predicted from " + duration_text(span.length_ns()) +
+                               " in the middle of the run and stand for all of it"});
+  return found;
+}
+
 }  // namespace
 
 void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question, Report& report) {
@@ -132,7 +192,9 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
   WhatIfOptions options;
   options.graph_range = question.graph_range;
   if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choose(sites); };
-  const WhatIf found = what_if(attribution, [&](StackId stack) { return lines.representative(stack); }, options);
+  const auto place_of = [&](StackId stack) { return lines.representative(stack); };
+  const WhatIf found = rows_of(trace) <= kMostReplayed ? what_if(attribution, place_of, options)
+                                                       : what_if_of_excerpt(trace, attribution, place_of, options, report);
   SavingsReport& savings = report.savings;
   savings.refusal = found.refusal;
   savings.by_steps = found.by_steps;

@@ -131,4 +131,77 @@ TEST_CASE("without samples nothing is explained by another named cause than host
   });
 }
 
+TEST_CASE("where the file's chunks end changes nothing") {
+  for_random_programs([](const Program& program, const Run& run) {
+    const Explained plain = explained(explain_generated(load_generated(program, run)), 0);
+    Recording rounds;
+    rounds.round_ns = 700'000;
+    const Trace trace = load_generated(program, run, rounds);
+    REQUIRE(trace.lossy.empty());
+    REQUIRE(explained(explain_generated(trace), 0) == plain);
+  });
+}
+
+TEST_CASE("calls that take no time change nothing") {
+  for_random_programs([](const Program& program, const Run& run) {
+    Trace trace = load_generated(program, run);
+    const auto before = totals(explain_generated(trace));
+    std::vector<Call> more;
+    for (const Call& call : trace.calls) {
+      Call nothing;
+      nothing.span = {call.span.end_ns, call.span.end_ns};
+      nothing.thread = call.thread;
+      nothing.api = call.api;
+      nothing.context = call.context;
+      nothing.category = ApiCategory::kOther;
+      more.push_back(call);
+      more.push_back(nothing);
+    }
+    std::stable_sort(more.begin(), more.end(), [](const Call& a, const Call& b) { return a.span.begin_ns < b.span.begin_ns; });
+    trace.calls = std::move(more);
+    REQUIRE(totals(explain_generated(trace)) == before);
+  });
+}
+
+TEST_CASE("programs that run twice cost twice") {
+  Nanoseconds difference_ns = 0;
+  Nanoseconds whole_ns = 0;
+  for_random_programs([&](const Program& program, const Run& run) {
+    Trace trace = load_generated(program, run);
+    const auto once = totals(explain_generated(trace));
+    const Nanoseconds length_ns = trace.windows.front().span.length_ns();
+    const auto again = [&](auto& rows, auto&& change) {
+      auto copies = rows;
+      for (auto& row : copies) {
+        row.span = {row.span.begin_ns + length_ns, row.span.end_ns + length_ns};
+        change(row);
+      }
+      rows.insert(rows.end(), copies.begin(), copies.end());
+    };
+    constexpr std::uint32_t kOtherIds = 1'000'000;
+    const auto renumber = [](auto& row) {
+      if (number(row.correlation) != 0) row.correlation = CorrelationId{number(row.correlation) + kOtherIds};
+    };
+    again(trace.calls, renumber);
+    again(trace.launches, renumber);
+    again(trace.operations, renumber);
+    again(trace.polls, [](Poll&) {});
+    again(trace.samples, [](Sample&) {});
+    again(trace.host_waits, [&](HostWait& wait) { wait.wake_ns += wait.wake_ns == 0 ? 0 : length_ns; });
+    trace.nvtx_events.clear();
+    trace.windows.push_back({{trace.windows.front().span.end_ns, trace.windows.front().span.end_ns + length_ns}, "start"});
+    trace.last_ns += length_ns;
+    const auto twice = totals(explain_generated(trace));
+    for (const auto& [key, ns] : twice) {
+      if (is_edge(std::get<1>(key))) continue;
+      difference_ns += std::abs(ns - 2 * (once.contains(key) ? once.at(key) : 0));
+      whole_ns += ns;
+    }
+  });
+  // All but the time where the two runs meet, which is idle time of neither alone, and what twice as many samples measure
+  // better.
+  CAPTURE(difference_ns, whole_ns);
+  CHECK(difference_ns * 15 <= whole_ns);
+}
+
 }  // namespace synctrace::testing::generator

@@ -66,12 +66,15 @@ class Judge {
 void Accuracy::add(const Accuracy& other) {
   total_ns += other.total_ns;
   right_ns += other.right_ns;
+  sure_ns += other.sure_ns;
+  sure_wrong_ns += other.sure_wrong_ns;
   for (const auto& [pair, ns] : other.confusion) confusion[pair] += ns;
+  for (const auto& [pair, ns] : other.sure_confusion) sure_confusion[pair] += ns;
 }
 
-std::string Accuracy::worst(std::size_t rows) const {
+std::string Accuracy::worst_of(const std::map<std::string, Nanoseconds>& pairs, std::size_t rows) {
   std::vector<std::pair<Nanoseconds, std::string>> sorted;
-  for (const auto& [pair, ns] : confusion) sorted.emplace_back(ns, pair);
+  for (const auto& [pair, ns] : pairs) sorted.emplace_back(ns, pair);
   std::sort(sorted.rbegin(), sorted.rend());
   std::string text;
   for (std::size_t i = 0; i < std::min(rows, sorted.size()); ++i) {
@@ -99,12 +102,18 @@ Accuracy accuracy_of(const Program& program, const Run& run, const Trace& trace,
       while (part != found->second.end() && part->span.end_ns <= truth.span.begin_ns) ++part;
       for (auto next = part; next != found->second.end() && next->span.begin_ns < truth.span.end_ns; ++next) {
         const Nanoseconds common_ns = intersect(next->span, truth.span).length_ns();
+        const bool sure = next->confidence == Confidence::kHigh;
+        accuracy.sure_ns += sure ? common_ns : 0;
         if (judge.is_right(truth, *next)) {
           accuracy.right_ns += common_ns;
-        } else {
-          accuracy.confusion[std::string(truth.cause) + "/" + std::string(truth.activity) + " -> " +
-                             std::string(cause_name(next->kind)) + "/" + std::string(cause_name(next->activity_kind))] += common_ns;
+          continue;
         }
+        const std::string pair = std::string(truth.cause) + "/" + std::string(truth.activity) + " -> " +
+                                 std::string(cause_name(next->kind)) + "/" + std::string(cause_name(next->activity_kind));
+        accuracy.confusion[pair] += common_ns;
+        if (!sure) continue;
+        accuracy.sure_wrong_ns += common_ns;
+        accuracy.sure_confusion[pair] += common_ns;
       }
     }
   }

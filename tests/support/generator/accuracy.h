@@ -13,12 +13,19 @@ namespace synctrace::testing::generator {
 struct Accuracy {
   Nanoseconds total_ns = 0;
   Nanoseconds right_ns = 0;
-  // "truth -> answer" of what was wrong, by time.
+  Nanoseconds sure_ns = 0;         // of high confidence
+  Nanoseconds sure_wrong_ns = 0;   // and wrong
+  // "truth -> answer" of what was wrong, by time; and of that of high confidence.
   std::map<std::string, Nanoseconds> confusion;
+  std::map<std::string, Nanoseconds> sure_confusion;
 
   double percent() const { return 100.0 * static_cast<double>(right_ns) / static_cast<double>(total_ns); }
   void add(const Accuracy& other);
-  std::string worst(std::size_t rows) const;
+  std::string worst(std::size_t rows) const { return worst_of(confusion, rows); }
+  std::string worst_sure(std::size_t rows) const { return worst_of(sure_confusion, rows); }
+
+ private:
+  static std::string worst_of(const std::map<std::string, Nanoseconds>& pairs, std::size_t rows);
 };
 
 // `shift_ns` is that of the recording: truth is compared after moving it.

@@ -50,6 +50,7 @@ class Recorder {
   std::vector<std::byte> bytes() {
     builder_.schemas();
     describe();
+    if (recording_.round_ns > 0) return in_rounds();
     for (const HostEvent& event : run_.host) add_host(event);
     if (stepping_) builder_.add(format::NvtxPop{stepper_, shifted(run_.end_ns), {}});
     for (const DeviceEvent& event : run_.device) add_device(event);
@@ -61,6 +62,7 @@ class Recorder {
   }
 
  private:
+  std::vector<std::byte> in_rounds();
   Nanoseconds shifted(Nanoseconds t) const { return t + recording_.shift_ns; }
   Nanoseconds device_clock(Nanoseconds t) const {
     return shifted(t) + recording_.skew_ns + recording_.drift_ns_per_ms * ((t - kRunBeginNs) / 1'000'000);
@@ -112,6 +114,40 @@ void Recorder::describe() {
     const std::string frames = "p" + std::to_string(place + 1) + ":0 p" + std::to_string(outermost) + ":0";
     builder_.add(format::Stack{stack_of_place(place), frames});
   }
+}
+
+std::vector<std::byte> Recorder::in_rounds() {
+  std::vector<HostEvent> host = run_.host;
+  std::vector<DeviceEvent> device = run_.device;
+  const auto by_end = [](const auto& a, const auto& b) { return a.span.end_ns < b.span.end_ns; };
+  std::stable_sort(host.begin(), host.end(), by_end);
+  std::stable_sort(device.begin(), device.end(), by_end);
+  auto next_host = host.begin();
+  auto next_device = device.begin();
+  builder_.add(format::Window{shifted(kRunBeginNs), 1, "start"}).end_chunk();
+  for (Nanoseconds t = kRunBeginNs; t < run_.end_ns;) {
+    t = std::min(t + recording_.round_ns, run_.end_ns);
+    std::uint64_t dropped = 0;
+    for (; next_host != host.end() && next_host->span.end_ns <= t; ++next_host) {
+      const bool drops = recording_.drops_host && recording_.drops_host(*next_host);
+      dropped += drops ? 1 : 0;
+      if (!drops) add_host(*next_host);
+    }
+    if (dropped > 0) builder_.add(format::Loss{shifted(t), "ring-full", dropped});
+    std::uint64_t dropped_work = 0;
+    for (; next_device != device.end() && next_device->span.end_ns <= t; ++next_device) {
+      const bool drops = recording_.drops_device && recording_.drops_device(*next_device);
+      dropped_work += drops ? 1 : 0;
+      if (!drops) add_device(*next_device);
+    }
+    builder_.add(format::Clock{shifted(t), shifted(t)});
+    if (dropped_work > 0) builder_.add(format::Loss{shifted(t), "cupti-dropped", dropped_work});
+    if (t < run_.end_ns) builder_.end_chunk();
+  }
+  if (stepping_) builder_.add(format::NvtxPop{stepper_, shifted(run_.end_ns), {}});
+  builder_.add(format::Window{shifted(run_.end_ns), 0, "exit"});
+  builder_.add(format::End{shifted(run_.end_ns), 0, "exit"});
+  return builder_.bytes();
 }
 
 void Recorder::add_wait(const HostEvent& event) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,12 @@ struct Recording {
   Nanoseconds drift_ns_per_ms = 0;  // and by this much more every millisecond
   Nanoseconds shift_ns = 0;         // of all times
   std::uint32_t rename = 0;         // added to every id of a thread, context or stream
+
+  // As a recorder writes: what ended in each round, then a clock record, in a chunk of its own. 0: all at once.
+  Nanoseconds round_ns = 0;
+  // What is dropped, and reported in its round. Rounds only.
+  std::function<bool(const HostEvent&)> drops_host;
+  std::function<bool(const DeviceEvent&)> drops_device;
 };
 
 std::vector<std::byte> trace_of(const Program& program, const Run& run, const Recording& recording);
