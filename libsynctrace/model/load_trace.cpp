@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "base/large_rows.h"
-#include "base/search_from.h"
 #include "format/record_decoder.h"
 #include "format/trace_reader.h"
 #include "model/clock_map.h"
+#include "model/copy_kinds.h"
 #include "model/loss_spans.h"
 #include "model/merge_runs.h"
 #include "model/stacks.h"
@@ -238,7 +238,6 @@ class Loader {
 
   void name_calls();
   bool lacks_definitions() const;
-  void refine_copies();
   void make_windows();
   void sort_tables();
 
@@ -276,7 +275,7 @@ void Loader::finish() {
   trace_.first_ns = std::min(first_ns_, last_ns_);
   trace_.last_ns = last_ns_;
   name_calls();
-  refine_copies();
+  refine_copies(trace_);
   sort_tables();
   make_windows();
   const bool closed = !trace_.end_reason.empty();
@@ -311,30 +310,6 @@ void Loader::name_calls() {
       ++unknown;
   }
   trace_.stats.add(kLossUnnamedCalls, unknown);
-}
-
-void refine(Call& call, const Operation& copy) {
-  if ((call.flags & format::Call::kKindsFromRanges) == 0) return;  // the first transfer decides
-  if (copy.copy_kind != CopyKind::kUnknown) call.copy_kind = copy.copy_kind;
-  if (copy.source_memory != MemoryKind::kUnknown) call.source_memory = copy.source_memory;
-  if (copy.target_memory != MemoryKind::kUnknown) call.target_memory = copy.target_memory;
-  call.flags &= ~format::Call::kKindsFromRanges;
-}
-
-// What kind of memory a call copied is known better to CUPTI's record of the transfer than to the allocations that the
-// recorder saw.
-void Loader::refine_copies() {
-  std::vector<Call*> guessed;  // by correlation
-  for (Call& call : trace_.calls) {
-    if ((call.flags & format::Call::kKindsFromRanges) != 0 && number(call.correlation) != 0) guessed.push_back(&call);
-  }
-  merge_runs(guessed, [](const Call* a, const Call* b) { return a->correlation < b->correlation; });
-  std::size_t cursor = 0;
-  for (const Operation& operation : trace_.operations) {
-    if (operation.kind != OperationKind::kCopy) continue;
-    std::size_t at = search_from(guessed.size(), cursor, [&](std::size_t i) { return guessed[i]->correlation < operation.correlation; });
-    for (; at < guessed.size() && guessed[at]->correlation == operation.correlation; ++at) refine(*guessed[at], operation);
-  }
 }
 
 // Edges may repeat, be out of order or lack their partner: an unclosed window ends with the trace, a second opening of
