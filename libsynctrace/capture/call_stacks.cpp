@@ -59,7 +59,7 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
   if (is_launch_call ? !ends_pause && !is_sample : !is_candidate(traced)) return stack;
   StackBudget* budget = stack_budget_here();
   if (budget == nullptr) return stack;
-  const Use use = is_launch_call ? Use::kLaunch : Use::kCall;
+  const Use use = is_launch_call && !ends_pause ? Use::kSample : Use::kCall;
   // The parameters lie on the caller's stack, so their address tells call paths of different depth apart.
   stack.site = StackBudget::site_of(traced.callback_id, reinterpret_cast<std::uintptr_t>(params));
   stack.is_wanted = !is_launch_call;

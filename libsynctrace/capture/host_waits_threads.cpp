@@ -37,9 +37,18 @@ int signalled(const Next& next, Object* object) {
   return next(object);
 }
 
+// CPython signals a condition whenever it gives up the interpreter lock, thousands of times a second, mostly to nobody.
+// The C library itself returns at once where this field counts no waiter (glibc 2.25 and later; not its old condition).
+template <class Next>
+int signalled_if_awaited(const Next& next, pthread_cond_t* condition) {
+  constexpr unsigned kOneWaiter = 8;
+  const unsigned waiters = __atomic_load_n(&condition->__data.__wrefs, __ATOMIC_RELAXED);
+  return waiters < kOneWaiter ? next(condition) : signalled(next, condition);
+}
+
 }  // namespace
 
-#define SYNCTRACE_CONDITION(id, at, version)                                                                          \
+#define SYNCTRACE_CONDITION(id, at, version, note)                                                                    \
   SYNCTRACE_NEXT(wait##id, "pthread_cond_wait", at, version, kErrorNumber, int, pthread_cond_t*, pthread_mutex_t*)         \
   SYNCTRACE_DOOR(wait##id, "pthread_cond_wait", at, version, int, pthread_cond_t* condition, pthread_mutex_t* mutex) { \
     return timed<HostCall::kCondition>(next_wait##id, as_object(condition), condition, mutex);                         \
@@ -52,11 +61,11 @@ int signalled(const Next& next, Object* object) {
   }                                                                                                                    \
   SYNCTRACE_NEXT(signal##id, "pthread_cond_signal", at, version, kErrorNumber, int, pthread_cond_t*)                       \
   SYNCTRACE_DOOR(signal##id, "pthread_cond_signal", at, version, int, pthread_cond_t* condition) {                     \
-    return signalled(next_signal##id, condition);                                                                      \
+    return note(next_signal##id, condition);                                                                           \
   }                                                                                                                    \
   SYNCTRACE_NEXT(broadcast##id, "pthread_cond_broadcast", at, version, kErrorNumber, int, pthread_cond_t*)                 \
   SYNCTRACE_DOOR(broadcast##id, "pthread_cond_broadcast", at, version, int, pthread_cond_t* condition) {               \
-    return signalled(next_broadcast##id, condition);                                                                   \
+    return note(next_broadcast##id, condition);                                                                        \
   }
 
 #define SYNCTRACE_CONDITION_CLOCK(id, at, version)                                                                     \
@@ -110,9 +119,9 @@ int signalled(const Next& next, Object* object) {
     return joined(next_clockjoin##id, thread, result, clock, deadline);                                              \
   }
 
-SYNCTRACE_CONDITION(, "@@", SYNCTRACE_V2_3_2)
+SYNCTRACE_CONDITION(, "@@", SYNCTRACE_V2_3_2, signalled_if_awaited)
 #if defined(__x86_64__)
-SYNCTRACE_CONDITION(_2_2_5, "@", SYNCTRACE_V2_2_5)
+SYNCTRACE_CONDITION(_2_2_5, "@", SYNCTRACE_V2_2_5, signalled)
 #endif
 SYNCTRACE_CONDITION_CLOCK(, "@@", SYNCTRACE_V2_34)
 SYNCTRACE_CONDITION_CLOCK(_2_30, "@", SYNCTRACE_V2_30)

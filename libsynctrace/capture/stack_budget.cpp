@@ -13,13 +13,15 @@ bool StackBudget::allows(Use use, Site site, std::int64_t now_ns) noexcept {
     purse.credit_ns = std::min(purse.credit_ns + earned_ns, kMaxCreditNs);
     purse.filled_at_ns = now_ns;
   }
+  if (purse.credit_ns > 0 || use == Use::kSample) return purse.credit_ns > 0;
   const Slot& slot = slots_[site];
-  return purse.credit_ns > 0 || slot.waits || now_ns - slot.taken_at_ns >= kRareNs;
+  return slot.waits || now_ns - slot.taken_at_ns >= kRareNs;
 }
 
 void StackBudget::spend(Use use, Site site, std::int64_t now_ns, std::int64_t cost_ns) noexcept {
-  purses_[static_cast<std::size_t>(use)].credit_ns -= std::min(cost_ns, kMaxChargeNs);
-  slots_[site].taken_at_ns = now_ns;
+  const bool is_sample = use == Use::kSample;
+  purses_[static_cast<std::size_t>(use)].credit_ns -= is_sample ? cost_ns : std::min(cost_ns, kMaxChargeNs);
+  if (!is_sample) slots_[site].taken_at_ns = now_ns;
 }
 
 void StackBudget::call_ended(Site site, std::int64_t call_ns, std::int64_t cost_ns) noexcept {

@@ -2,7 +2,7 @@
 // Whether a thread can afford one more stack. A stack in front of a call that waits costs nothing: the thread would
 // have waited for longer. In front of calls that return at once it is all cost, so those may take a fixed share of the
 // thread's time. But a site that comes up rarely always gets its stack: nothing must stay nameless for other sites'
-// sake. One thread's own; times are CLOCK_MONOTONIC.
+// sake. Samples, of which the next one is as good, keep to their share. One thread's own; times are CLOCK_MONOTONIC.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace synctrace::capture {
 class StackBudget {
  public:
   // What a stack is taken for: each has a share of its own.
-  enum class Use : std::uint8_t { kCall, kLaunch };
+  enum class Use : std::uint8_t { kCall, kSample };
   static constexpr std::array<std::int64_t, 2> kOneIn = {50, 200};  // of the thread's time: 2 % and 0.5 %
 
   // More often than ten times a second is not rare. With all slots in use that is at most 2,560 stacks a second.

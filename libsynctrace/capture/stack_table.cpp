@@ -8,6 +8,7 @@
 #include <atomic>
 #include <span>
 
+#include "capture/capture_turn.h"
 #include "capture/id_table.h"
 #include "capture/intern_table.h"
 #include "capture/loaded_object.h"
@@ -29,6 +30,8 @@ std::atomic<std::uint32_t> next_code{1};
 std::atomic<std::uint64_t> refused{0};
 
 bool wants(StackKinds kind) noexcept { return format::includes(wanted.load(std::memory_order_relaxed), kind); }
+
+bool takes_stacks() noexcept { return wanted.load(std::memory_order_relaxed) != StackKinds::kNone; }
 
 // The long parts of a code object are cut so that one event holds them; lines beyond the cut are unknown.
 constexpr std::size_t kMaxLineTableBytes = 16U << 10;
@@ -56,41 +59,18 @@ struct ThreadStacks {
   std::array<std::byte, CodeDescription::kMaxBytes> room;
 };
 
-struct ThisThread {
-  ThreadStacks* stacks = nullptr;
-  bool is_busy = false;
-};
-thread_local __attribute__((tls_model("initial-exec"))) constinit ThisThread this_thread;
-
-// One capture at a time on a thread: false for one that interrupts another.
-class Turn {
- public:
-  Turn() noexcept : is_mine_(!this_thread.is_busy) {
-    if (is_mine_) this_thread.is_busy = true;
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (is_mine_) this_thread.is_busy = false;
-  }
-  bool is_mine() const noexcept { return is_mine_; }
-
- private:
-  bool is_mine_;
-};
+thread_local __attribute__((tls_model("initial-exec"))) constinit ThreadStacks* this_thread_stacks = nullptr;
 
 // The thread's tables, mapped at the first call; needs the thread's turn.
 ThreadStacks* prepared_stacks() noexcept {
-  if (this_thread.stacks != nullptr) return this_thread.stacks;
+  if (this_thread_stacks != nullptr) return this_thread_stacks;
   if (thread_buffers().buffer_of_this_thread() == nullptr) return nullptr;  // also while the thread ends
   void* memory = mmap(nullptr, sizeof(ThreadStacks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* stacks = static_cast<ThreadStacks*>(memory);
   if (wants(StackKinds::kNative)) stacks->unwinder.prepare_here();
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  this_thread.stacks = stacks;
+  this_thread_stacks = stacks;
   return stacks;
 }
 
@@ -311,9 +291,9 @@ void enable_stacks(StackKinds kinds) noexcept {
 void switch_stacks(StackKinds kinds) noexcept { wanted.store(kinds, std::memory_order_relaxed); }
 
 void release_thread_stacks() noexcept {
-  ThreadStacks* stacks = this_thread.stacks;
+  ThreadStacks* stacks = this_thread_stacks;
   if (stacks == nullptr) return;
-  this_thread.stacks = nullptr;
+  this_thread_stacks = nullptr;
   ThreadUnwinder::forget_here();
   std::atomic_signal_fence(std::memory_order_seq_cst);
   munmap(stacks, sizeof(ThreadStacks));
@@ -329,14 +309,12 @@ void look_for_python() noexcept {
 
 std::uint64_t take_refused_stacks() noexcept { return refused.exchange(0, std::memory_order_relaxed); }
 
-bool stacks_prepared_here() noexcept { return this_thread.stacks != nullptr; }
-
-bool prepare_stacks_here() noexcept { return stack_budget_here() != nullptr; }
+bool stacks_prepared_here() noexcept { return this_thread_stacks != nullptr; }
 
 StackBudget* stack_budget_here() noexcept {
-  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return nullptr;
-  if (this_thread.stacks != nullptr) return &this_thread.stacks->budget;
-  const Turn turn;
+  if (!takes_stacks()) return nullptr;
+  if (this_thread_stacks != nullptr) return &this_thread_stacks->budget;
+  const CaptureTurn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   return own == nullptr ? nullptr : &own->budget;
 }
@@ -344,8 +322,8 @@ StackBudget* stack_budget_here() noexcept {
 namespace {
 
 StackId capture_call(bool native_behind_python) noexcept {
-  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
-  const Turn turn;
+  if (!takes_stacks()) return StackId{};
+  const CaptureTurn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return StackId{};
@@ -362,8 +340,8 @@ StackId capture_stack() noexcept { return capture_call(true); }
 StackId capture_line() noexcept { return capture_call(false); }
 
 StackId capture_waiting_stack(StackKinds kinds) noexcept {
-  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
-  const Turn turn;
+  if (!takes_stacks()) return StackId{};
+  const CaptureTurn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return StackId{};
@@ -379,9 +357,9 @@ StackId capture_waiting_stack(StackKinds kinds) noexcept {
 }
 
 StackId capture_interrupted_stack(const void* context) noexcept {
-  if (wanted.load(std::memory_order_relaxed) == StackKinds::kNone) return StackId{};
-  const Turn turn;
-  ThreadStacks* own = turn.is_mine() ? this_thread.stacks : nullptr;
+  if (!takes_stacks()) return StackId{};
+  const CaptureTurn turn;
+  ThreadStacks* own = turn.is_mine() ? this_thread_stacks : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr || buffer->is_pushing()) return StackId{};
   Capture capture(*own, *buffer, Capture::Of::kInterrupted);
@@ -395,7 +373,7 @@ bool can_take_sleeping_stacks() noexcept { return can_read_guarded.load(std::mem
 SleepingStack capture_sleeping_stack(const Sleeper& sleeper) noexcept {
   using Status = SleepingStack::Status;
   if (!wants(StackKinds::kPython) || !can_take_sleeping_stacks()) return {};
-  const Turn turn;
+  const CaptureTurn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (own == nullptr || buffer == nullptr) return {};

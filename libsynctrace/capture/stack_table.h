@@ -72,9 +72,6 @@ SleepingStack capture_sleeping_stack(const Sleeper& sleeper) noexcept;
 // The thread can take stacks without a system call. Async-signal-safe.
 bool stacks_prepared_here() noexcept;
 
-// Prepares the calling thread; false when stacks are off or there is no memory.
-bool prepare_stacks_here() noexcept;
-
 // The calling thread's budget for stacks in front of calls; null when it can take none. Prepares the thread.
 StackBudget* stack_budget_here() noexcept;
 

@@ -89,7 +89,7 @@ def measure(run, modes, repetitions, rounds, order_of):
 
 def summarize(samples):
     return {mode: {"median_ms": statistics.median(times),
-                   "ratio": statistics.median(t / off for t, off in zip(times, samples["off"]))}
+                   "ratio": statistics.median(t / off for t, off in zip(times, next(iter(samples.values()))))}
             for mode, times in samples.items()}
 
 
@@ -97,9 +97,10 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--parts", action="store_true", help="what each part of level timeline costs")
+    parser.add_argument("--modes", help="marks of your own choice, separated by commas; the first is what the others are compared to")
     parser.add_argument("--only", help="one workload")
     options = parser.parse_args()
-    modes = PARTS if options.parts else MODES
+    modes = options.modes.split(",") if options.modes else PARTS if options.parts else MODES
     order_of = random.Random(20261120)
     torch.manual_seed(0)
     results = {}

@@ -34,12 +34,12 @@ TEST_CASE("stacks of calls that return at once stay within their share of the ti
   CHECK(taken * kCostNs > 18'000'000);
 }
 
-TEST_CASE("launches have a share of their own") {
+TEST_CASE("samples have a share of their own") {
   StackBudget budget{};
   std::int64_t now = kStart;
   stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
-  stacks_in_a_second(budget, Use::kLaunch, 2, 5'000, now);
-  const std::int64_t taken = stacks_in_a_second(budget, Use::kLaunch, 2, 5'000, now);
+  stacks_in_a_second(budget, Use::kSample, 2, 5'000, now);
+  const std::int64_t taken = stacks_in_a_second(budget, Use::kSample, 2, 5'000, now);
   CHECK(taken * kCostNs < 5'250'000);  // 0.5 %
   CHECK(taken * kCostNs > 4'500'000);
 }
@@ -70,6 +70,15 @@ TEST_CASE("a site that comes up rarely always gets its stack") {
     budget.call_ended(2, 1'500, kCostNs);
   }
   CHECK(missed == 0);
+}
+
+TEST_CASE("a sample at a site that comes up rarely waits for its share") {
+  StackBudget budget{};
+  std::int64_t now = kStart;
+  stacks_in_a_second(budget, Use::kSample, 1, 5'000, now);
+  budget.spend(Use::kSample, 1, now, 5'000'000);  // a first sight can be dear, and is paid in full
+  CHECK_FALSE(budget.allows(Use::kSample, 2, now + 900'000'000));
+  CHECK(budget.allows(Use::kSample, 2, now + 1'100'000'000));
 }
 
 TEST_CASE("the same call at the same depth is one site") {
