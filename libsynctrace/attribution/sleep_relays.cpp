@@ -27,6 +27,7 @@ void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSl
   const std::vector<HostWait>& waits = trace.host_waits;
   const bool none = std::none_of(sleeps.begin(), sleeps.end(), [](const GpuSleep& sleep) { return sleep.waited; });
   if (none) return;
+  const auto in_python = [&](std::uint32_t row) { return stacks.traits(waits[row].stack).python; };
   const std::vector<std::uint32_t> order = by_end(waits);
   std::map<ThreadId, std::uint32_t> last;  // that each thread is back from
   for (const std::uint32_t row : order) {
@@ -36,7 +37,7 @@ void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSl
       const GpuSleep& handed = sleeps[waker->second];
       const Nanoseconds relayed_ns = wait.wake_ns - waits[waker->second].span.end_ns;
       const bool in_time = relayed_ns >= 0 && relayed_ns <= kLongestRelayNs;
-      const bool met = handed.waited && handed.work_end_ns > wait.span.begin_ns + kOutstandingMarginNs;
+      const bool met = handed.waited && !in_python(waker->second) && handed.work_end_ns > wait.span.begin_ns + kOutstandingMarginNs;
       if (in_time && met) sleeps[row] = {true, handed.device, handed.work_end_ns, row};
     }
     last[wait.thread] = row;
@@ -45,7 +46,7 @@ void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSl
   std::vector<std::uint32_t> under_way;
   for (auto row = order.rbegin(); row != order.rend(); ++row) {
     if (!sleeps[*row].waited) continue;
-    if (stacks.traits(waits[*row].stack).python) {
+    if (in_python(*row)) {
       under_way.push_back(*row);
       continue;
     }

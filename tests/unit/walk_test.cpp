@@ -21,6 +21,8 @@ class Scene {
     trace_.apis[kHostFunction] = {ApiCategory::kHostFunction, "cudaLaunchHostFunc"};
     trace_.codes[1] = Code{"/home/user/train.py", "main", "", 10, 0x030c0000};
     trace_.stacks[StackId{5}] = {frame(1)};
+    trace_.codes[2] = Code{"/usr/lib/python3/site-packages/torch/utils/data/dataloader.py", "__next__", "", 10, 0x030c0000};
+    trace_.stacks[StackId{6}] = {frame(2)};
   }
 
   void launch(Nanoseconds begin_us, TimeSpan kernel_us, ThreadId thread = kMain) {
@@ -34,7 +36,27 @@ class Scene {
     trace_.operations.push_back(kernel);
   }
 
-  void host_function(Nanoseconds begin_us) { trace_.launches.push_back(launch_row(begin_us, kHostFunction, kMain)); }
+  void host_function(Nanoseconds begin_us, ThreadId thread = kMain) {
+    trace_.launches.push_back(launch_row(begin_us, kHostFunction, thread));
+  }
+
+  // Of another thread, without a stack unless one is given.
+  void sleep(ThreadId thread, TimeSpan span_us, ThreadId waker, Nanoseconds wake_us, StackId stack = {}) {
+    wait(span_us, waker);
+    trace_.host_waits.back().thread = thread;
+    trace_.host_waits.back().wake_ns = wake_us * kUs;
+    trace_.host_waits.back().stack = stack;
+  }
+
+  void sample(Nanoseconds time_us, format::Sample::State state) {
+    Sample sample;
+    sample.span = {time_us * kUs, time_us * kUs};
+    sample.thread = kMain;
+    sample.count = 1;
+    sample.state = state;
+    sample.stack = StackId{6};
+    trace_.samples.push_back(sample);
+  }
 
   void wait(TimeSpan span_us, ThreadId waker) {
     HostWait wait;
@@ -47,7 +69,10 @@ class Scene {
     trace_.host_waits.push_back(wait);
   }
 
-  void lose_records() { trace_.stats.add("ring-full", 3); }
+  void lose_records() {
+    trace_.stats.add("ring-full", 3);
+    trace_.lossy = {{0, 10'000 * kUs}};
+  }
 
   Trace& trace() { return trace_; }
 
@@ -148,6 +173,56 @@ TEST_CASE("time before the first work and after the last is no gap of the progra
   REQUIRE(parts.size() == 2);
   CHECK(parts[0].kind == CauseKind::kStartup);
   CHECK(parts[1].kind == CauseKind::kShutdown);
+}
+
+// As JAX does it: a driver's thread runs the host function behind a step and wakes a library's thread, which wakes Python.
+TEST_CASE("a wait for the GPU that is handed on by a library's thread is a wait of the line that slept meanwhile") {
+  constexpr ThreadId kLibrary{102};
+  constexpr ThreadId kDriver{900};  // has no records
+  const auto steps = [](Scene& scene, StackId library_stack) {
+    for (Nanoseconds t = 0; t < 8'000; t += 1'000) {
+      scene.launch(t + 10, {t + 20, t + 320});
+      scene.host_function(t + 16);
+      scene.sleep(kLibrary, {t + 30, t + 430}, kDriver, t + 390, library_stack);
+      scene.sleep(kMain, {t + 50, t + 480}, kLibrary, t + 440, StackId{5});
+    }
+  };
+  Scene relayed;
+  steps(relayed, {});
+  Nanoseconds charged_ns = 0;
+  for (const Part& part : relayed.explained({3'320, 4'020})) {
+    if (part.kind != CauseKind::kFrameworkWait) continue;
+    CHECK(relayed.trace().host_waits[part.owner.row].thread == kMain);
+    charged_ns += part.span.length_ns();
+  }
+  CHECK(charged_ns >= 400 * kUs);  // the sleep and what it delayed, of 700 us
+
+  // A thread with Python lines of its own explains itself.
+  Scene own;
+  steps(own, StackId{5});
+  bool seen = false;
+  for (const Part& part : own.explained({3'320, 3'430})) {
+    if (part.kind != CauseKind::kFrameworkWait) continue;
+    seen = true;
+    CHECK(own.trace().host_waits[part.owner.row].thread == kLibrary);
+  }
+  CHECK(seen);
+}
+
+TEST_CASE("one sample is a hint, three that agree about a line are evidence") {
+  for (const int samples : {1, 3}) {
+    Scene scene;
+    for (int i = 0; i < samples; ++i) scene.sample(500 + i, format::Sample::State::kRunning);
+    scene.launch(10, {20, 30});
+    scene.launch(1'010, {1'020, 1'030});
+    bool seen = false;
+    for (const Part& part : scene.explained({30, 1'020})) {
+      if (part.kind != CauseKind::kLoaderCompute) continue;
+      seen = true;
+      CHECK(part.confidence == (samples == 1 ? Confidence::kLow : Confidence::kMedium));
+    }
+    CHECK(seen);
+  }
 }
 
 }  // namespace synctrace::testing
