@@ -87,8 +87,9 @@ class CauseMerger {
     std::vector<IdleCause> result;
     for (auto& [key, draft] : drafts) result.push_back(finished(draft));
     std::sort(result.begin(), result.end(), [](const IdleCause& a, const IdleCause& b) {
-      return std::tuple(is_edge(a.kind), -a.steady_ns, -a.idle_ns, std::tie(a.name, a.where.file, a.where.line, a.call)) <
-             std::tuple(is_edge(b.kind), -b.steady_ns, -b.idle_ns, std::tie(b.name, b.where.file, b.where.line, b.call));
+      const auto in_steps = [](const IdleCause& cause) { return cause.steady_ns + cause.irregular_ns; };
+      return std::tuple(is_edge(a.kind), -in_steps(a), -a.idle_ns, std::tie(a.name, a.where.file, a.where.line, a.call)) <
+             std::tuple(is_edge(b.kind), -in_steps(b), -b.idle_ns, std::tie(b.name, b.where.file, b.where.line, b.call));
     });
     return result;
   }

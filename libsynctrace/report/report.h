@@ -221,7 +221,7 @@ struct DeviceReport {
   std::uint32_t id = 0;
   std::string name;
   DeviceState state;
-  std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in ordinary steps first
+  std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in the steps first
   std::vector<IdleCause> copy_causes;  // of the copy-only time
 };
 
