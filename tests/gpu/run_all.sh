@@ -268,6 +268,17 @@ part_torch_lines() {
   done
 }
 
+# Programs with a known bottleneck: verdict and first cause.
+part_causes() {
+  if ! python3 -c 'import torch, jax, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    skip causes "no PyTorch with CUDA, or no JAX"
+    return
+  fi
+  timeout -k 5 400 python3 "$root/tests/gpu/causes.py" --build "$build" --traces "$traces" --json "$results/causes.json" \
+    >"$results/causes.md" 2>&1
+  verdict causes $? "$(tail -n 1 "$results/causes.md")"
+}
+
 part_hta() {
   local recorded=()
   local name
@@ -284,7 +295,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines hta unwinder; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes hta unwinder; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
