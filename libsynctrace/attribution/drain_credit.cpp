@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "attribution/sync_test.h"
+
 namespace synctrace {
 namespace {
 
@@ -60,6 +62,8 @@ void DrainCredit::charge(std::vector<Part>& parts) {
   charged_.clear();
   for (Part part : parts) {
     for (; next_ < waits_.size() && waits_[next_].end_ns <= part.span.begin_ns; ++next_) {
+      // A read right behind another wait waits for its own copy alone: the earlier one emptied the queue.
+      if (waits_[next_].waited_ns < std::min(kOutstandingMarginNs, credit_ns_)) continue;
       current_ = waits_[next_];
       credit_ns_ = current_.waited_ns;
     }

@@ -7,17 +7,14 @@
 #include "format/trace_format.h"
 #include "generated_support.h"
 #include "support/catch.h"
+#include "support/effort.h"
 #include "support/generator/random_program.h"
 #include "support/trace_builder.h"
 
 namespace synctrace::testing::generator {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kPrograms = 60;
-#else
-constexpr std::uint64_t kPrograms = 600;
-#endif
+constexpr std::uint64_t kPrograms = effort(600);
 constexpr Nanoseconds kRoundNs = 2'000'000;
 
 // The chunks of a trace, and a trace again of some of them.

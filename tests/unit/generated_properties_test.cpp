@@ -7,16 +7,13 @@
 
 #include "generated_support.h"
 #include "support/catch.h"
+#include "support/effort.h"
 #include "support/generator/random_program.h"
 
 namespace synctrace::testing::generator {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kPrograms = 200;  // some thirty times slower here, and what is looked for shows in few
-#else
-constexpr std::uint64_t kPrograms = 2'000;
-#endif
+constexpr std::uint64_t kPrograms = effort(2'000);
 
 using Explained = std::vector<std::tuple<DeviceId, Nanoseconds, Nanoseconds, CauseKind, CauseKind, OwnerTable, std::uint32_t, bool, Confidence>>;
 

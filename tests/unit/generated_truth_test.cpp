@@ -4,13 +4,14 @@
 #include <cstdlib>
 
 #include "support/catch.h"
+#include "support/effort.h"
 #include "support/generator/random_program.h"
 #include "generated_support.h"
 
 namespace synctrace::testing::generator {
 namespace {
 
-constexpr std::uint64_t kPrograms = 2'000;
+constexpr std::uint64_t kPrograms = effort(2'000);
 
 Accuracy over_random_programs(const Recording& recording, Nanoseconds scale = 1) {
   Accuracy accuracy;

@@ -8,16 +8,13 @@
 #include "generated_support.h"
 #include "replay_support.h"
 #include "support/catch.h"
+#include "support/effort.h"
 #include "support/generator/random_program.h"
 
 namespace synctrace::testing {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr std::uint64_t kPrograms = 200;  // some thirty times slower here, and what is looked for shows in few
-#else
-constexpr std::uint64_t kPrograms = 2'000;
-#endif
+constexpr std::uint64_t kPrograms = effort(2'000);
 
 // The most work of any one stream, which no fix makes shorter.
 Nanoseconds longest_stream(const ReplayProgram& program) {

@@ -5,12 +5,13 @@
 #include "replay_support.h"
 #include "support/catch.h"
 #include "support/generator/random_program.h"
+#include "support/effort.h"
 #include "support/golden_traces.h"
 
 namespace synctrace::testing {
 namespace {
 
-constexpr std::uint64_t kPrograms = 2'000;
+constexpr std::uint64_t kPrograms = effort(2'000);
 
 }  // namespace
 
