@@ -18,8 +18,8 @@ TEST_CASE("a question names fixes, files and lines") {
 
 TEST_CASE("a Windows path has a colon of its own") {
   WhatIfQuestion question;
-  REQUIRE_FALSE(add_wishes("fix@C:/work/train.py:12", question));
-  CHECK(question.wishes.front().file == "C:/work/train.py");
+  REQUIRE_FALSE(add_wishes("fix@C:/code/train.py:12", question));
+  CHECK(question.wishes.front().file == "C:/code/train.py");
   CHECK(question.wishes.front().line == 12);
 }
 
