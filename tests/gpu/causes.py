@@ -83,9 +83,9 @@ def judge(case, report):
     """-> (row for the table, what is wrong or "")"""
     device = max(report["devices"], key=lambda d: d["compute_ns"])
     has_steps = report["steps"]["count"] > 0
-    edges = ("startup", "shutdown", "capture-edge")
-    causes = [c for c in device["causes"] + device["copy_only_causes"] if c["cause"] not in edges]
-    causes.sort(key=lambda c: (c["rule"] is None, -in_steps(c, has_steps)))  # what has no rule has no fix
+    causes = [c for c in device["causes"] + device["copy_only_causes"]
+              if c["cause"] not in ("startup", "shutdown", "capture-edge")]
+    causes.sort(key=lambda c: -in_steps(c, has_steps))
     idle_ns = sum(in_steps(c, has_steps) for c in causes)
     uncertain_ns = sum(c["uncertain_ns"] * in_steps(c, has_steps) / c["idle_ns"] for c in causes if c["idle_ns"])
     first = causes[0] if causes else None
