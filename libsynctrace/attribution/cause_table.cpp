@@ -23,7 +23,7 @@ std::size_t CauseKeyHash::operator()(const CauseKey& key) const noexcept {
                        static_cast<std::uint64_t>(number(key.activity_kind)) << 16 |
                        static_cast<std::uint64_t>(number(key.reason)) << 8 | (key.drained ? 2U : 0U) | (key.copying ? 1U : 0U);
   mix(hash, key.site);
-  if (key.drained) mix(hash, key.activity);
+  if (!(key.activity == key.site)) mix(hash, key.activity);
   return static_cast<std::size_t>(hash);
 }
 
@@ -79,7 +79,7 @@ bool CauseTable::add_row(const CauseKey& key, ThreadId thread) {
 
 void CauseTable::add(const Part& part, Phase phase) {
   CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, site_of(part.owner), {}};
-  key.activity = part.drained ? site_of(part.activity) : key.site;
+  key.activity = part.activity == part.owner ? key.site : site_of(part.activity);
   const bool is_known = last_ < causes_.size() && causes_[last_].key == key;  // parts of one cause come in runs
   const bool is_new = !is_known && add_row(key, part.thread);
   Cause& cause = causes_[last_];

@@ -35,7 +35,7 @@ struct CauseKey {
   bool drained = false;
   bool copying = false;
   Site site;
-  Site activity;  // equals site unless drained
+  Site activity;  // equals site unless drained, or done by a library's thread that the site waited for
   friend bool operator==(const CauseKey&, const CauseKey&) = default;
 };
 

@@ -119,6 +119,8 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
     // Work that is not in the trace must not speak against a place.
     const bool votes_count = !may_lack_records(trace.lossy, wait.span);
     if (votes_count && at_waits[row].last_end_ns > wait.span.begin_ns + kOutstandingMarginNs) ++place.met_work;
+    // What a loader's code sleeps for is its next batch, however often that comes when GPU work ends.
+    if (stacks.traits(wait.stack).loader) continue;
     const bool woken_by_worker = number(wait.waker) != 0 && host.index_of(wait.waker) != HostTimeline::kNoThread;
     if (woken_by_worker || (wait.flags & format::HostWait::kTimedOut) != 0) continue;
     sleeps.host_waits[row] = judged(wait.span, at_waits[row], latest_ns + kWakeUpNs);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of host time that has no stack of its own: between the stacks around it; and where these have no line of the
-// program because a library's thread worked for another one, where that one waited meanwhile.
+// The place of host time that has no stack of its own: between the stacks around it. And of a library's thread, whose stacks
+// have no line of the program (autograd's engine, what pins a loader's batches): where the thread waited meanwhile that it
+// then woke.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -17,6 +20,9 @@ class HostPlaces {
   // A row of OwnerTable::kStretch or kHostWait.
   Owner of(HostTimeline::Index thread, TimeSpan span);
 
+  // `owner` itself, a sleep or a sample of that time, where its stack tells a line of the program, or nobody waited.
+  Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
+
   // The rows of OwnerTable::kStretch.
   const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return stretches_; }
 
@@ -26,6 +32,13 @@ class HostPlaces {
       return (std::uint64_t{number(pair.before)} << 32 | number(pair.after)) * 0x9e3779b97f4a7c15U >> 7;
     }
   };
+
+  // How well a stack tells where in the program it is.
+  enum class Told : std::uint8_t { kNot, kPython, kUserCode };
+  Told told(StackId stack) const;
+
+  // Where a thread slept at the end of the span that this one woke, told better than `own`.
+  std::optional<Owner> waiting_for(HostTimeline::Index thread, TimeSpan span, Told own) const;
 
   const Evidence& evidence_;
   std::vector<std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/stacks.h"
 
@@ -48,6 +49,8 @@ bool is_one_of(const std::string_view (&names)[count], std::string_view name) {
 
 }  // namespace
 
+StackReader::StackReader(const Trace& trace) : trace_(trace), user_code_(std::string(fact(trace, "executable"))) {}
+
 StackTraits StackReader::traits(StackId stack) const {
   if (number(stack) == 0) return {};
   Late& late = lately_[number(stack) % lately_.size()];
@@ -69,7 +72,9 @@ StackTraits StackReader::find_traits(StackId stack) const {
   StackTraits traits;
   bool prints = false;
   traits.incomplete = !is_whole(stack);
-  for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
+  const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
+  traits.user = choose_frame(frames, user_code_).basis == FrameBasis::kUserCode;
+  for (const ResolvedFrame& frame : frames) {
     const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
       return frame.file.find(part) != std::string::npos;
     });

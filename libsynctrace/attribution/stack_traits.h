@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "attribution/user_frame.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -16,13 +17,14 @@ struct StackTraits {
   bool gil = false;            // waits for the interpreter lock
   bool incomplete = false;  // the trace lacks it, or the names of some of it
   bool python = false;         // has Python code in it
+  bool user = false;           // has code in it that is the program's own, not a library's
   bool dynamic_shape = false;  // inside an operator whose result is as large as its data say
   std::uint64_t python_line = 0;  // with Python code: stands for the file and line of the innermost
 };
 
 class StackReader {
  public:
-  explicit StackReader(const Trace& trace) : trace_(trace) {}
+  explicit StackReader(const Trace& trace);
   StackTraits traits(StackId stack) const;
 
  private:
@@ -30,6 +32,7 @@ class StackReader {
   bool is_whole(StackId stack) const;
 
   const Trace& trace_;
+  UserCode user_code_;
   struct Late {
     StackId stack{};
     StackTraits traits;

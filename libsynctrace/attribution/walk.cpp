@@ -224,11 +224,30 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
       jumps = t == before_ns ? jumps + 1 : 0;
       continue;
     }
-    const Owner owner = piece.owner.table == OwnerTable::kNone ? places_.of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
-    add({piece.begin_ns, t}, piece.kind, owner, piece.asleep ? Confidence::kLow : piece.confidence);
+    add_piece(piece, thread, {piece.begin_ns, t}, piece.kind, piece.asleep ? Confidence::kLow : piece.confidence);
     t = piece.begin_ns;
     jumps = 0;
   }
+}
+
+Owner Walk::place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span) {
+  switch (piece.owner.table) {
+    case OwnerTable::kNone:
+      return places_.of(thread, evidence_.host.item_before(thread, span.end_ns).span);
+    case OwnerTable::kHostWait:
+    case OwnerTable::kSample:
+      return places_.of(thread, span, piece.owner);
+    default:
+      return piece.owner;
+  }
+}
+
+// What a library's thread did for the line that waited for it is that line's; the thread's own record stays its activity.
+void Walk::add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind, Confidence confidence) {
+  if (span.empty()) return;
+  const Owner place = place_of(piece, thread, span);
+  add(span, kind, place, confidence);
+  if (piece.owner.table != OwnerTable::kNone && !(place == piece.owner)) found_.back().activity = piece.owner;
 }
 
 // Goes on with the thread that ended the sleep, from when it did. False when nobody is known to have.
@@ -238,7 +257,7 @@ bool Walk::jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds
     const HostTimeline::Index waker = evidence_.host.index_of(wait.waker);
     if (number(wait.waker) != 0 && waker != HostTimeline::kNoThread && waker != thread && wait.wake_ns > wait.span.begin_ns) {
       const Nanoseconds woken_ns = std::clamp(wait.wake_ns, begin_ns, t);
-      add({woken_ns, t}, piece.kind, piece.owner, Confidence::kHigh);
+      add_piece(piece, thread, {woken_ns, t}, piece.kind, Confidence::kHigh);
       t = woken_ns;
       thread = waker;
       return true;
@@ -249,8 +268,7 @@ bool Walk::jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds
   if (!guess) return false;
   inferred_ = true;
   const Nanoseconds woken_ns = std::clamp(guess->time_ns, begin_ns, t);
-  const Owner owner = piece.owner.table == OwnerTable::kNone ? places_.of(thread, evidence_.host.item_before(thread, t).span) : piece.owner;
-  add({woken_ns, t}, CauseKind::kPeerThread, owner, Confidence::kLow);
+  add_piece(piece, thread, {woken_ns, t}, CauseKind::kPeerThread, Confidence::kLow);
   t = woken_ns;
   thread = guess->thread;
   return true;

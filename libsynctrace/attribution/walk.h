@@ -47,6 +47,8 @@ class Walk {
   void explain_start(std::uint32_t operation, const Requirement& requirement, TimeSpan span);
   void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);
   void walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from_ns);
+  Owner place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span);
+  void add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind, Confidence confidence);
   bool jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds& t, Nanoseconds begin_ns);
 
   const Evidence& evidence_;

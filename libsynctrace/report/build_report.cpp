@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "report/call_tables.h"
 #include "report/host_threads.h"
@@ -161,8 +162,9 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   report.covers_all = options.all || !trace.has_timeline();
   add_devices(trace, attribution, report);
   UserLines lines(trace, options.user_code);
-  add_sites(trace, attribution, lines, report);
-  add_idle_causes(trace, attribution, lines, report);
+  const LineRules rules(trace, attribution.evidence->stacks, lines);
+  add_sites(trace, attribution, rules, lines, report);
+  add_idle_causes(trace, attribution, rules, lines, report);
   add_savings(trace, attribution, lines, options.question, report);
   add_host_threads(trace, lines, report);
   add_work(trace, report);

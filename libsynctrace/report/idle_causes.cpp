@@ -5,21 +5,30 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <unordered_set>
 #include <utility>
 
-#include "attribution/evidence.h"
-#include "attribution/wait_table.h"
-#include "report/rules.h"
 #include "report/verdict.h"
 #include "report/words.h"
 
 namespace synctrace {
 namespace {
 
-// A copy to the host of up to this many bytes reads a number, not data.
-constexpr std::uint64_t kScalarBytes = 16;
 constexpr std::size_t kMostActivities = 3;
+
+bool is_sleep(CauseKind kind) noexcept {
+  switch (kind) {
+    case CauseKind::kFrameworkWait:
+    case CauseKind::kInput:
+    case CauseKind::kPeerThread:
+    case CauseKind::kGil:
+    case CauseKind::kLock:
+    case CauseKind::kSleep:
+    case CauseKind::kIo:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // What the calls of each place and function cost the host.
 class HostCosts {
@@ -30,16 +39,9 @@ class HostCosts {
   };
 
   HostCosts(const Trace& trace, const Attribution& attribution, UserLines& lines) {
-    std::unordered_set<StackId> looked_at;
     for (std::size_t row = 0; row < trace.calls.size(); ++row) {
       const Call& call = trace.calls[row];
-      const StackId place = lines.representative(call.stack);
-      add({place, number(call.api), false}, attribution.judgements[row].blocked_ns);
-      const bool reads = is_copy(call.category) && call.copy_kind == CopyKind::kDeviceToHost && call.bytes <= kScalarBytes;
-      // Without a line, a place is a whole function.
-      if (reads && number(place) != 0 && looked_at.insert(place).second && lines.describe(place).line != 0) {
-        scalar_reads_.insert(place);
-      }
+      add({lines.representative(call.stack), number(call.api), false}, attribution.judgements[row].blocked_ns);
     }
     for (std::size_t row = 0; row < trace.polls.size(); ++row) {
       const Poll& poll = trace.polls[row];
@@ -60,8 +62,6 @@ class HostCosts {
     return found == costs_.end() ? Cost{} : found->second;
   }
 
-  bool reads_scalar(StackId place) const { return scalar_reads_.contains(place); }
-
  private:
   using Key = std::tuple<StackId, std::uint32_t, bool>;  // place, function, whether of the C library
   void add(const Key& key, Nanoseconds blocked_ns) {
@@ -71,13 +71,12 @@ class HostCosts {
   }
 
   std::map<Key, Cost> costs_;
-  std::unordered_set<StackId> scalar_reads_;
 };
 
 class CauseMerger {
  public:
-  CauseMerger(const Trace& trace, const StackReader& stacks, const HostCosts& costs, UserLines& lines)
-      : trace_(trace), stacks_(stacks), costs_(costs), lines_(lines) {}
+  CauseMerger(const Trace& trace, const LineRules& rules, const HostCosts& costs, UserLines& lines)
+      : trace_(trace), rules_(rules), costs_(costs), lines_(lines) {}
 
   std::vector<IdleCause> run(const std::vector<Cause>& causes, bool copying) {
     std::map<Key, Draft> drafts;
@@ -102,24 +101,12 @@ class CauseMerger {
     bool started = false;
     std::map<std::pair<CauseKind, StackId>, Nanoseconds> activities;
     std::map<StackId, Nanoseconds> untils;
+    FixKey helper;  // where a library's thread worked for this place, most of the time that it did
+    Nanoseconds helper_ns = 0;
   };
 
-  // The copy of a few bytes and the wait behind it are one statement of the user's: `.item()`, or what has to know how
-  // large its result is.
-  const Rule* rule_of_key(const CauseKey& key) {
-    const bool copies = key.kind == CauseKind::kPageableCopy || key.kind == CauseKind::kBlockingCopy;
-    const bool waits = copies || key.kind == CauseKind::kStreamSync;
-    if (waits && stacks_.traits(key.site.stack).dynamic_shape) return &kDynamicShapeRule;
-    if (waits && costs_.reads_scalar(lines_.representative(key.site.stack))) return &kScalarReadRule;
-    if (!copies) return rule_of_cause(key.kind, key.site.copy_kind);
-    // Of a copy, the function decides, as in the table of waits.
-    const auto api = trace_.apis.find(key.site.api);
-    const bool blocking = api != trace_.apis.end() && api->second.category == ApiCategory::kCopy;
-    return rule_of_cause(blocking ? CauseKind::kBlockingCopy : CauseKind::kPageableCopy, key.site.copy_kind);
-  }
-
   std::string_view name_of(const CauseKey& key) {
-    const Rule* rule = rule_of_key(key);
+    const Rule* rule = rules_.of(key, lines_.representative(key.site.stack));
     return rule == nullptr ? cause_name(key.kind) : rule->name;
   }
 
@@ -133,14 +120,20 @@ class CauseMerger {
   void start(const CauseKey& key, Draft& draft) {
     IdleCause& cause = draft.cause;
     const StackId place = lines_.representative(key.site.stack);
-    cause.rule = rule_of_key(key);
+    cause.rule = rules_.of(key, place);
     cause.name = name_of(key);
     cause.kind = key.kind;
     cause.reason = reason_words(key.reason);
     cause.where = lines_.describe(place);
-    cause.site = site_of_cause(key.kind, place, lines_.representative(key.site.until), key.site.api, key.site.host_call);
+    // Under a copy's rule, what mends the copy is asked for.
+    const bool waits_for_copy = rule_of_cause(key.kind, {}) == &kDependencyRule && cause.rule != &kDependencyRule;
+    cause.site = fix_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
     if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
     draft.started = true;
+  }
+
+  FixKey fix_of(CauseKind kind, const Site& site) {
+    return site_of_cause(kind, lines_.representative(site.stack), lines_.representative(site.until), site.api, site.host_call);
   }
 
   void add(const Cause& cause, Draft& draft) {
@@ -152,9 +145,15 @@ class CauseMerger {
     row.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
     row.occurrences += cause.occurrences;
     draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;
-    const HostCosts::Cost cost = costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
+    // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
+    const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
+    const HostCosts::Cost cost = worked ? HostCosts::Cost{} : costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
     row.count = std::max(row.count, cost.count);
     row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
+    if (!cause.key.drained && !(cause.key.activity == cause.key.site)) {
+      if (draft.helper_ns == 0) draft.helper = fix_of(cause.key.kind, cause.key.activity);
+      draft.helper_ns += cause.idle_ns;
+    }
     if (cause.key.drained) {
       draft.activities[{cause.key.activity_kind, lines_.representative(cause.key.activity.stack)}] += cause.idle_ns;
     }
@@ -163,6 +162,9 @@ class CauseMerger {
   IdleCause finished(Draft& draft) const {
     IdleCause& cause = draft.cause;
     if (cause.count == 0) cause.count = cause.occurrences;
+    // What is to be mended is where the other thread spends the time, as soon as that is a tenth of it: the line itself waits
+    // for that thread and no fix of its own would help.
+    if (draft.helper_ns > cause.idle_ns / 10) cause.site = draft.helper;
     // Told where it is what most of the row has in common.
     for (const auto& [until, ns] : draft.untils) {
       if (number(until) != 0 && ns > cause.idle_ns / 2) cause.until = lines_.describe(until);
@@ -178,7 +180,7 @@ class CauseMerger {
   }
 
   const Trace& trace_;
-  const StackReader& stacks_;
+  const LineRules& rules_;
   const HostCosts& costs_;
   UserLines& lines_;
 };
@@ -209,11 +211,11 @@ StepsReport steps_report(const Steps& steps) {
 
 }  // namespace
 
-void add_idle_causes(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
   report.steps = steps_report(attribution.steps);
   if (!trace.has_timeline()) return;
   const HostCosts costs(trace, attribution, lines);
-  CauseMerger merger(trace, attribution.evidence->stacks, costs, lines);
+  CauseMerger merger(trace, rules, costs, lines);
   for (DeviceReport& device : report.devices) {
     const auto causes = attribution.causes.find(DeviceId{device.id});
     if (causes == attribution.causes.end()) continue;

@@ -4,12 +4,13 @@
 #pragma once
 
 #include "attribution/attribute.h"
+#include "report/line_rules.h"
 #include "report/report.h"
 #include "report/user_lines.h"
 
 namespace synctrace {
 
 // Fills the causes of `report`'s devices, its steps and its verdict. After the devices.
-void add_idle_causes(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report);
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report);
 
 }  // namespace synctrace

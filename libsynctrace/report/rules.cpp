@@ -4,16 +4,15 @@
 #include "attribution/wait_table.h"
 
 namespace synctrace {
-namespace {
 
-// An asynchronous copy is a finding only for pageable memory on the host's side: it is not asynchronous then.
-const Rule* async_copy_rule(const Call& call) noexcept {
-  if (host_memory(call.copy_kind, call.source_memory, call.target_memory) != MemoryKind::kPageable) return nullptr;
-  const bool to_device = call.copy_kind == CopyKind::kHostToDevice || call.copy_kind == CopyKind::kHostToArray;
+const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory) noexcept {
+  if (kind == CopyKind::kDeviceToDevice) return nullptr;
+  if (category == ApiCategory::kCopy) return &kBlockingMemcpyRule;
+  // An asynchronous copy is a finding only for pageable memory on the host's side: it is not asynchronous then.
+  if (memory != MemoryKind::kPageable) return nullptr;
+  const bool to_device = kind == CopyKind::kHostToDevice || kind == CopyKind::kHostToArray;
   return to_device ? &kPageableH2dRule : &kPageableD2hRule;
 }
-
-}  // namespace
 
 const Rule* rule_of(const Call& call) noexcept {
   switch (call.category) {
@@ -26,9 +25,8 @@ const Rule* rule_of(const Call& call) noexcept {
     case ApiCategory::kPoll:
       return &kPollingRule;
     case ApiCategory::kCopy:
-      return call.copy_kind == CopyKind::kDeviceToDevice ? nullptr : &kBlockingMemcpyRule;
     case ApiCategory::kCopyAsync:
-      return async_copy_rule(call);
+      return rule_of_copy(call.category, call.copy_kind, host_memory(call.copy_kind, call.source_memory, call.target_memory));
     case ApiCategory::kAlloc:
     case ApiCategory::kHostAlloc:
     case ApiCategory::kPoolAlloc:

@@ -35,6 +35,9 @@ inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
 // The rule that a call falls under; null when there is none.
 const Rule* rule_of(const Call& call) noexcept;
 
+// Likewise of a copy, by the memory on the host's side.
+const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory) noexcept;
+
 // The rule of a cause of idle time; of a copy, by its direction. Null when there is none.
 const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept;
 

@@ -36,9 +36,9 @@ struct PairKeyHash {
   }
 };
 
-SiteCalls start_calls(const Trace& trace, const Call& call, bool creates_context) {
+SiteCalls start_calls(const Trace& trace, const Call& call, bool creates_context, const Rule* rule) {
   SiteCalls calls;
-  calls.rule = rule_of(call);
+  calls.rule = rule;
   calls.function = printable(api_name(trace, call.api));
   if (is_copy(call.category)) {
     calls.direction = direction_word(call.copy_kind);
@@ -129,8 +129,8 @@ bool dearer(const CallSite& a, const CallSite& b) {
 // Groups calls into sites.
 class Sites {
  public:
-  Sites(const Trace& trace, const Attribution& attribution, UserLines& lines)
-      : trace_(trace), attribution_(attribution), lines_(lines) {}
+  Sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines)
+      : trace_(trace), attribution_(attribution), rules_(rules), lines_(lines) {}
 
   // Calls come in the order of time.
   void add(std::size_t row) {
@@ -139,7 +139,7 @@ class Sites {
     std::size_t& before = last_[call.thread];
     const std::size_t copy = number(place) != 0 && before != 0 ? before - 1 : kNoRow;
     before = row + 1;
-    if (call.category == ApiCategory::kStreamSync && copy != kNoRow && belongs_to(trace_.calls[copy], call, place))
+    if (copy != kNoRow && is_one_statement(trace_.calls[copy], call, lines_))
       partner_of_[copy] = row;
     else
       places_.push_back({row, place});
@@ -162,12 +162,6 @@ class Sites {
     std::size_t row = 0;
     StackId place{};
   };
-
-  // Whether one statement made both: the synchronisation follows the copy from the same line, on the same stream.
-  bool belongs_to(const Call& copy, const Call& sync, StackId place) {
-    return is_copy(copy.category) && copy.context == sync.context && copy.stream == sync.stream &&
-           lines_.representative(copy.stack) == place;
-  }
 
   void count(std::size_t row, std::size_t sync_row, StackId place) {
     const Call& call = trace_.calls[row];
@@ -198,14 +192,16 @@ class Sites {
 
   void start(const Call& call, bool creates_context, std::size_t sync_row, StackId place, CallSite& site) {
     site.where = lines_.describe(place);
-    site.calls.push_back(start_calls(trace_, call, creates_context));
+    site.calls.push_back(start_calls(trace_, call, creates_context, rules_.of(call, place)));
     if (sync_row == kNoRow) return;
-    site.calls.push_back(start_calls(trace_, trace_.calls[sync_row], false));
+    const Call& sync = trace_.calls[sync_row];
+    site.calls.push_back(start_calls(trace_, sync, false, rules_.of(sync, place)));
     if (!copy_leads(call)) std::swap(site.calls[0], site.calls[1]);
   }
 
   const Trace& trace_;
   const Attribution& attribution_;
+  const LineRules& rules_;
   UserLines& lines_;
   std::unordered_map<ThreadId, std::size_t> last_;  // row of each thread's last call, from 1
   std::unordered_map<std::size_t, std::size_t> partner_of_;
@@ -213,8 +209,8 @@ class Sites {
   std::unordered_map<PairKey, CallSite, PairKeyHash> sites_;
 };
 
-void add_call_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
-  Sites sites(trace, attribution, lines);
+void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
+  Sites sites(trace, attribution, rules, lines);
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     if (is_covered(trace, report, trace.calls[row].span))
       sites.add(row);
@@ -265,8 +261,8 @@ bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
   return report.covers_all || in_window(trace, {span.begin_ns, span.begin_ns});
 }
 
-void add_sites(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
-  add_call_sites(trace, attribution, lines, report);
+void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
+  add_call_sites(trace, attribution, rules, lines, report);
   add_poll_sites(trace, lines, report);
 }
 

@@ -41,6 +41,12 @@ class Calls {
   Calls& copy(StackId stack, MemoryKind memory = MemoryKind::kPinned, StreamId stream = kStream) {
     return add(kCopy, stack, stream, kThread, memory);
   }
+  Calls& read(StackId stack, MemoryKind memory = MemoryKind::kPinned) {
+    bytes_ = 8;
+    add(kCopy, stack, kStream, kThread, memory);
+    bytes_ = 4'096;
+    return *this;
+  }
   Calls& malloc(StackId stack) { return add(kMalloc, stack, StreamId{}, kThread, MemoryKind::kUnknown); }
 
   // "api+api xCOUNT rule" of each site that can wait, in the order of lines.
@@ -74,7 +80,7 @@ class Calls {
       call.copy_kind = CopyKind::kDeviceToHost;
       call.source_memory = MemoryKind::kDevice;
       call.target_memory = memory;
-      call.bytes = 8;
+      call.bytes = bytes_;
     }
     maker_.add(call);
     return *this;
@@ -83,6 +89,7 @@ class Calls {
   TraceMaker maker_;
   Nanoseconds now_ns_ = 0;
   std::uint32_t correlation_ = 0;
+  std::uint64_t bytes_ = 4'096;
 };
 
 }  // namespace
@@ -94,6 +101,18 @@ TEST_CASE("a copy and the synchronisation behind it, from one line, are one find
 
 TEST_CASE("where the copy falls under a rule, the finding has it") {
   CHECK(Calls().copy(kLine, MemoryKind::kPageable).sync(kLine).sites() == "12 MemcpyA+StreamS x1 ST012");
+}
+
+TEST_CASE("a number that is read has one rule, whatever memory it goes to") {
+  CHECK(Calls().read(kLine).sync(kSameLine).sites() == "12 StreamS+MemcpyA x1 ST020");
+  CHECK(Calls().read(kLine, MemoryKind::kPageable).sync(kLine).sites() == "12 MemcpyA+StreamS x1 ST020");
+}
+
+TEST_CASE("a line has one rule for its waits, those without a copy of their own too") {
+  CHECK(Calls().read(kLine).sync(kLine).sync(kLine).sites() == "12 StreamS x1 ST020, 12 StreamS+MemcpyA x1 ST020");
+  CHECK(Calls().copy(kLine, MemoryKind::kPageable).sync(kLine).sync(kLine).sites() ==
+        "12 MemcpyA+StreamS x1 ST012, 12 StreamS x1 ST012");
+  CHECK(Calls().read(kLine, MemoryKind::kPageable).sync(kAnotherLine).sites() == "12 MemcpyA x1 ST020, 13 StreamS x1 ST001");
 }
 
 TEST_CASE("a call of another thread in between changes nothing") {

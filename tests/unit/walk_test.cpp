@@ -147,6 +147,29 @@ TEST_CASE("launches of a library's thread stand at the line that waited for them
   }
 }
 
+// As in PyTorch: a thread of the loader reads what its workers made, pins it, and wakes the one that asked for a batch. That one
+// then waits for the interpreter's lock, which the loader's thread held.
+TEST_CASE("a starved loader shows at the line that asks for the batch, not in the loader's own thread") {
+  constexpr ThreadId kPinning{103};
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.sleep(kPinning, {200, 900}, {}, 0, StackId{6});
+  scene.trace().host_waits.back().call = HostCall::kRead;
+  scene.sleep(kMain, {150, 910}, kPinning, 905, StackId{5});
+  scene.sleep(kMain, {911, 990}, kPinning, 985, StackId{7});
+  scene.launch(1'000, {1'010, 1'100});
+  scene.trace().stacks[StackId{7}] = scene.trace().stacks[StackId{5}];
+  Nanoseconds input_ns = 0;
+  for (const Part& part : scene.explained({100, 1'010})) {
+    if (part.kind != CauseKind::kInput) continue;
+    REQUIRE(part.owner.table == OwnerTable::kHostWait);
+    CHECK(scene.trace().host_waits[part.owner.row].thread == kMain);
+    CHECK(scene.trace().host_waits[part.owner.row].stack == StackId{5});
+    input_ns += part.span.length_ns();
+  }
+  CHECK(input_ns == 700 * kUs);
+}
+
 TEST_CASE("where records were lost nothing is sure") {
   Scene scene;
   scene.launch(10, {20, 100});
