@@ -20,7 +20,8 @@ struct StepCandidates {
 };
 
 // NVTX ranges of one name (digits left out) on one thread that do not overlap, span at least half of the time in which work
-// was issued, and hold the issue of half of it; of several such names the outermost. With `range`, ranges of that very name.
+// was issued, and hold the issue of half of it, or of nine tenths of it however short they are; of several such names the
+// outermost. With `range`, ranges of that very name.
 StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlation, std::string_view range);
 
 // The stacks of the thread with the most: where a frame common to all of them goes back to an earlier line, again and

@@ -56,9 +56,9 @@ bool are_disjoint(const std::vector<NvtxRange>& ranges) {
   return true;
 }
 
-// Whether at least half of the work was issued inside the ranges, on whatever thread: a compiler's ranges, or those around
+// The share of the work that was issued inside the ranges, on whatever thread: a compiler's ranges, or those around
 // the loading of data, repeat as well. Looks at no more than some thousand operations.
-bool issue_most_work(const std::vector<NvtxRange>& ranges, const Correlation& correlation) {
+double share_issued_in(const std::vector<NvtxRange>& ranges, const Correlation& correlation) {
   constexpr std::size_t kMostLooks = 4096;
   const auto by_issue = correlation.by_issue();
   const std::size_t stride = by_issue.size() / kMostLooks + 1;
@@ -71,7 +71,15 @@ bool issue_most_work(const std::vector<NvtxRange>& ranges, const Correlation& co
     ++looks;
     if (after != ranges.begin() && issued_ns < std::prev(after)->span.end_ns) ++inside;
   }
-  return inside * 2 >= looks;
+  return looks == 0 ? 1 : static_cast<double>(inside) / static_cast<double>(looks);
+}
+
+// Half of the work, and half of the time in which work was issued; or nearly all of the work, where setting the program
+// up took longer than the steps.
+bool are_most_of_it(const std::vector<NvtxRange>& ranges, TimeSpan issuing, const Correlation& correlation) {
+  const TimeSpan whole{ranges.front().span.begin_ns, ranges.back().span.end_ns};
+  const bool half_of_time = intersect(whole, issuing).length_ns() * 2 >= issuing.length_ns();
+  return share_issued_in(ranges, correlation) >= (half_of_time ? 0.5 : 0.9);
 }
 
 }  // namespace
@@ -89,10 +97,9 @@ StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlatio
     if (!range.empty() && bare_name(name) != bare_name(range)) continue;
     if (ranges.size() < kFewestSteps || !are_disjoint(ranges)) continue;
     const TimeSpan whole{ranges.front().span.begin_ns, ranges.back().span.end_ns};
-    if (range.empty() && intersect(whole, issuing).length_ns() * 2 < issuing.length_ns()) continue;
     const std::tuple rank{name != "ProfilerStep#", ranges.front().depth, -whole.length_ns()};
     if (best != nullptr && best_rank <= rank) continue;
-    if (range.empty() && !issue_most_work(ranges, correlation)) continue;
+    if (range.empty() && !are_most_of_it(ranges, issuing, correlation)) continue;
     best = &ranges;
     best_rank = rank;
     result.name = name;

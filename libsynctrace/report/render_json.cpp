@@ -286,8 +286,17 @@ Json fix_order_json(const Report& report) {
   return rows;
 }
 
+Json asked_way_json(const AskedWay& way) {
+  Json names = Json::array();
+  for (const Remedy remedy : way.remedies) names.push_back(remedy_name(remedy));
+  return {{"part", way.choice}, {"fixes", std::move(names)}, {"taken", way.taken}, {"gain_ns", way.gain_ns}};
+}
+
 Json asked_json(const AskedReport& asked) {
-  return {{"saving", interval_json(asked.saving)}, {"fixes", array_of(asked.places, fix_place_json)}, {"notes", asked.notes}};
+  return {{"saving", interval_json(asked.saving)},
+          {"fixes", array_of(asked.places, fix_place_json)},
+          {"ways", array_of(asked.ways, asked_way_json)},
+          {"notes", asked.notes}};
 }
 
 Json savings_json(const SavingsReport& savings) {
@@ -296,6 +305,7 @@ Json savings_json(const SavingsReport& savings) {
           {"basis", savings.by_steps ? "steps" : "recording"},
           {"steps", savings.steps},
           {"base_ns", savings.base_ns},
+          {"recorded_ns", savings.recorded_ns},
           {"all", interval_json(savings.all)},
           {"asked", savings.asked ? asked_json(*savings.asked) : Json(nullptr)},
           {"unexplained_share", savings.unexplained_share}};

@@ -40,9 +40,13 @@ class SavingsText {
  private:
   std::string share(Nanoseconds ns) const { return share_text(ns, savings_.base_ns); }
 
+  // Without the recorder; how long it took with it, where that is more.
   std::string base_words() const {
-    if (!savings_.by_steps) return fmt::format("{} recorded", duration_text(savings_.base_ns));
-    return fmt::format("{} a step", duration_text(savings_.base_ns / static_cast<Nanoseconds>(savings_.steps)));
+    const Nanoseconds part = savings_.by_steps ? static_cast<Nanoseconds>(savings_.steps) : 1;
+    const bool slower = savings_.recorded_ns - savings_.base_ns > savings_.base_ns / 100;
+    const std::string recorded = duration_text(savings_.recorded_ns / part);
+    if (!slower) return fmt::format("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
+    return fmt::format("about {}{} without the recorder ({} with it)", duration_text(savings_.base_ns / part), savings_.by_steps ? " a step" : "", recorded);
   }
 
   void place(const FixPlace& place, std::string_view number) {
@@ -87,9 +91,41 @@ class SavingsText {
                                     basis(), caveats()));
   }
 
+  // What costs most of what no fix may touch: "train.py:204 (13.2 % if it could go)"; empty: nothing much.
+  std::string out_of_reach() const {
+    const IdleCause* most = nullptr;
+    for (const DeviceReport& device : report_.devices) {
+      for (const IdleCause& cause : device.causes) {
+        if (!cause.saving || cause.saving->remedy != Remedy::kNone || cause.saving->ceiling_ns * 100 < savings_.base_ns) continue;
+        if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
+      }
+    }
+    if (most == nullptr) return {};
+    const std::string where = most->where.known() ? page_.place_words(most->where, 60) : most->name;
+    return fmt::format("What costs most needs another algorithm: without the wait at {} it would be {} less", where, share(most->saving->ceiling_ns));
+  }
+
+  // Nothing is promised: either nothing is expected, or what the recording leaves open could undo it.
   void nothing() {
-    page_.wrapped("  ", fmt::format("No measurable gain is expected from mending any line, or all of them together ({} at most). {}. {}.",
-                                    share(std::max<Nanoseconds>(0, savings_.all.hi_ns)), basis(), caveats()));
+    const Interval& all = savings_.all;
+    std::string words = "No line costs time that a fix could give back";
+    if (all.ns * 100 >= savings_.base_ns) {
+      words = fmt::format("No gain is promised: all fixes together would save {} if all goes as in the replay, but the recording also allows "
+                          "anything from nothing to {}",
+                          share(all.ns), share(all.hi_ns));
+    } else if (all.hi_ns > 0) {
+      words = fmt::format("Expect no gain from mending any line: all of them together would save {}, and {} if all went well", share(all.ns),
+                          share(all.hi_ns));
+    }
+    if (const std::string beyond = out_of_reach(); !beyond.empty()) words += ". " + beyond;
+    page_.wrapped("  ", fmt::format("{}. {}. {}.", words, basis(), caveats()));
+  }
+
+  std::string expected(const Interval& saving, std::string_view begin) const {
+    if (saving.grade != Grade::kNone) return fmt::format("{} {}, between {} and {}.", begin, share(saving.ns), share(saving.lo_ns), share(saving.hi_ns));
+    if (saving.ns * 100 < savings_.base_ns) return fmt::format("{} nothing that could be measured ({}).", begin, share(saving.ns));
+    return fmt::format("{} {} if all goes as in the replay, but the recording allows anything from nothing to {}.", begin, share(saving.ns),
+                       share(saving.hi_ns));
   }
 
   void answer(const AskedReport& asked) {
@@ -98,12 +134,7 @@ class SavingsText {
       place(fix, "-");
       page_.line("        {:<33} {:>9}", remedy_words(fix.saving.remedy), fix.saving.alone.ns == 0 ? "" : share(fix.saving.alone.ns));
     }
-    if (!asked.places.empty()) {
-      page_.wrapped("  ", asked.saving.grade == Grade::kNone
-                              ? fmt::format("Together they save nothing that could be measured ({} at most).", share(asked.saving.hi_ns))
-                              : fmt::format("Together they save {}, between {} and {}.", share(asked.saving.ns), share(asked.saving.lo_ns),
-                                            share(asked.saving.hi_ns)));
-    }
+    if (!asked.places.empty()) page_.wrapped("  ", expected(asked.saving, asked.places.size() > 1 ? "Together they save" : "That saves"));
     for (const std::string& note : asked.notes) page_.wrapped("  ", note);
   }
 

@@ -175,18 +175,28 @@ struct FixRow {
   Interval cumulative;
 };
 
+// One of the ways in which a part of a question could be answered.
+struct AskedWay {
+  std::size_t choice = 0;          // which part
+  bool taken = false;
+  std::vector<Remedy> remedies;    // kNone: not legal, the gain is what it would be if it were
+  Nanoseconds gain_ns = 0;         // with what was taken of the other parts
+};
+
 // The answer to WhatIfQuestion.
 struct AskedReport {
   Interval saving;  // of all that was granted, together
   std::vector<FixPlace> places;
-  std::vector<std::string> notes;  // one sentence each: what was not granted, and why
+  std::vector<std::string> notes;  // what was taken where there was a choice, what was not granted, and why
+  std::vector<AskedWay> ways;
 };
 
 struct SavingsReport {
   std::string refusal;      // why nothing was predicted; empty: it was
   bool by_steps = false;    // base_ns is that of the steps, else of the recording
   std::size_t steps = 0;
-  Nanoseconds base_ns = 0;
+  Nanoseconds base_ns = 0;      // without the recorder,
+  Nanoseconds recorded_ns = 0;  // and with it
   Interval all;             // if every place were mended
   std::vector<FixRow> order;
   std::vector<FixPlace> in_vain;  // places whose wait would only move, dearest first

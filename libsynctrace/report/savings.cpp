@@ -2,10 +2,11 @@
 #include "report/savings.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "model/excerpt.h"
+#include "report/middle_savings.h"
+#include "report/wished_sites.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -14,7 +15,6 @@ namespace {
 constexpr std::size_t kMostInVain = 8;
 // Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
 constexpr std::size_t kMostReplayed = 200'000;
-constexpr std::size_t kFewestSteps = 20;
 
 class SavingsWriter {
  public:
@@ -59,129 +59,22 @@ class SavingsWriter {
   UserLines& lines_;
 };
 
-bool ends_in_path(std::string_view path, std::string_view end) {
-  return path.ends_with(end) && (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
-}
-
-// The sites that a question names.
-class WishedSites {
- public:
-  WishedSites(const WhatIfQuestion& question, UserLines& lines) : question_(question), lines_(lines) {}
-
-  FixSet choose(const std::vector<ReplaySite>& sites) {
-    FixSet chosen;
-    for (const FixWish& wish : question_.wishes) take(wish, sites, chosen);
-    for (std::uint16_t site = 1; site < sites.size(); ++site) {
-      const bool assumed = (question_.pinned && sites[site].remedy == Remedy::kAsyncCopy) ||
-                           (question_.no_input_wait && sites[site].remedy == Remedy::kFeedInput) ||
-                           (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch && sites[site].key.function == 1);
-      if (assumed) add(site, chosen);
-    }
-    return chosen;
-  }
-
-  std::vector<std::string> notes() const { return notes_; }
-
- private:
-  static void add(std::uint16_t site, FixSet& chosen) {
-    if (std::find(chosen.begin(), chosen.end(), site) == chosen.end()) chosen.push_back(site);
-  }
-
-  // Of what can be done at a line where nothing is said: first what it makes the host or the GPU wait for, then its
-  // launches, then its own time.
-  static int rank(Remedy remedy) noexcept {
-    if (remedy == Remedy::kNone) return 3;
-    return remedy == Remedy::kSpeedUp ? 2 : remedy == Remedy::kGraph ? 1 : 0;
-  }
-
-  void take(const FixWish& wish, const std::vector<ReplaySite>& sites, FixSet& chosen) {
-    std::vector<std::uint16_t> here;
-    for (std::uint16_t site = 1; site < sites.size(); ++site) {
-      const UserLine where = lines_.describe(sites[site].key.place);
-      if (where.line == wish.line && ends_in_path(where.file, wish.file)) here.push_back(site);
-    }
-    int best = rank(Remedy::kNone);
-    for (const std::uint16_t site : here) best = std::min(best, rank(sites[site].remedy));
-    bool granted = false;
-    std::string possible;
-    for (const std::uint16_t site : here) {
-      const Remedy remedy = sites[site].remedy;
-      if (remedy == Remedy::kNone) continue;
-      if (wish.remedy ? *wish.remedy == remedy : rank(remedy) == best) {
-        add(site, chosen);
-        granted = true;
-      } else if (possible.find(remedy_name(remedy)) == std::string::npos) {
-        possible += (possible.empty() ? "" : ", ") + std::string(remedy_name(remedy));
+std::vector<AskedWay> asked_ways(const WhatIf& found) {
+  std::vector<AskedWay> ways;
+  for (std::size_t i = 0; i < found.choices.size(); ++i) {
+    for (std::size_t k = 0; k < found.choices[i].ways.size(); ++k) {
+      const Way& way = found.choices[i].ways[k];
+      AskedWay& row = ways.emplace_back();
+      row.choice = i;
+      row.taken = found.choices[i].taken == k;
+      row.gain_ns = way.gain_ns;
+      for (const std::uint16_t site : way.sites) {
+        const Remedy remedy = found.sites[site].remedy;
+        if (std::find(row.remedies.begin(), row.remedies.end(), remedy) == row.remedies.end()) row.remedies.push_back(remedy);
       }
     }
-    if (granted) return;
-    const std::string words = printable(wish.words);
-    if (here.empty())
-      notes_.push_back(words + ": nothing that a fix could change happens at that line.");
-    else if (possible.empty())
-      notes_.push_back(words + ": needs another algorithm; the host has to know the value to go on.");
-    else
-      notes_.push_back(words + ": not possible there; possible: " + possible + ".");
   }
-
-  const WhatIfQuestion& question_;
-  UserLines& lines_;
-  std::vector<std::string> notes_;
-};
-
-// The middle of the run, in whole steps where there are any: its begin and its end tell less of it.
-TimeSpan middle_of(const Trace& trace, const Steps& steps) {
-  const double share = static_cast<double>(kMostReplayed) / static_cast<double>(rows_of(trace));
-  const auto count = static_cast<std::size_t>(share * static_cast<double>(steps.steps.size()));
-  if (count >= kFewestSteps) {
-    const std::size_t first = (steps.steps.size() - count) / 2;
-    return {steps.steps[first].host.begin_ns, steps.steps[first + count - 1].host.end_ns};
-  }
-  const auto length_ns = static_cast<Nanoseconds>(share * static_cast<double>(trace.last_ns - trace.first_ns));
-  const Nanoseconds begin_ns = trace.first_ns + (trace.last_ns - trace.first_ns - length_ns) / 2;
-  return {begin_ns, begin_ns + length_ns};
-}
-
-void scale(Nanoseconds& ns, double factor) { ns = std::llround(static_cast<double>(ns) * factor); }
-
-void scale(Interval& interval, double factor) {
-  scale(interval.ns, factor);
-  scale(interval.lo_ns, factor);
-  scale(interval.hi_ns, factor);
-}
-
-void scale(WhatIf& found, double factor) {
-  scale(found.base_ns, factor);
-  scale(found.all, factor);
-  if (found.asked) scale(*found.asked, factor);
-  for (Saving& saving : found.savings) {
-    scale(saving.alone, factor);
-    scale(saving.ceiling_ns, factor);
-    scale(saving.moved_ns, factor);
-  }
-  for (FixStep& step : found.order) {
-    scale(step.marginal, factor);
-    scale(step.cumulative, factor);
-  }
-}
-
-// Running a program again costs many times what explaining it does: of a long run, the middle speaks for the whole.
-WhatIf what_if_of_excerpt(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options,
-                          Report& report) {
-  const TimeSpan span = middle_of(trace, attribution.steps);
-  const Trace excerpt = excerpt_of(trace, attribution.evidence->correlation, span);
-  WhatIf found = what_if(attribute(excerpt), place_of, options);
-  if (!found.refusal.empty() || found.base_ns <= 0) return found;
-  const StepFigures& figures = report.steps.figures;
-  const bool by_steps = found.by_steps && figures.count > 0 && found.steps > 0;
-  const double factor = by_steps ? static_cast<double>(figures.mean_ns) * static_cast<double>(figures.count) / static_cast<double>(found.base_ns)
-                                 : static_cast<double>(trace.last_ns - trace.first_ns) / static_cast<double>(span.length_ns());
-  scale(found, factor);
-  if (by_steps) found.steps = figures.count;
-  report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
-                           "savings were predicted from " + duration_text(span.length_ns()) +
-                               " in the middle of the run and stand for all of it"});
-  return found;
+  return ways;
 }
 
 }  // namespace
@@ -191,15 +84,22 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
   WishedSites wished(question, lines);
   WhatIfOptions options;
   options.graph_range = question.graph_range;
-  if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choose(sites); };
+  if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choices(sites); };
   const auto place_of = [&](StackId stack) { return lines.representative(stack); };
-  const WhatIf found = rows_of(trace) <= kMostReplayed ? what_if(attribution, place_of, options)
-                                                       : what_if_of_excerpt(trace, attribution, place_of, options, report);
+  const bool is_long = rows_of(trace) > kMostReplayed;
+  Nanoseconds looked_at_ns = 0;
+  const WhatIf found = is_long ? what_if_of_middle(trace, attribution, place_of, options, kMostReplayed, looked_at_ns)
+                               : what_if(attribution, place_of, options);
+  if (is_long && found.refusal.empty()) {
+    report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
+                             "savings were predicted from " + duration_text(looked_at_ns) + " in the middle of the run and stand for all of it"});
+  }
   SavingsReport& savings = report.savings;
   savings.refusal = found.refusal;
   savings.by_steps = found.by_steps;
   savings.steps = found.steps;
   savings.base_ns = found.base_ns;
+  savings.recorded_ns = found.recorded_ns;
   savings.all = found.all;
   savings.unexplained_share = found.unexplained_share;
   if (!found.refusal.empty()) return;
@@ -218,7 +118,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
     savings.order.push_back(std::move(row));
   }
   if (found.asked) {
-    AskedReport asked{*found.asked, {}, wished.notes()};
+    AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
     for (const std::uint16_t site : found.asked_sites) asked.places.push_back(writer.place_of(site));
     if (!question.graph_range.empty() && found.graph_site == 0) asked.notes.push_back("There is no NVTX range '" + printable(question.graph_range) + "'.");
     if (found.waits_in_graph > 0) {

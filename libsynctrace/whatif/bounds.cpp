@@ -36,8 +36,8 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains) {
 
 }  // namespace
 
-Corner optimistic_corner() noexcept { return {Corner::Latency::kLow, Corner::Use::kNever, true, false}; }
-Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::Use::kNextWait, false, true}; }
+Corner optimistic_corner() noexcept { return {Corner::Latency::kLow, Corner::Use::kNever, true, false, false}; }
+Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::Use::kNextWait, false, true, true}; }
 
 Bounds::Bounds(const Evaluator& evaluator, double uncertain_share) : evaluator_(evaluator), uncertain_share_(uncertain_share) {
   const std::vector<Trial> trials = {{{}, {}}, {{}, optimistic_corner()}, {{}, pessimistic_corner()}};

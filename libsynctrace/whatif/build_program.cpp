@@ -12,6 +12,7 @@ ReplayProgram ProgramBuilder::run() {
   nobody_ = evidence_.host.threads();
   threads_.resize(nobody_ + 1);
   program_.begin_ns = trace_.first_ns;
+  program_.pace.link_measured = link_.is_measured();
   program_.first_work_ns = trace_.operations.empty() ? trace_.first_ns : trace_.operations.front().span.begin_ns;
   const std::vector<Turn> turns = host_turns(evidence_, attribution_.steps);
   constexpr Nanoseconds kLongest = Nanoseconds{1} << 47;  // 39 hours: sums over all threads stay in range
@@ -153,6 +154,7 @@ void ProgramBuilder::launch(const Turn& turn) {
   if (first == kNoRow) return plain(turn, end_ns, site);
   ReplayEvent& event = emit(EventKind::kLaunch, turn.thread, site);
   event.own = end_ns - turn.begin_ns;
+  event.ours = recorder_.of_call(event.own, true);
   issue(first, turn.begin_ns, row.span.begin_ns, event);
   passed(turn.thread, end_ns, &trace_.operations[first]);
   more_work(turn.thread, issued_.next(first), row.span.begin_ns, site);
@@ -199,6 +201,7 @@ void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
     const WaitTarget target = targets_.of_copy(turn.row, own, stream, queue_ns);
     event.own = end_ns - turn.begin_ns;
     if (target.wait_for != WaitFor::kNothing) weigh(event, {turn.begin_ns, end_ns}, target, cost_of(row));
+    event.ours = recorder_.of_call(event.own, true);
     return passed(turn.thread, end_ns, &own);
   }
   // Several transfers: the call issues them all, then waits for the last.
@@ -221,7 +224,9 @@ void ProgramBuilder::event_call(const Turn& turn) {
   const std::uint16_t stream = edges_.stream_of({row.context, row.stream}, device);
   std::uint16_t site = 0;
   if (records) {
-    dependency_sites_[slot] = sites_.of_dependency(row.stack, row.api);
+    // An event whose stack was not taken is recorded where it was before.
+    std::uint16_t& recorded_at = dependency_sites_[slot];
+    if (number(row.stack) != 0 || recorded_at == 0) recorded_at = sites_.of_dependency(row.stack, row.api);
     edges_.record(slot, stream);
   } else {
     site = dependency_sites_[slot];
@@ -229,6 +234,7 @@ void ProgramBuilder::event_call(const Turn& turn) {
   }
   ReplayEvent& event = emit(records ? EventKind::kRecord : EventKind::kStreamWait, turn.thread, site);
   event.own = end_ns - turn.begin_ns;
+  event.ours = recorder_.of_call(event.own, false);
   event.slot = slot;
   event.stream = stream;
   passed(turn.thread, end_ns);

@@ -25,9 +25,19 @@ Evaluator::Evaluator(const ReplayProgram& program, const Steps& steps) : program
   choose_sample();
 }
 
-ReplayState Evaluator::recorded_state(std::size_t event) const {
+// Neither its calls nor what CUPTI said about itself take any time.
+Scenarios Evaluator::without_recorder() const {
+  Scenarios scenarios(program_);
+  scenarios.without_recorder = true;
+  for (std::size_t site = 0; site < program_.sites.size(); ++site) {
+    if (program_.sites[site].remedy == Remedy::kNoProfiler) scenarios.fixed[site] = 0xff;
+  }
+  return scenarios;
+}
+
+ReplayState Evaluator::state_at(std::size_t event) const {
   ReplayState state = initial_state(program_);
-  replay(program_, Scenarios(program_), 0, event, state);
+  replay(program_, without_recorder(), 0, event, state);
   return state;
 }
 
@@ -59,14 +69,25 @@ void Evaluator::choose_sample() {
   sample_.first = marks_[from];
   sample_.last = marks_[to] + 1;
   sample_.warm_up = std::min<std::size_t>(2, (to - from) / 2);  // in which the host gets under way
-  sample_.state = recorded_state(sample_.first);
+  sample_.state = state_at(sample_.first);
+}
+
+Nanoseconds Evaluator::time_of(const Stretch& stretch, const Outcome& outcome, std::size_t lane) const {
+  if (!stretch.by_steps) return outcome.end.at[lane] - begin_ns_;
+  const Nanoseconds first_ns = outcome.steps[stretch.warm_up].at[lane];
+  return outcome.steps.back().at[lane] - (first_ns == kNeverNs ? begin_ns_ : first_ns);
+}
+
+Nanoseconds Evaluator::recorded_ns() const {
+  ReplayState state = whole_.state;
+  return time_of(whole_, replay(program_, Scenarios(program_), whole_.first, whole_.last, state), 0);
 }
 
 std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const Trial> trials, bool details) const {
   std::vector<TrialResult> results(trials.size());
   for (std::size_t base = 0; base < trials.size(); base += kLanes) {
     const std::size_t count = std::min(kLanes, trials.size() - base);
-    Scenarios scenarios(program_);
+    Scenarios scenarios = without_recorder();
     for (std::size_t lane = 0; lane < count; ++lane) {
       scenarios.corners[lane] = trials[base + lane].corner;
       for (const std::uint16_t site : trials[base + lane].sites) scenarios.fix(lane, site);
@@ -75,18 +96,12 @@ std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const 
     const Outcome outcome = replay(program_, scenarios, stretch.first, stretch.last, state);
     for (std::size_t lane = 0; lane < count; ++lane) {
       TrialResult& result = results[base + lane];
-      if (stretch.by_steps) {
-        Nanoseconds last_ns = outcome.steps[stretch.warm_up].at[lane];
-        if (last_ns == kNeverNs) last_ns = begin_ns_;
-        result.time_ns = outcome.steps.back().at[lane] - last_ns;
-        for (std::size_t i = stretch.warm_up + 1; details && i < outcome.steps.size(); ++i) {
-          result.steps.push_back(outcome.steps[i].at[lane] - last_ns);
-          last_ns = outcome.steps[i].at[lane];
-        }
-      } else {
-        result.time_ns = outcome.end.at[lane] - begin_ns_;
-      }
+      result.time_ns = time_of(stretch, outcome, lane);
       if (!details) continue;
+      for (std::size_t i = stretch.warm_up + 1; stretch.by_steps && i < outcome.steps.size(); ++i) {
+        const Nanoseconds last_ns = outcome.steps[i - 1].at[lane];
+        result.steps.push_back(outcome.steps[i].at[lane] - (last_ns == kNeverNs ? begin_ns_ : last_ns));
+      }
       for (const Lanes& waited : outcome.waited) result.waited.push_back(waited.at[lane]);
     }
   }

@@ -49,11 +49,15 @@ class Evaluator {
   // Of each trial, in order. Details (steps, waits) are left out unless asked for.
   std::vector<TrialResult> run(const Stretch& stretch, std::span<const Trial> trials, bool details) const;
   std::vector<Nanoseconds> times(const Stretch& stretch, std::span<const FixSet> sets) const;
+  // What is counted, as it was recorded: all other times are those without the recorder.
+  Nanoseconds recorded_ns() const;
 
  private:
   void choose_whole(const Steps& steps);
   void choose_sample();
-  ReplayState recorded_state(std::size_t event) const;
+  ReplayState state_at(std::size_t event) const;
+  Nanoseconds time_of(const Stretch& stretch, const Outcome& outcome, std::size_t lane) const;
+  Scenarios without_recorder() const;
 
   const ReplayProgram& program_;
   Stretch whole_;

@@ -49,6 +49,7 @@ struct ReplayEvent {
   std::int32_t latency = 0;  // of work: from the begin of the call to its start
   std::int32_t pause = 0;    // from the end of the stream's work before to its start; kNoEdge: not ordered
   std::int32_t handover = 0; // from the end of work in other streams that it waits for to its start
+  std::int32_t ours = 0;     // of own: what the recorder took
   bool hidden = false;       // other things than the call held the work up: its latency was not seen
   bool in_graph = false;     // not the first piece of work of its call
   bool keeps_end = false;    // the slot becomes the end of the work
@@ -114,6 +115,7 @@ struct ReplayPace {
   Nanoseconds graph_node = 200;      // host time of a graph launch per node
   Nanoseconds graph_pause = 1'000;   // between the nodes
   Nanoseconds launch_call = 5'000;
+  bool link_measured = false;     // the speed of copies from pinned memory; else it was assumed
   std::int32_t latency_low = 3'000;   // of a launch into an idle stream, its spread
   std::int32_t latency_high = 20'000;
 };

@@ -12,6 +12,7 @@
 #include "whatif/host_turns.h"
 #include "whatif/issued_work.h"
 #include "whatif/link_speed.h"
+#include "whatif/recorder_cost.h"
 #include "whatif/wait_targets.h"
 
 namespace synctrace {
@@ -20,7 +21,7 @@ class ProgramBuilder {
  public:
   ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded, std::string_view graph_range)
       : attribution_(attribution), evidence_(*attribution.evidence), trace_(evidence_.trace), issued_(evidence_.correlation, trace_),
-        link_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
+        link_(trace_), recorder_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
         targets_(evidence_, edges_), graph_ranges_(trace_, graph_range), recorded_(recorded) {}
 
   ReplayProgram run();
@@ -80,6 +81,7 @@ class ProgramBuilder {
   const Trace& trace_;
   IssuedWork issued_;
   LinkSpeed link_;
+  RecorderCost recorder_;
   SiteTable sites_;
   ReplayProgram program_;
   WorkEdges edges_;

@@ -40,6 +40,7 @@ std::uint32_t ProgramBuilder::new_post() {
 void ProgramBuilder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
   ReplayEvent& event = emit(EventKind::kCall, turn.thread, site);
   event.own = end_ns - turn.begin_ns;
+  if (turn.kind != TurnKind::kSleepEnd) event.ours = recorder_.of_call(event.own, false);
   passed(turn.thread, end_ns);
 }
 
@@ -65,6 +66,7 @@ void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget
   if (in_graph(turn.thread, turn.begin_ns + 1)) ++program_.waits_in_graph;
   ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
   weigh(event, {turn.begin_ns, end_ns}, target, cost);
+  if (turn.kind == TurnKind::kCall) event.ours = recorder_.of_call(event.own, false);
   passed(turn.thread, end_ns);
 }
 

@@ -23,7 +23,8 @@ class Pass {
  public:
   Pass(const ReplayProgram& program, const Scenarios& scenarios, ReplayState& state, Outcome& outcome)
       : program_(program), scenarios_(scenarios), state_(state), outcome_(outcome),
-        plain_(std::all_of(scenarios.corners.begin(), scenarios.corners.end(), [](const Corner& c) { return c == Corner{}; })) {}
+        plain_(std::all_of(scenarios.corners.begin(), scenarios.corners.end(), [](const Corner& c) { return c == Corner{}; })),
+        ours_(scenarios.without_recorder ? ~Nanoseconds{0} : 0) {}
 
   void run(const ReplayEvent& event) {
     const std::uint8_t fixed = scenarios_.fixed[event.site];
@@ -72,7 +73,11 @@ class Pass {
 
   void work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixed);
   Nanoseconds latency(const ReplayEvent& event, std::size_t lane) const;
+  // Host time of a call that waits for nothing.
+  Nanoseconds own_of(const ReplayEvent& event) const { return event.own - (event.ours & ours_); }
   Nanoseconds fixed_call(const ReplayEvent& event) const;
+  Nanoseconds pinned_length(const ReplayEvent& event, std::size_t lane) const;
+  Nanoseconds graph_pause(const ReplayEvent& event, std::size_t lane) const;
   void wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_t fixed);
   Nanoseconds deferred(const ReplayEvent& event, std::size_t lane, Nanoseconds own, Nanoseconds target);
   const Lanes& target_of(const ReplayEvent& event) const;
@@ -83,6 +88,7 @@ class Pass {
   ReplayState& state_;
   Outcome& outcome_;
   const bool plain_;  // no lane takes anything otherwise than typical
+  const Nanoseconds ours_;  // mask of what the recorder took
 };
 
 // Host time of a call after its fix.
@@ -93,21 +99,21 @@ Nanoseconds Pass::fixed_call(const ReplayEvent& event) const {
     case Remedy::kNoProfiler:
       return 0;
     case Remedy::kAsyncCopy:
-      return event.kind == EventKind::kWait ? 0 : std::min(event.own, pace.async_call);
+      return event.kind == EventKind::kWait ? 0 : std::min(own_of(event), pace.async_call);
     case Remedy::kCacheMemory:
-      return std::min(event.own, pace.cached_call);
+      return std::min(own_of(event), pace.cached_call);
     case Remedy::kGraph:
-      return std::min(event.own, pace.graph_node);
+      return std::min(own_of(event), pace.graph_node);
     case Remedy::kPreload:
-      return std::min(event.own, pace.launch_call);
+      return std::min(own_of(event), pace.launch_call);
     default:
-      return event.own;
+      return own_of(event);
   }
 }
 
 void Pass::call(const ReplayEvent& event, std::uint8_t fixed) {
   Lanes& now = state_.host[event.thread];
-  const Nanoseconds own = event.pre + event.own;
+  const Nanoseconds own = event.pre + own_of(event);
   if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += own; });
   const Nanoseconds fixed_own = event.pre + fixed_call(event);
   for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : own; });
@@ -124,6 +130,18 @@ Nanoseconds Pass::latency(const ReplayEvent& event, std::size_t lane) const {
       break;
   }
   return event.latency;
+}
+
+Nanoseconds Pass::pinned_length(const ReplayEvent& event, std::size_t lane) const {
+  const bool slow = scenarios_.corners[lane].slow_link && !program_.pace.link_measured;
+  return slow ? std::min(event.length, 2 * event.fixed) : event.fixed;
+}
+
+// An H200 runs 400 nodes of a graph in 0.41 ms, less than so many of the shortest kernels take one by one: there is no pause
+// left between them. At worst there is one as between launches.
+Nanoseconds Pass::graph_pause(const ReplayEvent& event, std::size_t lane) const {
+  const bool high = scenarios_.corners[lane].latency == Corner::Latency::kHigh;
+  return std::min<Nanoseconds>(event.pause, high ? program_.pace.graph_pause : 0);
 }
 
 // Starts when the last of what it needs is there: its call, the work before it, work in other streams.
@@ -143,12 +161,11 @@ void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixe
     const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
     start.at[i] = std::max({issued.at[i] + event.latency, before, after}) + event.delay;
   });
-  Nanoseconds length = event.length;
   if (fixed != 0 || !plain_) {
     const Remedy remedy = program_.sites[event.site].remedy;
     for_lanes([&](std::size_t i) {
       const bool mended = (fixed >> i & 1) != 0;
-      const Nanoseconds pause = mended && remedy == Remedy::kGraph ? std::min<Nanoseconds>(event.pause, program_.pace.graph_pause) : event.pause;
+      const Nanoseconds pause = mended && remedy == Remedy::kGraph ? graph_pause(event, i) : event.pause;
       const Nanoseconds before = ordered ? end.at[i] + pause : kNeverNs;
       const Nanoseconds foreign = implied ? std::max(waits.at[i], other.at[i]) : waits.at[i];
       const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
@@ -156,11 +173,11 @@ void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixe
       const bool quick = mended && remedy == Remedy::kAsyncCopy;
       const Nanoseconds reach = quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + reach, before, after}) + delay;
-      const Nanoseconds lasts = quick ? event.fixed : length;
+      const Nanoseconds lasts = quick ? pinned_length(event, i) : event.length;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
   } else {
-    for_lanes([&](std::size_t i) { end.at[i] = std::max(end.at[i], start.at[i] + length); });
+    for_lanes([&](std::size_t i) { end.at[i] = std::max(end.at[i], start.at[i] + event.length); });
   }
   for_lanes([&](std::size_t i) {
     device.at[i] = std::max(device.at[i], end.at[i]);
@@ -187,11 +204,12 @@ void Pass::launch(const ReplayEvent& event, std::uint8_t fixed) {
   Lanes& now = state_.host[event.thread];
   for_lanes([&](std::size_t i) { now.at[i] += event.pre; });
   work(event, now, fixed);
+  const Nanoseconds own = own_of(event);
   if (fixed == 0) {
-    for_lanes([&](std::size_t i) { now.at[i] += event.own; });
+    for_lanes([&](std::size_t i) { now.at[i] += own; });
   } else {
     const Nanoseconds fixed_own = fixed_call(event);
-    for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : event.own; });
+    for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : own; });
   }
   hold_in_queue(event, now);
 }
@@ -224,8 +242,9 @@ Nanoseconds Pass::deferred(const ReplayEvent& event, std::size_t lane, Nanosecon
   return until;
 }
 
-// `event.own` is part of the time: a call that finds its work done takes as long.
+// The call's own time is part of it: one that finds its work done takes as long.
 void Pass::wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_t fixed) {
+  const Nanoseconds unblocked = own_of(event);
   Lanes& now = state_.host[event.thread];
   Lanes& owed = state_.owed[event.thread];
   Lanes& waited = outcome_.waited[event.site];
@@ -234,7 +253,7 @@ void Pass::wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_
     const Nanoseconds begin = now.at[i];
     const bool here = (fixed >> i & 1) == 0;
     waited.at[i] += here ? std::max<Nanoseconds>(0, until - begin) : 0;
-    now.at[i] = here ? std::max(begin + event.own, until + event.ret) : begin;
+    now.at[i] = here ? std::max(begin + unblocked, until + event.ret) : begin;
     owed.at[i] = here ? kNeverNs : owed.at[i];
   });
   if (fixed == 0) return;
@@ -272,7 +291,7 @@ void Pass::wait(const ReplayEvent& event, std::uint8_t fixed) {
 
 void Pass::event_call(const ReplayEvent& event, std::uint8_t fixed) {
   Lanes& now = state_.host[event.thread];
-  for_lanes([&](std::size_t i) { now.at[i] += event.pre + event.own; });
+  for_lanes([&](std::size_t i) { now.at[i] += event.pre + own_of(event); });
   Lanes& slot = state_.slots[event.slot];
   Lanes& waits = state_.stream_wait[event.stream];
   if (event.kind == EventKind::kRecord) {

@@ -29,6 +29,7 @@ struct Corner {
   Latency latency = Latency::kTypical;  // of launches whose own was hidden
   Use use = Use::kPlanned;
   bool without_delays = false;       // late starts that nothing explains do not happen
+  bool slow_link = false;            // where the speed of copies had to be assumed, it is half of that
   bool loader_keeps_pace = true;     // a loader that was the limit makes batches no faster than recorded
   friend bool operator==(const Corner&, const Corner&) = default;
 };
@@ -40,6 +41,7 @@ struct Scenarios {
 
   std::vector<std::uint8_t> fixed;  // by site: the lanes in which it is
   std::array<Corner, kLanes> corners{};
+  bool without_recorder = false;  // in all lanes: calls take what they would if nothing was recorded
 };
 
 struct ReplayState {

@@ -74,6 +74,7 @@ WhatIf Study::run() {
   result_.by_steps = evaluator.by_steps();
   result_.steps = evaluator.by_steps() ? evaluator.counted_steps() : 0;
   result_.base_ns = bounds.base_ns();
+  result_.recorded_ns = evaluator.recorded_ns();
   result_.unexplained_share = unexplained_share(program, evaluator, result_.base_ns);
   if (result_.base_ns <= 0) {
     result_.refusal = "no GPU work was recorded";
@@ -82,7 +83,8 @@ WhatIf Study::run() {
   find_savings(bounds, candidates(bounds));
   find_order(evaluator, bounds);
   if (options_.asked) {
-    result_.asked_sites = options_.asked(result_.sites);
+    result_.choices = options_.asked(result_.sites);
+    result_.asked_sites = take_ways(evaluator, bounds.least_gain_ns(), result_.choices);
     result_.asked = bounds.savings({&result_.asked_sites, 1}).front();
   }
   return std::move(result_);
@@ -151,7 +153,8 @@ FixSet Study::candidates(const Bounds& bounds) const {
   const auto least_ns = static_cast<Nanoseconds>(kLeastCostShare * static_cast<double>(result_.base_ns));
   FixSet sites;
   for (const auto& [site, ns] : cost) {
-    if (site != 0 && ns >= least_ns && ns > 0) sites.push_back(site);
+    const bool ours = result_.sites[site].remedy == Remedy::kNoProfiler;  // gone in every prediction
+    if (site != 0 && !ours && ns >= least_ns && ns > 0) sites.push_back(site);
   }
   std::stable_sort(sites.begin(), sites.end(), [&](std::uint16_t a, std::uint16_t b) { return cost.at(a) > cost.at(b); });
   if (sites.size() > kMostCandidates) sites.resize(kMostCandidates);

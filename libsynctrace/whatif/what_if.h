@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "whatif/choices.h"
 #include "whatif/evaluate.h"
 #include "whatif/program.h"
 #include "whatif/site_table.h"
@@ -41,8 +42,8 @@ struct FixStep {
 };
 
 struct WhatIfOptions {
-  // Which of the sites to mend, all together; none: nothing is asked.
-  std::function<FixSet(const std::vector<ReplaySite>&)> asked;
+  // What to mend, all together, and in which ways it could be; none: nothing is asked.
+  std::function<std::vector<Choice>(const std::vector<ReplaySite>&)> asked;
   std::string graph_range;  // see build_program
 };
 
@@ -50,13 +51,15 @@ struct WhatIf {
   std::string refusal;  // why nothing can be said; empty: something can
   bool by_steps = false;
   std::size_t steps = 0;         // counted
-  Nanoseconds base_ns = 0;       // recorded time of what is counted
+  Nanoseconds base_ns = 0;       // time of what is counted, without the recorder,
+  Nanoseconds recorded_ns = 0;   // and with it
   Interval all;                  // if all were mended
   std::vector<ReplaySite> sites;
   std::vector<Saving> savings;   // of the sites that cost something, largest saving first
   std::vector<FixStep> order;
-  std::optional<Interval> asked; // of the sites that were asked about
-  FixSet asked_sites;
+  std::vector<Choice> choices;   // that were asked about
+  FixSet asked_sites;            // what was taken of them
+  std::optional<Interval> asked; // what these save together
   std::uint16_t graph_site = 0;  // see ReplayProgram
   std::uint64_t waits_in_graph = 0;
   double unexplained_share = 0;  // of the time: starts of work that came late for reasons not known

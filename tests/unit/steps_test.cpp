@@ -31,6 +31,7 @@ class Program {
   }
 
   void other_work(std::uint32_t name) { kernel(name); }
+  void wait(Nanoseconds length_ns) { now_ns_ += length_ns; }
 
   void range(std::string_view text, TimeSpan span) {
     const StringId id{static_cast<std::uint32_t>(trace_.strings.size()) + 1'000};
@@ -127,6 +128,22 @@ TEST_CASE("ranges that are steps win, a profiler's own before all others") {
   CHECK(program.steps().steps.size() == 7);
   CHECK(program.steps("step 7").steps.size() == 10);
   CHECK(step_source_name(program.steps("no such range").source) == "none");
+}
+
+TEST_CASE("ranges that hold nearly all of the work are steps, however long the program took to get there") {
+  Program program;
+  for (int i = 0; i < 4; ++i) {
+    program.other_work(90);
+    program.wait(200 * kMs);
+  }
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds begin_ns = program.now_ns();
+    program.step(2 * kMs);
+    program.range("step", {begin_ns, begin_ns + kMs});
+  }
+  const Steps steps = program.steps();
+  CHECK(step_source_name(steps.source) == "nvtx");
+  CHECK(steps.steps.size() == 20);
 }
 
 TEST_CASE("of nested ranges the outermost is the step") {

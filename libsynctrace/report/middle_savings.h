@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Running a program again costs many times what explaining it does: of a long run, the middle speaks for the whole.
+#pragma once
+
+#include "whatif/what_if.h"
+
+namespace synctrace {
+
+// As what_if, of some `most_rows` calls, launches and pieces of work in the middle of the run, scaled to all of it.
+// `looked_at_ns` becomes the time that these took.
+WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options,
+                         std::size_t most_rows, Nanoseconds& looked_at_ns);
+
+}  // namespace synctrace
