@@ -45,6 +45,20 @@ def gpu_work(matrix, count):
     return result
 
 
+def graph_of(work):
+    """A CUDA graph of what `work` launches."""
+    side = torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            work()
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        work()
+    return graph
+
+
 @case
 def item():
     """Case study B: the loss is read in every step; afterwards one step later."""
@@ -111,20 +125,25 @@ def pageable():
 
 
 class Slow(Dataset):
+    """Samples that take the host a while, in one thread."""
+
+    def __init__(self, rounds=4):
+        self.rounds = rounds
+
     def __len__(self):
         return 1 << 30
 
     def __getitem__(self, index):
         generator = torch.Generator().manual_seed(index)
         sample = torch.randn(3, 128, 128, generator=generator)
-        for _ in range(4):
+        for _ in range(self.rounds):
             sample = torch.nn.functional.avg_pool2d(sample.unsqueeze(0), 3, 1, 1).squeeze(0)
         return sample
 
 
 @case
 def loader():
-    """Case study C: samples are made by the loop's own thread; afterwards they are there."""
+    """Samples are made by the loop's own thread, but faster than the GPU uses them: nothing to gain."""
     matrix = torch.randn(4096, 4096, device="cuda") / 64
     batches = iter(DataLoader(Slow(), batch_size=16, num_workers=0))
     cached = next(iter(DataLoader(Slow(), batch_size=16, num_workers=0)))
@@ -137,6 +156,69 @@ def loader():
         gpu_work(matrix, 4).add_(cached[0, 0, 0, 0].item())
 
     return {"before": before, "after": after}
+
+
+@case
+def workers():
+    """Case studies B, C and E: the loop's own thread makes the samples, and the GPU waits for them; afterwards eight workers
+    make them, or they are there."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    batches = iter(DataLoader(Slow(12), batch_size=16, num_workers=0))
+    cached = next(iter(DataLoader(Slow(12), batch_size=16, num_workers=0)))
+    state = {}
+
+    def step(inputs):
+        gpu_work(matrix, 2).add_(inputs[0, 0, 0, 0].item())
+
+    def before():
+        inputs = next(batches)  # fix: eight, ready
+        gpu_work(matrix, 2).add_(inputs[0, 0, 0, 0].item())
+
+    def eight():
+        if "made" not in state:
+            state["made"] = iter(DataLoader(Slow(12), batch_size=16, num_workers=8))
+        step(next(state["made"]))
+
+    return {"before": before, "eight": eight, "ready": lambda: step(cached)}
+
+
+@case
+def prefetched():
+    """Case study E's last stage: copies on a stream of their own, one step ahead, and the GPU always has work; afterwards
+    there are none at all. Nothing to gain."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+    pinned = torch.randn(16, 1 << 18).pin_memory()
+    side = torch.cuda.Stream()
+    buffers = [torch.empty(16, 1 << 18, device="cuda") for _ in range(2)]
+    filled = [torch.cuda.Event() for _ in range(2)]
+    used = [torch.cuda.Event() for _ in range(2)]
+    state = {"i": 0}
+
+    def step(copies):
+        now = state["i"] % 2
+        state["i"] += 1
+        with torch.cuda.stream(side):
+            if copies:
+                side.wait_event(used[now])
+                buffers[now].copy_(pinned, non_blocking=True)  # fix: after
+            filled[now].record()
+        torch.cuda.current_stream().wait_event(filled[1 - now])
+        gpu_work(matrix, 4).add_(buffers[1 - now][0, 0])
+        used[1 - now].record()
+
+    return {"before": lambda: step(True), "after": lambda: step(False)}
+
+
+@case
+def kernel():
+    """Case study C's kernel preset: the GPU has work all the time, whatever the host does meanwhile. Nothing to gain."""
+    matrix = torch.randn(4096, 4096, device="cuda") / 64
+
+    def before():
+        gpu_work(matrix, 4)
+        sum(range(100_000))  # fix: after
+
+    return {"before": before, "after": lambda: gpu_work(matrix, 4)}
 
 
 @case
@@ -157,20 +239,52 @@ def allocation():
 
 @case
 def optimizer():
-    """Case study C, eager: one launch for each small tensor; afterwards fused."""
-    parameters = [torch.randn(64, 64, device="cuda", requires_grad=True) for _ in range(300)]
+    """Case study C, eager: some launches for each small tensor; afterwards one CUDA graph, or fused: which spares the GPU work,
+    too, and no replay can know how much."""
+    parameters = [torch.randn(64, 64, device="cuda", requires_grad=True) for _ in range(200)]
     for parameter in parameters:
         parameter.grad = torch.randn_like(parameter)
-    single = torch.optim.Adam(parameters, foreach=False, fused=False)
+    single = torch.optim.Adam(parameters, foreach=False, fused=False, capturable=True)
     fused = torch.optim.Adam(parameters, fused=True)
 
     def before():
-        single.step()  # fix: after
+        single.step()  # fix: graph, fused
 
-    def after():
-        fused.step()
+    return {"before": before, "graph": graph_of(single.step).replay, "fused": fused.step}
 
-    return {"before": before, "after": after}
+
+@case
+def eager():
+    """Case study C's eager preset: a small model's whole training step, kernel by kernel; afterwards one CUDA graph."""
+    model = model_of(256, 8)
+    inputs = torch.randn(64, 256, device="cuda")
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, foreach=False)
+
+    def before():
+        optimizer.zero_grad(set_to_none=False)  # fix: after
+        loss = model(inputs).square().mean()  # fix: after
+        loss.backward()  # fix: after
+        optimizer.step()  # fix: after
+
+    return {"before": before, "after": graph_of(before).replay}
+
+
+@case
+def sampling():
+    """Case study A: farthest points, each found by a handful of tiny kernels; afterwards one launch."""
+    points = torch.randn(4096, 3, device="cuda")
+    chosen = torch.zeros(256, dtype=torch.long, device="cuda")
+
+    def before():
+        distance = torch.full((4096,), 1e10, device="cuda")
+        last = torch.zeros(1, dtype=torch.long, device="cuda")
+        for i in range(256):
+            chosen[i : i + 1] = last  # fix: after
+            gap = (points - points[last]).square().sum(1)  # fix: after
+            distance = torch.minimum(distance, gap)  # fix: after
+            last = distance.argmax().reshape(1)  # fix: after
+
+    return {"before": before, "after": graph_of(before).replay}
 
 
 @case
@@ -281,17 +395,20 @@ def run(step, count):
 
 
 def timed(steps, count, repetitions):
-    """Seconds a step of each, in turns, so that the machine's moods hit all alike."""
+    """Seconds a step of each, in turns, so that the machine's moods hit all alike. From the end of some first steps' work to
+    the end of the last one's, as predictions count: until the GPU has work at all is no part of a step."""
     seconds = {name: [] for name in steps}
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
     for step in steps.values():
         run(step, 10)
     for _ in range(repetitions):
         for name, step in steps.items():
-            torch.cuda.synchronize()
-            start = time.perf_counter()
+            run(step, 5)
+            begin.record()
             run(step, count)
+            end.record()
             torch.cuda.synchronize()
-            seconds[name].append((time.perf_counter() - start) / count)
+            seconds[name].append(begin.elapsed_time(end) / 1e3 / count)
     return seconds
 
 
