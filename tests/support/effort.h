@@ -5,14 +5,15 @@
 
 #include <cstdint>
 
+#include "support/sanitizers.h"
+
 namespace synctrace::testing {
 
+// Whether it goes through all of them, so that shares of them mean something.
+constexpr bool is_whole_effort() noexcept { return !SYNCTRACE_UNDER_ASAN; }
+
 constexpr std::uint64_t effort(std::uint64_t programs) noexcept {
-#if defined(__SANITIZE_ADDRESS__)
-  return programs / 10;
-#else
-  return programs;
-#endif
+  return SYNCTRACE_UNDER_ASAN ? programs / 10 : programs;
 }
 
 }  // namespace synctrace::testing

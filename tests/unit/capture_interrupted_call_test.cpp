@@ -176,7 +176,6 @@ TEST_CASE("calls that a signal ends are made again") {
 
 TEST_CASE("a call that never ends by itself goes on until what it waits for") {
   static sem_t semaphore;
-  static std::atomic<int> calls{0};
   sem_init(&semaphore, 0, 0);
   repairs = true;
   restarted = 0;

@@ -17,6 +17,7 @@
 #include "native_unwind_oracle.h"
 #include "native_unwind_shapes.h"
 #include "support/catch.h"
+#include "support/sanitizers.h"
 
 namespace {
 
@@ -258,7 +259,7 @@ TEST_CASE("An unprepared thread and a foreign stack say so") {
 }
 
 // Not in sanitized builds: their runtime must be the first library of a process, and Python's is another's.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !SYNCTRACE_UNDER_ASAN && !SYNCTRACE_UNDER_TSAN
 TEST_CASE("Walks inside Python equal libgcc's") {
   const std::string script =
       "import ctypes, sys, functools\n"
