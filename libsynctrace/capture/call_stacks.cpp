@@ -49,6 +49,11 @@ bool is_candidate(const TracedCall& traced) noexcept {
   return traced.category != kPoll && traced.category != kStreamEvent && traced.category != kProfiler;
 }
 
+// Marks that one stream sets and another waits for: cheap calls, whose lines say who makes a stream wait.
+bool is_mark(const TracedCall& traced) noexcept {
+  return traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kTimeline;
+}
+
 }  // namespace
 
 CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int64_t entry_ns) noexcept {
@@ -56,18 +61,19 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
   const bool is_launch_call = is_launch(traced.category);
   const bool ends_pause = is_launch_call && entry_ns - pace.last_end_ns > kPauseNs;
   const bool is_sample = is_launch_call && is_sampled();
-  if (is_launch_call ? !ends_pause && !is_sample : !is_candidate(traced)) return stack;
+  const bool marks = is_mark(traced);
+  if (is_launch_call ? !ends_pause && !is_sample : !marks && !is_candidate(traced)) return stack;
   StackBudget* budget = stack_budget_here();
   if (budget == nullptr) return stack;
-  const Use use = is_launch_call && !ends_pause ? Use::kSample : Use::kCall;
+  const Use use = (is_launch_call && !ends_pause) || marks ? Use::kSample : Use::kCall;
   // The parameters lie on the caller's stack, so their address tells call paths of different depth apart.
   stack.site = StackBudget::site_of(traced.callback_id, reinterpret_cast<std::uintptr_t>(params));
-  stack.is_wanted = !is_launch_call;
+  stack.is_wanted = use == Use::kCall && !is_launch_call;
   if (!budget->allows(use, stack.site, entry_ns)) {
-    if (!is_launch_call || ends_pause) skipped.fetch_add(1, std::memory_order_relaxed);
+    if (use == Use::kCall) skipped.fetch_add(1, std::memory_order_relaxed);
     return stack;
   }
-  stack.id = is_launch_call && !ends_pause ? capture_line() : capture_stack();
+  stack.id = use == Use::kSample ? capture_line() : capture_stack();
   stack.cost_ns = now_ns() - entry_ns;
   budget->spend(use, stack.site, entry_ns, stack.cost_ns);
   taken.fetch_add(1, std::memory_order_relaxed);

@@ -53,6 +53,14 @@ class Examples(SurvivalCase):
             with self.subTest(name):
                 self.assertLess(self.blocked(self.run_example(name, "--fixed"), api), blocked / 2)
 
+    def test_events_name_the_lines_that_make_streams_wait(self):
+        self.run_example("healthy_pipeline")
+        records = self.dump()
+        marks = [call for call in records.of("call") if records.api_names[call["api"]] in ("cudaEventRecord", "cudaStreamWaitEvent")]
+        self.assertGreaterEqual(len(marks), 40)
+        with_stack = {records.api_names[call["api"]] for call in marks if call["stack"] != 0}
+        self.assertEqual(with_stack, {"cudaEventRecord", "cudaStreamWaitEvent"})
+
     def test_no_blocking_call(self):
         for name in NO_BLOCKING_CALL:
             with self.subTest(name):
