@@ -3,8 +3,12 @@
 import csv
 import io
 import json
+import pathlib
 
 import harness
+
+# A training loop on a real GPU: line 47 copies a pageable batch and is where many short kernels are launched, line 52 reads the loss.
+LOOP = pathlib.Path(__file__).resolve().parents[1] / "golden" / "h200" / "torch_loop.synctrace"
 
 EPOCH_NS, STEPS = 10_000_000, 8
 
@@ -90,6 +94,32 @@ class ReportOptions(harness.CliTest):
         self.assertEqual(ranges["epoch"]["count"], 4)
         self.assertEqual(ranges["epoch"]["busy_ns"] + ranges["epoch"]["idle_ns"], 4 * 9_000_000)
         self.assertEqual(ranges["step 0"]["issued_ns"], 4 * 302_000)
+
+    def asked(self, question):
+        done = self.run_cli("report", "--format", "json", "--what-if", question, LOOP)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return json.loads(done.stdout)["savings"]["asked"]
+
+    def test_a_line_is_answered_by_the_fix_that_gains_most(self):
+        asked = self.asked("fix@torch_loop.py:47")
+        gains = {way["fixes"][0]: way["gain_ns"] for way in asked["ways"]}
+        self.assertEqual(set(gains), {"async-copy", "graph", "speed-up"})
+        self.assertEqual([way["fixes"] for way in asked["ways"] if way["taken"]], [["graph"]])
+        self.assertGreater(gains["graph"], gains["async-copy"])
+        self.assertEqual(asked["saving"]["ns"], gains["graph"])
+        self.assertIn("answered by graph", asked["notes"][0])
+        self.assertIn("speed-up", asked["notes"][0])
+
+    def test_a_fix_by_its_name(self):
+        asked = self.asked("async-copy@torch_loop.py:47")
+        self.assertEqual([fix["fix"] for fix in asked["fixes"]], ["async-copy"])
+        self.assertEqual(asked["notes"], [])
+
+    def test_a_fix_that_is_not_possible_at_a_line(self):
+        asked = self.asked("async-copy@torch_loop.py:52,fix@torch_loop.py:3")
+        self.assertEqual((asked["fixes"], asked["saving"]["ns"]), ([], 0))
+        self.assertIn("defer-read", asked["notes"][0])
+        self.assertIn("nothing that a fix could change", asked["notes"][1])
 
 
 if __name__ == "__main__":
