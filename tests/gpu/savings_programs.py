@@ -350,7 +350,7 @@ def polling():
 @case
 def harmless():
     """Negative control: 150 waits in a step for work that is long over; the GPU is never without work."""
-    matrix = torch.randn(1536, 1536, device="cuda") / 39
+    matrix = torch.randn(1024, 1024, device="cuda") / 32
     events = [torch.cuda.Event() for _ in range(8)]
     state = {"i": 0}
 
