@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The case studies of examples/pytorch on a real GPU: does the report of each stage say what an engineer found by hand, and is
+the gain of the next stage the predicted one?
+
+  case_studies.py --synctrace PATH --out DIR [--only STUDY] [--repetitions N]
+
+Every stage is recorded once; then all are timed without the recorder, in turns. Writes case_studies.json and traces to DIR and
+two tables in Markdown to stdout. Exit status 1 when something was not said; 77 without a GPU.
+"""
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+from dataclasses import dataclass, field
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "pytorch"
+RATE = re.compile(r"([0-9.]+) (?:samples|images|steps)/s")
+
+
+def causes_of(report):
+    device = max(report["devices"], key=lambda each: each["compute_ns"])
+    return device["causes"] + device["copy_only_causes"]
+
+
+def at(rows, text):
+    return [row for row in rows if text in (row["source"] or "")]
+
+
+def in_steps_ns(cause):
+    return cause["idle_in_steps_ns"] + cause["idle_in_irregular_steps_ns"]
+
+
+def rank(report, text):
+    """The place of the first cause at this source text among those of one program, by idle time in the steps; 0 where none."""
+    causes = sorted((cause for cause in causes_of(report) if in_steps_ns(cause) > 0), key=lambda cause: -in_steps_ns(cause))
+    return next((number for number, cause in enumerate(causes, 1) if text in (cause["source"] or "")), 0)
+
+
+def is_cause(text, rules, within=5):
+    """One of the first causes, with one of the rules and its line."""
+    def test(report):
+        found = rank(report, text)
+        rules_there = {cause["rule"] for cause in at(causes_of(report), text)}
+        return 0 < found <= within and bool(rules_there & set(rules)), f"rank {found}, {', '.join(sorted(rules_there - {None}))}"
+    return test
+
+
+def is_wait(text):
+    def test(report):
+        waits = at(report["waits"], text)
+        return any(wait["blocked_count"] > 1 for wait in waits), f"{sum(wait['blocked_count'] for wait in waits)} times"
+    return test
+
+
+def is_not_in_steps(text):
+    """What happens once, after the steps, costs nothing in them."""
+    def test(report):
+        cost = sum(in_steps_ns(cause) for cause in at(causes_of(report), text))
+        total = sum(in_steps_ns(cause) for cause in causes_of(report))
+        return cost < 0.01 * max(total, 1), f"{cost / 1e6:.2f} ms"
+    return test
+
+
+def has_verdict(*words):
+    return lambda report: (report["verdict"] in words, report["verdict"])
+
+
+def warm_up_is_left_out(report):
+    return report["steps"]["warm_up_count"] > 0, f"{report['steps']['warm_up_count']} steps"
+
+
+@dataclass
+class Change:
+    """What leads from a stage to a later one: the lines that it mends, by their source text, or an assumption."""
+    before: str
+    after: str
+    lines: tuple = ()
+    assume: str = ""
+    fix: str = "fix"
+
+
+@dataclass
+class Study:
+    name: str
+    stages: tuple
+    says: dict                        # stage -> {what: test}
+    changes: list = field(default_factory=list)
+    options: tuple = ()
+
+    @property
+    def program(self):
+        return EXAMPLES / self.name / "train.py"
+
+
+FPS_LOOP = ("chosen[:, i] = farthest", "centre = points[rows", "distance = torch.minimum", "farthest = distance.argmax(-1)")
+MAX_N = "int(n_strokes_per.max().item())"
+ANY = "if not stroke_valid.any():"
+MATCHING = "linear_sum_assignment("
+
+STUDIES = [
+    Study("point_strokes", ("baseline", "loader", "fps", "first_sync", "syncs", "matching", "bf16"),
+          {"baseline": {"the loop of tiny kernels, by its line": is_cause("distance", ("ST050",)),
+                        "the hidden read of a size": is_wait(MAX_N),
+                        "the tensor used as a bool": is_wait(ANY),
+                        "warm-up is left out": warm_up_is_left_out},
+           "fps": {"the hidden read of a size": is_wait(MAX_N),
+                   "the tensor used as a bool": is_wait(ANY),
+                   "matching on the CPU": is_cause(MATCHING, ("ST052", "ST020", "ST012", "ST001")),
+                   "the read at the end of the epoch is no cause in the steps": is_not_in_steps("epoch_loss.item()")},
+           "bf16": {"no hidden read is left": lambda report: (not at(report["waits"], MAX_N) + at(report["waits"], ANY), "")}},
+          [Change("loader", "fps", FPS_LOOP, fix="graph"),
+           Change("fps", "first_sync", (MAX_N,)), Change("fps", "syncs", (MAX_N, ANY)), Change("syncs", "matching", (MATCHING,))]),
+    Study("cifar_resnet", ("baseline", "deferred", "pinned", "workers", "bf16", "channels_last"),
+          {"baseline": {"the read of the loss": is_wait("total_loss += loss.item()"),
+                        "the read of the accuracy": is_wait("== targets).sum().item()"),
+                        "the pageable copy": lambda report: (bool(at(report["pageable_copies"], "inputs.to(device")), ""),
+                        "the loop over the loader": is_cause("in enumerate(loader)", ("ST051",), within=8)}},
+          [Change("baseline", "deferred", ("total_loss += loss.item()", "== targets).sum().item()")),
+           Change("deferred", "pinned", ("inputs, targets = inputs.to(device",)),
+           Change("pinned", "workers", assume="no-input-wait")]),
+    Study("image_transfer", ("baseline", "workers", "pinned", "streams"),
+          {"baseline": {"input-bound": has_verdict("input-bound")},
+           "workers": {"the pageable copy, with its line": is_cause("inputs = inputs.to(device", ("ST011",))},
+           "streams": {"GPU-bound: no gain left": has_verdict("gpu-bound")}},
+          [Change("workers", "pinned", assume="pinned")]),
+]
+
+
+def record(options, study, stage):
+    trace = options.out / f"{study.name}.{stage}.synctrace"
+    command = [options.synctrace, "run", "--quiet", "--report=none", "--force-overwrite", "-o", str(trace), "--",
+               sys.executable, str(study.program), "--stage", stage, *study.options]
+    subprocess.run(command, check=True, timeout=240, capture_output=True, text=True)
+    return trace
+
+
+def report_of(options, trace, *more):
+    done = subprocess.run([options.synctrace, "report", "--format", "json", *more, str(trace)], check=True, timeout=240,
+                          capture_output=True, text=True)
+    return json.loads(done.stdout)
+
+
+def lines_with(study, text):
+    for source in sorted(study.program.parent.glob("*.py")):
+        for number, line in enumerate(source.read_text().splitlines(), 1):
+            if text in line:
+                return f"{source.name}:{number}"
+    raise SystemExit(f"{study.name}: no line has {text!r}")
+
+
+def predict(options, study, change):
+    trace = options.out / f"{study.name}.{change.before}.synctrace"
+    if change.assume:
+        question = ["--assume", change.assume]
+    else:
+        question = ["--what-if", ",".join(f"{change.fix}@{lines_with(study, text)}" for text in change.lines)]
+    savings = report_of(options, trace, *question)["savings"]
+    if savings is None or savings["refused"] is not None or savings["asked"] is None:
+        return {"refused": savings and savings["refused"]}
+    asked = savings["asked"]
+    return {"question": question, "saving": asked["saving"]["ns"] / savings["base_ns"], "lo": asked["saving"]["lo_ns"] / savings["base_ns"],
+            "hi": asked["saving"]["hi_ns"] / savings["base_ns"], "moves_to": [one["moves_to"] for one in asked["fixes"] if one["moves_to"]]}
+
+
+def rate_of(study, stage):
+    done = subprocess.run([sys.executable, str(study.program), "--stage", stage, *study.options], check=True, timeout=240,
+                          capture_output=True, text=True)
+    return float(RATE.search(done.stderr).group(1))
+
+
+def first_advice(report):
+    causes = sorted(causes_of(report), key=lambda cause: -in_steps_ns(cause))
+    if not causes or in_steps_ns(causes[0]) == 0:
+        return "none"
+    first = causes[0]
+    return f"{first['rule'] or '-'} {first['cause']} `{(first['source'] or '-').strip()[:60]}`"
+
+
+def judge(options, study):
+    rows, missing = [], 0
+    for stage in study.stages:
+        try:
+            report = report_of(options, record(options, study, stage))
+        except subprocess.CalledProcessError as failed:
+            print(f"| {study.name} | {stage} | {failed.stderr.strip().splitlines()[-1][:100]} |", flush=True)
+            missing += 1
+            continue
+        said = {}
+        for what, test in study.says.get(stage, {}).items():
+            good, seen = test(report)
+            said[what] = {"said": bool(good), "seen": seen}
+            missing += not good
+        rows.append({"study": study.name, "stage": stage, "verdict": report["verdict"], "evidence": report["verdict_evidence"],
+                     "advice": first_advice(report), "said": said})
+        words = "; ".join(f"{'yes' if one['said'] else '**no**'}: {what} ({one['seen']})" for what, one in said.items())
+        print(f"| {study.name} | {stage} | {report['verdict']} | {rows[-1]['advice']} | {words} |", flush=True)
+    predictions = [{"before": change.before, "after": change.after, **predict(options, study, change)} for change in study.changes]
+    return rows, predictions, missing
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--synctrace", required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--repetitions", type=int, default=2)
+    options = parser.parse_args()
+    if subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode != 0:
+        print("no GPU here")
+        return 77
+    options.out.mkdir(parents=True, exist_ok=True)
+    studies = [study for study in STUDIES if options.only in study.name]
+    print("| study | stage | verdict | first cause | must say |\n|---|---|---|---|---|")
+    result, missing = [], 0
+    for study in studies:
+        rows, predictions, bad = judge(options, study)
+        missing += bad
+        result.append({"study": study.name, "stages": rows, "predictions": predictions, "rates": {stage: [] for stage in study.stages}})
+    (options.out / "case_studies.json").write_text(json.dumps(result, indent=1))
+    for _ in range(options.repetitions):
+        for study, one in zip(studies, result):
+            for stage in study.stages:
+                one["rates"][stage].append(rate_of(study, stage))
+    print("\n| study | change | per second before | after | measured, % less time | predicted | moves to |\n|---|---|---|---|---|---|---|")
+    for one in result:
+        for change in one["predictions"]:
+            before, after = (statistics.median(one["rates"][change[when]]) for when in ("before", "after"))
+            words = f"{100 * change['saving']:.1f} ({100 * change['lo']:.1f} to {100 * change['hi']:.1f})" if "saving" in change else "refused"
+            print(f"| {one['study']} | {change['before']} -> {change['after']} | {before:.1f} | {after:.1f} | {100 * (1 - before / after):.1f} | "
+                  f"{words} | {', '.join(change.get('moves_to', []))} |")
+        print(f"| {one['study']} | all stages | " + " | ".join(f"{stage} {statistics.median(rates):.1f}" for stage, rates in one["rates"].items()) + " |")
+    (options.out / "case_studies.json").write_text(json.dumps(result, indent=1))
+    print(f"{missing} not said")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
