@@ -19,7 +19,7 @@ constexpr double kMuchUnexplained = 0.05;
 class SavingsText {
  public:
   SavingsText(const Report& report, const TextOptions& options, TextPage& page)
-      : savings_(report.savings), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
+      : report_(report), savings_(report.savings), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
 
   void run() {
     if (!savings_.refusal.empty()) {
@@ -146,6 +146,7 @@ class SavingsText {
     }
   }
 
+  const Report& report_;
   const SavingsReport& savings_;
   std::size_t rows_;
   TextPage& page_;
