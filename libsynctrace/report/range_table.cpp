@@ -33,17 +33,6 @@ void merge(Spans& spans) {
   spans.resize(kept);
 }
 
-// What two merged lists have in common.
-Spans common(const Spans& a, const Spans& b) {
-  Spans result;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const TimeSpan both = intersect(a[i], b[j]);
-    if (!both.empty()) result.push_back(both);
-    ++(a[i].end_ns < b[j].end_ns ? i : j);
-  }
-  return result;
-}
-
 // A quantity that grows with time, asked for what it grew by between two of the times that were named beforehand: it keeps
 // one sum for each of these, however often it grows.
 class Running {
@@ -79,33 +68,67 @@ class Running {
   std::vector<Point> points_;
 };
 
-// How much of a span some merged spans cover.
+// How much of the time was covered up to each of some moments: one sum for each of these, however many spans cover it.
 class Covered {
  public:
-  explicit Covered(Spans spans) : spans_(std::move(spans)) {
-    Nanoseconds total_ns = 0;
-    for (const TimeSpan span : spans_) {
-      before_ns_.push_back(total_ns);
-      total_ns += span.length_ns();
+  explicit Covered(const std::vector<Nanoseconds>& moments) : moments_(&moments) {}
+
+  // Disjoint, in order of time.
+  void add(TimeSpan span) {
+    for (std::size_t next = before_ns_.size(); next < moments_->size() && (*moments_)[next] < span.end_ns; ++next) {
+      before_ns_.push_back(total_ns_ + std::max(Nanoseconds{0}, (*moments_)[next] - span.begin_ns));
     }
+    total_ns_ += span.length_ns();
   }
-  Nanoseconds within(TimeSpan span) const { return up_to(span.end_ns) - up_to(span.begin_ns); }
+
+  // Of a span between two of the moments; after all are added.
+  Nanoseconds within(TimeSpan span) const { return before(span.end_ns) - before(span.begin_ns); }
 
  private:
-  Nanoseconds up_to(Nanoseconds t) const {
-    const auto after = std::upper_bound(spans_.begin(), spans_.end(), t, [](Nanoseconds time, TimeSpan s) { return time < s.begin_ns; });
-    if (after == spans_.begin()) return 0;
-    const auto index = static_cast<std::size_t>(after - spans_.begin()) - 1;
-    return before_ns_[index] + std::min(t, spans_[index].end_ns) - spans_[index].begin_ns;
+  Nanoseconds before(Nanoseconds moment) const {
+    const auto at = static_cast<std::size_t>(std::lower_bound(moments_->begin(), moments_->end(), moment) - moments_->begin());
+    return at < before_ns_.size() ? before_ns_[at] : total_ns_;
   }
-  Spans spans_;
-  std::vector<Nanoseconds> before_ns_;  // beside spans_: what those before it cover
+  const std::vector<Nanoseconds>* moments_;  // sorted
+  std::vector<Nanoseconds> before_ns_;       // beside them, as far as spans reach
+  Nanoseconds total_ns_ = 0;
+};
+
+// The time in windows in which some work of a device ran, span by span. Work comes in the order of its begin.
+class BusySpans {
+ public:
+  BusySpans(const std::vector<Window>& windows, Covered& covered) : windows_(windows), covered_(covered) {}
+
+  void add(TimeSpan work) {
+    if (work.begin_ns <= open_.end_ns) {
+      open_.end_ns = std::max(open_.end_ns, work.end_ns);
+      return;
+    }
+    close();
+    open_ = work;
+  }
+
+  void close() {
+    while (window_ < windows_.size() && windows_[window_].span.end_ns <= open_.begin_ns) ++window_;
+    for (std::size_t i = window_; i < windows_.size() && windows_[i].span.begin_ns < open_.end_ns; ++i) {
+      if (const TimeSpan both = intersect(open_, windows_[i].span); !both.empty()) covered_.add(both);
+    }
+    open_ = {};
+  }
+
+ private:
+  const std::vector<Window>& windows_;
+  Covered& covered_;
+  std::size_t window_ = 0;
+  TimeSpan open_;
 };
 
 // What the devices and threads did, to be asked about spans that begin and end where ranges do.
 class Background {
  public:
-  Background(const Trace& trace, const Attribution& attribution, const std::vector<NvtxRange>& ranges) : windows_(windows_of(trace)) {
+  Background(const Trace& trace, const Attribution& attribution, const std::vector<NvtxRange>& ranges)
+      : moments_(moments_of(ranges)), windows_(moments_) {
+    for (const Window& window : trace.windows) windows_.add(window.span);
     add_busy(trace, attribution);
     for (const NvtxRange& range : ranges) {
       for (auto* by_thread : {&blocked_, &issued_}) {
@@ -131,7 +154,7 @@ class Background {
 
   // What the devices did; `spans` are merged.
   void add_devices(const Spans& spans, RangeReport& range) const {
-    for (const Covered& busy : busy_) {
+    for (const auto& [device, busy] : busy_) {
       for (const TimeSpan span : spans) {
         const Nanoseconds busy_ns = busy.within(span);
         range.busy_ns = add_saturated(range.busy_ns, busy_ns);
@@ -153,16 +176,19 @@ class Background {
 
   // Operations are in the order of their begins.
   void add_busy(const Trace& trace, const Attribution& attribution) {
-    std::map<DeviceId, Spans> busy;
-    for (const auto& [id, state] : attribution.devices) busy[id];
+    std::map<DeviceId, BusySpans> spans;
+    const auto spans_of = [&](DeviceId device) -> BusySpans& {
+      Covered& covered = busy_.try_emplace(device, moments_).first->second;
+      return spans.try_emplace(device, trace.windows, covered).first->second;
+    };
+    for (const auto& [device, state] : attribution.devices) spans_of(device);
+    BusySpans* last = nullptr;
+    DeviceId last_device{};
     for (const Operation& operation : trace.operations) {
-      Spans& spans = busy[operation.device];
-      if (!spans.empty() && operation.span.begin_ns <= spans.back().end_ns)
-        spans.back().end_ns = std::max(spans.back().end_ns, operation.span.end_ns);
-      else
-        spans.push_back(operation.span);
+      if (last == nullptr || operation.device != last_device) last = &spans_of(last_device = operation.device);
+      last->add(operation.span);
     }
-    for (const auto& [device, spans] : busy) busy_.emplace_back(common(spans, windows_of(trace)));
+    for (auto& [device, open] : spans) open.close();
   }
 
   // Threads without ranges are never asked about.
@@ -170,18 +196,21 @@ class Background {
     const auto found = by_thread.find(thread);
     if (found != by_thread.end()) found->second.step(t, amount);
   }
-  static Spans windows_of(const Trace& trace) {
-    Spans spans;
-    for (const Window& window : trace.windows) spans.push_back(window.span);
-    return spans;
+  static std::vector<Nanoseconds> moments_of(const std::vector<NvtxRange>& ranges) {
+    std::vector<Nanoseconds> moments;
+    for (const NvtxRange& range : ranges) moments.insert(moments.end(), {range.span.begin_ns, range.span.end_ns});
+    std::sort(moments.begin(), moments.end());
+    moments.erase(std::unique(moments.begin(), moments.end()), moments.end());
+    return moments;
   }
   static Nanoseconds grown(const ByThread& by_thread, ThreadId thread, TimeSpan span) {
     const auto found = by_thread.find(thread);
     return found == by_thread.end() ? 0 : found->second.within(span);
   }
 
+  const std::vector<Nanoseconds> moments_;  // at which ranges begin and end
   Covered windows_;
-  std::vector<Covered> busy_;  // of each device
+  std::map<DeviceId, Covered> busy_;
   ByThread blocked_;
   ByThread issued_;
 };
