@@ -59,6 +59,21 @@ TEST_CASE("a range tells what its thread issued and what the device did meanwhil
   CHECK(range_named(report, "inner").idle_ns == kMs * 5 / 4);
 }
 
+TEST_CASE("of a range that reaches beyond windows, what lies inside them counts, and work that overlaps counts once") {
+  TraceMaker maker;
+  maker.add_window(0, 4 * kMs);
+  maker.add_window(6 * kMs, 10 * kMs);
+  maker.add_api(kLaunchApi);
+  maker.add(format::String{StringId{1}, "wide"});
+  maker.add_kernel({1 * kMs, 3 * kMs}, kStream, kMs / 2, 5);
+  maker.add_kernel({2 * kMs, 5 * kMs}, kNullStream, kMs * 3 / 4, 6);
+  maker.add_kernel({7 * kMs, 8 * kMs}, kStream, kMs * 13 / 2, 7);
+  add_range(maker, 1, {kMs * 5 / 2, kMs * 15 / 2});
+  const Report report = report_of(maker);
+  CHECK(range_named(report, "wide").busy_ns == 2 * kMs);  // to the first window's end, and half of the last kernel
+  CHECK(range_named(report, "wide").idle_ns == 1 * kMs);
+}
+
 TEST_CASE("many names that differ in their digits are one row, a few are not") {
   TraceMaker maker;
   maker.add_window(0, 10 * kMs);
