@@ -7,11 +7,13 @@
 #include <cstring>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "commands.h"
 #include "exit_status.h"
 #include "finish_run.h"
+#include "format/launch_contract.h"
 #include "installation.h"
 #include "messages.h"
 #include "output_check.h"
@@ -49,14 +51,22 @@ int cannot_start(const std::string& program, int reason) {
   return missing ? kExitNotFound : kExitNotExecutable;
 }
 
-// What goes wrong here must not change how the program's end is told.
-void finish_quietly(const RunOptions& options, const TraceManifest& manifest) {
+// What goes wrong here must not change how the program's end is told. The result is the gate's status.
+int finish_quietly(const RunOptions& options, const PreparedGate& gate, const TraceManifest& manifest) {
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    finish_run(options, manifest);
+    const FinishedRun finished = finish_run(options, manifest);
+    return options.gate ? judge_run(options, gate, finished) : kExitOk;
   } catch (const std::exception& bug) {
     say::error("synctrace", std::string("internal error after the program's end: ") + bug.what());
+    return options.gate ? kExitUnusable : kExitOk;
   }
+}
+
+// Waits are enough to be judged, and cost the least; a limit on idle time needs the GPU's timeline.
+void choose_level(const PreparedGate& gate, RunOptions& options) {
+  if (options.level_given || gate.config.max_gpu_idle_pct) return;
+  options.variables.emplace_back(format::kEnvLevel, "syncs");
 }
 
 void say_how(const RunOptions& options, const Installation& installation, const TraceManifest& manifest,
@@ -67,15 +77,20 @@ void say_how(const RunOptions& options, const Installation& installation, const 
   for (const std::string& entry : changed_entries(environment)) say::debug("synctrace", "environment: " + entry);
 }
 
-ChildEnd run_recorded(const RunOptions& options, const Installation& installation) {
+struct RecordedEnd {
+  ChildEnd child;
+  int gate_status = kExitOk;
+};
+
+RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, const Installation& installation) {
   const TraceManifest manifest;
   if (manifest.path().empty()) {
     say::warn("synctrace", "no temporary file can be made, so there will be no report; set TMPDIR.");
   }
   const std::vector<std::string> environment = program_environment(options, installation, manifest.path());
   say_how(options, installation, manifest, environment);
-  const ChildEnd end = run_child(options.command, environment);
-  if (end.exec_error == 0) finish_quietly(options, manifest);
+  RecordedEnd end{run_child(options.command, environment), kExitOk};
+  if (end.child.exec_error == 0) end.gate_status = finish_quietly(options, gate, manifest);
   return end;
 }
 
@@ -100,10 +115,21 @@ int cmd_run(int argc, char** argv) {
   if (options.first_rank) {
     for (const std::string& warning : output.value().warnings) say::warn("synctrace", warning);
   }
+  PreparedGate gate;
+  if (options.gate) {
+    Result<PreparedGate> prepared = prepare_gate(*options.gate, true);
+    if (!prepared) {
+      say::error("synctrace run", prepared.error().message);
+      return kExitUsage;
+    }
+    gate = std::move(prepared).value();
+    choose_level(gate, options);
+  }
   if (options.simulated_gpu) say::info("synctrace", "running on the simulated GPU.");
-  const ChildEnd end = run_recorded(options, installation);
+  const auto [end, gate_status] = run_recorded(options, gate, installation);
   if (end.exec_error != 0) return cannot_start(options.command.front(), end.exec_error);
-  if (end.signal == 0) return end.exit_status;
+  // A program that failed has more to say than its gate.
+  if (end.signal == 0) return end.exit_status != 0 ? end.exit_status : gate_status;
   std::fflush(nullptr);
   die_by(end.signal);
   return 128 + end.signal;

@@ -12,10 +12,12 @@
 #include <filesystem>
 #include <string_view>
 
+#include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
 #include "look_up_names.h"
 #include "messages.h"
+#include "standard_streams.h"
 
 namespace synctrace::cli {
 namespace {
@@ -179,15 +181,33 @@ void print_nothing_recorded(const RunOptions& options) {
 
 }  // namespace
 
-void finish_run(const RunOptions& options, const TraceManifest& manifest) {
+FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest) {
   const Outcome outcome = settle_all(manifest);
+  const FinishedRun finished{outcome.traces, outcome.announced};
   if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
-  if (outcome.traces.empty()) return;
+  if (outcome.traces.empty()) return finished;
   if (options.stacks.names.wanted) name_all(options, outcome);
   if (options.compress) compress_all(outcome);
-  const ReportStyle style = options.report.value_or(options.speaks() ? ReportStyle::kShort : ReportStyle::kNone);
+  const bool is_wanted = options.speaks() && !options.gate;  // the verdict takes its place
+  const ReportStyle style = options.report.value_or(is_wanted ? ReportStyle::kShort : ReportStyle::kNone);
   if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, stderr);
   if (options.first_rank) print_last_line(options, outcome);
+  return finished;
+}
+
+int judge_run(const RunOptions& options, const PreparedGate& gate, const FinishedRun& run) {
+  if (run.traces.empty()) {
+    say::error("synctrace gate", "nothing to judge: no trace was written.");
+    return kExitNothing;
+  }
+  const GateRun judged = run_gate(gate, run.traces, options.stacks, "synctrace gate");
+  const std::string text = rendered_gate(judged.result, "text", false, wants_colour(stderr));
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  const bool written = write_gate_files(*options.gate, judged.result, stderr, "synctrace gate");
+  const int status = gate_status(*options.gate, judged);
+  // A trace that is missing or still grows might hold what fails.
+  if (status == kExitOk && run.traces.size() < run.announced) return kExitNothing;
+  return status == kExitOk && !written ? kExitUnusable : status;
 }
 
 }  // namespace synctrace::cli

@@ -3,11 +3,21 @@
 // line says where they are and what to type next. Everything goes to stderr: stdout was the program's.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "run_options.h"
 #include "trace_manifest.h"
 
 namespace synctrace::cli {
 
-void finish_run(const RunOptions& options, const TraceManifest& manifest);
+struct FinishedRun {
+  std::vector<std::string> traces;  // that can be read
+  std::size_t announced = 0;        // also those that cannot
+};
+FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest);
+
+// The verdict of `run --gate`: an exit status.
+int judge_run(const RunOptions& options, const PreparedGate& gate, const FinishedRun& run);
 
 }  // namespace synctrace::cli

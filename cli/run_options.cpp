@@ -101,7 +101,9 @@ struct Flags {
   bool quiet = false;
   bool verbose = false;
   bool simulated_gpu = false;
+  bool gate = false;
   StackOptions stacks;
+  GateOptions gate_options;
 };
 
 int usage_error(const std::string& sentence) {
@@ -135,6 +137,8 @@ void declare(CLI::App& app, Flags& flags) {
                "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add_option("--report", flags.report, "what to print when the program has ended: short (default), full or none")
       ->type_name("STYLE");
+  app.add_flag("--gate", flags.gate, "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
+  declare_gate_options(app, flags.gate_options);
   declare_code_options(app, flags.stacks);
   declare_name_options(app, flags.stacks);
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
@@ -174,6 +178,7 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
     const bool by_flag = flags.recorder[i].has_value();
     const std::string value = by_flag ? *flags.recorder[i] : environment(option.variable);
     if (value.empty() && !by_flag) continue;
+    options.level_given = options.level_given || option.good == kIsLevel;
     if (!option.good(value)) {
       return std::string(by_flag ? option.flag : option.variable) + "=" + value + " makes no sense: expected " +
              option.expected + ".";
@@ -217,6 +222,18 @@ std::optional<std::string> take_report(const Flags& flags, RunOptions& options) 
   return std::nullopt;
 }
 
+std::optional<std::string> take_gate(const Flags& flags, RunOptions& options) {
+  const GateOptions& gate = flags.gate_options;
+  if (flags.gate) {
+    options.gate = gate;
+    return std::nullopt;
+  }
+  const bool any = !gate.config.empty() || gate.no_config || !gate.root.empty() || !gate.baseline.empty() || !gate.steps.empty() ||
+                   !gate.step_range.empty() || gate.only_zones || !gate.write.empty() || gate.error_exit_code;
+  if (any) return "an option of the gate was given without --gate.";
+  return std::nullopt;
+}
+
 }  // namespace
 
 ParsedRun parse_run_options(int argc, char** argv) {
@@ -228,6 +245,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
   std::optional<std::string> wrong = take_command(app, options);
   if (!wrong) wrong = take_recorder_options(flags, options);
   if (!wrong) wrong = take_report(flags, options);
+  if (!wrong) wrong = take_gate(flags, options);
   if (!wrong) wrong = take_stack_options(flags.stacks);
   if (wrong) return {std::nullopt, usage_error(*wrong)};
   if (flags.output && flags.output->empty()) {

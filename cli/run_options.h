@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "gate_options.h"
 #include "installation.h"
 #include "report_entry.h"
 
@@ -19,6 +20,7 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> variables;  // SYNCTRACE_* that the flags set
   std::optional<ReportStyle> report;                           // as asked for
   StackOptions stacks;
+  std::optional<GateOptions> gate;  // --gate
   bool force_overwrite = false;
   bool compress = true;
   bool quiet = false;
@@ -26,6 +28,7 @@ struct RunOptions {
   bool first_rank = true;  // of many ranks one speaks, or all would at once
   bool simulated_gpu = false;
   bool enabled = true;  // SYNCTRACE_ENABLE
+  bool level_given = false;
   std::vector<std::string> command;
 
   bool speaks() const { return first_rank && !quiet; }

@@ -5,35 +5,13 @@
 #include <utility>
 
 #include "attribution/code_places.h"
+#include "base/glob.h"
 #include "model/symbolize.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kLongestPath = 4096;
-
-bool matches_glob(std::string_view pattern, std::string_view text) noexcept {
-  std::size_t p = 0;
-  std::size_t t = 0;
-  std::size_t star = std::string_view::npos;
-  std::size_t resume = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      resume = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++resume;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
 
 std::optional<Error> add_pattern(std::string_view pattern, std::vector<std::string>& patterns) {
   if (pattern.empty()) return Error{"an empty pattern matches nothing; give a folder or a file"};

@@ -1,9 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/rules.h"
 
+#include <algorithm>
+#include <array>
+
 #include "attribution/wait_table.h"
+#include "base/glob.h"
 
 namespace synctrace {
+namespace {
+
+constexpr std::array kAllRules = {kStreamSyncRule, kDeviceSyncRule, kEventSyncRule, kPollingRule,    kFrameworkWaitRule, kHiddenSyncRule, kBlockingMemcpyRule,
+                                  kPageableH2dRule, kPageableD2hRule, kScalarReadRule, kDynamicShapeRule, kAllocRule,     kFreeSyncRule,
+                                  kModuleLoadRule,  kLaunchBoundRule, kInputBoundRule, kHostComputeRule,  kDependencyRule};
+
+}  // namespace
+
+std::span<const Rule> all_rules() noexcept { return kAllRules; }
+
+bool names_a_rule(std::string_view pattern) noexcept {
+  return std::any_of(kAllRules.begin(), kAllRules.end(),
+                     [&](const Rule& rule) { return matches_glob(pattern, rule.id) || matches_glob(pattern, rule.name); });
+}
 
 const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory) noexcept {
   if (kind == CopyKind::kDeviceToDevice) return nullptr;

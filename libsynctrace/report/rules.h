@@ -2,6 +2,7 @@
 // The catalogue of findings. Ids are stable: gates, baselines and documents name them (docs/rules.md).
 #pragma once
 
+#include <span>
 #include <string_view>
 
 #include "attribution/cause.h"
@@ -19,6 +20,7 @@ inline constexpr Rule kDeviceSyncRule{"ST002", "device-sync"};
 inline constexpr Rule kEventSyncRule{"ST003", "event-sync"};
 inline constexpr Rule kPollingRule{"ST004", "polling"};
 inline constexpr Rule kFrameworkWaitRule{"ST005", "framework-wait"};
+inline constexpr Rule kHiddenSyncRule{"ST006", "hidden-sync"};
 inline constexpr Rule kBlockingMemcpyRule{"ST010", "blocking-memcpy"};
 inline constexpr Rule kPageableH2dRule{"ST011", "pageable-h2d"};
 inline constexpr Rule kPageableD2hRule{"ST012", "pageable-d2h"};
@@ -31,6 +33,12 @@ inline constexpr Rule kLaunchBoundRule{"ST050", "launch-bound"};
 inline constexpr Rule kInputBoundRule{"ST051", "input-bound"};
 inline constexpr Rule kHostComputeRule{"ST052", "host-compute"};
 inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
+
+// All rules, in the order of their ids.
+std::span<const Rule> all_rules() noexcept;
+
+// Whether a pattern fits the id or the name of at least one rule.
+bool names_a_rule(std::string_view pattern) noexcept;
 
 // The rule that a call falls under; null when there is none.
 const Rule* rule_of(const Call& call) noexcept;

@@ -11,6 +11,7 @@
 
 #include "attribution/site.h"
 #include "attribution/wait_table.h"
+#include "report/statements.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -20,8 +21,6 @@ namespace {
 constexpr Nanoseconds kLongSiteNs = 1'000'000;
 // Fewer unsuccessful queries in a row are a glance, not a wait.
 constexpr std::uint64_t kFewestQueriesOfAWait = 3;
-
-constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 
 // A site is named by its copy, if it has one, and the function of the synchronisation that follows each copy.
 struct PairKey {
@@ -88,14 +87,6 @@ void count_call(const Call& call, const Judgement& judgement, CallFigures& figur
   count_verdict(judgement.verdict, figures);
 }
 
-// A synchronisation that finds nothing left to wait for is not redundant when the copy before it did the waiting.
-Verdict verdict_of_pair(Verdict copy, Verdict sync) {
-  for (const Verdict stronger : {Verdict::kBlocked, Verdict::kUnknown, Verdict::kOwnWork, Verdict::kRedundant}) {
-    if (copy == stronger || sync == stronger) return stronger;
-  }
-  return Verdict::kReturnedAtOnce;
-}
-
 void count_pair(const Call& copy, const Judgement& copied, const Call& sync, const Judgement& synced,
                 CallFigures& figures) {
   ++figures.count;
@@ -132,25 +123,9 @@ class Sites {
   Sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines)
       : trace_(trace), attribution_(attribution), rules_(rules), lines_(lines) {}
 
-  // Calls come in the order of time.
-  void add(std::size_t row) {
-    const Call& call = trace_.calls[row];
-    const StackId place = lines_.representative(call.stack);
-    std::size_t& before = last_[call.thread];
-    const std::size_t copy = number(place) != 0 && before != 0 ? before - 1 : kNoRow;
-    before = row + 1;
-    if (copy != kNoRow && is_one_statement(trace_.calls[copy], call, lines_))
-      partner_of_[copy] = row;
-    else
-      places_.push_back({row, place});
-  }
-
   template <class Visit>
-  void each_site(Visit visit) {
-    for (const auto& [row, place] : places_) {
-      const auto partner = partner_of_.find(row);
-      count(row, partner == partner_of_.end() ? kNoRow : partner->second, place);
-    }
+  void each_site(const std::vector<Statement>& statements, Visit visit) {
+    for (const Statement& statement : statements) count(statement.row, statement.sync_row, statement.place);
     for (auto& [key, site] : sites_) {
       site.verdict = verdict_of(site.figures);
       visit(site);
@@ -158,22 +133,17 @@ class Sites {
   }
 
  private:
-  struct Placed {
-    std::size_t row = 0;
-    StackId place{};
-  };
-
   void count(std::size_t row, std::size_t sync_row, StackId place) {
     const Call& call = trace_.calls[row];
     const Judgement& judgement = attribution_.judgements[row];
     PairKey key{site_of(call, judgement.creates_context), {}};
     key.call.stack = place;
-    if (sync_row != kNoRow) key.sync = trace_.calls[sync_row].api;
+    if (sync_row != Statement::kNoRow) key.sync = trace_.calls[sync_row].api;
     const auto [found, is_new] = sites_.try_emplace(key);
     CallSite& site = found->second;
     if (is_new) start(call, judgement.creates_context, sync_row, place, site);
     site.can_wait = site.can_wait || can_wait(call, judgement);
-    if (sync_row == kNoRow) {
+    if (sync_row == Statement::kNoRow) {
       count_call(call, judgement, site.figures);
       site.calls.front().figures = site.figures;
       return;
@@ -186,14 +156,10 @@ class Sites {
     site.can_wait = true;
   }
 
-  // Whether a copy, and not the synchronisation behind it, gives the site its rule: by what it is, not by which of the
-  // two happened to wait in this run, so that the site keeps its rule.
-  static bool copy_leads(const Call& copy) { return rule_of(copy) != nullptr; }
-
   void start(const Call& call, bool creates_context, std::size_t sync_row, StackId place, CallSite& site) {
     site.where = lines_.describe(place);
     site.calls.push_back(start_calls(trace_, call, creates_context, rules_.of(call, place)));
-    if (sync_row == kNoRow) return;
+    if (sync_row == Statement::kNoRow) return;
     const Call& sync = trace_.calls[sync_row];
     site.calls.push_back(start_calls(trace_, sync, false, rules_.of(sync, place)));
     if (!copy_leads(call)) std::swap(site.calls[0], site.calls[1]);
@@ -203,21 +169,17 @@ class Sites {
   const Attribution& attribution_;
   const LineRules& rules_;
   UserLines& lines_;
-  std::unordered_map<ThreadId, std::size_t> last_;  // row of each thread's last call, from 1
-  std::unordered_map<std::size_t, std::size_t> partner_of_;
-  std::vector<Placed> places_;
   std::unordered_map<PairKey, CallSite, PairKeyHash> sites_;
 };
 
 void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
   Sites sites(trace, attribution, rules, lines);
-  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
-    if (is_covered(trace, report, trace.calls[row].span))
-      sites.add(row);
-    else
-      ++report.left_out_calls;
-  }
-  sites.each_site([&](CallSite& site) {
+  const std::vector<Statement> statements = find_statements(trace, lines, [&](const Call& call) {
+    const bool covered = is_covered(trace, report, call.span);
+    report.left_out_calls += covered ? 0 : 1;
+    return covered;
+  });
+  sites.each_site(statements, [&](CallSite& site) {
     for (const SiteCalls& calls : site.calls) {
       report.call_count += calls.figures.count;
       report.blocked_count += calls.figures.blocked_count;

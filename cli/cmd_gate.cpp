@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb `gate`: whether recorded programs wait where nothing allows it.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "gate/print_allow.h"
+#include "gate_options.h"
+#include "messages.h"
+#include "standard_streams.h"
+#include "trace_files.h"
+#include "whole_file.h"
+
+namespace synctrace::cli {
+namespace {
+
+constexpr const char* kWho = "synctrace gate";
+
+struct Options {
+  std::vector<std::string> paths;
+  std::string format = "text";
+  std::string output;
+  bool all = false;
+  bool print_allow = false;
+  GateOptions gate;
+  StackOptions stacks;
+};
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("TRACE", options.paths, "trace files, or folders of them")->required()->type_name("");
+  app.add_option("--format", options.format, "text (default), json, sarif, junit, github, gitlab or md")
+      ->check(CLI::IsMember({"text", "json", "sarif", "junit", "github", "gitlab", "md"}))
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", options.output, "write the result to FILE instead of stdout")->type_name("FILE");
+  app.add_flag("--all", options.all, "also what is allowed, in the baseline, or never waited");
+  app.add_flag("--unfinished", options.gate.unfinished, "the program still runs: that the end of its trace is missing is no loss");
+  app.add_flag("--print-allow", options.print_allow, "print an entry for synctrace.toml for each finding, and judge nothing");
+  declare_gate_options(app, options.gate);
+  declare_code_options(app, options.stacks);
+  declare_name_options(app, options.stacks);
+}
+
+int usage_error(const std::string& sentence) {
+  say::error(kWho, sentence);
+  return kExitUsage;
+}
+
+int write_results(const Options& options, const GateRun& run) {
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  const std::string text = rendered_gate(run.result, options.format, options.all, to_stdout && wants_colour(stdout));
+  if (const auto error = write_whole_file(options.output, text)) {
+    say::error(kWho, error->message);
+    return kExitUnusable;
+  }
+  // Annotations among another format's text would spoil it.
+  std::FILE* notes = to_stdout && options.format != "text" ? stderr : stdout;
+  if (!write_gate_files(options.gate, run.result, notes, kWho)) return kExitUnusable;
+  return gate_status(options.gate, run);
+}
+
+}  // namespace
+
+int cmd_gate(int argc, char** argv) {
+  CLI::App app("Fails when a program waits for the GPU where nothing allows it.", kWho);
+  Options options;
+  add_options(app, options);
+  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto wrong = take_stack_options(options.stacks)) return usage_error(*wrong);
+  const Result<PreparedGate> gate = prepare_gate(options.gate, true);
+  if (!gate) return usage_error(gate.error().message);
+  const Result<std::vector<std::string>> files = expand_traces(options.paths);
+  if (!files) {
+    say::error(kWho, files.error().message);
+    return kExitUnusable;
+  }
+  if (files.value().empty()) {
+    say::error(kWho, "no *.synctrace file in " + options.paths.front());
+    return kExitNothing;
+  }
+  const GateRun run = run_gate(gate.value(), files.value(), options.stacks, kWho);
+  if (run.unreadable && run.result.traces.empty()) return kExitUnusable;
+  if (!options.print_allow) return write_results(options, run);
+  if (const auto error = write_whole_file(options.output, allow_entries_text(run.result))) {
+    say::error(kWho, error->message);
+    return kExitUnusable;
+  }
+  return run.unreadable ? kExitUnusable : kExitOk;
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate_options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "attribution/attribute.h"
+#include "exit_status.h"
+#include "gate/render_ci.h"
+#include "gate/render_gate_text.h"
+#include "look_up_names.h"
+#include "messages.h"
+#include "model/native_names.h"
+#include "trace_files.h"
+#include "whole_file.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+toml::Date today() {
+  const std::time_t now = std::time(nullptr);
+  std::tm day{};
+  gmtime_r(&now, &day);
+  return {day.tm_year + 1900, day.tm_mon + 1, day.tm_mday};
+}
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+fs::path current_folder() {
+  std::error_code failed;
+  const fs::path folder = fs::current_path(failed);
+  return failed ? fs::path(".") : folder;
+}
+
+Result<std::optional<GateConfig>> read_config(const std::string& path) {
+  Result<std::string> text = read_whole_file(path);
+  if (!text) return text.error();
+  return parse_gate_config(text.value(), path);
+}
+
+// The nearest file from the current folder up, not beyond the repository.
+Result<GateConfig> find_config() {
+  for (fs::path folder = current_folder();; folder = folder.parent_path()) {
+    for (const char* name : {"synctrace.toml", "pyproject.toml"}) {
+      const fs::path path = folder / name;
+      if (!is_there(path)) continue;
+      Result<std::optional<GateConfig>> config = read_config(path.lexically_proximate(current_folder()).string());
+      if (!config) return config.error();
+      if (config.value()) return std::move(*config.value());
+    }
+    if (is_there(folder / ".git") || folder == folder.parent_path()) return GateConfig();
+  }
+}
+
+Result<GateConfig> take_config(const GateOptions& options) {
+  if (options.no_config) return GateConfig();
+  if (options.config.empty()) return find_config();
+  Result<std::optional<GateConfig>> config = read_config(options.config);
+  if (!config) return config.error();
+  if (!config.value()) return Error{options.config + " has no [tool.synctrace]"};
+  return std::move(*config.value());
+}
+
+// The folder with .git, or else that of the configuration, or else the current one.
+std::string find_root(const GateOptions& options, const GateConfig& config) {
+  std::error_code ignored;
+  if (!options.root.empty()) return fs::absolute(options.root, ignored).lexically_normal().string();
+  for (fs::path folder = current_folder(); folder != folder.parent_path(); folder = folder.parent_path()) {
+    if (is_there(folder / ".git")) return folder.string();
+  }
+  if (config.path.empty()) return current_folder().string();
+  return fs::absolute(config.path, ignored).parent_path().lexically_normal().string();
+}
+
+std::optional<Error> take_flags(const GateOptions& options, GateConfig& config) {
+  if (!options.steps.empty()) {
+    const auto slice = parse_step_slice(options.steps);
+    if (!slice) return Error{"--steps=" + options.steps + " makes no sense: expected FIRST: or FIRST:LAST, counted from 0."};
+    config.steps = *slice;
+  }
+  if (!options.step_range.empty()) config.step_range = options.step_range;
+  config.only_zones = config.only_zones || options.only_zones;
+  config.unfinished = options.unfinished;
+  for (const std::string& output : options.write) {
+    const std::size_t equals = output.find('=');
+    if (equals == std::string::npos || equals + 1 == output.size() || !is_gate_format(output.substr(0, equals))) {
+      return Error{"--write=" + output + " makes no sense: expected FORMAT=FILE, with text, json, sarif, junit, github, gitlab or md."};
+    }
+  }
+  return std::nullopt;
+}
+
+bool append_to(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "ab");
+  if (file == nullptr) return false;
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  return std::fclose(file) == 0 && written;
+}
+
+}  // namespace
+
+void declare_gate_options(CLI::App& app, GateOptions& options) {
+  CLI::Option* config = app.add_option("--gate-config,--config", options.config, "the configuration (default: the nearest synctrace.toml or pyproject.toml)")->type_name("FILE");
+  app.add_flag("--no-config", options.no_config, "no configuration: nothing is allowed")->excludes(config);
+  app.add_option("--root", options.root, "the folder that paths are written from (default: that with .git)")->type_name("FOLDER");
+  app.add_option("--baseline", options.baseline, "findings that are known and do not fail")->type_name("FILE");
+  app.add_option("--judge-steps", options.steps, "the steps that count, from 0 (default 3:)")->type_name("FIRST:LAST");
+  app.add_option("--step-range", options.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
+  app.add_flag("--only-zones", options.only_zones, "judge nothing but what is in expect-no-sync ranges");
+  app.add_option("--write", options.write, "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated")->type_name("FORMAT=FILE");
+  app.add_option("--error-exitcode", options.error_exit_code, "the exit status when the gate fails (default 1)")->check(CLI::Range(1, 255))->type_name("N");
+}
+
+Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baseline) {
+  Result<GateConfig> config = take_config(options);
+  if (!config) return config.error();
+  PreparedGate gate;
+  gate.config = std::move(config).value();
+  if (const auto wrong = take_flags(options, gate.config)) return *wrong;
+  gate.root = find_root(options, gate.config);
+  gate.baseline_path = options.baseline;
+  if (options.baseline.empty() && !gate.config.baseline.empty()) gate.baseline_path = (fs::path(gate.config.path).parent_path() / gate.config.baseline).string();
+  if (gate.baseline_path.empty()) return gate;
+  if (!needs_baseline && !is_there(gate.baseline_path)) return gate;
+  Result<std::string> text = read_whole_file(gate.baseline_path);
+  if (!text) return text.error();
+  Result<Baseline> baseline = parse_baseline(text.value(), gate.baseline_path);
+  if (!baseline) return baseline.error();
+  gate.baseline = std::move(baseline).value();
+  return gate;
+}
+
+GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks, const char* who) {
+  GateRun run;
+  const Repository repository(gate.root);
+  AllowBook book(gate.config.allow, today());
+  UserCode code = stacks.user_code;
+  // Checked when they were read: at worst a pattern is too long, and then it matches nothing.
+  for (const std::string& pattern : gate.config.user_code) (void)code.add_user_pattern(pattern);
+  for (const std::string& pattern : gate.config.library_code) (void)code.add_library_pattern(pattern);
+  std::vector<Observation> observations;
+  for (const std::string& file : files) {
+    std::optional<Trace> trace = load_or_say(file, who);
+    if (!trace) {
+      run.unreadable = true;
+      continue;
+    }
+    if (stacks.names.wanted && !has_names(*trace)) look_up_names(*trace, stacks.names);
+    AttributeOptions how;
+    how.step_range = gate.config.step_range;
+    observations.push_back(observe(*trace, attribute(*trace, how), code, gate.config, repository, book));
+  }
+  run.result = judge(observations, gate.config, book, gate.baseline ? &*gate.baseline : nullptr, repository);
+  return run;
+}
+
+bool is_gate_format(const std::string& format) {
+  for (const char* known : {"text", "json", "sarif", "junit", "github", "gitlab", "md"}) {
+    if (format == known) return true;
+  }
+  return false;
+}
+
+std::string rendered_gate(const GateResult& result, const std::string& format, bool all, bool colour) {
+  if (format == "json") return render_gate_json(result);
+  if (format == "sarif") return render_sarif(result, all);
+  if (format == "junit") return render_junit(result);
+  if (format == "github") return render_github(result);
+  if (format == "gitlab") return render_gitlab(result);
+  if (format == "md") return render_gate_markdown(result);
+  return render_gate_text(result, {colour, all});
+}
+
+bool write_gate_files(const GateOptions& options, const GateResult& result, std::FILE* notes, const char* who) {
+  bool all_written = true;
+  for (const std::string& output : options.write) {
+    const std::size_t equals = output.find('=');
+    if (const auto error = write_whole_file(output.substr(equals + 1), rendered_gate(result, output.substr(0, equals), false, false))) {
+      say::error(who, error->message);
+      all_written = false;
+    }
+  }
+  const char* on_github = std::getenv("GITHUB_ACTIONS");
+  if (on_github == nullptr || std::string_view(on_github) != "true") return all_written;
+  std::fputs(render_github(result).c_str(), notes);
+  const char* summary = std::getenv("GITHUB_STEP_SUMMARY");
+  if (summary != nullptr && *summary != '\0' && !append_to(summary, render_gate_markdown(result))) {
+    say::warn(who, "the step summary cannot be written: " + std::string(summary));
+  }
+  return all_written;
+}
+
+int gate_status(const GateOptions& options, const GateRun& run) {
+  if (run.result.verdict == GateVerdict::kFail) return options.error_exit_code.value_or(kExitNegative);
+  if (run.unreadable) return kExitUnusable;
+  return run.result.verdict == GateVerdict::kNothing ? kExitNothing : kExitOk;
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `gate`, `baseline` and `run --gate` have in common: where the configuration comes from, what is judged, what is
+// written. Everything is read and checked before anything runs.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "gate/baseline.h"
+#include "gate/gate.h"
+#include "gate/gate_config.h"
+#include "gate/repository.h"
+#include "stack_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace synctrace::cli {
+
+struct GateOptions {
+  std::string config;  // a file; empty: search
+  bool no_config = false;
+  std::string root;    // of the repository; empty: find it
+  std::string baseline;
+  std::string steps;
+  std::string step_range;
+  bool only_zones = false;
+  bool unfinished = false;
+  std::vector<std::string> write;  // FORMAT=FILE
+  std::optional<int> error_exit_code;
+};
+
+void declare_gate_options(CLI::App& app, GateOptions& options);
+
+// All that was read; ready to judge.
+struct PreparedGate {
+  GateConfig config;
+  std::string root;
+  std::string baseline_path;  // absolute, or from the current folder; empty: none
+  std::optional<Baseline> baseline;
+};
+
+// `needs_baseline`: a baseline file that does not exist is an error.
+Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baseline);
+
+struct GateRun {
+  GateResult result;
+  bool unreadable = false;  // at least one trace
+};
+
+// Judges traces, one after the other, so that memory holds one of them at a time.
+GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks, const char* who);
+
+// "sarif=out.sarif". Formats: text, json, sarif, junit, github, gitlab, md.
+bool is_gate_format(const std::string& format);
+std::string rendered_gate(const GateResult& result, const std::string& format, bool all, bool colour);
+
+// Writes what --write asks for, and on GitHub the annotations (to `notes`) and the step summary. Errors are worded.
+bool write_gate_files(const GateOptions& options, const GateResult& result, std::FILE* notes, const char* who);
+
+// The exit status of the whole.
+int gate_status(const GateOptions& options, const GateRun& run);
+
+}  // namespace synctrace::cli

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/gate.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "gate/allow_limits.h"
+#include "gate/complaints.h"
+#include "gate/gate_words.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+// Calls judged by their length alone are sometimes long because the machine was busy: a place at which fewer than one in
+// so many was long, or a single one of several, is a warning.
+constexpr std::uint64_t kRareByLength = 20;
+constexpr std::uint64_t kSeveral = 4;
+
+// What the sightings of one site come to in one trace.
+struct Share {
+  WaitFigures figures;
+  std::map<std::uint32_t, std::uint64_t> steps;  // calls by step
+  std::uint64_t synchronising = 0;
+  std::string zone;
+  std::string reason;
+  bool any = false;
+
+  void add(const Sighting& sighting) {
+    any = true;
+    figures.add(sighting.figures);
+    synchronising += sighting.synchronising;
+    for (const StepCount& step : sighting.steps) steps[step.step] += step.calls;
+    if (zone.empty()) zone = sighting.zone;
+  }
+
+  std::uint64_t per_step() const {
+    std::uint64_t most = 0;
+    for (const auto& [step, calls] : steps) most = std::max(most, calls);
+    return most;
+  }
+};
+
+bool is_weak(const WaitFigures& figures) {
+  if (figures.waited != figures.waited_by_length) return false;
+  return figures.waited * kRareByLength < figures.calls || (figures.waited == 1 && figures.calls >= kSeveral);
+}
+
+class Judge {
+ public:
+  Judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book)
+      : observations_(observations), config_(config), book_(book), limits_(observations, book) {}
+
+  // Findings by place, with the traces' figures added up.
+  std::vector<Finding> find() {
+    for (const Observation& seen : observations_) {
+      for (const ObservedSite& site : seen.sites) judge_site(site);
+    }
+    std::vector<Finding> findings;
+    for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
+    return findings;
+  }
+
+ private:
+  using Key = std::tuple<std::string, std::uint32_t, std::string, std::string, std::string, int>;
+
+  void judge_site(const ObservedSite& site) {
+    Share strict;
+    Share unexpected;
+    Share allowed;
+    for (const Sighting& sighting : site.sightings) {
+      const bool is_allowed = sighting.allow != kNotAllowed && !limits_.is_exceeded(sighting.allow);
+      Share& share = is_allowed ? allowed : sighting.strict && sighting.synchronising > 0 ? strict : unexpected;
+      share.add(sighting);
+      if (sighting.allow != kNotAllowed && share.reason.empty()) {
+        share.reason = is_allowed ? book_.entries()[sighting.allow].reason : limits_.sentence(sighting.allow);
+      }
+    }
+    if (strict.any) put(site, strict, FindingStatus::kNew, GateLevel::kError, true);
+    const GateLevel level = config_.level_of(site.rule->id, site.rule->name);
+    if (unexpected.any && level != GateLevel::kOff) put_unexpected(site, unexpected, level);
+    if (allowed.any) put(site, allowed, FindingStatus::kAllowed, GateLevel::kNote, false);
+  }
+
+  void put_unexpected(const ObservedSite& site, const Share& share, GateLevel level) {
+    const bool waits = share.figures.waited > 0 && !is_weak(share.figures);
+    const bool perhaps = share.figures.waited > 0 || share.figures.unclear > 0;
+    if (waits)
+      put(site, share, FindingStatus::kNew, level, false);
+    else if (perhaps)
+      put(site, share, FindingStatus::kNew, std::min(level, GateLevel::kWarning), false);
+    else
+      put(site, share, FindingStatus::kHarmless, GateLevel::kNote, false);
+  }
+
+  void put(const ObservedSite& site, const Share& share, FindingStatus status, GateLevel level, bool strict) {
+    const std::string function = site.where.known() ? std::string() : site.function;
+    const int sort = status == FindingStatus::kAllowed ? 2 : strict ? 1 : 0;
+    const auto [known, is_new] = findings_.try_emplace({site.path, site.where.line, site.where.function, std::string(site.rule->id), function, sort});
+    Finding& finding = known->second;
+    if (is_new) {
+      finding.status = status;
+      finding.level = level;
+      finding.rule_id = site.rule->id;
+      finding.rule_name = site.rule->name;
+      finding.where = site.where;
+      finding.path = site.path;
+      finding.function = site.function;
+      finding.strict = strict;
+      finding.zone = share.zone;
+      finding.reason = share.reason;
+    }
+    // Of several traces the gravest counts.
+    if (status == FindingStatus::kNew && (finding.status != FindingStatus::kNew || level > finding.level)) {
+      finding.status = status;
+      finding.level = level;
+    }
+    finding.figures.add(share.figures);
+    finding.per_step = std::max(finding.per_step, share.per_step());
+    finding.steps += share.steps.size();
+    ++finding.traces;
+  }
+
+  std::span<const Observation> observations_;
+  const GateConfig& config_;
+  const AllowBook& book_;
+  AllowLimits limits_;
+  std::map<Key, Finding> findings_;
+};
+
+// Equal lines of one function are numbered from above.
+void add_fingerprints(std::vector<Finding>& findings) {
+  std::map<Fingerprint, std::uint32_t> numbers;
+  for (Finding& finding : findings) {  // by path and line
+    const std::string& text = finding.where.source.empty() ? finding.function : finding.where.source;
+    finding.fingerprint = {finding.rule_id, finding.path, finding.where.function, line_text_hash(text), 1};
+    if (finding.status == FindingStatus::kNew && !finding.strict) finding.fingerprint.ordinal = ++numbers[finding.fingerprint];
+  }
+}
+
+void apply_baseline(const Baseline& baseline, const Repository& repository, GateResult& result) {
+  std::vector<Fingerprint> found;
+  std::vector<Finding*> rows;
+  for (Finding& finding : result.findings) {
+    if (finding.status != FindingStatus::kNew || finding.strict) continue;
+    found.push_back(finding.fingerprint);
+    rows.push_back(&finding);
+  }
+  const auto is_gone = [&](const std::string& file) { return !repository.has_file(file); };
+  const std::vector<std::size_t> matches = match_baseline(baseline, found, is_gone);
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    const BaselineEntry& entry = baseline.entries[i];
+    if (matches[i] == kNoMatch) {
+      result.gone.push_back(entry);
+      continue;
+    }
+    Finding& finding = *rows[matches[i]];
+    if (entry.per_step == 0 || finding.per_step <= entry.per_step)
+      finding.status = FindingStatus::kBaseline;
+    else
+      finding.reason = "the baseline has " + count_text(entry.per_step) + " a step";
+  }
+}
+
+// The most unexpected calls of one step, over all places that are errors.
+std::uint64_t most_unexpected(std::span<const Finding> findings) {
+  std::uint64_t most = 0;
+  for (const Finding& finding : findings) {
+    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict) most += finding.per_step;
+  }
+  return most;
+}
+
+void apply_sync_budget(const GateConfig& config, GateResult& result) {
+  if (config.max_unexpected_per_step == 0) return;
+  const std::uint64_t most = most_unexpected(result.findings);
+  if (most == 0) return;
+  if (most > config.max_unexpected_per_step) {
+    result.complaints.push_back({"max-unexpected-syncs-per-step", GateLevel::kError, {}, 0,
+                                 "up to " + count_text(most) + " unexpected synchronisations in a step, more than " +
+                                     count_text(config.max_unexpected_per_step),
+                                 false});
+    return;
+  }
+  for (Finding& finding : result.findings) {
+    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict) finding.level = GateLevel::kWarning;
+  }
+  result.remarks.push_back("up to " + count_text(most) + " unexpected synchronisations in a step, within the budget of " +
+                           count_text(config.max_unexpected_per_step));
+}
+
+void sort_findings(std::vector<Finding>& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    const auto key = [](const Finding& finding) {
+      return std::tuple(finding.status, -static_cast<int>(finding.level), std::tie(finding.path, finding.where.line, finding.rule_id, finding.where.function));
+    };
+    return key(a) < key(b);
+  });
+}
+
+bool mark_failures(const GateConfig& config, GateResult& result) {
+  bool any = false;
+  for (Finding& finding : result.findings) {
+    finding.fails = finding.status == FindingStatus::kNew && config.fails(finding.level);
+    any = any || finding.fails;
+  }
+  for (Complaint& complaint : result.complaints) {
+    complaint.fails = config.fails(complaint.level);
+    any = any || complaint.fails;
+  }
+  return any;
+}
+
+void add_traces(std::span<const Observation> observations, GateResult& result) {
+  for (const Observation& seen : observations) {
+    result.traces.push_back({seen.trace, seen.program, seen.level, seen.step_source, seen.step_name, seen.steps, seen.judged_steps,
+                             seen.judged_calls, seen.simulated, seen.has_timeline});
+    for (const Zone& zone : seen.zones) {
+      const auto known = std::find_if(result.zones.begin(), result.zones.end(), [&](const Zone& other) { return other.name == zone.name; });
+      Zone& sum = known == result.zones.end() ? result.zones.emplace_back(Zone{zone.name, 0, 0}) : *known;
+      sum.count += zone.count;
+      sum.open += zone.open;
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view status_word(FindingStatus status) noexcept {
+  switch (status) {
+    case FindingStatus::kNew:
+      return "new";
+    case FindingStatus::kAllowed:
+      return "allowed";
+    case FindingStatus::kBaseline:
+      return "baseline";
+    case FindingStatus::kHarmless:
+      return "harmless";
+  }
+  return "new";
+}
+
+std::size_t GateResult::count(FindingStatus status) const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.status == status; }));
+}
+
+std::size_t GateResult::count_new(GateLevel level) const noexcept {
+  return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
+    return finding.status == FindingStatus::kNew && finding.level == level;
+  }));
+}
+
+GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book, const Baseline* baseline,
+                 const Repository& repository) {
+  GateResult result;
+  add_traces(observations, result);
+  result.findings = Judge(observations, config, book).find();
+  add_fingerprints(result.findings);
+  if (baseline != nullptr) apply_baseline(*baseline, repository, result);
+  apply_sync_budget(config, result);
+  for (Finding& finding : result.findings) finding.message = finding_message(finding);
+  sort_findings(result.findings);
+  add_complaints(observations, config, book, result);
+  if (mark_failures(config, result))
+    result.verdict = GateVerdict::kFail;
+  else if (!result.nothing.empty())
+    result.verdict = GateVerdict::kNothing;
+  return result;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verdict on some traces: which of the user's lines wait for the GPU although nothing allows it. Conclusions as data;
+// the renderers of this room word them for people, code hosts and scripts.
+//
+// What a line did decides, not the name of the function it called. Counts are of calls, which a program makes alike in every
+// run; whether a place waits at all is what the run showed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gate/allow_book.h"
+#include "gate/baseline.h"
+#include "gate/gate_config.h"
+#include "gate/observe.h"
+
+namespace synctrace {
+
+inline constexpr int kGateSchemaVersion = 1;
+
+enum class GateVerdict : std::uint8_t { kPass, kFail, kNothing };
+
+enum class FindingStatus : std::uint8_t {
+  kNew,
+  kAllowed,   // by an entry, a comment or a range
+  kBaseline,  // known
+  kHarmless,  // it never waited
+};
+std::string_view status_word(FindingStatus status) noexcept;  // "new"
+
+struct Finding {
+  FindingStatus status = FindingStatus::kNew;
+  GateLevel level = GateLevel::kError;
+  std::string rule_id;
+  std::string rule_name;
+  UserLine where;
+  std::string path;      // in the repository; empty: not known
+  std::string function;  // of CUDA
+  std::string message;   // a sentence without its full stop
+  std::string reason;    // why it is allowed, or what is wrong with the entry that would allow it
+  bool strict = false;   // in a zone that expects no synchronisation
+  std::string zone;      // its name, if it has one
+  bool fails = false;    // the gate, as it is configured
+  WaitFigures figures;
+  std::uint64_t per_step = 0;  // most calls in one step; of the run where there are no steps
+  std::uint64_t steps = 0;     // with such a call
+  std::uint64_t traces = 0;
+  Fingerprint fingerprint;
+};
+
+// About a limit, or about an entry of the allow list.
+struct Complaint {
+  std::string id;  // "max-gpu-idle-pct", "unused-allow"...
+  GateLevel level = GateLevel::kError;
+  std::string path;  // of the configuration; empty: none
+  std::uint32_t line = 0;
+  std::string message;
+  bool fails = false;
+};
+
+struct JudgedTrace {
+  std::string path;
+  std::string program;
+  std::string level;
+  std::string step_source;
+  std::string step_name;
+  std::size_t steps = 0;
+  std::size_t judged_steps = 0;
+  std::uint64_t judged_calls = 0;
+  bool simulated = false;
+  bool has_timeline = false;
+};
+
+struct GateResult {
+  GateVerdict verdict = GateVerdict::kPass;
+  std::vector<Finding> findings;      // gravest first, then by path and line
+  std::vector<Complaint> complaints;
+  std::vector<std::string> nothing;   // why there is no verdict; a failure is one all the same
+  std::vector<std::string> remarks;
+  std::vector<JudgedTrace> traces;
+  std::vector<Zone> zones;
+  std::vector<BaselineEntry> gone;    // of the baseline, not found any more
+
+  std::size_t count(FindingStatus status) const noexcept;
+  std::size_t count_new(GateLevel level) const noexcept;
+};
+
+// `baseline` may be null.
+GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book, const Baseline* baseline,
+                 const Repository& repository);
+
+}  // namespace synctrace

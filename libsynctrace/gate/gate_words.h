@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings in sentences, and the words that several renderers share. Texts come from the program under test and are made
+// printable where they were read; each renderer escapes for its own format.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "gate/gate.h"
+
+namespace synctrace {
+
+// What the calls of a place did, and how often.
+std::string finding_message(const Finding& finding);
+
+std::string_view verdict_word(GateVerdict verdict) noexcept;  // "failed"
+
+// One sentence about the whole.
+std::string verdict_sentence(const GateResult& result);
+
+// What a rule is, in a sentence, and what to do about it in one more. Static storage.
+std::string_view rule_sentence(std::string_view rule_id) noexcept;
+std::string_view rule_advice(std::string_view rule_id) noexcept;
+
+// "train.py:88", the function of CUDA where the line is not known.
+std::string place_text(const Finding& finding);
+
+}  // namespace synctrace

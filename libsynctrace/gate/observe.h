@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a gate has to judge of one trace: the user's lines that made calls which can wait, what these calls did in the steps
+// that count, and who allowed it. Data only, owns its texts, so the trace can go before the next one is loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "attribution/user_frame.h"
+#include "gate/allow_book.h"
+#include "gate/gate_config.h"
+#include "gate/repository.h"
+#include "gate/surroundings.h"
+#include "model/trace.h"
+#include "report/report.h"
+
+namespace synctrace {
+
+struct WaitFigures {
+  std::uint64_t calls = 0;  // a copy and its synchronisation as one
+  std::uint64_t waited = 0;
+  std::uint64_t waited_by_length = 0;  // of them, judged without the GPU timeline
+  std::uint64_t redundant = 0;
+  std::uint64_t own_copy = 0;
+  std::uint64_t unclear = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds host_blocked_ns = 0;
+
+  void add(const WaitFigures& other) noexcept;
+};
+
+struct StepCount {
+  std::uint32_t step = 0;
+  std::uint32_t calls = 0;
+};
+
+// Calls of one place from the same stack and in the same surroundings.
+struct Sighting {
+  std::size_t allow = kNotAllowed;  // of AllowBook
+  bool strict = false;              // in a zone in which nothing may synchronise
+  std::string zone;
+  std::uint64_t synchronising = 0;  // calls that are waits by what they are, or waited
+  WaitFigures figures;
+  std::vector<StepCount> steps;     // in order
+};
+
+struct ObservedSite {
+  const Rule* rule = nullptr;  // never null
+  UserLine where;
+  std::string path;            // of where.file in the repository
+  std::string function;        // of CUDA, "cudaStreamSynchronize + copy"
+  std::vector<Sighting> sightings;
+};
+
+struct LostEvents {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string sentence;
+};
+
+struct DeviceIdle {
+  std::uint32_t device = 0;
+  Nanoseconds idle_ns = 0;
+  Nanoseconds of_ns = 0;
+};
+
+struct Observation {
+  std::string trace;
+  std::string program;
+  std::string level;
+  bool simulated = false;
+  bool has_timeline = false;
+  std::uint64_t judged_by_length = 0;
+  std::uint64_t events = 0;        // calls, launches and queries in the whole trace
+  std::uint64_t judged_calls = 0;  // in what counts
+  std::string step_source = "none";
+  std::string step_name;
+  std::size_t steps = 0;
+  std::size_t judged_steps = 0;
+  std::vector<ObservedSite> sites;
+  std::vector<Zone> zones;
+  std::vector<std::string> unknown_annotations;
+  std::vector<LostEvents> lost;
+  std::string blind;               // why this trace cannot show what waited; empty: it can
+  std::vector<DeviceIdle> idle;    // of the steps, or of the recording; none without a timeline
+  std::uint64_t most_pageable_bytes = 0;  // in one step
+};
+
+// Entries that the program or its sources give are added to `book`.
+Observation observe(const Trace& trace, const Attribution& attribution, const UserCode& user_code, const GateConfig& config,
+                    const Repository& repository, AllowBook& book);
+
+}  // namespace synctrace

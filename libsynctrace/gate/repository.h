@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sources as they lie here: paths as a repository writes them, and the lines around a place, for comments on them.
+// No text is a normal answer. Never reads what is not a regular file. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace synctrace {
+
+class Repository {
+ public:
+  // `root`: an absolute path.
+  explicit Repository(std::string root);
+
+  const std::string& root() const noexcept { return root_; }
+
+  // The path of a file of the program as it is written in the repository, with '/'. What lies elsewhere keeps its path: if
+  // the program ran in another checkout, from its working folder on.
+  std::string path_of(std::string_view file, std::string_view working_folder) const;
+
+  // A line of a file as it is now, without its end; nothing where there is none.
+  std::optional<std::string> line_of(const std::string& path, std::uint32_t line) const;
+
+  bool has_file(const std::string& path) const;
+
+ private:
+  std::string absolute(const std::string& path) const;
+  const std::vector<std::string>& lines_of(const std::string& path) const;
+
+  std::string root_;
+  mutable std::map<std::string, std::vector<std::string>> files_;
+};
+
+}  // namespace synctrace

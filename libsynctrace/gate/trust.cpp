@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/trust.h"
+
+#include <algorithm>
+#include <array>
+
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+// Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders too.
+constexpr std::array<std::string_view, 21> kHarmless = {
+    kLossUnknownRecords, kLossUnnamedCalls,     kLossClockUnusable,     kLossUnmatchedOperations, kLossSymbolsMissing, kLossSymbolsChanged,
+    kLossSymbolsUnusable, kLossSymbolsUnverified, kLossSymbolsFailed,   kLossSourceChanged,       "stacks-full",       "stack-budget",
+    "host-wait-stacks",  "range-table-full",    "names-full",           "sample-late",            "sample-moved",      "sample-unread",
+    "sample-busy",       "sample-threads",      "sample-queue-full"};
+
+bool is_harmless(std::string_view name) {
+  return name == "unknown-api" || name == "sample-eintr" || std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
+}
+
+// JAX waits in no CUDA call: without the GPU's timeline nothing tells its waits from other sleeps.
+bool uses_jax(const Trace& trace) {
+  const auto is_jax = [](std::string_view path) {
+    return path.find("/jaxlib/") != std::string_view::npos || path.find("/jax/_src/") != std::string_view::npos;
+  };
+  return std::any_of(trace.modules.begin(), trace.modules.end(), [&](const auto& entry) { return is_jax(entry.second.path); }) ||
+         std::any_of(trace.codes.begin(), trace.codes.end(), [&](const auto& entry) { return is_jax(entry.second.file); });
+}
+
+}  // namespace
+
+void add_losses(const Trace& trace, bool unfinished, Observation& out) {
+  for (const LoadStats::Counter& counter : trace.stats.counters()) {
+    const bool is_end = counter.name == kLossUncleanEnd || counter.name == kLossTruncated;
+    if (is_harmless(counter.name) || (is_end && unfinished)) continue;
+    out.lost.push_back({printable(counter.name), counter.count, std::string(describe_loss(counter.name).sentence)});
+  }
+  const std::string_view launch_blocking = fact(trace, "env.CUDA_LAUNCH_BLOCKING");
+  if (const std::string_view holder = fact(trace, "subscriber_holder"); !holder.empty()) {
+    out.blind = "another tool held CUPTI (" + printable(holder) + "), so nothing was recorded";
+  } else if (const std::string_view reason = fact(trace, "disabled_reason"); !reason.empty()) {
+    out.blind = "recording was given up: " + printable(reason);
+  } else if (!launch_blocking.empty() && launch_blocking != "0") {
+    out.blind = "CUDA_LAUNCH_BLOCKING was set: every launch waits, so no other wait shows";
+  } else if (!trace.has_timeline() && uses_jax(trace)) {
+    out.blind = "JAX waits in no CUDA call, which only the GPU's timeline shows; record with --level=timeline";
+  }
+}
+
+}  // namespace synctrace
