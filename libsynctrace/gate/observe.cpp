@@ -330,6 +330,8 @@ void add_idle(const Attribution& attribution, Observation& out) {
     }
     const auto state = attribution.devices.find(device);
     if (in_steps_ns == 0 && state != attribution.devices.end()) idle.of_ns = state->second.window_ns - edges_ns;
+    // A gap belongs to the step whose work ended it, and may have begun before that step.
+    idle.idle_ns = std::clamp<Nanoseconds>(idle.idle_ns, 0, idle.of_ns);
     out.idle.push_back(idle);
   }
 }
