@@ -14,6 +14,8 @@ struct Command {
 
 int cmd_run(int argc, char** argv);
 int cmd_report(int argc, char** argv);
+int cmd_baseline(int argc, char** argv);
+int cmd_diff(int argc, char** argv);
 int cmd_gate(int argc, char** argv);
 int cmd_export(int argc, char** argv);
 int cmd_symbols(int argc, char** argv);

@@ -161,6 +161,12 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
     how.step_range = gate.config.step_range;
     observations.push_back(observe(*trace, attribute(*trace, how), code, gate.config, repository, book));
   }
+  for (const Observation& seen : observations) {
+    run.step_ns.insert(run.step_ns.end(), seen.step_lengths.begin(), seen.step_lengths.end());
+    for (const DeviceIdle& idle : seen.idle) {
+      if (idle.of_ns > 0) run.idle_shares.push_back(static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns));
+    }
+  }
   run.result = judge(observations, gate.config, book, gate.baseline ? &*gate.baseline : nullptr, repository);
   return run;
 }

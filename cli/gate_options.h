@@ -49,6 +49,8 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
 
 struct GateRun {
   GateResult result;
+  std::vector<double> step_ns;      // of all traces
+  std::vector<double> idle_shares;  // of each device of each trace
   bool unreadable = false;  // at least one trace
 };
 

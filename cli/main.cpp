@@ -21,6 +21,8 @@ constexpr std::array kCommands = {
     Command{"run", "run a program, record it, and say what made it wait for the GPU", cmd_run},
     Command{"report", "rank what made the host wait in recorded traces", cmd_report},
     Command{"gate", "fail when a program waits for the GPU where nothing allows it", cmd_gate},
+    Command{"baseline", "keep the findings that are known and do not fail the gate", cmd_baseline},
+    Command{"diff", "say what changed between two recordings", cmd_diff},
     Command{"export", "write a trace in the format of another tool", cmd_export},
     Command{"symbols", "store names and source text in traces recorded without run", cmd_symbols},
     Command{"dump", "print a trace as text, or assemble one from text", cmd_dump},

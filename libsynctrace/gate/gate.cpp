@@ -136,7 +136,8 @@ void add_fingerprints(std::vector<Finding>& findings) {
   for (Finding& finding : findings) {  // by path and line
     const std::string& text = finding.where.source.empty() ? finding.function : finding.where.source;
     finding.fingerprint = {finding.rule_id, finding.path, finding.where.function, line_text_hash(text), 1};
-    if (finding.status == FindingStatus::kNew && !finding.strict) finding.fingerprint.ordinal = ++numbers[finding.fingerprint];
+    const bool waits = finding.status == FindingStatus::kNew || finding.status == FindingStatus::kAllowed;
+    if (waits && !finding.strict) finding.fingerprint.ordinal = ++numbers[finding.fingerprint];
   }
 }
 

@@ -81,6 +81,7 @@ struct Observation {
   std::string step_name;
   std::size_t steps = 0;
   std::size_t judged_steps = 0;
+  std::vector<Nanoseconds> step_lengths;  // of those judged, from begin to begin
   std::vector<ObservedSite> sites;
   std::vector<Zone> zones;
   std::vector<std::string> unknown_annotations;

@@ -42,6 +42,7 @@ void Scope::describe(Observation& out) const {
   out.steps = steps_.size();
   const std::size_t last = std::min(config_.steps.last, steps_.size());
   out.judged_steps = last - std::min(config_.steps.first, last);
+  for (std::size_t i = last - out.judged_steps; i < last; ++i) out.step_lengths.push_back(steps_[i].length_ns());
 }
 
 }  // namespace synctrace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb `diff`: what changed between two recordings.
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "command_line.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "gate/compare.h"
+#include "gate_options.h"
+#include "messages.h"
+#include "trace_files.h"
+#include "whole_file.h"
+
+namespace synctrace::cli {
+namespace {
+
+constexpr const char* kWho = "synctrace diff";
+
+struct Options {
+  std::string before;
+  std::string after;
+  std::string format = "text";
+  std::string output;
+  GateOptions gate;
+  StackOptions stacks;
+};
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("BEFORE", options.before, "a trace, or a folder of them")->required()->type_name("");
+  app.add_option("AFTER", options.after, "a trace, or a folder of them")->required()->type_name("");
+  app.add_option("--format", options.format, "text (default) or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT");
+  app.add_option("-o,--output", options.output, "write the result to FILE instead of stdout")->type_name("FILE");
+  app.add_option("--root", options.gate.root, "the folder that paths are written from (default: that with .git)")->type_name("FOLDER");
+  app.add_option("--judge-steps", options.gate.steps, "the steps that count, from 0 (default 3:)")->type_name("FIRST:LAST");
+  app.add_option("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
+  declare_code_options(app, options.stacks);
+  declare_name_options(app, options.stacks);
+}
+
+// One side, or the exit status to end with.
+std::optional<RunSide> judge_side(const PreparedGate& gate, const std::string& path, const Options& options, int& status) {
+  status = kExitUnusable;
+  const Result<std::vector<std::string>> files = expand_traces({path});
+  if (!files) {
+    say::error(kWho, files.error().message);
+    return std::nullopt;
+  }
+  GateRun run = run_gate(gate, files.value(), options.stacks, kWho);
+  if (run.unreadable) return std::nullopt;
+  if (run.result.traces.empty()) {
+    say::error(kWho, "no *.synctrace file in " + path);
+    status = kExitNothing;
+    return std::nullopt;
+  }
+  for (const std::string& why : run.result.nothing) say::warn(kWho, why);
+  return RunSide{std::move(run.result), std::move(run.step_ns), std::move(run.idle_shares)};
+}
+
+}  // namespace
+
+int cmd_diff(int argc, char** argv) {
+  CLI::App app("Says which lines that wait for the GPU appeared, went or changed.", kWho);
+  Options options;
+  add_options(app, options);
+  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  std::optional<std::string> wrong = take_stack_options(options.stacks);
+  options.gate.no_config = true;
+  const Result<PreparedGate> gate = prepare_gate(options.gate, false);
+  if (!wrong && !gate) wrong = gate.error().message;
+  if (wrong) {
+    say::error(kWho, *wrong);
+    return kExitUsage;
+  }
+  int status = kExitOk;
+  const std::optional<RunSide> before = judge_side(gate.value(), options.before, options, status);
+  if (!before) return status;
+  const std::optional<RunSide> after = judge_side(gate.value(), options.after, options, status);
+  if (!after) return status;
+  const ComparedRuns runs = compare_runs(*before, *after);
+  const std::string text = options.format == "json" ? render_compared_json(runs) : render_compared_text(runs);
+  if (const auto error = write_whole_file(options.output, text)) {
+    say::error(kWho, error->message);
+    return kExitUnusable;
+  }
+  return runs.is_worse() ? kExitNegative : kExitOk;
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gate/compare.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "gate/gate_words.h"
+#include "report/json_parts.h"
+#include "report/words.h"
+
+namespace synctrace {
+namespace {
+
+// Times differ from run to run; less than this factor is no news.
+constexpr double kDearerFactor = 1.5;
+constexpr double kDearerStepNs = 100'000;  // nor is less than this a step
+
+double waited_per_step(const Finding& finding) {
+  return finding.steps == 0 ? 0 : static_cast<double>(finding.figures.host_blocked_ns) / static_cast<double>(finding.steps);
+}
+
+bool is_dearer(const Finding& before, const Finding& after) {
+  if (after.per_step != before.per_step) return after.per_step > before.per_step;
+  const double more = waited_per_step(after) - waited_per_step(before);
+  return more > kDearerStepNs && waited_per_step(after) > kDearerFactor * waited_per_step(before);
+}
+
+Change change_of(const Finding& before, const Finding& after) {
+  if (is_dearer(before, after)) return Change::kDearer;
+  if (is_dearer(after, before)) return Change::kCheaper;
+  return before.path != after.path || before.where.line != after.where.line ? Change::kMoved : Change::kSame;
+}
+
+std::vector<const Finding*> waiting(const GateResult& result) {
+  std::vector<const Finding*> rows;
+  for (const Finding& finding : result.findings) {
+    if (finding.status == FindingStatus::kNew || finding.status == FindingStatus::kAllowed) rows.push_back(&finding);
+  }
+  return rows;
+}
+
+const Finding& shown(const ComparedLine& line) { return line.after ? *line.after : *line.before; }
+
+std::string place_words(const ComparedLine& line) {
+  const std::string place = place_text(shown(line));
+  if (line.change != Change::kMoved || !line.before) return place;
+  return place + " (was " + place_text(*line.before) + ")";
+}
+
+std::string amount(const std::optional<Finding>& finding) {
+  if (!finding) return "-";
+  return count_text(finding->per_step) + " a step, " + duration_text(static_cast<Nanoseconds>(waited_per_step(*finding)));
+}
+
+std::string spread_words(const Spread& before, const Spread& after, double unit, const char* suffix) {
+  const auto one = [&](const Spread& spread) {
+    if (spread.count == 0) return std::string("not known");
+    return fmt::format("{:.3g}{} ({:.3g} to {:.3g}, {} values)", spread.middle / unit, suffix, spread.low / unit, spread.high / unit, spread.count);
+  };
+  std::string text = one(before) + " -> " + one(after);
+  if (before.count > 0 && after.count > 0 && before.middle > 0) {
+    const bool apart = after.low > before.high || after.high < before.low;
+    text += fmt::format(", {:+.1f} %{}", 100 * (after.middle - before.middle) / before.middle, apart ? "" : ", within the spread");
+  }
+  return text;
+}
+
+Json side_json(const std::optional<Finding>& finding) {
+  if (!finding) return nullptr;
+  return {{"file", json::text_or_null(finding->path)},       {"line", json::line_or_null(finding->where.line)},
+          {"count", finding->figures.calls},                 {"blocked_count", finding->figures.waited},
+          {"count_per_step", finding->per_step},             {"host_blocked_ns", finding->figures.host_blocked_ns},
+          {"steps", finding->steps},                         {"fingerprint", finding->fingerprint.digest()}};
+}
+
+Json spread_json(const Spread& spread) {
+  if (spread.count == 0) return nullptr;
+  return {{"count", spread.count}, {"low", spread.low}, {"middle", spread.middle}, {"high", spread.high}};
+}
+
+}  // namespace
+
+std::string_view change_word(Change change) noexcept {
+  constexpr std::string_view kWords[] = {"appeared", "dearer", "went", "cheaper", "moved", "same"};
+  return kWords[static_cast<std::size_t>(change)];
+}
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const auto at = [&](std::size_t quarter) { return values[(values.size() - 1) * quarter / 4]; };
+  return {values.size(), at(1), at(2), at(3)};
+}
+
+bool ComparedRuns::is_worse() const noexcept {
+  return std::any_of(lines.begin(), lines.end(), [](const ComparedLine& line) {
+    return line.change == Change::kAppeared || (line.change == Change::kDearer && line.after->per_step > line.before->per_step);
+  });
+}
+
+ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
+  ComparedRuns runs;
+  const std::vector<const Finding*> old_rows = waiting(before.result);
+  const std::vector<const Finding*> new_rows = waiting(after.result);
+  Baseline baseline;
+  for (const Finding* row : old_rows) baseline.entries.push_back({row->fingerprint, 0, {}});
+  std::vector<Fingerprint> found;
+  for (const Finding* row : new_rows) found.push_back(row->fingerprint);
+  const std::vector<std::size_t> matches = match_baseline(baseline, found, [](const std::string&) { return true; });
+  std::vector<bool> known(new_rows.size());
+  for (std::size_t i = 0; i < matches.size(); ++i) {
+    ComparedLine line{Change::kWent, *old_rows[i], std::nullopt};
+    if (matches[i] != kNoMatch) {
+      known[matches[i]] = true;
+      line.after = *new_rows[matches[i]];
+      line.change = change_of(*line.before, *line.after);
+    }
+    if (line.change == Change::kSame)
+      ++runs.same;
+    else
+      runs.lines.push_back(std::move(line));
+  }
+  for (std::size_t i = 0; i < new_rows.size(); ++i) {
+    if (!known[i]) runs.lines.push_back({Change::kAppeared, std::nullopt, *new_rows[i]});
+  }
+  std::stable_sort(runs.lines.begin(), runs.lines.end(), [](const ComparedLine& a, const ComparedLine& b) {
+    return std::tuple(a.change, std::tie(shown(a).path, shown(a).where.line)) < std::tuple(b.change, std::tie(shown(b).path, shown(b).where.line));
+  });
+  runs.step_ns[0] = spread_of(before.step_ns);
+  runs.step_ns[1] = spread_of(after.step_ns);
+  runs.idle_share[0] = spread_of(before.idle_shares);
+  runs.idle_share[1] = spread_of(after.idle_shares);
+  for (const RunSide* side : {&before, &after}) {
+    for (const JudgedTrace& trace : side->result.traces) runs.simulated = runs.simulated || trace.simulated;
+  }
+  return runs;
+}
+
+std::string render_compared_text(const ComparedRuns& runs) {
+  std::string text = "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], 1e6, " ms") + "\n";
+  if (runs.idle_share[0].count + runs.idle_share[1].count > 0) text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], 0.01, " %") + "\n";
+  for (const ComparedLine& line : runs.lines) {
+    const Finding& finding = shown(line);
+    text += fmt::format("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id, finding.rule_name, amount(line.before), amount(line.after));
+    if (!finding.where.source.empty()) text += "          " + finding.where.source + "\n";
+  }
+  return text + fmt::format("{} lines changed, {} are the same{}\n", runs.lines.size(), runs.same, runs.simulated ? "; simulated GPU" : "");
+}
+
+std::string render_compared_json(const ComparedRuns& runs) {
+  const Json root = {{"schema_version", kGateSchemaVersion},
+                     {"worse", runs.is_worse()},
+                     {"simulated", runs.simulated},
+                     {"step_ns", {{"before", spread_json(runs.step_ns[0])}, {"after", spread_json(runs.step_ns[1])}}},
+                     {"idle_share", {{"before", spread_json(runs.idle_share[0])}, {"after", spread_json(runs.idle_share[1])}}},
+                     {"same", runs.same},
+                     {"lines", json::array_of(runs.lines, [](const ComparedLine& line) -> Json {
+                        const Finding& finding = shown(line);
+                        return {{"change", change_word(line.change)}, {"rule", finding.rule_id}, {"name", finding.rule_name},
+                                {"function", json::text_or_null(finding.where.function)}, {"source", json::text_or_null(finding.where.source)},
+                                {"before", side_json(line.before)}, {"after", side_json(line.after)}};
+                      })}};
+  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace synctrace

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two runs side by side: which lines that wait appeared, went, moved, got dearer or cheaper, and what became of steps and
+// idle time. Lines are paired as a baseline pairs them, so edits and renamed files are no difference.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "gate/gate.h"
+
+namespace synctrace {
+
+enum class Change : std::uint8_t { kAppeared, kDearer, kWent, kCheaper, kMoved, kSame };
+std::string_view change_word(Change change) noexcept;  // "appeared"
+
+struct ComparedLine {
+  Change change = Change::kSame;
+  std::optional<Finding> before;
+  std::optional<Finding> after;
+};
+
+// Of all steps that count, or of the traces of one side.
+struct Spread {
+  std::size_t count = 0;
+  double low = 0;     // first quartile
+  double middle = 0;
+  double high = 0;    // third quartile
+};
+Spread spread_of(std::vector<double> values);
+
+struct ComparedRuns {
+  std::vector<ComparedLine> lines;  // worst first; without kSame
+  std::size_t same = 0;
+  Spread step_ns[2];                // before and after
+  Spread idle_share[2];             // of devices and traces; none without a timeline
+  bool simulated = false;
+
+  // A line appeared, or is called more often in a step.
+  bool is_worse() const noexcept;
+};
+
+struct RunSide {
+  GateResult result;
+  std::vector<double> step_ns;
+  std::vector<double> idle_shares;
+};
+
+ComparedRuns compare_runs(const RunSide& before, const RunSide& after);
+
+std::string render_compared_text(const ComparedRuns& runs);
+std::string render_compared_json(const ComparedRuns& runs);
+
+}  // namespace synctrace

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin of pytest: a marked test fails with the line that synchronised."""
+import importlib.util
+import sys
+import unittest
+
+import gate_case
+import harness
+
+TESTS = """\
+import ctypes
+import pytest
+
+runtime = ctypes.CDLL("libcudart.so.13")
+work = ctypes.CDLL({work!r})
+work.gate_stream.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(work.gate_stream())
+
+
+def wait():
+    runtime.cudaStreamSynchronize(stream)  # the wait
+
+
+@pytest.mark.no_gpu_sync
+def test_clean():
+    work.gate_spin(ctypes.c_longlong(300_000))
+
+
+@pytest.mark.no_gpu_sync
+@pytest.mark.parametrize("size", [1, 2])
+def test_dirty(size):
+    work.gate_spin(ctypes.c_longlong(300_000))
+    wait()
+
+
+def test_unmarked():
+    wait()
+"""
+
+
+@unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not installed")
+class Plugin(gate_case.GateCase):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "test_gpu.py").write_text(TESTS.format(work=gate_case.WORK))
+        self.write_config()
+        self.env = {"PYTHONPATH": gate_case.MODULE, "SYNCTRACE_COMMAND": harness.SYNCTRACE}
+        self.pytest = [sys.executable, "-m", "pytest", "-q", "-p", "synctrace", "-p", "no:cacheprovider", "--gpu-sync-config=synctrace.toml"]
+
+    def test_under_synctrace(self):
+        done = self.record(*self.pytest, options=["--level=syncs", "--report=none"], env=self.env)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("2 failed, 2 passed", done.stdout)
+        line = TESTS[:TESTS.index("runtime.cudaStreamSynchronize")].count("\n") + 1
+        self.assertEqual(done.stdout.count(f"test_gpu.py:{line}: synchronises where nothing may"), 2, done.stdout)
+        self.assertIn("[ST001 stream-sync]", done.stdout)
+
+    def test_alone(self):
+        environment = {**self.env, **harness.SIMULATED_ENV}
+        self.assertEqual(self.run_program(*self.pytest, env=environment).returncode, 0)
+        done = self.run_program(*self.pytest, "--gpu-sync=require", env=environment)
+        self.assertIn("3 failed, 1 passed", done.stdout)
+        self.assertIn("run under synctrace run", done.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
