@@ -64,21 +64,22 @@ class Judge {
   }
 
  private:
-  using Key = std::tuple<std::string, std::uint32_t, std::string, std::string, std::string, int>;
+  using Key = std::tuple<std::string, std::uint32_t, std::string, std::string, std::string, int, std::string>;
 
   void judge_site(const ObservedSite& site) {
-    Share strict;
+    std::map<std::string, Share> strict;  // by zone
     Share unexpected;
     Share allowed;
     for (const Sighting& sighting : site.sightings) {
       const bool is_allowed = sighting.allow != kNotAllowed && !limits_.is_exceeded(sighting.allow);
-      Share& share = is_allowed ? allowed : sighting.strict && sighting.synchronising > 0 ? strict : unexpected;
+      const bool is_strict = sighting.strict && sighting.synchronising > 0;
+      Share& share = is_allowed ? allowed : is_strict ? strict[sighting.zone] : unexpected;
       share.add(sighting);
       if (sighting.allow != kNotAllowed && share.reason.empty()) {
         share.reason = is_allowed ? book_.entries()[sighting.allow].reason : limits_.sentence(sighting.allow);
       }
     }
-    if (strict.any) put(site, strict, FindingStatus::kNew, GateLevel::kError, true);
+    for (const auto& [zone, share] : strict) put(site, share, FindingStatus::kNew, GateLevel::kError, true);
     const GateLevel level = config_.level_of(site.rule->id, site.rule->name);
     if (unexpected.any && level != GateLevel::kOff) put_unexpected(site, unexpected, level);
     if (allowed.any) put(site, allowed, FindingStatus::kAllowed, GateLevel::kNote, false);
@@ -98,7 +99,8 @@ class Judge {
   void put(const ObservedSite& site, const Share& share, FindingStatus status, GateLevel level, bool strict) {
     const std::string function = site.where.known() ? std::string() : site.function;
     const int sort = status == FindingStatus::kAllowed ? 2 : strict ? 1 : 0;
-    const auto [known, is_new] = findings_.try_emplace({site.path, site.where.line, site.where.function, std::string(site.rule->id), function, sort});
+    const auto [known, is_new] = findings_.try_emplace({site.path, site.where.line, site.where.function, std::string(site.rule->id), function, sort,
+                                                        strict ? share.zone : std::string()});
     Finding& finding = known->second;
     if (is_new) {
       finding.status = status;

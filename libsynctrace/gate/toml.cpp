@@ -85,7 +85,7 @@ class Parser {
   Value array(int depth);
   Value inline_table(int depth);
   std::string string_value();
-  Table* descend(Table& from, const std::string& key);
+  Table* descend(Table& from, const std::string& key, Table::Origin by);
   void insert(Table& table, const std::string& key, Value value);
 
   std::string_view text_;
@@ -95,16 +95,21 @@ class Parser {
   std::string error_;
 };
 
-// The table of that name, made where there is none; of an array of tables the last.
-Table* Parser::descend(Table& from, const std::string& key) {
+// The table of that name, made where there is none; of an array of tables the last. `by`: kPath in a header, kDots in a key.
+Table* Parser::descend(Table& from, const std::string& key, Table::Origin by) {
   if (Value* known = from.find(key)) {
-    if (auto* table = std::get_if<Table>(&known->data)) return table;
+    if (auto* table = std::get_if<Table>(&known->data)) {
+      const bool is_closed = table->origin == Table::Origin::kInline || (by == Table::Origin::kDots && table->origin == Table::Origin::kHeader);
+      if (is_closed) return fail("nothing can be added to the table '" + key + "' here"), nullptr;
+      if (by == Table::Origin::kDots) table->origin = by;
+      return table;
+    }
     auto* array = std::get_if<Array>(&known->data);
-    if (array != nullptr && array->of_tables) return std::get_if<Table>(&array->values.back().data);
+    if (array != nullptr && array->of_tables && by == Table::Origin::kPath) return std::get_if<Table>(&array->values.back().data);
     fail("'" + key + "' is " + std::string(kind_name(*known)) + " already");
     return nullptr;
   }
-  insert(from, key, {line_, Table{}});
+  insert(from, key, {line_, Table{{}, by}});
   return failed() ? nullptr : std::get_if<Table>(&from.entries.back().value.data);
 }
 
@@ -119,13 +124,13 @@ Table* Parser::header(Table& root) {
   const Keys keys = dotted_key();
   if (failed() || !take(']') || (of_array && !take(']'))) return fail("expected ']' behind the name of a table"), &root;
   Table* table = &root;
-  for (std::size_t i = 0; i + 1 < keys.size() && table != nullptr; ++i) table = descend(*table, keys[i]);
+  for (std::size_t i = 0; i + 1 < keys.size() && table != nullptr; ++i) table = descend(*table, keys[i], Table::Origin::kPath);
   if (table == nullptr) return &root;
   if (!of_array) {
-    table = descend(*table, keys.back());
+    table = descend(*table, keys.back(), Table::Origin::kPath);
     if (table == nullptr) return &root;
-    if (!table->may_grow) return fail("the table '" + keys.back() + "' is there already"), &root;
-    table->may_grow = false;
+    if (table->origin != Table::Origin::kPath) return fail("the table '" + keys.back() + "' is there already"), &root;
+    table->origin = Table::Origin::kHeader;
     return table;
   }
   Value* known = table->find(keys.back());
@@ -136,7 +141,7 @@ Table* Parser::header(Table& root) {
   }
   auto* array = std::get_if<Array>(&known->data);
   if (array == nullptr || !array->of_tables) return fail("'" + keys.back() + "' is " + std::string(kind_name(*known)) + " already"), &root;
-  array->values.push_back({line_, Table{{}, false}});
+  array->values.push_back({line_, Table{{}, Table::Origin::kHeader}});
   return std::get_if<Table>(&array->values.back().data);
 }
 
@@ -147,7 +152,7 @@ void Parser::key_and_value(Table& table) {
   if (!take('=')) return fail("expected '=' behind '" + keys.back() + "'");
   Table* inner = &table;
   for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
-    inner = descend(*inner, keys[i]);
+    inner = descend(*inner, keys[i], Table::Origin::kDots);
     if (inner == nullptr) return;
   }
   if (inner->find(keys.back()) != nullptr) return fail("'" + keys.back() + "' is there twice");
@@ -237,7 +242,7 @@ Value Parser::inline_table(int depth) {
     skip_spaces();
     if (failed() || !take('=')) return fail("expected '=' in an inline table"), result;
     Table* inner = &table;
-    for (std::size_t i = 0; i + 1 < keys.size() && inner != nullptr; ++i) inner = descend(*inner, keys[i]);
+    for (std::size_t i = 0; i + 1 < keys.size() && inner != nullptr; ++i) inner = descend(*inner, keys[i], Table::Origin::kDots);
     if (inner == nullptr) return result;
     if (inner->find(keys.back()) != nullptr) return fail("'" + keys.back() + "' is there twice"), result;
     Value parsed = value(depth + 1);
@@ -247,7 +252,7 @@ Value Parser::inline_table(int depth) {
     more = take(',');
     if (!more && !take('}')) fail("expected ',' or '}' in an inline table");
   }
-  table.may_grow = false;
+  table.origin = Table::Origin::kInline;
   return result;
 }
 

@@ -34,7 +34,8 @@ struct Entry;
 
 struct Table {
   std::vector<Entry> entries;  // in the order of the file, no key twice
-  bool may_grow = true;        // false: written in one piece, or already opened by a header
+  enum class Origin : std::uint8_t { kPath, kHeader, kDots, kInline };
+  Origin origin = Origin::kPath;  // how it came about: which decides what may still be added to it
 
   const Value* find(std::string_view key) const noexcept;
   Value* find(std::string_view key) noexcept;

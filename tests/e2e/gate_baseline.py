@@ -101,8 +101,8 @@ class Diff(gate_case.GateCase):
         return json.loads(done.stdout)
 
     def test_changes(self):
-        before = self.recorded("before", WAIT, "read(4)")
-        after = self.recorded("after", "x = 1", WAIT, "spin()", "runtime.cudaDeviceSynchronize()", "spin()")
+        before = self.recorded("before", WAIT, "spin()", "read(4)")
+        after = self.recorded("after", "x = 1", WAIT, "spin()", "runtime.cudaDeviceSynchronize()")
         changes = self.diff(before, after, status=1)
         self.assertEqual(sorted((line["change"], line["rule"]) for line in changes["lines"]), [("appeared", "ST002"), ("moved", "ST001"), ("went", "ST020")])
         self.assertEqual(changes["step_ns"]["after"]["count"], 9)

@@ -279,6 +279,14 @@ part_causes() {
   verdict causes $? "$(tail -n 1 "$results/causes.md")"
 }
 
+# Status 77: neither PyTorch nor JAX is here.
+part_gate() {
+  timeout -k 5 590 python3 -B "$root/tests/gpu/gate.py" --build "$build" --out "$results/gate.md" >"$results/gate.txt" 2>&1
+  local status=$?
+  [ $status -eq 77 ] && status=0
+  verdict gate $status "$(tail -n 1 "$results/gate.txt")"
+}
+
 part_hta() {
   local recorded=()
   local name
@@ -295,7 +303,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes hta unwinder; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes gate hta unwinder; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
