@@ -31,7 +31,7 @@ HostTimeline::HostTimeline(const Trace& trace) : trace_(trace) {
       add_item(row.thread, OwnerTable::kCall, call++, row.span, row.stack);
     } else if (launch_ns == next_ns) {
       const Launch& row = trace.launches[launch];
-      add_item(row.thread, OwnerTable::kLaunch, launch++, row.span, {});
+      add_item(row.thread, OwnerTable::kLaunch, launch++, row.span, row.stack);
     } else {
       const HostWait& row = trace.host_waits[wait];
       add_item(row.thread, OwnerTable::kHostWait, wait++, row.span, row.stack);

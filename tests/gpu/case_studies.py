@@ -55,6 +55,13 @@ def is_wait(text):
     return test
 
 
+def is_listed(text):
+    def test(report):
+        count = sum(wait["count"] for wait in at(report["waits"], text))
+        return count > 1, f"{count} times"
+    return test
+
+
 def is_not_in_steps(text):
     """What happens once, after the steps, costs nothing in them."""
     def test(report):
@@ -107,9 +114,10 @@ STUDIES = [
                         "the tensor used as a bool": is_wait(ANY),
                         "warm-up is left out": warm_up_is_left_out},
            "fps": {"the hidden read of a size": is_wait(MAX_N),
-                   "the tensor used as a bool": is_wait(ANY),
+                   "the tensor used as a bool, which the first leaves nothing to wait for": is_listed(ANY),
                    "matching on the CPU": is_cause(MATCHING, ("ST052", "ST020", "ST012", "ST001")),
                    "the read at the end of the epoch is no cause in the steps": is_not_in_steps("epoch_loss.item()")},
+           "first_sync": {"the tensor used as a bool": is_cause(ANY, ("ST020",), within=1)},
            "bf16": {"no hidden read is left": lambda report: (not at(report["waits"], MAX_N) + at(report["waits"], ANY), "")}},
           [Change("loader", "fps", FPS_LOOP, fix="graph"),
            Change("fps", "first_sync", (MAX_N,)), Change("fps", "syncs", (MAX_N, ANY)), Change("syncs", "matching", (MATCHING,))]),

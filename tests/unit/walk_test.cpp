@@ -147,6 +147,26 @@ TEST_CASE("launches of a library's thread stand at the line that waited for them
   }
 }
 
+// One launch in some 64 has a stack. Those without one, and the host time between them, belong to its line and not to that of the
+// last call that has a stack, which may be milliseconds away.
+TEST_CASE("launches without a stack stand at the line of those around them that have one") {
+  Scene scene;
+  scene.launch(10, {20, 30});
+  scene.trace().launches.back().stack = StackId{6};
+  for (Nanoseconds t = 40; t < 400; t += 30) scene.launch(t, {t + 10, t + 20});
+  scene.trace().launches.back().stack = StackId{5};
+  scene.launch(400, {410, 420});
+  scene.trace().windows = {{{0, 10'000 * kUs}, "start"}};
+  const Attribution attribution = attribute(scene.trace());
+  Nanoseconds between_ns = 0;
+  for (const Cause& cause : attribution.causes.at(DeviceId{0})) {
+    if (cause.key.kind != CauseKind::kLaunchBound) continue;
+    CHECK(number(cause.key.site.stack) != 0);
+    if (cause.key.site.stack == StackId{6} && cause.key.site.until == StackId{5}) between_ns += cause.idle_ns;
+  }
+  CHECK(between_ns > 100 * kUs);
+}
+
 // As in PyTorch: a thread of the loader reads what its workers made, pins it, and wakes the one that asked for a batch. That one
 // then waits for the interpreter's lock, which the loader's thread held.
 TEST_CASE("a starved loader shows at the line that asks for the batch, not in the loader's own thread") {

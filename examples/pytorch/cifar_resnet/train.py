@@ -78,8 +78,8 @@ def train_epoch(options, model, optimizer, loader, device):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stage", choices=STAGES, default="baseline")
-    parser.add_argument("--steps", type=int, default=60)
-    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--batch", type=int, default=1024)
     options = parser.parse_args()
     stage = STAGES.index(options.stage)
     device = torch.device("cuda")
