@@ -191,7 +191,8 @@ def _judge(trace, zone, config):
     import subprocess
     import time
 
-    words = [_command(), "gate", "--only-zones", "--unfinished", "--format", "json"] + (["--config", config] if config else ["--no-config"]) + [trace]
+    # Lines of Python need no symbols, which take seconds to find in a framework's libraries.
+    words = [_command(), "gate", "--only-zones", "--unfinished", "--no-symbols", "--format", "json"] + (["--config", config] if config else ["--no-config"]) + [trace]
     # A process under test must not be recorded itself.
     environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")}
     environment.pop("GITHUB_ACTIONS", None)
@@ -209,13 +210,16 @@ def _judge(trace, zone, config):
 
 
 def _failures(answer, zone):
+    import linecache
+
     lines = []
     for finding in answer["findings"]:
         if finding["fails"] and finding["strict"] and finding["zone"] == zone:
             place = f"{finding['file']}:{finding['line']}" if finding["file"] else finding["call"]
             lines.append(f"{place}: {finding['message']} [{finding['rule']} {finding['name']}]")
-            if finding["source"]:
-                lines.append(f"    {finding['source']}")
+            source = finding["source"] or linecache.getline(finding["file"] or "", finding["line"] or 0).strip()
+            if source:
+                lines.append(f"    {source}")
     return lines + [f"not judged: {why}" for why in answer["not_judged"]]
 
 

@@ -54,6 +54,7 @@ class Plugin(gate_case.GateCase):
         line = TESTS[:TESTS.index("runtime.cudaStreamSynchronize")].count("\n") + 1
         self.assertEqual(done.stdout.count(f"test_gpu.py:{line}: synchronises where nothing may"), 2, done.stdout)
         self.assertIn("[ST001 stream-sync]", done.stdout)
+        self.assertIn("runtime.cudaStreamSynchronize(stream)  # the wait", done.stdout)
 
     def test_alone(self):
         environment = {**self.env, **harness.SIMULATED_ENV}
