@@ -136,7 +136,7 @@ def judge_once(synctrace, case, planted, folder):
     if not (folder / "gate.json").exists():
         return False, f"status {done.returncode}, no verdict: {done.stderr.strip().splitlines()[-1:]}"
     answer = json.loads((folder / "gate.json").read_text())
-    lines = sorted((finding["file"], finding["line"], finding["rule"]) for finding in answer["findings"] if finding["fails"])
+    lines = sorted((finding["file"] or "no file", finding["line"] or 0, finding["rule"] or "-") for finding in answer["findings"] if finding["fails"])
     seen = f"status {done.returncode}, " + (", ".join(f"{file}:{line} {rule}" for file, line, rule in lines) or "no line")
     if answer["not_judged"]:
         seen += ", not judged: " + "; ".join(answer["not_judged"])
@@ -157,6 +157,7 @@ def run_case(synctrace, case, jobs, folder):
         seen = collections.Counter(words for _, words in results)
         rows.append((case.name, "planted" if planted else "clean", case.level, sum(right for right, _ in results), len(results),
                      "; ".join(f"{words} ({count})" for words, count in seen.most_common(3))))
+        print(rows[-1], flush=True)
     return rows
 
 
