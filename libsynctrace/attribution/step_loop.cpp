@@ -11,6 +11,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kDeepestFrame = 64;
+constexpr double kSmallestShare = 0.5;  // of the work, issued in the steps
 constexpr std::size_t kMostEvents = 200'000;  // of the first of them, the loop shows
 
 // One frame of a stack: which function, at which line.
@@ -112,7 +113,7 @@ std::vector<std::size_t> back_edges(const std::vector<Event>& events, std::size_
 
 }  // namespace
 
-StepCandidates steps_by_loop(const Trace& trace) {
+StepCandidates steps_by_loop(const Trace& trace, const Correlation& correlation) {
   const Events events(trace);
   const std::vector<Event>& all = events.all();
   if (all.size() < 2 * kFewestSteps) return {};
@@ -128,7 +129,7 @@ StepCandidates steps_by_loop(const Trace& trace) {
     if (edges.empty()) continue;
     StepCandidates result{StepSource::kLoop, events.name(most->first), {}};
     for (std::size_t i = 0; i + 1 < edges.size(); ++i) result.steps.push_back({all[edges[i]].time_ns, all[edges[i + 1]].time_ns});
-    return result;
+    if (share_issued_in(result.steps, correlation) >= kSmallestShare) return result;
   }
   return {};
 }

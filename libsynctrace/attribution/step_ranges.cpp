@@ -56,30 +56,14 @@ bool are_disjoint(const std::vector<NvtxRange>& ranges) {
   return true;
 }
 
-// The share of the work that was issued inside the ranges, on whatever thread: a compiler's ranges, or those around
-// the loading of data, repeat as well. Looks at no more than some thousand operations.
-double share_issued_in(const std::vector<NvtxRange>& ranges, const Correlation& correlation) {
-  constexpr std::size_t kMostLooks = 4096;
-  const auto by_issue = correlation.by_issue();
-  const std::size_t stride = by_issue.size() / kMostLooks + 1;
-  std::size_t looks = 0;
-  std::size_t inside = 0;
-  for (std::size_t i = 0; i < by_issue.size(); i += stride) {
-    const Nanoseconds issued_ns = correlation.issued_ns(by_issue[i]);
-    const auto after = std::upper_bound(ranges.begin(), ranges.end(), issued_ns,
-                                        [](Nanoseconds t, const NvtxRange& range) { return t < range.span.begin_ns; });
-    ++looks;
-    if (after != ranges.begin() && issued_ns < std::prev(after)->span.end_ns) ++inside;
-  }
-  return looks == 0 ? 1 : static_cast<double>(inside) / static_cast<double>(looks);
-}
-
 // Half of the work, and half of the time in which work was issued; or nearly all of the work, where setting the program
 // up took longer than the steps.
 bool are_most_of_it(const std::vector<NvtxRange>& ranges, TimeSpan issuing, const Correlation& correlation) {
+  std::vector<TimeSpan> spans;
+  for (const NvtxRange& range : ranges) spans.push_back(range.span);
   const TimeSpan whole{ranges.front().span.begin_ns, ranges.back().span.end_ns};
   const bool half_of_time = intersect(whole, issuing).length_ns() * 2 >= issuing.length_ns();
-  return share_issued_in(ranges, correlation) >= (half_of_time ? 0.5 : 0.9);
+  return share_issued_in(spans, correlation) >= (half_of_time ? 0.5 : 0.9);
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ Phase Steps::phase_at(Nanoseconds t, std::size_t& cursor) const {
 Steps find_steps(const Trace& trace, const Correlation& correlation, std::string_view range) {
   Steps result;
   StepCandidates found = steps_by_ranges(trace, correlation, range);
-  if (found.steps.empty() && range.empty()) found = steps_by_loop(trace);
+  if (found.steps.empty() && range.empty()) found = steps_by_loop(trace, correlation);
   if (found.steps.empty() && range.empty()) found = steps_by_period(trace, correlation);
   result.source = found.source;
   result.name = std::move(found.name);

@@ -115,6 +115,19 @@ TEST_CASE("steps by the loop in the stacks") {
   CHECK(figures.p50_ns == 2 * kMs);
 }
 
+TEST_CASE("a loop of the set-up is not that of the steps") {
+  Program program;
+  for (int i = 0; i < 20; ++i) program.step(kMs / 5);  // as a model's parameters are moved, one by one
+  // The program's own steps make no call that has a stack.
+  for (int i = 0; i < 20; ++i) {
+    for (std::uint32_t name = 50; name < 90; ++name) program.other_work(name);
+    program.wait(kMs);
+  }
+  const Steps steps = program.steps();
+  CHECK(step_source_name(steps.source) == "periodicity");
+  CHECK(figures_of(steps).p50_ns > kMs);
+}
+
 TEST_CASE("ranges that are steps win, a profiler's own before all others") {
   Program program;
   for (int i = 0; i < 10; ++i) {
