@@ -10,6 +10,7 @@
 #include "generated_support.h"
 #include "support/catch.h"
 #include "support/effort.h"
+#include "support/generator/accuracy.h"
 #include "support/generator/random_program.h"
 
 namespace synctrace::testing::generator {
@@ -18,22 +19,8 @@ namespace {
 constexpr std::uint64_t kPrograms = effort(2'000);
 
 StackId stack_of(const Trace& trace, const Attribution& attribution, Owner owner) {
-  switch (owner.table) {
-    case OwnerTable::kCall:
-      return trace.calls[owner.row].stack;
-    case OwnerTable::kLaunch:
-      return trace.launches[owner.row].stack;
-    case OwnerTable::kPoll:
-      return trace.polls[owner.row].stack;
-    case OwnerTable::kHostWait:
-      return trace.host_waits[owner.row].stack;
-    case OwnerTable::kSample:
-      return trace.samples[owner.row].stack;
-    case OwnerTable::kStretch:
-      return attribution.stretches[owner.row].before;
-    default:
-      return {};
-  }
+  if (owner.table == OwnerTable::kStretch) return attribution.stretches[owner.row].before;
+  return generator::stack_of(trace, owner);
 }
 
 struct Explained {

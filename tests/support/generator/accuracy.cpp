@@ -9,7 +9,6 @@
 #include "support/generator/trace.h"
 
 namespace synctrace::testing::generator {
-namespace {
 
 StackId stack_of(const Trace& trace, Owner owner) {
   switch (owner.table) {
@@ -27,6 +26,8 @@ StackId stack_of(const Trace& trace, Owner owner) {
       return {};
   }
 }
+
+namespace {
 
 // What a truth names no place for: the device's own doing, and the edges.
 bool has_place(std::string_view cause) {

@@ -28,6 +28,9 @@ struct Accuracy {
   static std::string worst_of(const std::map<std::string, Nanoseconds>& pairs, std::size_t rows);
 };
 
+// The stack of a record; none of a stretch, which is between two.
+StackId stack_of(const Trace& trace, Owner owner);
+
 // `shift_ns` is that of the recording: truth is compared after moving it.
 Accuracy accuracy_of(const Program& program, const Run& run, const Trace& trace, const Attribution& attribution,
                      Nanoseconds shift_ns = 0);
