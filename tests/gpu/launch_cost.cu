@@ -3,8 +3,8 @@
 // alternating windows, in a new random order every round. With SYNCTRACE_TEST_CONTROL=1 the recorder obeys NVTX marks
 // of the default domain; without a recorder all modes are the same, which shows the noise.
 //
-// launch_cost [--rounds N] [--calls N]   JSON on stdout: medians in ns per call, and the median over the rounds of the
-// ratio to "off" of the same round.
+// launch_cost [--rounds N] [--calls N]   JSON on stdout: medians in ns per call, and the ratios to "off" of the
+// same round with their median.
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -107,8 +107,10 @@ void print(const Workload& workload, const std::array<std::vector<double>, kMode
   for (std::size_t mode = 0; mode < kModes.size(); ++mode) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < samples[mode].size(); ++i) ratios.push_back(samples[mode][i] / samples[0][i]);
-    std::printf("%s\"%s\": {\"median_ns\": %.1f, \"ratio\": %.4f}", mode > 0 ? ", " : "", kModes[mode],
+    std::printf("%s\"%s\": {\"median_ns\": %.1f, \"ratio\": %.4f, \"ratios\": [", mode > 0 ? ", " : "", kModes[mode],
                 median(samples[mode]), median(ratios));
+    for (std::size_t i = 0; i < ratios.size(); ++i) std::printf("%s%.4f", i > 0 ? ", " : "", ratios[i]);
+    std::printf("]}");
   }
   std::printf("}}%s\n", last ? "" : ",");
 }

@@ -224,11 +224,11 @@ part_torch() {
   verdict "LD_PRELOAD python3 torch_loop.py" $((preload + $?)) "$(cat "$results/torch.preload.txt")"
   cmp -s "$results/torch.alone.txt" "$results/torch.run.txt"
   verdict "synctrace run python3 torch_loop.py" $((wrapped + $?)) "$(tail -n 1 "$results/torch.run.stderr.txt")"
-  SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/torch_workloads" SYNCTRACE_FORCE_OVERWRITE=1 \
-    timeout -k 5 120 python3 "$root/tests/gpu/torch_workloads.py" \
-    >"$results/torch_workloads.json" 2>"$results/torch_workloads.stderr.txt"
-  verdict torch_workloads $? ""
-  grep -E '^(eager_step|scalar_reads|graph_replay)' "$results/torch_workloads.stderr.txt" | tee -a "$summary"
+  SYNCTRACE_TEST_CONTROL=1 LD_PRELOAD=$library SYNCTRACE_OUTPUT="$traces/torch_windows" SYNCTRACE_FORCE_OVERWRITE=1 \
+    timeout -k 5 120 python3 "$root/tests/gpu/overhead/torch_windows.py" synctrace --seconds 5 \
+    >"$results/torch_windows.jsonl" 2>"$results/torch_windows.stderr.txt"
+  verdict torch_windows $? ""
+  python3 -B "$root/tests/gpu/overhead/tables.py" "$results/torch_windows.jsonl" | tee -a "$summary"
 }
 
 # The unwinder against others: its tables over the libraries that are here (libdw.so.1 and libelf.so.1 are needed), its
