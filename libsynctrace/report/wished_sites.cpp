@@ -16,6 +16,14 @@ bool ends_in_path(std::string_view path, std::string_view end) {
   return path.ends_with(end) && (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
 }
 
+// Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from there.
+bool is_at(const FixWish& wish, const ReplaySite& site, const UserLine& where) {
+  const auto names = [&](const std::string& file, std::uint32_t line) { return line == wish.line && ends_in_path(file, wish.file); };
+  if (names(where.file, where.line)) return true;
+  return site.remedy == Remedy::kFeedInput &&
+         std::any_of(where.stack.begin(), where.stack.end(), [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
+}
+
 constexpr double kLeastShareTold = 0.005;  // of the time: other ways that save less are not told
 
 // Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of it:
@@ -83,8 +91,7 @@ void WishedSites::take(const FixWish& wish, const std::vector<ReplaySite>& sites
   std::string possible;
   bool any = false;
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
-    const UserLine where = lines_.describe(sites[site].key.place);
-    if (where.line != wish.line || !ends_in_path(where.file, wish.file)) continue;
+    if (!is_at(wish, sites[site], lines_.describe(sites[site].key.place))) continue;
     any = true;
     const Remedy remedy = sites[site].remedy;
     if (!wish.remedy || *wish.remedy == remedy) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVTX ranges of one name, by thread: what is launched in them is taken for one CUDA graph.
+// The NVTX ranges of one name, by thread: what is launched in them is taken for one CUDA graph. While the thread sleeps in
+// such a range until another one wakes it (autograd's engine), that one launches for it.
 #pragma once
 
 #include <algorithm>
@@ -25,6 +26,7 @@ class GraphRanges {
       if (text != trace.strings.end() && text->second == name) add(event.thread, {stack.back()->time_ns, event.time_ns});
       stack.pop_back();
     }
+    add_helpers(trace);
   }
 
   bool any() const noexcept { return !ranges_.empty(); }
@@ -44,6 +46,24 @@ class GraphRanges {
     std::vector<TimeSpan>& ranges = ranges_[thread];
     while (!ranges.empty() && ranges.back().begin_ns >= span.begin_ns) ranges.pop_back();
     ranges.push_back(span);
+  }
+
+  void add_helpers(const Trace& trace) {
+    std::map<ThreadId, std::vector<TimeSpan>> helping;
+    for (const HostWait& wait : trace.host_waits) {
+      if (number(wait.waker) == 0 || wait.waker == wait.thread) continue;
+      if (covers(wait.thread, wait.span.begin_ns + 1) && covers(wait.thread, wait.span.end_ns)) helping[wait.waker].push_back(wait.span);
+    }
+    for (auto& [thread, spans] : helping) {
+      std::vector<TimeSpan>& ranges = ranges_[thread];
+      spans.insert(spans.end(), ranges.begin(), ranges.end());
+      std::sort(spans.begin(), spans.end(), [](const TimeSpan& a, const TimeSpan& b) { return a.begin_ns < b.begin_ns; });
+      ranges.clear();
+      for (const TimeSpan& span : spans) {
+        if (ranges.empty() || ranges.back().end_ns < span.begin_ns) ranges.push_back(span);
+        ranges.back().end_ns = std::max(ranges.back().end_ns, span.end_ns);
+      }
+    }
   }
 
   std::map<ThreadId, std::vector<TimeSpan>> ranges_;

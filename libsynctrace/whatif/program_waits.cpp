@@ -102,7 +102,10 @@ void ProgramBuilder::sleep(const Turn& turn) {
     return wait(turn, end_ns, target, {}, sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
   }
   const bool loads = evidence_.stacks.traits(row.stack).loader;
-  const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : std::uint16_t{0};
+  // A graph needs no other thread to launch its work.
+  const bool in_range = in_graph(turn.thread, row.span.begin_ns + 1) && in_graph(turn.thread, end_ns);
+  const std::uint16_t helped = in_range ? program_.graph_site : std::uint16_t{0};
+  const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : helped;
   if (const auto post = posts_.find(turn.row); post != posts_.end()) {
     ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
     event.slot = post->second;

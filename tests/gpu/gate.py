@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The gate on a real GPU: clean programs pass, the same programs with one planted wait fail with its line, every time.
 
-  gate.py --build BUILD [--out TABLE.md] [--repetitions 20] [--jobs 4] [--only torch,pytest,jax]
+  gate.py --build BUILD [--out TABLE.md] [--repetitions 20] [--jobs 4] [--only torch,pytest,jax] [--keep DIR]
 
 A training script of PyTorch (level syncs), a test file with the plugin of pytest (level syncs), a script of JAX (level
-timeline: its waits are in no CUDA call). What is not installed is skipped with a line that says so. Exit status 0 when all
-that ran was right, 1 when a verdict was wrong, 77 when nothing could run.
+timeline: its waits are in no CUDA call). What is not installed is skipped with a line that says so. The folder of a run that
+was judged wrong, its trace included, goes to --keep. Exit status 0 when all that ran was right, 1 when a verdict was wrong,
+77 when nothing could run.
 """
 import argparse
 import collections
@@ -14,6 +15,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,9 +28,10 @@ TORCH = """\
 import torch
 import synctrace
 
-model = torch.nn.Sequential(*[torch.nn.Linear(1024, 1024) for _ in range(8)]).cuda()
+# Steps that keep the GPU busier than the host: only there does reading the loss wait for anything.
+model = torch.nn.Sequential(*[torch.nn.Linear(2048, 2048) for _ in range(8)]).cuda()
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-inputs = torch.randn(512, 1024, device="cuda")
+inputs = torch.randn(2048, 2048, device="cuda")
 total = torch.zeros((), device="cuda")
 host_total = 0.0
 
@@ -43,7 +46,7 @@ def train_step():
 {plant}
 
 
-for number in range(200):
+for number in range(60):
     with synctrace.step(number):
         train_step()
 torch.cuda.synchronize()
@@ -120,7 +123,8 @@ def line_of(text, words):
 
 def run(words, folder, **more):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCTRACE_") and name != "LD_PRELOAD"}
-    environment.update({"PYTHONPATH": str(MODULE), "PYTHONDONTWRITEBYTECODE": "1", **more})
+    # JAX takes most of the GPU's memory at once, which several runs side by side cannot.
+    environment.update({"PYTHONPATH": str(MODULE), "PYTHONDONTWRITEBYTECODE": "1", "XLA_PYTHON_CLIENT_PREALLOCATE": "false", **more})
     return subprocess.run([str(word) for word in words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                           timeout=PATIENCE_S, check=False)
 
@@ -141,18 +145,26 @@ def judge_once(synctrace, case, planted, folder):
     if answer["not_judged"]:
         seen += ", not judged: " + "; ".join(answer["not_judged"])
     if done.stdout != "done\n":
-        return False, seen + ", the program did not end as it should"
+        return False, seen + f", the program did not end as it should: {done.stderr.strip().splitlines()[-1:]}"
     if not planted:
         return done.returncode == 0 and not lines, seen
     return done.returncode == 1 and [line[:2] for line in lines] == [("train.py", line_of(text, case.plant.strip()))], seen
 
 
-def run_case(synctrace, case, jobs, folder):
+def judge_and_keep(synctrace, case, planted, folder, keep):
+    right, seen = judge_once(synctrace, case, planted, folder)
+    if keep and not right:
+        shutil.copytree(folder, keep / folder.name, dirs_exist_ok=True)
+    return right, seen
+
+
+def run_case(synctrace, case, jobs, folder, keep):
     """Rows of the table."""
     rows = []
     for planted in (False, True):
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(judge_once, synctrace, case, planted, folder / f"{case.module}-{planted}-{i}") for i in range(case.repetitions)]
+            futures = [pool.submit(judge_and_keep, synctrace, case, planted, folder / f"{case.module}-{planted}-{i}", keep)
+                       for i in range(case.repetitions)]
             results = [future.result() for future in futures]
         seen = collections.Counter(words for _, words in results)
         rows.append((case.name, "planted" if planted else "clean", case.level, sum(right for right, _ in results), len(results),
@@ -189,6 +201,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--only", default="torch,pytest,jax")
+    parser.add_argument("--keep", type=pathlib.Path)
     options = parser.parse_args()
     synctrace = (options.build / "bin" / "synctrace").resolve()
     wanted = options.only.split(",")
@@ -201,7 +214,7 @@ def main():
             if case.module not in wanted:
                 continue
             if is_installed(case.module):
-                rows += run_case(synctrace, case, options.jobs, folder)
+                rows += run_case(synctrace, case, options.jobs, folder, options.keep)
             else:
                 skipped.append(f"{case.name}: {case.module} is not installed")
         if "pytest" in wanted:

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small PyTorch loops before and after a fix, for savings_pairs.py. Each case is a function that sets up its data and gives
-its steps by name: "before", and one for each fix. A line of "before" that a fix changes ends with `# fix: NAMES`.
+its steps by name: "before", and one for each fix. A line of "before" that a fix changes ends with `# fix: NAMES`; where fixes
+make one CUDA graph of all it launches, its first line ends with `# graph: NAMES`.
 
-savings_programs.py trace CASE --steps N      runs "before", each step in an NVTX range, to be recorded
+savings_programs.py trace CASE --steps N      runs "before", each step in an NVTX range, to be recorded: N steps, and a second
 savings_programs.py time CASE --steps N --repetitions R
-                                              times all steps of the case in turns; one line of JSON: seconds a step
+                                              times all steps of the case in turns, N steps and a third of a second each; one
+                                              line of JSON: seconds a step
 savings_programs.py list                      the cases
 """
 import argparse
@@ -17,6 +19,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 CASES = {}
+LEAST_SECONDS = 0.3  # of a timing
 
 
 def case(function):
@@ -247,8 +250,8 @@ def optimizer():
     single = torch.optim.Adam(parameters, foreach=False, fused=False, capturable=True)
     fused = torch.optim.Adam(parameters, fused=True)
 
-    def before():
-        single.step()  # fix: graph, fused
+    def before():  # graph: graph, fused
+        single.step()
 
     return {"before": before, "graph": graph_of(single.step).replay, "fused": fused.step}
 
@@ -260,11 +263,11 @@ def eager():
     inputs = torch.randn(64, 256, device="cuda")
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-4, foreach=False)
 
-    def before():
-        optimizer.zero_grad(set_to_none=False)  # fix: after
-        loss = model(inputs).square().mean()  # fix: after
-        loss.backward()  # fix: after
-        optimizer.step()  # fix: after
+    def before():  # graph: after
+        optimizer.zero_grad(set_to_none=False)
+        loss = model(inputs).square().mean()
+        loss.backward()
+        optimizer.step()
 
     return {"before": before, "after": graph_of(before).replay}
 
@@ -275,14 +278,14 @@ def sampling():
     points = torch.randn(4096, 3, device="cuda")
     chosen = torch.zeros(256, dtype=torch.long, device="cuda")
 
-    def before():
+    def before():  # graph: after
         distance = torch.full((4096,), 1e10, device="cuda")
         last = torch.zeros(1, dtype=torch.long, device="cuda")
         for i in range(256):
-            chosen[i : i + 1] = last  # fix: after
-            gap = (points - points[last]).square().sum(1)  # fix: after
-            distance = torch.minimum(distance, gap)  # fix: after
-            last = distance.argmax().reshape(1)  # fix: after
+            chosen[i : i + 1] = last
+            gap = (points - points[last]).square().sum(1)
+            distance = torch.minimum(distance, gap)
+            last = distance.argmax().reshape(1)
 
     return {"before": before, "after": graph_of(before).replay}
 
@@ -301,9 +304,9 @@ def decode():
         with torch.cuda.graph(graph):
             model(token)
 
-    def before():
+    def before():  # graph: after
         with torch.no_grad():
-            model(token)  # fix: after
+            model(token)
 
     return {"before": before, "after": graph.replay}
 
@@ -387,11 +390,15 @@ def dependency():
     return {"before": lambda: step(True), "after": lambda: step(False)}
 
 
-def run(step, count):
-    for _ in range(count):
+def run(step, count, seconds=0.0):
+    """At least so many steps for at least so long; how many."""
+    done, end = 0, time.perf_counter() + seconds
+    while done < count or time.perf_counter() < end:
         torch.cuda.nvtx.range_push("step")
         step()
         torch.cuda.nvtx.range_pop()
+        done += 1
+    return done
 
 
 def timed(steps, count, repetitions):
@@ -405,10 +412,10 @@ def timed(steps, count, repetitions):
         for name, step in steps.items():
             run(step, 5)
             begin.record()
-            run(step, count)
+            done = run(step, count, LEAST_SECONDS)
             end.record()
             torch.cuda.synchronize()
-            seconds[name].append(begin.elapsed_time(end) / 1e3 / count)
+            seconds[name].append(begin.elapsed_time(end) / 1e3 / done)
     return seconds
 
 
@@ -425,7 +432,7 @@ def main():
     torch.manual_seed(0)
     steps = CASES[options.case]()
     if options.what == "trace":
-        run(steps["before"], options.steps)
+        run(steps["before"], options.steps, 1.0)
         torch.cuda.synchronize()
     else:
         print(json.dumps(timed(steps, options.steps, options.repetitions)))

@@ -24,7 +24,7 @@ struct GoldenTrace {
 
 inline std::vector<GoldenTrace> golden_traces(const std::string& folder) {
   std::vector<GoldenTrace> result;
-  for (const char* part : {"/report", "/h200"}) {
+  for (const char* part : {"/report", "/h200", "/frameworks"}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder + part)) {
       const std::string file = entry.path().filename().string();
       for (const std::string_view ending : {".trace.txt", ".synctrace"}) {
