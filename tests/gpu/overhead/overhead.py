@@ -7,6 +7,7 @@ Parts, in this order, each program of which is a process of its own with a time 
   windows-synctrace, windows-profiler, windows-proton   PyTorch in alternating windows, W seconds for each workload, twice for
                                                         the first (all of it again for the duty cycle of synctrace)
   calls      C++ loops in alternating windows (launch_cost)
+  variants   ways of asking CUPTI about launches, without the recorder (cupti_variants)
   million    a million launches: from the end of main to the answer; bytes; memory
   runs       one run of each tool: bytes for a kernel, memory, start, stop, time to an answer
   startup    a program of one launch, 9 rounds
@@ -128,6 +129,14 @@ def calls(session):
     for row in json.loads("\n".join(line for _, line in done.out))["results"]:
         session.say(part="windows", tool="synctrace", workload=row["workload"],
                     modes={mode: tables.with_interval(values) for mode, values in row["modes"].items()})
+
+
+def variants(session):
+    done = session.run([session.program("cupti_variants")], 90)
+    say_failure(session, "variants", done)
+    if done.status == 0:
+        modes = json.loads("\n".join(line for _, line in done.out))["modes"]
+        session.say(part="variants", modes={mode: tables.with_interval(values) for mode, values in modes.items()})
 
 
 def launch_many(session, before, launches, limit_s=90, **environment):
@@ -266,7 +275,7 @@ def nsys(session):
 
 
 PARTS = {"windows-synctrace": windows("synctrace", 2), "windows-profiler": windows("profiler", 1), "windows-proton": windows("proton", 1), "calls": calls,
-         "million": million, "runs": runs, "startup": startup, "nsys": nsys}
+         "variants": variants, "million": million, "runs": runs, "startup": startup, "nsys": nsys}
 
 
 def main():

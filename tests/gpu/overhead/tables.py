@@ -107,6 +107,12 @@ def runs_table(rows):
     return f"One run of the eager step each, {shown(kernels, '{}', 'an unknown number of')} kernels.\n\n" + markdown(head, body)
 
 
+def variants_table(rows):
+    body = [[mode, f"{values['median_ns']:.0f}", f"{values['ratio']:.3f} ({values['low']:.3f} to {values['high']:.3f})"]
+            for row in rows if row.get("part") == "variants" and "modes" in row for mode, values in row["modes"].items()]
+    return "CUPTI alone, a launch and its share of the drain.\n\n" + markdown(["asked for", "ns", "ratio to off"], body) if body else ""
+
+
 def million_table(rows):
     own = [row for row in rows if row.get("part") == "million" and "failed" not in row]
     none = next((row for row in own if row["tool"] == "none"), None)
@@ -137,7 +143,7 @@ def remarks(rows):
 
 
 def text(rows):
-    return "\n".join(part for part in (cost_table(rows), runs_table(rows), million_table(rows), startup_table(rows), remarks(rows)) if part)
+    return "\n".join(part for part in (cost_table(rows), variants_table(rows), runs_table(rows), million_table(rows), startup_table(rows), remarks(rows)) if part)
 
 
 if __name__ == "__main__":
