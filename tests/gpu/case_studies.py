@@ -79,6 +79,16 @@ def warm_up_is_left_out(report):
     return report["steps"]["warm_up_count"] > 0, f"{report['steps']['warm_up_count']} steps"
 
 
+def has_uneven_steps(report):
+    steps = report["steps"]
+    mean, median = steps["mean_ns"], steps["p50_ns"]
+    return mean > 1.5 * median, f"mean {mean / 1e6:.1f} ms, median {median / 1e6:.1f}"
+
+
+def has_irregular_steps(report):
+    return report["steps"]["irregular_count"] > 0, f"{report['steps']['irregular_count']} steps"
+
+
 @dataclass
 class Change:
     """What leads from a stage to a later one: the lines that it mends, by their source text, or an assumption."""
@@ -95,16 +105,20 @@ class Study:
     stages: tuple
     says: dict                        # stage -> {what: test}
     changes: list = field(default_factory=list)
-    options: tuple = ()
+    how: dict = field(default_factory=dict)  # stage -> options of the program, where they are not --stage STAGE
 
     @property
     def program(self):
         return EXAMPLES / self.name / "train.py"
 
+    def command(self, stage):
+        return [sys.executable, str(self.program), *self.how.get(stage, ("--stage", stage))]
+
 
 FPS_LOOP = ("chosen[:, i] = farthest", "centre = points[rows", "distance = torch.minimum", "farthest = distance.argmax(-1)")
 MAX_N = "int(n_strokes_per.max().item())"
 ANY = "if not stroke_valid.any():"
+EAGER_STEP = "cross_entropy(model(inputs), targets).backward()"
 MATCHING = "linear_sum_assignment("
 
 STUDIES = [
@@ -129,18 +143,45 @@ STUDIES = [
           [Change("baseline", "deferred", ("total_loss += loss.item()", "== targets).sum().item()")),
            Change("deferred", "pinned", ("inputs, targets = inputs.to(device",)),
            Change("pinned", "workers", assume="no-input-wait")]),
-    Study("image_transfer", ("baseline", "workers", "pinned", "streams"),
+    Study("bottleneck_lab", ("data, 0 workers", "data, 4 workers", "data, 8 workers", "eager", "graph", "kernel"),
+          {"data, 0 workers": {"input-bound": has_verdict("input-bound")},
+           "data, 4 workers": {"input-bound": has_verdict("input-bound"), "mean and median differ": has_uneven_steps},
+           "eager": {"launch-bound": has_verdict("launch-bound")},
+           "kernel": {"GPU-bound: nothing to mend": has_verdict("gpu-bound")}},
+          [Change("data, 0 workers", "data, 4 workers", assume="no-input-wait"),
+           Change("data, 4 workers", "data, 8 workers", assume="no-input-wait"),
+           Change("eager", "graph", (EAGER_STEP, "optimizer.step()", "optimizer.zero_grad()"), fix="graph")],
+          {"data, 0 workers": ("--preset", "data"), "data, 4 workers": ("--preset", "data", "--workers", "4"),
+           "data, 8 workers": ("--preset", "data", "--workers", "8"), "eager": ("--preset", "eager"), "graph": ("--preset", "graph"),
+           "kernel": ("--preset", "kernel")}),
+    Study("timeline_patterns", ("healthy", "input", "kernels", "transfer", "allocation", "slow_step", "casts", "forward", "logging", "first_steps"),
+          {"healthy": {"nothing to mend": has_verdict("gpu-bound")},
+           "input": {"the line that makes the sample": is_cause("words[", ("ST052", "ST051"))},
+           "kernels": {"the loop of small kernels": is_cause("x * 1.0001", ("ST050",), within=1)},
+           "transfer": {"the pageable copy": is_cause("self.on_host.to(self.device)", ("ST011",), within=1)},
+           "allocation": {"allocation in the loop": is_cause("empty_cache()", ("ST030", "ST031"), within=2)},
+           "slow_step": {"irregular steps told apart": has_irregular_steps},
+           "casts": {"the small copies and casts": is_cause("torch.tensor(row)", ("ST011", "ST050", "ST020"), within=2)},
+           "forward": {"the tensor that is printed": is_cause("print(", ("ST020",), within=2)},
+           "logging": {"the read of the loss": is_cause("loss.item()", ("ST020",), within=2)},
+           "first_steps": {"warm-up is left out": warm_up_is_left_out}},
+          [Change("transfer", "healthy", assume="pinned"), Change("logging", "healthy", ("loss.item()",)),
+           Change("allocation", "healthy", ("torch.cuda.empty_cache()", "torch.zeros(64"))]),
+    Study("image_transfer", ("baseline", "workers", "pinned", "streams", "prefetcher"),
           {"baseline": {"input-bound": has_verdict("input-bound")},
            "workers": {"the pageable copy, with its line": is_cause("inputs = inputs.to(device", ("ST011",))},
+           "pinned": {"copies that compute waits for": is_cause("inputs = inputs.to(device", ("ST053",))},
            "streams": {"GPU-bound: no gain left": has_verdict("gpu-bound")}},
-          [Change("workers", "pinned", assume="pinned")]),
+          [Change("baseline", "workers", assume="no-input-wait"), Change("workers", "pinned", assume="pinned"),
+           Change("pinned", "streams", ("inputs = inputs.to(device, non_blocking",), fix="drop-dependency"),
+           Change("streams", "prefetcher", ("for inputs, targets in batches:",))]),
 ]
 
 
 def record(options, study, stage):
     trace = options.out / f"{study.name}.{stage}.synctrace"
     command = [options.synctrace, "run", "--quiet", "--report=none", "--force-overwrite", "-o", str(trace), "--",
-               sys.executable, str(study.program), "--stage", stage, *study.options]
+               *study.command(stage)]
     subprocess.run(command, check=True, timeout=240, capture_output=True, text=True)
     return trace
 
@@ -174,8 +215,7 @@ def predict(options, study, change):
 
 
 def rate_of(study, stage):
-    done = subprocess.run([sys.executable, str(study.program), "--stage", stage, *study.options], check=True, timeout=240,
-                          capture_output=True, text=True)
+    done = subprocess.run(study.command(stage), check=True, timeout=240, capture_output=True, text=True)
     return float(RATE.search(done.stderr).group(1))
 
 
@@ -232,6 +272,7 @@ def main():
         for study, one in zip(studies, result):
             for stage in study.stages:
                 one["rates"][stage].append(rate_of(study, stage))
+            (options.out / "case_studies.json").write_text(json.dumps(result, indent=1))
     print("\n| study | change | per second before | after | measured, % less time | predicted | moves to |\n|---|---|---|---|---|---|---|")
     for one in result:
         for change in one["predictions"]:
@@ -240,7 +281,6 @@ def main():
             print(f"| {one['study']} | {change['before']} -> {change['after']} | {before:.1f} | {after:.1f} | {100 * (1 - before / after):.1f} | "
                   f"{words} | {', '.join(change.get('moves_to', []))} |")
         print(f"| {one['study']} | all stages | " + " | ".join(f"{stage} {statistics.median(rates):.1f}" for stage, rates in one["rates"].items()) + " |")
-    (options.out / "case_studies.json").write_text(json.dumps(result, indent=1))
     print(f"{missing} not said")
     return 1 if missing else 0
 

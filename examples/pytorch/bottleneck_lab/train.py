@@ -3,6 +3,7 @@
 
   train.py --preset data --workers 0     every sample is costly to make: the GPU waits for its input
   train.py --preset eager                many small operations: the GPU waits for launches
+  train.py --preset graph                the same, as one CUDA graph a step
   train.py --preset kernel               large operations: the GPU is what takes the time
 """
 import argparse
@@ -77,8 +78,9 @@ def make(options, device):
         loader = DataLoader(CostlySamples(options.batch * options.steps, options.sample_ms), batch_size=options.batch,
                             num_workers=options.workers, pin_memory=True, persistent_workers=options.workers > 0)
         return LargeOperations(2048), loader
-    model = SmallOperations(12) if options.preset == "eager" else LargeOperations(8192)
-    batch = options.batch if options.preset == "eager" else 64 * options.batch
+    is_small = options.preset in ("eager", "graph")
+    model = SmallOperations(12) if is_small else LargeOperations(8192)
+    batch = options.batch if is_small else 64 * options.batch
     return model, same_batch(batch, options.steps, device)
 
 
@@ -88,9 +90,29 @@ def train_step(model, optimizer, inputs, targets):
     optimizer.step()
 
 
+def as_graph(model, optimizer, batches):
+    """A step that replays what train_step launches for a batch of that shape."""
+    held = [tensor.clone() for tensor in next(iter(batches))]
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        for _ in range(3):
+            train_step(model, optimizer, *held)
+    torch.cuda.current_stream().wait_stream(side)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        train_step(model, optimizer, *held)
+
+    def step(_model, _optimizer, inputs, targets):
+        held[0].copy_(inputs)
+        held[1].copy_(targets)
+        graph.replay()
+
+    return step
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--preset", choices=("data", "eager", "kernel"), required=True)
+    parser.add_argument("--preset", choices=("data", "eager", "graph", "kernel"), required=True)
     parser.add_argument("--steps", type=int, default=30)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--workers", type=int, default=0)
@@ -101,18 +123,23 @@ def main():
     model, batches = make(options, device)
     model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    step = as_graph(model, optimizer, same_batch(options.batch, 1, device)) if options.preset == "graph" else train_step
     times = []
+    samples = 0
     begin = time.perf_counter()
     for inputs, targets in batches:
         inputs = inputs.to(device, non_blocking=True)
         targets = targets.to(device, non_blocking=True)
-        train_step(model, optimizer, inputs, targets)
+        step(model, optimizer, inputs, targets)
         now = time.perf_counter()
         times.append(1000 * (now - begin))
+        samples = len(inputs)
         begin = now
     torch.cuda.synchronize()
+    times[-1] += 1000 * (time.perf_counter() - begin)  # what the host was ahead of the GPU
     steady = times[min(5, len(times) // 2):]
-    print(f"{statistics.mean(steady):.2f} ms/step, median {statistics.median(steady):.2f}", file=sys.stderr)
+    mean_ms = statistics.mean(steady)
+    print(f"{1000 * samples / mean_ms:.1f} samples/s, {mean_ms:.2f} ms/step, median {statistics.median(steady):.2f}", file=sys.stderr)
 
 
 if __name__ == "__main__":

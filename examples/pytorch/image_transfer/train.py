@@ -5,8 +5,10 @@
   workers    eight loader workers
   pinned     and pinned memory, copied with non_blocking
   streams    and copies on a stream of their own, one batch ahead
+  prefetcher and three batches ahead
 """
 import argparse
+import collections
 import statistics
 import sys
 import time
@@ -16,7 +18,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 from torchvision.models import resnet18
 
-STAGES = ("baseline", "workers", "pinned", "streams")
+STAGES = ("baseline", "workers", "pinned", "streams", "prefetcher")
 
 
 class Images(Dataset):
@@ -40,22 +42,26 @@ def copied(batches, device, non_blocking):
         yield inputs, targets
 
 
-def copied_ahead(batches, device):
-    """One batch ahead, on a stream of its own."""
+def copied_ahead(batches, device, depth):
+    """So many batches ahead, on a stream of its own."""
     stream = torch.cuda.Stream()
-    ahead = None
+    ahead = collections.deque()
+
+    def take():
+        tensors, copied_event = ahead.popleft()
+        torch.cuda.current_stream().wait_event(copied_event)
+        for tensor in tensors:
+            tensor.record_stream(torch.cuda.current_stream())
+        return tensors
+
     for inputs, targets in batches:
         with torch.cuda.nvtx.range("copy batch"), torch.cuda.stream(stream):
-            following = inputs.to(device, non_blocking=True), targets.to(device, non_blocking=True)
-            copied_event = stream.record_event()
-        if ahead is not None:
-            yield ahead
-        torch.cuda.current_stream().wait_event(copied_event)
-        for tensor in following:
-            tensor.record_stream(torch.cuda.current_stream())
-        ahead = following
-    if ahead is not None:
-        yield ahead
+            tensors = inputs.to(device, non_blocking=True), targets.to(device, non_blocking=True)
+            ahead.append((tensors, stream.record_event()))
+        if len(ahead) > depth:
+            yield take()
+    while ahead:
+        yield take()
 
 
 def main():
@@ -73,8 +79,8 @@ def main():
     workers = 8 if stage >= STAGES.index("workers") else 0
     loader = DataLoader(Images(options.batch * options.steps, options.side), batch_size=options.batch, num_workers=workers,
                         pin_memory=stage >= STAGES.index("pinned"))
-    if options.stage == "streams":
-        batches = copied_ahead(loader, device)
+    if stage >= STAGES.index("streams"):
+        batches = copied_ahead(loader, device, depth=1 if options.stage == "streams" else 3)
     else:
         batches = copied(loader, device, non_blocking=options.stage == "pinned")
     times = []
