@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What this recorder and other profilers cost, side by side, on a GPU.
 
-  overhead.py --build BUILD --out FOLDER [--seconds 340] [--window-seconds 8] [--only PART,...] [--simgpu]
+  overhead.py --build BUILD --out FOLDER [--seconds 340] [--window-seconds 6] [--only PART,...] [--simgpu]
 
 Parts, in this order, each program of which is a process of its own with a time limit; what fails or does not fit says so:
   windows-synctrace, windows-profiler, windows-proton   PyTorch in alternating windows, W seconds for each workload, twice for
                                                         the first (all of it again for the duty cycle of synctrace)
   calls      C++ loops in alternating windows (launch_cost)
-  variants   ways of asking CUPTI about launches, without the recorder (cupti_variants)
   million    a million launches: from the end of main to the answer; bytes; memory
   runs       one run of each tool: bytes for a kernel, memory, start, stop, time to an answer
   startup    a program of one launch, 9 rounds
+  variants   ways of asking CUPTI about launches, without the recorder (cupti_variants)
   nsys       Nsight Systems, which cannot be switched: 9 rounds of runs without and with it (and with Proton, if that had no windows)
 
 FOLDER/overhead.jsonl gets each result as it comes (a second call appends), FOLDER/overhead.md the tables of all of them.
@@ -24,6 +24,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 
@@ -33,7 +34,7 @@ import tables
 HERE = pathlib.Path(__file__).resolve().parent
 LAUNCHES = 1_000_000
 ROUNDS = 9
-EAGER_STEPS = 60
+EAGER_STEPS = 40
 NSYS_PLACES = ("/opt/nvidia/nsight-systems*/**/nsys", "/opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys",
                "/usr/local/cuda*/bin/nsys", "/usr/local/cuda*/nsight*/**/nsys", "/usr/lib/nsight-*/**/nsys")
 NSYS_FLAGS = (["--trace=cuda", "--sample=none", "--cpuctxsw=none", "--force-overwrite=true"], ["-t", "cuda", "-s", "none", "-f", "true"], [])
@@ -50,6 +51,7 @@ class Session:
         self.synctrace = self.build / "bin" / "synctrace"
         self.out.mkdir(parents=True, exist_ok=True)
         self.results = self.out / "overhead.jsonl"
+        self.traces = tempfile.TemporaryDirectory(prefix="synctrace-overhead-")  # hundreds of MB, some of them
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCTRACE_") and name != "LD_PRELOAD"}
         self.environment["PYTHONDONTWRITEBYTECODE"] = "1"
         folder = self.build / "simgpu" if options.simgpu else runtime_folder(self.program("launch_many"))
@@ -76,7 +78,7 @@ class Session:
         return tables.rows_of([self.results])
 
     def scratch(self, name):
-        return programs.fresh(self.out / "scratch" / name)
+        return programs.fresh(pathlib.Path(self.traces.name) / name)
 
     def preloaded(self, name, **more):
         return {"LD_PRELOAD": str(self.build / "lib" / "libsynctrace.so"), "SYNCTRACE_OUTPUT": str(self.scratch(name) / "trace"), **more}
@@ -275,7 +277,7 @@ def nsys(session):
 
 
 PARTS = {"windows-synctrace": windows("synctrace", 2), "windows-profiler": windows("profiler", 1), "windows-proton": windows("proton", 1), "calls": calls,
-         "variants": variants, "million": million, "runs": runs, "startup": startup, "nsys": nsys}
+         "million": million, "runs": runs, "startup": startup, "variants": variants, "nsys": nsys}
 
 
 def main():
@@ -283,7 +285,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=340)
-    parser.add_argument("--window-seconds", type=float, default=8)
+    parser.add_argument("--window-seconds", type=float, default=6)
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--simgpu", action="store_true", help="to try the parts that need no PyTorch; times then mean nothing")
     options = parser.parse_args()
@@ -299,7 +301,6 @@ def main():
             session.say(part=name, failed=traceback.format_exc()[-600:])
         session.say(part="time", of=name, seconds=round(time.monotonic() - start, 1))
         (session.out / "overhead.md").write_text(tables.text(session.rows()), encoding="utf-8")
-    shutil.rmtree(session.out / "scratch", ignore_errors=True)
     print((session.out / "overhead.md").read_text(encoding="utf-8"))
     return 0
 

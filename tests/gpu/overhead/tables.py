@@ -78,8 +78,9 @@ def cost_table(rows):
         return f"{values['ratio']:.3f} ({values['low']:.3f} to {values['high']:.3f})" + (" *" if values.get("whole_runs") else "")
 
     body = [[f"{workload}, {shown(base_ms.get(workload), '{:.4g}')} ms", *(cell(workload, mode) for mode in COLUMNS)] for workload in workloads]
+    duty = next((f" Duty cycle: timeline for {values['on_ms']:.0f} of every {values['period_ms']:.0f} ms." for values in cells.values() if "on_ms" in values), "")
     rounds = ", ".join(f"{mode} {count}" for mode, count in fewest.items())
-    return ("Time of a step, ratio to nothing: median and its interval of 95 %. `*`: of whole runs in turns.\n\n"
+    return ("Time of a step, ratio to nothing: median and its interval of 95 %. `*`: of whole runs in turns." + duty + "\n\n"
             + markdown(["step", *HEADS], body) + f"\nFewest rounds: {rounds}.\n")
 
 
