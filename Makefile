@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 
 # Names of Debian 12 and Ubuntu 22.04. The CUDA toolkit is not among them: without it only the offline half is built.
 PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
-            libzstd-dev libdw-dev libbenchmark-dev python3 python3-pytest zstd
+            libzstd-dev libdw-dev zlib1g-dev libbenchmark-dev python3 python3-pytest zstd
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')

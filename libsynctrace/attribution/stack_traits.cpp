@@ -21,7 +21,7 @@ constexpr std::string_view kCollectorFunctions[] = {"gc_collect_main", "gc_colle
 constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"};
 // PyTorch's operators whose result's size is known on the device alone, by the begin of their names. A mask as an index goes
 // through nonzero.
-constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::"};
+constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::", "aten::"};
 constexpr std::string_view kDynamicOperators[] = {"nonzero", "argwhere", "masked_select", "unique", "_unique", "repeat_interleave"};
 
 // Prints a tensor. It selects by masks on the way, but what the program asked for is numbers.

@@ -37,6 +37,15 @@ inline constexpr std::string_view kLossSymbolsUnusable = "symbols-file-unusable"
 inline constexpr std::string_view kLossSymbolsUnverified = "symbols-file-unverified";
 inline constexpr std::string_view kLossSymbolsFailed = "symbols-failed";
 inline constexpr std::string_view kLossSourceChanged = "source-file-changed";
+// What another tool's file does not have (exchange/import_trace.h).
+inline constexpr std::string_view kLossImportNoStacks = "import-no-stacks";
+inline constexpr std::string_view kLossImportOperatorsOnly = "import-operators-only";
+inline constexpr std::string_view kLossImportFunctionLines = "import-function-lines";
+inline constexpr std::string_view kLossImportNoHostWaits = "import-no-host-waits";
+inline constexpr std::string_view kLossImportNoWaitedObjects = "import-no-waited-objects";
+inline constexpr std::string_view kLossImportOtherProcess = "import-other-process";
+inline constexpr std::string_view kLossImportBadEvents = "import-bad-events";
+inline constexpr std::string_view kLossImportNoTable = "import-no-table";
 
 struct LossKind {
   Severity severity = Severity::kWarning;
