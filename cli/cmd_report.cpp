@@ -13,6 +13,7 @@
 #include "exit_status.h"
 #include "messages.h"
 #include "model/native_names.h"
+#include "page_file.h"
 #include "report/build_report.h"
 #include "report/render_csv.h"
 #include "report/render_json.h"
@@ -37,13 +38,15 @@ struct Options {
   std::string assume;
   bool all = false;
   bool show_stacks = false;
+  std::string page;
+  std::size_t most_page_bytes = kDefaultPageBytes;
   StackOptions stacks;
 };
 
 // Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
 // worded on stderr and left out.
-std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options,
-                                 const NameOptions& names, const std::string& step_range = {}) {
+std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options, const NameOptions& names,
+                                 const std::string& step_range = {}, PageFile* page = nullptr) {
   std::vector<Report> reports;
   for (const std::string& file : files) {
     std::optional<Trace> trace = load_or_say(file, kWho);
@@ -51,7 +54,10 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Repor
     if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
     AttributeOptions how;
     how.step_range = step_range;
-    reports.push_back(build_report(*trace, attribute(*trace, how), options));
+    how.keep_parts = page != nullptr;
+    const Attribution attribution = attribute(*trace, how);
+    reports.push_back(build_report(*trace, attribution, options));
+    if (page != nullptr) page->add(*trace, attribution, reports.back());
     if (!step_range.empty() && reports.back().steps.figures.count == 0) {
       say::warn(kWho, "no NVTX range '" + step_range + "' comes three times or more, without overlap, on a thread of " + file +
                           "; its report is without steps");
@@ -81,6 +87,11 @@ void add_options(CLI::App& app, Options& options) {
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
   app.add_option("-o,--output", options.output, "write the report to FILE instead of stdout")->type_name("FILE");
+  app.add_option("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o")->type_name("FILE");
+  app.add_option("--max-html-size", options.most_page_bytes, "the most that page may have, 300k or more (default 5M)")
+      ->transform(CLI::AsSizeValue(true))
+      ->check(CLI::Range(kFewestPageBytes, kMostPageBytes))
+      ->type_name("SIZE");
 }
 
 std::string rendered(const std::vector<Report>& reports, const Options& options) {
@@ -126,10 +137,25 @@ int cmd_report(int argc, char** argv) {
     say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
-  const std::vector<Report> reports =
-      load_reports(files.value(), {options.all, options.stacks.user_code, question}, options.stacks.names, options.step_range);
+  std::optional<PageFile> page;
+  if (!options.page.empty()) {
+    if (const auto wrong = PageFile::refusal(options.page, files.value())) {
+      say::error(kWho, *wrong);
+      return kExitUsage;
+    }
+    page.emplace(options.page, PageOptions{options.most_page_bytes, files.value().size()});
+  }
+  const std::vector<Report> reports = load_reports(files.value(), {options.all, options.stacks.user_code, question}, options.stacks.names,
+                                                   options.step_range, page ? &*page : nullptr);
   if (reports.empty()) return kExitUnusable;
-  const int written = write_report(reports, options);
+  const bool page_alone = page && options.output.empty() && app.count("--format") == 0;
+  int written = page_alone ? kExitOk : write_report(reports, options);
+  if (page) {
+    if (const auto error = page->finish()) {
+      say::error(kWho, error->message);
+      written = kExitUnusable;
+    }
+  }
   return reports.size() < files.value().size() ? kExitUnusable : written;
 }
 

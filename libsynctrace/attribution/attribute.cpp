@@ -13,13 +13,16 @@
 namespace synctrace {
 namespace {
 
-// Idle time belongs to the step that issued the work which ended it.
+// Idle time belongs to the step that issued the work which ended it. `numbers`: where to note the cause of each part.
 void add_up(const Evidence& evidence, const Steps& steps, std::size_t& cursor, std::span<const Gap> gaps,
-            std::span<const Part> parts, CauseTable& table) {
+            std::span<const Part> parts, CauseTable& table, std::vector<std::uint32_t>* numbers) {
   auto part = parts.begin();
   for (const Gap& gap : gaps) {
     const Phase phase = gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener), cursor);
-    for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) table.add(*part, phase);
+    for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) {
+      const std::uint32_t number = table.add(*part, phase);
+      if (numbers != nullptr) numbers->push_back(number);
+    }
   }
 }
 
@@ -37,7 +40,7 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
       std::vector<Part>& parts = walk.explain(id, gaps);
       credit.charge(parts);
       if (breach.empty()) breach = check_parts(gaps, parts);
-      add_up(evidence, result.steps, step, gaps, parts, table);
+      add_up(evidence, result.steps, step, gaps, parts, table, options.keep_parts ? &result.part_causes[id] : nullptr);
       if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), parts.begin(), parts.end());
     });
     result.causes.emplace(device, table.take());

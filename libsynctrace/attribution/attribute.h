@@ -5,6 +5,7 @@
 // up as they are found and not kept, unless asked for.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -33,6 +34,7 @@ struct Attribution {
 
   std::vector<HostTimeline::Neighbours> stretches;  // the rows of OwnerTable::kStretch
   std::map<DeviceId, std::vector<Part>> parts;      // only where asked for
+  std::map<DeviceId, std::vector<std::uint32_t>> part_causes;  // beside parts: Cause::number of each
 };
 
 struct AttributeOptions {

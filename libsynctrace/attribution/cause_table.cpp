@@ -73,11 +73,12 @@ bool CauseTable::add_row(const CauseKey& key, ThreadId thread) {
   if (!is_new) return false;
   causes_.emplace_back().key = key;
   causes_.back().thread = thread;
+  causes_.back().number = last_;
   last_owner_.emplace_back();
   return true;
 }
 
-void CauseTable::add(const Part& part, Phase phase) {
+std::uint32_t CauseTable::add(const Part& part, Phase phase) {
   CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, site_of(part.owner), {}};
   key.activity = part.activity == part.owner ? key.site : site_of(part.activity);
   const bool is_known = last_ < causes_.size() && causes_[last_].key == key;  // parts of one cause come in runs
@@ -92,6 +93,7 @@ void CauseTable::add(const Part& part, Phase phase) {
   const bool is_event = part.owner.table != OwnerTable::kStretch && part.owner.table != OwnerTable::kNone;
   if (is_new || !is_event || !(last_owner_[last_] == part.owner)) ++cause.occurrences;
   last_owner_[last_] = part.owner;
+  return last_;
 }
 
 std::vector<Cause> CauseTable::take() {

@@ -51,6 +51,7 @@ struct Cause {
   std::array<Nanoseconds, kConfidences> by_confidence{};  // sums to idle_ns
   std::uint64_t occurrences = 0;  // of the owner: times that it cost something
   ThreadId thread{};              // one of those concerned
+  std::uint32_t number = 0;       // of its device's causes, in the order of their first appearance
 };
 
 class CauseTable {
@@ -58,7 +59,8 @@ class CauseTable {
   CauseTable(const Trace& trace, const std::vector<HostTimeline::Neighbours>& stretches)
       : trace_(trace), stretches_(stretches) {}
 
-  void add(const Part& part, Phase phase);
+  // Cause::number of the row that it was added to.
+  std::uint32_t add(const Part& part, Phase phase);
 
   // Dearest first; of equals, in order of first appearance.
   std::vector<Cause> take();

@@ -144,6 +144,7 @@ class CauseMerger {
     row.irregular_ns += cause.irregular_ns;
     row.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
     row.occurrences += cause.occurrences;
+    row.numbers.push_back(cause.number);
     draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
     const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cause_split.h"
 #include "report/render_savings.h"
 #include "report/text_page.h"
 #include "report/words.h"
@@ -36,20 +37,6 @@ std::string step_words(const StepsReport& steps) {
   return words;
 }
 
-// What a row has to say beside its figures.
-std::string note_of(const IdleCause& cause) {
-  if (!cause.reason.empty()) return cause.reason;
-  if (cause.until.known()) {
-    const bool same_file = cause.until.file == cause.where.file;
-    return fmt::format("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1), cause.until.line);
-  }
-  if (!cause.activities.empty()) {
-    const IdleActivity& most = cause.activities.front();
-    return fmt::format("most of it {}", most.name);
-  }
-  return cause.where.known() ? "" : cause.call;
-}
-
 class CauseTableText {
  public:
   CauseTableText(const Report& report, const TextOptions& options, TextPage& page)
@@ -57,7 +44,7 @@ class CauseTableText {
 
   void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
     if (whole_ns == 0 || causes.empty()) return;
-    const Split split = split_of(causes);
+    const CauseSplit split = split_causes(report_, causes);
     const Nanoseconds shown_ns = has_steps() ? split.counted_ns : whole_ns;
     const std::string of = has_steps() ? fmt::format("in {} steps, and {} outside of them", count_text(report_.steps.figures.count),
                                                      duration_text(whole_ns - split.counted_ns))
@@ -66,8 +53,8 @@ class CauseTableText {
     page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
     Nanoseconds rest_ns = 0;
     for (std::size_t i = 0; i < split.rows.size(); ++i) {
-      if (i < rows_) row(*split.rows[i], counted_ns(*split.rows[i]), shown_ns);
-      if (i >= rows_) rest_ns += counted_ns(*split.rows[i]);
+      if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), shown_ns);
+      if (i >= rows_) rest_ns += counted_ns(report_, *split.rows[i]);
     }
     if (rest_ns > 0) sum_row(fmt::format("and {} more", split.rows.size() - rows_), rest_ns, shown_ns);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
@@ -75,35 +62,7 @@ class CauseTableText {
   }
 
  private:
-  // With steps, the time in them is what a fix changes: what comes before, between and after them is one line. The edges
-  // stand last and are always shown: they may be most of the time, and nothing is to be mended there.
-  struct Split {
-    std::vector<const IdleCause*> rows;
-    std::vector<const IdleCause*> edges;
-    Nanoseconds counted_ns = 0;
-    Nanoseconds outside_ns = 0;  // without the edges
-  };
-
   bool has_steps() const noexcept { return report_.steps.figures.count > 0; }
-
-  Nanoseconds counted_ns(const IdleCause& cause) const noexcept {
-    return has_steps() ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
-  }
-
-  Split split_of(const std::vector<IdleCause>& causes) const {
-    Split split;
-    for (const IdleCause& cause : causes) {
-      if (is_edge(cause.kind)) {
-        split.edges.push_back(&cause);
-        continue;
-      }
-      const Nanoseconds counted = counted_ns(cause);
-      split.counted_ns += counted;
-      split.outside_ns += cause.idle_ns - counted;
-      if (counted > 0) split.rows.push_back(&cause);
-    }
-    return split;
-  }
 
   void sum_row(std::string_view what, Nanoseconds idle_ns, Nanoseconds whole_ns) {
     page_.line("  {:<5} {:<17} {:>9} {:>8}", "", what, duration_text(idle_ns), share_text(idle_ns, whole_ns));

@@ -156,6 +156,7 @@ struct IdleCause {
   Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
   Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
   std::vector<IdleActivity> activities;  // dearest first
+  std::vector<std::uint32_t> numbers;    // Cause::number of the causes that it adds up
   FixKey site;                          // what a fix would apply to
   std::optional<SavingReport> saving;    // nothing: too little to look at, or no fix applies
 };

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "result_file.h"
+
+namespace synctrace::cli {
+
+std::optional<std::string> PageFile::refusal(const std::string& path, std::span<const std::string> traces) {
+  std::error_code ignored;
+  const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) { return std::filesystem::equivalent(trace, path, ignored); });
+  if (is_trace) return path + " is one of the traces; choose another file for --html.";
+  return std::nullopt;
+}
+
+void PageFile::add(const Trace& trace, const Attribution& attribution, const Report& report) {
+  options_.number = sections_.size();
+  sections_.push_back(page_section(trace, attribution, report, options_));
+}
+
+std::optional<Error> PageFile::finish() const {
+  ResultFile file(path_);
+  file.write(render_page(sections_));
+  return file.finish();
+}
+
+}  // namespace synctrace::cli

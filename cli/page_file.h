@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page of `report --html`, while its traces are loaded one after the other.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "report/render_page.h"
+
+namespace synctrace::cli {
+
+inline constexpr std::size_t kMostPageBytes = 500'000'000;  // what a browser still opens
+
+class PageFile {
+ public:
+  // Why `path` cannot be the page of these traces, as a sentence; nothing where it can.
+  static std::optional<std::string> refusal(const std::string& path, std::span<const std::string> traces);
+
+  PageFile(std::string path, const PageOptions& options) : path_(std::move(path)), options_(options) {}
+
+  void add(const Trace& trace, const Attribution& attribution, const Report& report);
+  // Writes it; the error, if there was one.
+  std::optional<Error> finish() const;
+
+ private:
+  std::string path_;  // "-": stdout
+  PageOptions options_;
+  std::vector<PageSection> sections_;
+};
+
+}  // namespace synctrace::cli

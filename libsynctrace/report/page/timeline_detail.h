@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A timeline of any length in a bounded number of items. An item is a slice as it was, or a bundle: slices in a row that are
+// shorter than the row's resolution and begin in one cell of that width, with their number, the time that they cover in sum
+// and the name that most of that time has. So the busy time of every row is that of the recording, whatever was bundled. Some
+// stretches are kept slice by slice.
+//
+// Each row gets the finest resolution at which no row has more items than the others need it to: short rows stay exact.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/time_span.h"
+#include "report/page/timeline_slices.h"
+
+namespace synctrace::page {
+
+// Slices of a lane that overlap, nested or not, lie on rows below each other.
+inline constexpr std::size_t kMostRows = 8;  // of a lane; what does not fit overlaps in the last one
+
+struct DetailRow {
+  std::size_t lane = 0;
+  std::uint64_t slices = 0;
+  std::uint64_t items = 0;
+  Nanoseconds busy_ns = 0;        // lengths of its slices, added up
+  Nanoseconds resolution_ns = 0;  // 0: nothing is bundled
+  // For each item varints: begin after the last item's begin, length, name (place in TimelineDetail::names), slices - 1, and
+  // where that is not 0 the time they cover. Times count from TimelineDetail::base_ns.
+  std::string packed;
+};
+
+struct TimelineDetail {
+  Nanoseconds base_ns = 0;
+  Nanoseconds end_ns = 0;
+  std::vector<DetailRow> rows;       // in the order of their lanes
+  std::vector<SliceName> names;
+  std::vector<TimeSpan> stretches;   // kept slice by slice, disjoint, in order
+  std::uint64_t slices = 0;
+  std::uint64_t items = 0;
+};
+
+// Visits the same slices each time it is called.
+using ForEachSlice = std::function<void(const std::function<void(std::size_t, const Slice&)>&)>;
+
+class DetailBuilder {
+ public:
+  // Goes through all slices once. `wanted`: stretches worth every slice, the most wanted first.
+  DetailBuilder(TimeSpan span, std::size_t lanes, std::vector<TimeSpan> wanted, ForEachSlice for_each);
+
+  std::uint64_t slices() const noexcept { return slices_; }
+
+  // Goes through them once more. About `most_items` items at most, three times as many in the worst case.
+  TimelineDetail build(std::size_t most_items) const;
+
+ private:
+  static constexpr std::size_t kLevels = 63;
+  // How many items a row has at each resolution of 2^level ns.
+  struct Survey {
+    std::size_t lane = 0;
+    std::uint64_t slices = 0;
+    Nanoseconds last_begin_ns = 0;
+    std::array<std::uint64_t, kLevels + 1> from_level{};  // items that are there below that level
+  };
+
+  std::vector<TimeSpan> affordable_stretches(std::size_t most_items) const;
+  std::vector<int> levels(std::size_t most_items) const;
+
+  TimeSpan span_;
+  std::size_t lane_count_ = 0;
+  std::vector<TimeSpan> wanted_;
+  std::vector<std::uint64_t> in_wanted_;  // slices in each
+  ForEachSlice for_each_;
+  std::vector<Survey> rows_;
+  std::vector<std::vector<std::size_t>> rows_of_lane_;
+  std::uint64_t slices_ = 0;
+};
+
+}  // namespace synctrace::page

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/page/timeline_slices.h"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <utility>
+
+#include "attribution/wait_table.h"
+#include "report/words.h"
+
+namespace synctrace::page {
+namespace {
+
+constexpr std::size_t kNoLane = ~std::size_t{0};
+constexpr std::uint32_t kStepsSection = 0;
+constexpr std::uint32_t kDevicesSection = 1;
+constexpr std::uint32_t kThreadsSection = 2;
+constexpr std::size_t kLongestMangled = 4096;  // longer names are shown as they are: taking them apart could take minutes
+
+std::string demangled(const std::string& name) {
+  if (name.size() > kLongestMangled) return name.substr(0, kLongestMangled);
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
+                                                         &std::free);
+  return status == 0 && text != nullptr ? std::string(text.get()) : name;
+}
+
+std::string copy_text(std::uint64_t number) {
+  const auto kind = static_cast<CopyKind>(number >> 16 & 0xff);
+  const auto memory = host_memory(kind, static_cast<MemoryKind>(number >> 8 & 0xff), static_cast<MemoryKind>(number & 0xff));
+  std::string text = "copy";
+  if (const std::string_view direction = direction_word(kind); !direction.empty()) text += ' ' + std::string(direction);
+  if (const std::string_view word = memory_word(memory); !word.empty()) text += ' ' + std::string(word);
+  return text;
+}
+
+std::string phase_text(std::uint64_t phase) {
+  switch (static_cast<Phase>(phase)) {
+    case Phase::kWarmUp:
+      return "warm-up step";
+    case Phase::kIrregular:
+      return "irregular step";
+    default:
+      return "step";
+  }
+}
+
+}  // namespace
+
+std::string_view slice_kind_name(SliceKind kind) noexcept {
+  constexpr std::array<std::string_view, 12> kNames = {"step", "idle",  "copying", "kernel", "copy",  "memset",
+                                                       "graph", "call", "wait",    "launch", "sleep", "range"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+TimelineSlices::TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report)
+    : trace_(trace), attribution_(attribution), report_(report), ranges_(nvtx_ranges(trace)) {
+  for (std::size_t i = 0; i < report.devices.size(); ++i) device_places_.emplace(DeviceId{report.devices[i].id}, i);
+  note_cause_rows();
+  count_lanes();
+}
+
+void TimelineSlices::note_cause_rows() {
+  for (const auto& [device, place] : device_places_) {
+    std::vector<SliceName>& names = cause_names_[device];
+    const auto note = [&](SliceKind kind, const std::vector<IdleCause>& rows) {
+      for (std::size_t row = 0; row < rows.size(); ++row) {
+        for (const std::uint32_t number : rows[row].numbers) {
+          if (number >= names.size()) names.resize(number + 1);
+          names[number] = slice_name(kind, cause_number(place, row));
+        }
+      }
+    };
+    note(SliceKind::kIdle, report_.devices[place].causes);
+    note(SliceKind::kOnlyCopying, report_.devices[place].copy_causes);
+  }
+}
+
+void TimelineSlices::count_lanes() {
+  std::map<Key, std::uint64_t> counts;
+  Key last{};
+  std::uint64_t* count = nullptr;
+  const auto add = [&](const Key& key) {
+    if (count == nullptr || key != last) count = &counts[last = key];
+    ++*count;
+  };
+  if (!attribution_.steps.steps.empty()) counts[{}] = attribution_.steps.steps.size();
+  for (const auto& [device, parts] : attribution_.parts) {
+    counts[{kDevicesSection, number(device), 0, 0, LaneKind::kIdle}] = parts.size();
+  }
+  ThreadId last_thread{};
+  const auto uses_cuda = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (row.thread != last_thread) uses_cuda_[last_thread = row.thread] = true;
+    }
+  };
+  uses_cuda(trace_.calls);
+  uses_cuda(trace_.launches);
+  for (const Operation& operation : trace_.operations) add(key_of(operation));
+  for (const NvtxRange& range : ranges_) add(key_of(LaneKind::kRanges, range.thread));
+  for (const Call& call : trace_.calls) add(key_of(LaneKind::kThread, call.thread));
+  for (const Launch& launch : trace_.launches) add(key_of(LaneKind::kThread, launch.thread));
+  for (const Poll& poll : trace_.polls) add(key_of(LaneKind::kThread, poll.thread));
+  for (const HostWait& wait : trace_.host_waits) add(key_of(LaneKind::kThread, wait.thread));
+  keep_lanes(counts);
+}
+
+// What explains comes before what is plentiful: of the lanes beyond the limit those with the fewest slices go, idle time last.
+void TimelineSlices::keep_lanes(const std::map<Key, std::uint64_t>& counts) {
+  std::vector<std::pair<std::uint64_t, Key>> sorted;
+  for (const auto& [key, count] : counts) sorted.emplace_back(key.kind <= LaneKind::kIdle ? ~std::uint64_t{0} : count, key);
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  left_out_ = sorted.size() - std::min(sorted.size(), kMostLanes);
+  sorted.resize(sorted.size() - left_out_);
+  for (const auto& [weight, key] : sorted) index_.emplace(key, 0);
+  for (auto& [key, index] : index_) {
+    index = lanes_.size();
+    const auto place = device_places_.find(DeviceId{key.group});
+    const bool of_device = key.section == kDevicesSection && place != device_places_.end();
+    lanes_.push_back({key.kind, of_device ? place->second : 0, label_of(key), counts.at(key)});
+  }
+}
+
+std::string TimelineSlices::label_of(const Key& key) const {
+  switch (key.kind) {
+    case LaneKind::kSteps:
+      return "steps";
+    case LaneKind::kIdle:
+      return "GPU " + std::to_string(key.group) + " idle";
+    case LaneKind::kStream: {
+      const bool is_default = role_of(trace_, {ContextId{key.context}, StreamId{key.owner}}).legacy_default;
+      return "stream " + std::to_string(key.owner) + (is_default ? " (default)" : "");
+    }
+    case LaneKind::kRanges:
+      return "NVTX, " + thread_label(key.owner);
+    case LaneKind::kThread:
+      return thread_label(key.owner);
+  }
+  return {};
+}
+
+std::string TimelineSlices::thread_label(std::uint32_t thread) const {
+  const auto name = trace_.threads.find(ThreadId{thread});
+  std::string label = "thread " + std::to_string(thread);
+  if (name != trace_.threads.end() && !name->second.empty()) label += " (" + name->second + ")";
+  return label;
+}
+
+TimelineSlices::Key TimelineSlices::key_of(const Operation& operation) const {
+  return {kDevicesSection, number(operation.device), number(operation.stream), number(operation.context), LaneKind::kStream};
+}
+
+TimelineSlices::Key TimelineSlices::key_of(LaneKind kind, ThreadId thread) const {
+  return {kThreadsSection, uses_cuda_.contains(thread) ? 0U : 1U, number(thread), 0, kind};
+}
+
+std::size_t TimelineSlices::lane_of(const Key& key) const {
+  const auto found = index_.find(key);
+  return found == index_.end() ? kNoLane : found->second;
+}
+
+void TimelineSlices::for_each(const Visit& visit) const {
+  visit_steps(visit);
+  visit_parts(visit);
+  visit_operations(visit);
+  visit_ranges(visit);
+  visit_threads(visit);
+}
+
+void TimelineSlices::visit_steps(const Visit& visit) const {
+  const std::size_t lane = lane_of({});
+  if (lane == kNoLane) return;
+  for (const Step& step : attribution_.steps.steps) {
+    visit(lane, {step.host, slice_name(SliceKind::kStep, static_cast<std::uint64_t>(number(step.phase)))});
+  }
+}
+
+// Parts of one row that follow each other are one slice.
+void TimelineSlices::visit_parts(const Visit& visit) const {
+  for (const auto& [device, parts] : attribution_.parts) {
+    const std::size_t lane = lane_of({kDevicesSection, number(device), 0, 0, LaneKind::kIdle});
+    const auto names = cause_names_.find(device);
+    const auto causes = attribution_.part_causes.find(device);
+    if (lane == kNoLane || names == cause_names_.end() || causes == attribution_.part_causes.end()) continue;
+    Slice slice;
+    bool any = false;
+    for (std::size_t i = 0; i < std::min(parts.size(), causes->second.size()); ++i) {
+      const SliceName name = names->second.at(causes->second[i]);
+      if (any && name == slice.name && parts[i].span.begin_ns == slice.span.end_ns) {
+        slice.span.end_ns = parts[i].span.end_ns;
+        continue;
+      }
+      if (any) visit(lane, slice);
+      slice = {parts[i].span, name};
+      any = true;
+    }
+    if (any) visit(lane, slice);
+  }
+}
+
+SliceName TimelineSlices::name_of(const Operation& operation) const {
+  const auto memories = static_cast<std::uint64_t>(number(operation.copy_kind)) << 16 |
+                        static_cast<std::uint64_t>(number(operation.source_memory)) << 8 | number(operation.target_memory);
+  switch (operation.kind) {
+    case OperationKind::kKernel:
+      return slice_name(SliceKind::kKernel, number(operation.name));
+    case OperationKind::kCopy:
+      return slice_name(SliceKind::kCopy, memories);
+    case OperationKind::kMemset:
+      return slice_name(SliceKind::kMemset, 0);
+    case OperationKind::kGraph:
+      break;
+  }
+  return slice_name(SliceKind::kGraph, number(operation.graph));
+}
+
+void TimelineSlices::visit_operations(const Visit& visit) const {
+  Key last{};
+  std::size_t lane = kNoLane;
+  for (const Operation& operation : trace_.operations) {
+    const Key key = key_of(operation);
+    if (key != last) lane = lane_of(last = key);
+    if (lane != kNoLane) visit(lane, {operation.span, name_of(operation)});
+  }
+}
+
+void TimelineSlices::visit_ranges(const Visit& visit) const {
+  for (const NvtxRange& range : ranges_) {
+    const std::size_t lane = lane_of(key_of(LaneKind::kRanges, range.thread));
+    if (lane != kNoLane) visit(lane, {range.span, slice_name(SliceKind::kRange, number(range.text))});
+  }
+}
+
+SliceName TimelineSlices::name_of(const Call& call) const {
+  const auto row = static_cast<std::size_t>(&call - trace_.calls.data());
+  const bool waited = row < attribution_.judgements.size() && attribution_.judgements[row].verdict == Verdict::kBlocked;
+  return slice_name(waited ? SliceKind::kWait : SliceKind::kCall, number(call.api));
+}
+
+// Four tables, each sorted by begin, in the order of their begins.
+void TimelineSlices::visit_threads(const Visit& visit) const {
+  ThreadId last{};
+  std::size_t lane = kNoLane;
+  const auto show = [&](ThreadId thread, TimeSpan span, SliceName name) {
+    if (thread != last || lane == kNoLane) lane = lane_of(key_of(LaneKind::kThread, last = thread));
+    if (lane != kNoLane) visit(lane, {span, name});
+  };
+  std::size_t call = 0, poll = 0, wait = 0;
+  const auto catch_up = [&](Nanoseconds t) {
+    for (;;) {
+      const Nanoseconds next_call = call < trace_.calls.size() ? trace_.calls[call].span.begin_ns : kLatestTime + 1;
+      const Nanoseconds next_poll = poll < trace_.polls.size() ? trace_.polls[poll].span.begin_ns : kLatestTime + 1;
+      const Nanoseconds next_wait = wait < trace_.host_waits.size() ? trace_.host_waits[wait].span.begin_ns : kLatestTime + 1;
+      const Nanoseconds first = std::min({next_call, next_poll, next_wait});
+      if (first > t || first > kLatestTime) return;
+      if (first == next_call) {
+        const Call& row = trace_.calls[call++];
+        show(row.thread, row.span, name_of(row));
+      } else if (first == next_poll) {
+        const Poll& row = trace_.polls[poll++];
+        show(row.thread, row.span, slice_name(SliceKind::kCall, number(row.api)));
+      } else {
+        const HostWait& row = trace_.host_waits[wait++];
+        show(row.thread, row.span, slice_name(SliceKind::kSleep, static_cast<std::uint64_t>(number(row.call))));
+      }
+    }
+  };
+  for (const Launch& launch : trace_.launches) {
+    catch_up(launch.span.begin_ns);
+    show(launch.thread, launch.span, slice_name(SliceKind::kLaunch, number(launch.api)));
+  }
+  catch_up(kLatestTime);
+}
+
+std::string TimelineSlices::text_of(SliceName name) const {
+  const std::uint64_t number = number_of(name);
+  const auto text = trace_.strings.find(StringId{static_cast<std::uint32_t>(number)});
+  switch (kind_of(name)) {
+    case SliceKind::kStep:
+      return phase_text(number);
+    case SliceKind::kIdle:
+    case SliceKind::kOnlyCopying: {
+      const DeviceReport& device = report_.devices[number >> 32];
+      return (kind_of(name) == SliceKind::kIdle ? device.causes : device.copy_causes)[number & 0xffff'ffff].name;
+    }
+    case SliceKind::kKernel:
+      return text == trace_.strings.end() ? "kernel " + std::to_string(number) : demangled(text->second);
+    case SliceKind::kRange:
+      return text == trace_.strings.end() ? "range " + std::to_string(number) : text->second.substr(0, kLongestMangled);
+    case SliceKind::kCopy:
+      return copy_text(number);
+    case SliceKind::kMemset:
+      return "memset";
+    case SliceKind::kGraph:
+      return "CUDA graph " + std::to_string(number);
+    case SliceKind::kCall:
+    case SliceKind::kWait:
+    case SliceKind::kLaunch:
+      return api_name(trace_, ApiId{static_cast<std::uint32_t>(number)});
+    case SliceKind::kSleep:
+      return "sleep: " + std::string(host_call_word(static_cast<HostCall>(number)));
+  }
+  return {};
+}
+
+}  // namespace synctrace::page
