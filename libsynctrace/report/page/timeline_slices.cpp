@@ -65,8 +65,8 @@ TimelineSlices::TimelineSlices(const Trace& trace, const Attribution& attributio
 }
 
 void TimelineSlices::note_cause_rows() {
-  for (const auto& [device, place] : device_places_) {
-    std::vector<SliceName>& names = cause_names_[device];
+  for (std::size_t place = 0; place < report_.devices.size(); ++place) {
+    std::vector<SliceName>& names = cause_names_[DeviceId{report_.devices[place].id}];
     const auto note = [&](SliceKind kind, const std::vector<IdleCause>& rows) {
       for (std::size_t row = 0; row < rows.size(); ++row) {
         for (const std::uint32_t number : rows[row].numbers) {
