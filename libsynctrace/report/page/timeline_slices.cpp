@@ -16,7 +16,7 @@ namespace synctrace::page {
 namespace {
 
 constexpr std::size_t kNoLane = ~std::size_t{0};
-constexpr std::uint32_t kStepsSection = 0;
+// The steps come first: their key is the default one.
 constexpr std::uint32_t kDevicesSection = 1;
 constexpr std::uint32_t kThreadsSection = 2;
 constexpr std::size_t kLongestMangled = 4096;  // longer names are shown as they are: taking them apart could take minutes
