@@ -101,17 +101,21 @@ void ProgramBuilder::sleep(const Turn& turn) {
   if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
     return wait(turn, end_ns, target, {}, sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
   }
-  const bool loads = evidence_.stacks.traits(row.stack).loader;
+  const StackTraits traits = evidence_.stacks.traits(row.stack);
+  const bool loads = traits.loader;
   // A graph needs no other thread to launch its work.
   const bool in_range = in_graph(turn.thread, row.span.begin_ns + 1) && in_graph(turn.thread, end_ns);
   const std::uint16_t helped = in_range ? program_.graph_site : std::uint16_t{0};
   const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : helped;
   if (const auto post = posts_.find(turn.row); post != posts_.end()) {
-    ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
-    event.slot = post->second;
-    event.ret = end_ns - std::min(row.wake_ns, end_ns);
-    free_slots_.push_back(post->second);
+    const std::uint32_t slot = post->second;
+    free_slots_.push_back(slot);
     posts_.erase(post);
+    // Who held the interpreter's lock is chance: this thread needs nothing that the other one did.
+    if (traits.gil) return plain(turn, end_ns, 0);
+    ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
+    event.slot = slot;
+    event.ret = end_ns - std::min(row.wake_ns, end_ns);
     return passed(turn.thread, end_ns);
   }
   if (!loads) return plain(turn, end_ns, 0);
@@ -126,7 +130,9 @@ void ProgramBuilder::sleep(const Turn& turn) {
   constexpr Nanoseconds kLimitingShare = 10;
   const bool next_step = program_.steps - loader.last_step <= 1;
   const bool much = event.own >= event.ret / kLimitingShare;
-  event.keeps_pace = loader.last_ns != kNeverNs && (attribution_.steps.steps.empty() ? much : next_step);
+  // Bytes that are on their way come when they are read: reading them says nothing of when the loader was done.
+  const bool receives = row.call == HostCall::kRead && !much;
+  event.keeps_pace = loader.last_ns != kNeverNs && !receives && (attribution_.steps.steps.empty() ? much : next_step);
   loader.last_step = program_.steps;
   loader.last_ns = end_ns;
   passed(turn.thread, end_ns);
