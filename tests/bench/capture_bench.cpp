@@ -3,6 +3,7 @@
 // emptied between batches, outside the measured time where only the push is meant.
 #include <benchmark/benchmark.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -10,8 +11,10 @@
 #include <type_traits>
 #include <vector>
 
+#include "capture/api_events.h"
 #include "capture/clocks.h"
 #include "capture/memory_ranges.h"
+#include "capture/recorder_state.h"
 #include "capture/thread_buffer.h"
 #include "format/trace_writer.h"
 
@@ -91,6 +94,48 @@ void push_take_encode(benchmark::State& state) {
 }
 BENCHMARK(push_take_encode<format::Launch>);
 BENCHMARK(push_take_encode<format::Call>);
+
+// Both callbacks of one API call as CUPTI makes them: all that the recorder does on the program's thread, less stacks.
+template <class Parameters>
+void callbacks(benchmark::State& state, CUpti_CallbackDomain domain, CUpti_CallbackId id, const Parameters& parameters) {
+  std::uint64_t shared = 0;
+  const std::uint32_t success = 0;
+  CUpti_CallbackData data{};
+  data.functionParams = &parameters;
+  data.functionReturnValue = const_cast<std::uint32_t*>(&success);
+  data.correlationData = &shared;
+  recorder_state.store(RecorderState::kTimeline);
+  for (auto _ : state) {
+    for (std::int64_t n = 0; n < kBatch; ++n) {
+      ++data.correlationId;
+      data.callbackSite = CUPTI_API_ENTER;
+      on_cupti_callback(nullptr, domain, id, &data);
+      data.callbackSite = CUPTI_API_EXIT;
+      on_cupti_callback(nullptr, domain, id, &data);
+    }
+    state.PauseTiming();
+    empty_rings();
+    state.ResumeTiming();
+  }
+  recorder_state.store(RecorderState::kOff);
+  report_per_event(state);
+}
+
+void callbacks_of_a_launch(benchmark::State& state) {
+  callbacks(state, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, std::array<std::uint64_t, 16>{});
+}
+BENCHMARK(callbacks_of_a_launch);
+
+void callbacks_of_a_sync(benchmark::State& state) {
+  callbacks(state, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, cudaStreamSynchronize_v3020_params{});
+}
+BENCHMARK(callbacks_of_a_sync);
+
+void callbacks_of_a_copy(benchmark::State& state) {
+  callbacks(state, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
+            cudaMemcpyAsync_v3020_params{nullptr, nullptr, 4096, cudaMemcpyHostToDevice, nullptr});
+}
+BENCHMARK(callbacks_of_a_copy);
 
 // The two lookups of a copy, among as many allocations as a framework's caching allocator makes.
 void kind_of_address(benchmark::State& state) {
