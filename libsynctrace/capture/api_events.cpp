@@ -29,6 +29,7 @@ struct OpenCall {
   std::uint32_t epoch = 0;
   format::ApiDomain domain{};
   std::uint32_t callback_id = 0;
+  const TracedCall* traced = nullptr;
   CallStack stack;
 };
 
@@ -216,8 +217,9 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
     ++open_call.depth;
     return;
   }
-  open_call = {now_ns(), 1, epoch, domain, callback_id, {}};
-  if (const TracedCall* traced = find_traced_call(domain, callback_id)) {
+  const TracedCall* traced = find_traced_call(domain, callback_id);
+  open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
+  if (traced != nullptr) {
     forget_released_memory(*traced, data);
     if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
@@ -230,7 +232,7 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   if (open_call.depth == 0 || --open_call.depth != 0) return;
   if (open_call.domain != domain || open_call.callback_id != callback_id) return;
   const std::int64_t end_ns = now_ns();
-  const TracedCall* traced = find_traced_call(domain, callback_id);
+  const TracedCall* traced = open_call.traced;
   if (traced == nullptr) return;
   if (open_call.stack.id != StackId{}) tell_sampler(StackId{}, 0);
   stack_at_exit(open_call.stack, open_call.begin_ns, end_ns);

@@ -37,7 +37,6 @@ constexpr CUpti_CallbackId kResourceCallbacks[] = {
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 CUpti_SubscriberHandle subscriber = nullptr;
 Sources current = Sources::kNone;
-std::atomic<std::uint32_t> epoch{0};
 std::atomic<std::uint32_t> unknown_calls{0};
 std::atomic<bool> discards{false};
 
@@ -93,7 +92,7 @@ bool start_sources(CUpti_SubscriberHandle handle, bool graph_nodes) noexcept {
 void switch_sources(Sources next) noexcept {
   pthread_mutex_lock(&lock);
   if (next != current && subscriber != nullptr) {
-    epoch.fetch_add(1, std::memory_order_relaxed);
+    switch_count.fetch_add(1, std::memory_order_relaxed);
     // Off before the callbacks go, on after they came: no event is taken for the wrong state.
     if (state_of(next) < state_of(current)) recorder_state.store(state_of(next), std::memory_order_relaxed);
     if (has_sync_calls(next) != has_sync_calls(current)) set_callbacks(Scope::kAlways, has_sync_calls(next));
@@ -106,7 +105,6 @@ void switch_sources(Sources next) noexcept {
   pthread_mutex_unlock(&lock);
 }
 
-std::uint32_t switch_epoch() noexcept { return epoch.load(std::memory_order_relaxed); }
 bool records_are_discarded() noexcept { return discards.load(std::memory_order_relaxed); }
 std::uint32_t unknown_call_count() noexcept { return unknown_calls.load(std::memory_order_relaxed); }
 

@@ -28,7 +28,8 @@ enum class Sources : std::uint8_t {
 void switch_sources(Sources sources) noexcept;
 
 // Changes with every switch: a call that began under another epoch may miss its exit (api_events).
-std::uint32_t switch_epoch() noexcept;
+inline constinit std::atomic<std::uint32_t> switch_count{0};
+inline std::uint32_t switch_epoch() noexcept { return switch_count.load(std::memory_order_relaxed); }
 
 // Records are to be thrown away (Sources::kRecordsOnly).
 bool records_are_discarded() noexcept;

@@ -18,16 +18,6 @@ constexpr std::size_t kRingBytes = 1U << 20;
 constexpr std::size_t kSmallRingBytes = 128U << 10;
 constexpr std::size_t kThreadsWithFullRing = 12;
 
-// Initial-exec: one instruction to reach, no allocation on first use. The block is small because a library that is
-// loaded late shares little static TLS with all others.
-struct ThisThread {
-  ThreadBuffer* buffer = nullptr;
-  ThreadId id{};
-  bool ended = false;
-  bool is_recorders = false;
-};
-thread_local __attribute__((tls_model("initial-exec"))) ThisThread this_thread;
-
 // Tells when a thread ends. Made by start(); the key of a process lives as long as the process.
 pthread_key_t end_key;
 bool have_end_key = false;
@@ -51,10 +41,7 @@ void ThreadBuffer::adopt(ThreadId thread) noexcept {
   thread_.store(thread, std::memory_order_relaxed);
 }
 
-ThreadId this_thread_id() noexcept {
-  if (this_thread.id == ThreadId{}) this_thread.id = static_cast<ThreadId>(syscall(SYS_gettid));
-  return this_thread.id;
-}
+ThreadId ask_thread_id() noexcept { return static_cast<ThreadId>(syscall(SYS_gettid)); }
 
 ThreadBuffer* ThreadBuffers::buffer_of_this_thread() noexcept {
   if (this_thread.buffer != nullptr) [[likely]] return this_thread.buffer;
@@ -66,8 +53,6 @@ ThreadBuffer* ThreadBuffers::buffer_of_this_thread() noexcept {
   this_thread.buffer = buffer;
   return buffer;
 }
-
-ThreadBuffer* ThreadBuffers::ready_buffer_of_this_thread() noexcept { return this_thread.buffer; }
 
 void ThreadBuffers::start(std::size_t budget_bytes) noexcept {
   budget_bytes_ = budget_bytes;

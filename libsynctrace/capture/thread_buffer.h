@@ -289,6 +289,16 @@ std::size_t ThreadBuffer::take_all(Visitor&& visitor) noexcept {
   return taken;
 }
 
+// What a thread knows of itself. Initial-exec: one instruction to reach, no allocation on first use. The block is small
+// because a library that is loaded late shares little static TLS with all others.
+struct ThisThread {
+  ThreadBuffer* buffer = nullptr;
+  ThreadId id{};
+  bool ended = false;
+  bool is_recorders = false;
+};
+inline thread_local __attribute__((tls_model("initial-exec"))) constinit ThisThread this_thread;
+
 // All rings of the process. Registration is lock-free; buffers are never unmapped while the process lives, because a
 // late event may still be on its way. The ring of a thread that ended is reused once drained.
 class ThreadBuffers {
@@ -306,7 +316,7 @@ class ThreadBuffers {
   ThreadBuffer* buffer_of_this_thread() noexcept;
 
   // The same without making one: in signal handlers, and wherever no system call may be made.
-  static ThreadBuffer* ready_buffer_of_this_thread() noexcept;
+  static ThreadBuffer* ready_buffer_of_this_thread() noexcept { return this_thread.buffer; }
 
   // Drain thread only: visitor(ThreadBuffer&) for every ring.
   template <class Visitor>
@@ -342,10 +352,17 @@ void mark_recorder_thread() noexcept;
 // Pushes into the calling thread's ring.
 template <class Record>
 void push_event(const Record& record, TextStorage storage = TextStorage::kNone, std::string_view text = {}) noexcept {
-  if (ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread()) buffer->push(record, storage, text);
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (buffer == nullptr) [[unlikely]] buffer = thread_buffers().buffer_of_this_thread();
+  if (buffer != nullptr) buffer->push(record, storage, text);
 }
 
+ThreadId ask_thread_id() noexcept;
+
 // The calling thread's kernel id, remembered after the first call.
-ThreadId this_thread_id() noexcept;
+inline ThreadId this_thread_id() noexcept {
+  if (this_thread.id == ThreadId{}) [[unlikely]] this_thread.id = ask_thread_id();
+  return this_thread.id;
+}
 
 }  // namespace synctrace::capture
