@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The time of an event on the axis of CLOCK_MONOTONIC, for less than half of what reading that clock costs: two readings
-// were half of our part of a launch (docs/decisions/0020-times-of-events.md).
+// were half of our part of a launch (docs/decisions/0021-times-of-events.md).
 //
 // Each thread anchors the CPU's counter to the clock anew whenever its anchor is older than a millisecond, and counts on
 // from it at the rate since recording began. The clock may be slewed by 500 parts in a million against that rate
