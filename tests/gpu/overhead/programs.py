@@ -60,8 +60,10 @@ def run(words, environment, limit_s, on_line=None, cwd=None):
     process.returncode = done.status = os.waitstatus_to_exitcode(status)
     done.wall_s = done.ended_s - start
     done.peak_kib = usage.ru_maxrss
-    for reader in readers:
-        reader.join(2)  # a daemon that the program left behind may hold the pipe
+    for reader, stream in zip(readers, (process.stdout, process.stderr)):
+        reader.join(2)
+        if not reader.is_alive():  # a daemon that the program left behind may hold the pipe
+            stream.close()
     return done
 
 

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arithmetic and the tables of the cost comparison, on made-up results; and that a program past its limit is ended."""
+import os
+import sys
+import time
+import unittest
+
+import alternation
+import programs
+import tables
+
+
+class Alternation(unittest.TestCase):
+    def test_the_interval_is_that_of_the_sign_test(self):
+        # Ranks from a table of the binomial distribution: the widest pair that leaves at most 2.5 % on each side.
+        for count, low, high in ((6, 0, 5), (8, 0, 7), (9, 1, 7), (20, 5, 14), (40, 13, 26), (100, 39, 60)):
+            self.assertEqual(alternation.interval_of_median(range(count)), (low, high), count)
+
+    def test_each_round_has_each_mode_once(self):
+        order = []
+        windows = {mode: (lambda mode=mode: order.append(mode) or 1.0) for mode in "abc"}
+        times = alternation.alternate(windows, seconds=0)
+        self.assertEqual({mode: len(values) for mode, values in times.items()}, dict.fromkeys("abc", alternation.FEWEST_ROUNDS))
+        rounds = [tuple(order[i:i + 3]) for i in range(0, len(order), 3)]
+        self.assertTrue(all(sorted(each) == list("abc") for each in rounds))
+        self.assertGreater(len(set(rounds)), 1)
+
+    def test_a_drift_of_the_machine_is_no_cost(self):
+        off = [1.0 * 1.1**i for i in range(20)]
+        compared = alternation.compare({"off": off, "tool": [1.03 * value for value in off]}, "off")
+        self.assertEqual([compared["tool"][key] for key in ("ratio", "low", "high", "rounds")], [1.03, 1.03, 1.03, 20])
+
+
+class Tables(unittest.TestCase):
+    WINDOWS = {"part": "windows", "tool": "synctrace", "workload": "eager_step",
+               "modes": {"off": {"median_ms": 12.5, "ratio": 1, "low": 1, "high": 1, "rounds": 30},
+                         "syncs": {"median_ms": 12.6, "ratio": 1.004, "low": 0.999, "high": 1.009, "rounds": 30}}}
+
+    def test_whole_runs_are_compared_within_their_round(self):
+        rows = [{"part": "rounds", "round": number, "tool": tool, "step_ms": {"eager_step": slow * value}}
+                for number, slow in enumerate((1, 2, 4)) for tool, value in (("nsys", 15), ("none", 10))]
+        rows.append({"part": "rounds", "round": 3, "tool": "nsys", "step_ms": {"eager_step": 99}})  # its other half failed
+        self.assertEqual(tables.compared_rounds(rows), {("nsys", "eager_step"): {"ratio": 1.5, "low": 1.5, "high": 1.5, "rounds": 3}})
+        self.assertIn("1.500 (1.500 to 1.500) *", tables.text([self.WINDOWS, *rows]))
+
+    def test_bytes_are_given_for_a_kernel_and_memory_beyond_none(self):
+        run = {"part": "runs", "tool": "none", "bytes": 0, "resident_kib": 1024, "peak_kib": 2048, "end_to_exit_s": 0.5, "kernels": None}
+        timeline = {**run, "tool": "timeline", "bytes": 5000, "kernels": 500, "resident_kib": 4096, "peak_kib": 3072}
+        line = next(line for line in tables.text([run, timeline]).splitlines() if line.startswith("| `timeline`"))
+        self.assertEqual([cell.strip() for cell in line.split("|")][2:5], ["10.0", "+3", "+1"])
+
+    def test_what_failed_is_said_and_the_rest_is_shown(self):
+        text = tables.text([self.WINDOWS, {"part": "nsys", "not_run": "no nsys was found"}, {"part": "runs", "tool": "proton", "failed": "status -11: gone"}])
+        self.assertIn("no nsys was found", text)
+        self.assertIn("status -11: gone", text)
+        self.assertIn("1.004 (0.999 to 1.009)", text)
+        self.assertEqual(tables.text([]), "")
+
+
+class Programs(unittest.TestCase):
+    def test_lines_come_with_their_moment_and_the_status_is_the_programs(self):
+        seen, start = [], time.monotonic()
+        done = programs.run([sys.executable, "-c", "import sys; print('one'); print('two', file=sys.stderr); sys.exit(3)"], dict(os.environ), 60, seen.append)
+        self.assertEqual((seen, [line for _, line in done.err], done.status), (["one"], ["two"], 3))
+        self.assertTrue(start < done.out[0][0] < time.monotonic())
+        self.assertIn("status 3: two", done.why())
+
+    def test_a_program_past_its_limit_is_ended(self):
+        done = programs.run([sys.executable, "-c", "import threading; threading.Event().wait()"], dict(os.environ), 1)
+        self.assertTrue(done.timed_out)
+        self.assertIn("longer than", done.why())
+
+
+if __name__ == "__main__":
+    unittest.main()
