@@ -14,6 +14,7 @@
 #include "messages.h"
 #include "model/native_names.h"
 #include "page_file.h"
+#include "progress.h"
 #include "report/build_report.h"
 #include "report/render_csv.h"
 #include "report/render_json.h"
@@ -48,16 +49,23 @@ struct Options {
 std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options, const NameOptions& names,
                                  const std::string& step_range = {}, PageFile* page = nullptr) {
   std::vector<Report> reports;
+  Progress progress(true, files.size());
   for (const std::string& file : files) {
+    progress.next("reading trace", file);
     std::optional<Trace> trace = load_or_say(file, kWho);
     if (!trace) continue;
     if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
     AttributeOptions how;
     how.step_range = step_range;
     how.keep_parts = page != nullptr;
+    progress.again("explaining idle time, trace", file);
     const Attribution attribution = attribute(*trace, how);
+    progress.again("predicting savings, trace", file);
     reports.push_back(build_report(*trace, attribution, options));
-    if (page != nullptr) page->add(*trace, attribution, reports.back());
+    if (page != nullptr) {
+      progress.again("drawing the timeline, trace", file);
+      page->add(*trace, attribution, reports.back());
+    }
     if (!step_range.empty() && reports.back().steps.figures.count == 0) {
       say::warn(kWho, "no NVTX range '" + step_range + "' comes three times or more, without overlap, on a thread of " + file +
                           "; its report is without steps");

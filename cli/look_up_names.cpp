@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "look_up_names.h"
 
-#include <unistd.h>
-
-#include <cstdio>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,7 +10,7 @@
 #include "messages.h"
 #include "model/load_trace.h"
 #include "model/native_names.h"
-#include "trace_manifest.h"
+#include "progress.h"
 
 namespace synctrace::cli {
 namespace {
@@ -23,38 +20,6 @@ constexpr std::string_view kWho = "synctrace";
 // For one file. The largest that are known, debugging information of several GB, take some ten seconds.
 constexpr int kPatienceMs = 120'000;
 constexpr int kPatienceWithServersMs = 900'000;  // debuginfod loads such files first
-
-// One line on a terminal, written over itself.
-class Progress {
- public:
-  Progress(bool wanted, std::size_t count) : shown_(wanted && ::isatty(STDERR_FILENO) == 1), count_(count) {}
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress() {
-    if (drawn_) std::fputs("\r\x1b[K", stderr);
-  }
-
-  void next(std::string_view path) {
-    ++number_;
-    if (!shown_ || monotonic_ns() - begin_ns_ < kPatienceNs) return;
-    const std::string name = std::string(path.substr(path.rfind('/') + 1)).substr(0, 40);
-    std::fprintf(stderr, "\r\x1b[Ksynctrace: looking up names, file %zu of %zu", number_, count_);
-    if (name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+.@") ==
-        std::string::npos)
-      std::fprintf(stderr, " (%s)", name.c_str());
-    std::fflush(stderr);
-    drawn_ = true;
-  }
-
- private:
-  static constexpr std::int64_t kPatienceNs = 1'000'000'000;
-
-  bool shown_;
-  bool drawn_ = false;
-  std::size_t number_ = 0;
-  std::size_t count_;
-  std::int64_t begin_ns_ = monotonic_ns();
-};
 
 // Whether there was an answer.
 bool ask_in_child(const ModuleQuestions& questions, const NameOptions& options, Trace& trace, LoadStats& losses) {
@@ -76,7 +41,7 @@ LoadStats look_up_names(Trace& trace, const NameOptions& options) {
   const std::vector<ModuleQuestions> files = unnamed_addresses(trace);
   Progress progress(options.progress, files.size());
   for (const ModuleQuestions& file : files) {
-    progress.next(file.module.path);
+    progress.next("looking up names, file", file.module.path);
     LoadStats lacking;
     if (!ask_in_child(file, options, trace, lacking)) lacking.add(kLossSymbolsFailed);
     for (const LoadStats::Counter& loss : lacking.counters()) {

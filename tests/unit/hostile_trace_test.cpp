@@ -16,6 +16,7 @@
 #include "report/render_csv.h"
 #include "report/render_json.h"
 #include "report/render_markdown.h"
+#include "report/render_page.h"
 #include "report/render_text.h"
 #include "support/catch.h"
 #include "trace_maker.h"
@@ -173,6 +174,23 @@ TEST_CASE("a hostile trace gives a report whose figures add up") {
       REQUIRE(render_markdown({&report, 1}).find('\x1b') == std::string::npos);
       for (const CallSite& site : report.waits) REQUIRE(site.figures.host_blocked_ns <= site.figures.host_ns);
     }
+  }
+}
+
+TEST_CASE("a hostile trace gives a page of bounded size, with no script but its own") {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    AttributeOptions options;
+    options.keep_parts = true;
+    const Attribution attribution = attribute(trace, options);
+    const Report report = build_report(trace, attribution, {});
+    const PageSection section = page_section(trace, attribution, report, {kFewestPageBytes});
+    REQUIRE_FALSE(section.payload.empty());
+    REQUIRE(section.markup.find("<script") == std::string::npos);
+    const std::string page = render_page({&section, 1});
+    REQUIRE(page.size() <= kFewestPageBytes);
+    REQUIRE(page.find('\x1b') == std::string::npos);
   }
 }
 

@@ -26,7 +26,7 @@ function leftOut({slices, items, lanes_left_out: lanes, lanes: shown, stretches}
   const words = [];
   if (coarse.length > 0) {
     const worst = Math.max(...coarse.map(row => row.exact_from_ns));
-    words.push(`The recording has ${countText(slices)} slices; ${countText(items)} are kept. On busy rows slices shorter than ${durationText(worst)} (some rows: less) are bundled` +
+    words.push(`The recording has ${countText(slices)} slices; ${countText(items)} items stand for them. On busy rows slices shorter than ${durationText(worst)} (on some less) are bundled` +
                `${stretches.length > 0 ? ', except in the stretches marked above the rows, which are complete' : ''}. The time that they cover is exact everywhere.`);
   }
   if (lanes > 0) words.push(`${countText(lanes)} rows with the fewest slices are left out.`);

@@ -59,7 +59,7 @@ Json lanes_json(const TimelineSlices& slices, const TimelineDetail& detail) {
     lanes.push_back({{"kind", kKinds[static_cast<std::size_t>(lane.kind)]}, {"device", lane.device}, {"label", name_text(lane.label)}, {"rows", Json::array()}});
   }
   for (const DetailRow& row : detail.rows) {
-    lanes[row.lane]["rows"].push_back({{"items", row.items}, {"slices", row.slices}, {"busy_ns", row.busy_ns}, {"exact_from_ns", row.resolution_ns}, {"bytes", row.packed.size()}});
+    lanes[row.lane]["rows"].push_back({{"items", row.items}, {"slices", row.slices}, {"busy_ns", row.busy_ns}, {"exact_from_ns", row.exact_from_ns}, {"cell_ns", row.cell_ns}, {"bytes", row.packed.size()}});
   }
   return lanes;
 }

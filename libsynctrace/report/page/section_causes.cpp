@@ -135,7 +135,7 @@ class CauseTable {
     out_.add("<data value=\"{}\">{}</data>", alone.ns, saving_word(report_, cause));
     if (alone.grade == Grade::kNone) return;
     const double from = percent(alone.lo_ns, scale_ns);
-    out_.add("<span class=\"share\">{} to {}</span><svg class=\"interval\" role=\"img\" aria-label=\"between {} and {} of the time\">"
+    out_.add("<span class=\"share\">{} – {}</span><svg class=\"interval\" role=\"img\" aria-label=\"between {} and {} of the time\">"
              "<line x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/><rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"25%\" height=\"50%\"/>"
              "<rect class=\"point\" x=\"{:.2f}%\" width=\"2\" height=\"100%\"/></svg>",
              share_text(alone.lo_ns, base_ns), share_text(alone.hi_ns, base_ns), share_text(alone.lo_ns, base_ns), share_text(alone.hi_ns, base_ns), from,
@@ -162,7 +162,8 @@ class CauseTable {
     if (cause.uncertain_ns > 0) words += duration_text(cause.uncertain_ns) + " of it is uncertain. ";
     if (cause.saving) words += "Without it altogether: " + share_text(cause.saving->ceiling_ns, report_.savings.base_ns) + " less time. ";
     for (const IdleActivity& activity : cause.activities) {
-      words += "Meanwhile the host: " + activity.name + " " + place_text(report_, activity.where) + ", " + duration_text(activity.idle_ns) + ". ";
+      const std::string place = place_text(report_, activity.where);
+      words += "Meanwhile the host: " + activity.name + (place.empty() ? "" : " at " + place) + ", " + duration_text(activity.idle_ns) + ". ";
     }
     if (!words.empty()) out_.add("<p>{}</p>\n", Markup{html_text(words, 1'000)});
   }

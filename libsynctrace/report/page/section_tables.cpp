@@ -141,7 +141,7 @@ void fix_row(const Report& report, const FixRow& row, std::size_t number, HtmlOu
     const FixPlace& place = row.places[k];
     const bool last = k + 1 == row.places.size();
     out.add("<tr><td class=\"rank\">{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>", k == 0 ? std::to_string(number) : std::string("and"),
-            place.where.known() ? place_cell(report, place.where) : code_cell(place.call), remedy_words(place.saving.remedy), share_text(place.saving.alone.ns, base_ns));
+            place.where.known() ? place_cell(report, place.where) : text_cell(place.call.empty() ? "in no known line" : place.call), remedy_words(place.saving.remedy), share_text(place.saving.alone.ns, base_ns));
     out.add("<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n", last ? share_text(row.cumulative.ns, base_ns) : std::string(),
             last ? share_text(row.cumulative.lo_ns, base_ns) + " to " + share_text(row.cumulative.hi_ns, base_ns) : std::string(),
             last ? grade_name(row.cumulative.grade) : std::string_view());

@@ -33,7 +33,7 @@ class RowChooser {
   std::vector<std::vector<Nanoseconds>> ends_;
 };
 
-int width_of(Nanoseconds ns) noexcept { return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(ns))); }
+std::size_t width_of(Nanoseconds ns) noexcept { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns))); }
 
 void put_varint(std::uint64_t value, std::string& out) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -57,18 +57,18 @@ class NameTable {
 // Writes the items of one row.
 class RowPacker {
  public:
-  RowPacker(DetailRow& row, int level, NameTable& names) : row_(row), level_(level), names_(names) {}
+  RowPacker(DetailRow& row, std::size_t cell_level, NameTable& names) : row_(row), cell_level_(cell_level), names_(names) {}
 
   void add(const Slice& slice, bool exact) {
     const Nanoseconds length_ns = slice.span.length_ns();
     ++row_.slices;
     row_.busy_ns = add_saturated(row_.busy_ns, length_ns);
-    if (exact || width_of(length_ns) > level_) {
+    if (exact || length_ns >= row_.exact_from_ns) {
       finish();
       put(slice.span, slice.name, 1, length_ns);
       return;
     }
-    if (count_ > 0 && slice.span.begin_ns >> level_ != span_.begin_ns >> level_) finish();
+    if (count_ > 0 && slice.span.begin_ns >> cell_level_ != span_.begin_ns >> cell_level_) finish();
     if (count_ == 0) span_ = slice.span;
     span_.end_ns = std::max(span_.end_ns, slice.span.end_ns);
     ++count_;
@@ -105,7 +105,7 @@ class RowPacker {
   }
 
   DetailRow& row_;
-  int level_;
+  std::size_t cell_level_;
   NameTable& names_;
   Nanoseconds last_begin_ns_ = 0;
   // The bundle that is open; none where count_ is 0.
@@ -152,15 +152,19 @@ DetailBuilder::DetailBuilder(TimeSpan span, std::size_t lanes, std::vector<TimeS
       rows_.emplace_back().lane = lane;
     }
     Survey& row = rows_[rows[chosen]];
-    const int changed = row.slices == 0 ? static_cast<int>(kLevels) : width_of(at.begin_ns ^ row.last_begin_ns);
-    ++row.from_level[static_cast<std::size_t>(std::max(changed, width_of(at.length_ns())))];
+    ++row.longer[width_of(at.length_ns())];
+    ++row.cells[row.slices == 0 ? kLevels : width_of(at.begin_ns ^ row.last_begin_ns)];
     ++row.slices;
     row.last_begin_ns = at.begin_ns;
     for (std::size_t i = 0; i < wanted_.size(); ++i) in_wanted_[i] += wanted_[i].contains(at.begin_ns) ? 1 : 0;
     ++slices_;
   });
+  // Until here by width: a slice of width w is of 2^level and longer for all levels below w.
   for (Survey& row : rows_) {
-    for (std::size_t level = kLevels; level > 0; --level) row.from_level[level - 1] += row.from_level[level];
+    for (auto* counts : {&row.longer, &row.cells}) {
+      std::uint64_t sum = 0;
+      for (std::size_t level = kLevels + 1; level-- > 0;) sum += std::exchange((*counts)[level], sum);
+    }
   }
 }
 
@@ -176,17 +180,20 @@ std::vector<TimeSpan> DetailBuilder::affordable_stretches(std::size_t most_items
   return merged(std::move(result));
 }
 
-// The level of each row: 0 where it stays as it is.
-std::vector<int> DetailBuilder::levels(std::size_t most_items) const {
-  std::vector<int> result(rows_.size(), 0);
+DetailBuilder::Levels DetailBuilder::levels_of(const Survey& row, std::uint64_t most_items) {
+  if (row.slices <= most_items) return {};
+  Levels levels{true, 0, 0};
+  while (levels.exact < kLevels && row.longer[levels.exact] > most_items / 2) ++levels.exact;
+  while (levels.cell < kLevels - 1 && row.cells[levels.cell] > most_items / 2) ++levels.cell;
+  return levels;
+}
+
+std::vector<DetailBuilder::Levels> DetailBuilder::levels(std::size_t most_items) const {
   const auto items_within = [&](std::uint64_t most_of_row) {
     std::uint64_t total = 0;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const Survey& row = rows_[i];
-      std::size_t level = 0;
-      while (level < kLevels && row.slices > most_of_row && row.from_level[level + 1] > most_of_row) ++level;
-      result[i] = row.slices > most_of_row ? static_cast<int>(level) : -1;
-      total += row.slices > most_of_row ? row.from_level[std::min(level + 1, kLevels)] : row.slices;
+    for (const Survey& row : rows_) {
+      const Levels of_row = levels_of(row, most_of_row);
+      total += of_row.bundled ? row.longer[of_row.exact] + row.cells[of_row.cell] : row.slices;
     }
     return total;
   };
@@ -199,7 +206,8 @@ std::vector<int> DetailBuilder::levels(std::size_t most_items) const {
     else
       high = middle - 1;
   }
-  items_within(low);
+  std::vector<Levels> result;
+  for (const Survey& row : rows_) result.push_back(levels_of(row, low));
   return result;
 }
 
@@ -210,20 +218,23 @@ TimelineDetail DetailBuilder::build(std::size_t most_items) const {
   detail.slices = slices_;
   detail.stretches = affordable_stretches(most_items);
   detail.rows.resize(rows_.size());
-  const std::vector<int> level = levels(most_items);
+  const std::vector<Levels> level = levels(most_items);
   NameTable names;
   std::vector<RowPacker> packers;
   packers.reserve(rows_.size());
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     detail.rows[i].lane = rows_[i].lane;
-    detail.rows[i].resolution_ns = level[i] < 0 ? 0 : Nanoseconds{1} << std::min(level[i], 61);
-    packers.emplace_back(detail.rows[i], std::max(level[i], 0), names);
+    if (level[i].bundled) {
+      detail.rows[i].exact_from_ns = Nanoseconds{1} << std::min<std::size_t>(level[i].exact, kLevels - 1);
+      detail.rows[i].cell_ns = Nanoseconds{1} << level[i].cell;
+    }
+    packers.emplace_back(detail.rows[i], level[i].cell, names);
   }
   RowChooser chooser(lane_count_);
   for_each_([&](std::size_t lane, const Slice& slice) {
     const TimeSpan at = from_begin(slice.span, span_);
     const std::size_t row = rows_of_lane_[lane][chooser.choose(lane, at)];
-    packers[row].add({at, slice.name}, level[row] < 0 || is_in(detail.stretches, at.begin_ns));
+    packers[row].add({at, slice.name}, is_in(detail.stretches, at.begin_ns));
   });
   for (RowPacker& packer : packers) packer.finish();
   std::stable_sort(detail.rows.begin(), detail.rows.end(), [](const DetailRow& a, const DetailRow& b) { return a.lane < b.lane; });

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <unordered_map>
 #include <utility>
 
 #include "attribution/wait_table.h"
@@ -36,6 +37,17 @@ std::string copy_text(std::uint64_t number) {
   if (const std::string_view direction = direction_word(kind); !direction.empty()) text += ' ' + std::string(direction);
   if (const std::string_view word = memory_word(memory); !word.empty()) text += ' ' + std::string(word);
   return text;
+}
+
+// Rows of one thread come in runs.
+template <class Row>
+void add_rows_of(const std::vector<Row>& rows, std::unordered_map<ThreadId, std::uint64_t>& counts) {
+  ThreadId last{};
+  std::uint64_t* count = nullptr;
+  for (const Row& row : rows) {
+    if (count == nullptr || row.thread != last) count = &counts[last = row.thread];
+    ++*count;
+  }
 }
 
 std::string phase_text(std::uint64_t phase) {
@@ -82,30 +94,25 @@ void TimelineSlices::note_cause_rows() {
 
 void TimelineSlices::count_lanes() {
   std::map<Key, std::uint64_t> counts;
-  Key last{};
-  std::uint64_t* count = nullptr;
-  const auto add = [&](const Key& key) {
-    if (count == nullptr || key != last) count = &counts[last = key];
-    ++*count;
-  };
   if (!attribution_.steps.steps.empty()) counts[{}] = attribution_.steps.steps.size();
   for (const auto& [device, parts] : attribution_.parts) {
     counts[{kDevicesSection, number(device), 0, 0, LaneKind::kIdle}] = parts.size();
   }
-  ThreadId last_thread{};
-  const auto uses_cuda = [&](const auto& rows) {
-    for (const auto& row : rows) {
-      if (row.thread != last_thread) uses_cuda_[last_thread = row.thread] = true;
-    }
-  };
-  uses_cuda(trace_.calls);
-  uses_cuda(trace_.launches);
-  for (const Operation& operation : trace_.operations) add(key_of(operation));
-  for (const NvtxRange& range : ranges_) add(key_of(LaneKind::kRanges, range.thread));
-  for (const Call& call : trace_.calls) add(key_of(LaneKind::kThread, call.thread));
-  for (const Launch& launch : trace_.launches) add(key_of(LaneKind::kThread, launch.thread));
-  for (const Poll& poll : trace_.polls) add(key_of(LaneKind::kThread, poll.thread));
-  for (const HostWait& wait : trace_.host_waits) add(key_of(LaneKind::kThread, wait.thread));
+  Key last{};
+  std::uint64_t* count = nullptr;
+  for (const Operation& operation : trace_.operations) {
+    const Key key = key_of(operation);
+    if (count == nullptr || key != last) count = &counts[last = key];
+    ++*count;
+  }
+  std::unordered_map<ThreadId, std::uint64_t> of_threads;
+  add_rows_of(trace_.calls, of_threads);
+  add_rows_of(trace_.launches, of_threads);
+  for (const auto& [thread, rows] : of_threads) uses_cuda_.insert(thread);
+  add_rows_of(trace_.polls, of_threads);
+  add_rows_of(trace_.host_waits, of_threads);
+  for (const auto& [thread, rows] : of_threads) counts[key_of(LaneKind::kThread, thread)] = rows;
+  for (const NvtxRange& range : ranges_) ++counts[key_of(LaneKind::kRanges, range.thread)];
   keep_lanes(counts);
 }
 
@@ -243,11 +250,11 @@ SliceName TimelineSlices::name_of(const Call& call) const {
 
 // Four tables, each sorted by begin, in the order of their begins.
 void TimelineSlices::visit_threads(const Visit& visit) const {
-  ThreadId last{};
-  std::size_t lane = kNoLane;
+  std::unordered_map<ThreadId, std::size_t> lanes;
   const auto show = [&](ThreadId thread, TimeSpan span, SliceName name) {
-    if (thread != last || lane == kNoLane) lane = lane_of(key_of(LaneKind::kThread, last = thread));
-    if (lane != kNoLane) visit(lane, {span, name});
+    const auto [entry, is_new] = lanes.try_emplace(thread, kNoLane);
+    if (is_new) entry->second = lane_of(key_of(LaneKind::kThread, thread));
+    if (entry->second != kNoLane) visit(entry->second, {span, name});
   };
   std::size_t call = 0, poll = 0, wait = 0;
   const auto catch_up = [&](Nanoseconds t) {

@@ -9,7 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "attribution/attribute.h"
@@ -111,9 +111,9 @@ class TimelineSlices {
   const Attribution& attribution_;
   const Report& report_;
   std::vector<NvtxRange> ranges_;
-  std::unordered_map<ThreadId, bool> uses_cuda_;
-  std::map<DeviceId, std::size_t> device_places_;                  // in the report
-  std::map<DeviceId, std::vector<SliceName>> cause_names_;         // by Cause::number
+  std::unordered_set<ThreadId> uses_cuda_;
+  std::map<DeviceId, std::size_t> device_places_;           // in the report
+  std::map<DeviceId, std::vector<SliceName>> cause_names_;  // by Cause::number
   std::map<Key, std::size_t> index_;
   std::vector<Lane> lanes_;
   std::size_t left_out_ = 0;
