@@ -4,8 +4,8 @@ trace keep its limit, and can it be reported?
 
   long_run.py --build BUILD --out FOLDER [--seconds 3600] [--max-size 300M] [--bare-seconds 60] [--simgpu] [--program CMD...]
 
-Runs tests/programs/training.cu (`training`, or another program given behind --program, which then decides how long it runs), first
-for a while without the recorder. SYNCTRACE_LONG is the default of --seconds. FOLDER gets samples.jsonl (one line for each sample and
+Runs tests/programs/training.cu (`training`), first for a while without the recorder; or another program, given behind --program, which then
+decides how long it runs, as tests/gpu/torch_loop.py does. A program says what a launch or a step costs it in lines of JSON on stderr. SYNCTRACE_LONG is the default of --seconds. FOLDER gets samples.jsonl (one line for each sample and
 window as it comes), summary.json and the trace. Exit status 1 when something was not as it should be, which it says.
 """
 import argparse
@@ -120,10 +120,10 @@ def summarize(bare, recorded, samples, limit):
                "trace_bytes_most": max((each["trace_bytes"] for each in samples), default=0)}
     for name, low, high in (("second_quarter", 0.25, 0.5), ("last_quarter", 0.75, 1.0)):
         summary[name] = {"resident_kib": median_of(samples, "resident_kib", low, high), "cpu_share_in_timeline": median_of(rates, "cpu", low, high),
-                         "launch_ns_p10": median_of(windows, "launch_ns_p10", low, high),
-                         "launch_ns_median": median_of(windows, "launch_ns_median", low, high)}
+                         "cost_ns_p10": median_of(windows, "cost_ns_p10", low, high),
+                         "cost_ns_median": median_of(windows, "cost_ns_median", low, high)}
     for name, rows in (("bare", bare.windows), ("after_the_limit", after)):
-        summary[name] = {key: median_of(rows, key, 0, 1) for key in ("launch_ns_p10", "launch_ns_median")}
+        summary[name] = {key: median_of(rows, key, 0, 1) for key in ("cost_ns_p10", "cost_ns_median")}
     return summary
 
 
@@ -135,7 +135,7 @@ def judge(summary, tolerance, report):
         wrong.append("no sample of memory")
     elif late["resident_kib"] > early["resident_kib"] * 1.02 + 2048:
         wrong.append(f"memory grew from {early['resident_kib']:.0f} to {late['resident_kib']:.0f} KiB")
-    for key, words in (("launch_ns_p10", "a launch"), ("cpu_share_in_timeline", "CPU of the process")):
+    for key, words in (("cost_ns_p10", "a launch (or step)"), ("cpu_share_in_timeline", "CPU of the process")):
         if early[key] and late[key] and late[key] > early[key] * (1 + tolerance):
             wrong.append(f"{words} got dearer: {key} was {early[key]:.3g}, then {late[key]:.3g}")
     if summary["trace_bytes_most"] > summary["limit_bytes"]:

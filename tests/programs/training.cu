@@ -52,7 +52,7 @@ struct Training {
 
 void print_window(double at, std::vector<double>& launch_ns) {
   std::sort(launch_ns.begin(), launch_ns.end());
-  std::fprintf(stderr, "{\"seconds\": %.1f, \"steps\": %zu, \"launch_ns_p10\": %.0f, \"launch_ns_median\": %.0f}\n", at, launch_ns.size(),
+  std::fprintf(stderr, "{\"seconds\": %.1f, \"steps\": %zu, \"cost_ns_p10\": %.0f, \"cost_ns_median\": %.0f}\n", at, launch_ns.size(),
                launch_ns[launch_ns.size() / 10], launch_ns[launch_ns.size() / 2]);
   launch_ns.clear();
 }
