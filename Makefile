@@ -62,7 +62,8 @@ demo: build ## build, run the examples under synctrace, show what made the host 
 	done
 
 .PHONY: test
-test: build deps-clang ## all tests: release, then under AddressSanitizer and ThreadSanitizer
+test: deps deps-clang ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
+	$(call build,release,,-DSYNCTRACE_TESTS=optimised)
 	$(call build,asan,,$(ASAN_COMPILER))
 	ctest --preset asan -j $(JOBS)
 	if [[ -e build/release/lib/libsynctrace.so ]]; then
@@ -73,7 +74,7 @@ test: build deps-clang ## all tests: release, then under AddressSanitizer and Th
 
 .PHONY: build
 build: deps ## build everything into build/release
-	$(call build,release)
+	$(call build,release,,-DSYNCTRACE_TESTS=all)
 
 .PHONY: fuzz
 fuzz: deps deps-clang ## fuzz the trace reader for FUZZ_SECONDS (60)

@@ -14,6 +14,7 @@
 
 #include "format/trace_text.h"
 #include "model/load_trace.h"
+#include "support/effort.h"
 
 namespace synctrace::testing {
 
@@ -24,7 +25,9 @@ struct GoldenTrace {
 
 inline std::vector<GoldenTrace> golden_traces(const std::string& folder) {
   std::vector<GoldenTrace> result;
-  for (const char* part : {"/report", "/h200", "/frameworks"}) {
+  std::vector<std::string> parts = {"/report", "/h200"};
+  if (is_whole_effort()) parts.emplace_back("/frameworks");  // large
+  for (const std::string& part : parts) {
     for (const auto& entry : std::filesystem::directory_iterator(folder + part)) {
       const std::string file = entry.path().filename().string();
       for (const std::string_view ending : {".trace.txt", ".synctrace"}) {

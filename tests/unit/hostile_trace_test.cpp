@@ -19,10 +19,13 @@
 #include "report/render_page.h"
 #include "report/render_text.h"
 #include "support/catch.h"
+#include "support/effort.h"
 #include "trace_maker.h"
 
 namespace synctrace::testing {
 namespace {
+
+constexpr std::uint32_t kTraces = is_whole_effort() ? 3'000 : 1'000;
 
 class Hostile {
  public:
@@ -155,7 +158,7 @@ class Hostile {
 }  // namespace
 
 TEST_CASE("a hostile trace gives a report whose figures add up") {
-  for (std::uint32_t seed = 0; seed < 3'000; ++seed) {
+  for (std::uint32_t seed = 0; seed < kTraces; ++seed) {
     CAPTURE(seed);
     const Trace trace = Hostile(seed).trace();
     const Attribution attribution = attribute(trace);
