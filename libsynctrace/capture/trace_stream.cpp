@@ -69,6 +69,7 @@ void TraceStream::flush() noexcept {
   if (limit_bytes_ != 0 && (limit_reached || sink_.written_bytes() + chunk.size() + kReserveBytes > limit_bytes_)) {
     if (over_limit_records_ == 0) over_limit_since_ns_ = last_flush_ns_;
     over_limit_records_ += records;
+    writer_.reuse_number();
     return;
   }
   last_flush_ns_ = now_ns();

@@ -56,6 +56,9 @@ class ChunkWriter {
   // no record. The writer goes on with an empty chunk of the next sequence number.
   std::span<const std::byte> finish() noexcept;
 
+  // The chunk that finish() gave last went nowhere, on purpose: the next one takes its number. It must not refer to it.
+  void reuse_number() noexcept { --sequence_; }
+
  private:
   template <class Record, class Value>
   void put_field(const Record& record, const Field<Record, Value>& field, std::size_t index) noexcept;

@@ -5,7 +5,7 @@ trace keep its limit, and can it be reported?
   long_run.py --build BUILD --out FOLDER [--seconds 3600] [--max-size 300M] [--bare-seconds 60] [--simgpu] [--program CMD...]
 
 Runs tests/programs/training.cu (`training`), first for a while without the recorder; or another program, given behind --program, which then
-decides how long it runs, as tests/gpu/torch_loop.py does. A program says what a launch or a step costs it in lines of JSON on stderr. SYNCTRACE_LONG is the default of --seconds. FOLDER gets samples.jsonl (one line for each sample and
+decides how long it runs. A program may say what a launch or a step costs it in lines of JSON on stderr, as training.cu does. SYNCTRACE_LONG is the default of --seconds. FOLDER gets samples.jsonl (one line for each sample and
 window as it comes), summary.json and the trace. Exit status 1 when something was not as it should be, which it says.
 """
 import argparse
@@ -142,6 +142,8 @@ def judge(summary, tolerance, report):
         wrong.append("the trace passed its limit")
     if report["status"] != 0 or not report["kernels"]:
         wrong.append("no report")
+    if any(name.startswith("file-") for name in report["losses"]):
+        wrong.append("the trace is damaged")
     return wrong
 
 
@@ -170,6 +172,8 @@ def main():
     build, out = options.build.resolve(), options.out.resolve()
     synctrace = build / "bin" / "synctrace"
     out.mkdir(parents=True, exist_ok=True)
+    for old in out.glob("trace.synctrace*"):
+        old.unlink()
     limit = bytes_of(options.max_size)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SYNCTRACE_")}
     if options.simgpu:

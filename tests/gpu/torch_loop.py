@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A small training loop as people write it: an MLP on synthetic data, a DataLoader with workers, `.item()` every step.
 
-stdout is one line that is the same in every run on the same machine; it shows that recording changed nothing. With --windows, stderr
-has a line of JSON for each window of so many seconds, as tests/bench/long_run.py reads them: what a step took there.
+stdout is one line that is the same in every run on the same machine; it shows that recording changed nothing.
 """
 import argparse
-import json
 import sys
 import time
 
@@ -29,30 +27,10 @@ class Synthetic(Dataset):
         return torch.randn(self.features, generator=generator), index % 10
 
 
-class Windows:
-    """Says for each window of time what a step took in it: the tenth percentile and the median."""
-
-    def __init__(self, seconds):
-        self.seconds, self.start, self.step_ns = seconds, time.perf_counter_ns(), []
-        self.last_ns, self.end_s = self.start, seconds
-
-    def step_ended(self):
-        now_ns = time.perf_counter_ns()
-        self.step_ns.append(now_ns - self.last_ns)
-        self.last_ns = now_ns
-        if now_ns - self.start < self.end_s * 1e9:
-            return
-        ordered = sorted(self.step_ns)
-        print(json.dumps({"seconds": self.end_s, "steps": len(ordered), "cost_ns_p10": ordered[len(ordered) // 10],
-                          "cost_ns_median": ordered[len(ordered) // 2]}), file=sys.stderr, flush=True)
-        self.step_ns, self.end_s = [], self.end_s + self.seconds
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--windows", type=float, default=0)
     options = parser.parse_args()
 
     torch.manual_seed(0)
@@ -62,7 +40,6 @@ def main():
     loader = DataLoader(Synthetic(options.steps * 64, 256), batch_size=64, num_workers=options.workers, pin_memory=True)
 
     total = 0.0
-    windows = Windows(options.windows) if options.windows else None
     start = time.perf_counter()
     for inputs, targets in loader:
         torch.cuda.nvtx.range_push("step")
@@ -74,8 +51,6 @@ def main():
         optimizer.step()
         total += loss.item()
         torch.cuda.nvtx.range_pop()
-        if windows:
-            windows.step_ended()
     seconds = time.perf_counter() - start
     print(f"steps {options.steps}, mean loss {total / options.steps:.2f}")
     print(f"{1000 * seconds / options.steps:.3f} ms per step", file=sys.stderr)

@@ -130,12 +130,13 @@ TEST_CASE("a trace never exceeds its limit; what did not fit is counted and what
     CHECK(ending.records + ending.losses.at("max-size") == ending.promised_records);
     std::set<std::uint32_t> strings;
     std::uint64_t undefined = 0;
-    read_trace(trace.path(), [&](const auto& record) {
+    const format::Damage damage = read_trace(trace.path(), [&](const auto& record) {
       using Record = std::remove_cvref_t<decltype(record)>;
       if constexpr (std::is_same_v<Record, format::String>) strings.insert(number(record.id));
       if constexpr (std::is_same_v<Record, format::Kernel>) undefined += 1 - strings.count(number(record.name));
     });
     CHECK(undefined == 0);
+    CHECK(damage.none());
   }
 }
 
