@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/chrome_events.h"
 
-#include <algorithm>
-#include <array>
-#include <limits>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "exchange/chrome_names.h"
+#include "exchange/timeline_order.h"
+#include "exchange/wall_clock.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 #include "model/stacks.h"
@@ -17,40 +16,9 @@
 namespace synctrace::chrome {
 namespace {
 
-template <class Row>
-Nanoseconds begin_of(const Row& row) {
-  return row.span.begin_ns;
-}
-Nanoseconds begin_of(const NvtxEvent& event) { return event.time_ns; }
-
-// Visits the rows of several tables, each sorted by begin, in the order of their begins.
-template <class Visit, class... Row>
-void in_order(const Visit& visit, const std::vector<Row>&... tables) {
-  std::array<std::size_t, sizeof...(Row)> next{};
-  for (;;) {
-    Nanoseconds earliest_ns = std::numeric_limits<Nanoseconds>::max();
-    std::size_t chosen = next.size();
-    std::size_t table = 0;
-    const auto look = [&](const auto& rows) {
-      if (next[table] < rows.size() && begin_of(rows[next[table]]) < earliest_ns) {
-        earliest_ns = begin_of(rows[next[table]]);
-        chosen = table;
-      }
-      ++table;
-    };
-    (look(tables), ...);
-    if (chosen == next.size()) return;
-    table = 0;
-    const auto take = [&](const auto& rows) {
-      if (table++ == chosen) visit(rows[next[chosen]++]);
-    };
-    (take(tables), ...);
-  }
-}
-
 class ProcessWriter {
  public:
-  ProcessWriter(const Trace& trace, const ChromeOptions& options, Shared& shared)
+  ProcessWriter(const Trace& trace, const ExportOptions& options, Shared& shared)
       : trace_(trace),
         options_(options),
         shared_(shared),
@@ -90,7 +58,7 @@ class ProcessWriter {
   std::string call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status);
 
   const Trace& trace_;
-  const ChromeOptions& options_;
+  const ExportOptions& options_;
   Shared& shared_;
   EventOutput& events_;
   ViewerRows rows_;
@@ -206,13 +174,7 @@ std::string_view ProcessWriter::name_of(ApiId api) {
 }
 
 std::string_view ProcessWriter::name_of(const Operation& operation) {
-  std::uint64_t what = number(operation.name);
-  if (operation.kind == OperationKind::kGraph) what = number(operation.graph);
-  if (operation.kind == OperationKind::kCopy || operation.kind == OperationKind::kMemset) {
-    what = (std::uint64_t{number(operation.copy_kind)} << 16) | (std::uint64_t{number(operation.source_memory)} << 8) |
-           number(operation.target_memory);
-  }
-  const auto [entry, is_new] = operation_names_.try_emplace((std::uint64_t{number(operation.kind)} << 32) | what);
+  const auto [entry, is_new] = operation_names_.try_emplace(operation_name_key(operation));
   if (is_new) entry->second = quoted(operation_name(trace_, operation));
   return entry->second;
 }
@@ -240,18 +202,7 @@ std::string ProcessWriter::call_args(ApiId api, CorrelationId correlation, Stack
 
 }  // namespace
 
-Nanoseconds clock_lead_ns(const Trace& trace) noexcept {
-  constexpr std::int64_t kLatestWallNs = std::int64_t{1} << 62;
-  for (const Clock& clock : trace.clocks) {
-    const bool possible = clock.monotonic_ns >= 0 && clock.monotonic_ns <= kLatestTime && clock.realtime_ns >= 0 &&
-                          clock.realtime_ns <= kLatestWallNs;
-    if (possible) return clock.realtime_ns - clock.monotonic_ns;
-  }
-  const auto start = static_cast<std::int64_t>(std::min<std::uint64_t>(trace.start_realtime_ns, kLatestWallNs));
-  return start - trace.first_ns;
-}
-
-void write_events(const Trace& trace, const ChromeOptions& options, Shared& shared) {
+void write_events(const Trace& trace, const ExportOptions& options, Shared& shared) {
   ProcessWriter(trace, options, shared).run();
 }
 

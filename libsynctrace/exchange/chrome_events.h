@@ -8,9 +8,6 @@
 
 namespace synctrace::chrome {
 
-// The wall clock's lead over the trace's own clock.
-Nanoseconds clock_lead_ns(const Trace& trace) noexcept;
-
-void write_events(const Trace& trace, const ChromeOptions& options, Shared& shared);
+void write_events(const Trace& trace, const ExportOptions& options, Shared& shared);
 
 }  // namespace synctrace::chrome

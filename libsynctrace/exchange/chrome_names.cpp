@@ -68,6 +68,16 @@ std::string operation_name(const Trace& trace, const Operation& operation) {
   return name == trace.strings.end() ? "kernel " + std::to_string(number(operation.name)) : demangled(name->second);
 }
 
+std::uint64_t operation_name_key(const Operation& operation) noexcept {
+  std::uint64_t what = number(operation.name);
+  if (operation.kind == OperationKind::kGraph) what = number(operation.graph);
+  if (operation.kind == OperationKind::kCopy || operation.kind == OperationKind::kMemset) {
+    what = (std::uint64_t{number(operation.copy_kind)} << 16) | (std::uint64_t{number(operation.source_memory)} << 8) |
+           number(operation.target_memory);
+  }
+  return (std::uint64_t{number(operation.kind)} << 32) | what;
+}
+
 std::string_view call_category(ApiId api) noexcept {
   const bool of_driver = number(api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
   return of_driver ? "cuda_driver" : "cuda_runtime";

@@ -17,6 +17,9 @@ std::string_view operation_category(OperationKind kind) noexcept;  // "kernel", 
 // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "CUDA graph 4", a kernel's demangled name.
 std::string operation_name(const Trace& trace, const Operation& operation);
 
+// The same for operations of the same name.
+std::uint64_t operation_name_key(const Operation& operation) noexcept;
+
 std::string_view call_category(ApiId api) noexcept;  // "cuda_runtime", "cuda_driver"
 std::string_view host_call_name(HostCall call) noexcept;
 std::string overhead_name(std::uint32_t kind);

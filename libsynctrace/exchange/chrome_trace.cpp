@@ -9,13 +9,10 @@
 #include "exchange/chrome_events.h"
 #include "exchange/chrome_names.h"
 #include "exchange/chrome_rows.h"
+#include "exchange/wall_clock.h"
 
 namespace synctrace {
 namespace {
-
-constexpr std::int64_t kMonthNs = 30LL * 24 * 3600 * 1'000'000'000;
-// A trace may hold what began before its recorder did.
-constexpr std::int64_t kSlackNs = 3600LL * 1'000'000'000;
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
   std::uint64_t value = 0;
@@ -49,21 +46,15 @@ void write_rank(const Trace& trace, chrome::TextBlocks& out) {
 
 }  // namespace
 
-Nanoseconds chrome_base_ns(std::uint64_t start_realtime_ns) noexcept {
-  constexpr std::uint64_t kLatestWallNs = std::uint64_t{1} << 62;  // the year 2116: later is damage
-  const auto start = static_cast<std::int64_t>(std::min(start_realtime_ns, kLatestWallNs));
-  return std::max<std::int64_t>(0, start - kSlackNs) / kMonthNs * kMonthNs;
-}
-
 struct ChromeTrace::State {
-  State(ChromeOptions with, TextSink sink) : options(std::move(with)), shared(std::move(sink)) {}
-  ChromeOptions options;
+  State(ExportOptions with, TextSink sink) : options(std::move(with)), shared(std::move(sink)) {}
+  ExportOptions options;
   chrome::Shared shared;
   bool begun = false;
   bool simulated = false;
 };
 
-ChromeTrace::ChromeTrace(ChromeOptions options, TextSink sink)
+ChromeTrace::ChromeTrace(ExportOptions options, TextSink sink)
     : state_(std::make_unique<State>(std::move(options), std::move(sink))) {}
 
 ChromeTrace::~ChromeTrace() = default;
@@ -76,7 +67,7 @@ void ChromeTrace::add(const Trace& trace) {
       write_devices(trace, out);
       write_rank(trace, out);
       // What the trace's own clock showed at zero: joins the result with a report of the same trace.
-      out.add("\"baseTimeMonotonicNanoseconds\": {},\n", state_->options.base_ns - chrome::clock_lead_ns(trace));
+      out.add("\"baseTimeMonotonicNanoseconds\": {},\n", state_->options.base_ns - clock_lead_ns(trace));
     }
     out.add("\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": {},\n\"traceEvents\": [\n", state_->options.base_ns);
     state_->begun = true;
@@ -85,11 +76,12 @@ void ChromeTrace::add(const Trace& trace) {
   chrome::write_events(trace, state_->options, state_->shared);
 }
 
-void ChromeTrace::finish() {
+std::optional<Error> ChromeTrace::finish() {
   chrome::TextBlocks& out = state_->shared.out;
   out.add("\n],\n\"simulated\": {},\n\"recordedBy\": \"synctrace\",\n\"traceName\": {}\n}}\n", state_->simulated,
           chrome::quoted(state_->options.name));
   out.flush();
+  return std::nullopt;
 }
 
 }  // namespace synctrace

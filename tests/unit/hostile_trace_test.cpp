@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "exchange/chrome_trace.h"
+#include "exchange/wall_clock.h"
 #include "report/build_report.h"
 #include "report/render_csv.h"
 #include "report/render_json.h"
@@ -202,7 +203,7 @@ TEST_CASE("a hostile trace gives an export that is JSON, with slices that nest")
     CAPTURE(seed);
     const Trace trace = Hostile(seed).trace();
     std::string text;
-    ChromeTrace result({"hostile", chrome_base_ns(trace.start_realtime_ns), false, true}, [&](std::string_view piece) { text += piece; });
+    ChromeTrace result({"hostile", export_base_ns(trace.start_realtime_ns), false, true}, [&](std::string_view piece) { text += piece; });
     result.add(trace);
     result.finish();
     const nlohmann::json document = nlohmann::json::parse(text);

@@ -82,3 +82,35 @@ class ExportCase(unittest.TestCase):
 
     def records(self, trace):
         return trace_records.Records(self.ok("dump", trace))
+
+
+# A name that breaks whatever does not expect it, as a trace in text form has it and as a valid text.
+HOSTILE_NAME = r'a\"b\\c\x01\x1f\x7f\n\t\xff\xfe</script>\xf0\x9f\x98\x80\xe2\x80\xae'
+HOSTILE_TEXT = 'a"b\\c\x01\x1f\x7f\n\t\ufffd\ufffd</script>\U0001f600\u202e'
+
+
+def hostile_names_trace(case):
+    """A call, its kernel and a range around them, each with that name; and so the thread and the program."""
+    return case.assemble(f"""synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=4711
+chunk
+schemas
+clock monotonic_ns=1000 realtime_ns=1700000000000001000
+context context=1 device=0 null_stream=7
+device device=0 name="{HOSTILE_NAME}"
+window time_ns=1000 open=1 reason="start"
+string id=1 text="{HOSTILE_NAME}"
+fact key="program" value="{HOSTILE_NAME}"
+thread thread=4711 name="{HOSTILE_NAME}"
+api_name api=33554643 category=14 name="{HOSTILE_NAME}"
+api_name api=33554563 category=1 name="{HOSTILE_NAME}"
+code id=1 python_version=50921712 first_line=7 file="{HOSTILE_NAME}" function="{HOSTILE_NAME}"
+stack id=1 frames="p1:-1"
+launch thread=4711 begin_ns=1500 duration_ns=10 api=33554643 correlation=5 stack=1
+kernel begin_ns=2000 duration_ns=100000 context=1 stream=7 name=1 correlation=5
+call thread=4711 begin_ns=2500 duration_ns=101000 api=33554563 context=1 stream=7 stack=1
+launch thread=4711 begin_ns=204000 duration_ns=10 api=33554643 correlation=6 stack=1
+kernel begin_ns=205000 duration_ns=5000 context=1 stream=7 name=1 correlation=6
+nvtx_push thread=4711 time_ns=1400 text=1
+nvtx_pop thread=4711 time_ns=400000
+end time_ns=500000 reason="exit"
+""", "hostile")

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "export_formats.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "exchange/chrome_trace.h"
+#include "exchange/nsys_database.h"
+#include "exchange/perfetto_trace.h"
+#include "exchange/wall_clock.h"
+#include "exit_status.h"
+#include "format/trace_reader.h"
+#include "messages.h"
+#include "result_file.h"
+#include "trace_files.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWho = "synctrace export";
+
+int fail(const std::string& message, int status = kExitUnusable) {
+  say::error(kWho, message);
+  return status;
+}
+
+// The earliest begin of the traces, from their heads alone; those that cannot be read do not count.
+std::uint64_t start_of(const std::vector<std::string>& traces) {
+  std::optional<std::uint64_t> earliest;
+  for (const std::string& trace : traces) {
+    const Result<format::TraceReader> reader = format::TraceReader::open(trace);
+    if (!reader) continue;
+    const std::uint64_t start = reader.value().header().start_realtime_ns;
+    earliest = std::min(start, earliest.value_or(start));
+  }
+  return earliest.value_or(0);
+}
+
+ExportOptions options_of(const ExportRequest& request) {
+  const std::string name = request.output == "-" ? trace_stem(request.traces.front()) : fs::path(request.output).filename().string();
+  return {name, export_base_ns(start_of(request.traces)), request.traces.size() > 1, request.stacks};
+}
+
+// How many of the traces are in the result; the others were worded.
+std::size_t add_traces(const ExportRequest& request, Exporter& exporter) {
+  std::size_t added = 0;
+  for (const std::string& path : request.traces) {
+    const std::optional<Trace> trace = load_or_say(path, kWho);
+    if (!trace) continue;
+    exporter.add(*trace);
+    ++added;
+  }
+  return added;
+}
+
+template <class Format>
+int run_stream(const ExportFormat&, const ExportRequest& request) {
+  ResultFile file(request.output);
+  Format result(options_of(request), [&](std::string_view piece) { file.write(piece); });
+  const std::size_t added = add_traces(request, result);
+  if (added == 0) return kExitUnusable;
+  result.finish();
+  if (const auto error = file.finish()) return fail(error->message);
+  return added == request.traces.size() ? kExitOk : kExitUnusable;
+}
+
+// SQLite writes its files itself, and only files: one beside the result, until it is whole.
+int run_database(const ExportFormat& format, const ExportRequest& request) {
+  std::error_code failed;
+  const fs::file_status there = fs::status(request.output, failed);
+  if (request.output == "-" || (fs::exists(there) && !fs::is_regular_file(there))) {
+    return fail("--format " + std::string(format.name) + " needs a file as --output.", kExitUsage);
+  }
+  const fs::path target = fs::is_symlink(request.output, failed) ? fs::weakly_canonical(request.output, failed) : fs::path(request.output);
+  const std::string temporary = target.string() + ".tmp";
+  fs::remove(temporary, failed);
+  std::size_t added = 0;
+  std::optional<Error> error;
+  {
+    ExportOptions options = options_of(request);
+    options.base_ns = static_cast<Nanoseconds>(std::min(start_of(request.traces), std::uint64_t{1} << 62));
+    NsysDatabase result(options, temporary);
+    added = add_traces(request, result);
+    error = result.finish();
+  }
+  if (added > 0 && !error) {
+    fs::rename(temporary, target, failed);
+    if (failed) error = Error{failed.message()};
+  }
+  if (added == 0 || error) fs::remove(temporary, failed);
+  if (error) return fail("cannot write " + request.output + ": " + error->message + ".");
+  return added == request.traces.size() ? kExitOk : kExitUnusable;
+}
+
+constexpr std::array kFormats = {
+    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open (default)", run_stream<ChromeTrace>},
+    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", run_stream<PerfettoTrace>},
+    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", run_database},
+};
+
+}  // namespace
+
+std::span<const ExportFormat> export_formats() noexcept { return kFormats; }
+
+const ExportFormat* find_export_format(std::string_view name) noexcept {
+  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), [&](const ExportFormat& format) { return format.name == name; });
+  return found == kFormats.end() ? nullptr : found;
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/nsys_database.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "exchange/chrome_names.h"
+#include "exchange/nsys_schema.h"
+#include "exchange/sqlite.h"
+#include "exchange/timeline_rows.h"
+#include "exchange/utf8.h"
+#include "exchange/wall_clock.h"
+#include "model/nvtx_ranges.h"
+#include "model/stacks.h"
+
+namespace synctrace {
+namespace {
+
+std::string insertion(std::string_view table, int columns) {
+  std::string sql = "INSERT INTO " + std::string(table) + " VALUES (?";
+  for (int i = 1; i < columns; ++i) sql += ",?";
+  return sql + ")";
+}
+
+// SQL's functions end a text at a zero byte.
+std::string sql_text(std::string_view text) {
+  std::string result = valid_utf8(text);
+  for (std::size_t at = result.find('\0'); at != std::string::npos; at = result.find('\0', at)) result.replace(at, 1, "\xef\xbf\xbd");
+  return result;
+}
+
+// "void at::native::fill<float>(int)" -> "fill": without result, scope, template and parameters.
+std::string short_name(std::string_view name) {
+  std::string plain;
+  std::size_t depth = 0;
+  for (const char c : name) {
+    if (c == '>' && depth > 0) --depth;
+    else if (c == '<') ++depth;
+    else if (depth == 0) plain += c;
+  }
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (std::size_t at = plain.find(kAnonymous); at != std::string::npos; at = plain.find(kAnonymous)) plain.erase(at, kAnonymous.size());
+  plain.resize(std::min(plain.find('('), plain.size()));
+  const std::size_t last = plain.find_last_of(": ");
+  if (last != std::string::npos) plain.erase(0, last + 1);
+  return plain.empty() ? std::string(name) : plain;
+}
+
+struct NsysState {
+  NsysState(ExportOptions with, const std::string& path) : options(std::move(with)), database(path, Sqlite::Access::kCreate) {}
+  ExportOptions options;
+  Sqlite database;
+  std::unordered_map<std::string, std::int64_t> strings;
+  std::int64_t stacks = 0;  // written so far
+  NumberPool processes;
+};
+
+// The rows of one process.
+class ProcessRows {
+ public:
+  ProcessRows(const Trace& trace, NsysState& state)
+      : trace_(trace),
+        state_(state),
+        database_(state.database),
+        shift_ns_(clock_lead_ns(trace) - state.options.base_ns),
+        pid_(static_cast<std::uint32_t>(state.processes.claim(trace.process_id))),
+        process_(nsys::global_process(pid_)),
+        string_(database_, insertion("StringIds", 2)) {}
+
+  void write() {
+    facts();
+    places();
+    calls();
+    host();
+    work();
+    ranges();
+  }
+
+ private:
+  void facts();
+  void places();
+  void calls();
+  void host();
+  void work();
+  void ranges();
+
+  Nanoseconds at(Nanoseconds t) const noexcept { return t + shift_ns_; }
+  std::int64_t thread(ThreadId id) const noexcept { return nsys::global_thread(pid_, id); }
+  std::int64_t string_id(std::string_view text);
+  std::int64_t text_id(StringId id);
+  std::int64_t name_id(ApiId api);
+  std::optional<std::int64_t> callchain(StackId stack, SqliteStatement& frames);
+
+  struct KernelNames {
+    std::int64_t full = 0;
+    std::int64_t brief = 0;
+    std::int64_t mangled = 0;
+  };
+  const KernelNames& names_of(const Operation& kernel);
+
+  const Trace& trace_;
+  NsysState& state_;
+  Sqlite& database_;
+  Nanoseconds shift_ns_ = 0;
+  std::uint32_t pid_ = 0;      // another one where two traces have the same
+  std::int64_t process_ = 0;
+  SqliteStatement string_;
+  std::unordered_map<StringId, std::int64_t> texts_;
+  std::unordered_map<ApiId, std::int64_t> api_names_;
+  std::unordered_map<StringId, KernelNames> kernels_;
+  std::unordered_map<StackId, std::int64_t> stacks_;
+};
+
+std::int64_t ProcessRows::string_id(std::string_view text) {
+  const auto [entry, is_new] = state_.strings.try_emplace(std::string(text), static_cast<std::int64_t>(state_.strings.size() + 1));
+  if (is_new) string_.insert(entry->second, sql_text(text));
+  return entry->second;
+}
+
+std::int64_t ProcessRows::text_id(StringId id) {
+  const auto [entry, is_new] = texts_.try_emplace(id, 0);
+  if (is_new) {
+    const auto text = trace_.strings.find(id);
+    entry->second = string_id(text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second);
+  }
+  return entry->second;
+}
+
+std::int64_t ProcessRows::name_id(ApiId api) {
+  const auto [entry, is_new] = api_names_.try_emplace(api, 0);
+  if (is_new) entry->second = string_id(api_name(trace_, api));
+  return entry->second;
+}
+
+const ProcessRows::KernelNames& ProcessRows::names_of(const Operation& kernel) {
+  const auto [entry, is_new] = kernels_.try_emplace(kernel.name);
+  if (is_new) {
+    const std::string full = chrome::operation_name(trace_, kernel);
+    entry->second = {string_id(full), string_id(short_name(full)), text_id(kernel.name)};
+  }
+  return entry->second;
+}
+
+void ProcessRows::facts() {
+  SqliteStatement capture(database_, insertion("META_DATA_CAPTURE", 2));
+  for (const auto& [key, value] : trace_.facts) capture.insert(sql_text(key), sql_text(value));
+  SqliteStatement process(database_, insertion("PROCESSES", 3));
+  process.insert(process_, pid_, sql_text(fact(trace_, "program")));
+  SqliteStatement named(database_, insertion("ThreadNames", 3));
+  for (const auto& [id, name] : trace_.threads) {
+    if (!name.empty()) named.insert(string_id(name), SqlNull{}, thread(id));
+  }
+}
+
+void ProcessRows::places() {
+  SqliteStatement gpu(database_, insertion("TARGET_INFO_GPU", 9));
+  SqliteStatement device_row(database_, insertion("TARGET_INFO_CUDA_DEVICE", 5));
+  for (const auto& [id, device] : trace_.devices) {
+    const std::string name = sql_text(device.name);
+    const std::string uuid = sql_text(device.uuid);
+    gpu.insert(0, number(id), name, device.memory_bytes, device.multiprocessors, uuid, number(id), device.capability_major,
+               device.capability_minor);
+    device_row.insert(number(id), number(id), pid_, uuid, device.multiprocessors);
+  }
+  SqliteStatement context_row(database_, insertion("TARGET_INFO_CUDA_CONTEXT_INFO", 6));
+  for (const auto& [id, context] : trace_.contexts) {
+    context_row.insert(number(context.null_stream), 0, 0, pid_, number(context.device), number(id));
+  }
+  SqliteStatement stream_row(database_, insertion("TARGET_INFO_CUDA_STREAM", 7));
+  for (const auto& [key, stream] : trace_.streams) {
+    const bool non_blocking = (stream.flags & format::Stream::kNonBlocking) != 0;
+    stream_row.insert(number(key.stream), 0, 0, pid_, number(key.context), stream.priority, non_blocking ? 1 : 0);
+  }
+}
+
+std::optional<std::int64_t> ProcessRows::callchain(StackId stack, SqliteStatement& frames) {
+  if (!state_.options.stacks || number(stack) == 0) return std::nullopt;
+  const auto [entry, is_new] = stacks_.try_emplace(stack, 0);
+  if (!is_new) return entry->second;
+  entry->second = ++state_.stacks;
+  std::int64_t depth = 0;
+  for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
+    const std::string place = frame.file.empty() ? frame.module : frame.file + ":" + std::to_string(frame.line);
+    const std::string_view function = frame.kind == FrameKind::kMissing ? ".." : std::string_view(frame.function);
+    frames.insert(entry->second, string_id(function), string_id(place), 0, 0, frame.named ? 0 : 1, 0, 0, SqlNull{}, depth++);
+  }
+  return entry->second;
+}
+
+void ProcessRows::calls() {
+  SqliteStatement row(database_, insertion("CUPTI_ACTIVITY_KIND_RUNTIME", 8));
+  SqliteStatement frames(database_, insertion("CUDA_CALLCHAINS", 10));
+  SqliteStatement sync(database_, insertion("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 12));
+  const auto add = [&](const auto& call, CorrelationId correlation, std::uint32_t status) {
+    const bool is_driver = number(call.api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
+    row.insert(at(call.span.begin_ns), at(call.span.end_ns), is_driver ? nsys::kDriverClass : nsys::kRuntimeClass, thread(call.thread),
+               number(correlation), name_id(call.api), status, callchain(call.stack, frames));
+  };
+  for (const Call& call : trace_.calls) {
+    add(call, call.correlation, call.status);
+    const std::int64_t kind = call.category == ApiCategory::kStreamSync   ? nsys::kStreamSync
+                              : call.category == ApiCategory::kDeviceSync ? nsys::kContextSync
+                              : call.category == ApiCategory::kEventSync  ? nsys::kEventSync
+                                                                          : 0;
+    if (kind == 0) continue;
+    const auto context = trace_.contexts.find(call.context);
+    const std::uint32_t device = context == trace_.contexts.end() ? 0 : number(context->second.device);
+    sync.insert(at(call.span.begin_ns), at(call.span.end_ns), device, number(call.context), SqlNull{}, number(call.stream),
+                number(call.correlation), process_, kind, kind, SqlNull{}, SqlNull{});
+  }
+  for (const Launch& launch : trace_.launches) add(launch, launch.correlation, launch.status);
+  for (const Poll& poll : trace_.polls) add(poll, CorrelationId{}, 0);
+}
+
+void ProcessRows::host() {
+  constexpr std::int64_t kOsrtClass = 27;
+  SqliteStatement frames(database_, insertion("CUDA_CALLCHAINS", 10));
+  SqliteStatement wait_row(database_, insertion("OSRT_API", 9));
+  for (const HostWait& wait : trace_.host_waits) {
+    wait_row.insert(at(wait.span.begin_ns), at(wait.span.end_ns), kOsrtClass, thread(wait.thread), SqlNull{},
+                    string_id(chrome::host_call_name(wait.call)), 0, 0, callchain(wait.stack, frames));
+  }
+  SqliteStatement overhead_row(database_, insertion("PROFILER_OVERHEAD", 6));
+  for (const Overhead& overhead : trace_.overheads) {
+    overhead_row.insert(at(overhead.span.begin_ns), at(overhead.span.end_ns), thread(overhead.thread), SqlNull{},
+                        string_id(chrome::overhead_name(overhead.kind)), 0);
+  }
+}
+
+void ProcessRows::work() {
+  constexpr SqlNull kNone{};
+  SqliteStatement kernel(database_, insertion("CUPTI_ACTIVITY_KIND_KERNEL", 28));
+  SqliteStatement copy(database_, insertion("CUPTI_ACTIVITY_KIND_MEMCPY", 21));
+  SqliteStatement memset(database_, insertion("CUPTI_ACTIVITY_KIND_MEMSET", 12));
+  SqliteStatement graph(database_, insertion("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10));
+  for (const Operation& one : trace_.operations) {
+    const Nanoseconds begin = at(one.span.begin_ns);
+    const Nanoseconds end = at(one.span.end_ns);
+    const auto device = number(one.device);
+    const auto context = number(one.context);
+    const auto stream = number(one.stream);
+    const auto correlation = number(one.correlation);
+    const std::optional<std::int64_t> node = number(one.graph) == 0 ? std::nullopt : std::optional<std::int64_t>(number(one.graph));
+    switch (one.kind) {
+      case OperationKind::kKernel: {
+        const KernelNames& names = names_of(one);
+        kernel.insert(begin, end, device, context, kNone, stream, correlation, process_, names.full, names.brief, names.mangled, kNone,
+                      kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, node, kNone);
+        break;
+      }
+      case OperationKind::kCopy:
+        copy.insert(begin, end, device, context, kNone, stream, correlation, process_, one.bytes, number(one.copy_kind), kNone,
+                    nsys::memory_number(one.source_memory), nsys::memory_number(one.target_memory), kNone, kNone, kNone, kNone, kNone,
+                    node, kNone, 1);
+        break;
+      case OperationKind::kMemset:
+        memset.insert(begin, end, device, context, kNone, stream, correlation, process_, kNone, one.bytes, node,
+                      nsys::memory_number(one.target_memory));
+        break;
+      case OperationKind::kGraph:
+        graph.insert(begin, end, device, context, kNone, stream, correlation, process_, number(one.graph), number(one.graph));
+        break;
+    }
+  }
+}
+
+// The text is there twice, because scripts look for it in either column.
+void ProcessRows::ranges() {
+  constexpr SqlNull kNone{};
+  SqliteStatement row(database_, insertion("NVTX_EVENTS", 20));
+  const auto add = [&](Nanoseconds begin, std::optional<Nanoseconds> end, std::int64_t type, std::optional<std::uint64_t> id,
+                       std::string_view text, ThreadId from, NvtxDomainId domain) {
+    row.insert(begin, end, type, id, kNone, kNone, sql_text(text), thread(from), kNone, string_id(text), number(domain), kNone, kNone,
+               kNone, kNone, kNone, kNone, kNone, kNone, kNone);
+  };
+  const auto text_of = [&](StringId id) {
+    const auto text = trace_.strings.find(id);
+    return text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second;
+  };
+  for (const auto& [id, name] : trace_.nvtx_domains) add(at(trace_.first_ns), std::nullopt, nsys::kDomainCreate, std::nullopt, name, ThreadId{}, id);
+  std::uint64_t free_ranges = 0;
+  for (const NvtxRange& range : nvtx_ranges(trace_)) {
+    const std::optional<Nanoseconds> end = range.open ? std::nullopt : std::optional(at(range.span.end_ns));
+    const std::optional<std::uint64_t> id = range.pushed ? std::nullopt : std::optional(++free_ranges);
+    add(at(range.span.begin_ns), end, range.pushed ? nsys::kPushPop : nsys::kStartEnd, id, text_of(range.text), range.thread, range.domain);
+  }
+  for (const NvtxEvent& event : trace_.nvtx_events) {
+    if (event.what == NvtxEvent::What::kMark)
+      add(at(event.time_ns), std::nullopt, nsys::kMark, std::nullopt, text_of(event.text), event.thread, event.domain);
+  }
+}
+
+}  // namespace
+
+struct NsysDatabase::State : NsysState {
+  using NsysState::NsysState;
+};
+
+NsysDatabase::NsysDatabase(ExportOptions options, const std::string& path) : state_(std::make_unique<State>(std::move(options), path)) {
+  Sqlite& database = state_->database;
+  // A file that was not finished is thrown away: nothing needs to survive a crash.
+  database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA encoding='UTF-8'; BEGIN");
+  database.run(nsys::kTables);
+  SqliteStatement meta(database, insertion("META_DATA_EXPORT", 2));
+  const auto say = [&](std::string_view name, std::string_view value) { meta.insert(name, value); };
+  say("EXPORT_PRODUCT_NAME", "synctrace");
+  say("EXPORT_SCHEMA_VERSION", "3.15.0");
+  say("EXPORT_NAME", state_->options.name);
+  SqliteStatement start(database, insertion("TARGET_INFO_SESSION_START_TIME", 3));
+  start.insert(state_->options.base_ns, SqlNull{}, SqlNull{});
+}
+
+NsysDatabase::~NsysDatabase() = default;
+
+void NsysDatabase::add(const Trace& trace) {
+  ProcessRows(trace, *state_).write();
+}
+
+std::optional<Error> NsysDatabase::finish() {
+  state_->database.run("COMMIT");
+  return state_->database.error();
+}
+
+}  // namespace synctrace

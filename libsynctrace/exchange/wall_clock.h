@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of a trace on the wall clock, which is what several traces and other tools have in common.
+#pragma once
+
+#include <cstdint>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+// The wall clock's lead over the trace's own clock.
+Nanoseconds clock_lead_ns(const Trace& trace) noexcept;
+
+// A zero for a trace that began at this wall-clock time: the same for traces of one month, so that the ranks of a job
+// line up in tools that look at nothing else, and near enough that a double holds every nanosecond.
+Nanoseconds export_base_ns(std::uint64_t start_realtime_ns) noexcept;
+
+}  // namespace synctrace
