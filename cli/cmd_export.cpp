@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <string>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "exit_status.h"
 #include "export_formats.h"
 #include "messages.h"
+#include "stack_options.h"
 #include "trace_files.h"
 
 namespace synctrace::cli {
@@ -28,6 +30,8 @@ struct Options {
   std::string output;
   bool force_overwrite = false;
   bool stacks = false;
+  std::string weight = "gpu_idle";
+  StackOptions names;
 };
 
 int fail(const std::string& message, int status = kExitUnusable) {
@@ -35,25 +39,38 @@ int fail(const std::string& message, int status = kExitUnusable) {
   return status;
 }
 
+Measure weight_of(const Options& options) {
+  const auto* const found = std::find_if(kMeasureNames.begin(), kMeasureNames.end(), [&](const MeasureName& one) { return one.name == options.weight; });
+  return static_cast<Measure>(found - kMeasureNames.begin());
+}
+
+// Why a file must not be written.
+std::optional<Error> refuse(const std::string& file, const Options& options, const std::vector<std::string>& traces) {
+  std::error_code ignored;
+  const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) { return fs::equivalent(trace, file, ignored); });
+  if (is_trace) return Error{file + " is one of the traces; choose another --output."};
+  if (file == "-" || options.force_overwrite || !fs::is_regular_file(file, ignored)) return std::nullopt;
+  return Error{file + " exists already; choose another --output, or replace it with --force-overwrite."};
+}
+
 // A folder gets one file for each trace, which is what HTA wants; a file gets them all.
 Result<std::vector<ExportRequest>> requests_of(const Options& options, const ExportFormat& format, const std::vector<std::string>& traces) {
   std::error_code ignored;
   std::vector<ExportRequest> requests;
   if (!options.output.ends_with('/') && !fs::is_directory(options.output, ignored)) {
-    requests.push_back({traces, options.output, options.stacks});
+    requests.push_back({traces, options.output, options.stacks, weight_of(options), options.names.names});
   } else {
     std::set<std::string> names;
     for (const std::string& trace : traces) {
       const std::string name = trace_stem(trace) + std::string(format.ending);
       if (!names.insert(name).second) return Error{"two of the traces would be written to " + name + "; export them one by one."};
-      requests.push_back({{trace}, (fs::path(options.output) / name).string(), options.stacks});
+      const std::string file = (fs::path(options.output) / name).string();
+      requests.push_back({{trace}, file, options.stacks, weight_of(options), options.names.names});
     }
   }
   for (const ExportRequest& request : requests) {
-    const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) { return fs::equivalent(trace, request.output, ignored); });
-    if (is_trace) return Error{request.output + " is one of the traces; choose another --output."};
-    if (request.output != "-" && !options.force_overwrite && fs::is_regular_file(request.output, ignored)) {
-      return Error{request.output + " exists already; choose another --output, or replace it with --force-overwrite."};
+    for (const std::string& file : format.files(request)) {
+      if (const auto error = refuse(file, options, traces)) return *error;
     }
   }
   return requests;
@@ -74,6 +91,12 @@ void add_options(CLI::App& app, Options& options) {
       ->required()
       ->type_name("PATH");
   app.add_flag("--stacks", options.stacks, "write the stack of each call beside it");
+  std::vector<std::string> measures;
+  for (const MeasureName& measure : kMeasureNames) measures.emplace_back(measure.name);
+  app.add_option("--weight", options.weight, "what folded adds up: gpu_idle (default), host_blocked, waits or samples")
+      ->check(CLI::IsMember(measures))
+      ->type_name("WEIGHT");
+  declare_name_options(app, options.names);
   app.add_flag("--force-overwrite", options.force_overwrite, "replace files that exist");
 }
 
@@ -85,6 +108,7 @@ int cmd_export(int argc, char** argv) {
   add_options(app, options);
   if (const auto end = parse_command_line(app, argc, argv)) return *end;
 
+  if (const auto wrong = take_stack_options(options.names)) return fail(*wrong, kExitUsage);
   const Result<std::vector<std::string>> traces = expand_traces(options.paths);
   if (!traces) return fail(traces.error().message);
   if (traces.value().empty()) return fail("no *.synctrace file in " + options.paths.front(), kExitNothing);

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb import: what another tool recorded, as a trace of ours.
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +30,7 @@ constexpr const char* kWho = "synctrace import";
 struct Options {
   std::string input;
   std::string output;
+  std::optional<std::uint32_t> process;
   bool force_overwrite = false;
 };
 
@@ -34,10 +39,19 @@ int fail(const std::string& message, int status = kExitUnusable) {
   return status;
 }
 
+bool is_database(const std::string& path) {
+  constexpr std::string_view kBegin{"SQLite format 3\0", 16};
+  std::array<char, kBegin.size()> head{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(head.data(), head.size()) && std::string_view(head.data(), head.size()) == kBegin;
+}
+
 Result<Trace> read(const Options& options) {
   if (options.input.ends_with(".nsys-rep") || options.input.ends_with(".qdrep")) {
     return Error{options.input + " is Nsight Systems' own format; make a database of it with nsys export --type sqlite " + options.input};
   }
+  std::error_code ignored;
+  if (fs::is_regular_file(options.input, ignored) && is_database(options.input)) return import_nsys(options.input, options.process);
   TextInput input(options.input);
   return import_kineto(input, options.input);
 }
@@ -53,6 +67,9 @@ int run(const Options& options) {
   });
   if (const auto error = file.finish()) return fail(error->message);
   const Trace& made = trace.value();
+  if (const std::string_view tables = fact(made, "import_missing_tables"); !tables.empty()) {
+    say::warn(kWho, options.input + " lacks what these tables hold: " + std::string(tables));
+  }
   say::info(kWho, counted(made.calls.size() + made.launches.size() + made.polls.size(), "calls and ") +
                       counted(made.operations.size(), "pieces of GPU work are now in " + options.output));
   return kExitOk;
@@ -63,8 +80,9 @@ int run(const Options& options) {
 int cmd_import(int argc, char** argv) {
   CLI::App app("Makes a trace of what another tool recorded.", kWho);
   Options options;
-  app.add_option("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz)")->required()->type_name("");
+  app.add_option("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz), or Nsight Systems' SQLite export")->required()->type_name("");
   app.add_option("-o,--output", options.output, "the trace to write")->required()->type_name("TRACE");
+  app.add_option("--process", options.process, "of a database with several processes, the one that is wanted")->type_name("PID");
   app.add_flag("--force-overwrite", options.force_overwrite, "replace a file that exists");
   if (const auto end = parse_command_line(app, argc, argv)) return *end;
   std::error_code ignored;

@@ -4,20 +4,26 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <system_error>
 
+#include "attribution/attribute.h"
 #include "exchange/chrome_trace.h"
+#include "exchange/csv_tables.h"
 #include "exchange/nsys_database.h"
 #include "exchange/perfetto_trace.h"
+#include "exchange/stack_formats.h"
 #include "exchange/wall_clock.h"
 #include "exit_status.h"
 #include "format/trace_reader.h"
 #include "messages.h"
+#include "model/native_names.h"
 #include "result_file.h"
 #include "trace_files.h"
+#include "weigh_stacks.h"
 
 namespace synctrace::cli {
 namespace {
@@ -99,10 +105,81 @@ int run_database(const ExportFormat& format, const ExportRequest& request) {
   return added == request.traces.size() ? kExitOk : kExitUnusable;
 }
 
+std::vector<std::string> one_file(const ExportRequest& request) { return {request.output}; }
+
+std::string csv_path(const ExportRequest& request, CsvTable table) {
+  const std::string& path = request.output;
+  const std::string stem = path.ends_with(".csv") ? path.substr(0, path.size() - 4) : path;
+  return stem + "." + std::string(kCsvTableNames[static_cast<std::size_t>(table)]) + ".csv";
+}
+
+constexpr std::array kCsvTables = {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges};
+
+std::vector<std::string> csv_files(const ExportRequest& request) {
+  std::vector<std::string> files;
+  for (const CsvTable table : kCsvTables) files.push_back(csv_path(request, table));
+  return files;
+}
+
+int run_csv(const ExportFormat&, const ExportRequest& request) {
+  if (request.output == "-") return fail("--format csv writes several files: give a folder or a file's name as --output.", kExitUsage);
+  std::deque<ResultFile> files;
+  std::vector<TextSink> sinks;
+  for (const CsvTable table : kCsvTables) {
+    ResultFile& file = files.emplace_back(csv_path(request, table));
+    sinks.emplace_back([&file](std::string_view piece) { file.write(piece); });
+    write_csv_head(table, request.stacks, sinks.back());
+  }
+  std::size_t added = 0;
+  for (const std::string& path : request.traces) {
+    const std::optional<Trace> trace = load_or_say(path, kWho);
+    if (!trace) continue;
+    for (std::size_t i = 0; i < kCsvTables.size(); ++i) write_csv_rows(kCsvTables[i], *trace, request.stacks, sinks[i]);
+    ++added;
+  }
+  if (added == 0) return kExitUnusable;
+  for (ResultFile& file : files) {
+    if (const auto error = file.finish()) return fail(error->message);
+  }
+  return added == request.traces.size() ? kExitOk : kExitUnusable;
+}
+
+std::vector<StackProfile> profiles_of(const ExportRequest& request) {
+  std::vector<StackProfile> profiles;
+  for (const std::string& path : request.traces) {
+    std::optional<Trace> trace = load_or_say(path, kWho);
+    if (!trace) continue;
+    if (request.names.wanted && !has_names(*trace)) look_up_names(*trace, request.names);
+    const std::string_view rank = fact(*trace, "rank");
+    const std::string name = rank.empty() ? "process " + std::to_string(trace->process_id) : "rank " + std::string(rank);
+    profiles.push_back(weigh_stacks(*trace, attribute(*trace), name));
+  }
+  return profiles;
+}
+
+int run_stacks(const ExportFormat& format, const ExportRequest& request) {
+  const std::vector<StackProfile> profiles = profiles_of(request);
+  if (profiles.empty()) return kExitUnusable;
+  ResultFile file(request.output);
+  const TextSink sink = [&](std::string_view piece) { file.write(piece); };
+  if (format.name == "folded")
+    write_folded(profiles, request.weight, sink);
+  else if (format.name == "speedscope")
+    write_speedscope(profiles, trace_stem(request.traces.front()), sink);
+  else
+    write_pprof(profiles, sink);
+  if (const auto error = file.finish()) return fail(error->message);
+  return profiles.size() == request.traces.size() ? kExitOk : kExitUnusable;
+}
+
 constexpr std::array kFormats = {
-    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open (default)", run_stream<ChromeTrace>},
-    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", run_stream<PerfettoTrace>},
-    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", run_database},
+    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open (default)", one_file, run_stream<ChromeTrace>},
+    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", one_file, run_stream<PerfettoTrace>},
+    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", one_file, run_database},
+    ExportFormat{"csv", ".csv", "tables of kernels, copies, calls and ranges", csv_files, run_csv},
+    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", one_file, run_stacks},
+    ExportFormat{"pprof", ".pb.gz", "the same for go tool pprof", one_file, run_stacks},
+    ExportFormat{"folded", ".folded", "the same as lines for flamegraph.pl", one_file, run_stacks},
 };
 
 }  // namespace

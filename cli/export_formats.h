@@ -7,18 +7,24 @@
 #include <string_view>
 #include <vector>
 
+#include "exchange/stack_profile.h"
+#include "look_up_names.h"
+
 namespace synctrace::cli {
 
 struct ExportRequest {
   std::vector<std::string> traces;  // of one result
   std::string output;               // "-": stdout
   bool stacks = false;
+  Measure weight = Measure::kGpuIdle;  // of formats that have one alone
+  NameOptions names;                   // of formats that are made of stacks
 };
 
 struct ExportFormat {
   std::string_view name;
   std::string_view ending;  // of files in a folder
   const char* help;
+  std::vector<std::string> (*files)(const ExportRequest& request);  // that it writes
   // The exit status; what went wrong was said.
   int (*run)(const ExportFormat& format, const ExportRequest& request);
 };

@@ -153,7 +153,7 @@ std::optional<Error> KinetoImport::take(const KinetoEvent& event) {
       break;
     case Kind::kSync:
       if (event.name == "Stream Sync" && event.correlation)
-        draft_.set_stream_of_wait(id_of<CorrelationId>(event.correlation), {id_of<ContextId>(event.context), id_of<StreamId>(event.stream)});
+        draft_.set_target(id_of<CorrelationId>(event.correlation), {id_of<ContextId>(event.context), id_of<StreamId>(event.stream)});
       break;
     case Kind::kOverhead:
       draft_.add_overhead({span, overhead_kind(event.name), thread_of(event)});
@@ -261,7 +261,10 @@ Result<Trace> KinetoImport::finish(const KinetoHead& head) {
   describe(head);
   state_what_is_missing();
   draft_.lose(kLossImportBadEvents, head.events_left_out);
-  return draft_.finish({head.base_ns.value_or(0), head.base_monotonic_ns});
+  TraceDraft::Known known;
+  known.realtime_ns = head.base_ns.value_or(0);
+  known.monotonic_ns = head.base_monotonic_ns;
+  return draft_.finish(known);
 }
 
 }  // namespace

@@ -19,4 +19,7 @@ inline constexpr std::uint64_t kMostImportedRows = 50'000'000;
 // torch.profiler's JSON, packed or not. `name` stands for the file in messages.
 Result<Trace> import_kineto(TextInput& input, const std::string& name);
 
+// Nsight Systems' SQLite export. `process`: of several with CUDA calls the one that is wanted.
+Result<Trace> import_nsys(const std::string& path, std::optional<std::uint32_t> process);
+
 }  // namespace synctrace

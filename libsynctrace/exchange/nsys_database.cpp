@@ -24,13 +24,6 @@ std::string insertion(std::string_view table, int columns) {
   return sql + ")";
 }
 
-// SQL's functions end a text at a zero byte.
-std::string sql_text(std::string_view text) {
-  std::string result = valid_utf8(text);
-  for (std::size_t at = result.find('\0'); at != std::string::npos; at = result.find('\0', at)) result.replace(at, 1, "\xef\xbf\xbd");
-  return result;
-}
-
 // "void at::native::fill<float>(int)" -> "fill": without result, scope, template and parameters.
 std::string short_name(std::string_view name) {
   std::string plain;
@@ -91,6 +84,8 @@ class ProcessRows {
   std::int64_t string_id(std::string_view text);
   std::int64_t text_id(StringId id);
   std::int64_t name_id(ApiId api);
+  void call_about_events(const Call& call, SqliteStatement& sync, SqliteStatement& event);
+  std::optional<std::int64_t> event_id(std::uint64_t handle);
   std::optional<std::int64_t> callchain(StackId stack, SqliteStatement& frames);
 
   struct KernelNames {
@@ -111,11 +106,12 @@ class ProcessRows {
   std::unordered_map<ApiId, std::int64_t> api_names_;
   std::unordered_map<StringId, KernelNames> kernels_;
   std::unordered_map<StackId, std::int64_t> stacks_;
+  std::unordered_map<std::uint64_t, std::int64_t> events_;
 };
 
 std::int64_t ProcessRows::string_id(std::string_view text) {
   const auto [entry, is_new] = state_.strings.try_emplace(std::string(text), static_cast<std::int64_t>(state_.strings.size() + 1));
-  if (is_new) string_.insert(entry->second, sql_text(text));
+  if (is_new) string_.insert(entry->second, valid_text(text));
   return entry->second;
 }
 
@@ -145,9 +141,9 @@ const ProcessRows::KernelNames& ProcessRows::names_of(const Operation& kernel) {
 
 void ProcessRows::facts() {
   SqliteStatement capture(database_, insertion("META_DATA_CAPTURE", 2));
-  for (const auto& [key, value] : trace_.facts) capture.insert(sql_text(key), sql_text(value));
+  for (const auto& [key, value] : trace_.facts) capture.insert(valid_text(key), valid_text(value));
   SqliteStatement process(database_, insertion("PROCESSES", 3));
-  process.insert(process_, pid_, sql_text(fact(trace_, "program")));
+  process.insert(process_, pid_, valid_text(fact(trace_, "program")));
   SqliteStatement named(database_, insertion("ThreadNames", 3));
   for (const auto& [id, name] : trace_.threads) {
     if (!name.empty()) named.insert(string_id(name), SqlNull{}, thread(id));
@@ -158,8 +154,8 @@ void ProcessRows::places() {
   SqliteStatement gpu(database_, insertion("TARGET_INFO_GPU", 9));
   SqliteStatement device_row(database_, insertion("TARGET_INFO_CUDA_DEVICE", 5));
   for (const auto& [id, device] : trace_.devices) {
-    const std::string name = sql_text(device.name);
-    const std::string uuid = sql_text(device.uuid);
+    const std::string name = valid_text(device.name);
+    const std::string uuid = valid_text(device.uuid);
     gpu.insert(0, number(id), name, device.memory_bytes, device.multiprocessors, uuid, number(id), device.capability_major,
                device.capability_minor);
     device_row.insert(number(id), number(id), pid_, uuid, device.multiprocessors);
@@ -189,10 +185,41 @@ std::optional<std::int64_t> ProcessRows::callchain(StackId stack, SqliteStatemen
   return entry->second;
 }
 
+std::optional<std::int64_t> ProcessRows::event_id(std::uint64_t handle) {
+  if (handle == 0) return std::nullopt;
+  return events_.try_emplace(handle, static_cast<std::int64_t>(events_.size() + 1)).first->second;
+}
+
+void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, SqliteStatement& event) {
+  constexpr SqlNull kNone{};
+  const auto found = trace_.contexts.find(call.context);
+  const std::uint32_t device = found == trace_.contexts.end() ? 0 : number(found->second.device);
+  const auto context = number(call.context);
+  const auto stream = number(call.stream);
+  const auto correlation = number(call.correlation);
+  const auto wait = [&](std::int64_t kind, std::optional<std::int64_t> id) {
+    sync.insert(at(call.span.begin_ns), at(call.span.end_ns), device, context, kNone, stream, correlation, process_, kind, kind, id, kNone);
+  };
+  switch (call.category) {
+    case ApiCategory::kStreamSync:
+      return wait(nsys::kStreamSync, std::nullopt);
+    case ApiCategory::kDeviceSync:
+      return wait(nsys::kContextSync, std::nullopt);
+    case ApiCategory::kEventSync:
+      return wait(nsys::kEventSync, event_id(call.object));
+    case ApiCategory::kStreamEvent:
+      if (const auto id = event_id(call.object)) event.insert(device, context, kNone, stream, correlation, process_, *id);
+      return;
+    default:
+      return;
+  }
+}
+
 void ProcessRows::calls() {
   SqliteStatement row(database_, insertion("CUPTI_ACTIVITY_KIND_RUNTIME", 8));
   SqliteStatement frames(database_, insertion("CUDA_CALLCHAINS", 10));
   SqliteStatement sync(database_, insertion("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 12));
+  SqliteStatement event(database_, insertion("CUPTI_ACTIVITY_KIND_CUDA_EVENT", 7));
   const auto add = [&](const auto& call, CorrelationId correlation, std::uint32_t status) {
     const bool is_driver = number(call.api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
     row.insert(at(call.span.begin_ns), at(call.span.end_ns), is_driver ? nsys::kDriverClass : nsys::kRuntimeClass, thread(call.thread),
@@ -200,15 +227,7 @@ void ProcessRows::calls() {
   };
   for (const Call& call : trace_.calls) {
     add(call, call.correlation, call.status);
-    const std::int64_t kind = call.category == ApiCategory::kStreamSync   ? nsys::kStreamSync
-                              : call.category == ApiCategory::kDeviceSync ? nsys::kContextSync
-                              : call.category == ApiCategory::kEventSync  ? nsys::kEventSync
-                                                                          : 0;
-    if (kind == 0) continue;
-    const auto context = trace_.contexts.find(call.context);
-    const std::uint32_t device = context == trace_.contexts.end() ? 0 : number(context->second.device);
-    sync.insert(at(call.span.begin_ns), at(call.span.end_ns), device, number(call.context), SqlNull{}, number(call.stream),
-                number(call.correlation), process_, kind, kind, SqlNull{}, SqlNull{});
+    call_about_events(call, sync, event);
   }
   for (const Launch& launch : trace_.launches) add(launch, launch.correlation, launch.status);
   for (const Poll& poll : trace_.polls) add(poll, CorrelationId{}, 0);
@@ -272,7 +291,7 @@ void ProcessRows::ranges() {
   SqliteStatement row(database_, insertion("NVTX_EVENTS", 20));
   const auto add = [&](Nanoseconds begin, std::optional<Nanoseconds> end, std::int64_t type, std::optional<std::uint64_t> id,
                        std::string_view text, ThreadId from, NvtxDomainId domain) {
-    row.insert(begin, end, type, id, kNone, kNone, sql_text(text), thread(from), kNone, string_id(text), number(domain), kNone, kNone,
+    row.insert(begin, end, type, id, kNone, kNone, valid_text(text), thread(from), kNone, string_id(text), number(domain), kNone, kNone,
                kNone, kNone, kNone, kNone, kNone, kNone, kNone);
   };
   const auto text_of = [&](StringId id) {

@@ -8,6 +8,11 @@ namespace synctrace {
 Sqlite::Sqlite(std::string path, Access access) : path_(std::move(path)) {
   const int flags = access == Access::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   if (sqlite3_open_v2(path_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) fail();
+  if (handle_ == nullptr) return;
+  // What a file of others defines runs nothing, and no text of it fills the memory.
+  constexpr int kLongestText = 16 << 20;
+  sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, kLongestText);
+  sqlite3_db_config(handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
 }
 
 Sqlite::~Sqlite() { sqlite3_close(handle_); }

@@ -70,8 +70,8 @@ void TraceDraft::add_mark(ThreadId thread, Nanoseconds time_ns, StringId text, N
 
 // The trace's clock shows one second at the first row, unless it is known what it showed. A row long before the middle of the
 // GPU's work is an error, and must not push all others out of what a clock can show.
-Nanoseconds TraceDraft::find_shift(const Zero& zero) const {
-  if (zero.monotonic_ns && *zero.monotonic_ns > -kFarthestTime && *zero.monotonic_ns < kFarthestTime) return *zero.monotonic_ns;
+Nanoseconds TraceDraft::find_shift(const Known& known) const {
+  if (known.monotonic_ns && *known.monotonic_ns > -kFarthestTime && *known.monotonic_ns < kFarthestTime) return *known.monotonic_ns;
   std::vector<Nanoseconds> begins;
   for (const Operation& operation : trace_.operations) begins.push_back(operation.span.begin_ns);
   if (begins.empty()) {
@@ -133,9 +133,10 @@ void TraceDraft::describe_calls() {
     const auto api = trace_.apis.find(call.api);
     if (api != trace_.apis.end()) call.category = api->second.category;
     if (number(call.context) == 0 && one_context) call.context = trace_.contexts.begin()->first;
-    if (const auto wait = waits_.find(call.correlation); wait != waits_.end() && number(call.correlation) != 0) {
-      call.context = wait->second.context;
-      call.stream = wait->second.stream;
+    if (const auto target = targets_.find(call.correlation); target != targets_.end() && number(call.correlation) != 0) {
+      call.context = target->second.stream.context;
+      call.stream = target->second.stream.stream;
+      call.object = target->second.event;
     } else if (call.category == ApiCategory::kStreamSync && one_stream) {
       call.stream = trace_.streams.begin()->first.stream;
     }
@@ -170,25 +171,27 @@ void TraceDraft::drop_inner_calls() {
   calls_ = std::move(outer);
 }
 
-// Queries of one thread that follow each other closely are one row. Most files say of none what it answered; but whoever
-// asks again had not got the answer that they wanted.
-void TraceDraft::add_query(const Call& call) {
+// Queries of one thread that follow each other closely are one row. Where nothing says what they answered: whoever asks again
+// had not got the answer that they wanted.
+void TraceDraft::add_query(const Call& call, bool has_answers) {
+  constexpr std::uint32_t kNotReady = 600;  // cudaErrorNotReady and CUDA_ERROR_NOT_READY
+  const std::uint64_t not_ready = has_answers && call.status == kNotReady ? 1 : 0;
   Poll* last = trace_.polls.empty() ? nullptr : &trace_.polls.back();
   if (last != nullptr && last->thread == call.thread && last->api == call.api && last->stack == call.stack &&
       call.span.begin_ns - last->span.end_ns < kPollGapNs) {
     last->span.end_ns = std::max(last->span.end_ns, call.span.end_ns);
     ++last->count;
-    ++last->not_ready_count;
+    last->not_ready_count += has_answers ? not_ready : 1;
     return;
   }
-  trace_.polls.push_back({call.span, call.thread, call.api, call.object, 1, 0, call.stack});
+  trace_.polls.push_back({call.span, call.thread, call.api, call.object, 1, not_ready, call.stack});
 }
 
-void TraceDraft::sort_out_calls() {
+void TraceDraft::sort_out_calls(bool has_answers) {
   for (const Call& call : calls_) {
     switch (call.category) {
       case ApiCategory::kPoll:
-        add_query(call);
+        add_query(call, has_answers);
         break;
       case ApiCategory::kLaunch:
       case ApiCategory::kGraphLaunch:
@@ -248,7 +251,7 @@ void TraceDraft::write_ranges() {
                    [](const NvtxEvent& a, const NvtxEvent& b) { return a.time_ns < b.time_ns; });
 }
 
-void TraceDraft::set_clock(const Zero& zero, Nanoseconds shift_ns) {
+void TraceDraft::set_clock(const Known& known, Nanoseconds shift_ns) {
   trace_.first_ns = kLatestTime;
   const auto cover = [&](TimeSpan span) {
     trace_.first_ns = std::min(trace_.first_ns, span.begin_ns);
@@ -261,8 +264,8 @@ void TraceDraft::set_clock(const Zero& zero, Nanoseconds shift_ns) {
   // Work before the first row may have been left out: this is no recording from its program's start.
   if (!trace_.operations.empty()) trace_.windows = {{{trace_.first_ns, trace_.last_ns}, "import"}};
   constexpr Nanoseconds kLatestWallNs = std::numeric_limits<Nanoseconds>::max() / 2;
-  const Nanoseconds wall_ns = zero.realtime_ns.value_or(0);
-  const bool possible = zero.realtime_ns && wall_ns > -kFarthestTime && wall_ns < kLatestWallNs - kFarthestTime;
+  const Nanoseconds wall_ns = known.realtime_ns.value_or(0);
+  const bool possible = known.realtime_ns && wall_ns > -kFarthestTime && wall_ns < kLatestWallNs - kFarthestTime;
   if (!possible) return;
   const Nanoseconds start_ns = trace_.first_ns - shift_ns + wall_ns;
   if (start_ns < 0) return;
@@ -270,19 +273,19 @@ void TraceDraft::set_clock(const Zero& zero, Nanoseconds shift_ns) {
   trace_.clocks.push_back({trace_.first_ns, start_ns});
 }
 
-Trace TraceDraft::finish(const Zero& zero, bool has_stacks) {
-  const Nanoseconds shift_ns = find_shift(zero);
+Trace TraceDraft::finish(const Known& known) {
+  const Nanoseconds shift_ns = find_shift(known);
   move_in_time(shift_ns);
-  set_clock(zero, shift_ns);
+  set_clock(known, shift_ns);
   find_places();
   describe_calls();
   drop_inner_calls();
-  if (!has_stacks) {
+  if (!known.has_stacks) {
     stacks_.move_in_time(shift_ns);
     find_stacks();
   }
   stacks_.define(trace_);
-  sort_out_calls();
+  sort_out_calls(known.has_answers);
   write_ranges();
   trace_.end_reason = "exit";
   return std::exchange(trace_, {});

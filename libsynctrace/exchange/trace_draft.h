@@ -35,8 +35,8 @@ class TraceDraft {
   // Pushed and popped, so inside the others of its thread, or on its own.
   void add_range(ThreadId thread, TimeSpan span, StringId text, NvtxDomainId domain, bool pushed);
   void add_mark(ThreadId thread, Nanoseconds time_ns, StringId text, NvtxDomainId domain);
-  // The stream that a call of this correlation waits for.
-  void set_stream_of_wait(CorrelationId call, StreamKey stream) { waits_[call] = stream; }
+  // The stream and the event that a call of this correlation is about; 0: none, or not known.
+  void set_target(CorrelationId call, StreamKey stream, std::uint64_t event = 0) { targets_[call] = {stream, event}; }
 
   DraftStacks& stacks() noexcept { return stacks_; }
   // Names, facts, devices and what is known of the file as a whole; no rows.
@@ -44,13 +44,14 @@ class TraceDraft {
   // Rows that the reader left out.
   void lose(std::string_view name, std::uint64_t count = 1) { trace_.stats.add(name, count); }
 
-  // The clocks at the rows' time 0, where they are known.
-  struct Zero {
-    std::optional<Nanoseconds> realtime_ns;
+  struct Known {
+    std::optional<Nanoseconds> realtime_ns;   // the clocks at the rows' time 0
     std::optional<Nanoseconds> monotonic_ns;
+    bool has_stacks = false;   // each call has the one that its reader gave it
+    bool has_answers = false;  // statuses of queries say what they answered
   };
-  // Once; the draft is empty then. `has_stacks`: each call has the one that its reader gave it.
-  Trace finish(const Zero& zero, bool has_stacks = false);
+  // Once; the draft is empty then.
+  Trace finish(const Known& known);
 
   bool has_cuda() const noexcept { return !calls_.empty() || !trace_.operations.empty(); }
 
@@ -63,16 +64,16 @@ class TraceDraft {
     bool pushed = true;
   };
 
-  Nanoseconds find_shift(const Zero& zero) const;
+  Nanoseconds find_shift(const Known& known) const;
   void move_in_time(Nanoseconds shift_ns);
   void find_places();
   void describe_calls();
   void drop_inner_calls();
-  void sort_out_calls();
-  void add_query(const Call& call);
+  void sort_out_calls(bool has_answers);
+  void add_query(const Call& call, bool has_answers);
   void find_stacks();
   void write_ranges();
-  void set_clock(const Zero& zero, Nanoseconds shift_ns);
+  void set_clock(const Known& known, Nanoseconds shift_ns);
 
   Trace trace_;
   DraftStacks stacks_;
@@ -80,7 +81,11 @@ class TraceDraft {
   std::vector<Range> ranges_;
   std::unordered_map<std::string, StringId> texts_;
   std::map<std::pair<format::ApiDomain, std::string>, ApiId, std::less<>> apis_;
-  std::unordered_map<CorrelationId, StreamKey> waits_;
+  struct Target {
+    StreamKey stream;
+    std::uint64_t event = 0;
+  };
+  std::unordered_map<CorrelationId, Target> targets_;
   std::unordered_map<CorrelationId, std::uint32_t> first_work_;  // row of trace_.operations
 };
 

@@ -7,6 +7,8 @@
 namespace synctrace {
 namespace {
 
+constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+
 // Bytes of the character that `text` begins with; 0 where it begins with none.
 std::size_t character_bytes(std::string_view text) noexcept {
   const auto byte = [&](std::size_t at) { return static_cast<std::uint8_t>(text[at]); };
@@ -33,11 +35,17 @@ std::string valid_utf8(std::string_view text) {
   while (!text.empty()) {
     const std::size_t count = character_bytes(text);
     if (count == 0)
-      result += "\xef\xbf\xbd";
+      result += kReplacement;
     else
       result += text.substr(0, count);
     text.remove_prefix(count == 0 ? 1 : count);
   }
+  return result;
+}
+
+std::string valid_text(std::string_view text) {
+  std::string result = valid_utf8(text);
+  for (std::size_t at = result.find('\0'); at != std::string::npos; at = result.find('\0', at)) result.replace(at, 1, kReplacement);
   return result;
 }
 

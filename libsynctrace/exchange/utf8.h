@@ -10,4 +10,7 @@ namespace synctrace {
 // The same text where it is UTF-8; what is not becomes U+FFFD.
 std::string valid_utf8(std::string_view text);
 
+// The same without zero bytes, at which many readers end a text.
+std::string valid_text(std::string_view text);
+
 }  // namespace synctrace

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "weigh_stacks.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "attribution/user_frame.h"
+#include "model/stacks.h"
+
+namespace synctrace::cli {
+namespace {
+
+class Weigher {
+ public:
+  Weigher(const Trace& trace, std::string name) : trace_(trace), profile_(std::move(name)) {}
+
+  // `leaves` come behind the stack's innermost frame.
+  void add(StackId stack, std::initializer_list<std::string> leaves, Measure measure, std::int64_t weight) {
+    std::vector<ProfileFrame> frames = frames_of(stack);
+    for (const std::string& leaf : leaves) {
+      if (!leaf.empty()) frames.push_back({leaf, {}, 0});
+    }
+    profile_.add(frames, measure, weight);
+  }
+  StackProfile take() { return std::move(profile_); }
+
+ private:
+  const std::vector<ProfileFrame>& frames_of(StackId stack) {
+    const auto [entry, is_new] = frames_.try_emplace(stack);
+    if (!is_new || number(stack) == 0) return entry->second;
+    const std::vector<ResolvedFrame> resolved = resolve_stack(trace_, stack);
+    const std::vector<bool> hidden = interpreter_frames(resolved);
+    for (std::size_t i = resolved.size(); i-- > 0;) {
+      if (hidden[i]) continue;
+      const bool missing = resolved[i].kind == FrameKind::kMissing;
+      entry->second.push_back({missing ? ".." : resolved[i].function, resolved[i].file, resolved[i].line});
+    }
+    return entry->second;
+  }
+
+  const Trace& trace_;
+  StackProfile profile_;
+  std::unordered_map<StackId, std::vector<ProfileFrame>> frames_;
+};
+
+std::string bracketed(std::string_view word) { return '[' + std::string(word) + ']'; }
+
+bool is_cuda(OwnerTable table) noexcept {
+  return table == OwnerTable::kCall || table == OwnerTable::kLaunch || table == OwnerTable::kPoll;
+}
+
+}  // namespace
+
+StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, std::string name) {
+  Weigher weigher(trace, std::move(name));
+  for (const auto& [device, causes] : attribution.causes) {
+    for (const Cause& cause : causes) {
+      if (cause.key.copying) continue;
+      const Site& site = cause.key.site;
+      weigher.add(site.stack, {is_cuda(site.table) ? api_name(trace, site.api) : std::string(), bracketed(cause_name(cause.key.kind))},
+                  Measure::kGpuIdle, cause.idle_ns);
+    }
+  }
+  const auto waited = [&](const auto& row, Nanoseconds blocked_ns) {
+    weigher.add(row.stack, {api_name(trace, row.api)}, Measure::kHostBlocked, blocked_ns);
+    weigher.add(row.stack, {api_name(trace, row.api)}, Measure::kWaits, 1);
+  };
+  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+    const Judgement& judgement = attribution.judgements[row];
+    if (judgement.verdict == Verdict::kBlocked) waited(trace.calls[row], judgement.blocked_ns);
+  }
+  for (const Poll& poll : trace.polls) {
+    if (poll.not_ready_count >= kFewestQueriesOfAWait) waited(poll, poll.span.length_ns());
+  }
+  constexpr std::array<std::string_view, 4> kStates = {"unknown", "running", "runnable", "blocked"};
+  for (const Sample& sample : trace.samples) {
+    const auto state = static_cast<std::size_t>(sample.state);
+    weigher.add(sample.stack, {bracketed(kStates[state < kStates.size() ? state : 0])}, Measure::kSamples,
+                static_cast<std::int64_t>(std::min<std::uint64_t>(sample.count, std::uint64_t{1} << 40)));
+  }
+  return weigher.take();
+}
+
+}  // namespace synctrace::cli

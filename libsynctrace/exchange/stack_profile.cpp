@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exchange/stack_profile.h"
+
+#include <limits>
+
+namespace synctrace {
+
+void StackProfile::add(std::span<const ProfileFrame> frames, Measure measure, std::int64_t weight) {
+  if (weight <= 0 || frames.empty()) return;
+  std::vector<std::uint32_t> path;
+  for (const ProfileFrame& frame : frames) {
+    const auto [entry, is_new] = frame_index_.try_emplace(frame, static_cast<std::uint32_t>(frames_.size()));
+    if (is_new) frames_.push_back(frame);
+    path.push_back(entry->second);
+  }
+  const auto [entry, is_new] = stack_index_.try_emplace(path, stacks_.size());
+  if (is_new) stacks_.push_back({path, {}});
+  std::int64_t& sum = stacks_[entry->second].weights[static_cast<std::size_t>(measure)];
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  sum = weight > kMost - sum ? kMost : sum + weight;
+}
+
+std::int64_t StackProfile::total(Measure measure) const noexcept {
+  std::int64_t sum = 0;
+  for (const WeightedStack& stack : stacks_) {
+    const std::int64_t weight = stack.weights[static_cast<std::size_t>(measure)];
+    sum = weight > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max() : sum + weight;
+  }
+  return sum;
+}
+
+}  // namespace synctrace
