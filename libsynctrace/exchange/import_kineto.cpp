@@ -90,8 +90,12 @@ Id id_of(const std::optional<std::int64_t>& number) noexcept {
   return fits ? static_cast<Id>(*number) : Id{};
 }
 
-// Some systems count threads downwards from 2^32 or below zero.
-ThreadId thread_of(const KinetoEvent& event) noexcept { return static_cast<ThreadId>(std::abs(event.thread.value_or(0)) & 0xffff'ffff); }
+// Kineto makes numbers of threads positive, and other writers do not.
+ThreadId thread_of(std::int64_t number) noexcept {
+  const auto bits = static_cast<std::uint64_t>(number);
+  return static_cast<ThreadId>((number < 0 ? 0 - bits : bits) & 0xffff'ffff);
+}
+ThreadId thread_of(const KinetoEvent& event) noexcept { return thread_of(event.thread.value_or(0)); }
 
 class KinetoImport {
  public:
@@ -244,7 +248,7 @@ void KinetoImport::describe(const KinetoHead& head) {
     // "thread 4711 (name)"
     const std::size_t open = label.find('(');
     const bool has_name = open != std::string::npos && label.ends_with(')');
-    trace.threads[static_cast<ThreadId>(std::abs(key.second) & 0xffff'ffff)] = has_name ? label.substr(open + 1, label.size() - open - 2) : "";
+    trace.threads[thread_of(key.second)] = has_name ? label.substr(open + 1, label.size() - open - 2) : "";
   }
 }
 

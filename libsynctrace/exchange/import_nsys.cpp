@@ -311,7 +311,7 @@ void NsysImport::read_ranges() {
     const std::string_view text = row.has(5) ? row.text(5) : string(row.number(6));
     const std::int64_t type = row.number(2);
     if (type == nsys::kDomainCreate) draft_.trace().nvtx_domains[domain] = text;
-    if (type == nsys::kMark && std::abs(row.number(0)) <= TraceDraft::kFarthestTime)
+    if (type == nsys::kMark && -TraceDraft::kFarthestTime <= row.number(0) && row.number(0) <= TraceDraft::kFarthestTime)
       draft_.add_mark(thread_of(row.number(3)), row.number(0), draft_.text(text), domain);
     if ((type != nsys::kPushPop && type != nsys::kStartEnd) || !row.has(1)) return;
     if (const auto span = span_of(row)) draft_.add_range(thread_of(row.number(3)), *span, draft_.text(text), domain, type == nsys::kPushPop);
