@@ -75,7 +75,7 @@ class Figures:
 
     def __init__(self, report):
         self.report = report
-        row, = [one for one in report["ranges"] if one["name"] == RANGE]
+        row, = [one for one in report["nvtx_ranges"] if one["name"] == RANGE]
         self.count = row["count"]
         self.step, self.idle, self.busy = (row[key] / row["count"] / 1e6 for key in ("host_ns", "idle_ns", "busy_ns"))
 
