@@ -118,7 +118,6 @@ class Study:
 FPS_LOOP = ("chosen[:, i] = farthest", "centre = points[rows", "distance = torch.minimum", "farthest = distance.argmax(-1)")
 MAX_N = "int(n_strokes_per.max().item())"
 ANY = "if not stroke_valid.any():"
-EAGER_STEP = "cross_entropy(model(inputs), targets).backward()"
 MATCHING = "linear_sum_assignment("
 
 STUDIES = [
@@ -150,7 +149,7 @@ STUDIES = [
            "kernel": {"GPU-bound: nothing to mend": has_verdict("gpu-bound")}},
           [Change("data0", "data4", assume="no-input-wait"),
            Change("data4", "data8", assume="no-input-wait"),
-           Change("eager", "graph", (EAGER_STEP, "optimizer.step()", "optimizer.zero_grad()"), fix="graph")],
+           Change("eager", "graph", assume="graph:train_step")],
           {"data0": ("--preset", "data"), "data4": ("--preset", "data", "--workers", "4"),
            "data8": ("--preset", "data", "--workers", "8"), "eager": ("--preset", "eager"), "graph": ("--preset", "graph"),
            "kernel": ("--preset", "kernel")}),
@@ -173,7 +172,6 @@ STUDIES = [
            "pinned": {"copies that compute waits for": is_cause("inputs = inputs.to(device", ("ST053",))},
            "streams": {"GPU-bound: no gain left": has_verdict("gpu-bound")}},
           [Change("baseline", "workers", assume="no-input-wait"), Change("workers", "pinned", assume="pinned"),
-           Change("pinned", "streams", ("inputs = inputs.to(device, non_blocking",), fix="drop-dependency"),
            Change("streams", "prefetcher", ("for inputs, targets in batches:",))]),
 ]
 

@@ -130,7 +130,8 @@ def main():
     for inputs, targets in batches:
         inputs = inputs.to(device, non_blocking=True)
         targets = targets.to(device, non_blocking=True)
-        step(model, optimizer, inputs, targets)
+        with torch.cuda.nvtx.range("train_step"):
+            step(model, optimizer, inputs, targets)
         now = time.perf_counter()
         times.append(1000 * (now - begin))
         samples = len(inputs)
