@@ -200,7 +200,7 @@ struct SavingsReport {
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;             // if every place were mended
   std::vector<FixRow> order;
-  std::vector<FixPlace> in_vain;  // places whose wait would only move, dearest first
+  std::vector<FixPlace> in_vain;  // places whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;
   double unexplained_share = 0;   // of the time: starts of work that nothing explains
 };

@@ -13,6 +13,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostInVain = 8;
+constexpr Nanoseconds kSmallPart = 4;  // of the wait that moves: less than one in so many is hardly a gain
 // Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
 constexpr std::size_t kMostReplayed = 200'000;
 
@@ -127,7 +128,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
     savings.asked = std::move(asked);
   }
   for (const Saving& saving : found.savings) {
-    const bool in_vain = saving.moves_to != 0 && saving.alone.grade == Grade::kNone;
+    const bool in_vain = saving.moves_to != 0 && (saving.alone.grade == Grade::kNone || saving.alone.ns < saving.moved_ns / kSmallPart);
     if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.place_of(saving.site));
   }
 }
