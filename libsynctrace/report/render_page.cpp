@@ -69,7 +69,7 @@ std::string fitting_payload(const Trace& trace, const Attribution& attribution, 
                                     [&](const auto& visit) { slices.for_each(visit); });
   double items = std::min(static_cast<double>(most_bytes) / kBytesOfItem, static_cast<double>(kMostItems));
   for (int tries = 0; tries < kMostTries; ++tries) {
-    std::string result = page::payload(report, slices, builder.build(static_cast<std::size_t>(items)), occurrences);
+    std::string result = page::payload(trace, report, slices, builder.build(static_cast<std::size_t>(items)), occurrences);
     if (result.size() <= most_bytes) return result;
     items *= 0.9 * static_cast<double>(most_bytes) / static_cast<double>(result.size());
   }

@@ -15,6 +15,7 @@
 #include "model/clock_map.h"
 #include "model/load_trace.h"
 #include "report/build_report.h"
+#include "report/render_page.h"
 #include "report/render_text.h"
 
 namespace synctrace {
@@ -78,9 +79,17 @@ void run(const char* path) {
     watch.time("steps", [&] { return find_steps(trace, correlation); });
     watch.time("device states", [&] { return device_states(trace); });
   }
-  const Attribution attribution = watch.time("attribution, all of it", [&] { return attribute(trace); });
-  const Report report = watch.time("report", [&] { return build_report(trace, attribution, {}); });
-  watch.time("text", [&] { return render_text(report, {}); });
+  {
+    const Attribution attribution = watch.time("attribution, all of it", [&] { return attribute(trace); });
+    const Report report = watch.time("report", [&] { return build_report(trace, attribution, {}); });
+    watch.time("text", [&] { return render_text(report, {}); });
+  }
+  AttributeOptions with_parts;
+  with_parts.keep_parts = true;
+  const Attribution attribution = watch.time("attribution with parts", [&] { return attribute(trace, with_parts); });
+  const Report report = build_report(trace, attribution, {});
+  const PageSection section = watch.time("page", [&] { return page_section(trace, attribution, report, {}); });
+  watch.time("  of it frame", [&] { return render_page({&section, 1}); });
 }
 
 }  // namespace

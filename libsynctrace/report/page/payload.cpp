@@ -25,7 +25,7 @@ constexpr std::size_t kMostCauses = 300;
 std::string name_text(std::string_view text) { return fitted(printable(text.substr(0, 4 * kNameColumns + 4)), kNameColumns); }
 
 // [kind, text], of causes [kind, device, row].
-Json names_json(const TimelineSlices& slices, const TimelineDetail& detail) {
+Json names_json(const Trace& trace, const Report& report, const TimelineDetail& detail) {
   Json names = Json::array();
   std::size_t bytes = 0;
   for (const SliceName name : detail.names) {
@@ -35,7 +35,7 @@ Json names_json(const TimelineSlices& slices, const TimelineDetail& detail) {
       names.push_back({word, number_of(name) >> 32, number_of(name) & 0xffff'ffff});
       continue;
     }
-    std::string text = bytes < kMostNameBytes ? name_text(slices.text_of(name)) : std::string("(name left out)");
+    std::string text = bytes < kMostNameBytes ? name_text(slice_text(trace, report, name)) : std::string("(name left out)");
     bytes += text.size();
     names.push_back({word, std::move(text)});
   }
@@ -119,7 +119,7 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::string payload(const Report& report, const TimelineSlices& slices, const TimelineDetail& detail,
+std::string payload(const Trace& trace, const Report& report, const TimelineSlices& slices, const TimelineDetail& detail,
                     const std::vector<DeviceOccurrences>& occurrences) {
   std::vector<TimeSpan> windows(report.windows.begin(), report.windows.begin() + static_cast<std::ptrdiff_t>(std::min(kMostWindows, report.windows.size())));
   std::vector<TimeSpan> stretches = detail.stretches;
@@ -130,7 +130,7 @@ std::string payload(const Report& report, const TimelineSlices& slices, const Ti
                      {"windows", spans_json(windows, detail.base_ns)},
                      {"stretches", spans_json(stretches, 0)},
                      {"lanes", lanes_json(slices, detail)},
-                     {"names", names_json(slices, detail)},
+                     {"names", names_json(trace, report, detail)},
                      {"devices", devices_json(report, occurrences, detail.base_ns)}};
   const std::string json = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string bytes;

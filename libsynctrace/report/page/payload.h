@@ -13,7 +13,7 @@
 
 namespace synctrace::page {
 
-std::string payload(const Report& report, const TimelineSlices& slices, const TimelineDetail& detail,
+std::string payload(const Trace& trace, const Report& report, const TimelineSlices& slices, const TimelineDetail& detail,
                     const std::vector<DeviceOccurrences>& occurrences);
 
 std::string gzip(std::string_view bytes);

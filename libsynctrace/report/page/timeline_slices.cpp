@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/page/timeline_slices.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <memory>
 #include <unordered_map>
 #include <utility>
-
-#include "attribution/wait_table.h"
-#include "report/words.h"
 
 namespace synctrace::page {
 namespace {
@@ -20,24 +12,6 @@ constexpr std::size_t kNoLane = ~std::size_t{0};
 // The steps come first: their key is the default one.
 constexpr std::uint32_t kDevicesSection = 1;
 constexpr std::uint32_t kThreadsSection = 2;
-constexpr std::size_t kLongestMangled = 4096;  // longer names are shown as they are: taking them apart could take minutes
-
-std::string demangled(const std::string& name) {
-  if (name.size() > kLongestMangled) return name.substr(0, kLongestMangled);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : name;
-}
-
-std::string copy_text(std::uint64_t number) {
-  const auto kind = static_cast<CopyKind>(number >> 16 & 0xff);
-  const auto memory = host_memory(kind, static_cast<MemoryKind>(number >> 8 & 0xff), static_cast<MemoryKind>(number & 0xff));
-  std::string text = "copy";
-  if (const std::string_view direction = direction_word(kind); !direction.empty()) text += ' ' + std::string(direction);
-  if (const std::string_view word = memory_word(memory); !word.empty()) text += ' ' + std::string(word);
-  return text;
-}
 
 // Rows of one thread come in runs.
 template <class Row>
@@ -50,24 +24,7 @@ void add_rows_of(const std::vector<Row>& rows, std::unordered_map<ThreadId, std:
   }
 }
 
-std::string phase_text(std::uint64_t phase) {
-  switch (static_cast<Phase>(phase)) {
-    case Phase::kWarmUp:
-      return "warm-up step";
-    case Phase::kIrregular:
-      return "irregular step";
-    default:
-      return "step";
-  }
-}
-
 }  // namespace
-
-std::string_view slice_kind_name(SliceKind kind) noexcept {
-  constexpr std::array<std::string_view, 12> kNames = {"step", "idle",  "copying", "kernel", "copy",  "memset",
-                                                       "graph", "call", "wait",    "launch", "sleep", "range"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
 
 TimelineSlices::TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report)
     : trace_(trace), attribution_(attribution), report_(report), ranges_(nvtx_ranges(trace)) {
@@ -209,29 +166,13 @@ void TimelineSlices::visit_parts(const Visit& visit) const {
   }
 }
 
-SliceName TimelineSlices::name_of(const Operation& operation) const {
-  const auto memories = static_cast<std::uint64_t>(number(operation.copy_kind)) << 16 |
-                        static_cast<std::uint64_t>(number(operation.source_memory)) << 8 | number(operation.target_memory);
-  switch (operation.kind) {
-    case OperationKind::kKernel:
-      return slice_name(SliceKind::kKernel, number(operation.name));
-    case OperationKind::kCopy:
-      return slice_name(SliceKind::kCopy, memories);
-    case OperationKind::kMemset:
-      return slice_name(SliceKind::kMemset, 0);
-    case OperationKind::kGraph:
-      break;
-  }
-  return slice_name(SliceKind::kGraph, number(operation.graph));
-}
-
 void TimelineSlices::visit_operations(const Visit& visit) const {
   Key last{};
   std::size_t lane = kNoLane;
   for (const Operation& operation : trace_.operations) {
     const Key key = key_of(operation);
     if (key != last) lane = lane_of(last = key);
-    if (lane != kNoLane) visit(lane, {operation.span, name_of(operation)});
+    if (lane != kNoLane) visit(lane, {operation.span, slice_name(operation)});
   }
 }
 
@@ -281,37 +222,6 @@ void TimelineSlices::visit_threads(const Visit& visit) const {
     show(launch.thread, launch.span, slice_name(SliceKind::kLaunch, number(launch.api)));
   }
   catch_up(kLatestTime);
-}
-
-std::string TimelineSlices::text_of(SliceName name) const {
-  const std::uint64_t number = number_of(name);
-  const auto text = trace_.strings.find(StringId{static_cast<std::uint32_t>(number)});
-  switch (kind_of(name)) {
-    case SliceKind::kStep:
-      return phase_text(number);
-    case SliceKind::kIdle:
-    case SliceKind::kOnlyCopying: {
-      const DeviceReport& device = report_.devices[number >> 32];
-      return (kind_of(name) == SliceKind::kIdle ? device.causes : device.copy_causes)[number & 0xffff'ffff].name;
-    }
-    case SliceKind::kKernel:
-      return text == trace_.strings.end() ? "kernel " + std::to_string(number) : demangled(text->second);
-    case SliceKind::kRange:
-      return text == trace_.strings.end() ? "range " + std::to_string(number) : text->second.substr(0, kLongestMangled);
-    case SliceKind::kCopy:
-      return copy_text(number);
-    case SliceKind::kMemset:
-      return "memset";
-    case SliceKind::kGraph:
-      return "CUDA graph " + std::to_string(number);
-    case SliceKind::kCall:
-    case SliceKind::kWait:
-    case SliceKind::kLaunch:
-      return api_name(trace_, ApiId{static_cast<std::uint32_t>(number)});
-    case SliceKind::kSleep:
-      return "sleep: " + std::string(host_call_word(static_cast<HostCall>(number)));
-  }
-  return {};
 }
 
 }  // namespace synctrace::page

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <string>
-#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -16,37 +15,10 @@
 #include "base/time_span.h"
 #include "model/nvtx_ranges.h"
 #include "model/trace.h"
+#include "report/page/slice_names.h"
 #include "report/report.h"
 
 namespace synctrace::page {
-
-enum class SliceKind : std::uint8_t {
-  kStep,
-  kIdle,         // the number is that of the cause's row in its device's table
-  kOnlyCopying,  // likewise
-  kKernel,
-  kCopy,
-  kMemset,
-  kGraph,
-  kCall,
-  kWait,    // a call that waited for the GPU
-  kLaunch,
-  kSleep,   // a blocking call of the C library
-  kRange,
-};
-std::string_view slice_kind_name(SliceKind kind) noexcept;
-
-// What a slice shows: its kind, and a number that is unique in it.
-using SliceName = std::uint64_t;
-constexpr SliceName slice_name(SliceKind kind, std::uint64_t number) noexcept {
-  return static_cast<std::uint64_t>(kind) << 56 | number;
-}
-constexpr SliceKind kind_of(SliceName name) noexcept { return static_cast<SliceKind>(name >> 56); }
-constexpr std::uint64_t number_of(SliceName name) noexcept { return name & ((std::uint64_t{1} << 56) - 1); }
-// Of kIdle and kOnlyCopying: the place of the device in the report, and the row in its table.
-constexpr std::uint64_t cause_number(std::size_t device, std::size_t row) noexcept {
-  return static_cast<std::uint64_t>(device) << 32 | row;
-}
 
 struct Slice {
   TimeSpan span;
@@ -75,9 +47,6 @@ class TimelineSlices {
   // Calls visit(lane, slice) for all slices; those of one lane in the order of their begins.
   void for_each(const std::function<void(std::size_t, const Slice&)>& visit) const;
 
-  // Not made safe for HTML.
-  std::string text_of(SliceName name) const;
-
  private:
   // Lanes sort as they are shown.
   struct Key {
@@ -104,7 +73,6 @@ class TimelineSlices {
   void visit_operations(const Visit& visit) const;
   void visit_ranges(const Visit& visit) const;
   void visit_threads(const Visit& visit) const;
-  SliceName name_of(const Operation& operation) const;
   SliceName name_of(const Call& call) const;
 
   const Trace& trace_;
