@@ -161,7 +161,7 @@ def million(session):
         answers = [moment for moment, line in done.err if moment > ended_s and line and not line.startswith("synctrace:")]
         row = {"part": "million", "tool": tool, "launches": said["launches"], "ns_per_launch": 1e9 / said["launches_per_second"],
                "peak_resident_kib": said["peak_rss_kib"], "bytes": programs.bytes_in(folder),
-               "end_to_exit_s": round(done.ended_s - ended_s, 3), "end_to_answer_s": round(answers[0] - ended_s, 3) if answers else None}
+               "end_to_exit_s": max(0.0, round(done.ended_s - ended_s, 3)), "end_to_answer_s": round(answers[0] - ended_s, 3) if answers else None}
         trace = folder / "trace.synctrace"
         if trace.exists():
             report = session.run([session.synctrace, "report", trace], 60)
@@ -213,7 +213,7 @@ def torch_run(session, tool, flags, arguments, limit_s=90):
         return {"tool": tool, "failed": done.why() or "no line of the program"}, folder
     ended_s = said.pop("ended_ns") / 1e9
     return {**said, "tool": tool, "status": done.status, "bytes": programs.bytes_in(folder), "peak_kib": done.peak_kib,
-            "end_to_exit_s": round(done.ended_s - ended_s, 3), "wall_s": round(done.wall_s, 2)}, folder
+            "end_to_exit_s": max(0.0, round(done.ended_s - ended_s, 3)), "wall_s": round(done.wall_s, 2)}, folder
 
 
 def kernels_in(session, folder):
