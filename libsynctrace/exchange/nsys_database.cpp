@@ -261,7 +261,7 @@ void ProcessRows::work() {
     const auto context = number(one.context);
     const auto stream = number(one.stream);
     const auto correlation = number(one.correlation);
-    const std::optional<std::int64_t> node = number(one.graph) == 0 ? std::nullopt : std::optional<std::int64_t>(number(one.graph));
+    const SqlUnlessZero node{number(one.graph)};
     switch (one.kind) {
       case OperationKind::kKernel: {
         const KernelNames& names = names_of(one);

@@ -37,6 +37,9 @@ class Sqlite {
 
 // A column that has no value.
 struct SqlNull {};
+struct SqlUnlessZero {
+  std::int64_t number = 0;  // else null
+};
 
 class SqliteStatement {
  public:
@@ -66,6 +69,12 @@ class SqliteStatement {
     sqlite3_bind_text64(statement_, index, text.data(), text.size(), SQLITE_STATIC, SQLITE_UTF8);
   }
   void bind(int index, const std::string& text) { bind(index, std::string_view(text)); }
+  void bind(int index, SqlUnlessZero value) {
+    if (value.number == 0)
+      bind(index, SqlNull{});
+    else
+      bind(index, value.number);
+  }
   template <class Number>
   void bind(int index, Number number) {
     sqlite3_bind_int64(statement_, index, static_cast<sqlite3_int64>(number));
