@@ -36,6 +36,9 @@ void add_settings(const Trace& trace, Report& report) {
 }
 
 void add_basis(const Trace& trace, Report& report) {
+  if (const std::string_view tool = fact(trace, "imported_from"); !tool.empty()) {
+    add(report, "imported", 1, Severity::kNote, "recorded by " + printable(tool) + " and imported: that tool's own cost is in all times");
+  }
   if (!trace.has_timeline()) {
     add(report, "no-timeline", 1, Severity::kNote,
         "no GPU timeline was recorded: GPU busy and idle time are unknown (record with --level=timeline)");

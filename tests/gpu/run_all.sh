@@ -287,6 +287,15 @@ part_gate() {
   verdict gate $status "$(tail -n 1 "$results/gate.txt")"
 }
 
+# Status 77: no PyTorch with CUDA.
+part_import_profiler() {
+  timeout -k 5 300 python3 "$root/tests/gpu/import_torch_profiler.py" --synctrace "$synctrace" \
+    >"$results/import_torch_profiler.txt" 2>&1
+  local status=$?
+  if [ $status -eq 77 ]; then skip import_torch_profiler "no PyTorch with CUDA"; return; fi
+  verdict import_torch_profiler $status "$(tail -n 1 "$results/import_torch_profiler.txt")"
+}
+
 part_hta() {
   local recorded=()
   local name
@@ -303,7 +312,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes gate hta unwinder; do
+for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes gate hta import_profiler unwinder; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"
