@@ -5,12 +5,55 @@
 #include <iterator>
 
 namespace synctrace {
+namespace {
+
+constexpr std::uint64_t kFewestAgreeing = 3;  // samples
+
+}  // namespace
 
 HostPlaces::HostPlaces(const Evidence& evidence) : evidence_(evidence), ended_by_(evidence.host.threads()) {
   for (std::uint32_t row = 0; row < evidence.trace.host_waits.size(); ++row) {
     const HostWait& wait = evidence.trace.host_waits[row];
     const HostTimeline::Index waker = evidence.host.index_of(wait.waker);
     if (waker != HostTimeline::kNoThread && number(wait.waker) != 0 && number(wait.stack) != 0) ended_by_[waker].push_back(row);
+  }
+  find_usual_samples();
+}
+
+std::uint64_t HostPlaces::line_of(StackId stack) const {
+  const StackTraits traits = evidence_.stacks.traits(stack);
+  return traits.python ? traits.python_line : number(stack);
+}
+
+HostPlaces::Lines HostPlaces::lines_around(HostTimeline::Index thread, TimeSpan span) const {
+  const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
+  return {line_of(around.before), line_of(around.after)};
+}
+
+void HostPlaces::find_usual_samples() {
+  struct Votes {
+    std::uint32_t row = 0;  // the first there
+    std::uint64_t samples = 0;
+  };
+  std::map<Lines, std::map<std::uint64_t, Votes>> found;
+  for (HostTimeline::Index thread = 0; thread < evidence_.host.threads(); ++thread) {
+    for (const std::uint32_t row : evidence_.host.samples(thread)) {
+      const Sample& sample = evidence_.trace.samples[row];
+      if (sample.state == format::Sample::State::kBlocked || number(sample.stack) == 0) continue;
+      const HostItem item = evidence_.host.item_before(thread, sample.span.begin_ns + 1);
+      if (item.owner.table != OwnerTable::kNone || item.first) continue;
+      Votes& votes = found[lines_around(thread, item.span)].try_emplace(line_of(sample.stack), Votes{row, 0}).first->second;
+      votes.samples += sample.count;
+    }
+  }
+  for (const auto& [lines, places] : found) {
+    std::uint64_t all = 0;
+    const Votes* most = nullptr;
+    for (const auto& [line, votes] : places) {
+      all += votes.samples;
+      if (most == nullptr || votes.samples > most->samples) most = &votes;
+    }
+    if (most->samples >= kFewestAgreeing && most->samples * 2 > all) usual_.emplace(lines, most->row);
   }
 }
 
@@ -37,6 +80,11 @@ Owner HostPlaces::of(HostTimeline::Index thread, TimeSpan span, Owner owner) con
   const Trace& trace = evidence_.trace;
   const StackId stack = slept ? trace.host_waits[owner.row].stack : trace.samples[owner.row].stack;
   return waiting_for(thread, span, told(stack)).value_or(owner);
+}
+
+Owner HostPlaces::of_open_time(HostTimeline::Index thread, TimeSpan span) {
+  const auto usual = usual_.empty() ? usual_.end() : usual_.find(lines_around(thread, span));
+  return usual == usual_.end() ? of(thread, span) : of(thread, span, {usual->second, OwnerTable::kSample});
 }
 
 Owner HostPlaces::of(HostTimeline::Index thread, TimeSpan span) {

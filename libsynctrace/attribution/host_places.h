@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The place of host time that has no stack of its own: between the stacks around it. And of a library's thread, whose stacks
 // have no line of the program (autograd's engine, what pins a loader's batches): where the thread waited meanwhile that it
-// then woke.
+// then woke. Time between two places that no sample met is where samples found the thread when it was between the same two
+// before, if they agree.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +21,9 @@ class HostPlaces {
 
   // A row of OwnerTable::kStretch or kHostWait.
   Owner of(HostTimeline::Index thread, TimeSpan span);
+
+  // Of all the time between two records, in which no sample lies: as above, or of OwnerTable::kSample.
+  Owner of_open_time(HostTimeline::Index thread, TimeSpan span);
 
   // `owner` itself, a sleep or a sample of that time, where its stack tells a line of the program, or nobody waited.
   Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
@@ -37,11 +42,22 @@ class HostPlaces {
   enum class Told : std::uint8_t { kNot, kPython, kUserCode };
   Told told(StackId stack) const;
 
+  // Two lines between which a thread ran: of Python, else two stacks.
+  struct Lines {
+    std::uint64_t before = 0;
+    std::uint64_t after = 0;
+    friend bool operator<(const Lines& a, const Lines& b) noexcept { return a.before != b.before ? a.before < b.before : a.after < b.after; }
+  };
+  std::uint64_t line_of(StackId stack) const;
+  Lines lines_around(HostTimeline::Index thread, TimeSpan span) const;
+  void find_usual_samples();
+
   // Where a thread slept at the end of the span that this one woke, told better than `own`.
   std::optional<Owner> waiting_for(HostTimeline::Index thread, TimeSpan span, Told own) const;
 
   const Evidence& evidence_;
   std::vector<std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
+  std::map<Lines, std::uint32_t> usual_;  // the sample that stands for most of those between two lines
   std::vector<HostTimeline::Neighbours> stretches_;
   std::uint32_t last_ = 0;  // looked up
   std::unordered_map<HostTimeline::Neighbours, std::uint32_t, PairHash> known_;

@@ -233,7 +233,7 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
 Owner Walk::place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span) {
   switch (piece.owner.table) {
     case OwnerTable::kNone:
-      return places_.of(thread, evidence_.host.item_before(thread, span.end_ns).span);
+      return places_.of_open_time(thread, evidence_.host.item_before(thread, span.end_ns).span);
     case OwnerTable::kHostWait:
     case OwnerTable::kSample:
       return places_.of(thread, span, piece.owner);

@@ -35,7 +35,7 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
 std::uint16_t HostSegments::site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t) {
   if (piece.owner.table == OwnerTable::kLaunch) return site_of_launch(piece.owner.row);
   if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, piece.owner);
-  return site_at(piece.kind, places_.of(thread, evidence_.host.item_before(thread, t).span));
+  return site_at(piece.kind, places_.of_open_time(thread, evidence_.host.item_before(thread, t).span));
 }
 
 // As an explanation places it: a launch without a stack of its own lies where the stacks around it do.

@@ -23,6 +23,13 @@ class Scene {
     trace_.stacks[StackId{5}] = {frame(1)};
     trace_.codes[2] = Code{"/usr/lib/python3/site-packages/torch/utils/data/dataloader.py", "__next__", "", 10, 0x030c0000};
     trace_.stacks[StackId{6}] = {frame(2)};
+    trace_.codes[3] = Code{"/home/user/train.py", "prepare", "", 50, 0x030c0000};
+    trace_.stacks[StackId{7}] = {frame(3), frame(1)};
+  }
+
+  void launch_at_line(Nanoseconds begin_us, TimeSpan kernel_us) {
+    launch(begin_us, kernel_us);
+    trace_.launches.back().stack = StackId{5};
   }
 
   void launch(Nanoseconds begin_us, TimeSpan kernel_us, ThreadId thread = kMain) {
@@ -48,13 +55,13 @@ class Scene {
     trace_.host_waits.back().stack = stack;
   }
 
-  void sample(Nanoseconds time_us, format::Sample::State state) {
+  void sample(Nanoseconds time_us, format::Sample::State state, StackId stack = StackId{6}) {
     Sample sample;
     sample.span = {time_us * kUs, time_us * kUs};
     sample.thread = kMain;
     sample.count = 1;
     sample.state = state;
-    sample.stack = StackId{6};
+    sample.stack = stack;
     trace_.samples.push_back(sample);
   }
 
@@ -266,6 +273,23 @@ TEST_CASE("one sample is a hint, three that agree about a line are evidence") {
     }
     CHECK(seen);
   }
+}
+
+// Launches of one line, a millisecond apart, and samples of `prepare` in some of the gaps: whose is a gap without one?
+static Owner owner_of_third_gap(std::initializer_list<Nanoseconds> sampled_gaps) {
+  Scene scene;
+  for (Nanoseconds i = 0; i < 8; ++i) scene.launch_at_line(i * 1'000, {i * 1'000 + 20, i * 1'000 + 30});
+  for (const Nanoseconds gap : sampled_gaps) scene.sample(gap * 1'000 + 500, format::Sample::State::kRunning, StackId{7});
+  for (const Part& part : scene.explained({2'100, 2'900})) {
+    if (part.kind == CauseKind::kHostCompute) return part.owner;
+  }
+  return {};
+}
+
+TEST_CASE("host time that no sample met is where three found the thread between the same two lines") {
+  CHECK(owner_of_third_gap({0, 1, 4}).table == OwnerTable::kSample);
+  CHECK(owner_of_third_gap({0, 4}).table == OwnerTable::kStretch);
+  CHECK(owner_of_third_gap({}).table == OwnerTable::kStretch);
 }
 
 }  // namespace synctrace::testing
