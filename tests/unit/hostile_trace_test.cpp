@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,12 @@
 #include <nlohmann/json.hpp>
 
 #include "exchange/chrome_trace.h"
+#include "exchange/csv_tables.h"
+#include "exchange/nsys_database.h"
+#include "exchange/perfetto_trace.h"
 #include "exchange/wall_clock.h"
+#include "exchange/write_trace.h"
+#include "model/load_trace.h"
 #include "report/build_report.h"
 #include "report/render_csv.h"
 #include "report/render_json.h"
@@ -195,6 +201,32 @@ TEST_CASE("a hostile trace gives a page of bounded size, with no script but its 
     const std::string page = render_page({&section, 1});
     REQUIRE(page.size() <= kFewestPageBytes);
     REQUIRE(page.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("a hostile trace gives an export in any format, and written as a file it is the same trace") {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    const ExportOptions options{"hostile", export_base_ns(trace.start_realtime_ns), false, true};
+    std::string bytes;
+    const TextSink sink = [&](std::string_view piece) { bytes += piece; };
+    PerfettoTrace perfetto(options, sink);
+    perfetto.add(trace);
+    REQUIRE_FALSE(perfetto.finish().has_value());
+    NsysDatabase database(options, ":memory:");
+    database.add(trace);
+    REQUIRE_FALSE(database.finish().has_value());
+    for (const CsvTable table : {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges}) write_csv_rows(table, trace, true, sink);
+    std::vector<std::byte> file;
+    write_trace(trace, [&](std::span<const std::byte> piece) { file.insert(file.end(), piece.begin(), piece.end()); });
+    const Result<Trace> again = load_trace_bytes(file, "again");
+    REQUIRE(again);
+    REQUIRE(again.value().stats.count(kLossBadRecords) == trace.stats.count(kLossBadRecords));
+    REQUIRE(again.value().calls.size() == trace.calls.size());
+    REQUIRE(again.value().operations.size() == trace.operations.size());
+    REQUIRE(again.value().nvtx_events.size() == trace.nvtx_events.size());
+    REQUIRE(again.value().samples.size() == trace.samples.size());
   }
 }
 
