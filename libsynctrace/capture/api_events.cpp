@@ -4,9 +4,9 @@
 #include <atomic>
 
 #include "capture/call_stacks.h"
+#include "capture/clocks.h"
 #include "capture/cupti_api.h"
 #include "capture/cupti_switch.h"
-#include "capture/event_clock.h"
 #include "capture/memory_ranges.h"
 #include "capture/notice.h"
 #include "capture/recorder_state.h"
@@ -218,7 +218,7 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
     return;
   }
   const TracedCall* traced = find_traced_call(domain, callback_id);
-  open_call = {event_time_ns(), 1, epoch, domain, callback_id, traced, {}};
+  open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
   if (traced != nullptr) {
     forget_released_memory(*traced, data);
     if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
@@ -231,7 +231,7 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
 void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
   if (open_call.depth == 0 || --open_call.depth != 0) return;
   if (open_call.domain != domain || open_call.callback_id != callback_id) return;
-  const std::int64_t end_ns = event_time_ns();
+  const std::int64_t end_ns = now_ns();
   const TracedCall* traced = open_call.traced;
   if (traced == nullptr) return;
   if (open_call.stack.id != StackId{}) tell_sampler(StackId{}, 0);
@@ -251,7 +251,7 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
   using What = format::Resource::What;
   format::Resource resource;
   resource.thread = this_thread_id();
-  resource.time_ns = event_time_ns();
+  resource.time_ns = now_ns();
   std::uint32_t number = 0;
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED || id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
     const bool created = id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "capture/event_clock.h"
+#include "capture/clocks.h"
 #include "capture/stack_table.h"
 
 namespace synctrace::capture {
@@ -74,7 +74,7 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
     return stack;
   }
   stack.id = use == Use::kSample ? capture_line() : capture_stack();
-  stack.cost_ns = event_time_ns() - entry_ns;
+  stack.cost_ns = now_ns() - entry_ns;
   budget->spend(use, stack.site, entry_ns, stack.cost_ns);
   taken.fetch_add(1, std::memory_order_relaxed);
   taken_ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
@@ -96,7 +96,7 @@ StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept {
     return StackId{};
   }
   const StackId id = capture_stack();
-  budget->spend(Use::kCall, site, exit_ns, event_time_ns() - exit_ns);
+  budget->spend(Use::kCall, site, exit_ns, now_ns() - exit_ns);
   return id;
 }
 

@@ -27,17 +27,6 @@ inline std::uint64_t read_ticks() noexcept {
 #endif
 }
 
-// Whether ticks are those of a counter, and not just another name of the clock's nanoseconds. After TickClock::start().
-inline bool ticks_are_counted() noexcept {
-#if defined(__x86_64__)
-  return counter_is_usable;
-#elif defined(__aarch64__)
-  return true;
-#else
-  return false;
-#endif
-}
-
 // The same instant on both clocks.
 struct TickMoment {
   std::uint64_t ticks = 0;

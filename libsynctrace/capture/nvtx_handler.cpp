@@ -11,7 +11,7 @@
 #include <cwchar>
 #include <new>
 
-#include "capture/event_clock.h"
+#include "capture/clocks.h"
 #include "capture/nvtx_names.h"
 #include "capture/recorder_state.h"
 #include "capture/reentry_guard.h"
@@ -62,7 +62,7 @@ void mark(NvtxDomainId domain, const Message& message) noexcept {
   const ReentryGuard entry;
   if (!recording() || !entry) return;
   if (window_control().watches(message.text)) window_control().range_mark();
-  push_event(format::NvtxMark{this_thread_id(), event_time_ns(), domain, StringId{}}, message.storage, message.text);
+  push_event(format::NvtxMark{this_thread_id(), now_ns(), domain, StringId{}}, message.storage, message.text);
 }
 
 int push(NvtxDomainId domain, const Message& message) noexcept {
@@ -76,7 +76,7 @@ int push(NvtxDomainId domain, const Message& message) noexcept {
     buffer->open_ranges[depth] = {static_cast<std::uint16_t>(number(domain)), watched};
     if (watched) window_control().range_begin();
   }
-  buffer->push(format::NvtxPush{buffer->thread(), event_time_ns(), domain, StringId{}}, message.storage, message.text);
+  buffer->push(format::NvtxPush{buffer->thread(), now_ns(), domain, StringId{}}, message.storage, message.text);
   return static_cast<int>(depth);
 }
 
@@ -103,7 +103,7 @@ int pop(NvtxDomainId domain) noexcept {
   ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread();
   bool watched = false;
   if (buffer == nullptr || !take_open_range(*buffer, domain, watched)) return NVTX_NO_PUSH_POP_TRACKING;
-  buffer->push(format::NvtxPop{buffer->thread(), event_time_ns(), domain});
+  buffer->push(format::NvtxPop{buffer->thread(), now_ns(), domain});
   if (watched) window_control().range_end();
   return static_cast<int>(buffer->open_range_count);
 }
@@ -115,14 +115,14 @@ nvtxRangeId_t start_range(NvtxDomainId domain, const Message& message) noexcept 
   const ReentryGuard entry;
   if (!recording() || !entry) return id;
   if (watched) window_control().range_begin();
-  push_event(format::NvtxStart{this_thread_id(), event_time_ns(), domain, StringId{}, id}, message.storage, message.text);
+  push_event(format::NvtxStart{this_thread_id(), now_ns(), domain, StringId{}, id}, message.storage, message.text);
   return id;
 }
 
 void end_range(nvtxRangeId_t id) noexcept {
   const ReentryGuard entry;
   if (!recording() || !entry) return;
-  push_event(format::NvtxEnd{this_thread_id(), event_time_ns(), id});
+  push_event(format::NvtxEnd{this_thread_id(), now_ns(), id});
   if ((id & 1) != 0) window_control().range_end();
 }
 

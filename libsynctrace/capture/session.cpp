@@ -19,7 +19,6 @@
 #include "capture/cupti_api.h"
 #include "capture/cupti_switch.h"
 #include "capture/drain_thread.h"
-#include "capture/event_clock.h"
 #include "capture/gpu_events.h"
 #include "capture/host_waits.h"
 #include "capture/module_watch.h"
@@ -253,7 +252,6 @@ void start_session() noexcept {
   owner.store(getpid(), std::memory_order_relaxed);
   pthread_atfork([] { module_watch().before_fork(); }, [] { module_watch().after_fork_in_parent(); }, on_fork_in_child);
   prepare_host_waits();
-  start_event_clock();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) allow_test_control(settings);
   if (open_trace(*session)) start_recording(*session);
