@@ -170,7 +170,7 @@ class CauseTable {
 
   void stack(const UserLine& where) {
     if (where.stack.empty()) return out_.add_markup("<p class=\"none\">No stack was recorded.</p>\n");
-    out_.add_markup("<ol class=\"stack\">\n");
+    out_.add_markup("<div><p class=\"note\">One of its stacks, innermost first</p>\n<ol class=\"stack\">\n");
     std::size_t shown = 0;
     std::size_t hidden = 0;
     for (const auto& [frame, source, is_hidden] : where.stack) {
@@ -187,7 +187,7 @@ class CauseTable {
       out_.add_markup("</li>\n");
     }
     if (hidden > 0) out_.add("<li class=\"none\">{} more, of the interpreter or further out</li>\n", hidden);
-    out_.add_markup("</ol>\n");
+    out_.add_markup("</ol></div>\n");
   }
 
   void histogram(std::string_view title, const DurationCounts& counts) {

@@ -68,9 +68,9 @@ void write_stacks(const Report& report, std::size_t device, const StackTree& tre
   Drawing drawing(report, tree, fmt::format("{}-d{}-idle-", id, device), out);
   out.add("<h3>Idle time of GPU {} by stack <small>{} in all{}</small></h3>\n", report.devices[device].id, duration_text(tree.nodes[0].idle_ns),
           tree.left_out == 0 ? std::string() : fmt::format("; {} parts under 0.2 % are not drawn", count_text(tree.left_out)));
-  out.add("<svg class=\"stacks\" id=\"{}-stacks-{}\" height=\"{}\" role=\"img\" aria-label=\"idle time by stack\">\n", id, device, drawing.levels(0) * kLevelHeight);
+  out.add("<div class=\"stacks-box\"><svg class=\"stacks\" id=\"{}-stacks-{}\" height=\"{}\" role=\"img\" aria-label=\"idle time by stack\">\n", id, device, drawing.levels(0) * kLevelHeight);
   drawing.node(0, 0, 0);
-  out.add_markup("</svg>\n");
+  out.add_markup("</svg></div>\n");
 }
 
 }  // namespace synctrace::page
