@@ -21,6 +21,7 @@ double percent(Nanoseconds part, Nanoseconds whole) {
 struct Whole {
   Nanoseconds idle_ns = 0;
   Nanoseconds window_ns = 0;
+  Nanoseconds idle_in_steps_ns = 0;
 };
 
 Whole whole_of(const Report& report) {
@@ -28,12 +29,26 @@ Whole whole_of(const Report& report) {
   for (const DeviceReport& device : report.devices) {
     whole.idle_ns = add_saturated(whole.idle_ns, device.state.idle_ns);
     whole.window_ns = add_saturated(whole.window_ns, device.state.window_ns);
+    for (const IdleCause& cause : device.causes) {
+      whole.idle_in_steps_ns = add_saturated(whole.idle_in_steps_ns, add_saturated(cause.steady_ns, cause.irregular_ns));
+    }
   }
   return whole;
 }
 
 void tile(std::string_view name, const Markup& value, std::string_view note, HtmlOut& out) {
   out.add("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"note\">{}</dd></div>\n", name, value, note);
+}
+
+// Start-up and the end idle as well: with steps, what counts is the idle time in them.
+void idle_tile(const Report& report, HtmlOut& out) {
+  const Whole whole = whole_of(report);
+  const std::string all = duration_text(whole.idle_ns) + " of " + duration_text(whole.window_ns);
+  const StepFigures& steps = report.steps.figures;
+  if (steps.count == 0) return tile("GPU idle", {html_text(share_text(whole.idle_ns, whole.window_ns))}, all, out);
+  const double in_steps_ns = static_cast<double>(steps.count) * static_cast<double>(steps.mean_ns) * static_cast<double>(report.devices.size());
+  tile("GPU idle in the steps", {html_text(share_text(whole.idle_in_steps_ns, static_cast<Nanoseconds>(in_steps_ns)))},
+       duration_text(whole.idle_in_steps_ns / static_cast<Nanoseconds>(steps.count)) + " a step; " + all + " in the whole run", out);
 }
 
 void step_tile(const StepsReport& steps, HtmlOut& out) {
@@ -56,11 +71,7 @@ void saving_tile(const SavingsReport& savings, HtmlOut& out) {
 
 void tiles(const Report& report, HtmlOut& out) {
   out.add_markup("<dl class=\"tiles\">\n");
-  if (report.has_timeline && !report.devices.empty()) {
-    const Whole whole = whole_of(report);
-    tile("GPU idle", {html_text(share_text(whole.idle_ns, whole.window_ns))},
-         duration_text(whole.idle_ns) + " of " + duration_text(whole.window_ns), out);
-  }
+  if (report.has_timeline && !report.devices.empty()) idle_tile(report, out);
   step_tile(report.steps, out);
   if (report.has_timeline) saving_tile(report.savings, out);
   tile("Host waited for the GPU", time_cell(report.host_blocked_ns),
