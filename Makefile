@@ -39,27 +39,33 @@ help: ## show this list
 	awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(":.*", "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## build, run the examples under synctrace, show what made the host wait
+demo: build ## build, run the examples under synctrace, show what made the host wait, here and in a recorded PyTorch program
 	bin=build/release/bin
 	rm -rf build/demo && mkdir -p build/demo
 	if [[ ! -x $$bin/sync_per_step ]]; then
 	  echo "synctrace: only the offline half was built (no CUDA toolkit); this is the report of a stored trace."
 	  $$bin/synctrace dump --assemble tests/golden/report/sync_per_step.trace.txt -o build/demo/stored.synctrace
-	  exec $$bin/synctrace report build/demo/stored.synctrace
-	fi
-	if nvidia-smi -L > /dev/null 2>&1 || [[ -e /dev/nvidia0 ]]; then
-	  simulated=()
-	  name=$$(nvidia-smi -L 2> /dev/null | sed -n '1s/ (UUID.*//p' || true)
-	  echo "synctrace: running the examples on $${name:-the GPU of this machine}."
+	  $$bin/synctrace report build/demo/stored.synctrace
 	else
-	  simulated=(--simgpu)
-	  echo "synctrace: no GPU here; running the examples on the simulated GPU."
+	  if nvidia-smi -L > /dev/null 2>&1 || [[ -e /dev/nvidia0 ]]; then
+	    simulated=()
+	    name=$$(nvidia-smi -L 2> /dev/null | sed -n '1s/ (UUID.*//p' || true)
+	    echo "synctrace: running the examples on $${name:-the GPU of this machine}."
+	  else
+	    simulated=(--simgpu)
+	    echo "synctrace: no GPU here; running the examples on the simulated GPU."
+	  fi
+	  for example in sync_per_step pageable_async healthy_pipeline; do
+	    printf '\n== %s\n' "$$example"
+	    $$bin/synctrace run "$${simulated[@]}" -o "build/demo/$$example.synctrace" --force-overwrite --report=full \
+	      -- "$$bin/$$example"
+	  done
 	fi
-	for example in sync_per_step pageable_async healthy_pipeline; do
-	  printf '\n== %s\n' "$$example"
-	  $$bin/synctrace run "$${simulated[@]}" -o "build/demo/$$example.synctrace" --force-overwrite --report=full \
-	    -- "$$bin/$$example"
-	done
+	stored=tests/golden/frameworks/point_strokes.fps.synctrace
+	printf '\n== a PyTorch program, recorded on an H200 (docs/case-studies/point-clouds.md): the first tables\n'
+	$$bin/synctrace report $$stored | sed '/^Calls that took long/,$$d'
+	$$bin/synctrace report --html build/demo/pytorch.html $$stored
+	echo "The same as a page, with its timeline: build/demo/pytorch.html"
 
 .PHONY: test
 test: deps deps-clang ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without

@@ -9,10 +9,10 @@ synctrace=$(realpath "${1:-$root/build/release/bin/synctrace}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# picture NAME TRACE HEIGHT: the top of the trace's page
+# picture NAME TRACE HEIGHT: the top of the trace's page, once its timeline is drawn
 picture() {
   "$synctrace" report --html "$work/$1.html" "$root/tests/golden/frameworks/$2.synctrace"
-  chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,"$3" --screenshot="$here/$1.png" \
+  chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=8000 --window-size=1280,"$3" --screenshot="$here/$1.png" \
     "file://$work/$1.html" 2> /dev/null
 }
 
