@@ -9,11 +9,11 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 # Names of Debian 12 and Ubuntu 22.04. The CUDA toolkit is not among them: without it only the offline half is built.
-PACKAGES = cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
-            libzstd-dev zlib1g-dev libsqlite3-dev protobuf-compiler libdw-dev libbenchmark-dev python3 python3-pytest zstd $(BROWSER)
+PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev \
+            libzstd-dev zlib1g-dev libsqlite3-dev protobuf-compiler libdw-dev libbenchmark-dev python3 python3-pytest zstd
 # The page is tested in a browser where Node 20 and npm are there to drive it. They are not installed: Debian 12 has an older
 # Node. Ubuntu has no browser as a package.
-BROWSER = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)
+BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
@@ -68,7 +68,7 @@ demo: build ## build, run the examples under synctrace, show what made the host 
 	echo "The same as a page, with its timeline: build/demo/pytorch.html"
 
 .PHONY: test
-test: deps deps-clang ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
+test: deps deps-clang deps-browser ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
 	$(call build,release,,-DSYNCTRACE_TESTS=optimised)
 	$(call build,asan,,$(ASAN_COMPILER))
 	ctest --preset asan -j $(JOBS)
@@ -114,11 +114,12 @@ clean: ## remove build/
 	rm -rf build
 
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
-.PHONY: deps deps-clang deps-style
+.PHONY: deps deps-clang deps-browser deps-style
 deps: NEEDED = $(PACKAGES)
 deps-clang: NEEDED = $(CLANG_PACKAGES)
+deps-browser: NEEDED = $(BROWSER_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
-deps deps-clang deps-style:
+deps deps-clang deps-browser deps-style:
 	if ! command -v dpkg > /dev/null; then
 	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
 	  exit 0
