@@ -62,6 +62,14 @@ class Allow(gate_case.GateCase):
                 self.entry(text)
                 self.gate(status=status)
 
+    def test_open_ranges(self):
+        self.write_program(WAIT)
+        self.record_program()
+        for text, status in (("range = \"synctrace@step*\"", 0), ("range = \"synctrace@eval*\"", 1), ("range = \"other@step*\"", 1)):
+            with self.subTest(text):
+                self.entry(text)
+                self.gate(status=status)
+
     def test_print_allow(self):
         self.write_program(WAIT, "read(4)")
         self.write_config()
