@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fetches what drives the browser (playwright-core, by the committed lock file) into the build folder, once, and runs
 page_test.mjs. Where browser, Node or npm is absent, or nothing can be fetched, the test is skipped with one line that says so;
-with SYNCTRACE_REQUIRE_BROWSER set that is a failure."""
+with PAGE_REQUIRES_BROWSER set that is a failure."""
 import filecmp
 import os
 import pathlib
@@ -17,7 +17,7 @@ OLDEST_NODE = 20
 
 
 def skip(why):
-    required = os.environ.get("SYNCTRACE_REQUIRE_BROWSER")
+    required = os.environ.get("PAGE_REQUIRES_BROWSER")
     print(f"{'FAIL' if required else 'SKIP'}: the page was not opened in a browser: {why}")
     return 1 if required else SKIPPED
 
