@@ -35,13 +35,6 @@ std::string place_words(const Report& report, const UserLine& where) {
   return path_text(where.file, report.folder) + line;
 }
 
-std::string call_words(const SiteCalls& calls) {
-  std::string words = calls.function;
-  if (!calls.direction.empty()) words += ' ' + calls.direction;
-  if (!calls.memory.empty()) words += ' ' + calls.memory;
-  return words;
-}
-
 class MarkdownRenderer {
  public:
   explicit MarkdownRenderer(const Report& report) : report_(report) {}

@@ -22,20 +22,6 @@ constexpr std::size_t kRowsInFull = 20;
 constexpr std::size_t kCallColumns = 31;
 constexpr std::size_t kWaitColumns = 35;  // of the table of waits, which has pairs of calls
 
-std::string call_words(const SiteCalls& calls) {
-  std::string words = calls.function;
-  if (!calls.direction.empty()) words += ' ' + calls.direction;
-  if (!calls.memory.empty()) words += ' ' + calls.memory;
-  return words;
-}
-
-// "cudaStreamSynchronize", "cudaMemcpyAsync D2H pageable + sync", "cudaStreamSynchronize + copy".
-std::string call_words(const CallSite& site) {
-  std::string words = call_words(site.calls.front());
-  if (site.calls.size() > 1) words += site.calls.front().direction.empty() ? " + copy" : " + sync";
-  return words;
-}
-
 std::string_view rule_id(const Rule* rule) { return rule == nullptr ? std::string_view("-") : rule->id; }
 
 class TextRenderer {

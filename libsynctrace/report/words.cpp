@@ -134,6 +134,19 @@ std::string_view sample_state_word(format::Sample::State state) noexcept {
   return "unknown";
 }
 
+std::string call_words(const SiteCalls& calls) {
+  std::string words = calls.function;
+  if (!calls.direction.empty()) words += ' ' + calls.direction;
+  if (!calls.memory.empty()) words += ' ' + calls.memory;
+  return words;
+}
+
+std::string call_words(const CallSite& site) {
+  std::string words = call_words(site.calls.front());
+  if (site.calls.size() > 1) words += site.calls.front().direction.empty() ? " + copy" : " + sync";
+  return words;
+}
+
 std::string duration_text(Nanoseconds ns) {
   const double value = static_cast<double>(ns);
   if (ns < 1'000) return fmt::format("{} ns", ns);

@@ -21,6 +21,9 @@ std::string_view verdict_token(SiteVerdict verdict) noexcept;  // for programs
 std::string_view host_call_word(HostCall call) noexcept;  // "semaphore"
 std::string_view sample_state_word(format::Sample::State state) noexcept;
 
+std::string call_words(const SiteCalls& calls);  // "cudaMemcpyAsync D2H pageable"
+std::string call_words(const CallSite& site);    // "cudaMemcpyAsync D2H pageable + sync", "cudaStreamSynchronize + copy"
+
 std::string duration_text(Nanoseconds ns);                        // "12.3 ms"
 std::string bytes_text(std::uint64_t bytes);                      // "8.0 MiB"
 std::string count_text(std::uint64_t count);                      // "1,204"

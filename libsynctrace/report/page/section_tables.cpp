@@ -44,19 +44,6 @@ void table(std::string_view title, const std::vector<Column>& columns, const std
   out.add_markup("</details>\n");
 }
 
-std::string call_words(const SiteCalls& calls) {
-  std::string words = calls.function;
-  if (!calls.direction.empty()) words += ' ' + calls.direction;
-  if (!calls.memory.empty()) words += ' ' + calls.memory;
-  return words;
-}
-
-std::string call_words(const CallSite& site) {
-  std::string words = call_words(site.calls.front());
-  if (site.calls.size() > 1) words += site.calls.front().direction.empty() ? " + copy" : " + sync";
-  return words;
-}
-
 Markup place_cell(const Report& report, const UserLine& where) {
   if (!where.known()) return {"<span class=\"none\">not known</span>"};
   const std::string source = where.source.empty() ? "" : "<code class=\"source\">" + html_text(where.source, 100) + "</code>";
