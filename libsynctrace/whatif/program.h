@@ -113,7 +113,8 @@ struct ReplayPace {
   Nanoseconds async_call = 5'000;    // host time of an asynchronous copy
   Nanoseconds cached_call = 1'000;   // of an allocation from a cache
   Nanoseconds graph_node = 200;      // host time of a graph launch per node
-  Nanoseconds graph_pause = 1'000;   // between the nodes
+  Nanoseconds graph_pause = 200;     // between the nodes
+  Nanoseconds graph_pause_high = 1'000;
   Nanoseconds launch_call = 5'000;
   bool link_measured = false;     // the speed of copies from pinned memory; else it was assumed
   std::int32_t latency_low = 3'000;   // of a launch into an idle stream, its spread

@@ -37,7 +37,7 @@ void WorkEdges::find_typical() {
     most = pace.latency_samples;
     program_.pace.latency_low = static_cast<std::int32_t>(std::min(pace.latency_p10_ns, kLargestWeightNs));
     program_.pace.latency_high = static_cast<std::int32_t>(std::min(pace.latency_p95_ns, kLargestWeightNs));
-    program_.pace.graph_pause = pace.pause_p50_ns;
+    program_.pace.graph_pause_high = pace.pause_p50_ns;
   }
 }
 
