@@ -2,6 +2,7 @@
 #include "capture/call_stacks.h"
 
 #include <atomic>
+#include <optional>
 
 #include "capture/clocks.h"
 #include "capture/stack_table.h"
@@ -54,28 +55,37 @@ bool is_mark(const TracedCall& traced) noexcept {
   return traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kTimeline;
 }
 
+// What a stack at this entry would be taken for; nothing where none is.
+std::optional<Use> use_at_entry(const TracedCall& traced, std::int64_t entry_ns) noexcept {
+  if (is_launch(traced.category)) {
+    const bool is_sample = is_sampled();
+    if (entry_ns - pace.last_end_ns > kPauseNs) return Use::kPause;
+    return is_sample ? std::optional(Use::kSample) : std::nullopt;
+  }
+  if (is_mark(traced)) return Use::kSample;
+  return is_candidate(traced) ? std::optional(Use::kCall) : std::nullopt;
+}
+
 }  // namespace
 
 CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int64_t entry_ns) noexcept {
   CallStack stack;
-  const bool is_launch_call = is_launch(traced.category);
-  const bool ends_pause = is_launch_call && entry_ns - pace.last_end_ns > kPauseNs;
-  const bool is_sample = is_launch_call && is_sampled();
-  const bool marks = is_mark(traced);
-  if (is_launch_call ? !ends_pause && !is_sample : !marks && !is_candidate(traced)) return stack;
+  std::optional<Use> use = use_at_entry(traced, entry_ns);
+  if (!use) return stack;
   StackBudget* budget = stack_budget_here();
   if (budget == nullptr) return stack;
-  const Use use = (is_launch_call && !ends_pause) || marks ? Use::kSample : Use::kCall;
   // The parameters lie on the caller's stack, so their address tells call paths of different depth apart.
   stack.site = StackBudget::site_of(traced.callback_id, reinterpret_cast<std::uintptr_t>(params));
-  stack.is_wanted = use == Use::kCall && !is_launch_call;
-  if (!budget->allows(use, stack.site, entry_ns)) {
+  stack.is_wanted = use == Use::kCall;
+  // Behind a pause the line will do where all frames cannot be afforded.
+  if (use == Use::kPause && !budget->allows(Use::kPause, stack.site, entry_ns)) use = Use::kSample;
+  if (use != Use::kPause && !budget->allows(*use, stack.site, entry_ns)) {
     if (use == Use::kCall) skipped.fetch_add(1, std::memory_order_relaxed);
     return stack;
   }
   stack.id = use == Use::kSample ? capture_line() : capture_stack();
   stack.cost_ns = now_ns() - entry_ns;
-  budget->spend(use, stack.site, entry_ns, stack.cost_ns);
+  budget->spend(*use, stack.site, entry_ns, stack.cost_ns);
   taken.fetch_add(1, std::memory_order_relaxed);
   taken_ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
   return stack;

@@ -10,7 +10,7 @@ bool StackBudget::allows(Use use, Site site, std::int64_t now_ns) noexcept {
   Purse& purse = purses_[index];
   const std::int64_t earned_ns = (now_ns - purse.filled_at_ns) / kOneIn[index];
   if (earned_ns > 0) {
-    purse.credit_ns = std::min(purse.credit_ns + earned_ns, kMaxCreditNs);
+    purse.credit_ns = std::min(purse.credit_ns + earned_ns, kMaxCreditNs[index]);
     purse.filled_at_ns = now_ns;
   }
   if (purse.credit_ns > 0 || use == Use::kSample) return purse.credit_ns > 0;
