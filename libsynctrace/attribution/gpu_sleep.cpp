@@ -62,7 +62,7 @@ GpuSleep judged_by_wake(const HostWait& wait, const std::vector<WorkEnd>& ends) 
   const WorkEnd& work = *std::prev(after);
   const bool met = work.end_ns > wait.span.begin_ns + kOutstandingMarginNs;
   if (!met || wait.wake_ns - work.end_ns > kHostFunctionNs) return {};
-  return {true, work.device, work.end_ns, 0};
+  return {true, false, work.device, work.end_ns, 0};
 }
 
 // The progress of the GPU at the end of every row.
@@ -84,12 +84,16 @@ std::vector<Progress> progress_at_ends(const Trace& trace, const Correlation& co
 GpuSleep judged(TimeSpan span, const Progress& progress, Nanoseconds latest_return_ns) {
   const bool met = progress.end_before_ns > span.begin_ns + kOutstandingMarginNs;
   if (!met || span.end_ns - progress.end_before_ns > latest_return_ns) return {};
-  return {true, progress.device, std::min(progress.end_before_ns, span.end_ns), 0};
+  return {true, false, progress.device, std::min(progress.end_before_ns, span.end_ns), 0};
 }
 
 struct Votes {
   std::uint64_t met_work = 0;
+  std::uint64_t ended_by_workers = 0;  // of these
   std::uint64_t returned_with_work = 0;
+
+  bool all_wait_for_work() const { return returned_with_work * 5 >= met_work * 4; }
+  bool are_of_pool() const { return returned_with_work > 0 && returned_with_work * 2 >= met_work - ended_by_workers; }
 };
 
 }  // namespace
@@ -118,10 +122,13 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
     Votes& place = votes[place_of(wait)];
     // Work that is not in the trace must not speak against a place.
     const bool votes_count = !may_lack_records(trace.lossy, wait.span);
-    if (votes_count && at_waits[row].last_end_ns > wait.span.begin_ns + kOutstandingMarginNs) ++place.met_work;
+    const bool woken_by_worker = number(wait.waker) != 0 && host.index_of(wait.waker) != HostTimeline::kNoThread;
+    if (votes_count && at_waits[row].last_end_ns > wait.span.begin_ns + kOutstandingMarginNs) {
+      ++place.met_work;
+      if (woken_by_worker) ++place.ended_by_workers;
+    }
     // What a loader's code sleeps for is its next batch, however often that comes when GPU work ends.
     if (stacks.traits(wait.stack).loader) continue;
-    const bool woken_by_worker = number(wait.waker) != 0 && host.index_of(wait.waker) != HostTimeline::kNoThread;
     if (woken_by_worker || (wait.flags & format::HostWait::kTimedOut) != 0) continue;
     sleeps.host_waits[row] = judged(wait.span, at_waits[row], latest_ns + kWakeUpNs);
     const bool by_function = !sleeps.host_waits[row].waited && number(wait.waker) != 0 && wait.wake_ns > 0;
@@ -129,10 +136,14 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
     if (votes_count && sleeps.host_waits[row].waited) ++place.returned_with_work;
   }
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
-    const Votes& place = votes[place_of(trace.host_waits[row])];
-    const bool proven = place.returned_with_work * 5 >= place.met_work * 4;
-    if (!proven) sleeps.host_waits[row] = {};
-    sleeps.host_waits[row].owner = static_cast<std::uint32_t>(row);
+    const HostWait& wait = trace.host_waits[row];
+    const Votes& place = votes[place_of(wait)];
+    GpuSleep& sleep = sleeps.host_waits[row];
+    if (!place.all_wait_for_work()) {
+      sleep.of_pool = place.are_of_pool() && !stacks.traits(wait.stack).python;
+      if (!sleep.of_pool) sleep = {};
+    }
+    sleep.owner = static_cast<std::uint32_t>(row);
   }
   add_relays(trace, stacks, sleeps.host_waits);
   return sleeps;

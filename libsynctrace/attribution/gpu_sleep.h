@@ -4,6 +4,8 @@
 // work, or when a thread without calls of its own ended it after work behind which a host function stood; and 80 % of the
 // sleeps at its place that met work did. A sleep that was ended by a thread just back from such a sleep waited for the same
 // work (relay). Whom else a thread with CUDA calls of its own woke is not judged: that thread's doings explain it better.
+// The threads of a pool sleep at one place for tasks of each other and for the GPU: where half of those that no such
+// thread ended fit, they count as far as they are handed on to Python.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +20,7 @@ namespace synctrace {
 
 struct GpuSleep {
   bool waited = false;
+  bool of_pool = false;  // in a pool's thread: of no meaning unless handed on to Python
   DeviceId device{};
   Nanoseconds work_end_ns = 0;
   // A sleep of a library's thread for the sake of one that runs Python and slept meanwhile: that one's row. Else its own.

@@ -38,7 +38,7 @@ void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSl
       const Nanoseconds relayed_ns = wait.wake_ns - waits[waker->second].span.end_ns;
       const bool in_time = relayed_ns >= 0 && relayed_ns <= kLongestRelayNs;
       const bool met = handed.waited && !in_python(waker->second) && handed.work_end_ns > wait.span.begin_ns + kOutstandingMarginNs;
-      if (in_time && met) sleeps[row] = {true, handed.device, handed.work_end_ns, row};
+      if (in_time && met) sleeps[row] = {true, handed.of_pool && !in_python(row), handed.device, handed.work_end_ns, row};
     }
     last[wait.thread] = row;
   }
@@ -52,7 +52,11 @@ void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSl
     }
     const Nanoseconds end_ns = waits[*row].span.end_ns;
     while (!under_way.empty() && waits[under_way.back()].span.begin_ns >= end_ns) under_way.pop_back();
-    if (!under_way.empty()) sleeps[*row].owner = under_way.back();
+    if (!under_way.empty()) {
+      sleeps[*row].owner = under_way.back();
+    } else if (sleeps[*row].of_pool) {
+      sleeps[*row].waited = false;
+    }
   }
 }
 

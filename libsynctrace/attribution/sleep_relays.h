@@ -12,7 +12,7 @@
 namespace synctrace {
 
 // `sleeps`: one per row of Trace::host_waits. Adds the waits that others handed on, and gives those of threads without
-// Python to the Python thread that slept meanwhile.
+// Python to the Python thread that slept meanwhile. Of a pool those count alone.
 void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSleep>& sleeps);
 
 }  // namespace synctrace

@@ -20,6 +20,10 @@ class Recorded(harness.CliTest):
         # Threads of the library's pool wait for their next task at the same moments.
         self.assertEqual(self.findings("jax_read"), [("ST005", 26, "train_step")])
 
+    def test_a_contended_pool_hides_the_read_from_nobody(self):
+        # Too few processors: the pool's threads sleep for each other's tasks more often than for the GPU.
+        self.assertEqual(self.findings("jax_read_contended"), [("ST005", 26, "train_step")])
+
 
 if __name__ == "__main__":
     harness.main()
