@@ -3,7 +3,9 @@
 its steps by name: "before", and one for each fix. A line of "before" that a fix changes ends with `# fix: NAMES`; where fixes
 make one CUDA graph of all it launches, its first line ends with `# graph: NAMES`.
 
-savings_programs.py trace CASE --steps N      runs "before", each step in an NVTX range, to be recorded: N steps, and a second
+savings_programs.py trace CASE --steps N      runs "before", each step in an NVTX range, to be recorded: N steps, and a second;
+                                              then the same with the recorder switched off (if SYNCTRACE_TEST_CONTROL=1), timed:
+                                              one line of JSON with the seconds a step
 savings_programs.py time CASE --steps N --repetitions R
                                               times all steps of the case in turns, N steps and a third of a second each; one
                                               line of JSON: seconds a step
@@ -130,7 +132,7 @@ def pageable():
 class Slow(Dataset):
     """Samples that take the host a while, in one thread."""
 
-    def __init__(self, rounds=4):
+    def __init__(self, rounds):
         self.rounds = rounds
 
     def __len__(self):
@@ -146,10 +148,10 @@ class Slow(Dataset):
 
 @case
 def loader():
-    """Samples are made by the loop's own thread, but faster than the GPU uses them: nothing to gain."""
+    """Samples are made by the loop's own thread, but twice as fast as the GPU uses them: nothing to gain."""
     matrix = torch.randn(4096, 4096, device="cuda") / 64
-    batches = iter(DataLoader(Slow(), batch_size=16, num_workers=0))
-    cached = next(iter(DataLoader(Slow(), batch_size=16, num_workers=0)))
+    batches = iter(DataLoader(Slow(2), batch_size=8, num_workers=0))
+    cached = next(iter(DataLoader(Slow(2), batch_size=8, num_workers=0)))
 
     def before():
         inputs = next(batches)  # fix: after
@@ -434,6 +436,8 @@ def main():
     if options.what == "trace":
         run(steps["before"], options.steps, 1.0)
         torch.cuda.synchronize()
+        torch.cuda.nvtx.mark("synctrace:off")
+        print(json.dumps(timed({"before": steps["before"]}, options.steps, 3)))
     else:
         print(json.dumps(timed(steps, options.steps, options.repetitions)))
     return 0
