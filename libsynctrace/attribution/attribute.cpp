@@ -83,10 +83,10 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
 
 }  // namespace
 
-Attribution attribute(const Trace& trace, const AttributeOptions& options) {
+Attribution attribute(const Trace& trace, const AttributeOptions& options, std::optional<Joins> joins) {
   Attribution result;
   auto devices = in_background(trace.operations.size(), [&] { return device_states(trace); });
-  result.evidence = std::make_unique<const Evidence>(trace);
+  result.evidence = std::make_unique<const Evidence>(trace, std::move(joins));
   const Evidence& evidence = *result.evidence;
   result.devices = devices.get();
   result.unmatched_operations = evidence.correlation.unmatched_operations();

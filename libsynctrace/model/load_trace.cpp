@@ -85,7 +85,7 @@ void read_all(format::ChunkReader& reader, TraceLoader& loader, Trace& trace) {
   reader.damage().unknown_records += decoder.of_records().unknown_records;
 }
 
-Result<Trace> load(Result<format::ChunkReader> opened, const std::string& name) {
+Result<Trace> load(Result<format::ChunkReader> opened, const std::string& name, std::optional<Joins>* joins = nullptr) {
   if (!opened) return opened.error();
   format::ChunkReader reader = std::move(opened).value();
   Trace trace;
@@ -95,7 +95,7 @@ Result<Trace> load(Result<format::ChunkReader> opened, const std::string& name) 
   TraceLoader loader(trace);
   read_all(reader, loader, trace);
   loader.finish();
-  if (const ClockRepair clock = repair_clock(trace); !clock.is_usable()) {
+  if (const ClockRepair clock = repair_clock(trace, joins); !clock.is_usable()) {
     trace.stats.add(kLossClockUnusable, clock.broken_after);
     trace.lossy = {{0, kLatestTime + 1}};
   }
@@ -105,7 +105,7 @@ Result<Trace> load(Result<format::ChunkReader> opened, const std::string& name) 
 
 }  // namespace
 
-Result<Trace> load_trace(const std::string& path) { return load(format::ChunkReader::open(path), path); }
+Result<Trace> load_trace(const std::string& path, std::optional<Joins>* joins) { return load(format::ChunkReader::open(path), path, joins); }
 
 Result<Trace> load_trace_bytes(std::vector<std::byte> bytes, const std::string& name) {
   return load(format::ChunkReader::from_bytes(std::move(bytes), name), name);
