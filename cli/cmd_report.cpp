@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attribution/attribute.h"
@@ -52,14 +53,15 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Repor
   Progress progress(true, files.size());
   for (const std::string& file : files) {
     progress.next("reading trace", file);
-    std::optional<Trace> trace = load_or_say(file, kWho);
+    std::optional<Joins> joins;
+    std::optional<Trace> trace = load_or_say(file, kWho, &joins);
     if (!trace) continue;
     if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
     AttributeOptions how;
     how.step_range = step_range;
     how.keep_parts = page != nullptr;
     progress.again("explaining idle time, trace", file);
-    const Attribution attribution = attribute(*trace, how);
+    const Attribution attribution = attribute(*trace, how, std::move(joins));
     progress.again("predicting savings, trace", file);
     reports.push_back(build_report(*trace, attribution, options));
     if (page != nullptr) {

@@ -151,7 +151,8 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
   for (const std::string& pattern : gate.config.library_code) (void)code.add_library_pattern(pattern);
   std::vector<Observation> observations;
   for (const std::string& file : files) {
-    std::optional<Trace> trace = load_or_say(file, who);
+    std::optional<Joins> joins;
+    std::optional<Trace> trace = load_or_say(file, who, &joins);
     if (!trace) {
       run.unreadable = true;
       continue;
@@ -159,7 +160,7 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
     if (stacks.names.wanted && !has_names(*trace)) look_up_names(*trace, stacks.names);
     AttributeOptions how;
     how.step_range = gate.config.step_range;
-    observations.push_back(observe(*trace, attribute(*trace, how), code, gate.config, repository, book));
+    observations.push_back(observe(*trace, attribute(*trace, how, std::move(joins)), code, gate.config, repository, book));
   }
   for (const Observation& seen : observations) {
     run.step_ns.insert(run.step_ns.end(), seen.step_lengths.begin(), seen.step_lengths.end());

@@ -47,8 +47,8 @@ std::string trace_stem(std::string_view path) {
   return std::string(without(without(name, format::kPartialSuffix), format::kTraceSuffix));
 }
 
-std::optional<Trace> load_or_say(const std::string& path, std::string_view who) {
-  Result<Trace> trace = load_trace(path);
+std::optional<Trace> load_or_say(const std::string& path, std::string_view who, std::optional<Joins>* joins) {
+  Result<Trace> trace = load_trace(path, joins);
   if (trace) return std::move(trace).value();
   say::error(who, trace.error().message);
   std::error_code ignored;

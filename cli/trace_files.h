@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/outstanding.h"
 #include "model/trace.h"
 
 namespace synctrace::cli {
@@ -19,6 +20,7 @@ Result<std::vector<std::string>> expand_traces(const std::vector<std::string>& p
 std::string trace_stem(std::string_view path);
 
 // The trace, or nothing, and then one line on stderr from `who` that says why not and where to look.
-std::optional<Trace> load_or_say(const std::string& path, std::string_view who);
+// `joins`: as of load_trace().
+std::optional<Trace> load_or_say(const std::string& path, std::string_view who, std::optional<Joins>* joins = nullptr);
 
 }  // namespace synctrace::cli

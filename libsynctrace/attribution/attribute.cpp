@@ -9,6 +9,7 @@
 #include "attribution/invariants.h"
 #include "attribution/walk.h"
 #include "base/in_background.h"
+#include "base/in_two_stages.h"
 
 namespace synctrace {
 namespace {
@@ -26,35 +27,66 @@ void add_up(const Evidence& evidence, const Steps& steps, std::size_t& cursor, s
   }
 }
 
+// Gaps in a row with their parts, on their way from the walk to the sums.
+struct Explained {
+  std::vector<Gap> gaps;
+  std::vector<Part> parts;
+  std::vector<HostTimeline::Neighbours> stretches;  // that the walk has met since the last batch
+};
+
+// Walks back from every gap of a device, a batch of gaps at a time.
+template <class Give>
+void explain_gaps(const Evidence& evidence, DeviceId device, const std::vector<std::uint32_t>& operations, Walk& walk, Give&& give) {
+  constexpr std::size_t kBatch = 4'096;
+  std::size_t known = walk.stretches().size();
+  Explained batch;
+  const auto hand_over = [&] {
+    batch.stretches.assign(walk.stretches().begin() + static_cast<std::ptrdiff_t>(known), walk.stretches().end());
+    known = walk.stretches().size();
+    give(std::exchange(batch, {}));
+    batch.gaps.reserve(kBatch + kBatch / 4);
+    batch.parts.reserve(2 * kBatch);
+  };
+  for_each_gap_group(evidence.trace, evidence.correlation, operations, [&](std::span<const Gap> gaps) {
+    const std::vector<Part>& parts = walk.explain(device, gaps);
+    batch.gaps.insert(batch.gaps.end(), gaps.begin(), gaps.end());
+    batch.parts.insert(batch.parts.end(), parts.begin(), parts.end());
+    if (batch.gaps.size() >= kBatch) hand_over();
+  });
+  hand_over();
+}
+
+// The walk is one stage, what its parts add up to the other. Neither waits for the whole of the other's work, so memory
+// holds a few thousand parts, not all.
 void find_causes(const Evidence& evidence, const AttributeOptions& options, Attribution& result) {
   const HostClassifier classifier(evidence);
   const DeviceWaits waits(evidence, classifier);
   Walk walk(evidence);
   for (const auto& [device, operations] : operations_by_device(evidence.trace)) {
     DrainCredit credit(waits.of(device), evidence.lossy.empty() ? Confidence::kMedium : Confidence::kLow);
-    CauseTable table(evidence.trace, walk.stretches());
+    CauseTable table(evidence.trace, result.stretches);
     std::string breach;
     std::size_t step = 0;
     const DeviceId id = device;
-    for_each_gap_group(evidence.trace, evidence.correlation, operations, [&](std::span<const Gap> gaps) {
-      std::vector<Part>& parts = walk.explain(id, gaps);
-      credit.charge(parts);
-      if (breach.empty()) breach = check_parts(gaps, parts);
-      add_up(evidence, result.steps, step, gaps, parts, table, options.keep_parts ? &result.part_causes[id] : nullptr);
-      if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), parts.begin(), parts.end());
+    const auto explain = [&, &rows = operations](auto&& give) { explain_gaps(evidence, id, rows, walk, give); };
+    in_two_stages<Explained>(operations.size(), explain, [&](Explained batch) {
+      result.stretches.insert(result.stretches.end(), batch.stretches.begin(), batch.stretches.end());
+      credit.charge(batch.parts);
+      if (breach.empty()) breach = check_parts(batch.gaps, batch.parts);
+      add_up(evidence, result.steps, step, batch.gaps, batch.parts, table, options.keep_parts ? &result.part_causes[id] : nullptr);
+      if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), batch.parts.begin(), batch.parts.end());
     });
     result.causes.emplace(device, table.take());
     if (!breach.empty()) result.breaches.push_back(std::move(breach));
   }
-  result.stretches = walk.stretches();
 }
 
 }  // namespace
 
-Attribution attribute(const Trace& trace, const AttributeOptions& options) {
+Attribution attribute(const Trace& trace, const AttributeOptions& options, std::optional<Joins> joins) {
   Attribution result;
   auto devices = in_background(trace.operations.size(), [&] { return device_states(trace); });
-  result.evidence = std::make_unique<const Evidence>(trace);
+  result.evidence = std::make_unique<const Evidence>(trace, std::move(joins));
   const Evidence& evidence = *result.evidence;
   result.devices = devices.get();
   result.unmatched_operations = evidence.correlation.unmatched_operations();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "attribution/gpu_sleep.h"
 #include "attribution/steps.h"
 #include "attribution/sync_test.h"
+#include "model/outstanding.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -42,6 +44,7 @@ struct AttributeOptions {
   std::string step_range;  // the NVTX range that is a step; empty: find out
 };
 
-Attribution attribute(const Trace& trace, const AttributeOptions& options = {});
+// `joins`: those of this very trace where they are known already, as load_trace() hands them on.
+Attribution attribute(const Trace& trace, const AttributeOptions& options = {}, std::optional<Joins> joins = {});
 
 }  // namespace synctrace

@@ -7,6 +7,7 @@
 #include <set>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 
 #include "base/in_background.h"
 
@@ -78,16 +79,22 @@ std::vector<std::uint32_t> first_of_each_kernel(const Trace& trace, const Correl
   return first;
 }
 
+Correlation followed(Correlation&& correlation, const Trace& trace) {
+  correlation.follow(trace);
+  return std::move(correlation);
+}
+
 }  // namespace
 
-// What each thread did and what issued the GPU's work are two large joins that have nothing to do with each other.
-Evidence::Evidence(const Trace& of) : Evidence(of, in_background(of.launches.size(), [&] { return HostTimeline(of); })) {}
+// What each thread did and what issued the GPU's work are large joins that have nothing to do with each other.
+Evidence::Evidence(const Trace& of, std::optional<Joins> joins)
+    : Evidence{of, in_background(of.launches.size(), [&] { return HostTimeline(of); }), joins ? *std::move(joins) : Joins(of)} {}
 
-Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline)
+Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline, Joins joins)
     : trace(of),
-      correlation(of),
+      correlation(followed(std::move(joins.correlation), of)),
       order(of, correlation),
-      outstanding(find_outstanding(of, correlation)),
+      outstanding(std::move(joins.outstanding)),
       calibration(calibrate(of, outstanding)),
       paces(device_paces(of, correlation, order)),
       judgements(judge_calls(of, outstanding, calibration)),

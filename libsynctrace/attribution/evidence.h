@@ -5,6 +5,7 @@
 
 #include <future>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "attribution/gpu_sleep.h"
@@ -23,7 +24,8 @@
 namespace synctrace {
 
 struct Evidence {
-  explicit Evidence(const Trace& trace);
+  // `joins`: of this very trace, where somebody has made them before.
+  explicit Evidence(const Trace& trace, std::optional<Joins> joins = {});
 
   const Trace& trace;
   Correlation correlation;
@@ -53,7 +55,7 @@ struct Evidence {
   bool is_first_of_kernel(std::uint32_t operation) const noexcept;
 
  private:
-  Evidence(const Trace& trace, std::future<HostTimeline> timeline);
+  Evidence(const Trace& trace, std::future<HostTimeline> timeline, Joins joins);
 };
 
 }  // namespace synctrace

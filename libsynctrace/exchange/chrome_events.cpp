@@ -102,7 +102,7 @@ void ProcessWriter::write(const Call& call) {
 }
 
 void ProcessWriter::write(const Launch& launch) {
-  const std::string args = call_args(launch.api, launch.correlation, launch.stack, launch.status);
+  const std::string args = call_args(launch.api, launch.correlation, launch.stack, status_of(trace_, launch));
   const Place place = rows_.on_thread(launch.thread, launch.span);
   events_.slice(call_category(launch.api), name_of(launch.api), place, launch.span, args);
   const auto row = static_cast<std::uint32_t>(&launch - trace_.launches.data());

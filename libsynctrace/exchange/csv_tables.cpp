@@ -114,7 +114,7 @@ class Rows {
   }
 
   void write(const Call& call) { write(call, number(call.correlation), call.bytes, call.status, 1); }
-  void write(const Launch& launch) { write(launch, number(launch.correlation), std::uint64_t{0}, launch.status, 1); }
+  void write(const Launch& launch) { write(launch, number(launch.correlation), std::uint64_t{0}, status_of(trace_, launch), 1); }
   void write(const Poll& poll) { write(poll, 0U, std::uint64_t{0}, 0U, poll.count); }
 
   template <class Row>

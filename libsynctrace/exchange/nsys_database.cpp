@@ -229,7 +229,7 @@ void ProcessRows::calls() {
     add(call, call.correlation, call.status);
     call_about_events(call, sync, event);
   }
-  for (const Launch& launch : trace_.launches) add(launch, launch.correlation, launch.status);
+  for (const Launch& launch : trace_.launches) add(launch, launch.correlation, status_of(trace_, launch));
   for (const Poll& poll : trace_.polls) add(poll, CorrelationId{}, 0);
 }
 

@@ -204,7 +204,7 @@ void ProcessWriter::write(const Call& call) {
 
 void ProcessWriter::write(const Launch& launch) {
   Event event(packets_, chrome::call_category(launch.api), name(launch.api));
-  add_call_args(event, launch.api, launch.correlation, launch.stack, launch.status);
+  add_call_args(event, launch.api, launch.correlation, launch.stack, status_of(trace_, launch));
   start_arrow(event, launch.correlation, {true, static_cast<std::uint32_t>(&launch - trace_.launches.data())});
   slice(thread_lane(launch.thread), launch.span, event);
 }

@@ -196,7 +196,8 @@ void TraceDraft::sort_out_calls(bool has_answers) {
       case ApiCategory::kLaunch:
       case ApiCategory::kGraphLaunch:
       case ApiCategory::kHostFunction:
-        trace_.launches.push_back({call.span, call.thread, call.api, call.correlation, call.status, call.stack});
+        trace_.launches.push_back({call.span, call.thread, call.api, call.correlation, call.stack});
+        if (call.status != 0) trace_.launch_failures.push_back({call.span.begin_ns, call.thread, call.correlation, call.status});
         break;
       default:
         trace_.calls.push_back(call);
@@ -207,6 +208,7 @@ void TraceDraft::sort_out_calls(bool has_answers) {
   std::stable_sort(trace_.calls.begin(), trace_.calls.end(), by_begin);
   std::stable_sort(trace_.launches.begin(), trace_.launches.end(), by_begin);
   std::stable_sort(trace_.polls.begin(), trace_.polls.end(), by_begin);
+  sort_failures(trace_);
 }
 
 void TraceDraft::find_stacks() {

@@ -140,7 +140,7 @@ void TraceFile::rows() {
                      call.stack});
   }
   for (const Launch& launch : trace_.launches) {
-    add(format::Launch{launch.thread, launch.span.begin_ns, length_of(launch.span), launch.api, launch.correlation, launch.status,
+    add(format::Launch{launch.thread, launch.span.begin_ns, length_of(launch.span), launch.api, launch.correlation, status_of(trace_, launch),
                        launch.stack});
   }
   for (const Poll& poll : trace_.polls) {

@@ -168,6 +168,8 @@ const FileHeader& ChunkReader::header() const noexcept { return state_->header; 
 Damage& ChunkReader::damage() noexcept { return state_->damage; }
 const Damage& ChunkReader::damage() const noexcept { return state_->damage; }
 
+std::uint64_t ChunkReader::file_bytes() const noexcept { return state_->window.size(); }
+
 double ChunkReader::share_read() const noexcept {
   const std::uint64_t read = state_->window.position() + state_->current_bytes;
   return read >= state_->window.size() ? 1.0 : static_cast<double>(std::max<std::uint64_t>(1, read)) / static_cast<double>(state_->window.size());

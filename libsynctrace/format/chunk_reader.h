@@ -54,6 +54,9 @@ class ChunkReader {
   // Moves to the next intact chunk; false at the end.
   [[nodiscard]] bool next(Chunk& chunk);
 
+  // When it was opened.
+  std::uint64_t file_bytes() const noexcept;
+
   // How much of the file has been read, more than 0 and at most 1; about, while somebody writes to it.
   double share_read() const noexcept;
 

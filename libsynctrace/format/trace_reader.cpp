@@ -34,7 +34,6 @@ TraceReader::~TraceReader() = default;
 
 const FileHeader& TraceReader::header() const noexcept { return state_->chunks.header(); }
 std::uint64_t TraceReader::chunk_sequence() const noexcept { return state_->sequence; }
-double TraceReader::share_read() const noexcept { return state_->chunks.share_read(); }
 const Damage& TraceReader::damage() const noexcept { return state_->chunks.damage(); }
 
 Damage& TraceReader::damage_of_chunks() noexcept { return state_->chunks.damage(); }

@@ -80,9 +80,6 @@ class TraceReader {
   // Number of the chunk (0, 1...) that the current record came from. It never falls, and has holes where chunks are lost.
   std::uint64_t chunk_sequence() const noexcept;
 
-  // How much of the file has been read, more than 0 and at most 1.
-  double share_read() const noexcept;
-
   // Final once next() has returned false.
   const Damage& damage() const noexcept;
 

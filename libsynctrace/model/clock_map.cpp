@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "model/correlate.h"
-#include "model/outstanding.h"
 
 namespace synctrace {
 namespace {
@@ -133,12 +132,10 @@ void apply(const ShiftMap& map, Trace& trace, ClockRepair& repair) {
 }
 
 // The edges to repair by, by time; none where there is nothing to repair, which is seen without keeping them.
-std::vector<Edge> usable_edges(const Trace& trace, ClockRepair& repair) {
-  const Correlation correlation(trace);
-  const std::vector<Outstanding> outstanding = find_outstanding(trace, correlation);
+std::vector<Edge> usable_edges(const Trace& trace, const Joins& joins, ClockRepair& repair) {
   const auto for_each_edge = [&](auto&& visit) {
-    for_each_launch(trace, correlation, visit);
-    for_each_wait(trace, outstanding, visit);
+    for_each_launch(trace, joins.correlation, visit);
+    for_each_wait(trace, joins.outstanding, visit);
   };
   for_each_edge([&](const Edge& edge) {
     ++repair.edges;
@@ -161,11 +158,16 @@ std::vector<Edge> usable_edges(const Trace& trace, ClockRepair& repair) {
 
 }  // namespace
 
-ClockRepair repair_clock(Trace& trace) {
+ClockRepair repair_clock(Trace& trace, std::optional<Joins>* joins) {
   ClockRepair repair;
   if (trace.operations.empty()) return repair;
-  const std::vector<Edge> edges = usable_edges(trace, repair);
-  if (edges.empty()) return repair;
+  std::optional<Joins> found(trace);
+  const std::vector<Edge> edges = usable_edges(trace, *found, repair);
+  if (edges.empty()) {
+    if (joins != nullptr) joins->swap(found);
+    return repair;
+  }
+  found.reset();
   const ShiftMap map(edges);
   for (const Edge& edge : edges) {
     if (edge.breaks(map.at(edge.time_ns), kWorstSkewNs)) ++repair.broken_after;

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "model/outstanding.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -20,7 +22,8 @@ struct ClockRepair {
 
 inline constexpr Nanoseconds kWorstSkewNs = 5'000;
 
-// O(n log n) in calls and operations. Sorts Trace::operations again where a shift changed their order.
-ClockRepair repair_clock(Trace& trace);
+// O(n log n) in calls and operations. Sorts Trace::operations again where a shift changed their order. `joins` receives those
+// of the trace where nothing had to be shifted, and nothing else.
+ClockRepair repair_clock(Trace& trace, std::optional<Joins>* joins = nullptr);
 
 }  // namespace synctrace

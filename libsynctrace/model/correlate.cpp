@@ -6,6 +6,7 @@
 
 #include "base/large_rows.h"
 #include "base/search_from.h"
+#include "model/check.h"
 #include "model/merge_runs.h"
 
 namespace synctrace {
@@ -44,17 +45,23 @@ class ById {
 }  // namespace
 
 Correlation::Correlation(const Trace& trace)
-    : trace_(trace), issuers_(large_rows(trace.operations.size(), kNone)),
+    : trace_(&trace), issuers_(large_rows(trace.operations.size(), kNone)),
       launch_work_(large_rows(trace.launches.size(), kNone)), call_work_(large_rows(trace.calls.size(), kNone)) {
   find_issuers();
   order_by_issue();
 }
 
+void Correlation::follow(const Trace& trace) {
+  SYNCTRACE_CHECK(issuers_.size() == trace.operations.size() && launch_work_.size() == trace.launches.size() &&
+                  call_work_.size() == trace.calls.size());
+  trace_ = &trace;
+}
+
 void Correlation::find_issuers() {
-  ById launches(trace_.launches);
-  ById calls(trace_.calls);
+  ById launches(trace_->launches);
+  ById calls(trace_->calls);
   for (std::uint32_t index = 0; index < issuers_.size(); ++index) {
-    const CorrelationId id = trace_.operations[index].correlation;
+    const CorrelationId id = trace_->operations[index].correlation;
     const auto launch = number(id) == 0 ? std::nullopt : launches.find(id);
     const auto call = number(id) == 0 || launch ? std::nullopt : calls.find(id);
     if (!launch && !call) {
@@ -78,7 +85,7 @@ void Correlation::order_by_issue() {
   bool in_order = true;
   Nanoseconds last_ns = 0;
   const auto add = [&](std::uint32_t operation, Nanoseconds called_ns) {
-    const Nanoseconds issued_ns = std::min(called_ns, trace_.operations[operation].span.begin_ns);
+    const Nanoseconds issued_ns = std::min(called_ns, trace_->operations[operation].span.begin_ns);
     in_order = in_order && (last_ns < issued_ns || (last_ns == issued_ns && (by_issue_.empty() || by_issue_.back() < operation)));
     last_ns = issued_ns;
     by_issue_.push_back(operation);
@@ -91,12 +98,12 @@ void Correlation::order_by_issue() {
   };
   std::uint32_t call = 0;
   const auto add_calls_until = [&](Nanoseconds end_ns) {
-    for (; call < call_work_.size() && trace_.calls[call].span.begin_ns < end_ns; ++call) {
-      add_work(call_work_[call], call * 2, trace_.calls[call].span.begin_ns);
+    for (; call < call_work_.size() && trace_->calls[call].span.begin_ns < end_ns; ++call) {
+      add_work(call_work_[call], call * 2, trace_->calls[call].span.begin_ns);
     }
   };
   for (std::uint32_t launch = 0; launch < launch_work_.size(); ++launch) {
-    const Nanoseconds begin_ns = trace_.launches[launch].span.begin_ns;
+    const Nanoseconds begin_ns = trace_->launches[launch].span.begin_ns;
     add_calls_until(begin_ns);
     add_work(launch_work_[launch], launch * 2 + 1, begin_ns);
   }
@@ -121,9 +128,9 @@ std::span<const Correlation::Further> Correlation::further_of(std::uint32_t issu
 std::optional<Correlation::Work> Correlation::work_of(Issuer issuer) const noexcept {
   const std::uint32_t first = issuer.is_launch ? launch_work_[issuer.row] : call_work_[issuer.row];
   if (first == kNone) return std::nullopt;
-  TimeSpan span = trace_.operations[first].span;
+  TimeSpan span = trace_->operations[first].span;
   for (const Further& more : further_of(issuer.row * 2 + (issuer.is_launch ? 1 : 0))) {
-    span.end_ns = std::max(span.end_ns, trace_.operations[more.operation].span.end_ns);
+    span.end_ns = std::max(span.end_ns, trace_->operations[more.operation].span.end_ns);
   }
   return Work{first, span};
 }

@@ -17,6 +17,9 @@ class Correlation {
  public:
   explicit Correlation(const Trace& trace);
 
+  // Goes on with the same rows at another place, where the trace was moved to.
+  void follow(const Trace& trace);
+
   // The call that issued an operation: of several with its id the earliest, and a launch before others.
   struct Issuer {
     bool is_launch = false;  // a row of Trace::launches, else of Trace::calls
@@ -39,10 +42,10 @@ class Correlation {
   // When an operation was issued: the begin of its call; of an operation without a recorded call, its own begin. Work
   // cannot begin before its call: where the clocks disagree, the earlier time keeps the order causal.
   Nanoseconds issued_ns(std::uint32_t operation) const noexcept {
-    const Nanoseconds begun_ns = trace_.operations[operation].span.begin_ns;
+    const Nanoseconds begun_ns = trace_->operations[operation].span.begin_ns;
     const auto issuer = issuer_of(operation);
     if (!issuer) return begun_ns;
-    return std::min(begun_ns, issuer->is_launch ? trace_.launches[issuer->row].span.begin_ns : trace_.calls[issuer->row].span.begin_ns);
+    return std::min(begun_ns, issuer->is_launch ? trace_->launches[issuer->row].span.begin_ns : trace_->calls[issuer->row].span.begin_ns);
   }
 
   // All operations in the order of their issue.
@@ -63,7 +66,7 @@ class Correlation {
   void order_by_issue();
   std::span<const Further> further_of(std::uint32_t issuer) const noexcept;
 
-  const Trace& trace_;
+  const Trace* trace_;
   std::vector<std::uint32_t> issuers_;      // row * 2 + is_launch, of each operation
   std::vector<std::uint32_t> launch_work_;  // the first operation of each row
   std::vector<std::uint32_t> call_work_;

@@ -51,4 +51,12 @@ std::vector<Progress> find_progress(const Trace& trace, const Correlation& corre
 // One per row of Trace::calls.
 std::vector<Outstanding> find_outstanding(const Trace& trace, const Correlation& correlation);
 
+// Both joins of a trace: made where it is loaded, for its clocks, and of use again to whoever analyses it.
+struct Joins {
+  explicit Joins(const Trace& trace) : correlation(trace), outstanding(find_outstanding(trace, correlation)) {}
+
+  Correlation correlation;
+  std::vector<Outstanding> outstanding;
+};
+
 }  // namespace synctrace

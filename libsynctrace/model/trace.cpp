@@ -3,8 +3,16 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace synctrace {
+namespace {
+
+bool is_before(const LaunchFailure& a, const LaunchFailure& b) noexcept {
+  return std::tie(a.begin_ns, a.thread, a.correlation) < std::tie(b.begin_ns, b.thread, b.correlation);
+}
+
+}  // namespace
 
 std::string_view fact(const Trace& trace, std::string_view key, std::string_view otherwise) noexcept {
   const auto found = trace.facts.find(key);
@@ -34,6 +42,14 @@ Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept {
   if (!__builtin_add_overflow(a, b, &sum)) return sum;
   return a < 0 ? std::numeric_limits<Nanoseconds>::min() : std::numeric_limits<Nanoseconds>::max();
 }
+
+std::uint32_t status_of(const Trace& trace, const Launch& launch) noexcept {
+  const LaunchFailure wanted{launch.span.begin_ns, launch.thread, launch.correlation, 0};
+  const auto found = std::lower_bound(trace.launch_failures.begin(), trace.launch_failures.end(), wanted, is_before);
+  return found == trace.launch_failures.end() || is_before(wanted, *found) ? 0 : found->status;
+}
+
+void sort_failures(Trace& trace) { std::stable_sort(trace.launch_failures.begin(), trace.launch_failures.end(), is_before); }
 
 StreamRole role_of(const Trace& trace, StreamKey key) noexcept {
   StreamRole role;

@@ -51,8 +51,15 @@ struct Launch {
   ThreadId thread{};
   ApiId api{};
   CorrelationId correlation{};
-  std::uint32_t status = 0;
   StackId stack{};
+};
+
+// What a launch returned that did not return 0: so few that all others need no room for it.
+struct LaunchFailure {
+  Nanoseconds begin_ns = 0;  // with the two below: which launch
+  ThreadId thread{};
+  CorrelationId correlation{};
+  std::uint32_t status = 0;
 };
 
 struct Poll {
@@ -266,6 +273,7 @@ struct Trace {
 
   std::vector<Call> calls;
   std::vector<Launch> launches;
+  std::vector<LaunchFailure> launch_failures;  // sorted as sort_failures() does
   std::vector<Poll> polls;
   std::vector<Operation> operations;
   std::vector<Overhead> overheads;
@@ -292,6 +300,10 @@ std::string_view source_text(const Trace& trace, const ResolvedFrame& frame);
 
 // The name of a function as the trace gives it, or "api <number>". Valid as long as the trace.
 std::string api_name(const Trace& trace, ApiId api);
+
+// What a launch returned.
+std::uint32_t status_of(const Trace& trace, const Launch& launch) noexcept;
+void sort_failures(Trace& trace);
 
 StreamRole role_of(const Trace& trace, StreamKey key) noexcept;
 

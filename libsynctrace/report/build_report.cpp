@@ -16,6 +16,7 @@
 
 #include "attribution/evidence.h"
 #include "attribution/wait_table.h"
+#include "base/in_background.h"
 #include "report/call_tables.h"
 #include "report/host_threads.h"
 #include "report/idle_causes.h"
@@ -161,16 +162,20 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   add_head(trace, report);
   report.covers_all = options.all || !trace.has_timeline();
   add_devices(trace, attribution, report);
+  // These go through all rows and need no lines: they fill fields that nothing else here looks at.
+  auto tables = in_background(trace.operations.size(), [&] {
+    add_work(trace, report);
+    add_ranges(trace, attribution, report);
+    add_launches_and_overhead(trace, report);
+  });
   UserLines lines(trace, options.user_code);
   const LineRules rules(trace, attribution.evidence->stacks, lines);
   add_sites(trace, attribution, rules, lines, report);
   add_idle_causes(trace, attribution, rules, lines, report);
   add_savings(trace, attribution, lines, options.question, report);
   add_host_threads(trace, lines, report);
-  add_work(trace, report);
   add_call_tables(trace, attribution, lines, report);
-  add_ranges(trace, attribution, report);
-  add_launches_and_overhead(trace, report);
+  tables.get();
   add_limits(trace, attribution, report);
   return report;
 }

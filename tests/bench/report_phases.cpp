@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 
 #include "attribution/attribute.h"
@@ -45,8 +46,8 @@ class Stopwatch {
   rusage usage_{};
 };
 
-Trace load(const char* path) {
-  Result<Trace> trace = load_trace(path);
+Trace load(const char* path, std::optional<Joins>& joins) {
+  Result<Trace> trace = load_trace(path, &joins);
   if (trace) return std::move(trace).value();
   std::fprintf(stderr, "%s\n", trace.error().message.c_str());
   std::exit(1);
@@ -63,7 +64,8 @@ std::size_t count_chunks(const char* path) {
 void run(const char* path) {
   Stopwatch watch;
   watch.time("chunks", [&] { return count_chunks(path); });
-  Trace trace = watch.time("load (chunks included)", [&] { return load(path); });
+  std::optional<Joins> joins;
+  Trace trace = watch.time("load (chunks included)", [&] { return load(path, joins); });
   watch.time("  of it clock", [&] { return repair_clock(trace).edges; });
   {
     const Correlation correlation = watch.time("correlation", [&] { return Correlation(trace); });
@@ -80,7 +82,7 @@ void run(const char* path) {
     watch.time("device states", [&] { return device_states(trace); });
   }
   {
-    const Attribution attribution = watch.time("attribution, all of it", [&] { return attribute(trace); });
+    const Attribution attribution = watch.time("attribution, all of it", [&] { return attribute(trace, {}, std::move(joins)); });
     const Report report = watch.time("report", [&] { return build_report(trace, attribution, {}); });
     watch.time("text", [&] { return render_text(report, {}); });
   }

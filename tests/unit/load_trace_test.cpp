@@ -46,6 +46,22 @@ TEST_CASE("tables are in order of begin, whatever the order in the file") {
   CHECK(trace.calls[0].category == format::ApiCategory::kCopyAsync);
 }
 
+TEST_CASE("a launch that failed keeps what it returned, wherever it lies in the file") {
+  TraceMaker maker;
+  for (const auto& [begin_ns, status] : {std::pair{30, 2U}, {10, 0U}, {20, 700U}}) {
+    format::Launch launch;
+    launch.begin_ns = begin_ns;
+    launch.correlation = CorrelationId{static_cast<std::uint32_t>(begin_ns)};
+    launch.status = status;
+    maker.add(launch);
+  }
+  const Trace trace = maker.load();
+  REQUIRE(trace.launches.size() == 3);
+  CHECK(status_of(trace, trace.launches[0]) == 0);
+  CHECK(status_of(trace, trace.launches[1]) == 700);
+  CHECK(status_of(trace, trace.launches[2]) == 2);
+}
+
 TEST_CASE("windows are disjoint and closed, whatever their edges were") {
   TraceMaker maker;
   for (const auto& [time_ns, open] : {std::pair{50, 0U}, {100, 1U}, {150, 1U}, {200, 0U}, {250, 0U}, {300, 1U}}) {

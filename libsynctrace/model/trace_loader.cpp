@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/trace_loader.h"
+
+#include "model/copy_kinds.h"
+
+namespace synctrace {
+
+// The functions at an address come one behind the other, the innermost first. One that is out of turn says that others
+// were lost, and is of no use without them.
+void TraceLoader::operator()(const format::Symbol& symbol) {
+  const CodeAddress key{symbol.module, symbol.address, (symbol.flags & format::Symbol::kInterrupted) != 0};
+  std::vector<ResolvedFrame>* frames = nullptr;
+  if (symbol.depth == 0) {
+    frames = &trace_.symbols[key];
+    frames->clear();
+  } else if (const auto known = trace_.symbols.find(key); known != trace_.symbols.end()) {
+    frames = &known->second;
+  }
+  if (frames == nullptr || frames->size() != symbol.depth || symbol.depth >= kMostInlined) return;
+  ResolvedFrame& frame = frames->emplace_back();
+  frame.inlined = (symbol.flags & format::Symbol::kInlined) != 0;
+  frame.named = (symbol.flags & format::Symbol::kNamed) != 0;
+  frame.line = symbol.line;
+  frame.column = symbol.column;
+  frame.function = symbol.function;
+  frame.file = symbol.file;
+}
+
+void TraceLoader::finish() {
+  trace_.first_ns = std::min(first_ns_, last_ns_);
+  trace_.last_ns = last_ns_;
+  name_calls();
+  refine_copies(trace_);
+  sort_rows(trace_);
+  make_windows();
+  const bool closed = !trace_.end_reason.empty();
+  if (!closed) trace_.stats.add(kLossUncleanEnd);
+  if (lacks_definitions()) losses_.anytime();
+  trace_.lossy = losses_.finish(closed);
+}
+
+// Lost with a part of the file is also what it defined, and that is of use at any time.
+bool TraceLoader::lacks_definitions() const {
+  const auto is_edge = [](const Window& window) { return window.open_reason == "start"; };
+  const bool one_window = trace_.windows.size() <= 1 && std::all_of(trace_.windows.begin(), trace_.windows.end(), is_edge);
+  if (!holed_) return false;
+  if (!one_window || trace_.stats.count(kLossUnnamedCalls) > 0) return true;
+  StreamKey last;
+  for (const Operation& operation : trace_.operations) {
+    const StreamKey key{operation.context, operation.stream};
+    if (key == last) continue;
+    last = key;
+    if (!trace_.contexts.contains(key.context) || !trace_.streams.contains(key)) return true;
+  }
+  return false;
+}
+
+void TraceLoader::name_calls() {
+  std::uint64_t unknown = 0;
+  for (Call& call : trace_.calls) {
+    const auto api = trace_.apis.find(call.api);
+    if (api != trace_.apis.end())
+      call.category = api->second.category;
+    else
+      ++unknown;
+  }
+  trace_.stats.add(kLossUnnamedCalls, unknown);
+}
+
+// Edges may repeat, be out of order or lack their partner: an unclosed window ends with the trace, a second opening of
+// an open one and a closing without an opening say nothing new.
+void TraceLoader::make_windows() {
+  std::stable_sort(edges_.begin(), edges_.end(),
+                   [](const WindowEdge& a, const WindowEdge& b) { return a.time_ns < b.time_ns; });
+  bool open = false;
+  for (WindowEdge& edge : edges_) {
+    if (edge.open == open) continue;
+    if (edge.open)
+      trace_.windows.push_back({{edge.time_ns, edge.time_ns}, std::move(edge.reason)});
+    else
+      trace_.windows.back().span.end_ns = edge.time_ns;
+    open = edge.open;
+  }
+  if (open) trace_.windows.back().span.end_ns = std::max(trace_.windows.back().span.begin_ns, trace_.last_ns);
+}
+
+}  // namespace synctrace
