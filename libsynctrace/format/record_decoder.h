@@ -75,10 +75,10 @@ template <class Record, class Visitor>
 bool RecordDecoder::decode_plain(RecordDecoder& decoder, Body& body, Visitor& visitor) {
   Record record;
   auto& previous = decoder.previous_[static_cast<std::size_t>(Record::kKind)];
-  std::apply([&](const auto&... field) {
+  Record::with_fields([&](const auto&... field) {
     std::size_t index = 0;
     (take(*body.kind, body.cursor, field.encoding, previous[index++], record.*field.member), ...);
-  }, Record::fields());
+  });
   if (!decoder.fits(body)) return false;
   if constexpr (std::is_same_v<Record, Schema>) decoder.declared_ = record;
   if constexpr (std::is_invocable_v<Visitor&, const Record&>) visitor(record);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The records of a trace: one struct per kind, with its fields in file order. Texts are views: of the caller's memory
 // when writing, of the reader's current chunk when reading. Adding a field at the end or a kind is a minor version.
+//
+// with_fields(visitor) returns visitor(field...). It is a template, and makes no tuple, because every file that knows a
+// trace includes this one: with a tuple of each record's fields that took three quarters of a second of each compile.
 #pragma once
 
 #include <cstdint>
@@ -60,9 +63,10 @@ struct Schema {
   std::uint32_t kind = 0;
   std::string_view name;
   std::string_view field_list;
-  static constexpr auto fields() {
-    return std::tuple{Field{"kind", Encoding::kUnsigned, &Schema::kind}, Field{"name", Encoding::kText, &Schema::name},
-                      Field{"field_list", Encoding::kText, &Schema::field_list}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"kind", Encoding::kUnsigned, &Schema::kind}, Field{"name", Encoding::kText, &Schema::name},
+                   Field{"field_list", Encoding::kText, &Schema::field_list});
   }
 };
 
@@ -73,8 +77,9 @@ struct Fact {
   static constexpr std::string_view kName = "fact";
   std::string_view key;
   std::string_view value;
-  static constexpr auto fields() {
-    return std::tuple{Field{"key", Encoding::kText, &Fact::key}, Field{"value", Encoding::kText, &Fact::value}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"key", Encoding::kText, &Fact::key}, Field{"value", Encoding::kText, &Fact::value});
   }
 };
 
@@ -84,9 +89,10 @@ struct Clock {
   static constexpr std::string_view kName = "clock";
   std::int64_t monotonic_ns = 0;
   std::int64_t realtime_ns = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"monotonic_ns", Encoding::kDelta, &Clock::monotonic_ns},
-                      Field{"realtime_ns", Encoding::kDelta, &Clock::realtime_ns}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"monotonic_ns", Encoding::kDelta, &Clock::monotonic_ns},
+                   Field{"realtime_ns", Encoding::kDelta, &Clock::realtime_ns});
   }
 };
 
@@ -96,8 +102,9 @@ struct String {
   static constexpr std::string_view kName = "string";
   StringId id{};
   std::string_view text;
-  static constexpr auto fields() {
-    return std::tuple{Field{"id", Encoding::kUnsigned, &String::id}, Field{"text", Encoding::kText, &String::text}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"id", Encoding::kUnsigned, &String::id}, Field{"text", Encoding::kText, &String::text});
   }
 };
 
@@ -107,10 +114,11 @@ struct ApiName {
   ApiId api{};
   ApiCategory category = ApiCategory::kOther;
   std::string_view name;  // as CUDA's documentation spells it, without CUPTI's version suffix
-  static constexpr auto fields() {
-    return std::tuple{Field{"api", Encoding::kUnsigned, &ApiName::api},
-                      Field{"category", Encoding::kUnsigned, &ApiName::category},
-                      Field{"name", Encoding::kText, &ApiName::name}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"api", Encoding::kUnsigned, &ApiName::api},
+                   Field{"category", Encoding::kUnsigned, &ApiName::category},
+                   Field{"name", Encoding::kText, &ApiName::name});
   }
 };
 
@@ -120,9 +128,10 @@ struct Thread {
   static constexpr std::string_view kName = "thread";
   ThreadId thread{};
   std::string_view name;
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kUnsigned, &Thread::thread},
-                      Field{"name", Encoding::kText, &Thread::name}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kUnsigned, &Thread::thread},
+                   Field{"name", Encoding::kText, &Thread::name});
   }
 };
 
@@ -136,14 +145,15 @@ struct Device {
   std::uint32_t capability_minor = 0;
   std::uint32_t multiprocessors = 0;
   std::uint64_t memory_bytes = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"device", Encoding::kUnsigned, &Device::device},
-                      Field{"name", Encoding::kText, &Device::name},
-                      Field{"uuid", Encoding::kText, &Device::uuid},
-                      Field{"capability_major", Encoding::kUnsigned, &Device::capability_major},
-                      Field{"capability_minor", Encoding::kUnsigned, &Device::capability_minor},
-                      Field{"multiprocessors", Encoding::kUnsigned, &Device::multiprocessors},
-                      Field{"memory_bytes", Encoding::kUnsigned, &Device::memory_bytes}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"device", Encoding::kUnsigned, &Device::device},
+                   Field{"name", Encoding::kText, &Device::name},
+                   Field{"uuid", Encoding::kText, &Device::uuid},
+                   Field{"capability_major", Encoding::kUnsigned, &Device::capability_major},
+                   Field{"capability_minor", Encoding::kUnsigned, &Device::capability_minor},
+                   Field{"multiprocessors", Encoding::kUnsigned, &Device::multiprocessors},
+                   Field{"memory_bytes", Encoding::kUnsigned, &Device::memory_bytes});
   }
 };
 
@@ -153,10 +163,11 @@ struct Context {
   ContextId context{};
   DeviceId device{};
   StreamId null_stream{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"context", Encoding::kUnsigned, &Context::context},
-                      Field{"device", Encoding::kUnsigned, &Context::device},
-                      Field{"null_stream", Encoding::kUnsigned, &Context::null_stream}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"context", Encoding::kUnsigned, &Context::context},
+                   Field{"device", Encoding::kUnsigned, &Context::device},
+                   Field{"null_stream", Encoding::kUnsigned, &Context::null_stream});
   }
 };
 
@@ -169,11 +180,12 @@ struct Stream {
   StreamId stream{};
   std::uint32_t flags = 0;
   std::int32_t priority = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"context", Encoding::kUnsigned, &Stream::context},
-                      Field{"stream", Encoding::kUnsigned, &Stream::stream},
-                      Field{"flags", Encoding::kUnsigned, &Stream::flags},
-                      Field{"priority", Encoding::kSigned, &Stream::priority}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"context", Encoding::kUnsigned, &Stream::context},
+                   Field{"stream", Encoding::kUnsigned, &Stream::stream},
+                   Field{"flags", Encoding::kUnsigned, &Stream::flags},
+                   Field{"priority", Encoding::kSigned, &Stream::priority});
   }
 };
 
@@ -187,17 +199,18 @@ struct LaunchShape {
   std::uint32_t registers_per_thread = 0;
   std::uint32_t static_shared_bytes = 0;
   std::uint32_t dynamic_shared_bytes = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"id", Encoding::kUnsigned, &LaunchShape::id},
-                      Field{"grid_x", Encoding::kUnsigned, &LaunchShape::grid_x},
-                      Field{"grid_y", Encoding::kUnsigned, &LaunchShape::grid_y},
-                      Field{"grid_z", Encoding::kUnsigned, &LaunchShape::grid_z},
-                      Field{"block_x", Encoding::kUnsigned, &LaunchShape::block_x},
-                      Field{"block_y", Encoding::kUnsigned, &LaunchShape::block_y},
-                      Field{"block_z", Encoding::kUnsigned, &LaunchShape::block_z},
-                      Field{"registers_per_thread", Encoding::kUnsigned, &LaunchShape::registers_per_thread},
-                      Field{"static_shared_bytes", Encoding::kUnsigned, &LaunchShape::static_shared_bytes},
-                      Field{"dynamic_shared_bytes", Encoding::kUnsigned, &LaunchShape::dynamic_shared_bytes}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"id", Encoding::kUnsigned, &LaunchShape::id},
+                   Field{"grid_x", Encoding::kUnsigned, &LaunchShape::grid_x},
+                   Field{"grid_y", Encoding::kUnsigned, &LaunchShape::grid_y},
+                   Field{"grid_z", Encoding::kUnsigned, &LaunchShape::grid_z},
+                   Field{"block_x", Encoding::kUnsigned, &LaunchShape::block_x},
+                   Field{"block_y", Encoding::kUnsigned, &LaunchShape::block_y},
+                   Field{"block_z", Encoding::kUnsigned, &LaunchShape::block_z},
+                   Field{"registers_per_thread", Encoding::kUnsigned, &LaunchShape::registers_per_thread},
+                   Field{"static_shared_bytes", Encoding::kUnsigned, &LaunchShape::static_shared_bytes},
+                   Field{"dynamic_shared_bytes", Encoding::kUnsigned, &LaunchShape::dynamic_shared_bytes});
   }
 };
 
@@ -212,13 +225,14 @@ struct Code {
   std::string_view file;
   std::string_view function;  // qualified from 3.11 on
   std::string_view line_table;
-  static constexpr auto fields() {
-    return std::tuple{Field{"id", Encoding::kUnsigned, &Code::id},
-                      Field{"python_version", Encoding::kUnsigned, &Code::python_version},
-                      Field{"first_line", Encoding::kSigned, &Code::first_line},
-                      Field{"file", Encoding::kText, &Code::file},
-                      Field{"function", Encoding::kText, &Code::function},
-                      Field{"line_table", Encoding::kText, &Code::line_table}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"id", Encoding::kUnsigned, &Code::id},
+                   Field{"python_version", Encoding::kUnsigned, &Code::python_version},
+                   Field{"first_line", Encoding::kSigned, &Code::first_line},
+                   Field{"file", Encoding::kText, &Code::file},
+                   Field{"function", Encoding::kText, &Code::function},
+                   Field{"line_table", Encoding::kText, &Code::line_table});
   }
 };
 
@@ -235,15 +249,16 @@ struct Module {
   std::uint64_t file_offset = 0;  // of begin
   std::string_view path;
   std::string_view build_id;  // lower-case hexadecimal; empty when the file has none
-  static constexpr auto fields() {
-    return std::tuple{Field{"id", Encoding::kUnsigned, &Module::id},
-                      Field{"time_ns", Encoding::kDelta, &Module::time_ns},
-                      Field{"bias", Encoding::kUnsigned, &Module::bias},
-                      Field{"begin", Encoding::kUnsigned, &Module::begin},
-                      Field{"end", Encoding::kUnsigned, &Module::end},
-                      Field{"file_offset", Encoding::kUnsigned, &Module::file_offset},
-                      Field{"path", Encoding::kText, &Module::path},
-                      Field{"build_id", Encoding::kText, &Module::build_id}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"id", Encoding::kUnsigned, &Module::id},
+                   Field{"time_ns", Encoding::kDelta, &Module::time_ns},
+                   Field{"bias", Encoding::kUnsigned, &Module::bias},
+                   Field{"begin", Encoding::kUnsigned, &Module::begin},
+                   Field{"end", Encoding::kUnsigned, &Module::end},
+                   Field{"file_offset", Encoding::kUnsigned, &Module::file_offset},
+                   Field{"path", Encoding::kText, &Module::path},
+                   Field{"build_id", Encoding::kText, &Module::build_id});
   }
 };
 
@@ -263,15 +278,16 @@ struct Symbol {
   std::uint32_t column = 0;  // from 1; 0: not known
   std::string_view function;
   std::string_view file;
-  static constexpr auto fields() {
-    return std::tuple{Field{"module", Encoding::kUnsigned, &Symbol::module},
-                      Field{"address", Encoding::kUnsigned, &Symbol::address},
-                      Field{"depth", Encoding::kUnsigned, &Symbol::depth},
-                      Field{"flags", Encoding::kUnsigned, &Symbol::flags},
-                      Field{"line", Encoding::kUnsigned, &Symbol::line},
-                      Field{"column", Encoding::kUnsigned, &Symbol::column},
-                      Field{"function", Encoding::kText, &Symbol::function},
-                      Field{"file", Encoding::kText, &Symbol::file}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"module", Encoding::kUnsigned, &Symbol::module},
+                   Field{"address", Encoding::kUnsigned, &Symbol::address},
+                   Field{"depth", Encoding::kUnsigned, &Symbol::depth},
+                   Field{"flags", Encoding::kUnsigned, &Symbol::flags},
+                   Field{"line", Encoding::kUnsigned, &Symbol::line},
+                   Field{"column", Encoding::kUnsigned, &Symbol::column},
+                   Field{"function", Encoding::kText, &Symbol::function},
+                   Field{"file", Encoding::kText, &Symbol::file});
   }
 };
 
@@ -282,10 +298,11 @@ struct SourceLine {
   std::uint32_t line = 0;  // from 1
   std::string_view file;   // as the frame names it
   std::string_view text;
-  static constexpr auto fields() {
-    return std::tuple{Field{"line", Encoding::kUnsigned, &SourceLine::line},
-                      Field{"file", Encoding::kText, &SourceLine::file},
-                      Field{"text", Encoding::kText, &SourceLine::text}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"line", Encoding::kUnsigned, &SourceLine::line},
+                   Field{"file", Encoding::kText, &SourceLine::file},
+                   Field{"text", Encoding::kText, &SourceLine::text});
   }
 };
 
@@ -302,8 +319,9 @@ struct Stack {
   static constexpr std::string_view kName = "stack";
   StackId id{};
   std::string_view frames;
-  static constexpr auto fields() {
-    return std::tuple{Field{"id", Encoding::kUnsigned, &Stack::id}, Field{"frames", Encoding::kText, &Stack::frames}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"id", Encoding::kUnsigned, &Stack::id}, Field{"frames", Encoding::kText, &Stack::frames});
   }
 };
 
@@ -329,22 +347,23 @@ struct Call {
   std::uint32_t flags = 0;
   std::uint32_t status = 0;  // cudaError_t or CUresult; zero is success
   StackId stack{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &Call::thread},
-                      Field{"begin_ns", Encoding::kDelta, &Call::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Call::duration_ns},
-                      Field{"api", Encoding::kUnsigned, &Call::api},
-                      Field{"correlation", Encoding::kDelta, &Call::correlation},
-                      Field{"context", Encoding::kUnsigned, &Call::context},
-                      Field{"stream", Encoding::kUnsigned, &Call::stream},
-                      Field{"object", Encoding::kDelta, &Call::object},
-                      Field{"bytes", Encoding::kUnsigned, &Call::bytes},
-                      Field{"copy_kind", Encoding::kUnsigned, &Call::copy_kind},
-                      Field{"source_memory", Encoding::kUnsigned, &Call::source_memory},
-                      Field{"target_memory", Encoding::kUnsigned, &Call::target_memory},
-                      Field{"flags", Encoding::kUnsigned, &Call::flags},
-                      Field{"status", Encoding::kUnsigned, &Call::status},
-                      Field{"stack", Encoding::kUnsigned, &Call::stack}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &Call::thread},
+                   Field{"begin_ns", Encoding::kDelta, &Call::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Call::duration_ns},
+                   Field{"api", Encoding::kUnsigned, &Call::api},
+                   Field{"correlation", Encoding::kDelta, &Call::correlation},
+                   Field{"context", Encoding::kUnsigned, &Call::context},
+                   Field{"stream", Encoding::kUnsigned, &Call::stream},
+                   Field{"object", Encoding::kDelta, &Call::object},
+                   Field{"bytes", Encoding::kUnsigned, &Call::bytes},
+                   Field{"copy_kind", Encoding::kUnsigned, &Call::copy_kind},
+                   Field{"source_memory", Encoding::kUnsigned, &Call::source_memory},
+                   Field{"target_memory", Encoding::kUnsigned, &Call::target_memory},
+                   Field{"flags", Encoding::kUnsigned, &Call::flags},
+                   Field{"status", Encoding::kUnsigned, &Call::status},
+                   Field{"stack", Encoding::kUnsigned, &Call::stack});
   }
 };
 
@@ -359,14 +378,15 @@ struct Launch {
   CorrelationId correlation{};
   std::uint32_t status = 0;
   StackId stack{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &Launch::thread},
-                      Field{"begin_ns", Encoding::kDelta, &Launch::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Launch::duration_ns},
-                      Field{"api", Encoding::kDelta, &Launch::api},
-                      Field{"correlation", Encoding::kDelta, &Launch::correlation},
-                      Field{"status", Encoding::kUnsigned, &Launch::status},
-                      Field{"stack", Encoding::kUnsigned, &Launch::stack}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &Launch::thread},
+                   Field{"begin_ns", Encoding::kDelta, &Launch::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Launch::duration_ns},
+                   Field{"api", Encoding::kDelta, &Launch::api},
+                   Field{"correlation", Encoding::kDelta, &Launch::correlation},
+                   Field{"status", Encoding::kUnsigned, &Launch::status},
+                   Field{"stack", Encoding::kUnsigned, &Launch::stack});
   }
 };
 
@@ -382,15 +402,16 @@ struct Poll {
   std::uint64_t count = 0;
   std::uint64_t not_ready_count = 0;  // how many answered "not ready"
   StackId stack{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &Poll::thread},
-                      Field{"begin_ns", Encoding::kDelta, &Poll::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Poll::duration_ns},
-                      Field{"api", Encoding::kUnsigned, &Poll::api},
-                      Field{"object", Encoding::kDelta, &Poll::object},
-                      Field{"count", Encoding::kUnsigned, &Poll::count},
-                      Field{"not_ready_count", Encoding::kUnsigned, &Poll::not_ready_count},
-                      Field{"stack", Encoding::kUnsigned, &Poll::stack}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &Poll::thread},
+                   Field{"begin_ns", Encoding::kDelta, &Poll::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Poll::duration_ns},
+                   Field{"api", Encoding::kUnsigned, &Poll::api},
+                   Field{"object", Encoding::kDelta, &Poll::object},
+                   Field{"count", Encoding::kUnsigned, &Poll::count},
+                   Field{"not_ready_count", Encoding::kUnsigned, &Poll::not_ready_count},
+                   Field{"stack", Encoding::kUnsigned, &Poll::stack});
   }
 };
 
@@ -408,17 +429,18 @@ struct Kernel {
   ShapeId shape{};
   GraphId graph{};
   std::uint64_t graph_node = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Kernel::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Kernel::duration_ns},
-                      Field{"device", Encoding::kUnsigned, &Kernel::device},
-                      Field{"context", Encoding::kUnsigned, &Kernel::context},
-                      Field{"stream", Encoding::kUnsigned, &Kernel::stream},
-                      Field{"correlation", Encoding::kDelta, &Kernel::correlation},
-                      Field{"name", Encoding::kUnsigned, &Kernel::name},
-                      Field{"shape", Encoding::kUnsigned, &Kernel::shape},
-                      Field{"graph", Encoding::kUnsigned, &Kernel::graph},
-                      Field{"graph_node", Encoding::kDelta, &Kernel::graph_node}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"begin_ns", Encoding::kDelta, &Kernel::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Kernel::duration_ns},
+                   Field{"device", Encoding::kUnsigned, &Kernel::device},
+                   Field{"context", Encoding::kUnsigned, &Kernel::context},
+                   Field{"stream", Encoding::kUnsigned, &Kernel::stream},
+                   Field{"correlation", Encoding::kDelta, &Kernel::correlation},
+                   Field{"name", Encoding::kUnsigned, &Kernel::name},
+                   Field{"shape", Encoding::kUnsigned, &Kernel::shape},
+                   Field{"graph", Encoding::kUnsigned, &Kernel::graph},
+                   Field{"graph_node", Encoding::kDelta, &Kernel::graph_node});
   }
 };
 
@@ -439,20 +461,21 @@ struct Copy {
   std::uint32_t flags = 0;
   GraphId graph{};
   std::uint64_t graph_node = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Copy::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Copy::duration_ns},
-                      Field{"device", Encoding::kUnsigned, &Copy::device},
-                      Field{"context", Encoding::kUnsigned, &Copy::context},
-                      Field{"stream", Encoding::kUnsigned, &Copy::stream},
-                      Field{"correlation", Encoding::kDelta, &Copy::correlation},
-                      Field{"bytes", Encoding::kUnsigned, &Copy::bytes},
-                      Field{"copy_kind", Encoding::kUnsigned, &Copy::copy_kind},
-                      Field{"source_memory", Encoding::kUnsigned, &Copy::source_memory},
-                      Field{"target_memory", Encoding::kUnsigned, &Copy::target_memory},
-                      Field{"flags", Encoding::kUnsigned, &Copy::flags},
-                      Field{"graph", Encoding::kUnsigned, &Copy::graph},
-                      Field{"graph_node", Encoding::kDelta, &Copy::graph_node}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"begin_ns", Encoding::kDelta, &Copy::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Copy::duration_ns},
+                   Field{"device", Encoding::kUnsigned, &Copy::device},
+                   Field{"context", Encoding::kUnsigned, &Copy::context},
+                   Field{"stream", Encoding::kUnsigned, &Copy::stream},
+                   Field{"correlation", Encoding::kDelta, &Copy::correlation},
+                   Field{"bytes", Encoding::kUnsigned, &Copy::bytes},
+                   Field{"copy_kind", Encoding::kUnsigned, &Copy::copy_kind},
+                   Field{"source_memory", Encoding::kUnsigned, &Copy::source_memory},
+                   Field{"target_memory", Encoding::kUnsigned, &Copy::target_memory},
+                   Field{"flags", Encoding::kUnsigned, &Copy::flags},
+                   Field{"graph", Encoding::kUnsigned, &Copy::graph},
+                   Field{"graph_node", Encoding::kDelta, &Copy::graph_node});
   }
 };
 
@@ -469,17 +492,18 @@ struct Memset {
   MemoryKind memory = MemoryKind::kUnknown;
   GraphId graph{};
   std::uint64_t graph_node = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Memset::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Memset::duration_ns},
-                      Field{"device", Encoding::kUnsigned, &Memset::device},
-                      Field{"context", Encoding::kUnsigned, &Memset::context},
-                      Field{"stream", Encoding::kUnsigned, &Memset::stream},
-                      Field{"correlation", Encoding::kDelta, &Memset::correlation},
-                      Field{"bytes", Encoding::kUnsigned, &Memset::bytes},
-                      Field{"memory", Encoding::kUnsigned, &Memset::memory},
-                      Field{"graph", Encoding::kUnsigned, &Memset::graph},
-                      Field{"graph_node", Encoding::kDelta, &Memset::graph_node}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"begin_ns", Encoding::kDelta, &Memset::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Memset::duration_ns},
+                   Field{"device", Encoding::kUnsigned, &Memset::device},
+                   Field{"context", Encoding::kUnsigned, &Memset::context},
+                   Field{"stream", Encoding::kUnsigned, &Memset::stream},
+                   Field{"correlation", Encoding::kDelta, &Memset::correlation},
+                   Field{"bytes", Encoding::kUnsigned, &Memset::bytes},
+                   Field{"memory", Encoding::kUnsigned, &Memset::memory},
+                   Field{"graph", Encoding::kUnsigned, &Memset::graph},
+                   Field{"graph_node", Encoding::kDelta, &Memset::graph_node});
   }
 };
 
@@ -494,14 +518,15 @@ struct Graph {
   StreamId stream{};
   CorrelationId correlation{};
   GraphId graph{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Graph::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Graph::duration_ns},
-                      Field{"device", Encoding::kUnsigned, &Graph::device},
-                      Field{"context", Encoding::kUnsigned, &Graph::context},
-                      Field{"stream", Encoding::kUnsigned, &Graph::stream},
-                      Field{"correlation", Encoding::kDelta, &Graph::correlation},
-                      Field{"graph", Encoding::kUnsigned, &Graph::graph}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"begin_ns", Encoding::kDelta, &Graph::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Graph::duration_ns},
+                   Field{"device", Encoding::kUnsigned, &Graph::device},
+                   Field{"context", Encoding::kUnsigned, &Graph::context},
+                   Field{"stream", Encoding::kUnsigned, &Graph::stream},
+                   Field{"correlation", Encoding::kDelta, &Graph::correlation},
+                   Field{"graph", Encoding::kUnsigned, &Graph::graph});
   }
 };
 
@@ -513,11 +538,12 @@ struct Overhead {
   std::uint64_t duration_ns = 0;
   std::uint32_t overhead_kind = 0;  // CUpti_ActivityOverheadKind
   ThreadId thread{};                // zero when CUPTI names no thread
-  static constexpr auto fields() {
-    return std::tuple{Field{"begin_ns", Encoding::kDelta, &Overhead::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Overhead::duration_ns},
-                      Field{"overhead_kind", Encoding::kUnsigned, &Overhead::overhead_kind},
-                      Field{"thread", Encoding::kUnsigned, &Overhead::thread}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"begin_ns", Encoding::kDelta, &Overhead::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Overhead::duration_ns},
+                   Field{"overhead_kind", Encoding::kUnsigned, &Overhead::overhead_kind},
+                   Field{"thread", Encoding::kUnsigned, &Overhead::thread});
   }
 };
 
@@ -526,9 +552,10 @@ struct NvtxDomain {
   static constexpr std::string_view kName = "nvtx_domain";
   NvtxDomainId domain{};
   std::string_view name;
-  static constexpr auto fields() {
-    return std::tuple{Field{"domain", Encoding::kUnsigned, &NvtxDomain::domain},
-                      Field{"name", Encoding::kText, &NvtxDomain::name}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"domain", Encoding::kUnsigned, &NvtxDomain::domain},
+                   Field{"name", Encoding::kText, &NvtxDomain::name});
   }
 };
 
@@ -540,11 +567,12 @@ struct NvtxPush {
   std::int64_t time_ns = 0;
   NvtxDomainId domain{};
   StringId text{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxPush::thread},
-                      Field{"time_ns", Encoding::kDelta, &NvtxPush::time_ns},
-                      Field{"domain", Encoding::kUnsigned, &NvtxPush::domain},
-                      Field{"text", Encoding::kUnsigned, &NvtxPush::text}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &NvtxPush::thread},
+                   Field{"time_ns", Encoding::kDelta, &NvtxPush::time_ns},
+                   Field{"domain", Encoding::kUnsigned, &NvtxPush::domain},
+                   Field{"text", Encoding::kUnsigned, &NvtxPush::text});
   }
 };
 
@@ -554,10 +582,11 @@ struct NvtxPop {
   ThreadId thread{};
   std::int64_t time_ns = 0;
   NvtxDomainId domain{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxPop::thread},
-                      Field{"time_ns", Encoding::kDelta, &NvtxPop::time_ns},
-                      Field{"domain", Encoding::kUnsigned, &NvtxPop::domain}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &NvtxPop::thread},
+                   Field{"time_ns", Encoding::kDelta, &NvtxPop::time_ns},
+                   Field{"domain", Encoding::kUnsigned, &NvtxPop::domain});
   }
 };
 
@@ -570,12 +599,13 @@ struct NvtxStart {
   NvtxDomainId domain{};
   StringId text{};
   std::uint64_t range = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxStart::thread},
-                      Field{"time_ns", Encoding::kDelta, &NvtxStart::time_ns},
-                      Field{"domain", Encoding::kUnsigned, &NvtxStart::domain},
-                      Field{"text", Encoding::kUnsigned, &NvtxStart::text},
-                      Field{"range", Encoding::kDelta, &NvtxStart::range}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &NvtxStart::thread},
+                   Field{"time_ns", Encoding::kDelta, &NvtxStart::time_ns},
+                   Field{"domain", Encoding::kUnsigned, &NvtxStart::domain},
+                   Field{"text", Encoding::kUnsigned, &NvtxStart::text},
+                   Field{"range", Encoding::kDelta, &NvtxStart::range});
   }
 };
 
@@ -585,10 +615,11 @@ struct NvtxEnd {
   ThreadId thread{};
   std::int64_t time_ns = 0;
   std::uint64_t range = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxEnd::thread},
-                      Field{"time_ns", Encoding::kDelta, &NvtxEnd::time_ns},
-                      Field{"range", Encoding::kDelta, &NvtxEnd::range}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &NvtxEnd::thread},
+                   Field{"time_ns", Encoding::kDelta, &NvtxEnd::time_ns},
+                   Field{"range", Encoding::kDelta, &NvtxEnd::range});
   }
 };
 
@@ -599,11 +630,12 @@ struct NvtxMark {
   std::int64_t time_ns = 0;
   NvtxDomainId domain{};
   StringId text{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &NvtxMark::thread},
-                      Field{"time_ns", Encoding::kDelta, &NvtxMark::time_ns},
-                      Field{"domain", Encoding::kUnsigned, &NvtxMark::domain},
-                      Field{"text", Encoding::kUnsigned, &NvtxMark::text}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &NvtxMark::thread},
+                   Field{"time_ns", Encoding::kDelta, &NvtxMark::time_ns},
+                   Field{"domain", Encoding::kUnsigned, &NvtxMark::domain},
+                   Field{"text", Encoding::kUnsigned, &NvtxMark::text});
   }
 };
 
@@ -618,12 +650,13 @@ struct Resource {
   What what{};
   std::uint64_t id = 0;     // context, stream, module or executable graph id
   std::uint64_t bytes = 0;  // of a module's image
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &Resource::thread},
-                      Field{"time_ns", Encoding::kDelta, &Resource::time_ns},
-                      Field{"what", Encoding::kUnsigned, &Resource::what},
-                      Field{"id", Encoding::kUnsigned, &Resource::id},
-                      Field{"bytes", Encoding::kUnsigned, &Resource::bytes}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &Resource::thread},
+                   Field{"time_ns", Encoding::kDelta, &Resource::time_ns},
+                   Field{"what", Encoding::kUnsigned, &Resource::what},
+                   Field{"id", Encoding::kUnsigned, &Resource::id},
+                   Field{"bytes", Encoding::kUnsigned, &Resource::bytes});
   }
 };
 
@@ -635,10 +668,11 @@ struct Window {
   std::int64_t time_ns = 0;
   std::uint32_t open = 0;   // 1: begins, 0: ends
   std::string_view reason;  // "start", "delay", "duration", "capture-range", "duty", "max-size", "exit"
-  static constexpr auto fields() {
-    return std::tuple{Field{"time_ns", Encoding::kDelta, &Window::time_ns},
-                      Field{"open", Encoding::kUnsigned, &Window::open},
-                      Field{"reason", Encoding::kText, &Window::reason}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"time_ns", Encoding::kDelta, &Window::time_ns},
+                   Field{"open", Encoding::kUnsigned, &Window::open},
+                   Field{"reason", Encoding::kText, &Window::reason});
   }
 };
 
@@ -663,16 +697,17 @@ struct HostWait {
   ThreadId waker{};          // the last that signalled the object before the wait ended; zero: not seen
   std::int64_t wake_ns = 0;  // when it did; 0: not seen
   StackId stack{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &HostWait::thread},
-                      Field{"begin_ns", Encoding::kDelta, &HostWait::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &HostWait::duration_ns},
-                      Field{"call", Encoding::kUnsigned, &HostWait::call},
-                      Field{"object", Encoding::kDelta, &HostWait::object},
-                      Field{"flags", Encoding::kUnsigned, &HostWait::flags},
-                      Field{"waker", Encoding::kDelta, &HostWait::waker},
-                      Field{"wake_ns", Encoding::kDelta, &HostWait::wake_ns},
-                      Field{"stack", Encoding::kUnsigned, &HostWait::stack}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &HostWait::thread},
+                   Field{"begin_ns", Encoding::kDelta, &HostWait::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &HostWait::duration_ns},
+                   Field{"call", Encoding::kUnsigned, &HostWait::call},
+                   Field{"object", Encoding::kDelta, &HostWait::object},
+                   Field{"flags", Encoding::kUnsigned, &HostWait::flags},
+                   Field{"waker", Encoding::kDelta, &HostWait::waker},
+                   Field{"wake_ns", Encoding::kDelta, &HostWait::wake_ns},
+                   Field{"stack", Encoding::kUnsigned, &HostWait::stack});
   }
 };
 
@@ -688,14 +723,15 @@ struct Sample {
   State state{};
   StringId channel{};  // where in the kernel it sleeps; zero: not known
   StackId stack{};
-  static constexpr auto fields() {
-    return std::tuple{Field{"thread", Encoding::kDelta, &Sample::thread},
-                      Field{"begin_ns", Encoding::kDelta, &Sample::begin_ns},
-                      Field{"duration_ns", Encoding::kUnsigned, &Sample::duration_ns},
-                      Field{"count", Encoding::kUnsigned, &Sample::count},
-                      Field{"state", Encoding::kUnsigned, &Sample::state},
-                      Field{"channel", Encoding::kUnsigned, &Sample::channel},
-                      Field{"stack", Encoding::kUnsigned, &Sample::stack}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &Sample::thread},
+                   Field{"begin_ns", Encoding::kDelta, &Sample::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &Sample::duration_ns},
+                   Field{"count", Encoding::kUnsigned, &Sample::count},
+                   Field{"state", Encoding::kUnsigned, &Sample::state},
+                   Field{"channel", Encoding::kUnsigned, &Sample::channel},
+                   Field{"stack", Encoding::kUnsigned, &Sample::stack});
   }
 };
 
@@ -706,9 +742,10 @@ struct Loss {
   std::int64_t time_ns = 0;
   std::string_view name;
   std::uint64_t count = 0;
-  static constexpr auto fields() {
-    return std::tuple{Field{"time_ns", Encoding::kDelta, &Loss::time_ns}, Field{"name", Encoding::kText, &Loss::name},
-                      Field{"count", Encoding::kUnsigned, &Loss::count}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"time_ns", Encoding::kDelta, &Loss::time_ns}, Field{"name", Encoding::kText, &Loss::name},
+                   Field{"count", Encoding::kUnsigned, &Loss::count});
   }
 };
 
@@ -719,10 +756,11 @@ struct End {
   std::int64_t time_ns = 0;
   std::uint64_t record_count = 0;  // records before this one, schemas included
   std::string_view reason;         // "exit", "max-size", "disabled"
-  static constexpr auto fields() {
-    return std::tuple{Field{"time_ns", Encoding::kDelta, &End::time_ns},
-                      Field{"record_count", Encoding::kUnsigned, &End::record_count},
-                      Field{"reason", Encoding::kText, &End::reason}};
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"time_ns", Encoding::kDelta, &End::time_ns},
+                   Field{"record_count", Encoding::kUnsigned, &End::record_count},
+                   Field{"reason", Encoding::kText, &End::reason});
   }
 };
 

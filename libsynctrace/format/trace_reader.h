@@ -101,7 +101,7 @@ bool visit(const RecordView& record, Visitor&& visitor);
 template <class Record>
 Record RecordView::as() const noexcept {
   Record record;
-  std::apply([&](const auto&... field) {
+  Record::with_fields([&](const auto&... field) {
     std::size_t index = 0;
     const auto take = [&](const auto& known) {
       const int position = layout_->known_fields[index++];
@@ -115,7 +115,7 @@ Record RecordView::as() const noexcept {
       }
     };
     (take(field), ...);
-  }, Record::fields());
+  });
   return record;
 }
 

@@ -107,10 +107,11 @@ template <class Record>
 bool ChunkWriter::add(const Record& record) noexcept {
   if (buffer_.size() - used_ < kMaxRecordBytes) return false;
   const std::size_t body_begin = begin_record(static_cast<std::size_t>(Record::kKind));
-  std::apply([&](const auto&... field) {
+  // In line, or the fields' names and encodings would be written to memory for each record.
+  Record::with_fields([&](const auto&... field) __attribute__((always_inline)) {
     std::size_t index = 0;
     (put_field(record, field, index++), ...);
-  }, Record::fields());
+  });
   close_record(body_begin);
   return true;
 }
@@ -172,9 +173,9 @@ void for_each_schema(Sink&& sink) noexcept {
       std::memcpy(text.data() + length, part.data(), part.size());
       length += part.size();
     };
-    std::apply([&](const auto&... field) {
+    Record::with_fields([&](const auto&... field) {
       ((put(length == 0 ? "" : " "), put(field.name), put(":"), text[length++] = static_cast<char>(field.encoding)), ...);
-    }, Record::fields());
+    });
     sink(Schema{static_cast<std::uint32_t>(Record::kKind), Record::kName, {text.data(), length}});
   };
   std::apply([&](const auto&... record) { (describe(&record), ...); }, AllRecords{});

@@ -27,7 +27,7 @@ struct Listener {
   template <class Record>
   void operator()(const Record& record) {
     std::string words(Record::kName);
-    std::apply([&](const auto&... field) { ((words += ' ' + word(record.*field.member)), ...); }, Record::fields());
+    Record::with_fields([&](const auto&... field) { ((words += ' ' + word(record.*field.member)), ...); });
     records.push_back(std::move(words));
   }
   void operator()(const Stream&) = delete;

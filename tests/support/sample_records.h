@@ -38,7 +38,7 @@ Record filled(Number&& number, std::string_view text) {
       record.*field.member = number(Member{});
     }
   };
-  std::apply([&](const auto&... field) { (fill(field), ...); }, Record::fields());
+  Record::with_fields([&](const auto&... field) { (fill(field), ...); });
   return record;
 }
 
@@ -65,8 +65,7 @@ Record random_record(Random& random, std::string_view text) {
 // Whether two records of a kind have the same fields.
 template <class Record>
 bool same_fields(const Record& a, const Record& b) {
-  return std::apply([&](const auto&... field) { return ((a.*field.member == b.*field.member) && ...); },
-                    Record::fields());
+  return Record::with_fields([&](const auto&... field) { return ((a.*field.member == b.*field.member) && ...); });
 }
 
 }  // namespace synctrace::testing

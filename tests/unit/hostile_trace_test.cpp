@@ -71,7 +71,7 @@ class Hostile {
   template <class Record>
   Record any_record() {
     Record record;
-    std::apply([&](const auto&... field) { (fill(record.*field.member), ...); }, Record::fields());
+    Record::with_fields([&](const auto&... field) { (fill(record.*field.member), ...); });
     return record;
   }
   void fill(std::string_view& text) {
