@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `baseline`: makes and keeps the file of findings that are known.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -81,24 +80,23 @@ int change(BaselineVerb verb, const Options& options, PreparedGate gate) {
 }  // namespace
 
 int cmd_baseline(int argc, char** argv) {
-  CLI::App app("Keeps the findings that are known and do not fail the gate.", kWho);
+  const CommandLine app("Keeps the findings that are known and do not fail the gate.", kWho);
   Options options;
-  app.require_subcommand(1);
   const auto verb = [&](const char* name, const char* help, bool has_traces) {
-    CLI::App* sub = app.add_subcommand(name, help);
-    if (has_traces) sub->add_option("TRACE", options.paths, "trace files, or folders of them")->required()->type_name("");
-    declare_gate_options(*sub, options.gate);
-    declare_code_options(*sub, options.stacks);
-    declare_name_options(*sub, options.stacks);
+    const CommandLine sub = app.add_verb(name, help);
+    if (has_traces) sub.add("TRACE", options.paths, "trace files, or folders of them", "").required();
+    declare_gate_options(sub, options.gate);
+    declare_code_options(sub, options.stacks);
+    declare_name_options(sub, options.stacks);
     return sub;
   };
-  CLI::App* create = verb("create", "write all that is found", true);
-  create->add_flag("-f,--force-overwrite", options.force_overwrite, "replace the file");
-  CLI::App* update = verb("update", "follow renamed files and falling counts", true);
-  update->add_flag("--accept-new", options.accept_new, "take over new findings and higher counts as well");
-  CLI::App* prune = verb("prune", "remove what is not found any more", true);
+  const CommandLine create = verb("create", "write all that is found", true);
+  create.add_flag("-f,--force-overwrite", options.force_overwrite, "replace the file");
+  const CommandLine update = verb("update", "follow renamed files and falling counts", true);
+  update.add_flag("--accept-new", options.accept_new, "take over new findings and higher counts as well");
+  const CommandLine prune = verb("prune", "remove what is not found any more", true);
   verb("show", "print the entries", false);
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto end = app.parse(argc, argv)) return *end;
   if (const auto wrong = take_stack_options(options.stacks)) return fail(kExitUsage, *wrong);
   Result<PreparedGate> gate = prepare_gate(options.gate, false);
   if (!gate) return fail(kExitUsage, gate.error().message);
@@ -109,9 +107,9 @@ int cmd_baseline(int argc, char** argv) {
     gate = prepare_gate(with_default, false);
     if (!gate) return fail(kExitUsage, gate.error().message);
   }
-  if (create->parsed()) return change(BaselineVerb::kCreate, options, std::move(gate).value());
-  if (update->parsed()) return change(BaselineVerb::kUpdate, options, std::move(gate).value());
-  if (prune->parsed()) return change(BaselineVerb::kPrune, options, std::move(gate).value());
+  if (create.was_chosen()) return change(BaselineVerb::kCreate, options, std::move(gate).value());
+  if (update.was_chosen()) return change(BaselineVerb::kUpdate, options, std::move(gate).value());
+  if (prune.was_chosen()) return change(BaselineVerb::kPrune, options, std::move(gate).value());
   return show(gate.value());
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `diff`: what changed between two recordings.
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,14 +28,14 @@ struct Options {
   StackOptions stacks;
 };
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("BEFORE", options.before, "a trace, or a folder of them")->required()->type_name("");
-  app.add_option("AFTER", options.after, "a trace, or a folder of them")->required()->type_name("");
-  app.add_option("--format", options.format, "text (default) or json")->check(CLI::IsMember({"text", "json"}))->type_name("FORMAT");
-  app.add_option("-o,--output", options.output, "write the result to FILE instead of stdout")->type_name("FILE");
-  app.add_option("--root", options.gate.root, "the folder that paths are written from (default: that with .git)")->type_name("FOLDER");
-  app.add_option("--judge-steps", options.gate.steps, "the steps that count, from 0 (default 3:)")->type_name("FIRST:LAST");
-  app.add_option("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
+void add_options(const CommandLine& app, Options& options) {
+  app.add("BEFORE", options.before, "a trace, or a folder of them", "").required();
+  app.add("AFTER", options.after, "a trace, or a folder of them", "").required();
+  app.add("--format", options.format, "text (default) or json", "FORMAT").one_of({"text", "json"});
+  app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
+  app.add("--root", options.gate.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
+  app.add("--judge-steps", options.gate.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
+  app.add("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
 }
@@ -63,10 +62,10 @@ std::optional<RunSide> judge_side(const PreparedGate& gate, const std::string& p
 }  // namespace
 
 int cmd_diff(int argc, char** argv) {
-  CLI::App app("Says which lines that wait for the GPU appeared, went or changed.", kWho);
+  const CommandLine app("Says which lines that wait for the GPU appeared, went or changed.", kWho);
   Options options;
   add_options(app, options);
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto end = app.parse(argc, argv)) return *end;
   std::optional<std::string> wrong = take_stack_options(options.stacks);
   options.gate.no_config = true;
   const Result<PreparedGate> gate = prepare_gate(options.gate, false);

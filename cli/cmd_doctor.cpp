@@ -2,7 +2,6 @@
 // Verb `doctor`: can recording work here, and if not, what is to be done?
 #include <algorithm>
 #include <array>
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -60,10 +59,10 @@ void print_json(const Checks& checks) {
 }  // namespace
 
 int cmd_doctor(int argc, char** argv) {
-  CLI::App app("Checks whether recording can work here, and says what to do where it cannot.", "synctrace doctor");
+  const CommandLine app("Checks whether recording can work here, and says what to do where it cannot.", "synctrace doctor");
   std::string format = "text";
-  app.add_option("--format", format, "text (default) or json")->type_name("FORMAT");
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  app.add("--format", format, "text (default) or json", "FORMAT");
+  if (const auto end = app.parse(argc, argv)) return *end;
   if (format != "text" && format != "json") {
     say::error("synctrace doctor", "--format=" + format + " makes no sense: expected text or json.");
     return kExitUsage;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb dump: a trace as text, and back.
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <cstdio>
 #include <string>
@@ -59,14 +58,14 @@ int assemble(const Options& options) {
 }  // namespace
 
 int cmd_dump(int argc, char** argv) {
-  CLI::App app("Prints a trace as text, or makes a trace of such a text.", "synctrace dump");
+  const CommandLine app("Prints a trace as text, or makes a trace of such a text.", "synctrace dump");
   Options options;
-  CLI::Option* trace = app.add_option("TRACE", options.trace, "the trace to print")->type_name("");
-  CLI::Option* text = app.add_option("--assemble", options.text, "make a trace of TEXT; - is stdin")->type_name("TEXT");
-  CLI::Option* output = app.add_option("-o,--output", options.output, "write to FILE; - is stdout")->type_name("FILE");
-  trace->excludes(text);
-  text->needs(output);  // a trace is not for terminals
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  const CommandOption trace = app.add("TRACE", options.trace, "the trace to print", "");
+  const CommandOption text = app.add("--assemble", options.text, "make a trace of TEXT; - is stdin", "TEXT");
+  const CommandOption output = app.add("-o,--output", options.output, "write to FILE; - is stdout", "FILE");
+  trace.excludes(text);
+  text.needs(output);  // a trace is not for terminals
+  if (const auto end = app.parse(argc, argv)) return *end;
   if (options.trace.empty() && options.text.empty()) {
     say::error("synctrace dump", "name a trace to print, or a text with --assemble; see synctrace dump --help.");
     return kExitUsage;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb export: traces in the formats of other tools.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -76,26 +75,20 @@ Result<std::vector<ExportRequest>> requests_of(const Options& options, const Exp
   return requests;
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine")
-      ->required()
-      ->type_name("");
+void add_options(const CommandLine& app, Options& options) {
+  app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
   std::vector<std::string> names;
   std::string help = "one of";
   for (const ExportFormat& format : export_formats()) {
     names.emplace_back(format.name);
     help += "\n" + std::string(format.name) + ": " + format.help;
   }
-  app.add_option("--format", options.format, help)->check(CLI::IsMember(names))->type_name("FORMAT");
-  app.add_option("-o,--output", options.output, "a file for all traces, a folder for one file each, or - for stdout")
-      ->required()
-      ->type_name("PATH");
+  app.add("--format", options.format, help, "FORMAT").one_of(names);
+  app.add("-o,--output", options.output, "a file for all traces, a folder for one file each, or - for stdout", "PATH").required();
   app.add_flag("--stacks", options.stacks, "write the stack of each call beside it");
   std::vector<std::string> measures;
   for (const MeasureName& measure : kMeasureNames) measures.emplace_back(measure.name);
-  app.add_option("--weight", options.weight, "what folded adds up: gpu_idle (default), host_blocked, waits or samples")
-      ->check(CLI::IsMember(measures))
-      ->type_name("WEIGHT");
+  app.add("--weight", options.weight, "what folded adds up: gpu_idle (default), host_blocked, waits or samples", "WEIGHT").one_of(measures);
   declare_name_options(app, options.names);
   app.add_flag("--force-overwrite", options.force_overwrite, "replace files that exist");
 }
@@ -103,10 +96,10 @@ void add_options(CLI::App& app, Options& options) {
 }  // namespace
 
 int cmd_export(int argc, char** argv) {
-  CLI::App app("Writes traces in the format of another tool.", kWho);
+  const CommandLine app("Writes traces in the format of another tool.", kWho);
   Options options;
   add_options(app, options);
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto end = app.parse(argc, argv)) return *end;
 
   if (const auto wrong = take_stack_options(options.names)) return fail(*wrong, kExitUsage);
   const Result<std::vector<std::string>> traces = expand_traces(options.paths);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `gate`: whether recorded programs wait where nothing allows it.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -30,12 +29,10 @@ struct Options {
   StackOptions stacks;
 };
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("TRACE", options.paths, "trace files, or folders of them")->required()->type_name("");
-  app.add_option("--format", options.format, "text (default), json, sarif, junit, github, gitlab or md")
-      ->check(CLI::IsMember({"text", "json", "sarif", "junit", "github", "gitlab", "md"}))
-      ->type_name("FORMAT");
-  app.add_option("-o,--output", options.output, "write the result to FILE instead of stdout")->type_name("FILE");
+void add_options(const CommandLine& app, Options& options) {
+  app.add("TRACE", options.paths, "trace files, or folders of them", "").required();
+  app.add("--format", options.format, "text (default), json, sarif, junit, github, gitlab or md", "FORMAT").one_of({"text", "json", "sarif", "junit", "github", "gitlab", "md"});
+  app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
   app.add_flag("--all", options.all, "also what is allowed, in the baseline, or never waited");
   app.add_flag("--unfinished", options.gate.unfinished, "the program still runs: that the end of its trace is missing is no loss");
   app.add_flag("--print-allow", options.print_allow, "print an entry for synctrace.toml for each finding, and judge nothing");
@@ -65,10 +62,10 @@ int write_results(const Options& options, const GateRun& run) {
 }  // namespace
 
 int cmd_gate(int argc, char** argv) {
-  CLI::App app("Fails when a program waits for the GPU where nothing allows it.", kWho);
+  const CommandLine app("Fails when a program waits for the GPU where nothing allows it.", kWho);
   Options options;
   add_options(app, options);
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto end = app.parse(argc, argv)) return *end;
   if (const auto wrong = take_stack_options(options.stacks)) return usage_error(*wrong);
   const Result<PreparedGate> gate = prepare_gate(options.gate, true);
   if (!gate) return usage_error(gate.error().message);

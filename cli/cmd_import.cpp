@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb import: what another tool recorded, as a trace of ours.
-#include <CLI/CLI.hpp>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -78,13 +77,13 @@ int run(const Options& options) {
 }  // namespace
 
 int cmd_import(int argc, char** argv) {
-  CLI::App app("Makes a trace of what another tool recorded.", kWho);
+  const CommandLine app("Makes a trace of what another tool recorded.", kWho);
   Options options;
-  app.add_option("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz), or Nsight Systems' SQLite export")->required()->type_name("");
-  app.add_option("-o,--output", options.output, "the trace to write")->required()->type_name("TRACE");
-  app.add_option("--process", options.process, "of a database with several processes, the one that is wanted")->type_name("PID");
+  app.add("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz), or Nsight Systems' SQLite export", "").required();
+  app.add("-o,--output", options.output, "the trace to write", "TRACE").required();
+  app.add("--process", options.process, "of a database with several processes, the one that is wanted", "PID");
   app.add_flag("--force-overwrite", options.force_overwrite, "replace a file that exists");
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto end = app.parse(argc, argv)) return *end;
   std::error_code ignored;
   if (fs::equivalent(options.input, options.output, ignored)) {
     return fail(options.output + " is what is to be read; choose another --output.", kExitUsage);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb report, and the report that `run` prints at the end.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <optional>
 #include <span>
@@ -82,26 +81,19 @@ std::string text_of(const std::vector<Report>& reports, const TextOptions& optio
   return text;
 }
 
-void add_options(CLI::App& app, Options& options) {
-  app.add_option("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine")
-      ->required()
-      ->type_name("");
-  app.add_option("--format", options.format, "text (default), json, md or csv")
-      ->check(CLI::IsMember({"text", "json", "md", "csv"}))
-      ->type_name("FORMAT");
-  app.add_option("--steps", options.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
-  app.add_option("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)")->type_name("FIXES");
-  app.add_option("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas")->type_name("WHAT");
+void add_options(const CommandLine& app, Options& options) {
+  app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
+  app.add("--format", options.format, "text (default), json, md or csv", "FORMAT").one_of({"text", "json", "md", "csv"});
+  app.add("--steps", options.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
+  app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)", "FIXES");
+  app.add("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas", "WHAT");
   app.add_flag("--all", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
-  app.add_option("-o,--output", options.output, "write the report to FILE instead of stdout")->type_name("FILE");
-  app.add_option("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o")->type_name("FILE");
-  app.add_option("--max-html-size", options.most_page_bytes, "the most that page may have, 300k or more (default 5M)")
-      ->transform(CLI::AsSizeValue(true))
-      ->check(CLI::Range(kFewestPageBytes, kMostPageBytes))
-      ->type_name("SIZE");
+  app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
+  app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o", "FILE");
+  app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes, "the most that page may have, 300k or more (default 5M)", "SIZE");
 }
 
 std::string rendered(const std::vector<Report>& reports, const Options& options) {
@@ -123,10 +115,10 @@ int write_report(const std::vector<Report>& reports, const Options& options) {
 }  // namespace
 
 int cmd_report(int argc, char** argv) {
-  CLI::App app("Ranks the calls that made the host wait for the GPU.", kWho);
+  const CommandLine app("Ranks the calls that made the host wait for the GPU.", kWho);
   Options options;
   add_options(app, options);
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  if (const auto end = app.parse(argc, argv)) return *end;
   if (const auto wrong = take_stack_options(options.stacks)) {
     say::error(kWho, *wrong);
     return kExitUsage;
@@ -158,7 +150,7 @@ int cmd_report(int argc, char** argv) {
   const std::vector<Report> reports = load_reports(files.value(), {options.all, options.stacks.user_code, question}, options.stacks.names,
                                                    options.step_range, page ? &*page : nullptr);
   if (reports.empty()) return kExitUnusable;
-  const bool page_alone = page && options.output.empty() && app.count("--format") == 0;
+  const bool page_alone = page && options.output.empty() && !app.has("--format");
   int written = page_alone ? kExitOk : write_report(reports, options);
   if (page) {
     if (const auto error = page->finish()) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb symbols: stores names and source text in traces that were recorded without `run`.
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -14,16 +13,16 @@ namespace synctrace::cli {
 
 int cmd_symbols(int argc, char** argv) {
   constexpr const char* kWho = "synctrace symbols";
-  CLI::App app("Stores the names and the source text of a trace's stacks in the trace.", kWho);
+  const CommandLine app("Stores the names and the source text of a trace's stacks in the trace.", kWho);
   std::vector<std::string> paths;
   NameOptions options;
   bool quiet = false;
   bool verbose = false;
-  app.add_option("TRACE", paths, "traces that were closed by their process")->required()->type_name("");
+  app.add("TRACE", paths, "traces that were closed by their process", "").required();
   app.add_flag("--debuginfod", options.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information");
-  CLI::Option* silent = app.add_flag("-q,--quiet", quiet, "print nothing but errors");
-  app.add_flag("-v,--verbose", verbose, "name the files that have no names")->excludes(silent);
-  if (const auto end = parse_command_line(app, argc, argv)) return *end;
+  const CommandOption silent = app.add_flag("-q,--quiet", quiet, "print nothing but errors");
+  app.add_flag("-v,--verbose", verbose, "name the files that have no names").excludes(silent);
+  if (const auto end = app.parse(argc, argv)) return *end;
   set_verbosity(verbose ? Verbosity::kDetails : quiet ? Verbosity::kWarnings : Verbosity::kNotes);
   options.progress = !quiet;
   int status = kExitOk;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate_options.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -110,16 +109,16 @@ bool append_to(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-void declare_gate_options(CLI::App& app, GateOptions& options) {
-  CLI::Option* config = app.add_option("--gate-config,--config", options.config, "the configuration (default: the nearest synctrace.toml or pyproject.toml)")->type_name("FILE");
-  app.add_flag("--no-config", options.no_config, "no configuration: nothing is allowed")->excludes(config);
-  app.add_option("--root", options.root, "the folder that paths are written from (default: that with .git)")->type_name("FOLDER");
-  app.add_option("--baseline", options.baseline, "findings that are known and do not fail")->type_name("FILE");
-  app.add_option("--judge-steps", options.steps, "the steps that count, from 0 (default 3:)")->type_name("FIRST:LAST");
-  app.add_option("--step-range", options.step_range, "the NVTX range that is one step, numbers in its name left out")->type_name("NAME");
+void declare_gate_options(const CommandLine& app, GateOptions& options) {
+  const CommandOption config = app.add("--gate-config,--config", options.config, "the configuration (default: the nearest synctrace.toml or pyproject.toml)", "FILE");
+  app.add_flag("--no-config", options.no_config, "no configuration: nothing is allowed").excludes(config);
+  app.add("--root", options.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
+  app.add("--baseline", options.baseline, "findings that are known and do not fail", "FILE");
+  app.add("--judge-steps", options.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
+  app.add("--step-range", options.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
   app.add_flag("--only-zones", options.only_zones, "judge nothing but what is in expect-no-sync ranges");
-  app.add_option("--write", options.write, "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated")->type_name("FORMAT=FILE");
-  app.add_option("--error-exitcode", options.error_exit_code, "the exit status when the gate fails (default 1)")->check(CLI::Range(1, 255))->type_name("N");
+  app.add("--write", options.write, "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE");
+  app.add_number("--error-exitcode", options.error_exit_code, 1, 255, "the exit status when the gate fails (default 1)", "N");
 }
 
 Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baseline) {

@@ -9,15 +9,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "command_line.h"
 #include "gate/baseline.h"
 #include "gate/gate.h"
 #include "gate/gate_config.h"
 #include "gate/repository.h"
 #include "stack_options.h"
-
-namespace CLI {
-class App;
-}
 
 namespace synctrace::cli {
 
@@ -34,7 +31,7 @@ struct GateOptions {
   std::optional<int> error_exit_code;
 };
 
-void declare_gate_options(CLI::App& app, GateOptions& options);
+void declare_gate_options(const CommandLine& app, GateOptions& options);
 
 // All that was read; ready to judge.
 struct PreparedGate {

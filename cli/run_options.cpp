@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <string_view>
 
 #include "command_line.h"
@@ -111,56 +109,42 @@ int usage_error(const std::string& sentence) {
   return kExitUsage;
 }
 
-// CLI11 would write "[OPTIONS]" behind whatever name it is given.
-class HelpFormat : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: synctrace run [OPTIONS] -- PROGRAM [ARGUMENTS...]\n";
-  }
-};
-
 const char* environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
 
-void declare(CLI::App& app, Flags& flags) {
-  app.add_option("-o,--output", flags.output,
-                 std::string("name of the trace; ").append(kPatternHelp).append(" are replaced (default %e.%p)"))
-      ->type_name("PATTERN");
+void declare(const CommandLine& app, Flags& flags) {
+  app.add("-o,--output", flags.output,
+          std::string("name of the trace; ").append(kPatternHelp).append(" are replaced (default %e.%p)"), "PATTERN");
   app.add_flag("-f,--force-overwrite", flags.force_overwrite, "replace an existing trace");
   for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
     const RecorderOption& option = kRecorderOptions[i];
-    app.add_option(option.flag, flags.recorder[i], option.help)->type_name(option.placeholder);
+    app.add(option.flag, flags.recorder[i], option.help, option.placeholder);
   }
-  app.add_flag("--graph-nodes", flags.graph_nodes,
-               "record each node of a CUDA graph (costs more) instead of whole graphs");
-  app.add_option("--report", flags.report, "what to print when the program has ended: short (default), full or none")
-      ->type_name("STYLE");
+  app.add_flag("--graph-nodes", flags.graph_nodes, "record each node of a CUDA graph (costs more) instead of whole graphs");
+  app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE");
   app.add_flag("--gate", flags.gate, "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
   declare_gate_options(app, flags.gate_options);
   declare_code_options(app, flags.stacks);
   declare_name_options(app, flags.stacks);
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
-  CLI::Option* quiet = app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors and warnings");
-  app.add_flag("-v,--verbose", flags.verbose, "say what is done: libraries, environment, traces")->excludes(quiet);
+  const CommandOption quiet = app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors and warnings");
+  app.add_flag("-v,--verbose", flags.verbose, "say what is done: libraries, environment, traces").excludes(quiet);
   app.add_flag("--simgpu", flags.simulated_gpu, "run on the simulated GPU, without CUDA hardware");
-  app.footer(
-      "Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man "
-      "synctrace-run");
-  app.formatter(std::make_shared<HelpFormat>());
-  app.prefix_command();
+  app.end_at_program("Usage: synctrace run [OPTIONS] -- PROGRAM [ARGUMENTS...]\n",
+                     "Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man "
+                     "synctrace-run");
 }
 
-// What stands behind the options. CLI11 stops at the first word that it does not know, which may be a mistyped option.
-std::optional<std::string> take_command(const CLI::App& app, RunOptions& options) {
-  options.command = app.remaining();
+// What stands behind the options. The command line ends at the first word that it does not know, which may be a mistyped option.
+std::optional<std::string> take_command(const CommandLine& app, RunOptions& options) {
+  options.command = app.rest();
   if (!options.command.empty() && options.command[0] == "--") {
     options.command.erase(options.command.begin());
   } else if (!options.command.empty() && options.command[0].size() > 1 && options.command[0][0] == '-') {
     const std::string name = options.command[0].substr(0, options.command[0].find('='));
-    std::vector<std::string> known;
-    for (const CLI::Option* option : app.get_options()) known.push_back(option->get_name());
+    const std::vector<std::string> known = app.option_names();
     const std::vector<std::string_view> views(known.begin(), known.end());
     const std::string_view nearest = nearest_word(name, views);
     return "there is no option " + name +
@@ -237,10 +221,10 @@ std::optional<std::string> take_gate(const Flags& flags, RunOptions& options) {
 }  // namespace
 
 ParsedRun parse_run_options(int argc, char** argv) {
-  CLI::App app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run");
+  const CommandLine app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run");
   Flags flags;
   declare(app, flags);
-  if (const auto end = parse_command_line(app, argc, argv)) return {std::nullopt, *end};
+  if (const auto end = app.parse(argc, argv)) return {std::nullopt, *end};
   RunOptions options;
   std::optional<std::string> wrong = take_command(app, options);
   if (!wrong) wrong = take_recorder_options(flags, options);

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stack_options.h"
 
-#include <CLI/CLI.hpp>
 
 namespace synctrace::cli {
 
-void declare_name_options(CLI::App& app, StackOptions& options) {
-  CLI::Option* none = app.add_flag("--no-symbols", options.no_symbols, "do not look up names and source text");
-  app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information")
-      ->excludes(none);
+void declare_name_options(const CommandLine& app, StackOptions& options) {
+  const CommandOption none = app.add_flag("--no-symbols", options.no_symbols, "do not look up names and source text");
+  app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information").excludes(none);
 }
 
-void declare_code_options(CLI::App& app, StackOptions& options) {
-  app.add_option("--user-code", options.user_patterns, "count matching files as your own code; may be repeated")
-      ->type_name("PATTERN")
-      ->allow_extra_args(false);
-  app.add_option("--library-code", options.library_patterns, "never show a call at matching files; may be repeated")
-      ->type_name("PATTERN")
-      ->allow_extra_args(false);
+void declare_code_options(const CommandLine& app, StackOptions& options) {
+  app.add("--user-code", options.user_patterns, "count matching files as your own code; may be repeated", "PATTERN").one_value_each();
+  app.add("--library-code", options.library_patterns, "never show a call at matching files; may be repeated", "PATTERN").one_value_each();
 }
 
 std::optional<std::string> take_stack_options(StackOptions& options) {

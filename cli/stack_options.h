@@ -7,11 +7,8 @@
 #include <vector>
 
 #include "attribution/user_frame.h"
+#include "command_line.h"
 #include "look_up_names.h"
-
-namespace CLI {
-class App;
-}
 
 namespace synctrace::cli {
 
@@ -25,8 +22,8 @@ struct StackOptions {
   bool no_symbols = false;
 };
 
-void declare_name_options(CLI::App& app, StackOptions& options);
-void declare_code_options(CLI::App& app, StackOptions& options);
+void declare_name_options(const CommandLine& app, StackOptions& options);
+void declare_code_options(const CommandLine& app, StackOptions& options);
 
 // What was given into what is used; one sentence when it makes no sense.
 std::optional<std::string> take_stack_options(StackOptions& options);
