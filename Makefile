@@ -16,7 +16,7 @@ PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev lib
 BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
-CLANG_PACKAGES = clang llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
+CLANG_PACKAGES = clang lld llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
 STYLE_PACKAGES := clang-format clang-tidy
 
 JOBS ?= $(shell nproc)
