@@ -134,6 +134,14 @@ class Allow(gate_case.GateCase):
                 finding, = [finding for finding in answer["findings"] if finding["fails"]]
                 self.assertEqual((finding["zone"], finding["source"]), ("decode", "CHECK(cudaStreamSynchronize(stream));  // in a zone"))
 
+    def test_started_ranges_hold_for_all_threads(self):
+        for what, zone in (("pushed", None), ("started", "decode")):
+            done = self.record(harness.program("gate_zones"), what, options=["--level=syncs", "-f", "--report=none"])
+            self.assertEqual(done.returncode, 0, done.stderr)
+            finding, = [finding for finding in self.verdict("--no-config", status=1)["findings"] if finding["fails"]]
+            self.assertEqual((finding["strict"], finding["zone"]), (zone is not None, zone))
+            self.assertEqual(finding["source"], "CHECK(cudaStreamSynchronize(stream));  // in another thread")
+
     def test_the_module_does_nothing_alone(self):
         code = ("import sys, synctrace\n"
                 "with synctrace.allow('ST001', reason='x'), synctrace.no_sync('z'), synctrace.step(3), synctrace.warmup(), synctrace.ignore(): pass\n"
