@@ -158,17 +158,24 @@ std::vector<Case> blocking_calls() {
 
 #if defined(__x86_64__)
 
+// Where the machine stalls, a call's own limit may be over before a signal meets it.
+constexpr int kAttempts = 20;
+
 TEST_CASE("calls that a signal ends are made again") {
   for (const Case& one : blocking_calls()) {
     INFO(one.name);
     repairs = false;
-    CHECK(error_under_signals(one.call) == EINTR);
+    int error = 0;
+    for (int attempt = 0; attempt < kAttempts && error != EINTR; ++attempt) error = error_under_signals(one.call);
+    CHECK(error == EINTR);
     repairs = true;
     restarted = 0;
     unknown = 0;
-    const int begin_ms = clock_ms();
-    CHECK(error_under_signals(one.call) == one.expected_error);
-    CHECK(clock_ms() - begin_ms >= kWaitMs - 1);
+    for (int attempt = 0; attempt < kAttempts && restarted == 0; ++attempt) {
+      const int begin_ms = clock_ms();
+      CHECK(error_under_signals(one.call) == one.expected_error);
+      CHECK(clock_ms() - begin_ms >= kWaitMs - 1);
+    }
     CHECK(restarted > 0);
     CHECK(unknown == 0);
   }
