@@ -39,6 +39,7 @@ void copy_definitions(const Trace& from, Trace& to) {
   to.contexts = from.contexts;
   to.streams = from.streams;
   to.nvtx_domains = from.nvtx_domains;
+  to.launch_failures = from.launch_failures;
   to.end_reason = from.end_reason;
   to.lossy = from.lossy;
 }
