@@ -34,27 +34,19 @@ TEST_CASE("stacks of calls that return at once stay within their share of the ti
   CHECK(taken * kCostNs > 18'000'000);
 }
 
-TEST_CASE("samples have a share of their own") {
-  StackBudget budget{};
-  std::int64_t now = kStart;
-  stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
-  stacks_in_a_second(budget, Use::kSample, 2, 5'000, now);
-  const std::int64_t taken = stacks_in_a_second(budget, Use::kSample, 2, 5'000, now);
-  CHECK(taken * kCostNs < 5'250'000);  // 0.5 %
-  CHECK(taken * kCostNs > 4'500'000);
-}
-
-TEST_CASE("launches behind a pause have a share of their own, and a rare one its stack") {
-  StackBudget budget{};
-  std::int64_t now = kStart;
-  stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
-  stacks_in_a_second(budget, Use::kPause, 2, 60'000, now);
-  const std::int64_t taken = stacks_in_a_second(budget, Use::kPause, 2, 60'000, now);
-  CHECK(taken * kCostNs < 5'250'000);  // 0.5 %
-  CHECK(taken * kCostNs > 4'500'000);
-  budget.spend(Use::kPause, 2, now, 20'000);
-  CHECK_FALSE(budget.allows(Use::kPause, 2, now));
-  CHECK(budget.allows(Use::kPause, 3, now));
+TEST_CASE("launches behind a pause, and samples, have a share of their own") {
+  for (const Use use : {Use::kPause, Use::kSample}) {
+    StackBudget budget{};
+    std::int64_t now = kStart;
+    stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
+    stacks_in_a_second(budget, use, 2, 60'000, now);
+    const std::int64_t taken = stacks_in_a_second(budget, use, 2, 60'000, now);
+    CHECK(taken * kCostNs < 5'250'000);  // 0.5 %
+    CHECK(taken * kCostNs > 4'500'000);
+    budget.spend(use, 2, now, 20'000);
+    CHECK_FALSE(budget.allows(use, 2, now));
+    CHECK(budget.allows(use, 3, now) == (use == Use::kPause));  // a rare pause gets its stack
+  }
 }
 
 TEST_CASE("a site that waits always gets its stack") {
