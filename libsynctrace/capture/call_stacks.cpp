@@ -55,14 +55,21 @@ bool is_mark(const TracedCall& traced) noexcept {
   return traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kTimeline;
 }
 
+// Work for the GPU like a launch, and as cheap: it never waits. PyTorch's autograd issues dozens in a step.
+bool stays_on_device(const TracedCall& traced, const void* params) noexcept {
+  if (traced.category != format::ApiCategory::kCopyAsync || traced.arguments == nullptr) return false;
+  return traced.arguments(params).copy_kind == format::CopyKind::kDeviceToDevice;
+}
+
 // What a stack at this entry would be taken for; nothing where none is.
-std::optional<Use> use_at_entry(const TracedCall& traced, std::int64_t entry_ns) noexcept {
+std::optional<Use> use_at_entry(const TracedCall& traced, const void* params, std::int64_t entry_ns) noexcept {
   if (is_launch(traced.category)) {
     const bool is_sample = is_sampled();
-    if (entry_ns - pace.last_end_ns > kPauseNs) return Use::kPause;
+    if (entry_ns - pace.last_end_ns > kPauseNs) return Use::kWork;
     return is_sample ? std::optional(Use::kSample) : std::nullopt;
   }
   if (is_mark(traced)) return Use::kSample;
+  if (stays_on_device(traced, params)) return Use::kWork;
   return is_candidate(traced) ? std::optional(Use::kCall) : std::nullopt;
 }
 
@@ -70,16 +77,16 @@ std::optional<Use> use_at_entry(const TracedCall& traced, std::int64_t entry_ns)
 
 CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int64_t entry_ns) noexcept {
   CallStack stack;
-  std::optional<Use> use = use_at_entry(traced, entry_ns);
+  std::optional<Use> use = use_at_entry(traced, params, entry_ns);
   if (!use) return stack;
   StackBudget* budget = stack_budget_here();
   if (budget == nullptr) return stack;
   // The parameters lie on the caller's stack, so their address tells call paths of different depth apart.
   stack.site = StackBudget::site_of(traced.callback_id, reinterpret_cast<std::uintptr_t>(params));
   stack.is_wanted = use == Use::kCall;
-  // Behind a pause the line will do where all frames cannot be afforded.
-  if (use == Use::kPause && !budget->allows(Use::kPause, stack.site, entry_ns)) use = Use::kSample;
-  if (use != Use::kPause && !budget->allows(*use, stack.site, entry_ns)) {
+  // The line will do where all frames of a launch or copy cannot be afforded.
+  if (use == Use::kWork && !budget->allows(Use::kWork, stack.site, entry_ns)) use = Use::kSample;
+  if (use != Use::kWork && !budget->allows(*use, stack.site, entry_ns)) {
     if (use == Use::kCall) skipped.fetch_add(1, std::memory_order_relaxed);
     return stack;
   }

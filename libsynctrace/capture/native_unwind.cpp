@@ -161,9 +161,8 @@ __attribute__((no_sanitize("address"))) bool StackWalk::read(std::uintptr_t addr
 const UnwindRule& StackWalk::rule_here() noexcept {
   const std::uintptr_t pc = at_.pc - (at_.exact_pc ? 0 : 1);
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-  ThreadUnwinder::CachedRule& cached = thread_.cache_[(pc * kOdd) >> (64 - 9)];
-  static_assert(ThreadUnwinder::kCachedRules == 1U << 9);
-  return cached.pc == pc ? cached.rule : look_up(pc, cached);
+  ThreadUnwinder::CachedRule& cached = thread_.cache_[(pc * kOdd) >> (64 - ThreadUnwinder::kCacheBits)];
+  return cached.pc == pc && cached.rule != nullptr ? *cached.rule : look_up(pc, cached);
 }
 
 const UnwindRule& StackWalk::look_up(std::uintptr_t pc, ThreadUnwinder::CachedRule& cached) noexcept {
@@ -185,9 +184,8 @@ const UnwindRule& StackWalk::look_up(std::uintptr_t pc, ThreadUnwinder::CachedRu
     why_no_rule_ = WalkEnd::kNoRule;
     return uncached_;
   }
-  cached.pc = pc;
-  cached.rule = rule;
-  return cached.rule;
+  cached = {pc, &rule};
+  return rule;
 }
 
 StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {

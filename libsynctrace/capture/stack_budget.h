@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a thread can afford one more stack. A stack in front of a call that waits costs nothing: the thread would
 // have waited for longer. In front of calls that return at once it is all cost, so those may take a fixed share of the
-// thread's time, and launches behind a pause a smaller one. But a site that comes up rarely always gets its stack: nothing
+// thread's time, and calls that only issue work a smaller one. But a site that comes up rarely always gets its stack: nothing
 // must stay nameless for other sites' sake. Samples, of which the next one is as good, keep to their share. One thread's
 // own; times are CLOCK_MONOTONIC.
 #pragma once
@@ -13,9 +13,9 @@ namespace synctrace::capture {
 
 class StackBudget {
  public:
-  // What a stack is taken for: each has a share of its own.
-  enum class Use : std::uint8_t { kCall, kPause, kSample };
-  static constexpr std::array<std::int64_t, 3> kOneIn = {50, 200, 200};  // of the thread's time: 2 %, 0.5 % and 0.5 %
+  // What a stack is taken for: each has a share of its own. kWork: launches behind a pause, copies within the device.
+  enum class Use : std::uint8_t { kCall, kWork, kSample };
+  static constexpr std::array<std::int64_t, 3> kOneIn = {50, 400, 400};  // of the thread's time: 2 %, 0.25 % and 0.25 %
 
   // More often than ten times a second is not rare. With all slots in use that is at most 2,560 stacks a second.
   static constexpr std::int64_t kRareNs = 100'000'000;
@@ -39,9 +39,10 @@ class StackBudget {
   void call_ended(Site site, std::int64_t call_ns, std::int64_t cost_ns) noexcept;
 
  private:
-  // Time saved up for a burst: calls come in bursts while a program sets itself up. And the most that one stack is charged:
-  // the first of a site can cost more, once.
-  static constexpr std::array<std::int64_t, kOneIn.size()> kMaxCreditNs = {10'000'000, 1'000'000, 1'000'000};
+  // Time saved up for a burst: calls come in bursts while a program sets itself up. Work comes in bursts in every step,
+  // which must not cost more than the share for long. And the most that one stack is charged: the first of a site can cost
+  // more, once.
+  static constexpr std::array<std::int64_t, kOneIn.size()> kMaxCreditNs = {10'000'000, 250'000, 250'000};
   static constexpr std::int64_t kMaxChargeNs = 20'000;
 
   struct Purse {

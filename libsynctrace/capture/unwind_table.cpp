@@ -21,6 +21,7 @@ constexpr std::uint16_t kNoRuleNumber = 0;  // rules_[0] is kNothing
 constexpr std::size_t kMaxRules = 1U << 16;
 constexpr std::size_t kMaxRows = 16U << 20;  // of one module; the largest libraries have some 2 million
 constexpr std::size_t kMaxSectionBytes = 256U << 20;
+constexpr unsigned kPageBits = 12;  // some hundred rows a page
 
 // An array in mapped memory that can grow; a background thread inside a guest library does not use malloc.
 template <class Item>
@@ -110,21 +111,31 @@ class UnwindTable::Builder {
   const UnwindTable* publish() const noexcept {
     const std::size_t rule_bytes = rules_.size() * sizeof(UnwindRule);
     const std::size_t pc_bytes = rows_.size() * sizeof(std::uint32_t);
-    const std::size_t bytes = sizeof(UnwindTable) + rule_bytes + pc_bytes + rows_.size() * sizeof(std::uint16_t);
+    const std::size_t pages = rows_.size() == 0 ? 0 : (rows_[rows_.size() - 1].pc >> kPageBits) + 2;
+    const std::size_t page_bytes = pages * sizeof(std::uint32_t);
+    const std::size_t bytes = sizeof(UnwindTable) + rule_bytes + pc_bytes + page_bytes + rows_.size() * sizeof(std::uint16_t);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     auto* table = new (memory) UnwindTable;
     auto* rules = reinterpret_cast<UnwindRule*>(table + 1);
     auto* pcs = reinterpret_cast<std::uint32_t*>(rules + rules_.size());
-    auto* numbers = reinterpret_cast<std::uint16_t*>(pcs + rows_.size());
+    auto* first_of_page = pcs + rows_.size();
+    auto* numbers = reinterpret_cast<std::uint16_t*>(first_of_page + pages);
     std::copy_n(rules_.data(), rules_.size(), rules);
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       pcs[i] = rows_[i].pc;
       numbers[i] = rows_[i].rule;
     }
+    std::uint32_t row = 0;
+    for (std::size_t page = 0; page < pages; ++page) {
+      while (row + 1 < rows_.size() && pcs[row + 1] <= page << kPageBits) ++row;
+      first_of_page[page] = row;
+    }
     table->base_ = source_.base;
     table->row_count_ = static_cast<std::uint32_t>(rows_.size());
+    table->page_count_ = static_cast<std::uint32_t>(pages);
     table->pcs_ = pcs;
+    table->first_of_page_ = first_of_page;
     table->rule_numbers_ = numbers;
     table->rules_ = rules;
     table->counts_ = counts_;
@@ -201,8 +212,10 @@ void UnwindTable::destroy(const UnwindTable* table) noexcept {
 const UnwindRule& UnwindTable::find(std::uintptr_t pc) const noexcept {
   const std::uintptr_t offset = pc - base_;
   if (row_count_ == 0 || offset < pcs_[0] || offset > std::numeric_limits<std::uint32_t>::max()) return kNothing;
-  const std::uint32_t* last = pcs_;  // the last row at or before offset; without a branch to mispredict
-  for (std::size_t left = row_count_; left > 1;) {
+  const std::size_t page = std::min<std::size_t>(offset >> kPageBits, page_count_ - 2);
+  const std::uint32_t first = first_of_page_[page];
+  const std::uint32_t* last = pcs_ + first;  // the last row at or before offset; without a branch to mispredict
+  for (std::size_t left = first_of_page_[page + 1] - first + 1; left > 1;) {
     const std::size_t half = left / 2;
     last = last[half] <= offset ? last + half : last;
     left -= half;

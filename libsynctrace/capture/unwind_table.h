@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A module's call frame information as one sorted table from pc to rule, so that a walk needs a binary search where
 // .eh_frame would need an interpreter. Six bytes a row: the pc, and the number of one of the module's few distinct
-// rules. Built by a background thread into mapped memory, read-only from then on, never freed.
+// rules; and four for each 4 KiB of code, which say where in the table to search: what is searched is megabytes, and
+// rarely in the caches. Built by a background thread into mapped memory, read-only from then on, never freed.
 #pragma once
 
 #include <cstddef>
@@ -49,7 +50,9 @@ class UnwindTable {
 
   std::uintptr_t base_ = 0;
   std::uint32_t row_count_ = 0;
+  std::uint32_t page_count_ = 0;
   const std::uint32_t* pcs_ = nullptr;  // ascending, relative to base_; a row reaches to the next one's pc
+  const std::uint32_t* first_of_page_ = nullptr;  // the last row at or before a page's first byte; the last page is behind all rows
   const std::uint16_t* rule_numbers_ = nullptr;
   const UnwindRule* rules_ = nullptr;
   Counts counts_;

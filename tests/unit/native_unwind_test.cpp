@@ -258,6 +258,19 @@ TEST_CASE("An unprepared thread and a foreign stack say so") {
   CHECK(walk.count == 1);
 }
 
+#if defined(__x86_64__)
+TEST_CASE("A call of address 0 is a frame without a rule") {
+  const Prepared prepared;
+  std::array<std::uintptr_t, 64> stack{};
+  std::array<NativeFrame, 8> frames{};
+  ucontext_t context{};
+  context.uc_mcontext.gregs[REG_RSP] = static_cast<greg_t>(reinterpret_cast<std::uintptr_t>(stack.data()));
+  const Walk walk = walk_interrupted(&context, frames);
+  CHECK(walk.count == 1);
+  CHECK(walk.end == WalkEnd::kGeneratedCode);
+}
+#endif
+
 // Not in sanitized builds: their runtime must be the first library of a process, and Python's is another's.
 #if !SYNCTRACE_UNDER_ASAN && !SYNCTRACE_UNDER_TSAN
 TEST_CASE("Walks inside Python equal libgcc's") {
