@@ -2,7 +2,6 @@
 #include "report/render_markdown.h"
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include <fmt/format.h>
@@ -54,7 +53,7 @@ class MarkdownRenderer {
  private:
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<Args>(args)...);
+    out_ += fmt::format(format, std::forward<Args>(args)...);
     out_ += '\n';
   }
 

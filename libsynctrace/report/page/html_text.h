@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -41,7 +40,7 @@ class HtmlOut {
  public:
   template <class... Args>
   void add(fmt::format_string<Printed<Args>...> format, const Args&... args) {
-    fmt::format_to(std::back_inserter(text_), format, printed(args)...);
+    text_ += fmt::format(format, printed(args)...);
   }
   void add_markup(std::string_view markup) { text_ += markup; }
   std::string take() { return std::move(text_); }
