@@ -4,14 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
 
+#include "base/format_text.h"
 #include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
@@ -62,7 +61,7 @@ std::string in_words(std::uint64_t bytes) {
     amount /= 1000;
     ++unit;
   }
-  return fmt::format("{:.{}f} {}", amount, unit > 0 && amount < 99.5 ? 1 : 0, kUnits[unit]);
+  return format_text("{:.{}f} {}", amount, unit > 0 && amount < 99.5 ? 1 : 0, kUnits[unit]);
 }
 
 Outcome settle_all(const TraceManifest& manifest) {
@@ -74,18 +73,18 @@ Outcome settle_all(const TraceManifest& manifest) {
       case TraceState::kCutShort:
         ++outcome.cut_short;
         outcome.traces.push_back(path);
-        say::debug(kWho, fmt::format("{}: cut short, its process died.", shown(path)));
+        say::debug(kWho, format_text("{}: cut short, its process died.", shown(path)));
         break;
       case TraceState::kClosed:
         outcome.traces.push_back(path);
-        say::debug(kWho, fmt::format("{}: closed by its process.", shown(path)));
+        say::debug(kWho, format_text("{}: closed by its process.", shown(path)));
         break;
       case TraceState::kGrowing:
-        say::warn(kWho, fmt::format("a process is still writing {}{}; it will be {} when that process ends.",
+        say::warn(kWho, format_text("a process is still writing {}{}; it will be {} when that process ends.",
                                     shown(path), format::kPartialSuffix, shown(path)));
         break;
       case TraceState::kMissing:
-        say::warn(kWho, fmt::format("the trace {} has gone missing.", shown(path)));
+        say::warn(kWho, format_text("the trace {} has gone missing.", shown(path)));
         break;
     }
   }
@@ -97,7 +96,7 @@ void compress_all(const Outcome& outcome) {
   for (const std::string& path : outcome.traces) {
     const Result<format::Compression> done = format::compress_trace(path);
     if (done) {
-      say::debug(kWho, fmt::format("{}: compressed from {} to {}.", shown(path), in_words(done.value().bytes_before),
+      say::debug(kWho, format_text("{}: compressed from {} to {}.", shown(path), in_words(done.value().bytes_before),
                                    in_words(done.value().bytes_after)));
     } else if (outcome.cut_short == 0) {
       say::warn(kWho, "not compressed: " + done.error().message);
@@ -141,12 +140,12 @@ void print_last_line(const RunOptions& options, const Outcome& outcome) {
   if (outcome.cut_short == 1 && outcome.traces.size() == 1) {
     remarks += ", cut short when its process died";
   } else if (outcome.cut_short > 0) {
-    remarks += fmt::format(", {} cut short when their processes died", outcome.cut_short);
+    remarks += format_text(", {} cut short when their processes died", outcome.cut_short);
   }
   const std::string names = names_for_shell(outcome.traces);
   const std::string what =
-      outcome.traces.size() == 1 ? shown(outcome.traces.front()) : fmt::format("{} traces", outcome.traces.size());
-  say::info(kWho, fmt::format("wrote {} ({}). Next: synctrace report {}", what, remarks, names));
+      outcome.traces.size() == 1 ? shown(outcome.traces.front()) : format_text("{} traces", outcome.traces.size());
+  say::info(kWho, format_text("wrote {} ({}). Next: synctrace report {}", what, remarks, names));
 }
 
 // The program file, searched like exec does.
@@ -165,7 +164,7 @@ std::string find_program(const std::string& name) {
 
 void print_nothing_recorded(const RunOptions& options) {
   if (!options.enabled) {
-    say::info(kWho, fmt::format("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
+    say::info(kWho, format_text("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
     return;
   }
   struct stat program {};

@@ -94,7 +94,7 @@ void ProcessWriter::write(const NvtxEvent& event) {
 
 void ProcessWriter::write(const Call& call) {
   std::string args = call_args(call.api, call.correlation, call.stack, call.status);
-  if (call.bytes != 0) args += fmt::format(", \"bytes\": {}", call.bytes);
+  if (call.bytes != 0) append_text(args, ", \"bytes\": {}", call.bytes);
   const Place place = rows_.on_thread(call.thread, call.span);
   events_.slice(call_category(call.api), name_of(call.api), place, call.span, args);
   const auto row = static_cast<std::uint32_t>(&call - trace_.calls.data());
@@ -111,14 +111,14 @@ void ProcessWriter::write(const Launch& launch) {
 
 void ProcessWriter::write(const Poll& poll) {
   std::string args = call_args(poll.api, {}, poll.stack, 0);
-  args += fmt::format(", \"queries\": {}, \"not ready\": {}", poll.count, poll.not_ready_count);
+  append_text(args, ", \"queries\": {}, \"not ready\": {}", poll.count, poll.not_ready_count);
   events_.slice(call_category(poll.api), name_of(poll.api), rows_.on_thread(poll.thread, poll.span), poll.span, args);
 }
 
 void ProcessWriter::write(const HostWait& wait) {
-  std::string args = fmt::format("\"object\": \"{:#x}\"", wait.object);
-  if (number(wait.waker) != 0) args += fmt::format(", \"woken by thread\": {}", number(wait.waker));
-  if (options_.stacks && number(wait.stack) != 0) args += fmt::format(", \"Call stack\": {}", stack_of(wait.stack));
+  std::string args = format_text("\"object\": \"{:#x}\"", wait.object);
+  if (number(wait.waker) != 0) append_text(args, ", \"woken by thread\": {}", number(wait.waker));
+  if (options_.stacks && number(wait.stack) != 0) append_text(args, ", \"Call stack\": {}", stack_of(wait.stack));
   events_.slice("host_wait", quoted(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span, args);
 }
 
@@ -129,16 +129,16 @@ void ProcessWriter::write(const Overhead& overhead) {
 
 void ProcessWriter::write(const Operation& operation) {
   const ViewerRows::StreamPlace row = rows_.on_stream(operation);
-  std::string args = fmt::format("\"device\": {}, \"context\": {}, \"stream\": {}", number(operation.device),
+  std::string args = format_text("\"device\": {}, \"context\": {}, \"stream\": {}", number(operation.device),
                                  number(operation.context), row.stream);
   const std::uint64_t correlation = number(operation.correlation);
-  if (correlation != 0) args += fmt::format(", \"correlation\": {}", first_id_ + correlation);
-  if (number(operation.graph) != 0) args += fmt::format(", \"graph\": {}", number(operation.graph));
+  if (correlation != 0) append_text(args, ", \"correlation\": {}", first_id_ + correlation);
+  if (number(operation.graph) != 0) append_text(args, ", \"graph\": {}", number(operation.graph));
   const Nanoseconds length_ns = operation.span.length_ns();
-  if (operation.bytes != 0) args += fmt::format(", \"bytes\": {}", operation.bytes);
+  if (operation.bytes != 0) append_text(args, ", \"bytes\": {}", operation.bytes);
   if (operation.bytes != 0 && length_ns > 0) {
     const double rate = static_cast<double>(operation.bytes) / static_cast<double>(length_ns);
-    args += fmt::format(", \"memory bandwidth (GB/s)\": {:.3f}", rate);
+    append_text(args, ", \"memory bandwidth (GB/s)\": {:.3f}", rate);
   }
   events_.slice(operation_category(operation.kind), name_of(operation), row.place, operation.span, args);
   const auto index = static_cast<std::uint32_t>(&operation - trace_.operations.data());
@@ -193,10 +193,10 @@ std::string_view ProcessWriter::stack_of(StackId stack) {
 }
 
 std::string ProcessWriter::call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status) {
-  std::string args = fmt::format("\"cbid\": {}", number(api) & 0xff'ffff);
-  if (number(correlation) != 0) args += fmt::format(", \"correlation\": {}", first_id_ + number(correlation));
-  if (status != 0) args += fmt::format(", \"status\": {}", status);
-  if (options_.stacks && number(stack) != 0) args += fmt::format(", \"Call stack\": {}", stack_of(stack));
+  std::string args = format_text("\"cbid\": {}", number(api) & 0xff'ffff);
+  if (number(correlation) != 0) append_text(args, ", \"correlation\": {}", first_id_ + number(correlation));
+  if (status != 0) append_text(args, ", \"status\": {}", status);
+  if (options_.stacks && number(stack) != 0) append_text(args, ", \"Call stack\": {}", stack_of(stack));
   return args;
 }
 

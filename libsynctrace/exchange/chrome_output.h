@@ -6,13 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "base/time_span.h"
 #include "exchange/chrome_trace.h"
 
@@ -25,7 +23,7 @@ class TextBlocks {
 
   template <class... Args>
   void add(fmt::format_string<Args...> format, Args&&... args) {
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    append_text(text_, format, std::forward<Args>(args)...);
     if (text_.size() >= kBlockBytes) flush();
   }
   void flush() {
@@ -103,7 +101,7 @@ class EventOutput {
   }
   // Never before zero, and in the order of the times themselves, so that slices nest as they did.
   Nanoseconds shifted(Nanoseconds t) const noexcept { return std::max<Nanoseconds>(0, t + shift_ns_); }
-  static std::string time_text(Nanoseconds ns) { return fmt::format("{}.{:03}", ns / 1000, ns % 1000); }
+  static std::string time_text(Nanoseconds ns) { return format_text("{}.{:03}", ns / 1000, ns % 1000); }
 
   TextBlocks& out_;
   Nanoseconds shift_ns_ = 0;

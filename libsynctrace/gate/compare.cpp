@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "gate/gate_words.h"
 #include "report/json_parts.h"
 #include "report/words.h"
@@ -57,12 +56,12 @@ std::string amount(const std::optional<Finding>& finding) {
 std::string spread_words(const Spread& before, const Spread& after, double unit, const char* suffix) {
   const auto one = [&](const Spread& spread) {
     if (spread.count == 0) return std::string("not known");
-    return fmt::format("{:.3g}{} ({:.3g} to {:.3g}, {} values)", spread.middle / unit, suffix, spread.low / unit, spread.high / unit, spread.count);
+    return format_text("{:.3g}{} ({:.3g} to {:.3g}, {} values)", spread.middle / unit, suffix, spread.low / unit, spread.high / unit, spread.count);
   };
   std::string text = one(before) + " -> " + one(after);
   if (before.count > 0 && after.count > 0 && before.middle > 0) {
     const bool apart = after.low > before.high || after.high < before.low;
-    text += fmt::format(", {:+.1f} %{}", 100 * (after.middle - before.middle) / before.middle, apart ? "" : ", within the spread");
+    text += format_text(", {:+.1f} %{}", 100 * (after.middle - before.middle) / before.middle, apart ? "" : ", within the spread");
   }
   return text;
 }
@@ -143,10 +142,10 @@ std::string render_compared_text(const ComparedRuns& runs) {
   if (runs.idle_share[0].count + runs.idle_share[1].count > 0) text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], 0.01, " %") + "\n";
   for (const ComparedLine& line : runs.lines) {
     const Finding& finding = shown(line);
-    text += fmt::format("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id, finding.rule_name, amount(line.before), amount(line.after));
+    text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id, finding.rule_name, amount(line.before), amount(line.after));
     if (!finding.where.source.empty()) text += "          " + finding.where.source + "\n";
   }
-  return text + fmt::format("{} lines changed, {} are the same{}\n", runs.lines.size(), runs.same, runs.simulated ? "; simulated GPU" : "");
+  return text + format_text("{} lines changed, {} are the same{}\n", runs.lines.size(), runs.same, runs.simulated ? "; simulated GPU" : "");
 }
 
 std::string render_compared_json(const ComparedRuns& runs) {

@@ -4,7 +4,6 @@
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/format_text.h"
 #include "model/dwarf_frames.h"
 #include "model/symbol_table.h"
 
@@ -66,7 +66,7 @@ std::string build_id_of(Elf* elf) {
   const void* bytes = nullptr;
   const ssize_t length = dwelf_elf_gnu_build_id(elf, &bytes);
   std::string text;
-  for (ssize_t i = 0; i < length; ++i) text += fmt::format("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
+  for (ssize_t i = 0; i < length; ++i) text += format_text("{:02x}", static_cast<const unsigned char*>(bytes)[i]);
   return text;
 }
 

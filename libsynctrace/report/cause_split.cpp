@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/cause_split.h"
 
-#include <fmt/format.h>
+#include "base/format_text.h"
 
 namespace synctrace {
 
@@ -28,11 +28,11 @@ std::string note_of(const IdleCause& cause) {
   if (!cause.reason.empty()) return cause.reason;
   if (cause.until.known()) {
     const bool same_file = cause.until.file == cause.where.file;
-    return fmt::format("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1), cause.until.line);
+    return format_text("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1), cause.until.line);
   }
   if (!cause.activities.empty()) {
     const IdleActivity& most = cause.activities.front();
-    return fmt::format("most of it {}", most.name);
+    return format_text("most of it {}", most.name);
   }
   return cause.where.known() ? "" : cause.call;
 }

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/cause_split.h"
 #include "report/render_savings.h"
 #include "report/text_page.h"
@@ -28,12 +27,12 @@ std::string source_words(std::string_view source) {
 
 std::string step_words(const StepsReport& steps) {
   if (steps.figures.count == 0) return "";
-  std::string words = fmt::format("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
+  std::string words = format_text("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
                                   steps.name.empty() ? "" : steps.source == "python-loop" ? " in " : " ", fitted(steps.name, 24),
                                   duration_text(steps.figures.mean_ns), duration_text(steps.figures.p50_ns),
                                   duration_text(steps.figures.p99_ns));
-  if (steps.figures.irregular > 0) words += fmt::format("; {} irregular", steps.figures.irregular);
-  if (steps.figures.warm_up > 0) words += fmt::format("; {} of warm-up left out", steps.figures.warm_up);
+  if (steps.figures.irregular > 0) words += format_text("; {} irregular", steps.figures.irregular);
+  if (steps.figures.warm_up > 0) words += format_text("; {} of warm-up left out", steps.figures.warm_up);
   return words;
 }
 
@@ -46,17 +45,17 @@ class CauseTableText {
     if (whole_ns == 0 || causes.empty()) return;
     const CauseSplit split = split_causes(report_, causes);
     const Nanoseconds shown_ns = has_steps() ? split.counted_ns : whole_ns;
-    const std::string of = has_steps() ? fmt::format("in {} steps, and {} outside of them", count_text(report_.steps.figures.count),
+    const std::string of = has_steps() ? format_text("in {} steps, and {} outside of them", count_text(report_.steps.figures.count),
                                                      duration_text(whole_ns - split.counted_ns))
-                                       : fmt::format("of {}", duration_text(window_ns));
-    page_.title(fmt::format("{}: {} {}", what, duration_text(shown_ns), of));
+                                       : format_text("of {}", duration_text(window_ns));
+    page_.title(format_text("{}: {} {}", what, duration_text(shown_ns), of));
     page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
     Nanoseconds rest_ns = 0;
     for (std::size_t i = 0; i < split.rows.size(); ++i) {
       if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), shown_ns);
       if (i >= rows_) rest_ns += counted_ns(report_, *split.rows[i]);
     }
-    if (rest_ns > 0) sum_row(fmt::format("and {} more", split.rows.size() - rows_), rest_ns, shown_ns);
+    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - rows_), rest_ns, shown_ns);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
     for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, has_steps() ? 0 : whole_ns);
   }
@@ -97,8 +96,8 @@ void render_causes(const Report& report, const TextOptions& options, TextPage& p
   CauseTableText text(report, options, page);
   for (const DeviceReport& device : report.devices) {
     const DeviceState& state = device.state;
-    text.table(fmt::format("Why GPU {} was idle", device.id), device.causes, state.idle_ns, state.window_ns);
-    text.table(fmt::format("Why GPU {} only copied", device.id), device.copy_causes, state.copy_only_ns, state.window_ns);
+    text.table(format_text("Why GPU {} was idle", device.id), device.causes, state.idle_ns, state.window_ns);
+    text.table(format_text("Why GPU {} only copied", device.id), device.copy_causes, state.copy_only_ns, state.window_ns);
   }
 }
 

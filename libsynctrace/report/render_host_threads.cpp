@@ -3,8 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/host_threads.h"
 #include "report/text_page.h"
 #include "report/words.h"
@@ -17,7 +16,7 @@ constexpr std::size_t kThreadColumns = 24;
 
 std::string thread_words(const HostThread& thread) {
   if (thread.id == 0) return "-";
-  return fitted(thread.name.empty() ? fmt::format("{}", thread.id) : fmt::format("{} ({})", thread.name, thread.id),
+  return fitted(thread.name.empty() ? format_text("{}", thread.id) : format_text("{} ({})", thread.name, thread.id),
                 kThreadColumns);
 }
 

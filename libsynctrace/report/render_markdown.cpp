@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/render_savings.h"
 #include "report/savings.h"
 #include "report/words.h"
@@ -30,7 +29,7 @@ std::string escaped(std::string_view sentence) {
 std::string place_words(const Report& report, const UserLine& where) {
   if (!where.known()) return "";
   if (where.file.empty()) return where.function;
-  const std::string line = where.line == 0 ? "" : fmt::format(":{}", where.line);
+  const std::string line = where.line == 0 ? "" : format_text(":{}", where.line);
   return path_text(where.file, report.folder) + line;
 }
 
@@ -41,8 +40,8 @@ class MarkdownRenderer {
   std::string run() {
     head();
     for (const DeviceReport& device : report_.devices) {
-      causes(fmt::format("Why GPU {} was idle", device.id), device.causes, device.state.idle_ns, device.state.window_ns);
-      causes(fmt::format("Why GPU {} only copied", device.id), device.copy_causes, device.state.copy_only_ns, device.state.window_ns);
+      causes(format_text("Why GPU {} was idle", device.id), device.causes, device.state.idle_ns, device.state.window_ns);
+      causes(format_text("Why GPU {} only copied", device.id), device.copy_causes, device.state.copy_only_ns, device.state.window_ns);
     }
     savings();
     waits();
@@ -53,7 +52,7 @@ class MarkdownRenderer {
  private:
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    out_ += fmt::format(format, std::forward<Args>(args)...);
+    append_text(out_, format, std::forward<Args>(args)...);
     out_ += '\n';
   }
 

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/page/front_end.h"
 #include "report/page/html_text.h"
 #include "report/page/payload.h"
@@ -81,7 +80,7 @@ void overview(std::span<const PageSection> sections, HtmlOut& out) {
           "<th scope=\"col\" class=\"num\">GPU idle</th><th scope=\"col\" class=\"num\">step</th></tr></thead><tbody>\n", sections.size());
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const PageSection& section = sections[i];
-    const Markup link = i < kMostSections ? Markup{fmt::format("<a href=\"#process-{}\">{}</a>", i, page::html_text(section.title))} : Markup{page::html_text(section.title)};
+    const Markup link = i < kMostSections ? Markup{format_text("<a href=\"#process-{}\">{}</a>", i, page::html_text(section.title))} : Markup{page::html_text(section.title)};
     const double share = section.window_ns > 0 ? 100.0 * static_cast<double>(section.idle_ns) / static_cast<double>(section.window_ns) : 0;
     out.add("<tr><td>{}</td><td>{}</td><td class=\"num\">{} <svg class=\"meter\" aria-hidden=\"true\"><rect width=\"{:.2f}%\" height=\"100%\"/></svg></td><td class=\"num\">{}</td></tr>\n",
             link, section.verdict, share_text(section.idle_ns, section.window_ns), share, page::time_or_dash(section.step_ns));

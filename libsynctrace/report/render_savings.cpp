@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/savings.h"
 #include "report/words.h"
 
@@ -26,7 +25,7 @@ class SavingsText {
       page_.title("What mending it would save");
       return page_.wrapped("  ", "Not predicted: " + savings_.refusal + ".");
     }
-    page_.title(fmt::format("What mending it would save, of {}", base_words()));
+    page_.title(format_text("What mending it would save, of {}", base_words()));
     if (savings_.order.empty()) {
       nothing();
     } else {
@@ -45,8 +44,8 @@ class SavingsText {
     const Nanoseconds part = savings_.by_steps ? static_cast<Nanoseconds>(savings_.steps) : 1;
     const bool slower = savings_.recorded_ns - savings_.base_ns > savings_.base_ns / 100;
     const std::string recorded = duration_text(savings_.recorded_ns / part);
-    if (!slower) return fmt::format("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
-    return fmt::format("about {}{} without the recorder ({} with it)", duration_text(savings_.base_ns / part), savings_.by_steps ? " a step" : "", recorded);
+    if (!slower) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
+    return format_text("about {}{} without the recorder ({} with it)", duration_text(savings_.base_ns / part), savings_.by_steps ? " a step" : "", recorded);
   }
 
   void place(const FixPlace& place, std::string_view number) {
@@ -61,9 +60,9 @@ class SavingsText {
       const FixRow& row = savings_.order[i];
       for (std::size_t k = 0; k < row.places.size(); ++k) {
         const FixPlace& fix = row.places[k];
-        place(fix, k == 0 ? fmt::format("{}.", i + 1) : "and");
+        place(fix, k == 0 ? format_text("{}.", i + 1) : "and");
         const bool last = k + 1 == row.places.size();
-        const std::string between = last ? fmt::format("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
+        const std::string between = last ? format_text("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
         page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", remedy_words(fix.saving.remedy), share(fix.saving.alone.ns),
                    last ? share(row.marginal.ns) : "", last ? share(row.cumulative.ns) : "", between,
                    last ? grade_name(row.cumulative.grade) : "");
@@ -73,21 +72,21 @@ class SavingsText {
   }
 
   std::string basis() const {
-    const std::string what = savings_.by_steps ? fmt::format("{} recorded steps", savings_.steps) : "the recording";
-    return fmt::format("It rests on a replay of {} that gives every recorded time again", what);
+    const std::string what = savings_.by_steps ? format_text("{} recorded steps", savings_.steps) : "the recording";
+    return format_text("It rests on a replay of {} that gives every recorded time again", what);
   }
 
   std::string caveats() const {
     std::string words = "Do not believe it where the order of the work, the choice of kernels or the input would change with the fix";
     if (savings_.unexplained_share > kMuchUnexplained) {
-      words += fmt::format(", and the less as {:.0f} % of the time passed before work that started late for no known reason", 100 * savings_.unexplained_share);
+      words += format_text(", and the less as {:.0f} % of the time passed before work that started late for no known reason", 100 * savings_.unexplained_share);
     }
     return words;
   }
 
   void expectation() {
     const Interval& done = savings_.order.back().cumulative;
-    page_.wrapped("  ", fmt::format("With all of these expect {} less time, between {} and {}. {}. {}.", share(done.ns), share(done.lo_ns), share(done.hi_ns),
+    page_.wrapped("  ", format_text("With all of these expect {} less time, between {} and {}. {}. {}.", share(done.ns), share(done.lo_ns), share(done.hi_ns),
                                     basis(), caveats()));
   }
 
@@ -102,7 +101,7 @@ class SavingsText {
     }
     if (most == nullptr) return {};
     const std::string where = most->where.known() ? page_.place_words(most->where, 60) : most->name;
-    return fmt::format("What costs most needs another algorithm: without the wait at {} it would be {} less", where, share(most->saving->ceiling_ns));
+    return format_text("What costs most needs another algorithm: without the wait at {} it would be {} less", where, share(most->saving->ceiling_ns));
   }
 
   // Nothing is promised: either nothing is expected, or what the recording leaves open could undo it.
@@ -110,21 +109,21 @@ class SavingsText {
     const Interval& all = savings_.all;
     std::string words = "No line costs time that a fix could give back";
     if (all.ns * 100 >= savings_.base_ns) {
-      words = fmt::format("No gain is promised: all fixes together would save {} if all goes as in the replay, but the recording also allows "
+      words = format_text("No gain is promised: all fixes together would save {} if all goes as in the replay, but the recording also allows "
                           "anything from nothing to {}",
                           share(all.ns), share(all.hi_ns));
     } else if (all.hi_ns > 0) {
-      words = fmt::format("Expect no gain from mending any line: all of them together would save {}, and {} if all went well", share(all.ns),
+      words = format_text("Expect no gain from mending any line: all of them together would save {}, and {} if all went well", share(all.ns),
                           share(all.hi_ns));
     }
     if (const std::string beyond = out_of_reach(); !beyond.empty()) words += ". " + beyond;
-    page_.wrapped("  ", fmt::format("{}. {}. {}.", words, basis(), caveats()));
+    page_.wrapped("  ", format_text("{}. {}. {}.", words, basis(), caveats()));
   }
 
   std::string expected(const Interval& saving, std::string_view begin) const {
-    if (saving.grade != Grade::kNone) return fmt::format("{} {}, between {} and {}.", begin, share(saving.ns), share(saving.lo_ns), share(saving.hi_ns));
-    if (saving.ns * 100 < savings_.base_ns) return fmt::format("{} nothing that could be measured ({}).", begin, share(saving.ns));
-    return fmt::format("{} {} if all goes as in the replay, but the recording allows anything from nothing to {}.", begin, share(saving.ns),
+    if (saving.grade != Grade::kNone) return format_text("{} {}, between {} and {}.", begin, share(saving.ns), share(saving.lo_ns), share(saving.hi_ns));
+    if (saving.ns * 100 < savings_.base_ns) return format_text("{} nothing that could be measured ({}).", begin, share(saving.ns));
+    return format_text("{} {} if all goes as in the replay, but the recording allows anything from nothing to {}.", begin, share(saving.ns),
                        share(saving.hi_ns));
   }
 
@@ -142,7 +141,7 @@ class SavingsText {
     for (std::size_t i = 0; i < std::min(rows_, savings_.in_vain.size()); ++i) {
       const FixPlace& place = savings_.in_vain[i];
       const std::string where = place.where.known() ? page_.place_words(place.where, 60) : place.call;
-      page_.wrapped("  ", fmt::format("{} alone saves {}: its wait moves to {}.", where, share(place.saving.alone.ns), place.saving.moves_to));
+      page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(place.saving.alone.ns), place.saving.moves_to));
     }
   }
 

@@ -6,8 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/text_page.h"
 #include "report/words.h"
 
@@ -55,12 +54,12 @@ std::vector<SlowCause> slow_causes(const Report& report) {
 void render_irregular_steps(const Report& report, TextPage& page) {
   const StepsReport& steps = report.steps;
   if (steps.figures.irregular == 0) return;
-  page.title(fmt::format("{} of {} steps were irregular: {} on the average, the others {}", steps.figures.irregular,
+  page.title(format_text("{} of {} steps were irregular: {} on the average, the others {}", steps.figures.irregular,
                          steps.figures.count, duration_text(steps.irregular_mean_ns), duration_text(steps.ordinary_mean_ns)));
   std::string longest;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, steps.irregular.size()); ++i) {
     const IrregularStep& step = steps.irregular[i];
-    longest += fmt::format("{}number {} ({})", i == 0 ? "" : ", ", count_text(step.index + 1), duration_text(step.length_ns));
+    longest += format_text("{}number {} ({})", i == 0 ? "" : ", ", count_text(step.index + 1), duration_text(step.length_ns));
   }
   page.line("  the longest: {}", longest);
   const std::vector<SlowCause> rows = slow_causes(report);

@@ -5,8 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/host_threads.h"
 #include "report/render_causes.h"
 #include "report/render_savings.h"
@@ -90,7 +89,7 @@ void TextRenderer::recorded() {
   if (report_.has_timeline) {
     Nanoseconds window_ns = 0;
     for (const TimeSpan& window : report_.windows) window_ns = add_saturated(window_ns, window.length_ns());
-    words += fmt::format("; GPU timeline for {} in {} window{}", duration_text(window_ns), report_.windows.size(),
+    words += format_text("; GPU timeline for {} in {} window{}", duration_text(window_ns), report_.windows.size(),
                          report_.windows.size() == 1 ? "" : "s");
     if (!report_.window_reasons.front().empty()) words += " (" + report_.window_reasons.front() + ")";
   } else {
@@ -102,14 +101,14 @@ void TextRenderer::recorded() {
   else
     page_.field("covers", "all calls");
   if (report_.lossy_ns == 0 || !report_.has_timeline) return;
-  page_.field("lossy", fmt::format("{} of it may lack records: conclusions there are uncertain", duration_text(report_.lossy_ns)));
+  page_.field("lossy", format_text("{} of it may lack records: conclusions there are uncertain", duration_text(report_.lossy_ns)));
 }
 
 void TextRenderer::devices() {
   render_verdict(report_, page_);
   for (const DeviceReport& device : report_.devices) {
     const std::string name = device.name.empty() ? "name not recorded" : device.name;
-    page_.field(fmt::format("GPU {}", device.id), name + (report_.simulated ? " (simulated)" : ""));
+    page_.field(format_text("GPU {}", device.id), name + (report_.simulated ? " (simulated)" : ""));
     const DeviceState& state = device.state;
     if (!report_.has_timeline) continue;
     line("            busy {}   copying only {}   idle {}   of {}", share_text(state.compute_ns, state.window_ns),
@@ -129,7 +128,7 @@ void TextRenderer::wait_row(const CallSite& site) {
 }
 
 void TextRenderer::waits() {
-  page_.title(fmt::format("The host waited for the GPU for {} in {} of {} calls",
+  page_.title(format_text("The host waited for the GPU for {} in {} of {} calls",
                           duration_text(report_.host_blocked_ns), count_text(report_.blocked_count),
                           count_text(report_.call_count)));
   std::vector<const CallSite*> rows;
@@ -215,9 +214,9 @@ void TextRenderer::limits() {
   page_.title("What could not be known");
   for (const LossReport& loss : report_.losses) {
     if (!is_shown(loss)) continue;
-    page_.wrapped(fmt::format("  {:<7} ", severity_name(loss.severity)),
-                  fmt::format("{}{}: {}", loss.name,
-                              loss.count == 1 ? "" : fmt::format(" ({})", count_text(loss.count)), loss.sentence));
+    page_.wrapped(format_text("  {:<7} ", severity_name(loss.severity)),
+                  format_text("{}{}: {}", loss.name,
+                              loss.count == 1 ? "" : format_text(" ({})", count_text(loss.count)), loss.sentence));
   }
 }
 
@@ -236,7 +235,7 @@ std::string render_total(std::span<const Report> reports) {
     blocked += report.blocked_count;
     calls += report.call_count;
   }
-  return fmt::format("All {} processes: the host waited for the GPU for {} in {} of {} calls\n", reports.size(),
+  return format_text("All {} processes: the host waited for the GPU for {} in {} of {} calls\n", reports.size(),
                      duration_text(host_blocked_ns), count_text(blocked), count_text(calls));
 }
 

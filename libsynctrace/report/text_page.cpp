@@ -40,7 +40,7 @@ void TextPage::wrapped(std::string_view lead, std::string_view text) {
 std::string TextPage::place_words(const UserLine& where, std::size_t columns) const {
   const std::string function = where.function.empty() ? "?" : fitted(function_text(where.function), kFunctionColumns);
   if (where.file.empty()) return fitted("in " + function, columns);
-  const std::string tail = fmt::format("{} in {}", where.line == 0 ? "" : fmt::format(":{}", where.line), function);
+  const std::string tail = format_text("{} in {}", where.line == 0 ? "" : format_text(":{}", where.line), function);
   return fitted_tail(path_text(where.file, report_.folder), columns - columns_of(tail)) + tail;
 }
 

@@ -7,8 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/render_text.h"
 #include "report/report.h"
 
@@ -24,7 +23,7 @@ class TextPage {
   // Blanks at its end are left out.
   template <class... Args>
   void line(fmt::format_string<Args...> format, Args&&... args) {
-    text_ += fmt::format(format, std::forward<Args>(args)...);
+    append_text(text_, format, std::forward<Args>(args)...);
     while (!text_.empty() && text_.back() == ' ') text_.pop_back();
     text_ += '\n';
   }

@@ -5,8 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/words.h"
 
 namespace synctrace {
@@ -113,18 +112,18 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   VerdictLine verdict;
   if (starved_ns < shares.whole_ns / kBusyShare) {
     verdict.word = "gpu-bound";
-    verdict.evidence = fmt::format("the GPU lacked work for only {} of the time {}: there is little to gain here",
+    verdict.evidence = format_text("the GPU lacked work for only {} of the time {}: there is little to gain here",
                                    share_text(starved_ns, shares.whole_ns), basis);
     return verdict;
   }
   const auto most = std::max_element(shares.by_class.begin(), shares.by_class.end());
   const std::size_t index = static_cast<std::size_t>(most - shares.by_class.begin());
   verdict.word = kWords[index];
-  verdict.evidence = fmt::format("the GPU lacked work for {} of the time {}, {} of it because of {}",
+  verdict.evidence = format_text("the GPU lacked work for {} of the time {}, {} of it because of {}",
                                  share_text(starved_ns, shares.whole_ns), basis, share_text(*most, starved_ns), kEvidence[index]);
   if (shares.uncertain_ns > starved_ns / 10) {
     verdict.is_hint = true;
-    verdict.evidence += fmt::format(" (a hint only: {} of it rests on little evidence)", share_text(shares.uncertain_ns, starved_ns));
+    verdict.evidence += format_text(" (a hint only: {} of it rests on little evidence)", share_text(shares.uncertain_ns, starved_ns));
   }
   return verdict;
 }

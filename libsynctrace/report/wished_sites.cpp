@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/savings.h"
 #include "report/words.h"
 
@@ -125,15 +124,15 @@ std::string WishedSites::note_of(const std::string& words, const Choice& choice,
     const Way& way = choice.ways[i];
     const std::string gain = share_text(way.gain_ns, found.base_ns);
     if (choice.taken == i) {
-      note = fmt::format("{} is answered by {}.{}{}", words, names_of(way, found), note.empty() ? "" : " ", note);
+      note = format_text("{} is answered by {}.{}{}", words, names_of(way, found), note.empty() ? "" : " ", note);
     } else if (!way.legal) {
-      note += fmt::format("{}{}: a wait there needs another algorithm; the host has to know the value to go on. Could it go, that would save {}.",
+      note += format_text("{}{}: a wait there needs another algorithm; the host has to know the value to go on. Could it go, that would save {}.",
                           note.empty() ? "" : " ", words, gain);
     } else if (way.gain_ns >= least_ns) {
-      others += fmt::format("{}{} ({})", others.empty() ? "" : ", ", names_of(way, found), gain);
+      others += format_text("{}{} ({})", others.empty() ? "" : ", ", names_of(way, found), gain);
     }
   }
-  if (!others.empty()) note += fmt::format(" What else can be done there would save: {}; ask for it by that name.", others);
+  if (!others.empty()) note += format_text(" What else can be done there would save: {}; ask for it by that name.", others);
   return note;
 }
 

@@ -14,8 +14,8 @@ NARROW_ROOMS = {"exchange": {"base", "format", "model", "exchange"}}
 ROOMS = OFFLINE_ROOMS + ["capture"]
 
 # Readers allocate and throw: they have no business inside somebody else's process.
-OFFLINE_FORMAT_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
-                          "format/record_buffer.h"}
+OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
+                   "format/record_buffer.h", "base/format_text.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
 CUDA_FILES = {"cupti_api", "cupti_switch", "api_events", "api_params", "gpu_events", "traced_calls"}
@@ -43,7 +43,7 @@ def is_allowed(room, header):
     if room is None:
         return True
     if room == "capture":
-        return target in ("base", "format") and header not in OFFLINE_FORMAT_HEADERS
+        return target in ("base", "format") and header not in OFFLINE_HEADERS
     if room not in OFFLINE_ROOMS:
         return False
     if room in NARROW_ROOMS:

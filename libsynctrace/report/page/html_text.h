@@ -9,7 +9,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <fmt/format.h>
+#include "base/format_text.h"
 
 namespace synctrace::page {
 
@@ -40,7 +40,7 @@ class HtmlOut {
  public:
   template <class... Args>
   void add(fmt::format_string<Printed<Args>...> format, const Args&... args) {
-    text_ += fmt::format(format, printed(args)...);
+    append_text(text_, format, printed(args)...);
   }
   void add_markup(std::string_view markup) { text_ += markup; }
   std::string take() { return std::move(text_); }

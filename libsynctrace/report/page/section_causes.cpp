@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/cause_split.h"
 #include "report/page/section_parts.h"
 #include "report/render_savings.h"
@@ -53,7 +52,7 @@ class CauseTable {
     Nanoseconds rest_ns = 0;
     for (std::size_t i = shown; i < split.rows.size(); ++i) rest_ns += counted_ns(report_, *split.rows[i]);
     out_.add_markup("<tbody class=\"sums\">\n");
-    if (rest_ns > 0) sum_row(fmt::format("{} smaller causes", split.rows.size() - shown), rest_ns);
+    if (rest_ns > 0) sum_row(format_text("{} smaller causes", split.rows.size() - shown), rest_ns);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns);
     for (const IdleCause* edge : split.edges) sum_row(edge->name, edge->idle_ns);
     out_.add_markup("</tbody></table>\n");
@@ -65,9 +64,9 @@ class CauseTable {
 
   void heading(const CauseSplit& split, Nanoseconds whole_ns) {
     const Nanoseconds window_ns = device_.state.window_ns;
-    const std::string of = has_steps() ? fmt::format("{} in {} steps, and {} outside of them", duration_text(split.counted_ns),
+    const std::string of = has_steps() ? format_text("{} in {} steps, and {} outside of them", duration_text(split.counted_ns),
                                                      count_text(report_.steps.figures.count), duration_text(whole_ns - split.counted_ns))
-                                       : fmt::format("{} of {}", duration_text(whole_ns), duration_text(window_ns));
+                                       : format_text("{} of {}", duration_text(whole_ns), duration_text(window_ns));
     out_.add("<h3>Why GPU {} {} <small>{}</small></h3>\n", device_.id, kind_ == "idle" ? "was idle" : "only copied", of);
   }
 
@@ -79,7 +78,7 @@ class CauseTable {
     out_.add_markup("<table class=\"causes\">\n<thead><tr><th scope=\"col\">#</th><th scope=\"col\">cause, and where</th>"
                     "<th scope=\"col\" class=\"num\">idle</th><th scope=\"col\" class=\"num\">a step</th><th scope=\"col\" class=\"num\">times</th>"
                     "<th scope=\"col\" class=\"num\">host waited</th>");
-    const std::string scale = scale_percent_ == 0 ? std::string() : fmt::format("scale 0 to {} %", scale_percent_);
+    const std::string scale = scale_percent_ == 0 ? std::string() : format_text("scale 0 to {} %", scale_percent_);
     out_.add("<th scope=\"col\" class=\"num\">mending saves<small>{}</small></th></tr></thead>\n", scale);
   }
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/cause_split.h"
 #include "report/page/section_parts.h"
 #include "report/words.h"
@@ -54,9 +53,9 @@ void idle_tile(const Report& report, HtmlOut& out) {
 void step_tile(const StepsReport& steps, HtmlOut& out) {
   const StepFigures& figures = steps.figures;
   if (figures.count == 0) return tile("Step", {"not found"}, "nothing in the run repeats", out);
-  std::string note = fmt::format("median {}, 99 % within {}; {} steps", duration_text(figures.p50_ns), duration_text(figures.p99_ns), count_text(figures.count));
-  if (figures.irregular > 0) note += fmt::format(", {} irregular", count_text(figures.irregular));
-  if (figures.warm_up > 0) note += fmt::format(", {} of warm-up left out", count_text(figures.warm_up));
+  std::string note = format_text("median {}, 99 % within {}; {} steps", duration_text(figures.p50_ns), duration_text(figures.p99_ns), count_text(figures.count));
+  if (figures.irregular > 0) note += format_text(", {} irregular", count_text(figures.irregular));
+  if (figures.warm_up > 0) note += format_text(", {} of warm-up left out", count_text(figures.warm_up));
   tile("Step, mean", time_cell(figures.mean_ns), note, out);
 }
 
@@ -64,7 +63,7 @@ void saving_tile(const SavingsReport& savings, HtmlOut& out) {
   if (!savings.refusal.empty()) return tile("Mending saves", {"not predicted"}, savings.refusal, out);
   if (savings.order.empty()) return tile("Mending saves", {"nothing certain"}, "no fix is promised to gain", out);
   const Interval& all = savings.order.back().cumulative;
-  const std::string note = fmt::format("between {} and {}, with {} {}", share_text(all.lo_ns, savings.base_ns), share_text(all.hi_ns, savings.base_ns),
+  const std::string note = format_text("between {} and {}, with {} {}", share_text(all.lo_ns, savings.base_ns), share_text(all.hi_ns, savings.base_ns),
                                        savings.order.size(), savings.order.size() == 1 ? "fix" : "fixes");
   tile("Mending saves", {html_text(share_text(all.ns, savings.base_ns))}, note, out);
 }
@@ -75,7 +74,7 @@ void tiles(const Report& report, HtmlOut& out) {
   step_tile(report.steps, out);
   if (report.has_timeline) saving_tile(report.savings, out);
   tile("Host waited for the GPU", time_cell(report.host_blocked_ns),
-       fmt::format("{} of {} calls", count_text(report.blocked_count), count_text(report.call_count)), out);
+       format_text("{} of {} calls", count_text(report.blocked_count), count_text(report.call_count)), out);
   out.add_markup("</dl>\n");
 }
 
@@ -116,7 +115,7 @@ std::string place_text(const Report& report, const UserLine& where) {
   return where.line == 0 ? file : file + ":" + std::to_string(where.line);
 }
 
-Markup time_cell(Nanoseconds ns) { return {fmt::format("<data value=\"{}\">{}</data>", ns, duration_text(ns))}; }
+Markup time_cell(Nanoseconds ns) { return {format_text("<data value=\"{}\">{}</data>", ns, duration_text(ns))}; }
 Markup time_or_dash(Nanoseconds ns) { return ns == 0 ? Markup{"<span class=\"none\">–</span>"} : time_cell(ns); }
 
 void write_head(const Report& report, HtmlOut& out) {

@@ -5,8 +5,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/page/section_parts.h"
 #include "report/words.h"
 
@@ -30,7 +29,7 @@ class Drawing {
     const StackNode& node = tree_.nodes[at];
     const double width = share(node.idle_ns);
     const std::string file = node.file.empty() ? "" : path_text(node.file, report_.folder);
-    const std::string where = file.empty() ? "" : fmt::format(" ({}{})", file, node.line == 0 ? "" : ":" + std::to_string(node.line));
+    const std::string where = file.empty() ? "" : format_text(" ({}{})", file, node.line == 0 ? "" : ":" + std::to_string(node.line));
     const bool is_cause = node.cause != StackNode::kNoCause;
     out_.add("<svg class=\"{}\" x=\"{:.4f}%\" y=\"{}\" width=\"{:.4f}%\" height=\"{}\" data-level=\"{}\" data-from=\"{:.4f}\" data-width=\"{:.4f}\"",
              is_cause ? cause_colour(node.cause) : colour_of(node), from, level * kLevelHeight, width, kLevelHeight - 1, level, from, width);
@@ -65,9 +64,9 @@ class Drawing {
 
 void write_stacks(const Report& report, std::size_t device, const StackTree& tree, const std::string& id, HtmlOut& out) {
   if (tree.nodes.size() < 2 || tree.nodes[0].idle_ns <= 0) return;
-  Drawing drawing(report, tree, fmt::format("{}-d{}-idle-", id, device), out);
+  Drawing drawing(report, tree, format_text("{}-d{}-idle-", id, device), out);
   out.add("<h3>Idle time of GPU {} by stack <small>{} in all{}</small></h3>\n", report.devices[device].id, duration_text(tree.nodes[0].idle_ns),
-          tree.left_out == 0 ? std::string() : fmt::format("; {} parts under 0.2 % are not drawn", count_text(tree.left_out)));
+          tree.left_out == 0 ? std::string() : format_text("; {} parts under 0.2 % are not drawn", count_text(tree.left_out)));
   out.add("<div class=\"stacks-box\"><svg class=\"stacks\" id=\"{}-stacks-{}\" height=\"{}\" role=\"img\" aria-label=\"idle time by stack\">\n", id, device, drawing.levels(0) * kLevelHeight);
   drawing.node(0, 0, 0);
   out.add_markup("</svg></div>\n");

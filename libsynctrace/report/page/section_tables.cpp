@@ -7,8 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "base/format_text.h"
 #include "report/page/section_parts.h"
 #include "report/savings.h"
 #include "report/words.h"
@@ -23,7 +22,7 @@ struct Column {
 
 Markup text_cell(std::string_view text) { return {html_text(text)}; }
 Markup code_cell(std::string_view text) { return {"<code>" + html_text(text) + "</code>"}; }
-Markup count_cell(std::uint64_t count) { return {fmt::format("<data value=\"{}\">{}</data>", count, count_text(count))}; }
+Markup count_cell(std::uint64_t count) { return {format_text("<data value=\"{}\">{}</data>", count, count_text(count))}; }
 Markup bytes_cell(std::uint64_t bytes) { return bytes == 0 ? Markup{"<span class=\"none\">–</span>"} : Markup{html_text(bytes_text(bytes))}; }
 
 // A table that opens; `cells(row)` gives the cells of a row.
@@ -52,7 +51,7 @@ Markup place_cell(const Report& report, const UserLine& where) {
 
 std::string thread_words(const HostThread& thread) {
   if (thread.id == 0) return "–";
-  return thread.name.empty() ? std::to_string(thread.id) : fmt::format("{} ({})", thread.name, thread.id);
+  return thread.name.empty() ? std::to_string(thread.id) : format_text("{} ({})", thread.name, thread.id);
 }
 
 void waits(const Report& report, const Limits& limits, HtmlOut& out) {
