@@ -39,7 +39,8 @@ help: ## show this list
 	awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(":.*", "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: build ## build, run the examples under synctrace, show what made the host wait, here and in a recorded PyTorch program
+demo: deps ## build, run three examples under synctrace, show what made the host wait, here and in a recorded PyTorch program
+	$(call build,release,demo)
 	bin=build/release/bin
 	rm -rf build/demo && mkdir -p build/demo
 	if [[ ! -x $$bin/sync_per_step ]]; then
