@@ -5,27 +5,12 @@
 #include <cupti.h>
 
 #include "capture/clocks.h"
-#include "capture/module_map.h"
-#include "capture/stack_table.h"
-#include "capture/thread_buffer.h"
-#include "capture/unwind_table.h"
-#include "support/catch.h"
+#include "capture_support.h"
 
 namespace synctrace::capture {
 namespace {
 
 using format::ApiDomain;
-
-void prepare() {
-  static const bool once = [] {
-    thread_buffers().set_end_hook(release_thread_stacks);
-    thread_buffers().start(64U << 20);
-    enable_stacks(StackKinds::kNative);
-    build_missing_tables(module_map());
-    return true;
-  }();
-  static_cast<void>(once);
-}
 
 CallStack call(const TracedCall& traced, const void* params) {
   const std::int64_t begin_ns = now_ns();
@@ -37,7 +22,7 @@ CallStack call(const TracedCall& traced, const void* params) {
 bool has_stack(const CallStack& stack) { return stack.id != StackId{}; }
 
 TEST_CASE("a copy within a device is work, whatever it is called; one that leaves it can wait") {
-  prepare();
+  testing::start_stacks(StackKinds::kNative);
   const TracedCall* runtime = find_traced_call(ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020);
   const TracedCall* driver = find_traced_call(ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2);
   REQUIRE(runtime != nullptr);
@@ -56,7 +41,7 @@ TEST_CASE("a copy within a device is work, whatever it is called; one that leave
 }
 
 TEST_CASE("a launch behind a pause has a stack, and of those without a pause one in some 64") {
-  prepare();
+  testing::start_stacks(StackKinds::kNative);
   const TracedCall* launch = find_traced_call(ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel);
   REQUIRE(launch != nullptr);
   const cuLaunchKernel_params params{};

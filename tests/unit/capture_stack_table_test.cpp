@@ -22,6 +22,7 @@ namespace {
 
 using testing::OpenTrace;
 using testing::read_trace;
+using testing::start_stacks;
 
 struct ReadBack {
   std::map<std::uint32_t, std::string> stacks;
@@ -70,17 +71,6 @@ ReadBack drain_and_read() {
   return result;
 }
 
-void prepare() {
-  static const bool once = [] {
-    thread_buffers().set_end_hook(release_thread_stacks);
-    thread_buffers().start(64U << 20);
-    enable_stacks(StackKinds::kAll);
-    build_missing_tables(module_map());
-    return true;
-  }();
-  static_cast<void>(once);
-}
-
 // This program's own frames count as the recorder's, since both are one module: the probe calls from outside.
 using ProbeCall = int (*)(int (*)(void*), void*);
 
@@ -98,7 +88,7 @@ int capture_into(void* id) {
 }
 
 TEST_CASE("a stack has an id of its own, is written once, and names its modules") {
-  prepare();
+  start_stacks(StackKinds::kAll);
   void* library = nullptr;
   const ProbeCall call = load_probe(library);
   drain_and_read();
@@ -127,7 +117,7 @@ TEST_CASE("a stack has an id of its own, is written once, and names its modules"
 }
 
 TEST_CASE("a module that comes back elsewhere is another module, and its stack another stack") {
-  prepare();
+  start_stacks(StackKinds::kAll);
   void* first_library = nullptr;
   StackId first{};
   load_probe(first_library)(capture_into, &first);
@@ -154,7 +144,7 @@ TEST_CASE("a module that comes back elsewhere is another module, and its stack a
 }
 
 TEST_CASE("every thread prepares itself and gives everything back") {
-  prepare();
+  start_stacks(StackKinds::kAll);
   void* library = nullptr;
   const ProbeCall call = load_probe(library);
   CHECK(stack_budget_here() != nullptr);
@@ -184,7 +174,7 @@ StackId in_handler{};
 void on_signal(int, siginfo_t*, void* context) { in_handler = capture_interrupted_stack(context); }
 
 TEST_CASE("what a signal interrupted is a stack as well") {
-  prepare();
+  start_stacks(StackKinds::kAll);
   REQUIRE(stack_budget_here() != nullptr);
   drain_and_read();
   struct sigaction action {};
@@ -209,7 +199,7 @@ TEST_CASE("what a signal interrupted is a stack as well") {
 }
 
 TEST_CASE("python alone and none take no native frames; a forked child takes none at all") {
-  prepare();
+  start_stacks(StackKinds::kAll);
   void* library = nullptr;
   const ProbeCall call = load_probe(library);
   StackId id{};

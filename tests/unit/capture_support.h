@@ -17,12 +17,28 @@
 #include <vector>
 
 #include "capture/file_sink.h"
+#include "capture/module_map.h"
+#include "capture/stack_table.h"
+#include "capture/thread_buffer.h"
 #include "capture/trace_stream.h"
+#include "capture/unwind_table.h"
 #include "format/trace_reader.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 
 namespace synctrace::testing {
+
+// From here on this process takes stacks, as a recorded one does. Once in a process, whatever is asked for later.
+inline void start_stacks(capture::StackKinds kinds) {
+  static const bool once = [kinds] {
+    capture::thread_buffers().set_end_hook(capture::release_thread_stacks);
+    capture::thread_buffers().start(64U << 20);
+    capture::enable_stacks(kinds);
+    capture::build_missing_tables(capture::module_map());
+    return true;
+  }();
+  static_cast<void>(once);
+}
 
 // While it lives, stderr goes into memory. One at a time; no check may fail meanwhile (the report would vanish with
 // it).
