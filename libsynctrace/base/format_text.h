@@ -11,7 +11,8 @@ namespace synctrace {
 
 void append_formatted(std::string& out, fmt::string_view format, fmt::format_args arguments);
 
-// Format and arguments as for fmt::format, checked at compile time. Throws std::bad_alloc alone.
+// Format and arguments as for fmt::format, checked at compile time. Throws std::bad_alloc, and
+// fmt::format_error for a width or precision among the arguments that cannot be one.
 template <class... Args>
 void append_text(std::string& out, fmt::format_string<Args...> format, Args&&... args) {
   append_formatted(out, format, fmt::make_format_args(args...));
