@@ -15,7 +15,7 @@ bool StackBudget::allows(Use use, Site site, std::int64_t now_ns) noexcept {
   }
   if (purse.credit_ns > 0 || use == Use::kSample) return purse.credit_ns > 0;
   const Slot& slot = slots_[site];
-  return slot.waits || now_ns - slot.taken_at_ns >= kRareNs;
+  return slot.waits || now_ns - slot.taken_at_ns >= kRareNs[index];
 }
 
 void StackBudget::spend(Use use, Site site, std::int64_t now_ns, std::int64_t cost_ns) noexcept {

@@ -5,10 +5,11 @@ import random
 import statistics
 import time
 
+MOST_ROUNDS = 200  # unless told
 FEWEST_ROUNDS = 6  # below it the range of all ratios is no interval of 95 %
 
 
-def alternate(windows, seconds, most_rounds=200, seed=20261122):
+def alternate(windows, seconds, most_rounds=MOST_ROUNDS, seed=20261122):
     """Runs each of `windows` (mode -> function that gives the ms of a step) once a round, in a random order, until `seconds`
     are over; mode -> its times, one for each round."""
     order_of = random.Random(seed)

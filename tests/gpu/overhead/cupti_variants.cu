@@ -5,9 +5,10 @@
 //   records     CONCURRENT_KERNEL records, in pooled buffers of 256 KiB as the recorder has them; -1M, -8M: larger ones;
 //               -fresh: every buffer newly mapped, its pages touched for the first time by CUPTI
 //   callbacks   on cuLaunchKernel, entry and exit, that read no clock; -1, -2: one clock or two
-//   api-records CUPTI's own record of the call (cuptiActivityEnableDriverApi on cuLaunchKernel)
+//   api-records CUPTI's own record of the call, asked for launches alone: of the runtime's call, or of the driver's beneath it
 //
-// cupti_variants [--rounds N] [--calls N]   JSON on stdout: medians in ns per launch, and the ratios to "off" of the same round.
+// cupti_variants [--rounds N] [--calls N]   JSON on stdout: medians in ns per launch, the ratios to "off" of the same round,
+// and how many records a launch had of kernels and of calls, counted in a window of its own: a way that gives none is no way.
 #include <cupti.h>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -28,43 +29,55 @@ namespace {
 constexpr std::size_t kMiB = 1 << 20;
 constexpr std::array<CUpti_CallbackId, 2> kLaunches = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
 
+enum ApiRecords { kNone, kRuntime, kDriver };
+
 struct Variant {
   const char* name;
   bool records = false;
-  bool api_records = false;
+  ApiRecords api_records = kNone;
   bool callbacks = false;
   int clocks = 0;
   std::size_t buffer_bytes = kMiB / 4;
   bool fresh = false;
 };
 
-const std::array<Variant, 12> kVariants = {{{"off"},
+const std::array<Variant, 13> kVariants = {{{"off"},
                                             {"records", true},
-                                            {"records-1M", true, false, false, 0, kMiB},
-                                            {"records-8M", true, false, false, 0, 8 * kMiB},
-                                            {"records-fresh", true, false, false, 0, kMiB / 4, true},
-                                            {"records-8M-fresh", true, false, false, 0, 8 * kMiB, true},
-                                            {"callbacks", false, false, true},
-                                            {"callbacks-1", false, false, true, 1},
-                                            {"callbacks-2", false, false, true, 2},
-                                            {"api-records", false, true},
-                                            {"records+callbacks-2", true, false, true, 2},
-                                            {"records+api-records", true, true}}};
+                                            {"records-1M", true, kNone, false, 0, kMiB},
+                                            {"records-8M", true, kNone, false, 0, 8 * kMiB},
+                                            {"records-fresh", true, kNone, false, 0, kMiB / 4, true},
+                                            {"records-8M-fresh", true, kNone, false, 0, 8 * kMiB, true},
+                                            {"callbacks", false, kNone, true},
+                                            {"callbacks-1", false, kNone, true, 1},
+                                            {"callbacks-2", false, kNone, true, 2},
+                                            {"driver-api-records", false, kDriver},
+                                            {"runtime-api-records", false, kRuntime},
+                                            {"records+callbacks-2", true, kNone, true, 2},
+                                            {"records+runtime-api-records", true, kRuntime}}};
 
 struct Cupti {
   CUptiResult (*subscribe)(CUpti_SubscriberHandle*, CUpti_CallbackFunc, void*);
   CUptiResult (*enable_callback)(std::uint32_t, CUpti_SubscriberHandle, CUpti_CallbackDomain, CUpti_CallbackId);
   CUptiResult (*enable)(CUpti_ActivityKind);
   CUptiResult (*disable)(CUpti_ActivityKind);
-  CUptiResult (*enable_driver_api)(CUpti_CallbackId, std::uint8_t);  // null where this CUPTI has none
+  CUptiResult (*enable_driver_api)(CUpti_CallbackId, std::uint8_t);  // null, as the next one, where this CUPTI has none
+  CUptiResult (*enable_runtime_api)(CUpti_CallbackId, std::uint8_t);
   CUptiResult (*set_attribute)(CUpti_ActivityAttribute, std::size_t*, void*);
   CUptiResult (*register_callbacks)(CUpti_BuffersCallbackRequestFunc, CUpti_BuffersCallbackCompleteFunc);
   CUptiResult (*flush)(std::uint32_t);
+  CUptiResult (*next_record)(std::uint8_t*, std::size_t, CUpti_Activity**);
   CUpti_SubscriberHandle subscriber;
 };
 Cupti cupti;
 const Variant* current = &kVariants[0];
 long long seen_ns = 0;  // so that the clock is read
+
+struct Counts {
+  int kernels = 0;
+  int calls = 0;
+};
+Counts counts;
+bool counting = false;
 
 // Zeroed buffers that CUPTI may have, all of one size; a variant with another size starts anew.
 std::mutex pool_lock;
@@ -86,8 +99,17 @@ void CUPTIAPI on_requested(std::uint8_t** data, std::size_t* bytes, std::size_t*
   pool.pop_back();
 }
 
+void count_records(std::uint8_t* data, std::size_t valid) {
+  CUpti_Activity* record = nullptr;
+  while (cupti.next_record(data, valid, &record) == CUPTI_SUCCESS) {
+    if (record->kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) ++counts.kernels;
+    if (record->kind == CUPTI_ACTIVITY_KIND_DRIVER || record->kind == CUPTI_ACTIVITY_KIND_RUNTIME) ++counts.calls;
+  }
+}
+
 void CUPTIAPI on_completed(CUcontext, std::uint32_t, std::uint8_t* data, std::size_t bytes, std::size_t valid) {
   const std::lock_guard<std::mutex> locked(pool_lock);
+  if (counting) count_records(data, valid);
   if (current->fresh || bytes != current->buffer_bytes) {
     munmap(data, bytes);
     return;
@@ -118,9 +140,11 @@ bool start_cupti() {
   find(library, "cuptiActivityEnable", cupti.enable);
   find(library, "cuptiActivityDisable", cupti.disable);
   find(library, "cuptiActivityEnableDriverApi", cupti.enable_driver_api);
+  find(library, "cuptiActivityEnableRuntimeApi", cupti.enable_runtime_api);
   find(library, "cuptiActivitySetAttribute", cupti.set_attribute);
   find(library, "cuptiActivityRegisterCallbacks", cupti.register_callbacks);
   find(library, "cuptiActivityFlushAll", cupti.flush);
+  find(library, "cuptiActivityGetNextRecord", cupti.next_record);
   if (cupti.subscribe == nullptr || cupti.subscribe(&cupti.subscriber, on_callback, nullptr) != CUPTI_SUCCESS) return false;
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof zeroed;
@@ -132,13 +156,15 @@ void set_callbacks(bool on) {
   for (const CUpti_CallbackId id : kLaunches) cupti.enable_callback(on ? 1 : 0, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
 }
 
-void set_api_records(bool on) {
+void set_api_records(ApiRecords of, bool on) {
+  if (of == kRuntime) cupti.enable_runtime_api(CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000, on ? 1 : 0);
+  if (of != kDriver) return;
   for (const CUpti_CallbackId id : kLaunches) cupti.enable_driver_api(id, on ? 1 : 0);
 }
 
 void switch_to(const Variant& next) {
   if (current->callbacks) set_callbacks(false);
-  if (current->api_records) set_api_records(false);
+  set_api_records(current->api_records, false);
   if (current->records) cupti.disable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
   cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   {
@@ -150,7 +176,7 @@ void switch_to(const Variant& next) {
     current = &next;
   }
   if (next.records) cupti.enable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
-  if (next.api_records) set_api_records(true);
+  set_api_records(next.api_records, true);
   if (next.callbacks) set_callbacks(true);
 }
 
@@ -166,13 +192,25 @@ double median(std::vector<double> values) {
   return (values[values.size() / 2] + values[(values.size() - 1) / 2]) / 2;
 }
 
-void print(const std::vector<const Variant*>& variants, const std::vector<std::vector<double>>& samples) {
+Counts counted(const Variant& variant, cudaStream_t stream, int calls) {
+  switch_to(variant);
+  counts = {};
+  counting = true;
+  launches_ns(stream, calls);
+  cupti.flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  counting = false;
+  return counts;
+}
+
+void print(const std::vector<const Variant*>& variants, const std::vector<std::vector<double>>& samples, const std::vector<Counts>& records,
+           int calls) {
   std::printf("{\"rounds\": %zu, \"modes\": {", samples[0].size());
   for (std::size_t mode = 0; mode < variants.size(); ++mode) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < samples[mode].size(); ++i) ratios.push_back(samples[mode][i] / samples[0][i]);
-    std::printf("%s\n \"%s\": {\"median_ns\": %.1f, \"ratio\": %.4f, \"ratios\": [", mode > 0 ? "," : "", variants[mode]->name,
-                median(samples[mode]), median(ratios));
+    std::printf("%s\n \"%s\": {\"median_ns\": %.1f, \"ratio\": %.4f, \"kernel_records\": %.3f, \"call_records\": %.3f, \"ratios\": [",
+                mode > 0 ? "," : "", variants[mode]->name, median(samples[mode]), median(ratios),
+                static_cast<double>(records[mode].kernels) / calls, static_cast<double>(records[mode].calls) / calls);
     for (std::size_t i = 0; i < ratios.size(); ++i) std::printf("%s%.4f", i > 0 ? ", " : "", ratios[i]);
     std::printf("]}");
   }
@@ -197,7 +235,7 @@ int main(int argc, char** argv) {
   }
   std::vector<const Variant*> variants;
   for (const Variant& variant : kVariants) {
-    if (!variant.api_records || cupti.enable_driver_api != nullptr) variants.push_back(&variant);
+    if (variant.api_records == kNone || (cupti.enable_driver_api != nullptr && cupti.enable_runtime_api != nullptr)) variants.push_back(&variant);
   }
   std::vector<std::vector<double>> samples(variants.size());
   std::vector<std::size_t> order(variants.size());
@@ -211,7 +249,9 @@ int main(int argc, char** argv) {
       samples[mode].push_back(launches_ns(stream, calls));
     }
   }
+  std::vector<Counts> records;
+  for (const Variant* variant : variants) records.push_back(counted(*variant, stream, calls));
   switch_to(kVariants[0]);
-  print(variants, samples);
+  print(variants, samples, records, calls);
   return seen_ns == 1 ? 1 : 0;
 }

@@ -27,9 +27,10 @@ def median_and_interval(name, values):
 
 
 def with_interval(values):
-    """A mode of launch_cost: its ratios become an interval."""
+    """A mode of launch_cost or cupti_variants: its ratios become an interval."""
     low, high = alternation.interval_of_median(values["ratios"])
-    return {"median_ns": values["median_ns"], "ratio": values["ratio"], "low": low, "high": high, "rounds": len(values["ratios"])}
+    kept = {key: value for key, value in values.items() if key != "ratios"}
+    return {**kept, "low": low, "high": high, "rounds": len(values["ratios"])}
 
 
 def markdown(head, body):
@@ -109,9 +110,10 @@ def runs_table(rows):
 
 
 def variants_table(rows):
-    body = [[mode, f"{values['median_ns']:.0f}", f"{values['ratio']:.3f} ({values['low']:.3f} to {values['high']:.3f})"]
+    body = [[mode, f"{values['median_ns']:.0f}", f"{values['ratio']:.3f} ({values['low']:.3f} to {values['high']:.3f})",
+             shown(values.get("kernel_records"), "{:.2f}"), shown(values.get("call_records"), "{:.2f}")]
             for row in rows if row.get("part") == "variants" and "modes" in row for mode, values in row["modes"].items()]
-    return "CUPTI alone, a launch and its share of the drain.\n\n" + markdown(["asked for", "ns", "ratio to off"], body) if body else ""
+    return "CUPTI alone, a launch and its share of the drain.\n\n" + markdown(["asked for", "ns", "ratio to off", "records of kernels a launch", "of calls"], body) if body else ""
 
 
 def million_table(rows):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a tool costs PyTorch workloads, by alternating windows inside one process; one line of JSON for each workload.
 
-  torch_windows.py TOOL [--seconds S] [--only WORKLOAD] [--duty ON_MS/PERIOD_MS | --modes MARK,...]
+  torch_windows.py TOOL [--seconds S] [--rounds N] [--only WORKLOAD] [--duty ON_MS/PERIOD_MS | --modes MARK,...]
 
 TOOL: synctrace (preloaded, with SYNCTRACE_TEST_CONTROL=1; its modes are switched by NVTX marks), profiler (torch.profiler) or
 proton (Triton's; started and finalized for each window). S is for each workload, twice for the first. Starting and stopping a tool is outside of
-the windows and reported for itself. Only one of them can hold CUPTI in a process.
+the windows and reported for itself. Only one of them can hold CUPTI in a process. Where bare CUPTI is among the modes, the others are
+compared to it, too, within each round.
 """
 import argparse
 import json
@@ -113,6 +114,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("tool", choices=sorted(TOOLS))
     parser.add_argument("--seconds", type=float, default=9)
+    parser.add_argument("--rounds", type=int, default=alternation.MOST_ROUNDS, help="at most so many")
     parser.add_argument("--only", help="one workload")
     parser.add_argument("--duty", default="50/500")
     parser.add_argument("--modes", help="marks for the recorder, separated by commas, as in 'off,timeline,timeline -stacks'")
@@ -128,8 +130,9 @@ def main():
         run = workload.make()
         window_ms(run, 5)
         windows = {mode: (lambda mode=mode: tool.window(mode, workload, run)) for mode in modes}
-        compared = alternation.compare(alternation.alternate(windows, seconds), modes[0])
-        more = {}
+        times = alternation.alternate(windows, seconds, options.rounds)
+        compared = alternation.compare(times, modes[0])
+        more = {"over_bare": alternation.compare(times, "cupti-only")} if "cupti-only" in modes else {}
         if options.tool == "synctrace" and not options.modes:
             duty = alternation.alternate(duty_windows(workload, run, on_s, period_s), seconds)
             compared["duty"] = {**alternation.compare(duty, "off")["duty"], "on_ms": 1000 * on_s, "period_ms": 1000 * period_s}
