@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "capture/clocks.h"
+#include "capture/recorder_state.h"
 #include "capture/stack_table.h"
 
 namespace synctrace::capture {
@@ -55,7 +56,8 @@ bool is_mark(const TracedCall& traced) noexcept {
   return traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kTimeline;
 }
 
-// Work for the GPU like a launch, and as cheap: it never waits. PyTorch's autograd issues dozens in a step.
+// Work for the GPU like a launch, and as cheap: it never waits. PyTorch's autograd issues dozens in a step. Like launches
+// they are nobody's matter where only waits are recorded.
 bool stays_on_device(const TracedCall& traced, const void* params) noexcept {
   if (traced.category != format::ApiCategory::kCopyAsync || traced.arguments == nullptr) return false;
   return traced.arguments(params).copy_kind == format::CopyKind::kDeviceToDevice;
@@ -69,7 +71,7 @@ std::optional<Use> use_at_entry(const TracedCall& traced, const void* params, st
     return is_sample ? std::optional(Use::kSample) : std::nullopt;
   }
   if (is_mark(traced)) return Use::kSample;
-  if (stays_on_device(traced, params)) return Use::kWork;
+  if (stays_on_device(traced, params)) return recording_timeline() ? std::optional(Use::kWork) : std::nullopt;
   return is_candidate(traced) ? std::optional(Use::kCall) : std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <cupti.h>
 
 #include "capture/clocks.h"
+#include "capture/recorder_state.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {
@@ -23,6 +24,7 @@ bool has_stack(const CallStack& stack) { return stack.id != StackId{}; }
 
 TEST_CASE("a copy within a device is work, whatever it is called; one that leaves it can wait") {
   testing::start_stacks(StackKinds::kNative);
+  recorder_state = RecorderState::kTimeline;
   const TracedCall* runtime = find_traced_call(ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020);
   const TracedCall* driver = find_traced_call(ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2);
   REQUIRE(runtime != nullptr);
@@ -38,6 +40,18 @@ TEST_CASE("a copy within a device is work, whatever it is called; one that leave
   CHECK_FALSE(within.is_wanted);
   const cuMemcpyDtoDAsync_v2_params named{};
   CHECK_FALSE(call(*driver, &named).is_wanted);
+}
+
+TEST_CASE("a copy within a device has no stack where only waits are recorded") {
+  testing::start_stacks(StackKinds::kNative);
+  recorder_state = RecorderState::kSyncs;
+  const TracedCall* traced = find_traced_call(ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020);
+  REQUIRE(traced != nullptr);
+  cudaMemcpyAsync_v3020_params copy{};
+  copy.kind = cudaMemcpyDeviceToDevice;
+  CHECK_FALSE(has_stack(call(*traced, &copy)));
+  copy.kind = cudaMemcpyDeviceToHost;
+  CHECK(has_stack(call(*traced, &copy)));
 }
 
 TEST_CASE("a launch behind a pause has a stack, and of those without a pause one in some 64") {
