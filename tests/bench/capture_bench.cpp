@@ -2,10 +2,13 @@
 // What an event costs where it happens (the program's thread) and where it is written (the drain thread). The ring is
 // emptied between batches, outside the measured time where only the push is meant.
 #include <benchmark/benchmark.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <random>
 #include <type_traits>
@@ -13,6 +16,7 @@
 
 #include "capture/api_events.h"
 #include "capture/clocks.h"
+#include "capture/cpu_ticks.h"
 #include "capture/memory_ranges.h"
 #include "capture/recorder_state.h"
 #include "capture/thread_buffer.h"
@@ -136,6 +140,85 @@ void callbacks_of_a_copy(benchmark::State& state) {
             cudaMemcpyAsync_v3020_params{nullptr, nullptr, 4096, cudaMemcpyHostToDevice, nullptr});
 }
 BENCHMARK(callbacks_of_a_copy);
+
+// What lies between the callbacks of an eager program: an interpreter and a framework, which leave nothing of ours in the
+// first level of the caches.
+class OtherWork {
+ public:
+  OtherWork() : data_(map()), code_(map()) {
+#if defined(__x86_64__)
+    constexpr std::uint32_t kReturn = 0xc3c3c3c3;
+#elif defined(__aarch64__)
+    constexpr std::uint32_t kReturn = 0xd65f03c0;
+#endif
+    for (std::size_t i = 0; i < kBytes; i += sizeof kReturn) std::memcpy(code_ + i, &kReturn, sizeof kReturn);
+    if (mprotect(code_, kBytes, PROT_READ | PROT_EXEC) != 0) std::abort();
+    __builtin___clear_cache(reinterpret_cast<char*>(code_), reinterpret_cast<char*>(code_ + kBytes));
+  }
+  ~OtherWork() {
+    munmap(data_, kBytes);
+    munmap(code_, kBytes);
+  }
+  OtherWork(const OtherWork&) = delete;
+  OtherWork& operator=(const OtherWork&) = delete;
+
+  void run() const noexcept {
+    for (std::size_t line = 0; line < kBytes; line += 64) {
+      data_[line] = std::byte{1};
+      reinterpret_cast<void (*)()>(code_ + line)();
+    }
+  }
+
+ private:
+  static constexpr std::size_t kBytes = 256U << 10;  // several times a first-level cache
+  static std::byte* map() {
+    void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) std::abort();
+    return static_cast<std::byte*>(at);
+  }
+  std::byte* data_;
+  std::byte* code_;
+};
+
+// As callbacks_of_a_launch, each callback behind other work: medians, since the work takes a hundred times as long.
+void callbacks_of_a_launch_in_cold_caches(benchmark::State& state) {
+  const OtherWork other;
+  const std::array<std::uint64_t, 16> parameters{};
+  const std::uint32_t success = 0;
+  std::uint64_t shared = 0;
+  CUpti_CallbackData data{};
+  data.functionParams = &parameters;
+  data.functionReturnValue = const_cast<std::uint32_t*>(&success);
+  data.correlationData = &shared;
+  TickClock clock;
+  clock.start();
+  std::array<std::vector<std::uint64_t>, 3> ticks;  // at entry, at exit, of the reading itself
+  recorder_state.store(RecorderState::kTimeline);
+  for (auto _ : state) {
+    for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
+      data.callbackSite = site;
+      other.run();
+      const std::uint64_t begin = read_ticks();
+      on_cupti_callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
+      ticks[site == CUPTI_API_EXIT ? 1 : 0].push_back(read_ticks() - begin);
+    }
+    const std::uint64_t begin = read_ticks();
+    ticks[2].push_back(read_ticks() - begin);
+    if (++data.correlationId % kBatch == 0) empty_rings();
+  }
+  recorder_state.store(RecorderState::kOff);
+  empty_rings();
+  const double ticks_per_ns = static_cast<double>(clock.ticks_of(1'000'000)) / 1e6;
+  const auto median_ns = [&](std::vector<std::uint64_t>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return static_cast<double>(*middle) / ticks_per_ns;
+  };
+  const double reading_ns = median_ns(ticks[2]);
+  state.counters["entry_ns"] = median_ns(ticks[0]) - reading_ns;
+  state.counters["exit_ns"] = median_ns(ticks[1]) - reading_ns;
+}
+BENCHMARK(callbacks_of_a_launch_in_cold_caches);
 
 // The two lookups of a copy, among as many allocations as a framework's caching allocator makes.
 void kind_of_address(benchmark::State& state) {
