@@ -84,10 +84,16 @@ class SavingsText {
     return words;
   }
 
+  // How much of loading falls into the steps depends on how long the run was, and on what the driver had compiled before.
+  bool preloads() const {
+    const auto is_preload = [](const FixPlace& fix) { return fix.saving.remedy == Remedy::kPreload; };
+    return std::any_of(savings_.order.begin(), savings_.order.end(), [&](const FixRow& row) { return std::any_of(row.places.begin(), row.places.end(), is_preload); });
+  }
+
   void expectation() {
     const Interval& done = savings_.order.back().cumulative;
-    page_.wrapped("  ", format_text("With all of these expect {} less time, between {} and {}. {}. {}.", share(done.ns), share(done.lo_ns), share(done.hi_ns),
-                                    basis(), caveats()));
+    page_.wrapped("  ", format_text("With all of these expect {} less time, between {} and {}. {}. {}.{}", share(done.ns), share(done.lo_ns), share(done.hi_ns),
+                                    basis(), caveats(), preloads() ? " Code is loaded at its first use: a longer run, or one that finds it compiled in a cache, gains less of that." : ""));
   }
 
   // What costs most of what no fix may touch: "train.py:204 (13.2 % if it could go)"; empty: nothing much.
