@@ -9,6 +9,24 @@ namespace {
 
 constexpr std::uint64_t kFewestAgreeing = 3;  // samples
 
+struct NamelessWork {
+  ThreadId thread;
+  TimeSpan span;
+};
+
+template <class Record>
+std::optional<NamelessWork> without_stack(const Record& record) {
+  return number(record.stack) == 0 ? std::optional(NamelessWork{record.thread, record.span}) : std::nullopt;
+}
+
+std::optional<NamelessWork> nameless_work(const Trace& trace, Owner owner) {
+  if (owner.table == OwnerTable::kLaunch) return without_stack(trace.launches[owner.row]);
+  if (owner.table != OwnerTable::kCall) return std::nullopt;
+  const Call& call = trace.calls[owner.row];
+  const bool stays_on_device = call.category == format::ApiCategory::kCopyAsync && call.copy_kind == format::CopyKind::kDeviceToDevice;
+  return stays_on_device || call.category == format::ApiCategory::kMemset ? without_stack(call) : std::nullopt;
+}
+
 }  // namespace
 
 HostPlaces::HostPlaces(const Evidence& evidence) : evidence_(evidence), ended_by_(evidence.host.threads()) {
@@ -98,6 +116,15 @@ Owner HostPlaces::of(HostTimeline::Index thread, TimeSpan span) {
   if (is_new) stretches_.push_back(around);
   last_ = entry->second;
   return {last_, OwnerTable::kStretch};
+}
+
+Owner HostPlaces::of_work(Owner owner) {
+  const std::optional<NamelessWork> work = nameless_work(evidence_.trace, owner);
+  if (!work) return owner;
+  const Owner place = of(evidence_.host.index_of(work->thread), work->span);
+  if (place.table == OwnerTable::kHostWait) return place;
+  const HostTimeline::Neighbours& around = stretches_[place.row];
+  return number(around.before) != 0 || number(around.after) != 0 ? place : owner;
 }
 
 }  // namespace synctrace

@@ -28,6 +28,10 @@ class HostPlaces {
   // `owner` itself, a sleep or a sample of that time, where its stack tells a line of the program, or nobody waited.
   Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
 
+  // Of what issues work and returns at once (a launch, a memset, a copy within a device) without a stack: as the time around it,
+  // where anything is known of that. All else stays its own place.
+  Owner of_work(Owner owner);
+
   // The rows of OwnerTable::kStretch.
   const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return stretches_; }
 

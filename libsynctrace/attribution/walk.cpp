@@ -86,13 +86,7 @@ void Walk::explain_copying(std::span<const Gap> gaps) {
 
 void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence, Reason reason) {
   if (span.empty()) return;
-  if (owner.table == OwnerTable::kLaunch && number(evidence_.trace.launches[owner.row].stack) == 0) {
-    const Launch& launch = evidence_.trace.launches[owner.row];
-    const Owner place = places_.of(evidence_.host.index_of(launch.thread), launch.span);
-    const bool known = place.table == OwnerTable::kHostWait || number(places_.stretches()[place.row].before) != 0 ||
-                       number(places_.stretches()[place.row].after) != 0;
-    if (known) owner = place;
-  }
+  owner = places_.of_work(owner);
   Part part;
   part.span = span;
   part.thread = thread_;

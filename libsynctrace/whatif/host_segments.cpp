@@ -34,17 +34,16 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
 
 std::uint16_t HostSegments::site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t) {
   if (piece.owner.table == OwnerTable::kLaunch) return site_of_launch(piece.owner.row);
-  if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, piece.owner);
+  if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, places_.of_work(piece.owner));
   return site_at(piece.kind, places_.of_open_time(thread, evidence_.host.item_before(thread, t).span));
 }
 
-// As an explanation places it: a launch without a stack of its own lies where the stacks around it do.
+// As an explanation places it.
 std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
   const Launch& launch = evidence_.trace.launches[row];
   const HostTimeline::Index thread = evidence_.host.index_of(launch.thread);
   if (!evidence_.runs.covers(thread, launch.span.end_ns)) return 0;
-  if (number(launch.stack) != 0) return sites_.of_cause(CauseKind::kLaunchBound, launch.stack, {});
-  return site_at(CauseKind::kLaunchBound, places_.of(thread, launch.span));
+  return site_at(CauseKind::kLaunchBound, places_.of_work({row, OwnerTable::kLaunch}));
 }
 
 std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
@@ -52,6 +51,8 @@ std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
   switch (place.table) {
     case OwnerTable::kCall:
       return sites_.of_cause(kind, trace.calls[place.row].stack, {});
+    case OwnerTable::kLaunch:
+      return sites_.of_cause(kind, trace.launches[place.row].stack, {});
     case OwnerTable::kHostWait:
       return sites_.of_cause(kind, trace.host_waits[place.row].stack, {});
     case OwnerTable::kSample:

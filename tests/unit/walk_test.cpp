@@ -12,6 +12,7 @@ constexpr ThreadId kMain{100};
 constexpr ThreadId kEngine{101};
 constexpr ApiId kLaunch{1};
 constexpr ApiId kHostFunction{2};
+constexpr ApiId kCall{3};
 
 class Scene {
  public:
@@ -45,6 +46,26 @@ class Scene {
 
   void host_function(Nanoseconds begin_us, ThreadId thread = kMain) {
     trace_.launches.push_back(launch_row(begin_us, kHostFunction, thread));
+  }
+
+  // A call without a stack that puts work of its own onto the stream.
+  void call(Nanoseconds begin_us, ApiCategory category, CopyKind copy_kind, TimeSpan work_us) {
+    Call call;
+    call.span = {begin_us * kUs, (begin_us + 4) * kUs};
+    call.thread = kMain;
+    call.api = kCall;
+    call.category = category;
+    call.copy_kind = copy_kind;
+    call.correlation = CorrelationId{next_};
+    trace_.calls.push_back(call);
+    Operation work;
+    work.kind = category == ApiCategory::kMemset ? OperationKind::kMemset : OperationKind::kCopy;
+    work.copy_kind = copy_kind;
+    work.span = {work_us.begin_ns * kUs, work_us.end_ns * kUs};
+    work.context = ContextId{1};
+    work.stream = StreamId{7};
+    work.correlation = CorrelationId{next_++};
+    trace_.operations.push_back(work);
   }
 
   // Of another thread, without a stack unless one is given.
@@ -172,6 +193,29 @@ TEST_CASE("launches without a stack stand at the line of those around them that 
     if (cause.key.site.stack == StackId{6} && cause.key.site.until == StackId{5}) between_ns += cause.idle_ns;
   }
   CHECK(between_ns > 100 * kUs);
+}
+
+TEST_CASE("a memset and a copy within a device without a stack stand between the lines around them, other copies by themselves") {
+  struct Case {
+    ApiCategory category;
+    CopyKind copy_kind;
+    OwnerTable table;
+  };
+  for (const Case& one : {Case{ApiCategory::kMemset, CopyKind::kUnknown, OwnerTable::kStretch},
+                          Case{ApiCategory::kCopyAsync, CopyKind::kDeviceToDevice, OwnerTable::kStretch},
+                          Case{ApiCategory::kCopyAsync, CopyKind::kDeviceToHost, OwnerTable::kCall}}) {
+    Scene scene;
+    scene.launch_at_line(10, {20, 100});
+    scene.call(300, one.category, one.copy_kind, {320, 330});
+    scene.launch_at_line(400, {420, 500});
+    bool seen = false;
+    for (const Part& part : scene.explained({300, 320})) {
+      if (part.span.begin_ns < 300 * kUs) continue;
+      CHECK(part.owner.table == one.table);
+      seen = true;
+    }
+    CHECK(seen);
+  }
 }
 
 // As in PyTorch: a thread of the loader reads what its workers made, pins it, and wakes the one that asked for a batch. That one
