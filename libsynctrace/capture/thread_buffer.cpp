@@ -68,7 +68,8 @@ void ThreadBuffers::start(std::size_t budget_bytes) noexcept {
 ThreadBuffer* ThreadBuffers::make_buffer() noexcept {
   const ThreadId thread = this_thread_id();
   ThreadBuffer* buffer = reuse_buffer(thread);
-  if (buffer == nullptr && count_.load(std::memory_order_relaxed) < kThreadsWithFullRing) buffer = map_buffer(thread, kRingBytes);
+  // A ticket each: of threads that start at once, more would find that so few are there.
+  if (buffer == nullptr && full_rings_.fetch_add(1, std::memory_order_relaxed) < kThreadsWithFullRing) buffer = map_buffer(thread, kRingBytes);
   if (buffer == nullptr) buffer = map_buffer(thread, kSmallRingBytes);
   if (buffer != nullptr && have_end_key) pthread_setspecific(end_key, buffer);
   return buffer;

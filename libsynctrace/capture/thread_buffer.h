@@ -337,6 +337,7 @@ class ThreadBuffers {
 
   std::size_t budget_bytes_ = 32U << 20;
   std::atomic<std::size_t> mapped_bytes_{0};
+  std::atomic<std::size_t> full_rings_{0};  // asked for
   std::atomic<std::size_t> count_{0};
   std::atomic<ThreadBuffer*> buffers_[kMaxThreads] = {};
   void (*end_hook_)() noexcept = nullptr;

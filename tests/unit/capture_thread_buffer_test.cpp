@@ -266,6 +266,31 @@ TEST_CASE("the budget of rings holds; a thread without one drops and counts, and
   CHECK(rings == 2);
 }
 
+TEST_CASE("of threads that start at once a dozen get a large ring, and all of them one") {
+  constexpr std::size_t kThreads = 64;
+  constexpr std::size_t kLargeRings = 12;
+  for (int round = 0; round < 10; ++round) {
+    ThreadBuffers& table = new_table(32U << 20);
+    std::latch start(kThreads);
+    std::latch all_asked(kThreads);
+    std::atomic<std::size_t> large{0};
+    std::atomic<std::size_t> without{0};
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < kThreads; ++i) {
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        const ThreadBuffer* buffer = table.buffer_of_this_thread();
+        if (buffer == nullptr) ++without;
+        if (buffer != nullptr && buffer->ring_bytes() == 1U << 20) ++large;
+        all_asked.arrive_and_wait();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    CHECK(large == kLargeRings);
+    CHECK(without == 0);
+  }
+}
+
 TEST_CASE("eight producers and one consumer: every event is seen once, in its thread's order, or counted") {
   constexpr std::uint64_t kProducers = 8;
   constexpr std::uint64_t kEventsEach = 125'000;
