@@ -99,23 +99,44 @@ void push_take_encode(benchmark::State& state) {
 BENCHMARK(push_take_encode<format::Launch>);
 BENCHMARK(push_take_encode<format::Call>);
 
-// Both callbacks of one API call as CUPTI makes them: all that the recorder does on the program's thread, less stacks.
+// The callbacks of API calls, one after the other, as CUPTI makes them. `parameters` are the caller's.
+class ApiCalls {
+ public:
+  ApiCalls(CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* parameters) : domain_(domain), id_(id) {
+    data_.functionParams = parameters;
+    data_.functionReturnValue = &result_;
+    data_.correlationData = &shared_;
+  }
+  ApiCalls(const ApiCalls&) = delete;
+  ApiCalls& operator=(const ApiCalls&) = delete;
+
+  void enter() noexcept {
+    ++data_.correlationId;
+    data_.callbackSite = CUPTI_API_ENTER;
+    on_cupti_callback(nullptr, domain_, id_, &data_);
+  }
+  void exit() noexcept {
+    data_.callbackSite = CUPTI_API_EXIT;
+    on_cupti_callback(nullptr, domain_, id_, &data_);
+  }
+
+ private:
+  CUpti_CallbackDomain domain_;
+  CUpti_CallbackId id_;
+  std::uint32_t result_ = 0;
+  std::uint64_t shared_ = 0;
+  CUpti_CallbackData data_{};
+};
+
+// Both callbacks of one API call: all that the recorder does on the program's thread, less stacks.
 template <class Parameters>
 void callbacks(benchmark::State& state, CUpti_CallbackDomain domain, CUpti_CallbackId id, const Parameters& parameters) {
-  std::uint64_t shared = 0;
-  const std::uint32_t success = 0;
-  CUpti_CallbackData data{};
-  data.functionParams = &parameters;
-  data.functionReturnValue = const_cast<std::uint32_t*>(&success);
-  data.correlationData = &shared;
+  ApiCalls calls(domain, id, &parameters);
   recorder_state.store(RecorderState::kTimeline);
   for (auto _ : state) {
     for (std::int64_t n = 0; n < kBatch; ++n) {
-      ++data.correlationId;
-      data.callbackSite = CUPTI_API_ENTER;
-      on_cupti_callback(nullptr, domain, id, &data);
-      data.callbackSite = CUPTI_API_EXIT;
-      on_cupti_callback(nullptr, domain, id, &data);
+      calls.enter();
+      calls.exit();
     }
     state.PauseTiming();
     empty_rings();
@@ -184,27 +205,24 @@ class OtherWork {
 void callbacks_of_a_launch_in_cold_caches(benchmark::State& state) {
   const OtherWork other;
   const std::array<std::uint64_t, 16> parameters{};
-  const std::uint32_t success = 0;
-  std::uint64_t shared = 0;
-  CUpti_CallbackData data{};
-  data.functionParams = &parameters;
-  data.functionReturnValue = const_cast<std::uint32_t*>(&success);
-  data.correlationData = &shared;
+  ApiCalls calls(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &parameters);
   TickClock clock;
   clock.start();
-  std::array<std::vector<std::uint64_t>, 3> ticks;  // at entry, at exit, of the reading itself
+  std::vector<std::uint64_t> entries, exits, readings;  // ticks
+  const auto timed = [](std::vector<std::uint64_t>& ticks, auto&& action) {
+    const std::uint64_t begin = read_ticks();
+    action();
+    ticks.push_back(read_ticks() - begin);
+  };
+  std::int64_t count = 0;
   recorder_state.store(RecorderState::kTimeline);
   for (auto _ : state) {
-    for (const CUpti_ApiCallbackSite site : {CUPTI_API_ENTER, CUPTI_API_EXIT}) {
-      data.callbackSite = site;
-      other.run();
-      const std::uint64_t begin = read_ticks();
-      on_cupti_callback(nullptr, CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &data);
-      ticks[site == CUPTI_API_EXIT ? 1 : 0].push_back(read_ticks() - begin);
-    }
-    const std::uint64_t begin = read_ticks();
-    ticks[2].push_back(read_ticks() - begin);
-    if (++data.correlationId % kBatch == 0) empty_rings();
+    other.run();
+    timed(entries, [&] { calls.enter(); });
+    other.run();
+    timed(exits, [&] { calls.exit(); });
+    timed(readings, [] {});
+    if (++count % kBatch == 0) empty_rings();
   }
   recorder_state.store(RecorderState::kOff);
   empty_rings();
@@ -214,9 +232,9 @@ void callbacks_of_a_launch_in_cold_caches(benchmark::State& state) {
     std::nth_element(values.begin(), middle, values.end());
     return static_cast<double>(*middle) / ticks_per_ns;
   };
-  const double reading_ns = median_ns(ticks[2]);
-  state.counters["entry_ns"] = median_ns(ticks[0]) - reading_ns;
-  state.counters["exit_ns"] = median_ns(ticks[1]) - reading_ns;
+  const double reading_ns = median_ns(readings);
+  state.counters["entry_ns"] = median_ns(entries) - reading_ns;
+  state.counters["exit_ns"] = median_ns(exits) - reading_ns;
 }
 BENCHMARK(callbacks_of_a_launch_in_cold_caches);
 
