@@ -40,6 +40,19 @@ TEST_CASE("Every function is found in the module it lies in") {
   CHECK(module_of(&on_stack) == nullptr);
 }
 
+TEST_CASE("A module is known again by its page, or by the start of a segment of one with holes") {
+  ModuleImage image;
+  image.begin = 0x10000920;
+  image.end = 0x10080000;
+  image.eh_frame_header = 0x10030000;
+  const Module module(image);
+  CHECK(module.is_at(0x10000000, 0x10030000));
+  CHECK(module.is_at(0x10048920, 0x10030000));
+  CHECK_FALSE(module.is_at(0x10048920, 0x10030004));
+  CHECK_FALSE(module.is_at(0x0fff0920, 0x10030000));
+  CHECK_FALSE(module.is_at(0x10080000, 0x10030000));
+}
+
 TEST_CASE("Segments' file offsets lead to the code that is mapped") {
   module_map().refresh();
   const Module* libc = module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
