@@ -142,7 +142,7 @@ Walk StackWalk::run() noexcept {
 
 // The bounds for reading while on the stack that at_.sp is on.
 bool StackWalk::enter_stack() noexcept {
-  const StackBounds& stack = thread_.stack_.holds(at_.sp) ? thread_.stack_ : thread_.signal_stack_;
+  const StackBounds& stack = thread_.stack_.reaches(at_.sp) ? thread_.stack_.bounds() : thread_.signal_stack_;
   if (!stack.holds(at_.sp)) return false;
   read_begin_ = at_.sp;
   read_end_ = stack.end;
@@ -253,7 +253,7 @@ StackWalk::Step StackWalk::step_over_signal() noexcept {
   if (context < read_begin_ || context > read_end_ || read_end_ - context < sizeof(ucontext_t) - sizeof(sigset_t))
     return stop(WalkEnd::kBadFrame);
   const std::uintptr_t handler_sp = at_.sp;
-  const StackBounds before = thread_.stack_.holds(handler_sp) ? thread_.stack_ : thread_.signal_stack_;
+  const StackBounds before = thread_.stack_.holds(handler_sp) ? thread_.stack_.bounds() : thread_.signal_stack_;
   at_ = registers_of(*reinterpret_cast<const ucontext_t*>(context));
   cfa_ = at_.sp;
   if (!enter_stack()) return stop(WalkEnd::kForeignStack);
@@ -316,7 +316,7 @@ Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept 
 }
 
 void ThreadUnwinder::prepare_here() noexcept {
-  stack_ = own_stack();
+  stack_.find();
   stack_t signals{};
   if (sigaltstack(nullptr, &signals) == 0 && (signals.ss_flags & SS_DISABLE) == 0) {
     signal_stack_.begin = reinterpret_cast<std::uintptr_t>(signals.ss_sp);

@@ -40,7 +40,7 @@ enum class WalkEnd : std::uint8_t {
 // One thread's part: the bounds of its stacks and the rules of the pcs it met last. Zeroed memory is a valid state.
 class ThreadUnwinder {
  public:
-  // Learns the calling thread's stacks (thread_stack.h says at what cost) and makes this its unwinder. Does not
+  // Learns the calling thread's stacks and makes this its unwinder. Does not
   // allocate. `this` must live until forget_here().
   void prepare_here() noexcept;
 
@@ -61,7 +61,7 @@ class ThreadUnwinder {
     const UnwindRule* rule = nullptr;
   };
 
-  StackBounds stack_;
+  OwnStack stack_;
   StackBounds signal_stack_;
   std::uint64_t generation_ = 0;  // of the code map that the cached rules come from
   std::atomic<bool> busy_{false};
