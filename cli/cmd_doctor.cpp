@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string_view>
 
 #include "command_line.h"
@@ -61,7 +63,9 @@ void print_json(const Checks& checks) {
 int cmd_doctor(int argc, char** argv) {
   const CommandLine app("Checks whether recording can work here, and says what to do where it cannot.", "synctrace doctor");
   std::string format = "text";
+  std::optional<int> process;
   app.add("--format", format, "text (default) or json", "FORMAT");
+  app.add_number("--pid", process, 1, std::numeric_limits<int>::max(), "also look at this process, which runs", "PID");
   if (const auto end = app.parse(argc, argv)) return *end;
   if (format != "text" && format != "json") {
     say::error("synctrace doctor", "--format=" + format + " makes no sense: expected text or json.");
@@ -74,6 +78,7 @@ int cmd_doctor(int argc, char** argv) {
   check_cupti(checks);
   check_environment(checks);
   check_system(checks);
+  if (process) check_process(*process, checks);
   format == "json" ? print_json(checks) : print_text(checks);
   return works(checks) ? kExitOk : kExitNegative;
 }

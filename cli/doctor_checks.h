@@ -37,6 +37,9 @@ void check_cupti(Checks& checks);
 // Variables that change what programs or other tools do.
 void check_environment(Checks& checks);
 
+// A process that runs: whether the recorder is in it, and whether what it makes of the kernel might end it.
+void check_process(int process, Checks& checks);
+
 // Folder, disk, limits, rights, container.
 void check_system(Checks& checks);
 

@@ -80,6 +80,10 @@ Result<CheckedOutput> check_output(const std::string& given, bool force_overwrit
   }
   status = expand_output_pattern(checked.pattern.c_str(), facts, name);
   if (status != PatternStatus::kOk) return Error{describe(status, given, name.error_at)};
+  if (predictable(checked.pattern) && force_overwrite && fs::is_directory(name.path, ignored)) {
+    return Error{"--force-overwrite: " + fs::proximate(name.path, ignored).string() +
+                 " is a folder; choose another --output, or end it in '/' to write into the folder."};
+  }
   if (predictable(checked.pattern) && !force_overwrite && fs::exists(name.path, ignored)) {
     return Error{"the trace " + fs::proximate(name.path, ignored).string() +
                  " exists already; choose another --output, or replace it with --force-overwrite."};

@@ -96,6 +96,8 @@ struct Flags {
   bool force_overwrite = false;
   bool graph_nodes = false;
   bool no_compress = false;
+  bool no_arguments = false;
+  bool plain_syscalls = false;
   bool quiet = false;
   bool verbose = false;
   bool simulated_gpu = false;
@@ -128,6 +130,9 @@ void declare(const CommandLine& app, Flags& flags) {
   declare_gate_options(app, flags.gate_options);
   declare_code_options(app, flags.stacks);
   declare_name_options(app, flags.stacks);
+  app.add_flag("--no-arguments", flags.no_arguments, "leave the program's arguments, which may hold secrets, out of the trace");
+  app.add_flag("--plain-syscalls", flags.plain_syscalls,
+               "make no system calls that a seccomp filter of the program might forbid; some threads have no stacks then");
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
   const CommandOption quiet = app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors and warnings");
   app.add_flag("-v,--verbose", flags.verbose, "say what is done: libraries, environment, traces").excludes(quiet);
@@ -173,7 +178,7 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
       options.variables.emplace_back(option.variable, is_path ? fs::absolute(value).string() : value);
     }
   }
-  for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvQuiet, kEnvEnable}) {
+  for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvNoArguments, kEnvPlainSyscalls, kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);
     if (!value.empty() && !kIsFlag(value)) {
       return std::string(variable) + "=" + std::string(value) + " makes no sense: expected " + kExpectedFlag + ".";
@@ -189,6 +194,8 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   if (options.force_overwrite) options.variables.emplace_back(kEnvForceOverwrite, "1");
   if (options.quiet || options.verbose) options.variables.emplace_back(kEnvQuiet, options.quiet ? "1" : "0");
   if (flags.graph_nodes) options.variables.emplace_back(kEnvGraphNodes, "1");
+  if (flags.no_arguments) options.variables.emplace_back(kEnvNoArguments, "1");
+  if (flags.plain_syscalls) options.variables.emplace_back(kEnvPlainSyscalls, "1");
   return std::nullopt;
 }
 

@@ -31,17 +31,29 @@ pid_t writer_of(const std::string& partial) {
   return file ? static_cast<pid_t>(header.process_id) : 0;
 }
 
-// Whether `process` has `file` open: being alive is not enough, since pids are used again.
+using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+bool lists(const std::string& descriptors, const struct stat& wanted) {
+  const Folder folder(opendir(descriptors.c_str()), closedir);
+  if (!folder) return false;
+  while (const dirent* entry = readdir(folder.get())) {
+    struct stat found {};
+    if (fstatat(dirfd(folder.get()), entry->d_name, &found, 0) != 0) continue;
+    if (found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino) return true;
+  }
+  return false;
+}
+
+// Whether `process` has `file` open: being alive is not enough, since pids are used again. The recorder's thread has
+// descriptors of its own, so each thread is asked.
 bool has_open(pid_t process, const std::string& file) {
   struct stat wanted {};
   if (stat(file.c_str(), &wanted) != 0) return false;
-  const std::string folder = "/proc/" + std::to_string(process) + "/fd";
-  const std::unique_ptr<DIR, int (*)(DIR*)> descriptors(opendir(folder.c_str()), closedir);
-  if (!descriptors) return false;
-  while (const dirent* entry = readdir(descriptors.get())) {
-    struct stat found {};
-    if (fstatat(dirfd(descriptors.get()), entry->d_name, &found, 0) != 0) continue;
-    if (found.st_dev == wanted.st_dev && found.st_ino == wanted.st_ino) return true;
+  const std::string tasks = "/proc/" + std::to_string(process) + "/task";
+  const Folder folder(opendir(tasks.c_str()), closedir);
+  if (!folder) return false;
+  while (const dirent* task = readdir(folder.get())) {
+    if (task->d_name[0] != '.' && lists(tasks + "/" + task->d_name + "/fd", wanted)) return true;
   }
   return false;
 }
@@ -55,6 +67,11 @@ bool await_end(pid_t process, std::int64_t deadline_ns) {
   const int answer = poll(&ended, 1, static_cast<int>((left_ns + 999'999) / 1'000'000));
   close(descriptor);
   return answer > 0;
+}
+
+bool is_growing(const std::string& file, std::int64_t deadline_ns) {
+  const pid_t writer = writer_of(file);
+  return writer > 0 && has_open(writer, file) && !await_end(writer, deadline_ns);
 }
 
 bool exists(const std::string& path) {
@@ -92,12 +109,10 @@ std::vector<std::string> TraceManifest::traces() const {
   return traces;
 }
 
+// A recorder that keeps to plain system calls writes under the final name.
 TraceState settle_trace(const std::string& path, std::int64_t deadline_ns) {
   const std::string partial = path + std::string(format::kPartialSuffix);
-  if (exists(partial)) {
-    const pid_t writer = writer_of(partial);
-    if (writer > 0 && has_open(writer, partial) && !await_end(writer, deadline_ns)) return TraceState::kGrowing;
-  }
+  if (is_growing(exists(partial) ? partial : path, deadline_ns)) return TraceState::kGrowing;
   if (exists(partial)) {
     return std::rename(partial.c_str(), path.c_str()) == 0 ? TraceState::kCutShort : TraceState::kGrowing;
   }

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
+#include <span>
 #include <string_view>
 
 #include "capture/api_events.h"
@@ -34,6 +36,27 @@ constexpr std::uint32_t kMinSleepUs = 1'000;
 constexpr std::uint32_t kMaxSleepUs = 10'000;
 constexpr std::int64_t kUpkeepNs = 500'000'000;
 constexpr std::int64_t kExitPatienceNs = 2'000'000'000;
+
+// Threads whose names are read in one go.
+struct NamedThread {
+  ThreadBuffer* buffer;
+  ThreadId thread;
+  char name[32];
+  std::size_t length;  // 0: there is no such thread, or no descriptor for it
+};
+struct NamedThreads {
+  std::array<NamedThread, 32> threads;
+  std::size_t count = 0;
+};
+
+void read_name(NamedThread& of) noexcept {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/task/%u/comm", number(of.thread));
+  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t bytes = descriptor < 0 ? 0 : read(descriptor, of.name, sizeof(of.name));
+  if (descriptor >= 0) close(descriptor);
+  of.length = bytes <= 1 ? 0 : static_cast<std::size_t>(bytes) - 1;
+}
 
 // True when main() was left by pthread_exit and no threads are left but ours, which must not keep the process alive:
 // when they return, the C library ends the process as it would have without us.
@@ -88,9 +111,12 @@ void DrainThread::run() noexcept {
     window_control().tick(now);
     if (now >= next_upkeep_ns_) {
       every_half_second(now);
-      if (is_last_thread()) break;
+      bool is_last = false;
+      files_.run([&] { is_last = is_last_thread(); });
+      if (is_last) break;
       next_upkeep_ns_ = now_ns() + kUpkeepNs;
     }
+    deliver_notices();
     if (out_.failed()) {
       // Nothing can be written any more: the program goes on at its own speed.
       switch_sources(Sources::kNone);
@@ -98,6 +124,7 @@ void DrainThread::run() noexcept {
     sleep(busy);
   }
   finish();
+  files_.stop();
   done_.store(1, std::memory_order_release);
   futex_wake(done_);
 }
@@ -180,20 +207,23 @@ void DrainThread::every_half_second(std::int64_t now) noexcept {
 
 // Frameworks name their threads after they have started, so the names are read again and again.
 void DrainThread::write_thread_names() noexcept {
-  thread_buffers().for_each([this](ThreadBuffer& buffer) {
-    char path[64];
-    char name[32];
-    const ThreadId thread = buffer.thread();
-    std::snprintf(path, sizeof(path), "/proc/self/task/%u/comm", number(thread));
-    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) return;
-    const ssize_t length = read(descriptor, name, sizeof(name));
-    close(descriptor);
-    if (length <= 1) return;
-    const std::string_view text(name, static_cast<std::size_t>(length) - 1);
-    if (!buffer.remember_name(thread, hash_bytes(text.data(), text.size()))) return;
-    out_.add(format::Thread{thread, text});
+  NamedThreads batch;
+  const auto write_batch = [&]() noexcept {
+    files_.run([&] { std::for_each_n(batch.threads.begin(), batch.count, read_name); });
+    for (const NamedThread& of : std::span(batch.threads).first(batch.count)) {
+      const std::string_view name(of.name, of.length);
+      if (name.empty() || !of.buffer->remember_name(of.thread, hash_bytes(name.data(), name.size()))) continue;
+      out_.add(format::Thread{of.thread, name});
+    }
+    batch.count = 0;
+  };
+  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+    NamedThread& next = batch.threads[batch.count++];
+    next.buffer = &buffer;
+    next.thread = buffer.thread();
+    if (batch.count == batch.threads.size()) write_batch();
   });
+  if (batch.count != 0) write_batch();
 }
 
 void DrainThread::report_losses() noexcept {

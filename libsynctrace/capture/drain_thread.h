@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "capture/file_thread.h"
 #include "capture/helper_thread.h"
 #include "capture/settings.h"
 #include "capture/stack_records.h"
@@ -16,7 +17,8 @@ namespace synctrace::capture {
 
 class DrainThread {
  public:
-  DrainThread(TraceStream& out, const Settings& settings) noexcept : out_(out), settings_(settings) {}
+  DrainThread(TraceStream& out, FileThread& files, const Settings& settings) noexcept
+      : out_(out), files_(files), settings_(settings) {}
 
   // False when no thread could be made.
   [[nodiscard]] bool start() noexcept;
@@ -41,9 +43,11 @@ class DrainThread {
   void sleep(bool busy) noexcept;
 
   TraceStream& out_;
+  FileThread& files_;
   const Settings& settings_;
   StackRecords stacks_{out_};
-  const Helper helper_{"synctrace", false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); }, this};
+  const Helper helper_{"synctrace", false, false,
+                       [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); }, this};
   std::int64_t next_upkeep_ns_ = 0;
   std::uint32_t sleep_us_ = 0;
   std::uint32_t reported_unknown_calls_ = 0;

@@ -17,6 +17,8 @@ __attribute__((constructor)) void on_load() {
   synctrace::capture::prepare_process();
 }
 
+__attribute__((destructor)) void on_unload() { synctrace::capture::say_if_missed(); }
+
 }  // namespace
 
 // Called by the CUDA driver at the process's first CUDA call. Non-zero is success; there is no failure that the

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "capture/plain_syscalls.h"
+
 namespace synctrace::capture {
 namespace {
 
@@ -24,6 +26,7 @@ std::size_t read_own_memory(std::uintptr_t from, void* to, std::size_t bytes) no
 }  // namespace
 
 bool GuardedMemory::works() noexcept {
+  if (plain_syscalls_only()) return false;
   const std::uint64_t here = 0x5eed;
   std::uint64_t copy = 0;
   return read_own_memory(reinterpret_cast<std::uintptr_t>(&here), &copy, sizeof(copy)) == sizeof(copy) && copy == here;

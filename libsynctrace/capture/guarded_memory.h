@@ -12,7 +12,7 @@ namespace synctrace::capture {
 
 class GuardedMemory {
  public:
-  // False where the kernel or a container forbids such reads. Asked once, at the start.
+  // False where the kernel or a container forbids such reads, or they are not to be tried. Asked once, at the start.
   static bool works() noexcept;
 
   // Forgets what was read.

@@ -9,6 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "capture/own_descriptors.h"
+#include "capture/plain_syscalls.h"
 #include "capture/reentry_guard.h"
 
 namespace synctrace::capture {
@@ -24,7 +26,9 @@ void* run_helper(void* context) noexcept {
   mark_own_thread();
   prctl(PR_SET_NAME, helper.name);
   // On Linux this is the thread's own; where it is refused, normal priority does as well.
-  if (helper.gives_way) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowNice);
+  if (helper.gives_way && !plain_syscalls_only()) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowNice);
+  // Refused, it has to look whether what it opened is still its own.
+  if (helper.owns_files) static_cast<void>(take_own_descriptors());
   helper.run(helper.context);
   running.fetch_sub(1, std::memory_order_relaxed);
   return nullptr;

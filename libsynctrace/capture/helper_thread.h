@@ -12,6 +12,7 @@ namespace synctrace::capture {
 struct Helper {
   const char* name;  // at most 15 characters
   bool gives_way;    // low priority: the program first, where cores are scarce
+  bool owns_files;   // what it opens is its own, where the system allows that: own_descriptors.h
   void (*run)(void* context) noexcept;
   void* context;
 };

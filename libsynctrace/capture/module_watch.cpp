@@ -29,8 +29,8 @@ ModuleWatch& module_watch() noexcept {
 }
 
 bool ModuleWatch::start() noexcept {
-  static const Helper helper{"synctrace-map", true, [](void* self) noexcept { static_cast<ModuleWatch*>(self)->run(); },
-                             this};
+  static const Helper helper{"synctrace-map", true, true,
+                             [](void* self) noexcept { static_cast<ModuleWatch*>(self)->run(); }, this};
   return start_helper(helper);
 }
 

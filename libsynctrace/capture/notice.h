@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the library says to the user of the program under test: one line on stderr, prefixed "synctrace: ", written
-// with a single write(2). No allocation, no stdio (the program's own buffers stay untouched). Any thread.
+// with a single write(2). No allocation, no stdio (the program's own buffers stay untouched). Any thread; one with
+// descriptors of its own, among which stderr is not, leaves its line to the drain thread.
 #pragma once
 
 namespace synctrace::capture {
@@ -12,5 +13,8 @@ __attribute__((format(printf, 1, 2))) void notice(const char* format, ...) noexc
 __attribute__((format(printf, 1, 2))) void remark(const char* format, ...) noexcept;
 
 void set_quiet(bool quiet) noexcept;
+
+// Writes the lines that were left. Drain thread, and at the end of the process.
+void deliver_notices() noexcept;
 
 }  // namespace synctrace::capture

@@ -15,6 +15,7 @@
 #include "capture/cupti_api.h"
 #include "capture/gpu_events.h"
 #include "capture/host_waits.h"
+#include "capture/plain_syscalls.h"
 #include "format/launch_contract.h"
 
 namespace synctrace::capture {
@@ -81,6 +82,7 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
   if (settings.max_file_bytes != 0) add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
   add_fact(out, "host_waits", !settings.host_waits ? "off" : is_preloaded() ? "preload" : "not-preloaded");
   add_fact(out, "graph_nodes", settings.graph_nodes ? "1" : "0");
+  if (plain_syscalls_only()) add_fact(out, "plain_syscalls", settings.plain_syscalls ? "asked for" : "the program has a seccomp filter");
 }
 
 }  // namespace
@@ -97,11 +99,13 @@ void read_process_identity(ProcessIdentity& identity) noexcept {
 }
 
 void write_process_facts(const ProcessIdentity& identity, const Settings& settings, TraceStream& out) noexcept {
-  char command[sizeof(identity.command_line)];
-  std::size_t length = identity.command_line_bytes;
-  std::replace_copy(identity.command_line, identity.command_line + length, command, '\0', ' ');
-  while (length > 0 && command[length - 1] == ' ') --length;
-  add_fact(out, "command_line", {command, length});
+  if (!settings.no_arguments) {
+    char command[sizeof(identity.command_line)];
+    std::size_t length = identity.command_line_bytes;
+    std::replace_copy(identity.command_line, identity.command_line + length, command, '\0', ' ');
+    while (length > 0 && command[length - 1] == ' ') --length;
+    add_fact(out, "command_line", {command, length});
+  }
   add_fact(out, "program", identity.program.text);
   char executable[4096];
   const ssize_t link_length = readlink("/proc/self/exe", executable, sizeof(executable));
@@ -127,13 +131,17 @@ void write_process_facts(const ProcessIdentity& identity, const Settings& settin
   write_settings(settings, out);
 }
 
+// The simulated runtime exports a symbol of this name; the real one cannot.
+bool gpu_is_simulated() noexcept {
+  void* runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  return runtime != nullptr && dlsym(runtime, "simgpu_is_simulated") != nullptr;
+}
+
 void write_cupti_facts(TraceStream& out) noexcept {
   if (cupti().version() != 0) add_number(out, "cupti_version", cupti().version());
   add_fact(out, "cupti_path", cupti().path());
   add_fact(out, "timestamp_source", gpu_clock_is_monotonic() ? "monotonic" : "realtime-shifted");
-  // The simulated runtime exports a symbol of this name; the real one cannot.
-  void* runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-  if (runtime != nullptr && dlsym(runtime, "simgpu_is_simulated") != nullptr) add_fact(out, "simulated", "1");
+  if (gpu_is_simulated()) add_fact(out, "simulated", "1");
 }
 
 }  // namespace synctrace::capture

@@ -22,6 +22,9 @@ void read_process_identity(ProcessIdentity& identity) noexcept;
 // Facts known before CUPTI is looked for.
 void write_process_facts(const ProcessIdentity& identity, const Settings& settings, TraceStream& out) noexcept;
 
+// The simulated runtime is loaded. Takes the loader's lock.
+bool gpu_is_simulated() noexcept;
+
 // What became of CUPTI. Also tells whether the GPU is simulated.
 void write_cupti_facts(TraceStream& out) noexcept;
 

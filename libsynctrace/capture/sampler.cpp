@@ -13,6 +13,7 @@
 #include "capture/cupti_switch.h"
 #include "capture/helper_thread.h"
 #include "capture/notice.h"
+#include "capture/plain_syscalls.h"
 #include "capture/python_frames.h"
 #include "capture/recorder_state.h"
 #include "capture/stack_table.h"
@@ -63,6 +64,7 @@ bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks) noexcept {
 }
 
 void Sampler::prepare_stacks(format::StackKinds stacks) noexcept {
+  if (plain_syscalls_only()) return;
   can_read_sleepers_ = can_take_sleeping_stacks();
   if (!can_read_sleepers_ && format::includes(stacks, format::StackKinds::kPython)) {
     notice("this system lets no thread's memory be copied: samples of sleeping threads have no stack");

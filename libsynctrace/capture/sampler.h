@@ -71,7 +71,8 @@ class Sampler {
   std::int64_t next_pause_ns() noexcept;
   std::int64_t affordable_ns(std::int64_t now_ns) noexcept;
 
-  const Helper helper_{"synctrace-look", false, [](void* self) noexcept { static_cast<Sampler*>(self)->run(); }, this};
+  const Helper helper_{"synctrace-look", false, true,
+                       [](void* self) noexcept { static_cast<Sampler*>(self)->run(); }, this};
   std::int64_t period_ns_ = 0;
   bool is_limited_ = false;
   std::int64_t spent_ns_ = 0;        // CPU time of all looks so far

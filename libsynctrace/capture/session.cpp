@@ -24,6 +24,7 @@
 #include "capture/module_watch.h"
 #include "capture/notice.h"
 #include "capture/nvtx_handler.h"
+#include "capture/plain_syscalls.h"
 #include "capture/process_facts.h"
 #include "capture/recorder_state.h"
 #include "capture/reentry_guard.h"
@@ -41,9 +42,10 @@ namespace {
 struct Session {
   Settings settings;
   ProcessIdentity identity;
-  FileSink sink;
+  FileThread files;
+  FileSink sink{files};
   TraceStream stream{sink};
-  DrainThread drain{stream, settings};
+  DrainThread drain{stream, files, settings};
   Sampler sampler;
   bool draining = false;
 };
@@ -58,6 +60,13 @@ void on_fork_in_child() noexcept {
   recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
   switch_stacks(StackKinds::kNone);
   if (session != nullptr) session->sink.abandon_after_fork();
+}
+
+void decide_on_plain_syscalls(const Settings& settings) noexcept {
+  if (!settings.plain_syscalls && !has_filter_of_its_own()) return;
+  only_plain_syscalls.store(true, std::memory_order_relaxed);
+  if (settings.plain_syscalls) return;
+  remark("the program has a seccomp filter; what it might forbid is left out (man synctrace-run, --plain-syscalls)");
 }
 
 // Tells `run` where the trace will be.
@@ -98,8 +107,12 @@ bool open_trace(Session& s) noexcept {
   // A trace that this very run has made is never an old one to overwrite.
   const bool force = s.settings.force_overwrite && !is_in_manifest(s, name.path);
   if (!s.sink.open(name, s.identity.facts.process_id, force)) {
-    notice("cannot create %s: %s; nothing is recorded (set %s to a place that can be written)", s.sink.partial_path(),
-           std::strerror(errno), format::kEnvOutput);
+    if (errno == EISDIR) {
+      notice("%s is a folder; nothing is recorded (end %s in '/' to write into it)", s.sink.final_path(), format::kEnvOutput);
+    } else {
+      notice("cannot create %s: %s; nothing is recorded (set %s to a place that can be written)", s.sink.partial_path(),
+             std::strerror(errno), format::kEnvOutput);
+    }
     return false;
   }
   append_to_manifest(s);
@@ -183,7 +196,9 @@ void on_exit() noexcept {
   const ReentryGuard entry;
   flush_open_poll();
   session->sampler.stop();
-  if (!session->drain.stop("exit")) {
+  const bool is_written = session->drain.stop("exit");
+  deliver_notices();
+  if (!is_written) {
     notice("the end of the trace could not be written in time; %s is readable as it is", session->sink.partial_path());
     return;
   }
@@ -236,10 +251,19 @@ void prepare_process() noexcept {
   char path[4096];
   if (realpath(self.dli_fname, path) == nullptr) return;
   note_main_thread();
+  owner.store(getpid(), std::memory_order_relaxed);
   // Set only where unset: another tool's wish comes first. The driver reads the one at its first call, each NVTX client
   // the other.
   setenv("CUDA_INJECTION64_PATH", path, 0);
   setenv("NVTX_INJECTION64_PATH", path, 0);
+}
+
+void say_if_missed() noexcept {
+  if (started.load(std::memory_order_relaxed) || getpid() != owner.load(std::memory_order_relaxed)) return;
+  if (std::getenv("CUDA_INJECTION64_PATH") != nullptr) return;
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) == nullptr && !gpu_is_simulated()) return;
+  notice("CUDA_INJECTION64_PATH was taken out of the environment before the first CUDA call; nothing is recorded (let the "
+         "program keep it)");
 }
 
 void start_session() noexcept {
@@ -250,11 +274,14 @@ void start_session() noexcept {
   session = new (session_storage) Session;
   session->settings = settings;
   owner.store(getpid(), std::memory_order_relaxed);
+  decide_on_plain_syscalls(settings);
   pthread_atfork([] { module_watch().before_fork(); }, [] { module_watch().after_fork_in_parent(); }, on_fork_in_child);
   prepare_host_waits();
+  session->files.start();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) allow_test_control(settings);
   if (open_trace(*session)) start_recording(*session);
+  if (!session->draining) session->files.stop();
 }
 
 }  // namespace synctrace::capture

@@ -10,6 +10,8 @@
 #include <charconv>
 #include <cstdio>
 
+#include "capture/own_descriptors.h"
+
 namespace synctrace::capture {
 namespace {
 
@@ -49,16 +51,20 @@ void TaskProbe::File::open(ThreadId thread, const char* name) noexcept {
   inode_ = about.st_ino;
 }
 
-void TaskProbe::File::close() noexcept {
+// In the program's table the number may have become a file of the program's.
+bool TaskProbe::File::is_ours() const noexcept {
+  if (descriptor_ < 0 || has_own_descriptors()) return descriptor_ >= 0;
   struct stat about {};
-  if (descriptor_ >= 0 && fstat(descriptor_, &about) == 0 && about.st_dev == device_ && about.st_ino == inode_) {
-    ::close(descriptor_);
-  }
+  return fstat(descriptor_, &about) == 0 && about.st_dev == device_ && about.st_ino == inode_;
+}
+
+void TaskProbe::File::close() noexcept {
+  if (is_ours()) ::close(descriptor_);
   descriptor_ = -1;
 }
 
 std::string_view TaskProbe::File::read(std::span<char> room) noexcept {
-  const ssize_t got = descriptor_ < 0 ? -1 : pread(descriptor_, room.data(), room.size(), 0);
+  const ssize_t got = !is_ours() ? -1 : pread(descriptor_, room.data(), room.size(), 0);
   return got <= 0 ? std::string_view{} : std::string_view{room.data(), static_cast<std::size_t>(got)};
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a thread of this process is doing right now, asked of the kernel from another thread: two to four reads of /proc,
 // about a microsecond in all, without disturbing the thread and without any privilege. Files that a kernel or a container
-// does not give are done without. One thread's own; descriptors are kept open, and closed only while they are still ours:
-// programs that close all descriptors they do not know close these too.
+// does not give are done without. One thread's own; descriptors are kept open, out of the program's reach where the
+// thread has a table of its own, else read and closed only while they are still ours.
 #pragma once
 
 #include <sys/types.h>
@@ -56,6 +56,8 @@ class TaskProbe {
     std::string_view read(std::span<char> room) noexcept;
 
    private:
+    bool is_ours() const noexcept;
+
     int descriptor_ = -1;
     dev_t device_ = 0;
     ino_t inode_ = 0;

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "capture/intern_table.h"
+#include "capture/plain_syscalls.h"
 
 namespace synctrace::capture {
 namespace {
@@ -232,7 +233,7 @@ bool copy_memory(std::uintptr_t from, std::byte* to, std::size_t bytes) noexcept
     const std::size_t piece = std::min<std::size_t>(bytes, 1U << 24);
     iovec local{to, piece};
     iovec remote{reinterpret_cast<void*>(from), piece};
-    ssize_t got = process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
+    ssize_t got = plain_syscalls_only() ? -1 : process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
     if (got <= 0) {
       const int descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
       if (descriptor < 0) return false;

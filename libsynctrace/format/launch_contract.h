@@ -30,6 +30,8 @@ inline constexpr const char* kEnvHostWaits = "SYNCTRACE_HOST_WAITS";       // "o
 inline constexpr const char* kEnvSampleRate = "SYNCTRACE_SAMPLE_RATE";     // "100": looks at each thread in a second; 0: none
 inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";       // the libcupti to use
 inline constexpr const char* kEnvReport = "SYNCTRACE_REPORT";              // file for the report made at exit; "-": stderr
+inline constexpr const char* kEnvNoArguments = "SYNCTRACE_NO_ARGUMENTS";   // "1": the trace has no command line
+inline constexpr const char* kEnvPlainSyscalls = "SYNCTRACE_PLAIN_SYSCALLS"; // "1": no system calls that few programs make
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";                // "1": no notices but errors
 inline constexpr const char* kEnvManifest = "SYNCTRACE_MANIFEST";          // file for the names of the traces made, see below
 inline constexpr const char* kEnvTestControl = "SYNCTRACE_TEST_CONTROL";   // "1": NVTX marks switch the recorder (docs/overhead.md)
@@ -42,7 +44,7 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";                  // th
 inline constexpr std::array kKnownVariables = {
     kEnvOutput,  kEnvForceOverwrite, kEnvEnable,  kEnvLevel,      kEnvDelay,      kEnvDuration, kEnvCaptureRange, kEnvStepMarker,
     kEnvDuty,    kEnvMaxSize,        kEnvBufferSize, kEnvGraphNodes, kEnvCuptiPath,  kEnvReport,   kEnvQuiet,        kEnvRank,
-    kEnvManifest, kEnvTestControl,  kEnvStacks,     kEnvHostWaits, kEnvSampleRate,
+    kEnvManifest, kEnvTestControl,  kEnvStacks,     kEnvHostWaits, kEnvSampleRate, kEnvNoArguments, kEnvPlainSyscalls,
 };
 
 }  // namespace synctrace::format

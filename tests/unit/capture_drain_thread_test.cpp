@@ -31,7 +31,7 @@ struct Drain {
     static std::vector<std::unique_ptr<DrainThread>> all;
     static std::vector<std::unique_ptr<Settings>> all_settings;
     all_settings.push_back(std::make_unique<Settings>());
-    all.push_back(std::make_unique<DrainThread>(*trace.stream, *all_settings.back()));
+    all.push_back(std::make_unique<DrainThread>(*trace.stream, trace.files, *all_settings.back()));
     thread = all.back().get();
   }
 };

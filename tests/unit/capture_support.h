@@ -101,7 +101,8 @@ inline format::OutputName output_name(const std::string& path) {
 // A trace under way in a folder of its own. Never moves: the stream refers to the sink.
 struct OpenTrace {
   TemporaryFolder folder;
-  capture::FileSink sink;
+  capture::FileThread files;  // not started: the file is open in the test's own table
+  capture::FileSink sink{files};
   std::unique_ptr<capture::TraceStream> stream;  // a quarter MiB
 
   OpenTrace() {
