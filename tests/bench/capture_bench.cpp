@@ -14,12 +14,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "capture/api_events.h"
-#include "capture/clocks.h"
-#include "capture/cpu_ticks.h"
-#include "capture/memory_ranges.h"
-#include "capture/recorder_state.h"
-#include "capture/thread_buffer.h"
+#include "capture/cupti/api_events.h"
+#include "capture/process/clocks.h"
+#include "capture/process/cpu_ticks.h"
+#include "capture/cupti/memory_ranges.h"
+#include "capture/process/recorder_state.h"
+#include "capture/events/thread_buffer.h"
 #include "format/trace_writer.h"
 
 namespace {

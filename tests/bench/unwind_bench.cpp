@@ -9,8 +9,8 @@
 #include <cstring>
 #include <memory>
 
-#include "capture/native_unwind.h"
-#include "capture/unwind_table.h"
+#include "capture/unwind/native_unwind.h"
+#include "capture/unwind/unwind_table.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <span>
 
-#include "capture/unwind_table.h"
+#include "capture/unwind/unwind_table.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace synctrace::capture;

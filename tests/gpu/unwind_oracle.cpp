@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/eh_frame.h"
-#include "capture/unwind_table.h"
+#include "capture/unwind/eh_frame.h"
+#include "capture/unwind/unwind_table.h"
 
 namespace {
 

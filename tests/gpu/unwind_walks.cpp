@@ -13,10 +13,10 @@
 #include <memory>
 #include <mutex>
 
-#include "capture/cupti_api.h"
-#include "capture/native_unwind.h"
-#include "capture/traced_calls.h"
-#include "capture/unwind_table.h"
+#include "capture/cupti/cupti_api.h"
+#include "capture/unwind/native_unwind.h"
+#include "capture/cupti/traced_calls.h"
+#include "capture/unwind/unwind_table.h"
 #include "unit/native_unwind_oracle.h"
 
 namespace {

@@ -13,6 +13,20 @@ OFFLINE_ROOMS = ["base", "format", "model", "attribution", "whatif", "report", "
 NARROW_ROOMS = {"exchange": {"base", "format", "model", "exchange"}}
 ROOMS = OFFLINE_ROOMS + ["capture"]
 
+# The subfolders of capture, and which others each may include.
+CAPTURE_ROOMS = {
+    "process": set(),
+    "events": {"process"},
+    "unwind": {"process"},
+    "python": {"process"},
+    "stacks": {"process", "events", "unwind", "python"},
+    "cupti": {"process", "events", "stacks"},
+    "waits": {"process", "events", "python", "stacks", "cupti"},
+    "samples": {"process", "events", "python", "stacks", "cupti"},
+    "nvtx": {"process", "events", "stacks", "cupti", "waits", "samples"},
+}
+CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
+
 # Readers allocate and throw: they have no business inside somebody else's process.
 OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
                    "format/record_buffer.h", "base/format_text.h"}
@@ -51,9 +65,20 @@ def is_allowed(room, header):
     return OFFLINE_ROOMS.index(target) <= OFFLINE_ROOMS.index(room)
 
 
+def check_in_capture(path, header):
+    """Why a file of one subfolder of capture must not include a header of another, or None."""
+    own = path.parts[2] if len(path.parts) > 3 else None
+    target = header.split("/")[1]
+    if own not in CAPTURE_ROOMS or target not in CAPTURE_ROOMS:
+        return f"no subfolder of capture: {', '.join(CAPTURE_ROOMS)}"
+    return None if target == own or target in CAPTURE_ROOMS[own] else f"capture/{own} must not include it"
+
+
 def check_include(path, header):
     """Why `path` must not include `header`, or None."""
     room = room_of(path)
+    if room == "capture" and header.startswith("capture/"):
+        return check_in_capture(path, header)
     if room == PUBLIC:
         is_public = NVTX_HEADER.match(header) or "/" not in header
         return None if is_public else "a header for users' programs needs NVTX's and the standard library's alone"

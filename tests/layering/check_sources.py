@@ -12,7 +12,7 @@ LICENCE = "SPDX-License-Identifier: Apache-2.0"
 # Files that are one long table, and read best in one piece.
 LONG_FILES = {
     "libsynctrace/format/records.h": "one struct for each kind of record",
-    "libsynctrace/capture/traced_calls.cpp": "one line for each CUDA call that is traced",
+    "libsynctrace/capture/cupti/traced_calls.cpp": "one line for each CUDA call that is traced",
 }
 
 

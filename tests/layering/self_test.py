@@ -55,35 +55,57 @@ class Includes(TreeTest):
         self.assert_one(self.violations("libsynctrace/base/a.h", "format/records.h"), "base must not")
 
     def test_nobody_includes_capture(self):
-        self.assert_one(self.violations("cli/a.cpp", "capture/session.h"), "cli must not")
+        self.assert_one(self.violations("cli/a.cpp", "capture/recorder/session.h"), "cli must not")
 
     def test_examples_do_not_include_capture(self):
-        self.assert_one(self.violations("examples/cuda/a/a.cu", "capture/session.h"), "examples must not")
+        self.assert_one(self.violations("examples/cuda/a/a.cu", "capture/recorder/session.h"), "examples must not")
 
     def test_tests_include_capture(self):
-        self.assertEqual(self.violations("tests/unit/a_test.cpp", "capture/session.h"), [])
+        self.assertEqual(self.violations("tests/unit/a_test.cpp", "capture/recorder/session.h"), [])
+
+    def test_subfolders_of_capture(self):
+        for own, allowed in check_includes.CAPTURE_ROOMS.items():
+            for target in check_includes.CAPTURE_ROOMS:
+                with self.subTest(f"{own} includes {target}"):
+                    found = self.violations(f"libsynctrace/capture/{own}/a.cpp", f"capture/{target}/b.h")
+                    if target == own or target in allowed:
+                        self.assertEqual(found, [])
+                    else:
+                        self.assert_one(found, f"capture/{own} must not")
+                    self.write(f"libsynctrace/capture/{own}/a.cpp", "")
+
+    def test_subfolders_of_capture_have_no_circle(self):
+        rooms = check_includes.CAPTURE_ROOMS
+        for own, allowed in rooms.items():
+            for target in allowed - {own}:
+                self.assertNotIn(own, rooms[target] if target != "recorder" else set(), (own, target))
+
+    def test_capture_has_files_in_subfolders_alone(self):
+        self.assert_one(self.violations("libsynctrace/capture/a.cpp", "capture/events/b.h"), "no subfolder")
+        self.write("libsynctrace/capture/a.cpp", "")
+        self.assert_one(self.violations("libsynctrace/capture/events/a.cpp", "capture/other/b.h"), "no subfolder")
 
     def test_capture_writes(self):
-        self.assertEqual(self.violations("libsynctrace/capture/a.cpp", "format/trace_writer.h"), [])
+        self.assertEqual(self.violations("libsynctrace/capture/events/a.cpp", "format/trace_writer.h"), [])
 
     def test_capture_does_not_read(self):
         for header in check_includes.OFFLINE_HEADERS:
             with self.subTest(header):
-                self.assert_one(self.violations("libsynctrace/capture/a.cpp", header), "capture must not")
+                self.assert_one(self.violations("libsynctrace/capture/events/a.cpp", header), "capture must not")
 
     def test_capture_knows_no_model(self):
-        self.assert_one(self.violations("libsynctrace/capture/a.cpp", "model/trace.h"), "capture must not")
+        self.assert_one(self.violations("libsynctrace/capture/events/a.cpp", "model/trace.h"), "capture must not")
 
     def test_cuda_stays_in_its_files(self):
-        self.assertEqual(self.violations("libsynctrace/capture/cupti_api.cpp", "cupti.h", "<>"), [])
-        self.assert_one(self.violations("libsynctrace/capture/session.cpp", "cupti.h", "<>"), "CUDA header")
+        self.assertEqual(self.violations("libsynctrace/capture/cupti/cupti_api.cpp", "cupti.h", "<>"), [])
+        self.assert_one(self.violations("libsynctrace/capture/recorder/session.cpp", "cupti.h", "<>"), "CUDA header")
 
     def test_offline_half_knows_no_cuda(self):
         self.assert_one(self.violations("libsynctrace/model/a.cpp", "cuda_runtime.h", "<>"), "CUDA header")
 
     def test_nvtx_stays_in_its_file(self):
-        self.assertEqual(self.violations("libsynctrace/capture/nvtx_handler.cpp", "nvtx3/nvToolsExt.h", "<>"), [])
-        self.assert_one(self.violations("libsynctrace/capture/session.h", "nvtx3/nvToolsExt.h", "<>"), "NVTX header")
+        self.assertEqual(self.violations("libsynctrace/capture/nvtx/nvtx_handler.cpp", "nvtx3/nvToolsExt.h", "<>"), [])
+        self.assert_one(self.violations("libsynctrace/capture/recorder/session.h", "nvtx3/nvToolsExt.h", "<>"), "NVTX header")
 
     def test_missing_header(self):
         self.write("libsynctrace/model/a.cpp", '#include "model/absent.h"\n')

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parameter structs as CUPTI hands them over, read through the table as the recorder does.
-#include "capture/api_params.h"
+#include "capture/cupti/api_params.h"
 
 #include <cupti.h>
 
 #include <array>
 #include <string_view>
 
-#include "capture/traced_calls.h"
+#include "capture/cupti/traced_calls.h"
 #include "support/catch.h"
 
 namespace synctrace::capture {

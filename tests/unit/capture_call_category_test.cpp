@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "capture/traced_calls.h"
+#include "capture/cupti/traced_calls.h"
 #include "support/catch.h"
 
 using namespace synctrace;

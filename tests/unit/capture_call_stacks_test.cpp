@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls get a stack: the calls are made up, the stacks and the time are real.
-#include "capture/call_stacks.h"
+#include "capture/cupti/call_stacks.h"
 
 #include <cupti.h>
 
-#include "capture/clocks.h"
-#include "capture/recorder_state.h"
+#include "capture/process/clocks.h"
+#include "capture/process/recorder_state.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spans of the CPU's counter become the time that CLOCK_MONOTONIC shows.
-#include "capture/cpu_ticks.h"
+#include "capture/process/cpu_ticks.h"
 
 #include <cstdint>
 #include <cmath>

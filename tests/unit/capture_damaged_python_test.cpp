@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "capture/python_code.h"
-#include "capture/python_frames.h"
+#include "capture/python/python_code.h"
+#include "capture/python/python_frames.h"
 #include "support/catch.h"
 
 using namespace synctrace::capture;

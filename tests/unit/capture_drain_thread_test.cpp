@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole way of an event without CUDA: pushed by its thread, drained, encoded, on disk, read back.
-#include "capture/drain_thread.h"
+#include "capture/recorder/drain_thread.h"
 
 #include <pthread.h>
 
@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "capture/clocks.h"
-#include "capture/thread_buffer.h"
+#include "capture/process/clocks.h"
+#include "capture/events/thread_buffer.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {

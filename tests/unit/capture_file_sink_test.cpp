@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/file_sink.h"
+#include "capture/events/file_sink.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/plain_syscalls.h"
+#include "capture/process/plain_syscalls.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/intern_table.h"
+#include "capture/process/intern_table.h"
 
 #include <memory>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Blocking calls under a storm of signals whose handler repairs what it interrupts. Each is also made under the same
 // storm without the repair, where it must fail: otherwise the test would show nothing.
-#include "capture/interrupted_call.h"
+#include "capture/samples/interrupted_call.h"
 
 #include <errno.h>
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/memory_ranges.h"
+#include "capture/cupti/memory_ranges.h"
 
 #include <atomic>
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions behind interposed ones: found by exact version, found under another one, or missing.
-#include "capture/next_call.h"
+#include "capture/waits/next_call.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NVTX calls as a client library makes them: through the function tables that the handler fills.
-#include "capture/nvtx_handler.h"
+#include "capture/nvtx/nvtx_handler.h"
 
 #define NVTX_NO_IMPL
 #include <nvtx3/nvToolsExt.h>
@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "capture/nvtx_names.h"
-#include "capture/recorder_state.h"
-#include "capture/thread_buffer.h"
+#include "capture/nvtx/nvtx_names.h"
+#include "capture/process/recorder_state.h"
+#include "capture/events/thread_buffer.h"
 #include "support/catch.h"
 
 namespace synctrace::capture {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/nvtx_names.h"
+#include "capture/nvtx/nvtx_names.h"
 
 #include <array>
 #include <string>
 #include <vector>
 
-#include "capture/nvtx_handler.h"
+#include "capture/nvtx/nvtx_handler.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {

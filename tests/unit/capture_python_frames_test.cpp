@@ -6,8 +6,8 @@
 #include <cstring>
 #include <string>
 
-#include "capture/python_code.h"
-#include "capture/python_frames.h"
+#include "capture/python/python_code.h"
+#include "capture/python/python_frames.h"
 #include "support/catch.h"
 
 using namespace synctrace::capture;

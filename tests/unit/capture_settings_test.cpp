@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/settings.h"
+#include "capture/process/settings.h"
 
 #include <cstdlib>
 #include <string>

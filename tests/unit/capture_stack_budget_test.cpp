@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/stack_budget.h"
+#include "capture/stacks/stack_budget.h"
 
 #include "support/catch.h"
 

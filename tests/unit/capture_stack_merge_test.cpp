@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/stack_merge.h"
+#include "capture/stacks/stack_merge.h"
 
 #include <string>
 #include <vector>

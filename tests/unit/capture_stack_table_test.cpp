@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks of this program: taken, drained, written, read back.
-#include "capture/stack_table.h"
+#include "capture/stacks/stack_table.h"
 
 #include <dlfcn.h>
 #include <signal.h>
@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
-#include "capture/module_map.h"
-#include "capture/stack_records.h"
-#include "capture/unwind_table.h"
+#include "capture/unwind/module_map.h"
+#include "capture/stacks/stack_records.h"
+#include "capture/unwind/unwind_table.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {

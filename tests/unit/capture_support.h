@@ -16,12 +16,12 @@
 #include <string>
 #include <vector>
 
-#include "capture/file_sink.h"
-#include "capture/module_map.h"
-#include "capture/stack_table.h"
-#include "capture/thread_buffer.h"
-#include "capture/trace_stream.h"
-#include "capture/unwind_table.h"
+#include "capture/events/file_sink.h"
+#include "capture/unwind/module_map.h"
+#include "capture/stacks/stack_table.h"
+#include "capture/events/thread_buffer.h"
+#include "capture/events/trace_stream.h"
+#include "capture/unwind/unwind_table.h"
 #include "format/trace_reader.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"

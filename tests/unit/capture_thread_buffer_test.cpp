@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/thread_buffer.h"
+#include "capture/events/thread_buffer.h"
 
 #include <signal.h>
 #include <sys/time.h>

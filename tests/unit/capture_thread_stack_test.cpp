@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/thread_stack.h"
+#include "capture/unwind/thread_stack.h"
 
 #include <pthread.h>
 #include <signal.h>

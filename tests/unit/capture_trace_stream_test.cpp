@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/trace_stream.h"
+#include "capture/events/trace_stream.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "capture/cupti/api_names.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {
@@ -24,12 +25,12 @@ using testing::read_trace;
 constexpr std::uint32_t kLaunchKernelEx = 652;  // cuLaunchKernelEx
 
 // A kernel and its launch, as the drain thread writes them.
-void add_pair(TraceStream& out, std::uint32_t i) {
+void add_pair(TraceStream& out, ApiNames& names, std::uint32_t i) {
   format::Launch launch;
   launch.begin_ns = i * 1000;
   launch.api = format::make_api_id(format::ApiDomain::kDriver, kLaunchKernelEx);
   launch.correlation = CorrelationId{i};
-  out.define_api(launch.api);
+  names.define(launch.api);
   out.add(launch);
   format::Kernel kernel;
   kernel.begin_ns = i * 1000 + 500;
@@ -42,7 +43,8 @@ void add_pair(TraceStream& out, std::uint32_t i) {
 
 TEST_CASE("every name, shape and call is defined once, before its first use") {
   OpenTrace trace;
-  for (std::uint32_t i = 0; i < 60'000; ++i) add_pair(*trace.stream, i);  // several chunks
+  ApiNames names(*trace.stream);
+  for (std::uint32_t i = 0; i < 60'000; ++i) add_pair(*trace.stream, names, i);  // several chunks
   trace.stream->end("exit");
   std::set<std::uint32_t> strings;
   std::set<std::uint32_t> shapes;
@@ -90,10 +92,11 @@ TEST_CASE("the empty text has the id 0 and no definition") {
 
 TEST_CASE("an id that is no traced call is not defined, and does no harm") {
   OpenTrace trace;
-  trace.stream->define_api(ApiId{});
-  trace.stream->define_api(ApiId{0xffffffff});
-  trace.stream->define_api(format::make_api_id(format::ApiDomain::kRuntime, 1023));
-  trace.stream->define_api(format::make_api_id(format::ApiDomain::kRuntime, 1024));
+  ApiNames calls(*trace.stream);
+  calls.define(ApiId{});
+  calls.define(ApiId{0xffffffff});
+  calls.define(format::make_api_id(format::ApiDomain::kRuntime, 1023));
+  calls.define(format::make_api_id(format::ApiDomain::kRuntime, 1024));
   trace.stream->end("exit");
   std::uint64_t names = 0;
   read_trace(trace.path(), [&](const format::ApiName&) { ++names; });
@@ -116,9 +119,10 @@ TEST_CASE("a trace never exceeds its limit; what did not fit is counted and what
   for (const std::uint64_t limit : {std::uint64_t{20'000}, std::uint64_t{300'000}, std::uint64_t{1'000'000}}) {
     OpenTrace trace;
     trace.stream->set_limit(limit);
+    ApiNames names(*trace.stream);
     std::mt19937_64 random(3);
     for (std::uint32_t i = 0; i < 60'000; ++i) {
-      add_pair(*trace.stream, i);
+      add_pair(*trace.stream, names, i);
       // Short chunks between long ones: those that would fit must not refer to what was lost.
       if (random() % 5000 == 0) trace.stream->flush();
     }
@@ -147,7 +151,8 @@ TEST_CASE("a full disk is told once, counted, and the trace says why it ends") {
   {
     CapturedStderr captured;
     FileSizeLimit full(500'000);
-    for (std::uint32_t i = 0; i < 60'000; ++i) add_pair(*trace.stream, i);
+    ApiNames names(*trace.stream);
+  for (std::uint32_t i = 0; i < 60'000; ++i) add_pair(*trace.stream, names, i);
     failed = trace.stream->failed();
     trace.stream->end("exit");
     said = captured.stop();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/traced_calls.h"
+#include "capture/cupti/traced_calls.h"
 
 #include <cupti.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who signalled an address last: exact where it answers, and silent where it does not know.
-#include "capture/wake_table.h"
+#include "capture/waits/wake_table.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Windows by the clock and by the program's ranges. Without a CUPTI subscriber the sources have nothing to switch, so
 // what is seen are the Window events that each control leaves in the ring of the thread that caused them.
-#include "capture/window.h"
+#include "capture/cupti/window.h"
 
 #include <algorithm>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "capture/thread_buffer.h"
+#include "capture/events/thread_buffer.h"
 #include "support/catch.h"
 
 namespace synctrace::capture {

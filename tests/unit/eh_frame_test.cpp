@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/eh_frame.h"
+#include "capture/unwind/eh_frame.h"
 
 #include <cstdint>
 #include <initializer_list>
 #include <vector>
 
-#include "capture/cfi_rows.h"
+#include "capture/unwind/cfi_rows.h"
 #include "support/catch.h"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/module_map.h"
+#include "capture/unwind/module_map.h"
 
 #include <dlfcn.h>
 #include <sys/auxv.h>

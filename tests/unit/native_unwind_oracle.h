@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "capture/native_unwind.h"
+#include "capture/unwind/native_unwind.h"
 
 namespace synctrace::test {
 

@@ -2,7 +2,7 @@
 // A module to load at run time: calls back for native_unwind_test.cpp, and compares stacks inside python3 by ctypes.
 #include "native_unwind_oracle.h"
 
-#include "capture/unwind_table.h"
+#include "capture/unwind/unwind_table.h"
 
 using namespace synctrace;
 

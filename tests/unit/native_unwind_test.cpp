@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/native_unwind.h"
+#include "capture/unwind/native_unwind.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "capture/unwind_table.h"
+#include "capture/unwind/unwind_table.h"
 #include "native_unwind_oracle.h"
 #include "native_unwind_shapes.h"
 #include "support/catch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/unwind_table.h"
+#include "capture/unwind/unwind_table.h"
 
 #include <dlfcn.h>
 

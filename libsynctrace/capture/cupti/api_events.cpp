@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/cupti/api_events.h"
+
+#include <atomic>
+
+#include "capture/cupti/call_stacks.h"
+#include "capture/process/clocks.h"
+#include "capture/cupti/cupti_api.h"
+#include "capture/cupti/cupti_switch.h"
+#include "capture/cupti/memory_ranges.h"
+#include "capture/process/notice.h"
+#include "capture/process/recorder_state.h"
+#include "capture/process/reentry_guard.h"
+#include "capture/events/thread_buffer.h"
+#include "capture/cupti/traced_calls.h"
+#include "capture/cupti/window.h"
+
+namespace synctrace::capture {
+namespace {
+
+using format::CopyKind;
+using format::MemoryKind;
+
+// The call that the thread is in. A nested call only deepens it. A call whose exit never came (callbacks were switched
+// off meanwhile) is recognised by its epoch and forgotten.
+struct OpenCall {
+  std::int64_t begin_ns = 0;
+  std::uint32_t depth = 0;
+  std::uint32_t epoch = 0;
+  format::ApiDomain domain{};
+  std::uint32_t callback_id = 0;
+  const TracedCall* traced = nullptr;
+  CallStack stack;
+};
+
+// A run of queries that may still go on: queries on one object with less than this between them are one record.
+constexpr std::int64_t kPollGapNs = 50'000;
+
+thread_local __attribute__((tls_model("initial-exec"))) OpenCall open_call;
+thread_local __attribute__((tls_model("initial-exec"))) format::Poll open_poll;
+
+void flush_poll() noexcept {
+  if (open_poll.count == 0) return;
+  push_event(open_poll);
+  open_poll.count = 0;
+}
+
+void count_poll(const TracedCall& call, const CallArguments& arguments, std::int64_t end_ns, std::uint32_t status) noexcept {
+  const ApiId api = format::make_api_id(call.domain, call.callback_id);
+  const std::uint64_t object = arguments.has_stream ? to_address(arguments.stream) : arguments.object;
+  const std::int64_t open_end_ns = open_poll.begin_ns + static_cast<std::int64_t>(open_poll.duration_ns);
+  const bool continues = open_poll.count != 0 && open_poll.api == api && open_poll.object == object &&
+                         open_call.begin_ns - open_end_ns < kPollGapNs;
+  if (!continues) {
+    flush_poll();
+    open_poll = {};
+    open_poll.thread = this_thread_id();
+    open_poll.begin_ns = open_call.begin_ns;
+    open_poll.api = api;
+    open_poll.object = object;
+    open_poll.stack = stack_of_poll(call, end_ns);
+  }
+  open_poll.duration_ns = static_cast<std::uint64_t>(end_ns - open_poll.begin_ns);
+  ++open_poll.count;
+  if (status != 0) ++open_poll.not_ready_count;
+  // "Ready" ends a wait; a run of queries that were all ready is no wait and may go on.
+  if (status == 0 && open_poll.not_ready_count != 0) flush_poll();
+}
+
+// The end of a copy that is on the device by the copy's own word is device memory, whoever allocated it.
+MemoryKind memory_of(std::uintptr_t address, bool on_device) noexcept {
+  const MemoryKind kind = memory_ranges().kind_of(address);
+  if (!on_device) return kind;
+  return kind == MemoryKind::kPageable || kind == MemoryKind::kUnknown ? MemoryKind::kDevice : kind;
+}
+
+constexpr bool is_host_memory(MemoryKind kind) noexcept {
+  return kind == MemoryKind::kPageable || kind == MemoryKind::kPinned;
+}
+
+// cudaMemcpyDefault and its like leave the direction to the addresses.
+CopyKind direction_of(MemoryKind source, MemoryKind target) noexcept {
+  if (source == MemoryKind::kUnknown || target == MemoryKind::kUnknown) return CopyKind::kUnknown;
+  if (is_host_memory(source)) return is_host_memory(target) ? CopyKind::kHostToHost : CopyKind::kHostToDevice;
+  return is_host_memory(target) ? CopyKind::kDeviceToHost : CopyKind::kDeviceToDevice;
+}
+
+void describe_copy(const CallArguments& arguments, format::Call& call) noexcept {
+  const CopyKind kind = arguments.copy_kind;
+  const bool from_device = kind == CopyKind::kDeviceToHost || kind == CopyKind::kDeviceToDevice || kind == CopyKind::kPeerToPeer;
+  const bool to_device = kind == CopyKind::kHostToDevice || kind == CopyKind::kDeviceToDevice || kind == CopyKind::kPeerToPeer;
+  call.source_memory = memory_of(arguments.source, from_device);
+  call.target_memory = memory_of(arguments.target, to_device);
+  call.copy_kind = kind == CopyKind::kUnknown ? direction_of(call.source_memory, call.target_memory) : kind;
+  call.flags |= format::Call::kKindsFromRanges;
+}
+
+void apply_memory_effect(MemoryEffect effect, const CallArguments& arguments) noexcept {
+  switch (effect) {
+    case MemoryEffect::kNone:
+    case MemoryEffect::kRemoves: break;  // done at the call's entry
+    case MemoryEffect::kAddsDevice: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kDevice); break;
+    case MemoryEffect::kAddsPinned: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kPinned); break;
+    case MemoryEffect::kAddsManaged: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kManaged); break;
+  }
+}
+
+// The last stream that the thread used. Asking CUPTI for an id costs as much as the rest of the callback, and most calls
+// of a thread go to one stream. A handle may be reused once its stream or context is destroyed: then all answers are old.
+struct KnownStream {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  std::uint32_t epoch = 0;
+  std::uint32_t id = 0;
+  bool per_thread = false;
+};
+std::atomic<std::uint32_t> stream_epoch{1};
+thread_local __attribute__((tls_model("initial-exec"))) KnownStream known_stream;
+
+StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, CUstream stream) noexcept {
+  if (data.context == nullptr) return StreamId{};
+  const std::uint32_t epoch = stream_epoch.load(std::memory_order_acquire);
+  KnownStream& known = known_stream;
+  const bool hit = known.epoch == epoch && known.stream == stream && known.context == data.context &&
+                   known.per_thread == traced.per_thread_stream;
+  if (!hit) {
+    known = {data.context, stream, epoch, 0, traced.per_thread_stream};
+    cupti()->GetStreamIdEx(data.context, stream, traced.per_thread_stream ? 1 : 0, &known.id);
+  }
+  return static_cast<StreamId>(known.id);
+}
+
+// Calls after which a stream's handle may mean another stream.
+constexpr bool ends_streams(const TracedCall& traced) noexcept {
+  const bool destroys = traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kAlways;
+  return destroys || traced.category == format::ApiCategory::kContext;
+}
+
+// Calls that are issued to a stream, given or not, as far as their arguments can be read. Not those that destroy one: at
+// their exit its handle dangles.
+bool uses_stream(const TracedCall& traced) noexcept {
+  using enum format::ApiCategory;
+  if (traced.arguments == nullptr) return false;
+  switch (traced.category) {
+    case kStreamSync:
+    case kCopy:
+    case kCopyAsync:
+    case kMemset:
+    case kPoolAlloc:
+    case kPoolFree: return true;
+    case kStreamEvent: return traced.scope == Scope::kTimeline;  // record and wait, not destroy
+    default: return false;
+  }
+}
+
+void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns, std::uint32_t status) noexcept {
+  const CallArguments arguments = traced.arguments == nullptr ? CallArguments{} : traced.arguments(data.functionParams);
+  if (traced.category == format::ApiCategory::kPoll) {
+    count_poll(traced, arguments, end_ns, status);
+    return;
+  }
+  flush_poll();
+
+  format::Call call;
+  call.thread = this_thread_id();
+  call.begin_ns = open_call.begin_ns;
+  call.duration_ns = static_cast<std::uint64_t>(end_ns - open_call.begin_ns);
+  call.api = format::make_api_id(traced.domain, traced.callback_id);
+  call.correlation = static_cast<CorrelationId>(data.correlationId);
+  call.context = static_cast<ContextId>(data.contextUid);
+  call.object = arguments.object != 0 ? arguments.object : arguments.address;
+  call.bytes = arguments.bytes;
+  call.status = status;
+  call.stack = open_call.stack.id;
+  if (status == 0 && uses_stream(traced)) {
+    call.stream = stream_id_of(data, traced, arguments.stream);
+    const bool legacy = arguments.stream == nullptr || arguments.stream == CU_STREAM_LEGACY;
+    if (legacy && !traced.per_thread_stream) call.flags |= format::Call::kLegacyStream;
+  }
+  if (is_copy(traced.category)) describe_copy(arguments, call);
+  if (status == 0) apply_memory_effect(traced.effect, arguments);
+  push_event(call);
+  if (traced.category == format::ApiCategory::kProfiler) {
+    window_control().on_profiler_call(documented_name(traced.cupti_name).ends_with("Start"));
+  }
+}
+
+void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns, std::uint32_t status) noexcept {
+  flush_poll();
+  format::Launch launch;
+  launch.thread = this_thread_id();
+  launch.begin_ns = open_call.begin_ns;
+  launch.duration_ns = static_cast<std::uint64_t>(end_ns - open_call.begin_ns);
+  launch.api = format::make_api_id(traced.domain, traced.callback_id);
+  launch.correlation = static_cast<CorrelationId>(data.correlationId);
+  launch.status = status;
+  launch.stack = open_call.stack.id;
+  push_event(launch);
+}
+
+// A release takes its range off the map before it happens: once it has returned, another thread may own the address.
+void forget_released_memory(const TracedCall& traced, const CUpti_CallbackData& data) noexcept {
+  if (traced.effect == MemoryEffect::kRemoves) memory_ranges().remove(traced.arguments(data.functionParams).address);
+}
+
+// A thread inside a call with a stack need not be asked for one; zero ends that.
+void tell_sampler(StackId stack, std::uint32_t epoch) noexcept {
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (buffer != nullptr) buffer->enter_call(stack, epoch);
+}
+
+void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
+  const std::uint32_t epoch = switch_epoch();
+  // The runtime is never called from within a call on the same thread, so a runtime call is always outermost.
+  const bool outermost = open_call.depth == 0 || domain == format::ApiDomain::kRuntime || open_call.epoch != epoch;
+  if (!outermost) {
+    ++open_call.depth;
+    return;
+  }
+  const TracedCall* traced = find_traced_call(domain, callback_id);
+  open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
+  if (traced != nullptr) {
+    forget_released_memory(*traced, data);
+    if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+    open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
+    open_call.begin_ns += open_call.stack.cost_ns;
+    if (open_call.stack.id != StackId{}) tell_sampler(open_call.stack.id, epoch);
+  }
+}
+
+void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
+  if (open_call.depth == 0 || --open_call.depth != 0) return;
+  if (open_call.domain != domain || open_call.callback_id != callback_id) return;
+  const std::int64_t end_ns = now_ns();
+  const TracedCall* traced = open_call.traced;
+  if (traced == nullptr) return;
+  if (open_call.stack.id != StackId{}) tell_sampler(StackId{}, 0);
+  stack_at_exit(open_call.stack, open_call.begin_ns, end_ns);
+  // Again, for threads that asked while the stream was being destroyed.
+  if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+  // cudaError_t and CUresult are both ints with zero for success.
+  const std::uint32_t status = data.functionReturnValue == nullptr ? 0 : *static_cast<const std::uint32_t*>(data.functionReturnValue);
+  if (is_launch(traced->category)) {
+    finish_launch(*traced, data, end_ns, status);
+  } else {
+    finish_call(*traced, data, end_ns, status);
+  }
+}
+
+void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
+  using What = format::Resource::What;
+  format::Resource resource;
+  resource.thread = this_thread_id();
+  resource.time_ns = now_ns();
+  std::uint32_t number = 0;
+  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED || id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
+    const bool created = id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
+    if (created) context_created.store(true, std::memory_order_relaxed);
+    resource.what = created ? What::kContextCreated : What::kContextDestroyed;
+    cupti()->GetContextId(data.context, &number);
+  } else if (id == CUPTI_CBID_RESOURCE_STREAM_CREATED) {
+    resource.what = What::kStreamCreated;
+    cupti()->GetStreamIdEx(data.context, data.resourceHandle.stream, 0, &number);
+  } else if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data.resourceDescriptor != nullptr) {
+    const auto& module = *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
+    resource.what = What::kModuleLoaded;
+    number = module.moduleId;
+    resource.bytes = module.cubinSize;
+  } else if (id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED && data.resourceDescriptor != nullptr) {
+    resource.what = What::kGraphExecCreated;
+    CUgraphExec graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor)->graphExec;
+    if (cupti()->GetGraphExecId != nullptr) cupti()->GetGraphExecId(graph, &number);
+  } else {
+    return;
+  }
+  resource.id = number;
+  push_event(resource);
+}
+
+// CUPTI shuts itself down on a fatal error; the program goes on and so does the trace, without what CUPTI gave.
+void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
+  const char* message = data.notification.message == nullptr ? "no reason given" : data.notification.message;
+  if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
+    cupti_errors.fetch_add(1, std::memory_order_relaxed);
+    notice("CUPTI stopped: %s; from here on the trace has no events", message);
+  }
+}
+
+}  // namespace
+
+void flush_open_poll() noexcept { flush_poll(); }
+
+bool inside_cuda_call() noexcept { return open_call.depth != 0 && open_call.epoch == switch_epoch(); }
+
+void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
+  const ReentryGuard entry;
+  if (!recording() || data == nullptr || !entry) return;
+  if (domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API) {
+    const auto api_domain = static_cast<format::ApiDomain>(domain);
+    static_assert(static_cast<int>(format::ApiDomain::kRuntime) == CUPTI_CB_DOMAIN_RUNTIME_API);
+    static_assert(static_cast<int>(format::ApiDomain::kDriver) == CUPTI_CB_DOMAIN_DRIVER_API);
+    const auto& call = *static_cast<const CUpti_CallbackData*>(data);
+    if (call.callbackSite == CUPTI_API_ENTER) {
+      on_enter(api_domain, id, call);
+    } else {
+      on_exit(api_domain, id, call);
+    }
+  } else if (domain == CUPTI_CB_DOMAIN_RESOURCE) {
+    on_resource(id, *static_cast<const CUpti_ResourceData*>(data));
+  } else if (domain == CUPTI_CB_DOMAIN_STATE) {
+    on_state(id, *static_cast<const CUpti_StateData*>(data));
+  }
+}
+
+}  // namespace synctrace::capture

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which CUDA calls get a stack. All that can wait, or that cost much in a loop; the launch that ends a pause of its
+// thread, because what the thread did meanwhile is what the GPU may have waited for; one in some 64 launches, by chance,
+// for the lines that launch; copies within a device, where the timeline is recorded; and events that streams record and wait
+// for, for the lines that make streams wait. Within each thread's budget (stack_budget.h); what it refuses is counted.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ids.h"
+#include "capture/stacks/stack_budget.h"
+#include "capture/cupti/traced_calls.h"
+
+namespace synctrace::capture {
+
+struct CallStack {
+  StackId id{};
+  StackBudget::Site site = 0;
+  bool is_wanted = false;  // a call whose length tells the budget something
+  std::int64_t cost_ns = 0;
+};
+
+// At the entry of an outermost call, which came at `entry_ns`. Before the call, where a wait hides the cost.
+CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int64_t entry_ns) noexcept;
+
+// At its exit. `begin_ns` is behind the taking of the stack.
+void stack_at_exit(const CallStack& stack, std::int64_t begin_ns, std::int64_t end_ns) noexcept;
+
+// Of the query that begins a run of them, at its exit.
+StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept;
+
+// Drain thread: calls that the budget left without a stack, since the last call.
+std::uint64_t take_skipped_stacks() noexcept;
+
+// What stacks have cost the program's threads so far, at calls that they were taken for.
+struct StackCosts {
+  std::uint64_t taken = 0;
+  std::uint64_t total_ns = 0;
+};
+StackCosts stack_costs() noexcept;
+
+}  // namespace synctrace::capture

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/cupti/cupti_api.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+namespace synctrace::capture {
+namespace {
+
+constexpr const char* kSonames[] = {"libcupti.so.13", "libcupti.so.12"};
+
+constexpr bool is_supported(std::uint32_t version) noexcept {
+  const bool cuda_12 = version >= 18 && version < 100;
+  const bool cuda_13 = version >= 130000 && version < 140000;
+  return cuda_12 || cuda_13;
+}
+
+struct LoadedRuntime {
+  char folder[900] = "";
+  int major = 0;  // of libcudart.so.<major>
+};
+
+// The folder and major version of the loaded libcudart. A statically linked one leaves no trace.
+int find_runtime(dl_phdr_info* info, std::size_t, void* out) noexcept {
+  constexpr char kName[] = "/libcudart.so.";
+  const char* name = info->dlpi_name == nullptr ? nullptr : std::strstr(info->dlpi_name, kName);
+  auto& runtime = *static_cast<LoadedRuntime*>(out);
+  if (name == nullptr || static_cast<std::size_t>(name - info->dlpi_name) >= sizeof(runtime.folder)) return 0;
+  std::memcpy(runtime.folder, info->dlpi_name, static_cast<std::size_t>(name - info->dlpi_name));
+  runtime.major = std::atoi(name + sizeof(kName) - 1);
+  return 1;
+}
+
+template <class Function>
+bool resolve(void* handle, const char* name, Function& function) noexcept {
+  function = reinterpret_cast<Function>(dlsym(handle, name));
+  return function != nullptr;
+}
+
+bool resolve_all(void* handle, CuptiFunctions& f) noexcept {
+  resolve(handle, "cuptiSubscribe_v2", f.Subscribe_v2);
+  resolve(handle, "cuptiActivityRegisterTimestampCallback", f.ActivityRegisterTimestampCallback);
+  resolve(handle, "cuptiGetGraphExecId", f.GetGraphExecId);
+  resolve(handle, "cuptiSetThreadIdType", f.SetThreadIdType);
+  return resolve(handle, "cuptiGetVersion", f.GetVersion) && resolve(handle, "cuptiSubscribe", f.Subscribe) &&
+         resolve(handle, "cuptiEnableCallback", f.EnableCallback) &&
+         resolve(handle, "cuptiActivityRegisterCallbacks", f.ActivityRegisterCallbacks) &&
+         resolve(handle, "cuptiActivityEnable", f.ActivityEnable) &&
+         resolve(handle, "cuptiActivityDisable", f.ActivityDisable) &&
+         resolve(handle, "cuptiActivityFlushAll", f.ActivityFlushAll) &&
+         resolve(handle, "cuptiActivityGetNextRecord", f.ActivityGetNextRecord) &&
+         resolve(handle, "cuptiActivityGetNumDroppedRecords", f.ActivityGetNumDroppedRecords) &&
+         resolve(handle, "cuptiActivitySetAttribute", f.ActivitySetAttribute) &&
+         resolve(handle, "cuptiGetTimestamp", f.GetTimestamp) &&
+         resolve(handle, "cuptiGetStreamIdEx", f.GetStreamIdEx) &&
+         resolve(handle, "cuptiGetContextId", f.GetContextId) &&
+         resolve(handle, "cuptiGetResultString", f.GetResultString);
+}
+
+}  // namespace
+
+CuptiApi& cupti() noexcept {
+  static constinit CuptiApi api;
+  return api;
+}
+
+CuptiStatus CuptiApi::try_loaded(void* handle) noexcept {
+  CuptiFunctions found;
+  if (!resolve_all(handle, found)) return CuptiStatus::kUnusable;
+  std::uint32_t version = 0;
+  if (found.GetVersion(&version) != CUPTI_SUCCESS) return CuptiStatus::kUnusable;
+  version_ = version;
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) std::snprintf(path_, sizeof(path_), "%s", map->l_name);
+  if (!is_supported(version)) return CuptiStatus::kUnsupported;
+  functions_ = found;
+  return CuptiStatus::kLoaded;
+}
+
+CuptiStatus CuptiApi::try_path(const char* path) noexcept {
+  if (void* handle = dlopen(path, RTLD_NOW | RTLD_LOCAL)) {
+    std::snprintf(path_, sizeof(path_), "%s", path);
+    return try_loaded(handle);
+  }
+  const bool exists = std::strchr(path, '/') != nullptr && access(path, F_OK) == 0;
+  return exists ? CuptiStatus::kUnusable : CuptiStatus::kNotFound;
+}
+
+CuptiStatus CuptiApi::load(const char* preferred_path) noexcept {
+  if (*preferred_path != '\0') {
+    std::snprintf(path_, sizeof(path_), "%s", preferred_path);
+    return try_path(preferred_path);
+  }
+  CuptiStatus best = CuptiStatus::kNotFound;
+  const auto settle = [&](CuptiStatus status) {
+    if (status != CuptiStatus::kNotFound && best != CuptiStatus::kLoaded) best = status;
+    return status == CuptiStatus::kLoaded;
+  };
+
+  for (const char* soname : kSonames) {
+    void* handle = dlopen(soname, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle != nullptr && settle(try_loaded(handle))) return best;
+  }
+
+  LoadedRuntime runtime;
+  dl_iterate_phdr(find_runtime, &runtime);
+  const char* toolkit = std::getenv("CUDA_HOME");
+  const char* folders[] = {runtime.folder, toolkit == nullptr ? "" : toolkit, "/usr/local/cuda"};
+  // Beside libcudart: the toolkit's lib64 and the CUDA 13 wheels. ../../cuda_cupti/lib: the CUDA 12 wheels.
+  constexpr const char* kPlaces[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64", "/lib64", "/extras/CUPTI/lib64"};
+  for (const char* folder : folders) {
+    if (*folder == '\0') continue;
+    for (const char* place : kPlaces) {
+      for (const char* soname : kSonames) {
+        if (runtime.major != 0 && std::atoi(soname + std::strlen("libcupti.so.")) != runtime.major) continue;
+        char path[1024];
+        std::snprintf(path, sizeof(path), "%s%s/%s", folder, place, soname);
+        if (settle(try_path(path))) return best;
+      }
+    }
+  }
+  for (const char* soname : kSonames) {
+    if (settle(try_path(soname))) return best;
+  }
+  return best;
+}
+
+}  // namespace synctrace::capture

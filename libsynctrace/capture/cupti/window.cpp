@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/cupti/window.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "capture/process/clocks.h"
+#include "capture/cupti/cupti_switch.h"
+#include "capture/events/thread_buffer.h"
+
+namespace synctrace::capture {
+namespace {
+
+using format::RangeKind;
+
+// Names that frameworks and programs give to one training step, followed by nothing or by a number.
+constexpr std::string_view kStepNames[] = {"step", "train_step", "ProfilerStep", "iteration"};
+
+// "step", "step 12", "step:12", "step#12", "step_12".
+bool is_numbered(std::string_view text, std::string_view name) noexcept {
+  if (text.substr(0, name.size()) != name) return false;
+  text.remove_prefix(name.size());
+  if (text.empty()) return true;
+  if (std::string_view(" :#_-").find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+class Locked {
+ public:
+  explicit Locked(pthread_mutex_t& mutex) noexcept : mutex_(mutex) { pthread_mutex_lock(&mutex_); }
+  ~Locked() { pthread_mutex_unlock(&mutex_); }
+  Locked(const Locked&) = delete;
+  Locked& operator=(const Locked&) = delete;
+
+ private:
+  pthread_mutex_t& mutex_;
+};
+
+}  // namespace
+
+WindowControl& window_control() noexcept {
+  static constinit WindowControl control;
+  return control;
+}
+
+void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexcept {
+  Locked locked(lock_);
+  settings_ = settings;
+  start_ns_ = start_ns;
+  wants_timeline_ = settings.level == Level::kTimeline;
+  clock_allows_ = clock_allows(start_ns);
+  switch_sources(Sources::kSyncs);
+  update("start");
+  started_.store(true, std::memory_order_release);
+}
+
+bool WindowControl::clock_allows(std::int64_t now_ns) noexcept {
+  const std::int64_t since_delay_ns = now_ns - start_ns_ - settings_.delay_ns;
+  if (since_delay_ns < 0) return false;
+  if (settings_.duration_ns != 0 && since_delay_ns >= settings_.duration_ns) return false;
+  if (settings_.duty.period_ns == 0) return true;
+  return since_delay_ns % settings_.duty.period_ns < settings_.duty.on_ns;
+}
+
+void WindowControl::update(const char* reason) noexcept {
+  const bool in_range = settings_.range.kind == RangeKind::kNone ||
+                        (settings_.range.kind == RangeKind::kSteps ? steps_open_ : open_ranges_ > 0);
+  set_open(wants_timeline_ && !closed_for_good_ && clock_allows_ && in_range, reason);
+}
+
+void WindowControl::set_open(bool open, const char* reason) noexcept {
+  if (open == open_) return;
+  open_ = open;
+  // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
+  if (open) switch_sources(Sources::kTimeline);
+  push_event(WindowEvent{now_ns(), open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
+  if (!open) switch_sources(Sources::kSyncs);
+  if (open) opened_once_.store(true, std::memory_order_relaxed);
+}
+
+void WindowControl::tick(std::int64_t now_ns) noexcept {
+  if (!is_started() || !wants_timeline_ || !settings_.has_window()) return;
+  const bool allows = clock_allows(now_ns);
+  Locked locked(lock_);
+  if (allows == clock_allows_) return;
+  clock_allows_ = allows;
+  update(settings_.duty.period_ns != 0 ? "duty" : (allows ? "delay" : "duration"));
+}
+
+void WindowControl::on_profiler_call(bool started) noexcept {
+  if (!is_started() || settings_.range.kind != RangeKind::kProfilerApi) return;
+  Locked locked(lock_);
+  open_ranges_ = started ? 1 : 0;
+  update("capture-range");
+}
+
+bool WindowControl::watches(std::string_view text) const noexcept {
+  if (!is_started()) return false;
+  if (settings_.range.kind == RangeKind::kNvtx) return text == settings_.range.name;
+  if (settings_.range.kind != RangeKind::kSteps) return false;
+  const std::string_view marker(settings_.step_marker);
+  if (!marker.empty()) return is_numbered(text, marker);
+  return std::any_of(std::begin(kStepNames), std::end(kStepNames),
+                     [&](std::string_view name) { return is_numbered(text, name); });
+}
+
+void WindowControl::range_begin() noexcept {
+  Locked locked(lock_);
+  ++open_ranges_;
+  if (step_count_++ == settings_.range.first_step) steps_open_ = true;
+  update("capture-range");
+}
+
+void WindowControl::range_end() noexcept {
+  Locked locked(lock_);
+  if (open_ranges_ > 0) --open_ranges_;
+  if (step_count_ > settings_.range.last_step) steps_open_ = false;
+  update("capture-range");
+}
+
+void WindowControl::range_mark() noexcept {
+  if (settings_.range.kind != RangeKind::kSteps) return;
+  Locked locked(lock_);
+  if (step_count_ == settings_.range.first_step) steps_open_ = true;
+  if (step_count_ > settings_.range.last_step) steps_open_ = false;
+  ++step_count_;
+  update("capture-range");
+}
+
+void WindowControl::close_for_good(std::string_view reason) noexcept {
+  Locked locked(lock_);
+  closed_for_good_ = true;
+  update(reason.data());
+}
+
+}  // namespace synctrace::capture

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// When the timeline is recorded. Outside its windows only waits, copies, allocations and NVTX go on. A window opens and
+// closes by the clock (drain thread) or by a range of the program's own (its threads); each change becomes a Window
+// event of the thread that made it, at the time it made it.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "capture/process/settings.h"
+
+namespace synctrace::capture {
+
+class WindowControl {
+ public:
+  // Once, before any event. Opens the first window when nothing is to be waited for.
+  void start(const Settings& settings, std::int64_t start_ns) noexcept;
+
+  // Drain thread, a few times a second or more: opens and closes by the clock.
+  void tick(std::int64_t now_ns) noexcept;
+
+  // Program's threads. cudaProfilerStart or ...Stop has returned.
+  void on_profiler_call(bool started) noexcept;
+
+  // Program's threads, on NVTX push, start or mark: does this text open a range that we watch? If so, tell range_begin
+  // now and range_end when the range ends.
+  bool watches(std::string_view text) const noexcept;
+  void range_begin() noexcept;
+  void range_end() noexcept;
+  void range_mark() noexcept;  // a mark is where one step ends and the next begins
+
+  // The file is full, or recording was given up: no window opens any more.
+  void close_for_good(std::string_view reason) noexcept;
+
+  // Drain thread, at the end: true when windows were asked for and none ever opened.
+  bool never_opened() const noexcept { return wants_timeline_ && !opened_once_.load(std::memory_order_relaxed); }
+
+ private:
+  void set_open(bool open, const char* reason) noexcept;
+  bool clock_allows(std::int64_t now_ns) noexcept;
+  void update(const char* reason) noexcept;
+
+  bool is_started() const noexcept { return started_.load(std::memory_order_acquire); }
+
+  // Constant once started_: the other threads are there before start() is.
+  std::atomic<bool> started_{false};
+  Settings settings_;
+  std::int64_t start_ns_ = 0;
+  bool wants_timeline_ = false;
+  // Guards all below. Taken by program threads only when a watched range or profiler call passes by.
+  pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
+  bool open_ = false;
+  bool closed_for_good_ = false;
+  bool clock_allows_ = true;
+  std::uint32_t open_ranges_ = 0;
+  std::uint64_t step_count_ = 0;
+  bool steps_open_ = false;
+  std::atomic<bool> opened_once_{false};
+};
+
+WindowControl& window_control() noexcept;
+
+}  // namespace synctrace::capture

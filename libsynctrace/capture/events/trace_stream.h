@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// The trace as the drain thread writes it: records into chunks, chunks into the file, and each text and launch shape
+// defined right before its first use. One thread at a time: the starting thread, then the drain thread.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "capture/events/file_sink.h"
+#include "capture/process/intern_table.h"
+#include "format/trace_writer.h"
+
+namespace synctrace::capture {
+
+class TraceStream {
+ public:
+  explicit TraceStream(FileSink& sink) noexcept;
+
+  // The file header and the schemas.
+  void begin(std::uint32_t process_id) noexcept;
+
+  template <class Record>
+  void add(const Record& record) noexcept {
+    if (writer_.add(record)) [[likely]] return;
+    flush();
+    [[maybe_unused]] const bool added = writer_.add(record);  // an empty chunk has room for any record
+  }
+
+  // Id of a text; 0 for the empty one.
+  StringId string_id(std::string_view text) noexcept;
+
+  // Id of a launch configuration; `shape.id` is ignored.
+  ShapeId shape_id(const format::LaunchShape& shape) noexcept;
+
+  // The file never grows beyond `bytes` (0: no limit): the first chunk that does not fit and
+  // all behind it are lost and counted.
+  void set_limit(std::uint64_t bytes) noexcept { limit_bytes_ = bytes; }
+
+  // Adds `count` to the loss `name`; nothing for a zero count. Names are listed in docs/trace-format.md.
+  void add_loss(std::string_view name, std::uint64_t count) noexcept;
+
+  // Hands the chunk under way to the file. A trouble with the file is told once (one notice); from then on records are
+  // counted and thrown away.
+  void flush() noexcept;
+
+  // The End record, the last chunk, the final name.
+  void end(std::string_view reason) noexcept;
+
+  bool failed() const noexcept { return failed_; }
+  std::uint64_t refused_names() const noexcept { return strings_.refused_count() + shapes_.refused_count(); }
+  std::uint64_t written_bytes() const noexcept { return sink_.written_bytes() + writer_.payload_bytes(); }
+
+ private:
+  static constexpr std::size_t kBufferBytes = 256U << 10;  // of a chunk: large enough to compress well, small to lose
+
+  void report_failure() noexcept;
+
+  FileSink& sink_;
+  // What a full trace still has room for: the losses and the End record.
+  static constexpr std::uint64_t kReserveBytes = 4096;
+
+  bool failed_ = false;
+  std::uint64_t limit_bytes_ = 0;
+  std::uint64_t over_limit_records_ = 0;
+  std::int64_t over_limit_since_ns_ = 0;
+  std::int64_t last_flush_ns_ = 0;
+  std::uint64_t flushed_records_ = 0;
+  std::uint64_t lost_records_ = 0;
+  InternTable strings_;
+  InternTable shapes_;
+  std::array<std::byte, kBufferBytes> buffer_{};
+  format::ChunkWriter writer_;
+};
+
+}  // namespace synctrace::capture

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/process/helper_thread.h"
+
+#include <linux/futex.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/process/own_descriptors.h"
+#include "capture/process/plain_syscalls.h"
+#include "capture/process/reentry_guard.h"
+
+namespace synctrace::capture {
+namespace {
+
+constexpr int kLowNice = 10;
+
+std::atomic<std::uint32_t> running{0};
+std::atomic<bool> stopped{false};
+
+void* run_helper(void* context) noexcept {
+  const Helper& helper = *static_cast<const Helper*>(context);
+  mark_own_thread();
+  prctl(PR_SET_NAME, helper.name);
+  // On Linux this is the thread's own; where it is refused, normal priority does as well.
+  if (helper.gives_way && !plain_syscalls_only()) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowNice);
+  // Refused, it has to look whether what it opened is still its own.
+  if (helper.owns_files) static_cast<void>(take_own_descriptors());
+  helper.run(helper.context);
+  running.fetch_sub(1, std::memory_order_relaxed);
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_helper(const Helper& helper) noexcept {
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_t thread;
+  running.fetch_add(1, std::memory_order_relaxed);
+  const bool is_made = pthread_create(&thread, &attributes, &run_helper, const_cast<Helper*>(&helper)) == 0;
+  if (!is_made) running.fetch_sub(1, std::memory_order_relaxed);
+  pthread_attr_destroy(&attributes);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return is_made;
+}
+
+std::uint32_t helper_count() noexcept { return running.load(std::memory_order_relaxed); }
+
+void stop_helpers() noexcept { stopped.store(true, std::memory_order_relaxed); }
+
+bool helpers_are_stopped() noexcept { return stopped.load(std::memory_order_relaxed); }
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {
+  const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, &timeout, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word) noexcept {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1 << 30, nullptr, nullptr, 0);
+}
+
+}  // namespace synctrace::capture

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/process/notice.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "capture/process/own_descriptors.h"
+
+namespace synctrace::capture {
+namespace {
+
+std::atomic<bool> is_quiet{false};
+
+// A closed or full stderr is the program's affair, not ours.
+void write_to_stderr(const char* line, std::size_t length) noexcept {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, length);
+}
+
+// Lines of threads that cannot write them. There are few such lines: when all places are taken, the next is lost.
+struct LeftLine {
+  enum State : std::uint32_t { kFree, kTaken, kReady };
+  std::atomic<std::uint32_t> state{kFree};
+  std::uint32_t length = 0;
+  char text[512]{};
+};
+constinit std::array<LeftLine, 4> left_lines;
+
+void leave(const char* text, std::size_t length) noexcept {
+  for (LeftLine& line : left_lines) {
+    std::uint32_t expected = LeftLine::kFree;
+    if (!line.state.compare_exchange_strong(expected, LeftLine::kTaken, std::memory_order_acquire)) continue;
+    std::memcpy(line.text, text, length);
+    line.length = static_cast<std::uint32_t>(length);
+    line.state.store(LeftLine::kReady, std::memory_order_release);
+    return;
+  }
+}
+
+void write_line(const char* format, va_list arguments) noexcept {
+  const int saved_errno = errno;
+  constexpr char kPrefix[] = "synctrace: ";
+  char line[512];
+  std::memcpy(line, kPrefix, sizeof(kPrefix) - 1);
+  constexpr std::size_t kRoom = sizeof(line) - sizeof(kPrefix) - 1;
+  const int wanted = std::vsnprintf(line + sizeof(kPrefix) - 1, kRoom, format, arguments);
+  std::size_t length = sizeof(kPrefix) - 1;
+  if (wanted > 0) length += static_cast<std::size_t>(wanted) < kRoom ? static_cast<std::size_t>(wanted) : kRoom - 1;
+  line[length++] = '\n';
+  has_own_descriptors() ? leave(line, length) : write_to_stderr(line, length);
+  errno = saved_errno;
+}
+
+}  // namespace
+
+void notice(const char* format, ...) noexcept {
+  va_list arguments;
+  va_start(arguments, format);
+  write_line(format, arguments);
+  va_end(arguments);
+}
+
+void remark(const char* format, ...) noexcept {
+  if (is_quiet.load(std::memory_order_relaxed)) return;
+  va_list arguments;
+  va_start(arguments, format);
+  write_line(format, arguments);
+  va_end(arguments);
+}
+
+void deliver_notices() noexcept {
+  for (LeftLine& line : left_lines) {
+    if (line.state.load(std::memory_order_relaxed) != LeftLine::kReady) continue;
+    std::uint32_t expected = LeftLine::kReady;
+    if (!line.state.compare_exchange_strong(expected, LeftLine::kTaken, std::memory_order_acquire)) continue;
+    write_to_stderr(line.text, line.length);
+    line.state.store(LeftLine::kFree, std::memory_order_release);
+  }
+}
+
+void set_quiet(bool quiet) noexcept { is_quiet.store(quiet, std::memory_order_relaxed); }
+
+}  // namespace synctrace::capture

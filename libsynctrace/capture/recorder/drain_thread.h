@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread that writes the trace: empties the rings and CUPTI's buffers into the trace, keeps the file at most half a
+// second behind, opens and closes windows by the clock. All signals are blocked in it: they are the program's.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string_view>
+
+#include "capture/cupti/api_names.h"
+#include "capture/process/file_thread.h"
+#include "capture/process/helper_thread.h"
+#include "capture/process/settings.h"
+#include "capture/stacks/stack_records.h"
+#include "capture/events/trace_stream.h"
+
+namespace synctrace::capture {
+
+class DrainThread {
+ public:
+  DrainThread(TraceStream& out, FileThread& files, const Settings& settings) noexcept
+      : out_(out), files_(files), settings_(settings) {}
+
+  // False when no thread could be made.
+  [[nodiscard]] bool start() noexcept;
+
+  // Any thread, once: writes what there is, closes the trace and ends the thread. Waits until that is done, but not
+  // longer than two seconds without progress: a hanging disk or CUPTI never holds the program's exit. True when done.
+  bool stop(const char* reason) noexcept;
+
+ private:
+  void run() noexcept;
+  bool drain_once() noexcept;
+  void write_event(const struct EventView& event) noexcept;
+  void write_samples(const struct SampledRun& run) noexcept;
+  void every_half_second(std::int64_t now_ns) noexcept;
+  void write_thread_names() noexcept;
+  void report_losses() noexcept;
+  void report_sample_losses() noexcept;
+  void write_number(std::string_view key, std::uint64_t value) noexcept;
+  void write_own_costs() noexcept;
+  void enforce_max_size() noexcept;
+  void finish() noexcept;
+  void sleep(bool busy) noexcept;
+
+  TraceStream& out_;
+  FileThread& files_;
+  const Settings& settings_;
+  StackRecords stacks_{out_};
+  ApiNames api_names_{out_};
+  const Helper helper_{"synctrace", false, false,
+                       [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); }, this};
+  std::int64_t next_upkeep_ns_ = 0;
+  std::uint32_t sleep_us_ = 0;
+  std::uint32_t reported_unknown_calls_ = 0;
+  std::uint64_t reported_range_overflow_ = 0;
+  std::uint64_t reported_names_ = 0;
+  bool window_open_ = false;
+  std::int64_t window_time_ns_ = 0;  // of the event that said so
+  bool size_reached_ = false;
+  const char* end_reason_ = "exit";
+  // Words for futex: 0 until the event.
+  std::atomic<std::uint32_t> stop_requested_{0};
+  std::atomic<std::uint32_t> done_{0};
+  std::atomic<std::uint32_t> progress_{0};
+};
+
+}  // namespace synctrace::capture

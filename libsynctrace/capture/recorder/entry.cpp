@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The doors of the library: the loader's constructor (LD_PRELOAD), the CUDA driver's InitializeInjection
+// (CUDA_INJECTION64_PATH) and NVTX's InitializeInjectionNvtx2. The only other exported symbols (exports.map) are the
+// blocking calls of host_waits_threads, _files and _syscall.
+#include <cstdint>
+
+#include "capture/waits/host_waits_bind.h"
+#include "capture/nvtx/nvtx_handler.h"
+#include "capture/recorder/session.h"
+
+namespace {
+
+__attribute__((constructor)) void on_load() {
+  synctrace::capture::bind_thread_calls();
+  synctrace::capture::bind_file_calls();
+  synctrace::capture::bind_syscall();
+  synctrace::capture::prepare_process();
+}
+
+__attribute__((destructor)) void on_unload() { synctrace::capture::say_if_missed(); }
+
+}  // namespace
+
+// Called by the CUDA driver at the process's first CUDA call. Non-zero is success; there is no failure that the
+// program should hear of.
+extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
+  synctrace::capture::start_session();
+  return 1;
+}
+
+// Called by each library with NVTX inside, at its first NVTX call.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void* (*get_export_table)(std::uint32_t)) {
+  return synctrace::capture::install_nvtx_handlers(get_export_table);
+}
