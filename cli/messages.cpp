@@ -10,6 +10,8 @@
 #include <spdlog/logger.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include "base/shown_text.h"
+
 namespace synctrace::cli {
 namespace {
 
@@ -25,11 +27,22 @@ const std::shared_ptr<spdlog::sinks::sink>& standard_error() {
   return sink;
 }
 
+// Paths, keys and names in a message are somebody's texts.
+std::string shown_lines(std::string_view text) {
+  std::string shown;
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    shown += printable(text.substr(0, end)) + '\n';
+    text.remove_prefix(end + 1);
+  }
+  return shown + printable(text);
+}
+
 void put(spdlog::level::level_enum level, std::string_view who, std::string_view sentence) noexcept {
   try {
     spdlog::logger speaker(std::string(who), standard_error());
     speaker.set_level(lowest_level);
-    speaker.log(level, spdlog::string_view_t(sentence.data(), sentence.size()));
+    const std::string shown = shown_lines(sentence);
+    speaker.log(level, spdlog::string_view_t(shown.data(), shown.size()));
   } catch (const std::exception&) {  // out of memory, which must be said all the same
     std::fprintf(stderr, "%.*s: %.*s\n", static_cast<int>(who.size()), who.data(), static_cast<int>(sentence.size()),
                  sentence.data());

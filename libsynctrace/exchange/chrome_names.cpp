@@ -9,6 +9,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/shown_text.h"
+
 namespace synctrace::chrome {
 namespace {
 
@@ -36,7 +38,7 @@ std::string_view memory_name(MemoryKind kind) noexcept {
 }  // namespace
 
 std::string quoted(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return nlohmann::json(valid_utf8(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string_view operation_category(OperationKind kind) noexcept {

@@ -5,9 +5,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "base/shown_text.h"
 #include "exchange/chrome_names.h"
 #include "exchange/timeline_order.h"
-#include "exchange/utf8.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 #include "model/stacks.h"

@@ -6,11 +6,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/shown_text.h"
 #include "exchange/chrome_names.h"
 #include "exchange/nsys_schema.h"
 #include "exchange/sqlite.h"
 #include "exchange/timeline_rows.h"
-#include "exchange/utf8.h"
 #include "exchange/wall_clock.h"
 #include "model/nvtx_ranges.h"
 #include "model/stacks.h"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/perfetto_packets.h"
+#include "base/shown_text.h"
 
 #include <algorithm>
 #include <array>
 
-#include "exchange/utf8.h"
 
 namespace synctrace::perfetto {
 namespace {

@@ -7,8 +7,8 @@
 #include <unordered_map>
 
 #include "exchange/proto_message.h"
+#include "base/shown_text.h"
 #include "exchange/stack_formats.h"
-#include "exchange/utf8.h"
 
 namespace synctrace {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <string_view>
 
+#include "base/shown_text.h"
 #include "exchange/chrome_names.h"
-#include "exchange/utf8.h"
 
 namespace synctrace {
 namespace {

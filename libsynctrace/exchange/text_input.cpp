@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/regular_file.h"
+
 namespace synctrace {
 namespace {
 
@@ -11,11 +13,19 @@ constexpr unsigned kBlockBytes = 256U << 10;
 
 }  // namespace
 
-TextInput::TextInput(const std::string& path) : path_(path), file_(gzopen(path.c_str(), "rb")), buffer_(kBlockBytes) {
-  if (file_ == nullptr) {
-    error_ = Error{"cannot read " + path + ": " + std::strerror(errno == 0 ? ENOMEM : errno)};
+TextInput::TextInput(const std::string& path) : path_(path), buffer_(kBlockBytes) {
+  Result<RegularFile> opened = RegularFile::open(path, kMostPackedBytes);
+  if (!opened) {
+    error_ = Error{"cannot read " + opened.error().message};
     return;
   }
+  left_ = kFewestUnpackedBytes + kMostUnpackedOfAByte * opened.value().size();
+  file_ = gzdopen(opened.value().descriptor(), "rb");
+  if (file_ == nullptr) {
+    error_ = Error{"cannot read " + path + ": " + std::strerror(ENOMEM)};
+    return;
+  }
+  opened.value().release();
   gzbuffer(file_, kBlockBytes);
 }
 
@@ -40,6 +50,12 @@ bool TextInput::fill() {
       error_ = Error{path_ + " cannot be unpacked: " + why};
     return false;
   }
+  if (static_cast<std::uint64_t>(count) > left_) {
+    error_ = Error{path_ + " unpacks to more than " + std::to_string(kMostUnpackedOfAByte) +
+                   " times its size, as no recording does; unpack it yourself to import it all the same"};
+    return false;
+  }
+  left_ -= static_cast<std::uint64_t>(count);
   next_ = buffer_.data();
   end_ = next_ + count;
   return true;

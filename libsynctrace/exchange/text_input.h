@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -23,6 +24,12 @@ class TextInput {
   ~TextInput();
   TextInput(const TextInput&) = delete;
   TextInput& operator=(const TextInput&) = delete;
+
+  // Larger files are refused, and so is what unpacks to more than a recording can: its JSON is packed to a tenth, seldom
+  // to a thirtieth.
+  static constexpr std::uint64_t kMostPackedBytes = std::uint64_t{16} << 30;
+  static constexpr std::uint64_t kMostUnpackedOfAByte = 64;
+  static constexpr std::uint64_t kFewestUnpackedBytes = std::uint64_t{16} << 20;
 
   bool at_end() { return next_ == end_ && !fill(); }
   char current() const noexcept { return *next_; }
@@ -78,6 +85,7 @@ class TextInput {
   std::vector<char> buffer_;
   const char* next_ = nullptr;
   const char* end_ = nullptr;
+  std::uint64_t left_ = 0;  // bytes that may still be unpacked
   std::size_t since_mark_ = 0;
   bool stopped_ = false;
   std::optional<Error> error_;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "format/byte_window.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
+
+#include "base/regular_file.h"
 
 namespace synctrace::format {
 namespace {
@@ -18,16 +17,11 @@ constexpr std::size_t kReadAheadBytes = 256U << 10;  // the size of a chunk that
 }  // namespace
 
 Result<ByteWindow> ByteWindow::open(const std::string& path) {
-  // O_NONBLOCK so that a FIFO without a writer is refused below instead of waited for.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  if (descriptor < 0) return Error{path + ": " + std::strerror(errno)};
+  Result<RegularFile> file = RegularFile::open(path, kAnySize);
+  if (!file) return file.error();
   ByteWindow window({});
-  window.descriptor_ = descriptor;
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return Error{path + ": " + std::strerror(errno)};
-  if (S_ISDIR(status.st_mode)) return Error{path + ": is a folder, not a trace"};
-  if (!S_ISREG(status.st_mode)) return Error{path + ": is not a regular file"};
-  window.size_ = static_cast<std::uint64_t>(status.st_size);
+  window.size_ = file.value().size();
+  window.descriptor_ = file.value().release();
   return window;
 }
 

@@ -5,34 +5,24 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace synctrace::format {
 namespace {
 
 constexpr std::size_t kFlushBytes = 64U << 10;
 
 // Characters that a terminal or a reviewer would not see as they are: controls, invisible and direction-changing ones.
-constexpr bool is_printable(std::uint32_t code) noexcept {
-  return code >= 0x20 && code != 0x7f && !(code >= 0x80 && code < 0xa0) && code != 0xad && code != 0x61c &&
-         !(code >= 0x200b && code <= 0x200f) && !(code >= 0x2028 && code <= 0x202e) &&
-         !(code >= 0x2060 && code <= 0x206f) && code != 0xfeff && !(code >= 0xfff0 && code <= 0xffff) &&
+constexpr bool is_seen(std::uint32_t code) noexcept {
+  return !is_control(code) && !is_deceptive(code) && code != 0xad && !(code >= 0x200b && code <= 0x200d) &&
+         !(code >= 0x2060 && code <= 0x206f) && !(code >= 0xfff0 && code <= 0xffff) &&
          !(code >= 0xe0000 && code <= 0xe0fff);
 }
 
-// Bytes of the printable character that `text` begins with, or 0 when its first byte has to be escaped.
-std::size_t printable_bytes(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<std::uint8_t>(text[i])); };
-  const std::uint32_t first = byte(0);
-  if (first < 0x80) return is_printable(first) && first != '"' && first != '\\' ? 1 : 0;
-  const std::size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  if (first < 0xc2 || first > 0xf4 || text.size() < length) return 0;
-  std::uint32_t code = first & (0xffU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-    code = (code << 6) | (byte(i) & 0x3fU);
-  }
-  constexpr std::array<std::uint32_t, 5> kSmallest = {0, 0, 0x80, 0x800, 0x10000};
-  const bool valid = code >= kSmallest[length] && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff);
-  return valid && is_printable(code) ? length : 0;
+// Bytes of the character that `text` begins with when it can stand as it is, or 0 when its first byte has to be escaped.
+std::size_t plain_bytes(std::string_view text) noexcept {
+  const Utf8Character character = first_character(text);
+  return is_seen(character.code) && character.code != '"' && character.code != '\\' ? character.bytes : 0;
 }
 
 void put_escaped(std::string& out, char c) {
@@ -63,7 +53,7 @@ void put_escaped(std::string& out, char c) {
 void put_text(std::string& out, std::string_view text) {
   out += '"';
   while (!text.empty()) {
-    const std::size_t plain = printable_bytes(text);
+    const std::size_t plain = plain_bytes(text);
     if (plain == 0) {
       put_escaped(out, text[0]);
     } else {

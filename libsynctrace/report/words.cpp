@@ -10,24 +10,6 @@
 namespace synctrace {
 namespace {
 
-// Length of the well-formed UTF-8 sequence at the front; zero when there is none.
-std::size_t sequence_length(std::string_view text) noexcept {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xf0 && lead < 0xf5   ? 4
-                             : lead >= 0xe0 && lead < 0xf0 ? 3
-                             : lead >= 0xc2 && lead < 0xe0 ? 2
-                                                           : 0;
-  if (length == 0 || text.size() < length) return 0;
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return 0;
-  }
-  const bool overlong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xf0 && byte(1) < 0x90);
-  const bool surrogate_or_beyond = (lead == 0xed && byte(1) >= 0xa0) || (lead == 0xf4 && byte(1) >= 0x90);
-  return overlong || surrogate_or_beyond ? 0 : length;
-}
-
 bool is_character_start(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
 }  // namespace
@@ -258,22 +240,6 @@ std::string fitted_tail(std::string_view text, std::size_t columns) {
   std::size_t cut = 0;
   while (over > 0 || !is_character_start(text[cut])) over -= is_character_start(text[cut++]) ? 1 : 0;
   return ".." + std::string(text.substr(cut));
-}
-
-std::string printable(std::string_view text) {
-  std::string out;
-  out.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    const unsigned char first = static_cast<unsigned char>(text.front());
-    const bool c1_control = length == 2 && first == 0xc2 && static_cast<unsigned char>(text[1]) < 0xa0;
-    if (length == 0 || first < 0x20 || first == 0x7f || c1_control)
-      out += '?';
-    else
-      out += text.substr(0, length);
-    text.remove_prefix(std::max<std::size_t>(length, 1));
-  }
-  return out;
 }
 
 }  // namespace synctrace

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/shown_text.h"
 #include "base/time_span.h"
 #include "model/trace.h"
 #include "report/report.h"
@@ -45,8 +46,5 @@ std::string path_text(std::string_view path, std::string_view folder);
 std::string fitted(std::string_view text, std::size_t columns);
 std::string fitted_tail(std::string_view text, std::size_t columns);
 std::size_t columns_of(std::string_view text) noexcept;
-
-// Control characters and broken UTF-8 of a recorded text made visible: names come from the program under test.
-std::string printable(std::string_view text);
 
 }  // namespace synctrace
