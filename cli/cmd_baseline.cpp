@@ -6,6 +6,7 @@
 #include <system_error>
 #include <vector>
 
+#include "base/shown_text.h"
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
@@ -45,7 +46,7 @@ std::string words_of(const BaselineEntry& entry) {
 
 int show(const PreparedGate& gate) {
   if (!gate.baseline) return fail(kExitUnusable, "there is no " + gate.baseline_path + "; synctrace baseline create makes it.");
-  for (const BaselineEntry& entry : gate.baseline->entries) std::printf("%s\n", words_of(entry).c_str());
+  for (const BaselineEntry& entry : gate.baseline->entries) std::printf("%s\n", printable(words_of(entry)).c_str());
   return kExitOk;
 }
 
@@ -88,6 +89,7 @@ int cmd_baseline(int argc, char** argv) {
     declare_gate_options(sub, options.gate);
     declare_code_options(sub, options.stacks);
     declare_name_options(sub, options.stacks);
+    declare_source_options(sub, options.stacks.source_roots);
     return sub;
   };
   const CommandLine create = verb("create", "write all that is found", true);

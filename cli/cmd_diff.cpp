@@ -38,6 +38,7 @@ void add_options(const CommandLine& app, Options& options) {
   app.add("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
+  declare_source_options(app, options.stacks.source_roots);
 }
 
 // One side, or the exit status to end with.

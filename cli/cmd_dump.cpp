@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb dump: a trace as text, and back.
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -24,6 +25,9 @@ struct Options {
   std::string output;
 };
 
+// Text and trace are in memory at once.
+constexpr std::uint64_t kMostTextBytes = std::uint64_t{256} << 20;
+
 int fail(const std::string& message) {
   say::error("synctrace dump", message);
   return kExitUnusable;
@@ -46,7 +50,7 @@ int print_text(const Options& options) {
 }
 
 int assemble(const Options& options) {
-  const Result<std::string> text = read_whole_file(options.text);
+  const Result<std::string> text = read_whole_file(options.text, kMostTextBytes);
   if (!text) return fail(text.error().message);
   const Result<std::vector<std::byte>> bytes = format::assemble_text(text.value(), options.text);
   if (!bytes) return fail(bytes.error().message);

@@ -90,6 +90,7 @@ void add_options(const CommandLine& app, Options& options) {
   for (const MeasureName& measure : kMeasureNames) measures.emplace_back(measure.name);
   app.add("--weight", options.weight, "what folded adds up: gpu_idle (default), host_blocked, waits or samples", "WEIGHT").one_of(measures);
   declare_name_options(app, options.names);
+  declare_source_options(app, options.names.source_roots);
   app.add_flag("--force-overwrite", options.force_overwrite, "replace files that exist");
 }
 

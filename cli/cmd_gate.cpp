@@ -39,6 +39,7 @@ void add_options(const CommandLine& app, Options& options) {
   declare_gate_options(app, options.gate);
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
+  declare_source_options(app, options.stacks.source_roots);
 }
 
 int usage_error(const std::string& sentence) {

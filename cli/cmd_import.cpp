@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "base/regular_file.h"
 #include "command_line.h"
 #include "commands.h"
 #include "exchange/import_trace.h"
@@ -41,16 +41,15 @@ int fail(const std::string& message, int status = kExitUnusable) {
 bool is_database(const std::string& path) {
   constexpr std::string_view kBegin{"SQLite format 3\0", 16};
   std::array<char, kBegin.size()> head{};
-  std::ifstream file(path, std::ios::binary);
-  return file.read(head.data(), head.size()) && std::string_view(head.data(), head.size()) == kBegin;
+  const Result<RegularFile> file = RegularFile::open(path, kAnySize);
+  return file && file.value().read(head.data(), head.size()) == kBegin.size() && std::string_view(head.data(), head.size()) == kBegin;
 }
 
 Result<Trace> read(const Options& options) {
   if (options.input.ends_with(".nsys-rep") || options.input.ends_with(".qdrep")) {
     return Error{options.input + " is Nsight Systems' own format; make a database of it with nsys export --type sqlite " + options.input};
   }
-  std::error_code ignored;
-  if (fs::is_regular_file(options.input, ignored) && is_database(options.input)) return import_nsys(options.input, options.process);
+  if (is_database(options.input)) return import_nsys(options.input, options.process);
   TextInput input(options.input);
   return import_kineto(input, options.input);
 }

@@ -91,6 +91,7 @@ void add_options(const CommandLine& app, Options& options) {
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
+  declare_source_options(app, options.stacks.source_roots);
   app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
   app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o", "FILE");
   app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes, "the most that page may have, 300k or more (default 5M)", "SIZE");

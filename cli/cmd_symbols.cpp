@@ -8,6 +8,7 @@
 #include "exit_status.h"
 #include "look_up_names.h"
 #include "messages.h"
+#include "stack_options.h"
 
 namespace synctrace::cli {
 
@@ -16,15 +17,24 @@ int cmd_symbols(int argc, char** argv) {
   const CommandLine app("Stores the names and the source text of a trace's stacks in the trace.", kWho);
   std::vector<std::string> paths;
   NameOptions options;
+  std::vector<std::string> source_roots;
+  bool own = false;
   bool quiet = false;
   bool verbose = false;
   app.add("TRACE", paths, "traces that were closed by their process", "").required();
   app.add_flag("--debuginfod", options.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information");
+  app.add_flag("--own", own, "you recorded the traces, on this machine: read whatever file they name");
+  declare_source_options(app, source_roots);
   const CommandOption silent = app.add_flag("-q,--quiet", quiet, "print nothing but errors");
   app.add_flag("-v,--verbose", verbose, "name the files that have no names").excludes(silent);
   if (const auto end = app.parse(argc, argv)) return *end;
   set_verbosity(verbose ? Verbosity::kDetails : quiet ? Verbosity::kWarnings : Verbosity::kNotes);
   options.progress = !quiet;
+  if (own) options.roots = SourceRoots::everywhere();
+  if (const auto wrong = take_source_roots(source_roots, options.roots)) {
+    say::error(kWho, *wrong);
+    return kExitUsage;
+  }
   int status = kExitOk;
   for (const std::string& path : paths) {
     const Result<NamesStored> done = store_names(path, options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate_options.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -10,12 +11,14 @@
 #include <utility>
 
 #include "attribution/attribute.h"
+#include "base/shown_text.h"
 #include "exit_status.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "look_up_names.h"
 #include "messages.h"
 #include "model/native_names.h"
+#include "source_root.h"
 #include "trace_files.h"
 #include "whole_file.h"
 
@@ -36,21 +39,19 @@ bool is_there(const fs::path& path) {
   return fs::exists(path, ignored);
 }
 
-fs::path current_folder() {
-  std::error_code failed;
-  const fs::path folder = fs::current_path(failed);
-  return failed ? fs::path(".") : folder;
-}
+// A configuration is written by hand.
+constexpr std::uint64_t kMostConfigBytes = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMostBaselineBytes = std::uint64_t{64} << 20;
 
 Result<std::optional<GateConfig>> read_config(const std::string& path) {
-  Result<std::string> text = read_whole_file(path);
-  if (!text) return text.error();
+  const Result<std::string> text = read_whole_file(path, kMostConfigBytes);
+  if (!text) return Error{text.error().message + " Without a configuration: --no-config."};
   return parse_gate_config(text.value(), path);
 }
 
 // The nearest file from the current folder up, not beyond the repository.
 Result<GateConfig> find_config() {
-  for (fs::path folder = current_folder();; folder = folder.parent_path()) {
+  for (fs::path folder(current_folder());; folder = folder.parent_path()) {
     for (const char* name : {"synctrace.toml", "pyproject.toml"}) {
       const fs::path path = folder / name;
       if (!is_there(path)) continue;
@@ -75,10 +76,8 @@ Result<GateConfig> take_config(const GateOptions& options) {
 std::string find_root(const GateOptions& options, const GateConfig& config) {
   std::error_code ignored;
   if (!options.root.empty()) return fs::absolute(options.root, ignored).lexically_normal().string();
-  for (fs::path folder = current_folder(); folder != folder.parent_path(); folder = folder.parent_path()) {
-    if (is_there(folder / ".git")) return folder.string();
-  }
-  if (config.path.empty()) return current_folder().string();
+  if (const auto folder = folder_with_git()) return *folder;
+  if (config.path.empty()) return current_folder();
   return fs::absolute(config.path, ignored).parent_path().lexically_normal().string();
 }
 
@@ -128,11 +127,12 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
   gate.config = std::move(config).value();
   if (const auto wrong = take_flags(options, gate.config)) return *wrong;
   gate.root = find_root(options, gate.config);
+  if (!options.root.empty() || !holds_a_home(gate.root)) gate.roots.add(gate.root);
   gate.baseline_path = options.baseline;
   if (options.baseline.empty() && !gate.config.baseline.empty()) gate.baseline_path = (fs::path(gate.config.path).parent_path() / gate.config.baseline).string();
   if (gate.baseline_path.empty()) return gate;
   if (!needs_baseline && !is_there(gate.baseline_path)) return gate;
-  Result<std::string> text = read_whole_file(gate.baseline_path);
+  Result<std::string> text = read_whole_file(gate.baseline_path, kMostBaselineBytes);
   if (!text) return text.error();
   Result<Baseline> baseline = parse_baseline(text.value(), gate.baseline_path);
   if (!baseline) return baseline.error();
@@ -142,7 +142,9 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
 
 GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks, const char* who) {
   GateRun run;
-  const Repository repository(gate.root);
+  NameOptions names = stacks.names;
+  names.roots.add(gate.roots);
+  const Repository repository(gate.root, names.roots);
   AllowBook book(gate.config.allow, today());
   UserCode code = stacks.user_code;
   // Checked when they were read: at worst a pattern is too long, and then it matches nothing.
@@ -156,7 +158,7 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
       run.unreadable = true;
       continue;
     }
-    if (stacks.names.wanted && !has_names(*trace)) look_up_names(*trace, stacks.names);
+    if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
     AttributeOptions how;
     how.step_range = gate.config.step_range;
     observations.push_back(observe(*trace, attribute(*trace, how, std::move(joins)), code, gate.config, repository, book));
@@ -178,7 +180,9 @@ bool is_gate_format(const std::string& format) {
   return false;
 }
 
-std::string rendered_gate(const GateResult& result, const std::string& format, bool all, bool colour) {
+namespace {
+
+std::string rendered(const GateResult& result, const std::string& format, bool all, bool colour) {
   if (format == "json") return render_gate_json(result);
   if (format == "sarif") return render_sarif(result, all);
   if (format == "junit") return render_junit(result);
@@ -186,6 +190,13 @@ std::string rendered_gate(const GateResult& result, const std::string& format, b
   if (format == "gitlab") return render_gitlab(result);
   if (format == "md") return render_gate_markdown(result);
   return render_gate_text(result, {colour, all});
+}
+
+}  // namespace
+
+// What comes from traces is printable by now; what a configuration or a baseline says is not.
+std::string rendered_gate(const GateResult& result, const std::string& format, bool all, bool colour) {
+  return valid_utf8(rendered(result, format, all, colour));
 }
 
 bool write_gate_files(const GateOptions& options, const GateResult& result, std::FILE* notes, const char* who) {
@@ -199,9 +210,9 @@ bool write_gate_files(const GateOptions& options, const GateResult& result, std:
   }
   const char* on_github = std::getenv("GITHUB_ACTIONS");
   if (on_github == nullptr || std::string_view(on_github) != "true") return all_written;
-  std::fputs(render_github(result).c_str(), notes);
+  std::fputs(rendered_gate(result, "github", false, false).c_str(), notes);
   const char* summary = std::getenv("GITHUB_STEP_SUMMARY");
-  if (summary != nullptr && *summary != '\0' && !append_to(summary, render_gate_markdown(result))) {
+  if (summary != nullptr && *summary != '\0' && !append_to(summary, rendered_gate(result, "md", false, false))) {
     say::warn(who, "the step summary cannot be written: " + std::string(summary));
   }
   return all_written;

@@ -14,6 +14,7 @@
 #include "gate/gate.h"
 #include "gate/gate_config.h"
 #include "gate/repository.h"
+#include "model/source_roots.h"
 #include "stack_options.h"
 
 namespace synctrace::cli {
@@ -37,6 +38,7 @@ void declare_gate_options(const CommandLine& app, GateOptions& options);
 struct PreparedGate {
   GateConfig config;
   std::string root;
+  SourceRoots roots;          // what the root allows to be read
   std::string baseline_path;  // absolute, or from the current folder; empty: none
   std::optional<Baseline> baseline;
 };

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "look_up_names.h"
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <fstream>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,45 +17,89 @@
 #include "model/load_trace.h"
 #include "model/native_names.h"
 #include "progress.h"
+#include "trace_manifest.h"
 
 namespace synctrace::cli {
 namespace {
 
 constexpr std::string_view kWho = "synctrace";
 
-// For one file. The largest that are known, debugging information of several GB, take some ten seconds.
+// For one file of a trace that was recorded here. The largest that are known, debugging information of several GB, take
+// some ten seconds.
 constexpr int kPatienceMs = 120'000;
-constexpr int kPatienceWithServersMs = 900'000;  // debuginfod loads such files first
+constexpr int kPatienceWithStrangersMs = 10'000;  // for all files that a trace from elsewhere names
+constexpr int kPatienceWithServersMs = 900'000;   // for one file; debuginfod loads it first
 
-// Whether there was an answer.
-bool ask_in_child(const ModuleQuestions& questions, const NameOptions& options, Trace& trace, LoadStats& losses) {
-  const SymbolizeOptions how{options.debuginfod};
-  const auto ask = [&] {
-    const std::vector<std::byte> answer = look_up(questions, how);
-    return std::string(reinterpret_cast<const char*>(answer.data()), answer.size());
-  };
-  ProbeAnswer answer = run_guarded(ask, options.debuginfod ? kPatienceWithServersMs : kPatienceMs);
-  if (answer.end != ProbeAnswer::End::kAnswered) return false;
-  const auto* bytes = reinterpret_cast<const std::byte*>(answer.text.data());
-  return take_answer({bytes, bytes + answer.text.size()}, questions, trace, losses);
+// What a search may need of memory beyond what it has: the file's sections unpacked, tables of them, a separate file of
+// debugging information. A small file that claims more gets no names.
+constexpr rlim_t kFewestSearchBytes = rlim_t{1} << 30;
+constexpr rlim_t kSearchBytesOfAByte = 16;
+
+void limit_memory(const std::string& path) {
+  struct stat file {};
+  std::ifstream sizes("/proc/self/statm");
+  rlim_t pages = 0;
+  if (!(sizes >> pages) || stat(path.c_str(), &file) != 0) return;
+  const auto held = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
+  const rlim_t limit = held + kFewestSearchBytes + kSearchBytesOfAByte * static_cast<rlim_t>(file.st_size);
+  const rlimit both{limit, limit};
+  setrlimit(RLIMIT_AS, &both);
 }
+
+class Searcher {
+ public:
+  explicit Searcher(const NameOptions& options)
+      : how_{.debuginfod = options.debuginfod, .roots = options.roots},
+        is_ours_(options.roots.is_everywhere()),
+        left_ms_(kPatienceWithStrangersMs) {}
+
+  // Whatever the file answers goes into the trace, and what it lacks into `losses`.
+  void search(const ModuleQuestions& questions, Trace& trace, LoadStats& losses) {
+    if (!can_be_opened(questions.module, how_, losses)) return;
+    const std::int64_t begin_ns = monotonic_ns();
+    const bool answered = left_ms_ > 0 && ask_in_child(questions, trace, losses);
+    if (!answered) losses.add(kLossSymbolsFailed);
+    if (!is_ours_ && !how_.debuginfod) left_ms_ -= (monotonic_ns() - begin_ns) / 1'000'000;
+  }
+
+ private:
+  bool ask_in_child(const ModuleQuestions& questions, Trace& trace, LoadStats& losses) {
+    const auto ask = [&] {
+      limit_memory(questions.module.path);
+      const std::vector<std::byte> answer = look_up(questions, how_);
+      return std::string(reinterpret_cast<const char*>(answer.data()), answer.size());
+    };
+    const int patience_ms = how_.debuginfod ? kPatienceWithServersMs
+                            : is_ours_      ? kPatienceMs
+                                            : static_cast<int>(left_ms_);
+    const ProbeAnswer answer = run_guarded(ask, patience_ms);
+    if (answer.end != ProbeAnswer::End::kAnswered) return false;
+    const auto* bytes = reinterpret_cast<const std::byte*>(answer.text.data());
+    return take_answer({bytes, bytes + answer.text.size()}, questions, trace, losses);
+  }
+
+  SymbolizeOptions how_;
+  bool is_ours_;
+  std::int64_t left_ms_;
+};
 
 }  // namespace
 
 LoadStats look_up_names(Trace& trace, const NameOptions& options) {
   LoadStats losses;
   const std::vector<ModuleQuestions> files = unnamed_addresses(trace);
+  Searcher searcher(options);
   Progress progress(options.progress, files.size());
   for (const ModuleQuestions& file : files) {
     progress.next("looking up names, file", file.module.path);
     LoadStats lacking;
-    if (!ask_in_child(file, options, trace, lacking)) lacking.add(kLossSymbolsFailed);
+    searcher.search(file, trace, lacking);
     for (const LoadStats::Counter& loss : lacking.counters()) {
       say::debug(kWho, file.module.path + ": " + loss.name + ".");
       losses.add(loss.name, loss.count);
     }
   }
-  read_source_lines_of(trace, losses);
+  read_source_lines_of(trace, options.roots, losses);
   for (const LoadStats::Counter& loss : losses.counters()) trace.stats.add(loss.name, loss.count);
   return losses;
 }

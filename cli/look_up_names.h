@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names and source text for the stacks of a trace, while the files that ran are still there. Each program or library is
-// read in a process of its own, because a broken one may crash whoever reads it.
+// read in a process of its own, with bounded memory and time, because a broken one may crash whoever reads it.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/load_stats.h"
+#include "model/source_roots.h"
 #include "model/trace.h"
 
 namespace synctrace::cli {
@@ -15,6 +16,7 @@ namespace synctrace::cli {
 struct NameOptions {
   bool wanted = true;       // --no-symbols
   bool debuginfod = false;  // --debuginfod
+  SourceRoots roots;        // whose files may be read: --source-root
   bool progress = true;     // a line on a terminal when it takes more than a second
 };
 

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "stack_options.h"
 
+#include "source_root.h"
 
 namespace synctrace::cli {
 
 void declare_name_options(const CommandLine& app, StackOptions& options) {
   const CommandOption none = app.add_flag("--no-symbols", options.no_symbols, "do not look up names and source text");
   app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information").excludes(none);
+}
+
+void declare_source_options(const CommandLine& app, std::vector<std::string>& source_roots) {
+  app.add("--source-root", source_roots,
+          "show text of source files in FOLDER too (default: the folder with .git, or the current one); may be repeated",
+          "FOLDER")
+      .one_value_each();
+}
+
+std::optional<std::string> take_source_roots(const std::vector<std::string>& given, SourceRoots& roots) {
+  for (const std::string& folder : given) {
+    if (!roots.add(folder)) return "--source-root=" + folder + " is no folder.";
+  }
+  if (const auto usual = usual_source_root()) roots.add(*usual);
+  return std::nullopt;
 }
 
 void declare_code_options(const CommandLine& app, StackOptions& options) {
@@ -16,6 +32,7 @@ void declare_code_options(const CommandLine& app, StackOptions& options) {
 
 std::optional<std::string> take_stack_options(StackOptions& options) {
   options.names.wanted = !options.no_symbols;
+  if (const auto wrong = take_source_roots(options.source_roots, options.names.roots)) return wrong;
   for (const std::string& pattern : options.user_patterns) {
     if (const auto wrong = options.user_code.add_user_pattern(pattern)) return "--user-code: " + wrong->message + ".";
   }

@@ -19,11 +19,17 @@ struct StackOptions {
   // As given.
   std::vector<std::string> user_patterns;
   std::vector<std::string> library_patterns;
+  std::vector<std::string> source_roots;
   bool no_symbols = false;
 };
 
 void declare_name_options(const CommandLine& app, StackOptions& options);
+// For verbs that read traces which others may have made.
+void declare_source_options(const CommandLine& app, std::vector<std::string>& source_roots);
 void declare_code_options(const CommandLine& app, StackOptions& options);
+
+// The folders that were given and the usual one; one sentence when one is no folder.
+std::optional<std::string> take_source_roots(const std::vector<std::string>& given, SourceRoots& roots);
 
 // What was given into what is used; one sentence when it makes no sense.
 std::optional<std::string> take_stack_options(StackOptions& options);

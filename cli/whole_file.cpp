@@ -6,6 +6,8 @@
 #include <cstring>
 #include <memory>
 
+#include "base/regular_file.h"
+
 namespace synctrace::cli {
 namespace {
 
@@ -16,22 +18,36 @@ using File = std::unique_ptr<std::FILE, Close>;
 
 bool is_standard(const std::string& path) { return path.empty() || path == "-"; }
 
+std::string shown(const std::string& path) { return is_standard(path) ? "the standard stream" : path; }
+
 Error failure(const char* what, const std::string& path) {
-  return Error{std::string("cannot ") + what + " " + (is_standard(path) ? "the standard stream" : path) + ": " +
-               std::strerror(errno) + "."};
+  return Error{std::string("cannot ") + what + " " + shown(path) + ": " + std::strerror(errno) + "."};
+}
+
+Result<std::string> read_stream(const std::string& path, std::FILE* file, std::uint64_t most_bytes) {
+  std::string content;
+  char block[1 << 16];
+  while (const std::size_t got = std::fread(block, 1, sizeof(block), file)) {
+    content.append(block, got);
+    if (content.size() > most_bytes) {
+      return Error{"cannot read " + shown(path) + ": it has more than " + size_words(most_bytes) + "."};
+    }
+  }
+  if (std::ferror(file) != 0) return failure("read", path);
+  return content;
 }
 
 }  // namespace
 
-Result<std::string> read_whole_file(const std::string& path) {
-  const File owned(is_standard(path) ? nullptr : std::fopen(path.c_str(), "rb"));
-  std::FILE* file = is_standard(path) ? stdin : owned.get();
-  if (file == nullptr) return failure("open", path);
-  std::string content;
-  char block[1 << 16];
-  while (const std::size_t got = std::fread(block, 1, sizeof(block), file)) content.append(block, got);
-  if (std::ferror(file) != 0) return failure("read", path);
-  return content;
+Result<std::string> read_whole_file(const std::string& path, std::uint64_t most_bytes) {
+  if (is_standard(path)) return read_stream(path, stdin, most_bytes);
+  const Result<RegularFile> file = RegularFile::open(path, most_bytes);
+  if (!file && is_given_stream(path)) {
+    const File stream(std::fopen(path.c_str(), "rb"));
+    return stream ? read_stream(path, stream.get(), most_bytes) : failure("open", path);
+  }
+  if (!file) return Error{"cannot read " + file.error().message + "."};
+  return file.value().content();
 }
 
 std::optional<Error> write_whole_file(const std::string& path, std::string_view content) {

@@ -2,6 +2,7 @@
 // Small files in one piece, for the verbs that read or write them. Errors are one sentence naming the file.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,8 +11,8 @@
 
 namespace synctrace::cli {
 
-// "-" is stdin.
-Result<std::string> read_whole_file(const std::string& path);
+// "-" is stdin. What is no regular file, or larger, is refused.
+Result<std::string> read_whole_file(const std::string& path, std::uint64_t most_bytes);
 
 // Replaces the file; "-" and an empty path are stdout. The error, if there was one.
 std::optional<Error> write_whole_file(const std::string& path, std::string_view content);

@@ -81,6 +81,10 @@ std::string RegularFile::content() const {
   return text;
 }
 
+bool is_given_stream(const std::string& path) noexcept {
+  return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
+}
+
 std::string size_words(std::uint64_t bytes) {
   constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   auto amount = static_cast<double>(bytes);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/text_input.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 
@@ -15,17 +18,24 @@ constexpr unsigned kBlockBytes = 256U << 10;
 
 TextInput::TextInput(const std::string& path) : path_(path), buffer_(kBlockBytes) {
   Result<RegularFile> opened = RegularFile::open(path, kMostPackedBytes);
-  if (!opened) {
-    error_ = Error{"cannot read " + opened.error().message};
+  int descriptor = -1;
+  if (opened) {
+    most_bytes_ = kFewestUnpackedBytes + kMostUnpackedOfAByte * opened.value().size();
+    descriptor = opened.value().release();
+  } else if (is_given_stream(path)) {
+    most_bytes_ = kMostStreamBytes;
+    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  }
+  if (descriptor < 0) {
+    error_ = Error{"cannot read " + (opened ? path : opened.error().message)};
     return;
   }
-  left_ = kFewestUnpackedBytes + kMostUnpackedOfAByte * opened.value().size();
-  file_ = gzdopen(opened.value().descriptor(), "rb");
+  file_ = gzdopen(descriptor, "rb");
   if (file_ == nullptr) {
+    ::close(descriptor);
     error_ = Error{"cannot read " + path + ": " + std::strerror(ENOMEM)};
     return;
   }
-  opened.value().release();
   gzbuffer(file_, kBlockBytes);
 }
 
@@ -50,12 +60,14 @@ bool TextInput::fill() {
       error_ = Error{path_ + " cannot be unpacked: " + why};
     return false;
   }
-  if (static_cast<std::uint64_t>(count) > left_) {
-    error_ = Error{path_ + " unpacks to more than " + std::to_string(kMostUnpackedOfAByte) +
-                   " times its size, as no recording does; unpack it yourself to import it all the same"};
+  taken_bytes_ += static_cast<std::uint64_t>(count);
+  if (taken_bytes_ > most_bytes_) {
+    error_ = most_bytes_ == kMostStreamBytes
+                 ? Error{path_ + " gives more than " + size_words(kMostStreamBytes) + "; import it from a file"}
+                 : Error{path_ + " unpacks to more than " + std::to_string(kMostUnpackedOfAByte) +
+                         " times its size, as no recording does; unpack it yourself to import it all the same"};
     return false;
   }
-  left_ -= static_cast<std::uint64_t>(count);
   next_ = buffer_.data();
   end_ = next_ + count;
   return true;

@@ -30,6 +30,7 @@ class TextInput {
   static constexpr std::uint64_t kMostPackedBytes = std::uint64_t{16} << 30;
   static constexpr std::uint64_t kMostUnpackedOfAByte = 64;
   static constexpr std::uint64_t kFewestUnpackedBytes = std::uint64_t{16} << 20;
+  static constexpr std::uint64_t kMostStreamBytes = std::uint64_t{2} << 30;  // unpacked, of a pipe
 
   bool at_end() { return next_ == end_ && !fill(); }
   char current() const noexcept { return *next_; }
@@ -85,7 +86,8 @@ class TextInput {
   std::vector<char> buffer_;
   const char* next_ = nullptr;
   const char* end_ = nullptr;
-  std::uint64_t left_ = 0;  // bytes that may still be unpacked
+  std::uint64_t taken_bytes_ = 0;  // unpacked
+  std::uint64_t most_bytes_ = 0;
   std::size_t since_mark_ = 0;
   bool stopped_ = false;
   std::optional<Error> error_;

@@ -293,7 +293,7 @@ std::size_t Observer::allowed_by_range(const Event& event, const Surrounding& ar
 std::size_t Observer::allowed_by_comment(const Event& event, const ObservedSite& site) {
   if (site.where.line == 0) return kNotAllowed;
   const std::optional<std::string> now = repository_.line_of(site.path, site.where.line);
-  const bool is_same = now && (site.where.source.empty() || shown_source_line(*now) == site.where.source);
+  const bool is_same = now && (site.where.source.empty() || printable(shown_source_line(*now)) == site.where.source);
   std::uint32_t line = site.where.line;
   std::optional<AllowEntry> entry = parse_allow_comment(is_same ? *now : site.where.source);
   if (!entry && is_same) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/repository.h"
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <system_error>
 #include <utility>
 
+#include "base/regular_file.h"
 #include "model/source_lines.h"
 
 namespace synctrace {
@@ -22,7 +23,8 @@ std::string below(const std::string& path, std::string folder) {
 
 }  // namespace
 
-Repository::Repository(std::string root) : root_(std::move(root)) {
+Repository::Repository(std::string root, SourceRoots roots)
+    : root_(std::move(root)), roots_(std::move(roots)), left_(kMostSourceBytes) {
   while (root_.size() > 1 && root_.back() == '/') root_.pop_back();
 }
 
@@ -44,20 +46,30 @@ bool Repository::has_file(const std::string& path) const {
   return !path.empty() && fs::is_regular_file(absolute(path), ignored);
 }
 
-const std::vector<std::string>& Repository::lines_of(const std::string& path) const {
+const Repository::File& Repository::file_of(const std::string& path) const {
   const auto [known, is_new] = files_.try_emplace(path);
-  if (!is_new || !has_file(path)) return known->second;
-  std::error_code failed;
-  if (fs::file_size(absolute(path), failed) > kLargestSourceFile || failed) return known->second;
-  std::ifstream in(absolute(path), std::ios::binary);
-  for (std::string line; std::getline(in, line);) known->second.push_back(std::move(line));
-  return known->second;
+  File& file = known->second;
+  if (!is_new || path.empty()) return file;
+  const std::string allowed = roots_.allowed(absolute(path));
+  if (allowed.empty()) return file;
+  const std::uint64_t most_bytes = std::min<std::uint64_t>(kLargestSourceFile, left_);
+  const Result<RegularFile> opened = RegularFile::open(allowed, most_bytes, roots_.is_everywhere());
+  if (!opened) return file;
+  left_ -= opened.value().size();
+  file.text = opened.value().content();
+  for (std::size_t begin = 0; begin < file.text.size();) {
+    file.lines.push_back(static_cast<std::uint32_t>(begin));
+    const std::size_t end = file.text.find('\n', begin);
+    begin = end == std::string::npos ? file.text.size() : end + 1;
+  }
+  return file;
 }
 
 std::optional<std::string> Repository::line_of(const std::string& path, std::uint32_t line) const {
-  const std::vector<std::string>& lines = lines_of(path);
-  if (line == 0 || line > lines.size()) return std::nullopt;
-  return lines[line - 1];
+  const File& file = file_of(path);
+  if (line == 0 || line > file.lines.size()) return std::nullopt;
+  const std::size_t begin = file.lines[line - 1];
+  return file.text.substr(begin, file.text.find('\n', begin) - begin);
 }
 
 }  // namespace synctrace

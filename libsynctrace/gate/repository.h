@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The sources as they lie here: paths as a repository writes them, and the lines around a place, for comments on them.
-// No text is a normal answer. Never reads what is not a regular file. One thread.
+// No text is a normal answer. Never reads what is not a regular file, or is not allowed. One thread.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,14 @@
 #include <string_view>
 #include <vector>
 
+#include "model/source_roots.h"
+
 namespace synctrace {
 
 class Repository {
  public:
-  // `root`: an absolute path.
-  explicit Repository(std::string root);
+  // `root`: an absolute path. `roots`: whose files may be read.
+  explicit Repository(std::string root, SourceRoots roots = {});
 
   const std::string& root() const noexcept { return root_; }
 
@@ -30,10 +32,16 @@ class Repository {
 
  private:
   std::string absolute(const std::string& path) const;
-  const std::vector<std::string>& lines_of(const std::string& path) const;
+  struct File {
+    std::string text;
+    std::vector<std::uint32_t> lines;  // where each begins
+  };
+  const File& file_of(const std::string& path) const;
 
   std::string root_;
-  mutable std::map<std::string, std::vector<std::string>> files_;
+  SourceRoots roots_;
+  mutable std::uint64_t left_;  // bytes that may still be read
+  mutable std::map<std::string, File> files_;
 };
 
 }  // namespace synctrace

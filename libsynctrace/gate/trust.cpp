@@ -10,12 +10,12 @@ namespace synctrace {
 namespace {
 
 // Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders too.
-constexpr std::array<std::string_view, 26> kHarmless = {
+constexpr std::array<std::string_view, 28> kHarmless = {
     kLossUnknownRecords, kLossUnnamedCalls,     kLossClockUnusable,     kLossUnmatchedOperations, kLossSymbolsMissing, kLossSymbolsChanged,
     kLossSymbolsUnusable, kLossSymbolsUnverified, kLossSymbolsFailed,   kLossSourceChanged,       "stacks-full",       "stack-budget",
     "host-wait-stacks",  "range-table-full",    "names-full",           "sample-late",            "sample-moved",      "sample-unread",
     "sample-busy",       "sample-threads",      "sample-queue-full",      kLossImportNoStacks,       kLossImportOperatorsOnly,
-    kLossImportFunctionLines, kLossImportNoHostWaits, kLossImportNoWaitedObjects};
+    kLossImportFunctionLines, kLossImportNoHostWaits, kLossImportNoWaitedObjects, kLossSymbolsOutside, kLossSourceOutside};
 
 bool is_harmless(std::string_view name) {
   return name == "unknown-api" || name == "sample-eintr" || std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();

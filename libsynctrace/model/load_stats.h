@@ -35,8 +35,10 @@ inline constexpr std::string_view kLossSymbolsMissing = "symbols-file-missing";
 inline constexpr std::string_view kLossSymbolsChanged = "symbols-file-changed";
 inline constexpr std::string_view kLossSymbolsUnusable = "symbols-file-unusable";
 inline constexpr std::string_view kLossSymbolsUnverified = "symbols-file-unverified";
+inline constexpr std::string_view kLossSymbolsOutside = "symbols-file-outside";
 inline constexpr std::string_view kLossSymbolsFailed = "symbols-failed";
 inline constexpr std::string_view kLossSourceChanged = "source-file-changed";
+inline constexpr std::string_view kLossSourceOutside = "source-file-outside";
 // What another tool's file does not have (exchange/import_trace.h).
 inline constexpr std::string_view kLossImportNoStacks = "import-no-stacks";
 inline constexpr std::string_view kLossImportOperatorsOnly = "import-operators-only";

@@ -105,13 +105,14 @@ bool take_answer(std::vector<std::byte> answer, const ModuleQuestions& questions
     if (known != loaded.value().symbols.end()) trace.symbols.insert_or_assign(address, std::move(known->second));
   }
   for (const std::string_view name :
-       {kLossSymbolsMissing, kLossSymbolsChanged, kLossSymbolsUnusable, kLossSymbolsUnverified}) {
+       {kLossSymbolsMissing, kLossSymbolsChanged, kLossSymbolsUnusable, kLossSymbolsUnverified,
+        kLossSymbolsOutside}) {
     losses.add(name, loaded.value().stats.count(name));
   }
   return true;
 }
 
-void read_source_lines_of(Trace& trace, LoadStats& losses) {
+void read_source_lines_of(Trace& trace, const SourceRoots& roots, LoadStats& losses) {
   std::set<SourceLine> wanted;
   const auto want = [&](const ResolvedFrame& frame) {
     if (!frame.file.empty() && frame.line > 0 && wanted.size() < kMostSourceLines)
@@ -128,11 +129,12 @@ void read_source_lines_of(Trace& trace, LoadStats& losses) {
         if (known != trace.symbols.end()) std::for_each(known->second.begin(), known->second.end(), want);
       });
   const std::vector<SourceLine> lines(wanted.begin(), wanted.end());
-  SourceTexts found = read_source_lines(lines, {std::string(fact(trace, "working_folder")), trace.start_realtime_ns});
+  SourceTexts found = read_source_lines(lines, {std::string(fact(trace, "working_folder")), trace.start_realtime_ns, roots});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!found.texts[i].empty()) trace.source_lines.insert_or_assign(lines[i], std::move(found.texts[i]));
   }
   losses.add(kLossSourceChanged, found.changed_files);
+  losses.add(kLossSourceOutside, found.outside_files);
 }
 
 bool has_names(const Trace& trace) noexcept { return fact(trace, kNamesFact) == kNamesStored; }

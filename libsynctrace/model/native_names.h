@@ -10,6 +10,7 @@
 
 #include "format/record_buffer.h"
 #include "model/load_stats.h"
+#include "model/source_roots.h"
 #include "model/symbolize.h"
 #include "model/trace.h"
 
@@ -30,8 +31,9 @@ std::vector<std::byte> look_up(const ModuleQuestions& questions, const Symbolize
 // Takes an answer over into the trace, and what it lacks into `losses`. False when it is no answer.
 bool take_answer(std::vector<std::byte> answer, const ModuleQuestions& questions, Trace& trace, LoadStats& losses);
 
-// Reads the text of every source line that a frame of a stack names, at most kMostSourceLines of them.
-void read_source_lines_of(Trace& trace, LoadStats& losses);
+// Reads the text of every source line that a frame of a stack names, at most kMostSourceLines of them, in files that
+// `roots` allow.
+void read_source_lines_of(Trace& trace, const SourceRoots& roots, LoadStats& losses);
 inline constexpr std::size_t kMostSourceLines = 100'000;
 
 // Whether the trace has been through all this before it was stored.

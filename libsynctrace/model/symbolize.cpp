@@ -3,7 +3,7 @@
 
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
+#include <elf.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,11 +11,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "base/format_text.h"
+#include "base/regular_file.h"
 #include "model/dwarf_frames.h"
 #include "model/symbol_table.h"
 
@@ -24,21 +26,6 @@ namespace {
 
 using ElfHandle = std::unique_ptr<Elf, decltype(&elf_end)>;
 using DwflHandle = std::unique_ptr<Dwfl, decltype(&dwfl_end)>;
-
-class FileDescriptor {
- public:
-  explicit FileDescriptor(int fd) noexcept : fd_(fd) {}
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
-  ~FileDescriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  int get() const noexcept { return fd_; }
-  int release() noexcept { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 // libdwfl asks the servers of this variable whenever it is set.
 class WithoutDebuginfod {
@@ -60,6 +47,12 @@ class WithoutDebuginfod {
   std::optional<std::string> saved_;
 };
 
+// The kernel's own pages ("[vdso]", and linux-vdso.so.1 in every process) and unnamed memory are no files: nothing was
+// lost with them.
+bool is_file_name(std::string_view path) noexcept {
+  return !path.empty() && path.front() != '[' && path.find('/') != std::string_view::npos;
+}
+
 std::string_view file_name(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
 
 std::string build_id_of(Elf* elf) {
@@ -70,16 +63,27 @@ std::string build_id_of(Elf* elf) {
   return text;
 }
 
-// Opens what may be the module's file; never waits for a FIFO and never follows a device.
-FileDescriptor open_module(const std::string& path) noexcept {
-  if (path.empty() || path.front() != '/' || path.find('\0') != std::string::npos) return FileDescriptor(-1);
-  return FileDescriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+// A file that could be the module; else none, and the name of the loss. Nothing of it is read but its first bytes.
+std::optional<RegularFile> open_module(const NativeModule& module, const SymbolizeOptions& options,
+                                       std::string_view& loss) {
+  struct stat status {};
+  loss = kLossSymbolsMissing;
+  const bool is_name = !module.path.empty() && module.path.front() == '/' && module.path.find('\0') == std::string::npos;
+  if (!is_name || ::stat(module.path.c_str(), &status) != 0) return std::nullopt;
+  // Without a build-id nothing says that it is the file that ran.
+  loss = kLossSymbolsOutside;
+  if (module.build_id.empty() && options.roots.allowed(module.path).empty()) return std::nullopt;
+  loss = S_ISREG(status.st_mode) && ::access(module.path.c_str(), R_OK) != 0 ? kLossSymbolsMissing : kLossSymbolsUnusable;
+  Result<RegularFile> file = RegularFile::open(module.path, options.max_file_bytes);
+  char magic[SELFMAG];
+  if (!file || file.value().read(magic, sizeof magic) != SELFMAG || std::memcmp(magic, ELFMAG, SELFMAG) != 0) {
+    return std::nullopt;
+  }
+  loss = {};
+  return std::move(file).value();
 }
 
-bool is_usable(int fd, std::uint64_t max_bytes) noexcept {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || status.st_size <= 0) return false;
-  if (static_cast<std::uint64_t>(status.st_size) > max_bytes) return false;
+bool is_usable(int fd) noexcept {
   elf_version(EV_CURRENT);
   const ElfHandle elf(elf_begin(fd, ELF_C_READ_MMAP, nullptr), &elf_end);
   GElf_Ehdr header{};
@@ -96,10 +100,10 @@ std::string build_id_of(int fd) {
 class OpenModule {
  public:
   // Takes the descriptor when it succeeds.
-  OpenModule(const std::string& path, FileDescriptor& file) : session_(dwfl_begin(&kCallbacks), &dwfl_end) {
+  OpenModule(const std::string& path, RegularFile& file) : session_(dwfl_begin(&kCallbacks), &dwfl_end) {
     if (!session_) return;
     dwfl_report_begin(session_.get());
-    module_ = dwfl_report_elf(session_.get(), path.c_str(), path.c_str(), file.get(), 0, true);
+    module_ = dwfl_report_elf(session_.get(), path.c_str(), path.c_str(), file.descriptor(), 0, true);
     if (module_ != nullptr) file.release();
     if (dwfl_report_end(session_.get(), nullptr, nullptr) != 0) module_ = nullptr;
   }
@@ -169,17 +173,17 @@ std::vector<Question> questions_of(std::span<const NativeAddress> addresses) {
 std::vector<std::vector<ResolvedFrame>> Symbolizer::resolve(const NativeModule& module,
                                                             std::span<const NativeAddress> addresses) {
   const WithoutDebuginfod guard(!options_.debuginfod);
-  FileDescriptor file = open_module(module.path);
+  std::string_view loss;
+  std::optional<RegularFile> file = open_module(module, options_, loss);
   std::optional<OpenModule> opened;
   std::optional<AddressReader> reader;
-  if (file.get() < 0) {
-    // The kernel's own code in every process (linux-vdso.so.1) has a name and no file.
-    if (module.path.find('/') != std::string::npos) lose(kLossSymbolsMissing, module);
-  } else if (!is_usable(file.get(), options_.max_file_bytes)) {
+  if (!file) {
+    lose(loss, module);
+  } else if (!is_usable(file->descriptor())) {
     lose(kLossSymbolsUnusable, module);
-  } else if (!module.build_id.empty() && build_id_of(file.get()) != module.build_id) {
+  } else if (!module.build_id.empty() && build_id_of(file->descriptor()) != module.build_id) {
     lose(kLossSymbolsChanged, module);
-  } else if (opened.emplace(module.path, file); opened->module() == nullptr) {
+  } else if (opened.emplace(module.path, *file); opened->module() == nullptr) {
     lose(kLossSymbolsUnusable, module);
   } else {
     if (module.build_id.empty()) lose(kLossSymbolsUnverified, module);
@@ -208,8 +212,14 @@ std::vector<std::vector<ResolvedFrame>> Symbolizer::resolve(const NativeModule& 
 }
 
 void Symbolizer::lose(std::string_view name, const NativeModule& module) {
-  // The kernel's own pages ("[vdso]") and unnamed memory are no files: nothing was lost with them.
-  if (!module.path.empty() && module.path.front() != '[') losses_.add(name);
+  if (is_file_name(module.path)) losses_.add(name);
+}
+
+bool can_be_opened(const NativeModule& module, const SymbolizeOptions& options, LoadStats& losses) {
+  std::string_view loss;
+  const bool opened = open_module(module, options, loss).has_value();
+  if (!opened && is_file_name(module.path)) losses.add(loss);
+  return opened;
 }
 
 bool is_nvidia_library(std::string_view path) noexcept {

@@ -2,7 +2,7 @@
 // Addresses in libraries and programs -> function, file, line and the chain of inlined functions, read offline from the
 // files on disk (elfutils). Never a guess: a name is given only to an address inside that symbol's size, so libraries
 // with few exported names (NVIDIA's) show module+0xoffset instead of a neighbour's name; and a file that is not the one
-// that ran, by its build-id, is not used at all.
+// that ran, by its build-id, is not used at all. A module without a build-id is opened only where `roots` allow it.
 //
 // One thread at a time. Total on hostile files: what cannot be used is counted, with a sentence, and leaves the
 // addresses unnamed.
@@ -16,6 +16,7 @@
 
 #include "model/frames.h"
 #include "model/load_stats.h"
+#include "model/source_roots.h"
 
 namespace synctrace {
 
@@ -42,6 +43,7 @@ struct NativeAddress {
 struct SymbolizeOptions {
   bool debuginfod = false;                                // may ask the servers of DEBUGINFOD_URLS
   std::uint64_t max_file_bytes = std::uint64_t{8} << 30;  // larger files are not opened
+  SourceRoots roots;                                      // for modules without a build-id
 };
 
 struct SymbolizeCounts {
@@ -70,6 +72,10 @@ class Symbolizer {
   LoadStats losses_;
   SymbolizeCounts counts_;
 };
+
+// Whether it is worth a search: a file is there that may be opened and looks like a program. Otherwise its loss is
+// counted. Reads four bytes and never waits.
+bool can_be_opened(const NativeModule& module, const SymbolizeOptions& options, LoadStats& losses);
 
 // CUDA's driver and toolkit and what NVIDIA ships beside them, by file name.
 bool is_nvidia_library(std::string_view path) noexcept;

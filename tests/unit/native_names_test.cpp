@@ -68,8 +68,8 @@ LoadStats look_up_all(Trace& trace) {
   LoadStats losses;
   trace.start_realtime_ns = 0;  // the source is younger than the builder's traces
   for (const ModuleQuestions& file : unnamed_addresses(trace))
-    REQUIRE(take_answer(look_up(file, {}), file, trace, losses));
-  read_source_lines_of(trace, losses);
+    REQUIRE(take_answer(look_up(file, {.roots = SourceRoots::everywhere()}), file, trace, losses));
+  read_source_lines_of(trace, SourceRoots::everywhere(), losses);
   return losses;
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("what is no answer changes nothing") {
   Trace trace = loaded(trace_of(library).bytes());
   const std::vector<ModuleQuestions> files = unnamed_addresses(trace);
   LoadStats losses;
-  const std::vector<std::byte> whole = look_up(files[0], {});
+  const std::vector<std::byte> whole = look_up(files[0], {.roots = SourceRoots::everywhere()});
   for (std::size_t size = 0; size < whole.size(); ++size) {
     const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
     if (take_answer(cut, files[0], trace, losses)) FAIL("cut to " << size << " bytes it was taken");
@@ -152,7 +152,7 @@ TEST_CASE("only what was asked for is taken from an answer") {
   const Library library;
   Trace trace = loaded(trace_of(library).bytes());
   ModuleQuestions file = unnamed_addresses(trace)[0];
-  const std::vector<std::byte> answer = look_up(file, {});
+  const std::vector<std::byte> answer = look_up(file, {.roots = SourceRoots::everywhere()});
   file.addresses.resize(1);
   LoadStats losses;
   CHECK(take_answer(answer, file, trace, losses));
@@ -204,12 +204,12 @@ TEST_CASE("a source file that changed after the recording began has no text") {
   trace.stacks[StackId{1}] = parse_stack("p1:0");
   LoadStats losses;
   trace.start_realtime_ns = 1'000'000'000;  // long before the file was written
-  read_source_lines_of(trace, losses);
+  read_source_lines_of(trace, SourceRoots::everywhere(), losses);
   CHECK(trace.source_lines.empty());
   CHECK(losses.count(kLossSourceChanged) == 1);
   trace.start_realtime_ns = 10'000'000'000'000'000'000U;  // long after
   LoadStats none;
-  read_source_lines_of(trace, none);
+  read_source_lines_of(trace, SourceRoots::everywhere(), none);
   CHECK(none.counters().empty());
   CHECK(trace.source_lines.at({file, 2}) == "second");
 }

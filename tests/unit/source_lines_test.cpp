@@ -2,6 +2,7 @@
 #include "model/source_lines.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -18,7 +19,7 @@ std::string write(const TemporaryFolder& folder, const std::string& name, const 
 }
 
 std::string line_of(const std::string& file, std::uint32_t line) {
-  return read_source_lines({{file, line}}).texts.front();
+  return read_source_lines({{file, line}}, {"", 0, SourceRoots::everywhere()}).texts.front();
 }
 
 }  // namespace
@@ -27,7 +28,8 @@ TEST_CASE("lines come in the order asked, whatever their order in the files") {
   const TemporaryFolder folder;
   const std::string one = write(folder, "one.py", "import torch\n\n    loss.item()\nlast");
   const std::string two = write(folder, "two.py", "\tx = y \r\n");
-  const auto texts = read_source_lines({{one, 4}, {two, 1}, {one, 1}, {one, 3}, {one, 3}, {one, 2}}).texts;
+  const auto texts = read_source_lines({{one, 4}, {two, 1}, {one, 1}, {one, 3}, {one, 3}, {one, 2}},
+                                       {"", 0, SourceRoots::everywhere()}).texts;
   CHECK(texts == std::vector<std::string>{"last", "x = y", "import torch", "loss.item()", "loss.item()", ""});
 }
 
@@ -57,7 +59,7 @@ TEST_CASE("what is no regular file has no text, and nothing waits for it") {
 TEST_CASE("relative names start at the program's folder") {
   const TemporaryFolder folder;
   write(folder, "train.py", "step()\n");
-  CHECK(read_source_lines({{"train.py", 1}}, {folder.path(".")}).texts[0] == "step()");
+  CHECK(read_source_lines({{"train.py", 1}}, {folder.path("."), 0, SourceRoots::everywhere()}).texts[0] == "step()");
   CHECK(line_of("train.py", 1).empty());
 }
 
@@ -67,6 +69,41 @@ TEST_CASE("files are read up to 16 MiB") {
   text.replace(text.size() - 4, 3, "end");
   CHECK(line_of(write(folder, "fits", text), kLargestSourceFile - 3) == "end");
   CHECK(line_of(write(folder, "larger", text + "x"), kLargestSourceFile - 3).empty());
+}
+
+TEST_CASE("what lies outside of the roots is not read, and counted when it is there") {
+  const TemporaryFolder project;
+  const TemporaryFolder elsewhere;
+  const std::string secret = write(elsewhere, "secret", "root:$6$\n");
+  const std::string link = project.path("link.py");
+  REQUIRE(::symlink(secret.c_str(), link.c_str()) == 0);
+  const std::string inside = write(project, "train.py", "step()\n");
+  write(project, ".env", "TOKEN=1\n");
+  SourceRoots roots;
+  REQUIRE(roots.add(project.path(".")));
+  const std::string around = project.path("../") + secret;  // "/tmp/x/..//tmp/y/secret"
+  const SourceTexts found = read_source_lines({{inside, 1}, {secret, 1}, {link, 1}, {around, 1}, {project.path(".env"), 1},
+                                               {"/dev/zero", 1}, {"/nowhere", 1}, {"/proc/self/environ", 1}},
+                                              {"", 0, roots});
+  CHECK(found.texts == std::vector<std::string>{"step()", "", "", "", "", "", "", ""});
+  CHECK(found.outside_files >= 3);
+  CHECK(read_source_lines({{inside, 1}}).texts[0].empty());  // nothing is allowed unless somebody says so
+}
+
+TEST_CASE("a file with many names is read once") {
+  const TemporaryFolder folder;
+  write(folder, "large.py", std::string(kLargestSourceFile, '\n'));
+  std::vector<SourceLine> lines;
+  std::string name = folder.path("large.py");
+  for (int i = 0; i < 2000; ++i) lines.push_back({name = "/" + name, 1});
+  write(folder, "last.py", "here");
+  lines.push_back({folder.path("zz/../last.py"), 1});  // by a folder that is not there
+  lines.push_back({folder.path("last.py"), 1});
+  SourceRoots roots;
+  REQUIRE(roots.add(folder.path(".")));
+  const std::vector<std::string> texts = read_source_lines(lines, {"", 0, roots}).texts;
+  CHECK(texts[2000].empty());
+  CHECK(texts[2001] == "here");
 }
 
 TEST_CASE("long lines are cut at a character") {

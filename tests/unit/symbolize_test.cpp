@@ -47,7 +47,7 @@ struct LoadedLibrary {
 };
 
 Frames resolve_one(const NativeModule& module, NativeAddress address) {
-  Symbolizer symbolizer;
+  Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
   return symbolizer.resolve(module, {&address, 1}).front();
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("every exported function of libstdc++ is found by each of its ends") {
     addresses.push_back({function.begin, false});
     addresses.push_back({function.begin + function.size - 1, false});
   }
-  Symbolizer symbolizer;
+  Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
   const auto answers = symbolizer.resolve(module, addresses);
   REQUIRE(answers.size() == addresses.size());
   std::size_t unnamed = 0;
@@ -175,7 +175,7 @@ TEST_CASE("10,000 addresses take less than a second") {
   const NativeModule module = libstdcxx();
   std::vector<NativeAddress> addresses;
   for (std::uint64_t i = 0; i < 10'000; ++i) addresses.push_back({0xa0000 + i * 97, true});
-  Symbolizer symbolizer;
+  Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
   const auto begin = std::chrono::steady_clock::now();
   symbolizer.resolve(module, addresses);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -188,7 +188,7 @@ TEST_CASE("10,000 addresses take less than a second") {
 TEST_CASE("the same address twice is one question and two answers") {
   const NativeModule module = libstdcxx();
   const std::vector<NativeAddress> addresses = {{0xb0001, true}, {0x10, false}, {0xb0001, true}};
-  Symbolizer symbolizer;
+  Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
   const auto answers = symbolizer.resolve(module, addresses);
   CHECK(symbolizer.counts().addresses == 2);
   CHECK(answers[0].back().function == answers[2].back().function);
@@ -198,7 +198,7 @@ TEST_CASE("the same address twice is one question and two answers") {
 TEST_CASE("a file that is not the one that ran is not used") {
   NativeModule module = libstdcxx();
   module.build_id = "00112233445566778899aabbccddeeff00112233";
-  Symbolizer symbolizer;
+  Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
   const std::vector<NativeAddress> address = {{0xb0001, true}};
   CHECK_FALSE(symbolizer.resolve(module, address)[0].back().named);
   CHECK(symbolizer.losses().count(kLossSymbolsChanged) == 1);
@@ -227,7 +227,7 @@ TEST_CASE("what is no program is counted, and its addresses keep their numbers")
     CAPTURE(one.path.substr(0, 100));
     NativeModule module;
     module.path = one.path;
-    Symbolizer symbolizer;
+    Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
     const std::vector<NativeAddress> addresses = {{0x1234, true}, {0, true}, {~std::uint64_t{0}, false}};
     const auto answers = symbolizer.resolve(module, addresses);
     REQUIRE(answers.size() == 3);
@@ -242,7 +242,7 @@ TEST_CASE("what is no program is counted, and its addresses keep their numbers")
 }
 
 TEST_CASE("files over the limit are not opened") {
-  SymbolizeOptions options;
+  SymbolizeOptions options{.roots = SourceRoots::everywhere()};
   options.max_file_bytes = 1000;
   Symbolizer symbolizer(options);
   const std::vector<NativeAddress> address = {{0xb0001, true}};
@@ -253,7 +253,7 @@ TEST_CASE("files over the limit are not opened") {
 TEST_CASE("the kernel's pages are no loss") {
   NativeModule module;
   module.path = "[vdso]";
-  Symbolizer symbolizer;
+  Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
   const std::vector<NativeAddress> address = {{0x9d0, true}};
   CHECK(symbolizer.resolve(module, address)[0][0].function == "[vdso]+0x9d0");
   CHECK(symbolizer.losses().counters().empty());
@@ -280,7 +280,7 @@ TEST_CASE("damaged files never crash the reader") {
     if (round % 3 == 0) bytes.resize(random() % bytes.size());
     NativeModule module;
     module.path = folder.write("damaged.so", std::as_bytes(std::span(bytes)));
-    Symbolizer symbolizer;
+    Symbolizer symbolizer({.roots = SourceRoots::everywhere()});
     CHECK(symbolizer.resolve(module, addresses).size() == addresses.size());
   }
 }

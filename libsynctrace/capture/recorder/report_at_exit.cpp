@@ -73,7 +73,7 @@ void report_at_exit(const char* trace, const char* target) noexcept {
     return;
   }
   int status = 0;
-  const char* symbols[] = {"synctrace", "symbols", "--quiet", trace, nullptr};
+  const char* symbols[] = {"synctrace", "symbols", "--own", "--quiet", trace, nullptr};
   if (!run_tool(tool, symbols, true, status)) return;
   const bool to_stderr = std::strcmp(target, "-") == 0;
   const char* report[] = {"synctrace", "report", trace, to_stderr ? nullptr : "-o", target, nullptr};

@@ -86,7 +86,7 @@ class ExportCase(unittest.TestCase):
 
 # A name that breaks whatever does not expect it, as a trace in text form has it and as a valid text.
 HOSTILE_NAME = r'a\"b\\c\x01\x1f\x7f\n\t\xff\xfe</script>\xf0\x9f\x98\x80\xe2\x80\xae'
-HOSTILE_TEXT = 'a"b\\c\x01\x1f\x7f\n\t\ufffd\ufffd</script>\U0001f600\u202e'
+HOSTILE_TEXT = 'a"b\\c\x01\x1f\x7f\n\t\ufffd\ufffd</script>\U0001f600\\u202e'
 
 
 def hostile_names_trace(case):

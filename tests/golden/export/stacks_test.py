@@ -115,7 +115,7 @@ class Stacks(ExportCase):
         self.assertIn(stack, self.speedscope(trace)["GPU idle caused"])
         if shutil.which("protoc"):
             self.assertIn(stack, read_pprof(self.exported("pprof", trace))["gpu_idle"])
-        flat = 'a"b\\c      \ufffd\ufffd</script>\U0001f600\u202e'
+        flat = 'a"b\\c      \ufffd\ufffd</script>\U0001f600\\u202e'
         names = {frame for one in self.folded(trace) for frame in one}
         self.assertTrue(any(name.startswith('a"b\\c') for name in names), (flat, names))
         self.assertFalse(any(ord(c) < 0x20 for name in names for c in name))

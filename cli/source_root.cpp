@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "source_root.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_at_or_above(const std::string& folder, const char* home) {
+  if (home == nullptr || *home != '/') return false;
+  std::error_code failed;
+  fs::path at = fs::weakly_canonical(home, failed);
+  for (; !failed && at != at.parent_path(); at = at.parent_path()) {
+    if (at == folder) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string current_folder() {
+  std::error_code failed;
+  const fs::path folder = fs::current_path(failed);
+  return failed ? "." : folder.string();
+}
+
+std::optional<std::string> folder_with_git() {
+  std::error_code ignored;
+  for (fs::path folder = current_folder(); folder != folder.parent_path(); folder = folder.parent_path()) {
+    if (fs::exists(folder / ".git", ignored)) return folder.string();
+  }
+  return std::nullopt;
+}
+
+bool holds_a_home(const std::string& folder) {
+  std::error_code failed;
+  const std::string real = fs::weakly_canonical(folder, failed).string();
+  // A process of root that sudo started may have the home of another in HOME.
+  const passwd* user = ::getpwuid(::getuid());
+  return failed || real == "/" || is_at_or_above(real, std::getenv("HOME")) ||
+         (user != nullptr && is_at_or_above(real, user->pw_dir));
+}
+
+std::optional<std::string> usual_source_root() {
+  for (const std::string& folder : {folder_with_git().value_or(""), current_folder()}) {
+    if (!folder.empty() && !holds_a_home(folder)) return folder;
+  }
+  return std::nullopt;
+}
+
+}  // namespace synctrace::cli
