@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <fstream>
 #include <string_view>
@@ -30,18 +31,19 @@ constexpr int kPatienceMs = 120'000;
 constexpr int kPatienceWithStrangersMs = 10'000;  // for all files that a trace from elsewhere names
 constexpr int kPatienceWithServersMs = 900'000;   // for one file; debuginfod loads it first
 
-// What a search may need of memory beyond what it has: the file's sections unpacked, tables of them, a separate file of
-// debugging information. A small file that claims more gets no names.
-constexpr rlim_t kFewestSearchBytes = rlim_t{1} << 30;
-constexpr rlim_t kSearchBytesOfAByte = 16;
+// What a search may need of memory beyond what it has: the file mapped, its sections unpacked, tables of them, a separate
+// file of debugging information. What claims more gets no names.
+constexpr rlim_t kSearchBytes = rlim_t{8} << 30;
+constexpr rlim_t kSearchBytesForStrangers = rlim_t{512} << 20;
+constexpr rlim_t kSearchBytesOfAByte = 4;  // of the file, up to kSearchBytes
 
-void limit_memory(const std::string& path) {
+void limit_memory(const std::string& path, rlim_t bytes) {
   struct stat file {};
   std::ifstream sizes("/proc/self/statm");
   rlim_t pages = 0;
   if (!(sizes >> pages) || stat(path.c_str(), &file) != 0) return;
   const auto held = pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE));
-  const rlim_t limit = held + kFewestSearchBytes + kSearchBytesOfAByte * static_cast<rlim_t>(file.st_size);
+  const rlim_t limit = held + bytes + std::min(kSearchBytes, kSearchBytesOfAByte * static_cast<rlim_t>(file.st_size));
   const rlimit both{limit, limit};
   setrlimit(RLIMIT_AS, &both);
 }
@@ -65,7 +67,7 @@ class Searcher {
  private:
   bool ask_in_child(const ModuleQuestions& questions, Trace& trace, LoadStats& losses) {
     const auto ask = [&] {
-      limit_memory(questions.module.path);
+      limit_memory(questions.module.path, is_ours_ ? kSearchBytes : kSearchBytesForStrangers);
       const std::vector<std::byte> answer = look_up(questions, how_);
       return std::string(reinterpret_cast<const char*>(answer.data()), answer.size());
     };

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/regular_file.h"
 #include "format/launch_contract.h"
 #include "format/trace_format.h"
 
@@ -26,9 +27,9 @@ namespace {
 // The process that wrote the header; 0 when the file does not tell.
 pid_t writer_of(const std::string& partial) {
   format::FileHeader header{};
-  std::ifstream file(partial, std::ios::binary);
-  file.read(reinterpret_cast<char*>(&header), sizeof header);
-  return file ? static_cast<pid_t>(header.process_id) : 0;
+  const Result<RegularFile> file = RegularFile::open(partial, kAnySize);
+  const bool is_read = file && file.value().read(reinterpret_cast<char*>(&header), sizeof header) == sizeof header;
+  return is_read ? static_cast<pid_t>(header.process_id) : 0;
 }
 
 using Folder = std::unique_ptr<DIR, int (*)(DIR*)>;

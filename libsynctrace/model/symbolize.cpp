@@ -96,6 +96,21 @@ std::string build_id_of(int fd) {
   return elf ? build_id_of(elf.get()) : std::string();
 }
 
+// libdwfl opens whatever lies beside the module under the name that the module gives, and would wait for a FIFO.
+bool is_file_or_absent(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode);
+}
+
+int find_debuginfo(Dwfl_Module* module, void** user_data, const char* name, Dwarf_Addr base, const char* file,
+                   const char* link, GElf_Word crc, char** found) {
+  if (file != nullptr && link != nullptr) {
+    const std::string folder = std::string(file, std::string_view(file).rfind('/') + 1);
+    if (!is_file_or_absent(folder + link) || !is_file_or_absent(folder + ".debug/" + link)) return -1;
+  }
+  return dwfl_standard_find_debuginfo(module, user_data, name, base, file, link, crc, found);
+}
+
 // One file, opened for questions in its own addresses.
 class OpenModule {
  public:
@@ -110,7 +125,7 @@ class OpenModule {
   Dwfl_Module* module() const noexcept { return module_; }
 
  private:
-  static constexpr Dwfl_Callbacks kCallbacks{dwfl_build_id_find_elf, dwfl_standard_find_debuginfo,
+  static constexpr Dwfl_Callbacks kCallbacks{dwfl_build_id_find_elf, find_debuginfo,
                                              dwfl_offline_section_address, nullptr};
   DwflHandle session_;
   Dwfl_Module* module_ = nullptr;

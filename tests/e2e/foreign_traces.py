@@ -4,10 +4,12 @@ waited for, unless it lies where the user's own sources do. And texts that are n
 import ctypes
 import os
 import pathlib
-import re
 import resource
+import struct
 import tempfile
+import time
 import unittest
+import zlib
 
 import harness
 
@@ -134,7 +136,7 @@ class ForeignTrace(harness.CliTest):
 class Files(ForeignTrace):
     def hostile_paths(self):
         """Files that a trace must not have shown, and words of theirs."""
-        home = self.write(self.elsewhere / "home" / "notes.txt", SECRET + "\n")
+        home = self.write(self.elsewhere / "home" / "notes.txt", f"{SECRET}  # synctrace: allow[ST001] {SECRET}\n")
         fifo = self.elsewhere / "fifo"
         os.mkfifo(fifo)
         inner_fifo = self.folder / "fifo.py"
@@ -230,6 +232,68 @@ class Files(ForeignTrace):
         folder = os.path.dirname(os.path.realpath(path))
         self.assertIn(b"qsort", self.timed(*stacks, "--source-root", folder, trace).stdout)
         self.assertNotIn(b"symbols-file-outside", self.timed("report", "--source-root", folder, trace).stdout)
+
+
+class Modules(ForeignTrace):
+    """Modules of the project's own folder, which are opened, and are no honest ones."""
+
+    LIBRARY = harness.program("libgate_work.so")
+
+    def report_of(self, path):
+        for address in (0x1200, 0x1500, 0x2000, 0x3000):
+            self.module(path, address)
+        begin = time.monotonic()
+        done = self.timed("report", "--stacks", self.assemble())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertLess(time.monotonic() - begin, LONGEST_S)
+        self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, MOST_KIB)
+        return done.stdout.decode()
+
+    def sections(self, image):
+        """Of an ELF file of 64 bits: the place of each section's header, by name."""
+        headers, count, of_names = (struct.unpack_from(form, image, at)[0] for form, at in (("<Q", 40), ("<H", 60), ("<H", 62)))
+        names, = struct.unpack_from("<Q", image, headers + 64 * of_names + 24)
+        found = {}
+        for header in range(headers, headers + 64 * count, 64):
+            begin = names + struct.unpack_from("<I", image, header)[0]
+            found[image[begin:image.index(b"\0", begin)].decode()] = header
+        return found
+
+    def test_sections_that_unpack_without_end(self):
+        image = bytearray(pathlib.Path(self.LIBRARY).read_bytes())
+        size = 2 << 30
+        packer = zlib.compressobj(9, wbits=-15)
+        zeros = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
+        # As ELF has it: zlib's number and the size, then zlib's begin, the zeros again and again, its end and checksum.
+        packed = (struct.pack("<IIQQ", 1, 0, size, 1) + b"\x78\xda" + zeros * (size >> 24) + b"\x03\x00" +
+                  struct.pack(">I", (size % 65521) << 16 | 1))
+        debugging = [header for name, header in self.sections(image).items() if name.startswith(".debug_")]
+        self.assertTrue(debugging)
+        for header in debugging:
+            flags, = struct.unpack_from("<Q", image, header + 8)
+            struct.pack_into("<Q", image, header + 8, flags | 0x800)
+            struct.pack_into("<QQ", image, header + 24, len(image), len(packed))
+        (self.folder / "bomb.so").write_bytes(image + packed)
+        self.assertIn("symbols", self.report_of(self.folder / "bomb.so"))
+
+    def test_headers_of_any_size(self):
+        whole = pathlib.Path(self.LIBRARY).read_bytes()
+        path = self.folder / "broken.so"
+        headers = self.sections(whole).values()
+        images = [whole[:size] for size in (4, 64, 100, len(whole) // 2)]
+        images += [whole[:at] + struct.pack("<Q", value) + whole[at + 8:] for value in (1, 1 << 33, (1 << 64) - 1)
+                   for at in [40, *(header + field for header in list(headers)[::4] for field in (24, 32))]]
+        for image in images:
+            path.write_bytes(image)
+            self.report_of(path)
+
+    def test_a_debugging_file_that_is_a_fifo(self):
+        copy = self.folder / "linked.so"
+        (self.folder / "link").write_bytes(b"debug.fifo\0\0\1\2\3\4")
+        os.mkfifo(self.folder / "debug.fifo")
+        for command in (["strip", "-g", self.LIBRARY, "-o", copy], ["objcopy", "--add-section", ".gnu_debuglink=link", copy]):
+            self.assertEqual(self.run_program(*command).returncode, 0)
+        self.report_of(copy)
 
 
 class Inputs(ForeignTrace):
