@@ -120,8 +120,10 @@ std::optional<Pair> take_pair(std::string_view& rest) {
 
 class Assembler {
  public:
-  Assembler()
-      : buffer_(std::make_unique_for_overwrite<std::byte[]>(kBufferBytes)), writer_({buffer_.get(), kBufferBytes}) {}
+  explicit Assembler(std::size_t text_bytes)
+      : most_bytes_(kFewestBytes + kMostBytesOfAByte * text_bytes),
+        buffer_(std::make_unique_for_overwrite<std::byte[]>(kBufferBytes)),
+        writer_({buffer_.get(), kBufferBytes}) {}
 
   void take_line(std::string_view line);
   std::vector<std::byte> finish();
@@ -135,6 +137,12 @@ class Assembler {
 
   static constexpr std::size_t kBufferBytes = sizeof(ChunkHeader) + kMaxChunkBytes;
 
+  // A few words of a text can stand for kilobytes, but not on every line of an honest one.
+  static constexpr std::size_t kFewestBytes = std::size_t{16} << 20;
+  static constexpr std::size_t kMostBytesOfAByte = 8;
+
+  const std::size_t most_bytes_;
+
   std::vector<std::byte> out_;
   std::unique_ptr<std::byte[]> buffer_;
   ChunkWriter writer_;
@@ -147,6 +155,7 @@ void Assembler::take_line(std::string_view line) {
   std::string_view rest = line;
   const std::string_view word = take_word(rest);
   if (word.empty() || word[0] == '#') return;
+  if (out_.size() > most_bytes_) throw BadLine{"the trace becomes more than 8 times as large as its text"};
   if (out_.empty()) {
     if (word != "synctrace-text") throw BadLine{"the first line does not begin with 'synctrace-text 1'"};
     return take_header(rest);
@@ -258,7 +267,7 @@ std::vector<std::byte> Assembler::finish() {
 }  // namespace
 
 Result<std::vector<std::byte>> assemble_text(std::string_view text, const std::string& name) {
-  Assembler assembler;
+  Assembler assembler(text.size());
   std::size_t line_number = 0;
   try {
     while (!text.empty()) {

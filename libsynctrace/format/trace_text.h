@@ -31,7 +31,8 @@ using TextSink = std::function<void(std::string_view)>;
 // Writes what is left in `reader`. What could not be read follows in a comment line at the end.
 void write_text(TraceReader& reader, const TextSink& sink);
 
-// The bytes of the trace that `text` describes. `name` stands for the text in messages.
+// The bytes of the trace that `text` describes. `name` stands for the text in messages. One of more than 8 times
+// the text and 16 MiB is refused.
 Result<std::vector<std::byte>> assemble_text(std::string_view text, const std::string& name);
 
 }  // namespace synctrace::format

@@ -42,6 +42,14 @@ std::string every_byte() {
   return text;
 }
 
+TEST_CASE("a text cannot stand for a trace of many times its size") {
+  std::string text = "synctrace-text 1 start_realtime_ns=1 process_id=1\nchunk\n";
+  for (int i = 0; i < 100'000; ++i) text += "schemas\n";  // 2 KiB each
+  const auto made = assemble_text(text, "a.txt");
+  REQUIRE_FALSE(made);
+  CHECK(made.error().message.find("8 times") != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("every kind comes back byte for byte") {
