@@ -42,10 +42,13 @@ std::optional<std::string> folder_with_git() {
 bool holds_a_home(const std::string& folder) {
   std::error_code failed;
   const std::string real = fs::weakly_canonical(folder, failed).string();
-  // A process of root that sudo started may have the home of another in HOME.
-  const passwd* user = ::getpwuid(::getuid());
-  return failed || real == "/" || is_at_or_above(real, std::getenv("HOME")) ||
-         (user != nullptr && is_at_or_above(real, user->pw_dir));
+  const char* home = std::getenv("HOME");
+  if (home == nullptr) {
+    const passwd* user = ::getpwuid(::getuid());
+    home = user == nullptr ? nullptr : user->pw_dir;
+  }
+  // With sudo HOME may be another's.
+  return failed || real == "/" || is_at_or_above(real, home) || is_at_or_above(real, "/root");
 }
 
 std::optional<std::string> usual_source_root() {

@@ -42,7 +42,7 @@ constexpr std::array kKinds = {
     NamedLoss{kLossSymbolsOutside,
               {Severity::kNote,
                "programs or libraries have no build-id and lie outside of this repository: they were not opened and their "
-               "functions have no names (--source-root DIR allows a folder)"}},
+               "functions have no names (--source-root FOLDER allows a folder)"}},
     NamedLoss{kLossSymbolsFailed,
               {Severity::kWarning,
                "programs or libraries could not be searched for names (the search crashed or took too long): their "
@@ -51,8 +51,8 @@ constexpr std::array kKinds = {
               {Severity::kNote, "source files were changed after the recording began: their lines are shown without text"}},
     NamedLoss{kLossSourceOutside,
               {Severity::kNote,
-               "source files lie outside of this repository and were not read: their lines are shown without text "
-               "(--source-root DIR allows a folder)"}},
+               "source files lie outside of this repository, or are hidden, and were not read: their lines have no text "
+               "(--source-root FOLDER allows a folder)"}},
     NamedLoss{kLossImportNoStacks, {Severity::kNote, "calls have no stack: the tool that recorded them took none"}},
     NamedLoss{kLossImportOperatorsOnly,
               {Severity::kNote, "calls have PyTorch's operators for a stack, and no line of the program (with_stack=True adds its functions)"}},

@@ -170,7 +170,7 @@ class Files(ForeignTrace):
         said = self.everything_about(trace)
         self.assert_never_said([SECRET, "root:x:0", "root:*:", "root:$"], said)
         for command in ("report --format text --stacks", "report --format json --stacks"):
-            self.assertEqual(said[command].count(b"--source-root DIR"), 2, command)  # one note for sources, one for modules
+            self.assertEqual(said[command].count(b"--source-root FOLDER"), 2, command)  # one note for sources, one for modules
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, MOST_KIB)
 
     def test_lines_of_the_project_have_their_text(self):
@@ -193,6 +193,8 @@ class Files(ForeignTrace):
         self.assertNotIn(SECRET.encode(), self.timed("report", trace, env={"HOME": self.folder}).stdout)
         self.assertNotIn(SECRET.encode(), self.timed("report", trace, env={"HOME": self.folder / "deeper"}).stdout)
         self.assertIn(SECRET.encode(), self.timed("report", "--source-root", self.folder, trace, env={"HOME": self.folder}).stdout)
+        self.assertNotIn(SECRET.encode(), self.timed("gate", "--format", "sarif", trace, env={"HOME": self.folder}).stdout)
+        self.assertIn(SECRET.encode(), self.timed("gate", "--format", "json", "--root", self.folder, trace, env={"HOME": self.folder}).stdout)
 
     def test_source_root_allows_a_folder_and_nothing_else(self):
         self.write(self.elsewhere / "one" / "a.py", "first()\n")

@@ -29,7 +29,7 @@ CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 
 # Readers allocate and throw: they have no business inside somebody else's process.
 OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
-                   "format/record_buffer.h", "base/format_text.h"}
+                   "format/record_buffer.h", "base/format_text.h", "base/regular_file.h", "base/shown_text.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
 CUDA_FILES = {"cupti_api", "cupti_switch", "api_events", "api_params", "gpu_events", "traced_calls"}
