@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/sqlite.h"
 
+#include <string_view>
 #include <utility>
 
 namespace synctrace {
 
+namespace {
+
+// The file alone, as it is: SQLite would open a journal that lies beside it, and wait when that is a FIFO.
+std::string read_only_uri(const std::string& path) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string uri = path.starts_with('/') ? "file://" : "file:";
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (kPlain.find(c) != std::string_view::npos)
+      uri += c;
+    else
+      uri += {'%', kDigits[byte >> 4], kDigits[byte & 15U]};
+  }
+  return uri + "?immutable=1";
+}
+
+}  // namespace
+
 Sqlite::Sqlite(std::string path, Access access) : path_(std::move(path)) {
-  const int flags = access == Access::kCreate ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  if (sqlite3_open_v2(path_.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) fail();
+  const bool creates = access == Access::kCreate;
+  const int flags = creates ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+  const std::string name = creates ? path_ : read_only_uri(path_);
+  if (sqlite3_open_v2(name.c_str(), &handle_, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK) fail();
   if (handle_ == nullptr) return;
   // What a file of others defines runs nothing, and no text of it fills the memory.
   constexpr int kLongestText = 16 << 20;

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces from elsewhere: whatever file of this machine they name as source or module, nothing of it is shown, read or
 waited for, unless it lies where the user's own sources do. And texts that are not what they look like."""
+import contextlib
 import ctypes
+import gzip
 import os
 import pathlib
 import resource
+import sqlite3
 import struct
 import tempfile
 import time
@@ -330,8 +333,16 @@ class Inputs(ForeignTrace):
                 os.rename(self.folder / found, self.folder / name)
         self.assertLess(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, MOST_KIB)
 
+    def test_an_import_with_a_fifo_beside_it(self):
+        for name in ("a b?%23#.sqlite", "plain.sqlite"):
+            with contextlib.closing(sqlite3.connect(self.folder / name)) as database:
+                database.execute("CREATE TABLE StringIds (id INTEGER, value TEXT)")
+                database.commit()
+            for ending in ("-journal", "-wal"):
+                os.mkfifo(self.folder / (name + ending))
+            self.assert_refused(self.timed("import", name, "-o", "x.synctrace"), name)
+
     def test_an_import_that_unpacks_without_end(self):
-        import gzip
         event = b'{"ph":"X","cat":"cuda_runtime","name":"a","ts":1,"dur":1,"pid":1,"tid":1},\n'
         with gzip.open(self.folder / "bomb.json.gz", "wb", compresslevel=9) as file:
             file.write(b'{"traceEvents":[')
