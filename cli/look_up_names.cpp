@@ -28,7 +28,7 @@ constexpr std::string_view kWho = "synctrace";
 // For one file of a trace that was recorded here. The largest that are known, debugging information of several GB, take
 // some ten seconds.
 constexpr int kPatienceMs = 120'000;
-constexpr int kPatienceWithStrangersMs = 10'000;  // for all files that a trace from elsewhere names
+constexpr int kPatienceWithStrangersMs = 8'000;  // for all files that a trace from elsewhere names
 constexpr int kPatienceWithServersMs = 900'000;   // for one file; debuginfod loads it first
 
 // What a search may need of memory beyond what it has: the file mapped, its sections unpacked, tables of them, a separate

@@ -18,7 +18,7 @@ import harness
 
 SECRET = "correct-horse-battery-staple"
 # Reads of a large file or of an endless one, and waits for a FIFO, would take longer.
-LONGEST_S = 10
+LONGEST_S = 6
 MOST_KIB = 1 << 20
 
 HEAD = """synctrace-text 1 start_realtime_ns={now} process_id=4242
