@@ -35,6 +35,8 @@ std::string_view reason_words(Reason reason) noexcept {
       return "the thread left no records";
     case Reason::kTooManyJumps:
       return "threads woke each other in a circle";
+    case Reason::kTooManySteps:
+      return "more host records than one gap is explained by";
   }
   return "";
 }

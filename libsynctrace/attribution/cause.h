@@ -66,6 +66,7 @@ enum class Reason : std::uint8_t {
   kNoLaunch,        // the call that issued the work is not in the trace
   kNoHostRecords,   // the thread left no records here
   kTooManyJumps,    // threads that woke each other in a circle
+  kTooManySteps,    // more records of the host than one gap is explained by
 };
 std::string_view reason_words(Reason reason) noexcept;
 

@@ -131,8 +131,8 @@ HostPiece HostClassifier::of_launch(std::uint32_t row) const {
   piece.owner = {row, OwnerTable::kLaunch};
   piece.kind = CauseKind::kLaunchBound;
   if (launch.span.length_ns() / kFirstLaunchFactor <= evidence_.launch_p50_ns) return piece;
-  const auto work = evidence_.correlation.work_of({true, row});
-  if (work && evidence_.is_first_of_kernel(work->first_operation)) piece.kind = CauseKind::kModuleLoad;
+  const auto work = evidence_.correlation.first_work_of({true, row});
+  if (work && evidence_.is_first_of_kernel(*work)) piece.kind = CauseKind::kModuleLoad;
   return piece;
 }
 

@@ -18,6 +18,8 @@ namespace {
 // stretch of losses lasts until there was one for each device.
 std::vector<TimeSpan> with_aftermath(const Trace& trace, const std::vector<Judgement>& judgements) {
   std::vector<TimeSpan> spans;
+  std::set<DeviceId> all_devices;
+  for (const auto& [id, context] : trace.contexts) all_devices.insert(context.device);
   auto call = trace.calls.begin();
   for (TimeSpan span : trace.lossy) {
     if (!spans.empty() && span.begin_ns <= spans.back().end_ns) {
@@ -25,8 +27,7 @@ std::vector<TimeSpan> with_aftermath(const Trace& trace, const std::vector<Judge
       span.begin_ns = spans.back().begin_ns;
       spans.pop_back();
     }
-    std::set<DeviceId> devices;
-    for (const auto& [id, context] : trace.contexts) devices.insert(context.device);
+    std::set<DeviceId> devices = all_devices;
     call = std::lower_bound(call, trace.calls.end(), span.end_ns, [](const Call& row, Nanoseconds t) { return row.span.begin_ns < t; });
     for (; call != trace.calls.end() && !devices.empty(); ++call) {
       const auto context = trace.contexts.find(call->context);

@@ -30,7 +30,11 @@ Owner owner_of(const std::optional<Correlation::Issuer>& issuer) {
 
 }  // namespace
 
-Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence), places_(evidence) {}
+Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence), places_(evidence) {
+  constexpr std::uint64_t kJumpsOfARecord = 4;
+  const Trace& trace = evidence.trace;
+  jumps_left_ = kMostJumps * kMostJumps + kJumpsOfARecord * (trace.host_waits.size() + trace.samples.size() + trace.operations.size());
+}
 
 std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
   device_ = device;
@@ -52,6 +56,7 @@ std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
 void Walk::explain_idle(const Gap& gap) {
   thread_ = {};
   inferred_ = false;
+  steps_ = 0;
   const bool first_window = !evidence_.trace.windows.empty() && gap.span.begin_ns == evidence_.trace.windows.front().span.begin_ns;
   const bool last_window = !evidence_.trace.windows.empty() && gap.span.end_ns == evidence_.trace.windows.back().span.end_ns;
   if (gap.before_first && first_window) return add(gap.span, CauseKind::kStartup, {}, Confidence::kHigh);
@@ -65,6 +70,7 @@ void Walk::explain_copying(std::span<const Gap> gaps) {
   const Gap& first = *std::find_if(gaps.begin(), gaps.end(), is_copying);
   thread_ = {};
   inferred_ = false;
+  steps_ = 0;
   found_.clear();
   if (first.opener == kNoRow) {
     add({first.span.begin_ns, gaps.back().span.end_ns}, CauseKind::kShutdown, {}, Confidence::kHigh);
@@ -210,11 +216,14 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
     if (thread == HostTimeline::kNoThread) {
       return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kNoHostRecords);
     }
-    if (jumps > kMostJumps) return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kTooManyJumps);
+    const bool lost = jumps > kMostJumps || jumps_left_ == 0;
+    if (lost) return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kTooManyJumps);
+    if (steps_++ == kMostSteps) return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kTooManySteps);
     thread_ = evidence_.host.thread(thread);
     const HostPiece piece = classifier_.piece_before(thread, t, from_ns, device_);
     const Nanoseconds before_ns = t;
     if (piece.asleep && jump(piece, thread, t, piece.begin_ns)) {
+      --jumps_left_;
       jumps = t == before_ns ? jumps + 1 : 0;
       continue;
     }

@@ -3,10 +3,12 @@
 // needed (its launch, the work before it, another device), and along what the launching thread had been doing, and who
 // had woken it, until the gap's begin. Each stretch passed becomes a part; together they fill the gap exactly.
 //
-// Every step moves back in time or to another thread (at most kMostJumps of these in a row), so it ends; each record
-// of a thread is passed at most once per gap, and gaps of a device are disjoint: O(records + operations) per device.
+// Every step moves back in time or to another thread (at most kMostJumps of these in a row, and in all some for each record
+// of a sleep), so it ends; each record of a thread is passed at most once per gap, and gaps of a device are disjoint:
+// O(records + operations) per device. A gap of more than kMostSteps steps has an unknown rest.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -28,6 +30,8 @@ class Walk {
 
  private:
   static constexpr int kMostJumps = 64;
+  // Of one gap. Ten minutes in which a thread calls every half millisecond have as many.
+  static constexpr std::uint32_t kMostSteps = 1U << 20;
 
   void explain_idle(const Gap& gap);
   void explain_copying(std::span<const Gap> gaps);
@@ -57,6 +61,8 @@ class Walk {
   DeviceId device_{};
   ThreadId thread_{};
   bool inferred_ = false;  // the rest of this walk rests on a guess
+  std::uint32_t steps_ = 0;      // of this walk, back in time or to another thread
+  std::uint64_t jumps_left_ = 0;  // of all walks: as many as there are records to jump from, some times over
   std::vector<Part> found_;
   std::vector<Part> parts_;
 };

@@ -149,13 +149,13 @@ bool ProcessWriter::has_arrow(std::uint32_t operation) const {
   const auto issuer = correlation_.issuer_of(operation);
   if (!issuer) return false;
   const TimeSpan call = issuer->is_launch ? trace_.launches[issuer->row].span : trace_.calls[issuer->row].span;
-  const bool is_first = correlation_.work_of(*issuer)->first_operation == operation;
+  const bool is_first = correlation_.first_work_of(*issuer) == operation;
   return is_first && trace_.operations[operation].span.begin_ns >= call.begin_ns;
 }
 
 void ProcessWriter::arrow_from(CorrelationId id, Correlation::Issuer call, Place place, Nanoseconds t) {
-  const auto work = correlation_.work_of(call);
-  if (work && has_arrow(work->first_operation)) events_.arrow_begin(first_id_ + number(id), place, t);
+  const auto work = correlation_.first_work_of(call);
+  if (work && has_arrow(*work)) events_.arrow_begin(first_id_ + number(id), place, t);
 }
 
 std::string_view ProcessWriter::text_of(StringId id) {

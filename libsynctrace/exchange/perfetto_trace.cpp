@@ -270,12 +270,12 @@ bool ProcessWriter::has_arrow(std::uint32_t operation) const {
   const auto issuer = correlation_.issuer_of(operation);
   if (!issuer) return false;
   const TimeSpan call = issuer->is_launch ? trace_.launches[issuer->row].span : trace_.calls[issuer->row].span;
-  return correlation_.work_of(*issuer)->first_operation == operation && trace_.operations[operation].span.begin_ns >= call.begin_ns;
+  return correlation_.first_work_of(*issuer) == operation && trace_.operations[operation].span.begin_ns >= call.begin_ns;
 }
 
 void ProcessWriter::start_arrow(Event& event, CorrelationId id, Correlation::Issuer call) const {
-  const auto work = correlation_.work_of(call);
-  if (work && has_arrow(work->first_operation)) event.starts_flow(first_id_ + number(id));
+  const auto work = correlation_.first_work_of(call);
+  if (work && has_arrow(*work)) event.starts_flow(first_id_ + number(id));
 }
 
 void ProcessWriter::add_call_args(Event& event, ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status) {

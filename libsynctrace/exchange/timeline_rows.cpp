@@ -13,7 +13,9 @@ bool NestedSlices::add(TimeSpan slice) {
   while (!open_.empty() && open_.back().end_ns <= slice.begin_ns) open_.pop_back();
   // Shorter ones that began together with it lie inside it, although they came first.
   std::size_t outside = open_.size();
-  while (outside > 0 && open_[outside - 1].begin_ns == slice.begin_ns && open_[outside - 1].end_ns < slice.end_ns) --outside;
+  while (outside > 0 && open_[outside - 1].begin_ns == slice.begin_ns && open_[outside - 1].end_ns < slice.end_ns) {
+    if (open_.size() - --outside > kMostInside) return false;
+  }
   if (outside > 0 && open_[outside - 1].end_ns < slice.end_ns) return false;
   open_.insert(open_.begin() + static_cast<std::ptrdiff_t>(outside), slice);
   return true;
@@ -22,6 +24,7 @@ bool NestedSlices::add(TimeSpan slice) {
 std::size_t RowGroup::place(TimeSpan slice) {
   std::size_t row = 0;
   while (row < rows_.size() && !rows_[row].add(slice)) ++row;
+  if (row == kMostRows) return kMostRows - 1;
   if (row == rows_.size()) rows_.emplace_back().add(slice);
   return row;
 }

@@ -29,7 +29,9 @@ class NumberPool {
 class NestedSlices {
  public:
   // False, and nothing changed, where the slice would cut into one that is there.
+  // So does one that comes after more than kMostInside that lie inside it, which no recorder writes.
   bool add(TimeSpan slice);
+  static constexpr std::size_t kMostInside = 64;
 
  private:
   std::vector<TimeSpan> open_;  // outermost first
@@ -38,8 +40,10 @@ class NestedSlices {
 // Rows for the slices of one source: one, and more where they overlap.
 class RowGroup {
  public:
-  // The index of the row that the slice goes to: 0, unless it would cut into another one there.
+  // The index of the row that the slice goes to: 0, unless it would cut into another one there. What overlaps more than
+  // kMostRows others, as only a damaged trace can have it, goes to the last row, where viewers drop it.
   std::size_t place(TimeSpan slice);
+  static constexpr std::size_t kMostRows = 64;
 
  private:
   std::vector<NestedSlices> rows_;

@@ -39,6 +39,12 @@ class Correlation {
   };
   std::optional<Work> work_of(Issuer issuer) const noexcept;
 
+  // The first of that work alone: at no cost, where the whole of it may be all work of the trace.
+  std::optional<std::uint32_t> first_work_of(Issuer issuer) const noexcept {
+    const std::uint32_t first = issuer.is_launch ? launch_work_[issuer.row] : call_work_[issuer.row];
+    return first == kNone ? std::nullopt : std::optional(first);
+  }
+
   // When an operation was issued: the begin of its call; of an operation without a recorded call, its own begin. Work
   // cannot begin before its call: where the clocks disagree, the earlier time keeps the order causal.
   Nanoseconds issued_ns(std::uint32_t operation) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace synctrace {
 namespace {
@@ -24,6 +25,9 @@ constexpr std::array kKinds = {
     NamedLoss{kLossUncleanEnd,
               {Severity::kWarning, "the trace was not closed in order: up to its last second may be missing"}},
     NamedLoss{kLossImpossibleTimes, {Severity::kWarning, "records had times that cannot be and were left out"}},
+    NamedLoss{kLossOverlappingSamples,
+              {Severity::kWarning, "samples were not over when the next one of their thread began, and were cut there"}},
+    NamedLoss{kLossTooManyDevices, {Severity::kWarning, "records were of more GPUs than a process can have, and were left out"}},
     NamedLoss{kLossUnnamedCalls, {Severity::kWarning, "calls are of functions that the trace does not name"}},
     NamedLoss{kLossClockUnusable,
               {Severity::kWarning,
@@ -102,6 +106,8 @@ constexpr std::array kKinds = {
               {Severity::kWarning, "records came after the trace had reached --max-size and were left out"}},
 };
 
+constexpr std::uint64_t kMostCount = std::numeric_limits<std::uint64_t>::max();
+
 constexpr LossKind kRecorderLoss = {Severity::kWarning, "events were lost while recording: the figures are too low"};
 
 }  // namespace
@@ -126,17 +132,15 @@ LossKind describe_loss(std::string_view name) noexcept {
 
 void LoadStats::add(std::string_view name, std::uint64_t count) {
   if (count == 0) return;
-  const auto known = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.name == name; });
-  if (known == counters_.end()) {
-    counters_.push_back({std::string(name), count});
-  } else {
-    known->count += count;
-  }
+  const auto [known, is_new] = places_.try_emplace(std::string(name), counters_.size());
+  if (is_new) counters_.push_back({known->first, 0});
+  Counter& counter = counters_[known->second];
+  counter.count = count > kMostCount - counter.count ? kMostCount : counter.count + count;
 }
 
 std::uint64_t LoadStats::count(std::string_view name) const noexcept {
-  const auto known = std::find_if(counters_.begin(), counters_.end(), [&](const Counter& c) { return c.name == name; });
-  return known == counters_.end() ? 0 : known->count;
+  const auto known = places_.find(name);
+  return known == places_.end() ? 0 : counters_[known->second].count;
 }
 
 }  // namespace synctrace

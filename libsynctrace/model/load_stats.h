@@ -3,7 +3,10 @@
 // data: each has a severity and one sentence for the user, and every report lists the counters that are not zero.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +30,8 @@ inline constexpr std::string_view kLossUnknownRecords = "file-unknown-records";
 inline constexpr std::string_view kLossTruncated = "file-truncated";
 inline constexpr std::string_view kLossUncleanEnd = "unclean-end";
 inline constexpr std::string_view kLossImpossibleTimes = "impossible-times";
+inline constexpr std::string_view kLossOverlappingSamples = "overlapping-samples";
+inline constexpr std::string_view kLossTooManyDevices = "too-many-devices";
 inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
 inline constexpr std::string_view kLossClockUnusable = "clock-unusable";
 inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";
@@ -71,6 +76,7 @@ class LoadStats {
 
  private:
   std::vector<Counter> counters_;
+  std::map<std::string, std::size_t, std::less<>> places_;  // in counters_: a hostile trace has a name in each record
 };
 
 }  // namespace synctrace

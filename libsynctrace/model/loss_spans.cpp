@@ -40,7 +40,10 @@ void LossSpans::hole() {
   open_since_ns_ = clocks_[1];
 }
 
-void LossSpans::anytime() { add(kAlways); }
+void LossSpans::anytime() {
+  if (!anytime_) add(kAlways);
+  anytime_ = true;
+}
 
 std::vector<TimeSpan> LossSpans::finish(bool closed) {
   if (!closed) hole();

@@ -20,6 +20,9 @@ class LossSpans {
   void hole();     // records are missing from the file at this place
   void anytime();  // and nothing says when
 
+  // The records of this stretch contradict each other.
+  void stretch(TimeSpan span) { add({span.begin_ns, span.end_ns + 1}); }
+
   // `closed`: the recorder closed the trace in order. The spans are sorted and disjoint.
   std::vector<TimeSpan> finish(bool closed);
 
@@ -29,6 +32,7 @@ class LossSpans {
   std::array<Nanoseconds, 3> clocks_{};  // the last ones, latest first; 0: before the first
   bool open_ = false;                    // a hole, until the next clock record
   Nanoseconds open_since_ns_ = 0;
+  bool anytime_ = false;
   std::vector<TimeSpan> spans_;
 };
 

@@ -2,6 +2,7 @@
 #include "model/trace_loader.h"
 
 #include "model/copy_kinds.h"
+#include "model/sample_overlaps.h"
 
 namespace synctrace {
 
@@ -32,6 +33,9 @@ void TraceLoader::finish() {
   name_calls();
   refine_copies(trace_);
   sort_rows(trace_);
+  const std::vector<TimeSpan> overlaps = cut_overlapping_samples(trace_.samples);
+  trace_.stats.add(kLossOverlappingSamples, overlaps.size());
+  for (const TimeSpan overlap : overlaps) losses_.stretch(overlap);
   make_windows();
   const bool closed = !trace_.end_reason.empty();
   if (!closed) trace_.stats.add(kLossUncleanEnd);

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +19,8 @@
 #include "model/trace.h"
 
 namespace synctrace {
+
+inline constexpr std::size_t kMostDevices = 64;  // of one process; no machine has as many
 
 // A window edge as recorded; the windows are made of them once all are known.
 struct WindowEdge {
@@ -65,12 +69,14 @@ class TraceLoader {
   }
 
   void operator()(const format::Device& device) {
+    if (!takes(device.device)) return;
     trace_.devices.insert_or_assign(device.device,
                                     Device{std::string(device.name), std::string(device.uuid), device.capability_major,
                                            device.capability_minor, device.multiprocessors, device.memory_bytes});
   }
 
   void operator()(const format::Context& context) {
+    if (!takes(context.device)) return;
     trace_.contexts.insert_or_assign(context.context, Context{context.device, context.null_stream});
   }
 
@@ -215,10 +221,22 @@ class TraceLoader {
     return span;
   }
 
+  // Whether there is room for what the device did: what is said of each device takes time and memory for each window.
+  bool takes(DeviceId device) {
+    if (device == last_device_ && !devices_.empty()) return true;
+    last_device_ = device;
+    if (devices_.contains(device)) return true;
+    if (devices_.size() < kMostDevices) return devices_.insert(device).second;
+    trace_.stats.add(kLossTooManyDevices);
+    losses_.anytime();
+    last_device_ = *devices_.begin();
+    return false;
+  }
+
   template <class Record>
   Operation* add_operation(const Record& record, OperationKind kind) {
     const auto span = span_of(record.begin_ns, record.duration_ns);
-    if (!span) return nullptr;
+    if (!span || !takes(record.device)) return nullptr;
     Operation& operation = rows_.operations.emplace_back();
     operation.span = *span;
     operation.device = record.device;
@@ -241,6 +259,8 @@ class TraceLoader {
   TableRows rows_;
   std::vector<WindowEdge> edges_;
   LossSpans losses_;
+  std::set<DeviceId> devices_;
+  DeviceId last_device_{};  // taken
   bool holed_ = false;
   Nanoseconds first_ns_ = std::numeric_limits<Nanoseconds>::max();
   Nanoseconds last_ns_ = 0;

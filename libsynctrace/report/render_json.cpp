@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "report/json_parts.h"
+#include "report/json_text.h"
 #include "report/savings.h"
 #include "report/words.h"
 
@@ -91,21 +92,17 @@ Json cause_json(const IdleCause& cause) {
           {"stack", stack_json(cause.where.stack)}};
 }
 
-Json causes_json(const std::vector<IdleCause>& causes) {
-  Json array = Json::array();
-  for (const IdleCause& cause : causes) array.push_back(cause_json(cause));
-  return array;
-}
-
-Json device_json(const DeviceReport& device) {
-  return {{"id", device.id},
-          {"name", text_or_null(device.name)},
-          {"window_ns", device.state.window_ns},
-          {"compute_ns", device.state.compute_ns},
-          {"copy_only_ns", device.state.copy_only_ns},
-          {"idle_ns", device.state.idle_ns},
-          {"causes", causes_json(device.causes)},
-          {"copy_only_causes", causes_json(device.copy_causes)}};
+void write_device(const DeviceReport& device, JsonText& out) {
+  out.begin('{');
+  out.member("id", device.id);
+  out.member("name", text_or_null(device.name));
+  out.member("window_ns", device.state.window_ns);
+  out.member("compute_ns", device.state.compute_ns);
+  out.member("copy_only_ns", device.state.copy_only_ns);
+  out.member("idle_ns", device.state.idle_ns);
+  out.array("causes", device.causes, cause_json);
+  out.array("copy_only_causes", device.copy_causes, cause_json);
+  out.end('}');
 }
 
 Json irregular_json(const IrregularStep& step) {
@@ -299,6 +296,17 @@ Json asked_json(const AskedReport& asked) {
           {"notes", asked.notes}};
 }
 
+Json process_json(const Report& report) {
+  return {{"id", report.process_id},
+          {"program", text_or_null(report.program)},
+          {"executable", text_or_null(report.executable)},
+          {"host", text_or_null(report.host)},
+          {"rank", text_or_null(report.rank)},
+          {"trace", report.path},
+          {"level", report.level},
+          {"recorded_ns", report.recorded_ns}};
+}
+
 Json savings_json(const SavingsReport& savings) {
   if (savings.base_ns == 0 && savings.refusal.empty()) return nullptr;
   return {{"refused", text_or_null(savings.refusal)},
@@ -311,61 +319,78 @@ Json savings_json(const SavingsReport& savings) {
           {"unexplained_share", savings.unexplained_share}};
 }
 
-Json report_json(const Report& report) {
-  Json waits = array_of(report.waits, site_json);
-  for (const PollSite& poll : report.polls) waits.push_back(poll_json(poll));
-  std::stable_sort(waits.begin(), waits.end(), [](const Json& a, const Json& b) {
-    return a["host_blocked_ns"].get<Nanoseconds>() > b["host_blocked_ns"].get<Nanoseconds>();
-  });
-  return {{"schema_version", kReportSchemaVersion},
-          {"simulated", report.simulated},
-          {"verdict", text_or_null(report.verdict.word)},
-          {"verdict_evidence", text_or_null(report.verdict.evidence)},
-          {"process",
-           {{"id", report.process_id},
-            {"program", text_or_null(report.program)},
-            {"executable", text_or_null(report.executable)},
-            {"host", text_or_null(report.host)},
-            {"rank", text_or_null(report.rank)},
-            {"trace", report.path},
-            {"level", report.level},
-            {"recorded_ns", report.recorded_ns}}},
-          {"covers", report.covers_all ? "all" : "windows"},
-          {"windows", windows_json(report)},
-          {"steps", steps_json(report.steps)},
-          {"devices", report.has_timeline ? array_of(report.devices, device_json) : Json::array()},
-          {"fix_order", fix_order_json(report)},
-          {"savings", savings_json(report.savings)},
-          {"waits", std::move(waits)},
-          {"long_calls", array_of(report.long_calls, site_json)},
-          {"host_blocked_ns", report.host_blocked_ns},
-          {"host_waits", array_of(report.host_waits, host_wait_json)},
-          {"samples", array_of(report.samples, sample_json)},
-          {"work", array_of(report.work, work_json)},
-          {"top_kernels", array_of(report.top_kernels, work_json)},
-          {"kernel_families", json::kernel_families_json(report)},
-          {"apis", json::apis_json(report)},
-          {"nvtx_ranges", json::ranges_json(report)},
-          {"pageable_copies", json::pageable_copies_json(report)},
-          {"step_allocations", json::step_allocations_json(report)},
-          {"launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}}},
-          {"losses", array_of(report.losses, loss_json)},
-          {"overhead", {{"count", report.overhead_count}, {"reported_by_cupti_ns", report.overhead_ns}}}};
+// Calls and polls as one table, those that blocked longest first.
+void write_waits(const Report& report, JsonText& out) {
+  struct Row {
+    Nanoseconds blocked_ns = 0;
+    const CallSite* site = nullptr;
+    const PollSite* poll = nullptr;
+  };
+  std::vector<Row> rows;
+  for (const CallSite& site : report.waits) rows.push_back({site.figures.host_blocked_ns, &site, nullptr});
+  for (const PollSite& poll : report.polls) rows.push_back({poll.host_blocked_ns, nullptr, &poll});
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.blocked_ns > b.blocked_ns; });
+  out.array("waits", rows, [](const Row& row) { return row.site != nullptr ? site_json(*row.site) : poll_json(*row.poll); });
+}
+
+void write_report(const Report& report, JsonText& out) {
+  out.begin('{');
+  out.member("schema_version", kReportSchemaVersion);
+  out.member("simulated", report.simulated);
+  out.member("verdict", text_or_null(report.verdict.word));
+  out.member("verdict_evidence", text_or_null(report.verdict.evidence));
+  out.member("process", process_json(report));
+  out.member("covers", report.covers_all ? "all" : "windows");
+  out.member("windows", windows_json(report));
+  out.member("steps", steps_json(report.steps));
+  out.key("devices");
+  out.begin('[');
+  for (const DeviceReport& device : report.devices) {
+    if (!report.has_timeline) break;
+    out.element();
+    write_device(device, out);
+  }
+  out.end(']');
+  out.member("fix_order", fix_order_json(report));
+  out.member("savings", savings_json(report.savings));
+  write_waits(report, out);
+  out.array("long_calls", report.long_calls, site_json);
+  out.member("host_blocked_ns", report.host_blocked_ns);
+  out.array("host_waits", report.host_waits, host_wait_json);
+  out.array("samples", report.samples, sample_json);
+  out.array("work", report.work, work_json);
+  out.array("top_kernels", report.top_kernels, work_json);
+  out.member("kernel_families", json::kernel_families_json(report));
+  out.member("apis", json::apis_json(report));
+  out.member("nvtx_ranges", json::ranges_json(report));
+  out.member("pageable_copies", json::pageable_copies_json(report));
+  out.member("step_allocations", json::step_allocations_json(report));
+  out.member("launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}});
+  out.array("losses", report.losses, loss_json);
+  out.member("overhead", {{"count", report.overhead_count}, {"reported_by_cupti_ns", report.overhead_ns}});
+  out.end('}');
 }
 
 }  // namespace
 
 std::string render_json(std::span<const Report> reports) {
-  Json json;
+  JsonText out;
   if (reports.size() == 1) {
-    json = report_json(reports.front());
+    write_report(reports.front(), out);
   } else {
-    const bool simulated = std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; });
-    json = {{"schema_version", kReportSchemaVersion},
-            {"simulated", simulated},
-            {"processes", array_of(reports, report_json)}};
+    out.begin('{');
+    out.member("schema_version", kReportSchemaVersion);
+    out.member("simulated", std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; }));
+    out.key("processes");
+    out.begin('[');
+    for (const Report& report : reports) {
+      out.element();
+      write_report(report, out);
+    }
+    out.end(']');
+    out.end('}');
   }
-  return json.dump(2) + "\n";
+  return out.take() + "\n";
 }
 
 }  // namespace synctrace
