@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -17,15 +19,26 @@ class Weigher {
  public:
   Weigher(const Trace& trace, std::string name) : trace_(trace), profile_(std::move(name)) {}
 
-  // `leaves` come behind the stack's innermost frame.
-  void add(StackId stack, std::initializer_list<std::string> leaves, Measure measure, std::int64_t weight) {
-    std::vector<ProfileFrame> frames = frames_of(stack);
-    for (const std::string& leaf : leaves) {
-      if (!leaf.empty()) frames.push_back({leaf, {}, 0});
-    }
-    profile_.add(frames, measure, weight);
+  // `leaves` come behind the stack's innermost frame; an empty one is none.
+  void add(StackId stack, const std::string& function, const std::string& state, Measure measure, std::int64_t weight) {
+    const auto [entry, is_new] = rows_.try_emplace({stack, function, state}, sums_.size());
+    if (is_new) sums_.push_back({&entry->first, {}});
+    std::int64_t& sum = sums_[entry->second].second[static_cast<std::size_t>(measure)];
+    sum = add_saturated(sum, std::max<std::int64_t>(weight, 0));
   }
-  StackProfile take() { return std::move(profile_); }
+
+  // In the order in which they were met first, each stack put together once however many rows have it.
+  StackProfile take() {
+    for (const auto& [row, weights] : sums_) {
+      const auto& [stack, function, state] = *row;
+      std::vector<ProfileFrame> frames = frames_of(stack);
+      for (const std::string& leaf : {function, state}) {
+        if (!leaf.empty()) frames.push_back({leaf, {}, 0});
+      }
+      for (std::size_t measure = 0; measure < kMeasures; ++measure) profile_.add(frames, static_cast<Measure>(measure), weights[measure]);
+    }
+    return std::move(profile_);
+  }
 
  private:
   const std::vector<ProfileFrame>& frames_of(StackId stack) {
@@ -41,8 +54,12 @@ class Weigher {
     return entry->second;
   }
 
+  using Row = std::tuple<StackId, std::string, std::string>;
+
   const Trace& trace_;
   StackProfile profile_;
+  std::map<Row, std::size_t> rows_;
+  std::vector<std::pair<const Row*, std::array<std::int64_t, kMeasures>>> sums_;  // of rows_
   std::unordered_map<StackId, std::vector<ProfileFrame>> frames_;
 };
 
@@ -60,13 +77,13 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
     for (const Cause& cause : causes) {
       if (cause.key.copying) continue;
       const Site& site = cause.key.site;
-      weigher.add(site.stack, {is_cuda(site.table) ? api_name(trace, site.api) : std::string(), bracketed(cause_name(cause.key.kind))},
+      weigher.add(site.stack, is_cuda(site.table) ? api_name(trace, site.api) : std::string(), bracketed(cause_name(cause.key.kind)),
                   Measure::kGpuIdle, cause.idle_ns);
     }
   }
   const auto waited = [&](const auto& row, Nanoseconds blocked_ns) {
-    weigher.add(row.stack, {api_name(trace, row.api)}, Measure::kHostBlocked, blocked_ns);
-    weigher.add(row.stack, {api_name(trace, row.api)}, Measure::kWaits, 1);
+    weigher.add(row.stack, api_name(trace, row.api), {}, Measure::kHostBlocked, blocked_ns);
+    weigher.add(row.stack, api_name(trace, row.api), {}, Measure::kWaits, 1);
   };
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     const Judgement& judgement = attribution.judgements[row];
@@ -78,7 +95,7 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
   constexpr std::array<std::string_view, 4> kStates = {"unknown", "running", "runnable", "blocked"};
   for (const Sample& sample : trace.samples) {
     const auto state = static_cast<std::size_t>(sample.state);
-    weigher.add(sample.stack, {bracketed(kStates[state < kStates.size() ? state : 0])}, Measure::kSamples,
+    weigher.add(sample.stack, {}, bracketed(kStates[state < kStates.size() ? state : 0]), Measure::kSamples,
                 static_cast<std::int64_t>(std::min<std::uint64_t>(sample.count, std::uint64_t{1} << 40)));
   }
   return weigher.take();

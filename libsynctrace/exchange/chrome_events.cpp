@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "exchange/chrome_names.h"
+#include "exchange/row_stacks.h"
 #include "exchange/timeline_order.h"
 #include "exchange/wall_clock.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
-#include "model/stacks.h"
 
 namespace synctrace::chrome {
 namespace {
@@ -54,7 +54,6 @@ class ProcessWriter {
   std::string_view text_of(StringId id);
   std::string_view name_of(ApiId api);
   std::string_view name_of(const Operation& operation);
-  std::string_view stack_of(StackId stack);
   std::string call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status);
 
   const Trace& trace_;
@@ -68,7 +67,7 @@ class ProcessWriter {
   std::unordered_map<StringId, std::string> texts_;
   std::unordered_map<ApiId, std::string> api_names_;
   std::unordered_map<std::uint64_t, std::string> operation_names_;
-  std::unordered_map<StackId, std::string> stacks_;
+  RowStacks stacks_{trace_, &quoted};
 };
 
 void ProcessWriter::write(const Window& window) {
@@ -118,7 +117,7 @@ void ProcessWriter::write(const Poll& poll) {
 void ProcessWriter::write(const HostWait& wait) {
   std::string args = format_text("\"object\": \"{:#x}\"", wait.object);
   if (number(wait.waker) != 0) append_text(args, ", \"woken by thread\": {}", number(wait.waker));
-  if (options_.stacks && number(wait.stack) != 0) append_text(args, ", \"Call stack\": {}", stack_of(wait.stack));
+  if (options_.stacks && number(wait.stack) != 0) append_text(args, ", \"Call stack\": {}", stacks_.of(wait.stack));
   events_.slice("host_wait", quoted(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span, args);
 }
 
@@ -179,24 +178,11 @@ std::string_view ProcessWriter::name_of(const Operation& operation) {
   return entry->second;
 }
 
-std::string_view ProcessWriter::stack_of(StackId stack) {
-  const auto [entry, is_new] = stacks_.try_emplace(stack);
-  if (!is_new) return entry->second;
-  std::string text;
-  for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
-    if (!text.empty()) text += '\n';
-    text += frame.kind == FrameKind::kMissing ? ".." : frame.function;
-    if (!frame.file.empty()) text += " (" + frame.file + ":" + std::to_string(frame.line) + ")";
-  }
-  entry->second = quoted(text);
-  return entry->second;
-}
-
 std::string ProcessWriter::call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status) {
   std::string args = format_text("\"cbid\": {}", number(api) & 0xff'ffff);
   if (number(correlation) != 0) append_text(args, ", \"correlation\": {}", first_id_ + number(correlation));
   if (status != 0) append_text(args, ", \"status\": {}", status);
-  if (options_.stacks && number(stack) != 0) append_text(args, ", \"Call stack\": {}", stack_of(stack));
+  if (options_.stacks && number(stack) != 0) append_text(args, ", \"Call stack\": {}", stacks_.of(stack));
   return args;
 }
 

@@ -7,10 +7,10 @@
 
 #include "base/shown_text.h"
 #include "exchange/chrome_names.h"
+#include "exchange/row_stacks.h"
 #include "exchange/timeline_order.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
-#include "model/stacks.h"
 
 namespace synctrace {
 namespace {
@@ -66,7 +66,7 @@ std::string_view copy_word(CopyKind kind) noexcept {
 
 class Rows {
  public:
-  Rows(const Trace& trace, bool stacks, const TextSink& sink) : trace_(trace), with_stacks_(stacks), sink_(sink) {}
+  Rows(const Trace& trace, bool stacks, const TextSink& sink) : trace_(trace), with_stacks_(stacks), sink_(sink), stacks_(trace, &quoted) {}
 
   void kernels() {
     const Correlation correlation(trace_);
@@ -123,7 +123,7 @@ class Rows {
     Line line;
     line.add(trace_.process_id).add(number(row.thread)).add(thread == trace_.threads.end() ? std::string_view() : std::string_view(thread->second));
     line.add(row.span.begin_ns).add(row.span.length_ns()).add(correlation).add(bytes).add(status).add(count).add(api_name(trace_, row.api));
-    if (with_stacks_) line.add_quoted(stack(row.stack));
+    if (with_stacks_) line.add_quoted(stacks_.of(row.stack));
     line.end(sink_);
   }
 
@@ -133,24 +133,11 @@ class Rows {
     return entry->second;
   }
 
-  // Innermost first, a frame on each line.
-  const std::string& stack(StackId id) {
-    const auto [entry, is_new] = stacks_.try_emplace(id);
-    if (!is_new) return entry->second;
-    std::string text;
-    for (const ResolvedFrame& frame : resolve_stack(trace_, id)) {
-      if (!text.empty()) text += '\n';
-      text += frame.kind == FrameKind::kMissing ? ".." : frame.function;
-      if (!frame.file.empty()) text += " (" + frame.file + ":" + std::to_string(frame.line) + ")";
-    }
-    return entry->second = quoted(text);
-  }
-
   const Trace& trace_;
   const bool with_stacks_;
   const TextSink& sink_;
   std::unordered_map<std::uint64_t, std::string> names_;
-  std::unordered_map<StackId, std::string> stacks_;
+  RowStacks stacks_;
 };
 
 }  // namespace

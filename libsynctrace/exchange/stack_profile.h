@@ -43,13 +43,15 @@ struct WeightedStack {
   std::array<std::int64_t, kMeasures> weights{};
 };
 
-// Of one process. Memory is for its different stacks.
+// Of one process. Memory is for its different stacks; when the names of all of these, one after the other, come to more than
+// kMostText bytes, further ones are their innermost frames alone, under "..".
 class StackProfile {
  public:
   explicit StackProfile(std::string name) : name_(std::move(name)) {}
 
   // Adds to what the stack has; `frames` outermost first.
   void add(std::span<const ProfileFrame> frames, Measure measure, std::int64_t weight);
+  static constexpr std::size_t kMostText = std::size_t{64} << 20;
 
   const std::string& name() const noexcept { return name_; }
   const std::vector<ProfileFrame>& frames() const noexcept { return frames_; }
@@ -58,6 +60,9 @@ class StackProfile {
 
  private:
   std::string name_;
+  std::uint32_t index_of(const ProfileFrame& frame);
+
+  std::size_t text_bytes_ = 0;  // of all stacks
   std::vector<ProfileFrame> frames_;
   std::map<ProfileFrame, std::uint32_t> frame_index_;
   std::vector<WeightedStack> stacks_;

@@ -94,7 +94,7 @@ bool ChunkReader::State::decode(const ChunkHeader& found, std::span<const std::b
   if (crc32c(stored) != found.payload_crc) return false;
   chunk = {found, stored, stored};
   if (found.codec == Codec::kRaw) return found.raw_bytes == found.stored_bytes;
-  if (found.codec != Codec::kZstd) return false;
+  if (found.codec != Codec::kZstd || !is_honest_size(found.stored_bytes, found.raw_bytes)) return false;
   if (!zstd) zstd.reset(ZSTD_createDCtx());
   if (!zstd) throw std::bad_alloc();
   if (decompressed.size() < found.raw_bytes) decompressed.resize(found.raw_bytes);

@@ -84,12 +84,13 @@ class ChunkCompressor {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 0);  // the chunk has its own
   }
 
-  // The compressed payload, valid until the next call; empty when it would not be smaller.
+  // The compressed payload, valid until the next call; empty when it would not be smaller, or smaller than readers take.
   std::span<const std::byte> compress(std::span<const std::byte> payload) {
     buffer_.resize(ZSTD_compressBound(payload.size()));
     const std::size_t size =
         ZSTD_compress2(context_.get(), buffer_.data(), buffer_.size(), payload.data(), payload.size());
     if (ZSTD_isError(size) != 0 || size >= payload.size()) return {};
+    if (!is_honest_size(static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(payload.size()))) return {};
     return std::span<const std::byte>(buffer_).first(size);
   }
 

@@ -58,11 +58,18 @@ static_assert(sizeof(ChunkHeader) == 32);
 
 // Bounds that every reader enforces before it allocates or loops.
 inline constexpr std::uint32_t kMaxChunkBytes = 4U << 20;   // raw payload of one chunk
+inline constexpr std::uint32_t kMaxSpread = 64;             // a compressed chunk's raw bytes by those it takes in the file
 inline constexpr std::uint32_t kMaxRecordBytes = 64U << 10; // one record, so also one text
 inline constexpr std::uint32_t kMaxTextBytes = 16U << 10;   // longer texts are cut by the writer
 inline constexpr std::uint32_t kMaxFields = 24;             // fields of one kind
 inline constexpr std::uint32_t kMaxKinds = 64;              // kind numbers are below this
 inline constexpr std::uint32_t kMaxVarintBytes = 10;
+
+// Whether a chunk becomes at most so much larger by decoding that reading a file costs what its size lets one expect. What
+// records hold besides repetition never shrinks this much; a writer leaves a chunk raw that would.
+constexpr bool is_honest_size(std::uint32_t stored_bytes, std::uint32_t raw_bytes) noexcept {
+  return raw_bytes / kMaxSpread <= stored_bytes + sizeof(ChunkHeader);
+}
 
 enum class RecordKind : std::uint8_t {
   kSchema = 1,

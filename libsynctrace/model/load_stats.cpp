@@ -28,6 +28,8 @@ constexpr std::array kKinds = {
     NamedLoss{kLossOverlappingSamples,
               {Severity::kWarning, "samples were not over when the next one of their thread began, and were cut there"}},
     NamedLoss{kLossTooManyDevices, {Severity::kWarning, "records were of more GPUs than a process can have, and were left out"}},
+    NamedLoss{kLossSwollenStacks,
+              {Severity::kWarning, "stacks were left out: the names of all together are far longer than any recording's"}},
     NamedLoss{kLossUnnamedCalls, {Severity::kWarning, "calls are of functions that the trace does not name"}},
     NamedLoss{kLossClockUnusable,
               {Severity::kWarning,

@@ -32,6 +32,7 @@ inline constexpr std::string_view kLossUncleanEnd = "unclean-end";
 inline constexpr std::string_view kLossImpossibleTimes = "impossible-times";
 inline constexpr std::string_view kLossOverlappingSamples = "overlapping-samples";
 inline constexpr std::string_view kLossTooManyDevices = "too-many-devices";
+inline constexpr std::string_view kLossSwollenStacks = "swollen-stacks";
 inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
 inline constexpr std::string_view kLossClockUnusable = "clock-unusable";
 inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";

@@ -3,6 +3,7 @@
 
 #include "model/copy_kinds.h"
 #include "model/sample_overlaps.h"
+#include "model/stack_texts.h"
 
 namespace synctrace {
 
@@ -37,6 +38,7 @@ void TraceLoader::finish() {
   trace_.stats.add(kLossOverlappingSamples, overlaps.size());
   for (const TimeSpan overlap : overlaps) losses_.stretch(overlap);
   make_windows();
+  trace_.stats.add(kLossSwollenStacks, cut_swollen_stacks(trace_));
   const bool closed = !trace_.end_reason.empty();
   if (!closed) trace_.stats.add(kLossUncleanEnd);
   if (lacks_definitions()) losses_.anytime();

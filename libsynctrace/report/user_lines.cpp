@@ -43,10 +43,16 @@ UserLine UserLines::describe(StackId stack) const {
   UserLine result;
   if (chosen.basis == FrameBasis::kNone) return result;
   const std::vector<bool> hidden = interpreter_frames(frames);
+  const bool whole = described_bytes_ <= kMostDescribedBytes;
+  std::size_t shown_index = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (!whole && i != chosen.index) continue;
+    if (i == chosen.index) shown_index = result.stack.size();
     result.stack.push_back({printable_frame(frames[i]), printable(source_text(trace_, frames[i])), hidden[i]});
+    const ResolvedFrame& frame = result.stack.back().frame;
+    described_bytes_ += sizeof(ShownFrame) + frame.function.size() + frame.file.size() + frame.module.size() + result.stack.back().source.size();
   }
-  const ShownFrame& shown = result.stack[chosen.index];
+  const ShownFrame& shown = result.stack[shown_index];
   result.file = shown.frame.file;
   result.line = shown.frame.line;
   result.function = shown.frame.function;

@@ -3,6 +3,7 @@
 // their threads, are one place.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,11 +25,14 @@ class UserLines {
   StackId representative(StackId stack);
 
   // The place of a stack in words, all texts printable; empty when it is not known.
+  // Stacks are whole until all together come to kMostDescribedBytes; those after them are their shown frame alone.
   UserLine describe(StackId stack) const;
+  static constexpr std::size_t kMostDescribedBytes = std::size_t{192} << 20;
 
  private:
   const Trace& trace_;
   UserCode user_code_;
+  mutable std::size_t described_bytes_ = 0;
   std::unordered_map<StackId, StackId> representatives_;
   std::map<std::tuple<std::string, std::uint32_t, std::string>, StackId> places_;
 };

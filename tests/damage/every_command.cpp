@@ -26,8 +26,8 @@ constexpr const char* kCommands[] = {
     "report --no-symbols --format json --assume pinned,no-input-wait -o $O $T",
     "report --no-symbols --format md -o $O $T",
     "report --no-symbols --format csv -o $O $T",
-    "gate --no-symbols --no-config --all --format sarif -o $O --write text=$O.text --write json=$O.json --write junit=$O.junit "
-    "--write github=$O.github --write gitlab=$O.gitlab --write md=$O.md $T",
+    ("gate --no-symbols --no-config --all --format sarif -o $O --write text=$O.text --write json=$O.json --write junit=$O.junit "
+     "--write github=$O.github --write gitlab=$O.gitlab --write md=$O.md $T"),
     "gate --no-symbols --no-config --print-allow -o $O $T",
     "baseline create -f --no-symbols --no-config --baseline $O $T",
     "diff --no-symbols --format text -o $O $T $T",

@@ -24,6 +24,7 @@ class Flood {
   Flood(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed) : parts_(trace), random_(seed) {
     if (parts_.records() > 5'000) parts_.chunks = donor.chunks, parts_.texts = donor.texts;
     pick(donor, seed);
+    if (seed % 3 == 0) add_swollen_stacks();
   }
 
   std::vector<std::byte> run() {
@@ -63,6 +64,18 @@ class Flood {
       }
     }
   }
+  // Thousands of stacks of few bytes, each with a function of many bytes many times.
+  void add_swollen_stacks() {
+    const auto text = [&](const std::string& word) { return parts_.text_index(word); };
+    std::string frames;
+    for (int i = 0; i < 12; ++i) frames += "n1:1 ";
+    TraceParts::Chunk chunk;
+    chunk.push_back({static_cast<std::uint32_t>(RecordKind::kModule), {1, 1, 0, 0, 1U << 20, 0, text("/usr/lib/x.so"), text("")}});
+    chunk.push_back({static_cast<std::uint32_t>(RecordKind::kSymbol), {1, 1, 0, 1, 7, 1, text(std::string(16'000, 'f')), text(std::string(16'000, 'g'))}});
+    for (std::uint64_t id = 1; id < 4'000; ++id) chunk.push_back({static_cast<std::uint32_t>(RecordKind::kStack), {id, text(frames)}});
+    parts_.chunks.insert(parts_.chunks.begin() + (parts_.chunks.size() > 1 ? 1 : 0), std::move(chunk));
+  }
+
   void take_texts(const TraceParts& donor) {
     const std::vector<Encoding>& encodings = kinds()[record_.kind].encodings;
     for (std::size_t i = 0; i < encodings.size(); ++i) {

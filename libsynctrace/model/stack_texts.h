@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stack record of a few bytes may name the same long function many times, and a trace may have many such stacks. What their
+// names come to in all is bounded here, once for whoever resolves them.
+#pragma once
+
+#include <cstdint>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+// Replaces stacks by a hole once the names of all before them (by number) come to more than any recording has for the
+// size of its stacks. Returns how many were.
+std::uint64_t cut_swollen_stacks(Trace& trace);
+
+}  // namespace synctrace
