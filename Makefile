@@ -89,7 +89,7 @@ fuzz: deps deps-clang ## fuzz the trace reader for FUZZ_SECONDS (60)
 	for fuzzer in build/fuzz/bin/fuzz_*; do
 	  corpus=build/fuzz/corpus/$$(basename "$$fuzzer")
 	  mkdir -p "$$corpus"
-	  "$$fuzzer" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 "$$corpus" tests/fuzz/corpus
+	  "$$fuzzer" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 -rss_limit_mb=2048 "$$corpus" tests/fuzz/corpus
 	done
 
 .PHONY: bench

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // hostile_traces FIRST COUNT TRACE...: mutants of the traces (*.synctrace, *.trace.txt), numbered from FIRST, each through
 // every command and format. Says on stdout what took too long, took too much memory or threw, and the worst of all; ends
-// with 1 then. A crash says first which mutant it was; with COUNT 1 and KEEP=FILE in the environment that mutant is kept.
+// with 1 then. A crash says first which mutant it was. In the environment: FLOOD, for floods in the mutants' place; KEEP=FILE,
+// to keep the last mutant there, and ONLY_KEEP, to run no command.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -127,6 +128,7 @@ int main(int argc, char** argv) {
     const std::string path = folder.write("mutant.synctrace", bytes);
     const std::string mutant = "mutant " + std::to_string(number) + " of " + paths[trace].substr(paths[trace].rfind('/') + 1);
     if (const char* kept = std::getenv("KEEP")) std::filesystem::copy_file(path, kept, std::filesystem::copy_options::overwrite_existing);
+    if (std::getenv("ONLY_KEEP") != nullptr) continue;
     for (const std::vector<std::string>& words : every_command()) {
       std::snprintf(under_way, sizeof(under_way), "%s: %s %s", mutant.c_str(), words[0].c_str(), words[words[0] == "report" || words[0] == "gate" ? 3 : 2].c_str());
       limit_time(2 * kMostSeconds);

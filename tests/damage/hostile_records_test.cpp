@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sound files of records that contradict each other: what is cut is counted, and what is said adds up all the same.
+#include <string>
+
+#include "attribution/attribute.h"
+#include "format/trace_compress.h"
+#include "model/load_trace.h"
+#include "support/catch.h"
+#include "support/temporary_folder.h"
+#include "support/trace_builder.h"
+
+using namespace synctrace;
+using namespace synctrace::format;
+using namespace synctrace::testing;
+
+namespace {
+
+constexpr ThreadId kThread{7};
+
+format::Sample sample(std::int64_t begin_ns, std::uint64_t duration_ns) {
+  return {kThread, begin_ns, duration_ns, 1, format::Sample::State::kRunning, {}, {}};
+}
+
+Trace loaded(TraceBuilder& trace) { return std::move(load_trace_bytes(trace.bytes(), "test")).value(); }
+
+void add_idle_device(TraceBuilder& trace, std::int64_t end_ns) {
+  trace.add(format::Window{1'000, 1, "start"}).add(format::Context{ContextId{1}, DeviceId{0}, StreamId{7}});
+  for (const std::int64_t begin_ns : {std::int64_t{2'000}, end_ns}) {
+    const auto id = static_cast<CorrelationId>(begin_ns % 1'000'007 + 1);
+    trace.add(format::Launch{kThread, begin_ns - 500, 100, ApiId{1}, id, 0, {}});
+    trace.add(Kernel{begin_ns, 500, DeviceId{0}, ContextId{1}, StreamId{7}, id, {}, {}, {}, 0});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a sample ends where the next one of its thread begins, and that is a loss of that stretch") {
+  TraceBuilder trace;
+  trace.add(sample(1'000, 9'000)).add(sample(4'000, 1'000)).add(sample(20'000, 0)).add(format::End{30'000, 3, "exit"});
+  trace.add(format::Sample{ThreadId{8}, 2'000, 9'000, 1, format::Sample::State::kRunning, {}, {}});
+  const Trace result = loaded(trace);
+  REQUIRE(result.samples.size() == 4);
+  CHECK(result.samples[0].span == TimeSpan{1'000, 4'000});
+  CHECK(result.samples[1].span == TimeSpan{2'000, 11'000});  // another thread's
+  CHECK(result.samples[2].span == TimeSpan{4'000, 5'000});
+  CHECK(result.stats.count(kLossOverlappingSamples) == 1);
+  CHECK(result.lossy == std::vector<TimeSpan>{{4'000, 10'001}});
+}
+
+TEST_CASE("samples that overlap for seconds are passed one by one, not nanosecond by nanosecond") {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  TraceBuilder trace;
+  add_idle_device(trace, 30 * kSecond);
+  for (std::int64_t i = 0; i < 50; ++i) trace.add(sample(10'000 + i, 29 * kSecond));
+  const Trace result = loaded(trace);
+  AttributeOptions how;
+  how.keep_parts = true;
+  const Attribution attribution = attribute(result, how);
+  CHECK(attribution.breaches.empty());
+  REQUIRE(attribution.parts.size() == 1);
+  CHECK(attribution.parts.begin()->second.size() < 200);
+  CHECK(result.stats.count(kLossOverlappingSamples) == 49);
+}
+
+TEST_CASE("work of more devices than a process can have is left out and counted") {
+  TraceBuilder trace;
+  trace.add(format::Window{1, 1, "start"});
+  for (std::uint32_t id = 0; id < 1'000; ++id) trace.add(format::Context{static_cast<ContextId>(id + 1), static_cast<DeviceId>(id), StreamId{7}});
+  trace.add(Kernel{100, 50, DeviceId{5}, ContextId{6}, StreamId{7}, {}, {}, {}, {}, 0});
+  trace.add(Kernel{100, 50, DeviceId{999}, ContextId{6}, StreamId{7}, {}, {}, {}, {}, 0});
+  const Trace result = loaded(trace);
+  CHECK(result.contexts.size() == 64);
+  CHECK(result.operations.size() == 1);
+  CHECK(result.stats.count(kLossTooManyDevices) == 1'000 - 64 + 1);
+}
+
+TEST_CASE("stacks whose names are a thousand times as long as they are are left out and counted") {
+  TraceBuilder trace;
+  const std::string name(16'000, 'f');
+  std::string frames;
+  for (int i = 0; i < 16; ++i) frames += "n1:1 ";
+  trace.add(Symbol{1, 1, 0, 1, 7, 1, name, "x.cpp"});
+  for (std::uint32_t id = 1; id <= 1'000; ++id) trace.add(Stack{static_cast<StackId>(id), frames});
+  const Trace result = loaded(trace);
+  CHECK(result.stacks.size() == 1'000);
+  CHECK(result.stats.count(kLossSwollenStacks) > 500);
+  CHECK(result.stats.count(kLossSwollenStacks) < 1'000);
+}
+
+TEST_CASE("a chunk that would spread too far is neither written nor read") {
+  const TemporaryFolder folder;
+  TraceBuilder same;
+  for (int i = 0; i < 20'000; ++i) same.add(Loss{0, "same", 0});
+  const std::string path = folder.write("same.synctrace", same.bytes());
+  const auto compressed = compress_trace(path);
+  REQUIRE(compressed);
+  CHECK(compressed.value().compressed_chunks == 0);
+  CHECK(is_honest_size(1'000, 60'000));
+  CHECK_FALSE(is_honest_size(1'000, 100'000));
+}
