@@ -42,7 +42,8 @@ bool is_database(const std::string& path) {
   constexpr std::string_view kBegin{"SQLite format 3\0", 16};
   std::array<char, kBegin.size()> head{};
   const Result<RegularFile> file = RegularFile::open(path, kAnySize);
-  return file && file.value().read(head.data(), head.size()) == kBegin.size() && std::string_view(head.data(), head.size()) == kBegin;
+  if (!file || file.value().read(head.data(), head.size()) != kBegin.size()) return false;
+  return std::string_view(head.data(), head.size()) == kBegin;
 }
 
 Result<Trace> read(const Options& options) {

@@ -29,10 +29,10 @@ constexpr std::string_view kWho = "synctrace";
 // some ten seconds.
 constexpr int kPatienceMs = 120'000;
 constexpr int kPatienceWithStrangersMs = 8'000;  // for all files that a trace from elsewhere names
-constexpr int kPatienceWithServersMs = 900'000;   // for one file; debuginfod loads it first
+constexpr int kPatienceWithServersMs = 900'000;  // for one file; debuginfod loads it first
 
-// What a search may need of memory beyond what it has: the file mapped, its sections unpacked, tables of them, a separate
-// file of debugging information. What claims more gets no names.
+// What a search may need of memory beyond what it has: the file mapped, its sections unpacked, tables of them, a
+// separate file of debugging information. What claims more gets no names.
 constexpr rlim_t kSearchBytes = rlim_t{8} << 30;
 constexpr rlim_t kSearchBytesForStrangers = rlim_t{512} << 20;
 constexpr rlim_t kSearchBytesOfAByte = 4;  // of the file, up to kSearchBytes

@@ -49,8 +49,8 @@ class RegularFile {
   timespec modified_{};
 };
 
-// Whether the path stands for a descriptor that the caller has opened for this command, as a shell's `<(...)` does: what
-// is behind it may be a pipe, and is read up to a limit.
+// Whether the path stands for a descriptor that the caller has opened for this command, as a shell's `<(...)` does:
+// what is behind it may be a pipe, and is read up to a limit.
 bool is_given_stream(const std::string& path) noexcept;
 
 // "1 MiB", "4.8 GiB": for messages about limits.
