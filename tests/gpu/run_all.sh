@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everything that has to be shown on a real GPU, in one call of about eight minutes:
 #
-#   tests/gpu/run_all.sh RESULTS_DIR [BUILD_DIR]
+#   [PARTS="e2e gate"] tests/gpu/run_all.sh RESULTS_DIR [BUILD_DIR]
 #
 # Builds the release preset unless a build folder is given. Every part has its own time limit, goes on when another part
 # failed, and leaves its output in RESULTS_DIR; the summary is on stdout and in RESULTS_DIR/summary.txt.
@@ -312,7 +312,9 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-for part in doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes gate hta import_profiler unwinder; do
+all_parts="doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes gate hta
+import_profiler unwinder"
+for part in ${PARTS:-$all_parts}; do
   start=$SECONDS
   "part_$part"
   say "        ($part: $((SECONDS - start)) s)"

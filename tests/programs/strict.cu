@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs that do to themselves what may do for a tool: strict WAY
 //   filter-before, filter-after   a seccomp filter that ends the process at calls which few programs make
+//   filter-wait                   the same filter, no CUDA; until its input ends
 //   clear                         an empty environment before the first CUDA call
 //   overflow                      a stack that overflows, in the main thread (overflow-thread: in another)
 #include <linux/filter.h>
@@ -25,9 +26,9 @@ void use_cuda() {
   }
 }
 
-// The calls that ended programs under a recorder, and some that its mending might bring.
-constexpr int kDeadly[] = {SYS_tgkill, SYS_rename, SYS_renameat, SYS_renameat2, SYS_process_vm_readv, SYS_setpriority,
-                           SYS_unshare, SYS_flock, SYS_unlink, 436 /* close_range */, 434 /* pidfd_open */};
+// Calls of the recorder's that the CUDA driver does not make.
+constexpr int kDeadly[] = {SYS_tgkill,      SYS_rename,  SYS_renameat, SYS_renameat2,        SYS_process_vm_readv,
+                           SYS_setpriority, SYS_unshare, SYS_flock,    436 /* close_range */};
 
 void install_filter() {
   constexpr unsigned kCalls = sizeof(kDeadly) / sizeof(*kDeadly);
@@ -42,6 +43,7 @@ void install_filter() {
   const sock_fprog program{static_cast<unsigned short>(size), code};
   const bool is_on = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
   std::printf("filter %s\n", is_on ? "on" : "refused");
+  std::fflush(stdout);
 }
 
 int overflow(volatile char* above) {
@@ -56,6 +58,10 @@ int overflow(volatile char* above) {
 int main(int argc, char** argv) {
   const std::string way = argc > 1 ? argv[1] : "";
   if (way == "filter-before") install_filter();
+  if (way == "filter-wait") {
+    install_filter();
+    return std::getchar() == EOF ? 0 : 1;
+  }
   if (way == "clear") clearenv();
   use_cuda();
   if (way == "filter-after") {
