@@ -64,6 +64,8 @@ struct ChunkReader::State {
   Damage damage;
   std::size_t current_bytes = 0;  // of the chunk that the caller looks at
   std::uint64_t next_sequence = 0;
+  std::uint64_t stored_sum = 0;  // of the chunks given so far, headers included
+  std::uint64_t raw_sum = 0;
   std::uint64_t searched_until = 0;  // end of the last bad chunk whose inside is being searched
   std::vector<std::byte> decompressed;
   std::unique_ptr<ZSTD_DCtx, FreeContext> zstd;
@@ -94,7 +96,7 @@ bool ChunkReader::State::decode(const ChunkHeader& found, std::span<const std::b
   if (crc32c(stored) != found.payload_crc) return false;
   chunk = {found, stored, stored};
   if (found.codec == Codec::kRaw) return found.raw_bytes == found.stored_bytes;
-  if (found.codec != Codec::kZstd || !is_honest_size(found.stored_bytes, found.raw_bytes)) return false;
+  if (found.codec != Codec::kZstd || !is_honest_size(stored_sum + sizeof(found) + found.stored_bytes, raw_sum + found.raw_bytes)) return false;
   if (!zstd) zstd.reset(ZSTD_createDCtx());
   if (!zstd) throw std::bad_alloc();
   if (decompressed.size() < found.raw_bytes) decompressed.resize(found.raw_bytes);
@@ -185,6 +187,8 @@ bool ChunkReader::next(Chunk& chunk) {
     if (stored.size() == header.stored_bytes && state.decode(header, stored, chunk) &&
         state.accept_sequence(header.sequence)) {
       state.current_bytes = bytes.size();
+      state.stored_sum += bytes.size();
+      state.raw_sum += header.raw_bytes;
       return true;
     }
     state.give_up(header, stored.size());

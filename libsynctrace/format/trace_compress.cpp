@@ -84,13 +84,12 @@ class ChunkCompressor {
     ZSTD_CCtx_setParameter(context_.get(), ZSTD_c_checksumFlag, 0);  // the chunk has its own
   }
 
-  // The compressed payload, valid until the next call; empty when it would not be smaller, or smaller than readers take.
+  // The compressed payload, valid until the next call; empty when it would not be smaller.
   std::span<const std::byte> compress(std::span<const std::byte> payload) {
     buffer_.resize(ZSTD_compressBound(payload.size()));
     const std::size_t size =
         ZSTD_compress2(context_.get(), buffer_.data(), buffer_.size(), payload.data(), payload.size());
     if (ZSTD_isError(size) != 0 || size >= payload.size()) return {};
-    if (!is_honest_size(static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(payload.size()))) return {};
     return std::span<const std::byte>(buffer_).first(size);
   }
 
@@ -121,14 +120,19 @@ Result<Compression> compress_trace(const std::string& path, int level) {
   replacement.write(bytes_of(reader.header()));
   Compression result{sizeof(FileHeader), sizeof(FileHeader), 0};
   ChunkCompressor compressor(level);
+  std::uint64_t stored_sum = 0;
+  std::uint64_t raw_sum = 0;
   Chunk chunk;
   while (replacement.ok() && reader.next(chunk)) {
     const bool raw = chunk.header.codec == Codec::kRaw;
-    const auto smaller = raw ? compressor.compress(chunk.payload) : std::span<const std::byte>();
+    auto smaller = raw ? compressor.compress(chunk.payload) : std::span<const std::byte>();
+    raw_sum += chunk.payload.size();
+    if (!is_honest_size(stored_sum + sizeof(ChunkHeader) + smaller.size(), raw_sum)) smaller = {};
     const auto stored = smaller.empty() ? chunk.stored : smaller;
     const Codec codec = smaller.empty() ? chunk.header.codec : Codec::kZstd;
     replacement.write(bytes_of(make_chunk_header(stored, chunk.header.raw_bytes, codec, chunk.header.sequence)));
     replacement.write(stored);
+    stored_sum += sizeof(ChunkHeader) + stored.size();
     result.bytes_before += sizeof(ChunkHeader) + chunk.stored.size();
     result.bytes_after += sizeof(ChunkHeader) + stored.size();
     result.compressed_chunks += smaller.empty() ? 0 : 1;
