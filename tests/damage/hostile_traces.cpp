@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hostile_traces FIRST COUNT TRACE...: mutants of the traces (*.synctrace, *.trace.txt), numbered from FIRST, each through
 // every command and format. Says on stdout what took too long, took too much memory or threw, and the worst of all; ends
-// with 1 then. A crash says first which mutant it was. In the environment: FLOOD, for floods in the mutants' place; KEEP=FILE,
+// with 1 then. A crash says first which mutant it was. In the environment: FLOOD=BYTES, for floods in the mutants' place; KEEP=FILE,
 // to keep the last mutant there, and ONLY_KEEP, to run no command.
 #include <csignal>
 #include <cstdio>
@@ -123,8 +123,9 @@ int main(int argc, char** argv) {
   bool bad = false;
   for (std::uint64_t number = first; number < first + count; ++number) {
     const std::size_t trace = number % traces.size();
-    const bool floods = std::getenv("FLOOD") != nullptr;
-    const std::vector<std::byte> bytes = floods ? flood_of(traces[trace], *donor, number) : mutant_of(traces[trace], *donor, number);
+    const char* flood = std::getenv("FLOOD");
+    const std::vector<std::byte> bytes = flood != nullptr ? flood_of(traces[trace], *donor, number, std::strtoull(flood, nullptr, 10))
+                                                          : mutant_of(traces[trace], *donor, number);
     const std::string path = folder.write("mutant.synctrace", bytes);
     const std::string mutant = "mutant " + std::to_string(number) + " of " + paths[trace].substr(paths[trace].rfind('/') + 1);
     if (const char* kept = std::getenv("KEEP")) std::filesystem::copy_file(path, kept, std::filesystem::copy_options::overwrite_existing);

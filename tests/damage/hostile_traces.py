@@ -3,8 +3,8 @@
 """Mutants of the stored traces through every command and format: no crash, at most 10 s of processor time and 1 GB each.
 
 hostile_traces.py BIN GOLDEN [COUNT [FIRST]]: BIN holds hostile_traces and synctrace, GOLDEN the stored traces. COUNT
-mutants run inside one process, and one in COUNT_OF_FLOODS as many floods of one kind of record; then a few of each by
-the command line itself. A mutant that ends the process is named, and the run goes on behind it.
+mutants run inside one process, and a fourth as many floods of one kind of record each (of 1 MB where COUNT is large); then
+a few mutants by the command line itself. A mutant that ends the process is named, and the run goes on behind it.
 """
 import os
 import pathlib
@@ -16,14 +16,14 @@ import tempfile
 
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
-COUNT_OF_FLOODS = 12
+FIRST_FLOOD = 14  # calls; the kinds before them are definitions
 
 COMMANDS = [
     ["report", "--no-symbols", "--html", "out.html"],
     ["report", "--no-symbols", "--format", "json", "-o", "out.json"],
     ["gate", "--no-symbols", "--no-config", "--format", "sarif", "-o", "out.sarif"],
-    ["export", "--format", "chrome", "--stacks", "-o", "out.chrome"],
-    ["export", "--no-symbols", "--format", "speedscope", "-o", "out.speedscope"],
+    ["export", "--format", "chrome", "--stacks", "--force-overwrite", "-o", "out.chrome"],
+    ["export", "--no-symbols", "--format", "speedscope", "--force-overwrite", "-o", "out.speedscope"],
     ["dump", "-o", "out.txt"],
 ]
 
@@ -37,7 +37,8 @@ def run_all(driver, traces, first, count, extra):
         lines = run.stdout.splitlines()
         wrong += [line for line in lines if re.match(r"(took|threw|was refused|crashed|aborted|too long)", line)]
         if run.returncode in (0, 1):
-            print("\n".join(line for line in lines if line not in wrong))
+            if "KEEP" not in extra:
+                print("\n".join(line for line in lines if line not in wrong))
             break
         ended = re.findall(r"^(?:crashed|aborted|too long): mutant (\d+) ", run.stdout, re.M)
         if not ended:
@@ -62,14 +63,15 @@ def check_command(binary, command, trace):
 
 
 def main():
-    binaries, golden = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    binaries, golden = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     traces = sorted(str(path) for ending in ("*.synctrace", "*.trace.txt") for path in golden.glob(f"*/{ending}"))
     small = [trace for trace in traces if os.path.getsize(trace) < 10_000]
     driver, command_line = str(binaries / "hostile_traces"), str(binaries / "synctrace")
     wrong = run_all(driver, traces, first, count, {})
-    wrong += run_all(driver, small, first, max(1, count // COUNT_OF_FLOODS), {"FLOOD": "1"})
+    flood_bytes = 1 << 20 if count >= 1_000 else 1 << 16
+    wrong += run_all(driver, small, first + FIRST_FLOOD, max(1, min(count // 4, 500)), {"FLOOD": str(flood_bytes)})
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "mutant.synctrace")
         for number in range(first, first + 2 + count // 1000):

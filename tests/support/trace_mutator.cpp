@@ -27,13 +27,13 @@ class Flood {
     if (seed % 3 == 0) add_swollen_stacks();
   }
 
-  std::vector<std::byte> run() {
+  std::vector<std::byte> run(std::size_t most_bytes) {
     const KindFields& kind = kinds()[record_.kind];
     TraceParts::Chunk flood;
     std::vector<std::uint64_t> ways(kind.encodings.size());
     for (std::uint64_t& way : ways) way = random_() % 8;
     const std::size_t middle = parts_.chunks.size() / 2;
-    for (std::size_t bytes = 0; bytes < kMostMutantBytes; bytes += 3 + kind.encodings.size()) {
+    for (std::size_t bytes = 0; bytes < most_bytes; bytes += 3 + kind.encodings.size()) {
       for (std::size_t i = 0; i < ways.size(); ++i) {
         const bool is_text = kind.encodings[i] == Encoding::kText;
         std::uint64_t& value = record_.values[i];
@@ -72,7 +72,7 @@ class Flood {
     TraceParts::Chunk chunk;
     chunk.push_back({static_cast<std::uint32_t>(RecordKind::kModule), {1, 1, 0, 0, 1U << 20, 0, text("/usr/lib/x.so"), text("")}});
     chunk.push_back({static_cast<std::uint32_t>(RecordKind::kSymbol), {1, 1, 0, 1, 7, 1, text(std::string(16'000, 'f')), text(std::string(16'000, 'g'))}});
-    for (std::uint64_t id = 1; id < 4'000; ++id) chunk.push_back({static_cast<std::uint32_t>(RecordKind::kStack), {id, text(frames)}});
+    for (std::uint64_t id = 1; id < 2'000; ++id) chunk.push_back({static_cast<std::uint32_t>(RecordKind::kStack), {id, text(frames)}});
     parts_.chunks.insert(parts_.chunks.begin() + (parts_.chunks.size() > 1 ? 1 : 0), std::move(chunk));
   }
 
@@ -336,8 +336,8 @@ std::vector<std::byte> mutant_of(const TraceParts& trace, const TraceParts& dono
   return Mutator(trace, donor, seed).run();
 }
 
-std::vector<std::byte> flood_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed) {
-  return Flood(trace, donor, seed).run();
+std::vector<std::byte> flood_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed, std::size_t most_bytes) {
+  return Flood(trace, donor, seed).run(std::min(most_bytes, kMostMutantBytes));
 }
 
 }  // namespace synctrace::testing

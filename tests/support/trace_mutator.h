@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostMutantBytes = 1U << 20;
 // `donor` gives records of kinds that the trace may lack.
 std::vector<std::byte> mutant_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed);
 
-// A trace of about kMostMutantBytes, nearly all of them records of one kind: consecutive seeds go through the kinds.
-std::vector<std::byte> flood_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed);
+// About so many bytes, at most kMostMutantBytes, nearly all of them records of one kind: consecutive seeds go through the kinds.
+std::vector<std::byte> flood_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed, std::size_t most_bytes);
 
 }  // namespace synctrace::testing
