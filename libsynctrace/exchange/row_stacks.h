@@ -18,8 +18,8 @@ class RowStacks {
   // `trace` must outlive the object.
   RowStacks(const Trace& trace, Quote quote) : trace_(trace), quote_(quote) {}
 
-  // Innermost first, a frame on each line, quoted. Where the stacks of the rows so far are much longer than those of any
-  // recording, the innermost frames alone, and "..". Valid until the next call.
+  // Innermost first, a frame on each line, quoted. Where the stacks of the rows so far are much longer than those of
+  // any recording, the innermost frames alone, and "..". Valid until the next call.
   const std::string& of(StackId id);
 
  private:

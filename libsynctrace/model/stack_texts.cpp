@@ -21,7 +21,8 @@ std::uint64_t text_bytes(const Trace& trace, const StackFrame& frame) {
   if (const auto symbol = trace.symbols.find(frame.native); symbol != trace.symbols.end()) {
     for (const ResolvedFrame& one : symbol->second) bytes += one.function.size() + one.file.size();
   }
-  if (const auto module = trace.modules.find(frame.native.module); module != trace.modules.end()) bytes += module->second.path.size();
+  if (const auto module = trace.modules.find(frame.native.module); module != trace.modules.end())
+    bytes += module->second.path.size();
   return bytes;
 }
 

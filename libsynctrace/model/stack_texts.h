@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stack record of a few bytes may name the same long function many times, and a trace may have many such stacks. What their
-// names come to in all is bounded here, once for whoever resolves them.
+// A stack record of a few bytes may name the same long function many times, and a trace may have many such stacks. What
+// their names come to in all is bounded here, once for whoever resolves them.
 #pragma once
 
 #include <cstdint>

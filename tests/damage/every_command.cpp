@@ -26,7 +26,8 @@ constexpr const char* kCommands[] = {
     "report --no-symbols --format json --assume pinned,no-input-wait -o $O $T",
     "report --no-symbols --format md -o $O $T",
     "report --no-symbols --format csv -o $O $T",
-    ("gate --no-symbols --no-config --all --format sarif -o $O --write text=$O.text --write json=$O.json --write junit=$O.junit "
+    ("gate --no-symbols --no-config --all --format sarif -o $O --write text=$O.text --write json=$O.json --write "
+     "junit=$O.junit "
      "--write github=$O.github --write gitlab=$O.gitlab --write md=$O.md $T"),
     "gate --no-symbols --no-config --print-allow -o $O $T",
     "baseline create -f --no-symbols --no-config --baseline $O $T",
@@ -51,7 +52,8 @@ std::vector<std::string> words_of(std::string_view line) {
 }
 
 void replace(std::string& word, std::string_view what, const std::string& by) {
-  for (std::size_t at = word.find(what); at != std::string::npos; at = word.find(what, at + by.size())) word.replace(at, what.size(), by);
+  for (std::size_t at = word.find(what); at != std::string::npos; at = word.find(what, at + by.size()))
+    word.replace(at, what.size(), by);
 }
 
 int dispatch(std::vector<std::string>& words) {

@@ -65,7 +65,8 @@ TEST_CASE("samples that overlap for seconds are passed one by one, not nanosecon
 TEST_CASE("work of more devices than a process can have is left out and counted") {
   TraceBuilder trace;
   trace.add(format::Window{1, 1, "start"});
-  for (std::uint32_t id = 0; id < 1'000; ++id) trace.add(format::Context{static_cast<ContextId>(id + 1), static_cast<DeviceId>(id), StreamId{7}});
+  for (std::uint32_t id = 0; id < 1'000; ++id)
+    trace.add(format::Context{static_cast<ContextId>(id + 1), static_cast<DeviceId>(id), StreamId{7}});
   trace.add(Kernel{100, 50, DeviceId{5}, ContextId{6}, StreamId{7}, {}, {}, {}, {}, 0});
   trace.add(Kernel{100, 50, DeviceId{999}, ContextId{6}, StreamId{7}, {}, {}, {}, {}, 0});
   const Trace result = loaded(trace);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// hostile_traces FIRST COUNT TRACE...: mutants of the traces (*.synctrace, *.trace.txt), numbered from FIRST, each through
-// every command and format. Says on stdout what took too long, took too much memory or threw, and the worst of all; ends
-// with 1 then. A crash says first which mutant it was. In the environment: FLOOD=BYTES, for floods in the mutants' place; KEEP=FILE,
-// to keep the last mutant there, and ONLY_KEEP, to run no command.
+// hostile_traces FIRST COUNT TRACE...: mutants of the traces (*.synctrace, *.trace.txt), numbered from FIRST, each
+// through every command and format. Says on stdout what took too long, took too much memory or threw, and the worst of
+// all; ends with 1 then. A crash says first which mutant it was. In the environment: FLOOD=BYTES, for floods in the
+// mutants' place; KEEP=FILE, to keep the last mutant there, and ONLY_KEEP, to run no command.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -79,7 +79,8 @@ struct Worst {
 void keep(const Cost& cost, const std::string& mutant, Worst& worst) {
   if (cost.cpu_seconds > worst.seconds) worst.seconds = cost.cpu_seconds, worst.slow = mutant + " " + cost.command;
   if (cost.peak_bytes > worst.peak_bytes) worst.peak_bytes = cost.peak_bytes, worst.large = mutant + " " + cost.command;
-  if (cost.output_bytes > worst.output_bytes) worst.output_bytes = cost.output_bytes, worst.long_output = mutant + " " + cost.command;
+  if (cost.output_bytes > worst.output_bytes)
+    worst.output_bytes = cost.output_bytes, worst.long_output = mutant + " " + cost.command;
 }
 
 // What is wrong with it, or nothing.
@@ -124,14 +125,18 @@ int main(int argc, char** argv) {
   for (std::uint64_t number = first; number < first + count; ++number) {
     const std::size_t trace = number % traces.size();
     const char* flood = std::getenv("FLOOD");
-    const std::vector<std::byte> bytes = flood != nullptr ? flood_of(traces[trace], *donor, number, std::strtoull(flood, nullptr, 10))
-                                                          : mutant_of(traces[trace], *donor, number);
+    const std::vector<std::byte> bytes =
+        flood != nullptr ? flood_of(traces[trace], *donor, number, std::strtoull(flood, nullptr, 10))
+                         : mutant_of(traces[trace], *donor, number);
     const std::string path = folder.write("mutant.synctrace", bytes);
-    const std::string mutant = "mutant " + std::to_string(number) + " of " + paths[trace].substr(paths[trace].rfind('/') + 1);
-    if (const char* kept = std::getenv("KEEP")) std::filesystem::copy_file(path, kept, std::filesystem::copy_options::overwrite_existing);
+    const std::string mutant =
+        "mutant " + std::to_string(number) + " of " + paths[trace].substr(paths[trace].rfind('/') + 1);
+    if (const char* kept = std::getenv("KEEP"))
+      std::filesystem::copy_file(path, kept, std::filesystem::copy_options::overwrite_existing);
     if (std::getenv("ONLY_KEEP") != nullptr) continue;
     for (const std::vector<std::string>& words : every_command()) {
-      std::snprintf(under_way, sizeof(under_way), "%s: %s %s", mutant.c_str(), words[0].c_str(), words[words[0] == "report" || words[0] == "gate" ? 3 : 2].c_str());
+      std::snprintf(under_way, sizeof(under_way), "%s: %s %s", mutant.c_str(), words[0].c_str(),
+                    words[words[0] == "report" || words[0] == "gate" ? 3 : 2].c_str());
       limit_time(2 * kMostSeconds);
       const Cost cost = run_command(words, path, folder.path(""));
       ++commands;
@@ -139,16 +144,18 @@ int main(int argc, char** argv) {
       seconds_of[cost.command] += cost.cpu_seconds;
       if (const char* what = complaint(cost)) {
         bad = true;
-        std::fprintf(out, "%s: %s: %s (%.1f s, %llu MB)\n", what, mutant.c_str(), cost.command.c_str(), cost.cpu_seconds,
-                     static_cast<unsigned long long>(cost.peak_bytes >> 20));
+        std::fprintf(out, "%s: %s: %s (%.1f s, %llu MB)\n", what, mutant.c_str(), cost.command.c_str(),
+                     cost.cpu_seconds, static_cast<unsigned long long>(cost.peak_bytes >> 20));
       }
     }
-    if ((number + 1 - first) % 500 == 0) std::fprintf(out, "%llu mutants\n", static_cast<unsigned long long>(number + 1 - first));
+    if ((number + 1 - first) % 500 == 0)
+      std::fprintf(out, "%llu mutants\n", static_cast<unsigned long long>(number + 1 - first));
   }
-  std::fprintf(out, "%llu mutants, %llu commands\nslowest: %.2f s, %s\nmost memory: %llu MB, %s\nlongest output: %llu kB, %s\n",
-               static_cast<unsigned long long>(count), static_cast<unsigned long long>(commands), worst.seconds, worst.slow.c_str(),
-               static_cast<unsigned long long>(worst.peak_bytes >> 20), worst.large.c_str(),
-               static_cast<unsigned long long>(worst.output_bytes >> 10), worst.long_output.c_str());
+  std::fprintf(
+      out, "%llu mutants, %llu commands\nslowest: %.2f s, %s\nmost memory: %llu MB, %s\nlongest output: %llu kB, %s\n",
+      static_cast<unsigned long long>(count), static_cast<unsigned long long>(commands), worst.seconds,
+      worst.slow.c_str(), static_cast<unsigned long long>(worst.peak_bytes >> 20), worst.large.c_str(),
+      static_cast<unsigned long long>(worst.output_bytes >> 10), worst.long_output.c_str());
   for (const auto& [command, seconds] : seconds_of) std::fprintf(out, "%9.2f s  %s\n", seconds, command.c_str());
   return bad ? 1 : 0;
 }

@@ -25,6 +25,7 @@ COMMANDS = [
     ["export", "--format", "chrome", "--stacks", "--force-overwrite", "-o", "out.chrome"],
     ["export", "--no-symbols", "--format", "speedscope", "--force-overwrite", "-o", "out.speedscope"],
     ["dump", "-o", "out.txt"],
+    ["symbols", "--quiet"],  # last: it writes to the trace
 ]
 
 

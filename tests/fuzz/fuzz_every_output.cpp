@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Any bytes as a trace: loaded, explained, reported, judged and exported in every format. Not only a crash counts: whoever
-// starts this limits the time and the memory of a run (-timeout, -rss_limit_mb), and both must suffice for any input.
+// Any bytes as a trace: loaded, explained, reported, judged and exported in every format. Not only a crash counts:
+// whoever starts this limits the time and the memory of a run (-timeout, -rss_limit_mb), and both must suffice for any
+// input.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -33,9 +34,11 @@ namespace {
 
 std::size_t report_bytes(const Trace& trace, const Attribution& attribution) {
   const std::vector<Report> reports = {build_report(trace, attribution, {})};
-  std::size_t bytes = render_text(reports.front(), {TextLength::kFull, false, true}).size() + render_json(reports).size();
+  std::size_t bytes =
+      render_text(reports.front(), {TextLength::kFull, false, true}).size() + render_json(reports).size();
   bytes += render_markdown(reports).size() + render_csv(reports).size();
-  const std::vector<PageSection> sections = {page_section(trace, attribution, reports.front(), {kFewestPageBytes, 1, 0})};
+  const std::vector<PageSection> sections = {
+      page_section(trace, attribution, reports.front(), {kFewestPageBytes, 1, 0})};
   return bytes + render_page(sections).size();
 }
 
@@ -45,8 +48,9 @@ std::size_t gate_bytes(const Trace& trace, const Attribution& attribution) {
   AllowBook book({}, {2025, 1, 1});
   const std::vector<Observation> seen = {observe(trace, attribution, UserCode(), config, repository, book)};
   const GateResult result = judge(seen, config, book, nullptr, repository);
-  return render_gate_text(result, {false, true}).size() + render_gate_json(result).size() + render_sarif(result, true).size() +
-         render_junit(result).size() + render_github(result).size() + render_gitlab(result).size() + render_gate_markdown(result).size();
+  return render_gate_text(result, {false, true}).size() + render_gate_json(result).size() +
+         render_sarif(result, true).size() + render_junit(result).size() + render_github(result).size() +
+         render_gitlab(result).size() + render_gate_markdown(result).size();
 }
 
 std::size_t export_bytes(const Trace& trace) {
@@ -59,7 +63,8 @@ std::size_t export_bytes(const Trace& trace) {
   PerfettoTrace perfetto(options, sink);
   perfetto.add(trace);
   perfetto.finish();
-  for (const CsvTable table : {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges}) write_csv_rows(table, trace, true, sink);
+  for (const CsvTable table : {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges})
+    write_csv_rows(table, trace, true, sink);
   return bytes;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mutator of targets that read traces, in libFuzzer's builds: it repairs checksums, without which nearly every input would
-// end at the first one. Included by one file of a target.
+// The mutator of targets that read traces, in libFuzzer's builds: it repairs checksums, without which nearly every
+// input would end at the first one. Included by one file of a target.
 #pragma once
 
 #include <algorithm>

@@ -17,109 +17,6 @@ using namespace format;
 
 constexpr std::uint64_t kSignBit = std::uint64_t{1} << 63;
 
-// As many records of one kind as a file of the largest size holds, each field in its own way the same, rising, falling or
-// scattered: what is not linear in the number of anything shows.
-class Flood {
- public:
-  Flood(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed) : parts_(trace), random_(seed) {
-    if (parts_.records() > 5'000) parts_.chunks = donor.chunks, parts_.texts = donor.texts;
-    pick(donor, seed);
-    if (seed % 3 == 0) add_swollen_stacks();
-  }
-
-  std::vector<std::byte> run(std::size_t most_bytes) {
-    const KindFields& kind = kinds()[record_.kind];
-    TraceParts::Chunk flood;
-    std::vector<std::uint64_t> ways(kind.encodings.size());
-    for (std::uint64_t& way : ways) way = random_() % 8;
-    const std::size_t middle = parts_.chunks.size() / 2;
-    for (std::size_t bytes = 0; bytes < most_bytes; bytes += 3 + kind.encodings.size()) {
-      for (std::size_t i = 0; i < ways.size(); ++i) {
-        const bool is_text = kind.encodings[i] == Encoding::kText;
-        std::uint64_t& value = record_.values[i];
-        value = is_text ? next_text(value, ways[i], flood.size(), bytes) : next_number(value, ways[i], kind.encodings[i]);
-      }
-      flood.push_back(record_);
-    }
-    parts_.chunks.insert(parts_.chunks.begin() + static_cast<std::ptrdiff_t>(middle), std::move(flood));
-    return put_together(parts_, kMostMutantBytes);
-  }
-
- private:
-  // A record of the trace itself where it has one of the kind: its ids mean something there.
-  void pick(const TraceParts& donor, std::uint64_t seed) {
-    std::vector<std::uint32_t> all;
-    for (std::uint32_t kind = 2; kind < kMaxKinds; ++kind) {
-      if (!kinds()[kind].name.empty()) all.push_back(kind);
-    }
-    const std::uint32_t kind = all[seed % all.size()];
-    for (const TraceParts* from : {&donor, const_cast<const TraceParts*>(&parts_)}) {
-      for (const TraceParts::Chunk& chunk : from->chunks) {
-        for (const TraceParts::Record& record : chunk) {
-          if (record.kind != kind) continue;
-          record_ = record;
-          if (from == &donor) take_texts(donor);
-          break;
-        }
-      }
-    }
-  }
-  // Thousands of stacks of few bytes, each with a function of many bytes many times.
-  void add_swollen_stacks() {
-    const auto text = [&](const std::string& word) { return parts_.text_index(word); };
-    std::string frames;
-    for (int i = 0; i < 12; ++i) frames += "n1:1 ";
-    TraceParts::Chunk chunk;
-    chunk.push_back({static_cast<std::uint32_t>(RecordKind::kModule), {1, 1, 0, 0, 1U << 20, 0, text("/usr/lib/x.so"), text("")}});
-    chunk.push_back({static_cast<std::uint32_t>(RecordKind::kSymbol), {1, 1, 0, 1, 7, 1, text(std::string(16'000, 'f')), text(std::string(16'000, 'g'))}});
-    for (std::uint64_t id = 1; id < 2'000; ++id) chunk.push_back({static_cast<std::uint32_t>(RecordKind::kStack), {id, text(frames)}});
-    parts_.chunks.insert(parts_.chunks.begin() + (parts_.chunks.size() > 1 ? 1 : 0), std::move(chunk));
-  }
-
-  void take_texts(const TraceParts& donor) {
-    const std::vector<Encoding>& encodings = kinds()[record_.kind].encodings;
-    for (std::size_t i = 0; i < encodings.size(); ++i) {
-      if (encodings[i] == Encoding::kText) record_.values[i] = parts_.text_index(donor.texts[record_.values[i]]);
-    }
-  }
-
-  std::uint64_t next_number(std::uint64_t value, std::uint64_t way, Encoding encoding) {
-    switch (way) {
-      case 0:
-      case 1:
-        return value + (encoding == Encoding::kDelta ? 1'000 : 1);
-      case 2:
-        return value - 1;
-      case 3:
-        return random_() % 64;
-      case 4:
-        return encoding == Encoding::kUnsigned ? std::uint64_t{1} << 50 : value + 1;
-      default:
-        return value;
-    }
-  }
-
-  std::uint64_t next_text(std::uint64_t value, std::uint64_t way, std::size_t number, std::size_t& bytes) {
-    constexpr std::size_t kWordBytes = 8;
-    if (way < 4) {
-      bytes += kWordBytes;
-      return parts_.text_index("w" + std::to_string(number));
-    }
-    if (way == 4 && number == 0) return parts_.text_index(std::string(kMaxTextBytes, 'x'));
-    if (way == 5 && number == 0) {
-      std::string frames;
-      while (frames.size() + kWordBytes < kMaxTextBytes) frames += "n1:1 ";
-      return parts_.text_index(frames);
-    }
-    bytes += parts_.texts[value].size();
-    return value;
-  }
-
-  TraceParts parts_;
-  TraceParts::Record record_;
-  std::mt19937_64 random_;
-};
-
 class Mutator {
  public:
   Mutator(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed) : donor_(donor), random_(seed) {
@@ -155,7 +52,8 @@ class Mutator {
       TraceParts::Chunk kept;
       for (const TraceParts::Record& record : chunk) {
         const bool inside = at >= first && at < first + kMostRecords;
-        const bool edge = record.kind == static_cast<std::uint32_t>(RecordKind::kWindow) || record.kind == static_cast<std::uint32_t>(RecordKind::kEnd);
+        const bool edge = record.kind == static_cast<std::uint32_t>(RecordKind::kWindow) ||
+                          record.kind == static_cast<std::uint32_t>(RecordKind::kEnd);
         if (inside || edge || (defines(record.kind) && chance(at < first ? rare : 8 * rare))) kept.push_back(record);
         ++at;
       }
@@ -170,7 +68,8 @@ class Mutator {
       case 0:
         return repeat_chunk();
       case 1:
-        if (parts_.chunks.size() > 1) parts_.chunks.erase(parts_.chunks.begin() + static_cast<std::ptrdiff_t>(below(parts_.chunks.size())));
+        if (parts_.chunks.size() > 1)
+          parts_.chunks.erase(parts_.chunks.begin() + static_cast<std::ptrdiff_t>(below(parts_.chunks.size())));
         return;
       case 2:
         return std::swap(any_chunk(), any_chunk());
@@ -216,8 +115,10 @@ class Mutator {
     TraceParts::Record record = from[below(from.size())];
     const std::vector<Encoding>& encodings = kinds()[record.kind].encodings;
     for (std::size_t i = 0; i < encodings.size(); ++i) {
-      if (encodings[i] == Encoding::kText) record.values[i] = parts_.text_index(donor_.texts[record.values[i]]);
-      else if (chance(3)) record.values[i] = extreme(record.values[i]);
+      if (encodings[i] == Encoding::kText)
+        record.values[i] = parts_.text_index(donor_.texts[record.values[i]]);
+      else if (chance(3))
+        record.values[i] = extreme(record.values[i]);
     }
     TraceParts::Chunk& chunk = any_chunk();
     chunk.insert(chunk.begin() + static_cast<std::ptrdiff_t>(below(chunk.size() + 1)), std::move(record));
@@ -258,18 +159,34 @@ class Mutator {
     const std::size_t field = below(kinds()[kind].encodings.size());
     const bool is_text = kinds()[kind].encodings[field] == Encoding::kText;
     const bool all_alike = chance(2);
-    const std::uint64_t same = is_text ? hostile_text(records[first]->values[field]) : extreme(records[first]->values[field]);
+    const std::uint64_t same =
+        is_text ? hostile_text(records[first]->values[field]) : extreme(records[first]->values[field]);
     for (std::size_t i = first; i < std::min(first + count, records.size()); ++i) {
       std::uint64_t& value = records[i]->values[field];
-      value = all_alike ? same : is_text ? hostile_text(value) : chance(8) ? records[below(records.size())]->values[field] : extreme(value);
+      value = all_alike   ? same
+              : is_text   ? hostile_text(value)
+              : chance(8) ? records[below(records.size())]->values[field]
+                          : extreme(value);
     }
   }
 
   std::uint64_t extreme(std::uint64_t value) {
-    constexpr std::array kEnds = {
-        std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, kSignBit, kSignBit - 1, std::uint64_t{0xffff'ffff}, std::uint64_t{0x8000'0000},
-        std::uint64_t{0x7fff'ffff}, std::uint64_t{1} << 60, (std::uint64_t{1} << 60) + 1, (std::uint64_t{1} << 60) - 1, std::uint64_t{1'000'000'000},
-        std::uint64_t{0xff}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{0x1'0000'0000}};
+    constexpr std::array kEnds = {std::uint64_t{0},
+                                  std::uint64_t{1},
+                                  ~std::uint64_t{0},
+                                  kSignBit,
+                                  kSignBit - 1,
+                                  std::uint64_t{0xffff'ffff},
+                                  std::uint64_t{0x8000'0000},
+                                  std::uint64_t{0x7fff'ffff},
+                                  std::uint64_t{1} << 60,
+                                  (std::uint64_t{1} << 60) + 1,
+                                  (std::uint64_t{1} << 60) - 1,
+                                  std::uint64_t{1'000'000'000},
+                                  std::uint64_t{0xff},
+                                  std::uint64_t{2},
+                                  std::uint64_t{3},
+                                  std::uint64_t{0x1'0000'0000}};
     switch (below(6)) {
       case 0:
         return value + 1;
@@ -285,9 +202,15 @@ class Mutator {
   }
 
   std::uint64_t hostile_text(std::uint64_t index) {
-    static const std::array<std::string, 9> kTexts = {
-        "", std::string(1, '\0'), std::string(16'000, 'x'), std::string(8'000, '\x01'), "\xff\xfe\xc0\x80", "</script><b>\"',;\n\r\t",
-        "n1:1 n1:1 p1:0! p1:-1 i0:ffffffffffffffff ~ | n1:0", "..", "../../../../../../etc/passwd"};
+    static const std::array<std::string, 9> kTexts = {"",
+                                                      std::string(1, '\0'),
+                                                      std::string(16'000, 'x'),
+                                                      std::string(8'000, '\x01'),
+                                                      "\xff\xfe\xc0\x80",
+                                                      "</script><b>\"',;\n\r\t",
+                                                      "n1:1 n1:1 p1:0! p1:-1 i0:ffffffffffffffff ~ | n1:0",
+                                                      "..",
+                                                      "../../../../../../etc/passwd"};
     const std::string old = parts_.texts[index];
     switch (below(5)) {
       case 0:
@@ -334,10 +257,6 @@ class Mutator {
 
 std::vector<std::byte> mutant_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed) {
   return Mutator(trace, donor, seed).run();
-}
-
-std::vector<std::byte> flood_of(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed, std::size_t most_bytes) {
-  return Flood(trace, donor, seed).run(std::min(most_bytes, kMostMutantBytes));
 }
 
 }  // namespace synctrace::testing

@@ -81,10 +81,12 @@ std::vector<std::byte> put_together(const TraceParts& parts, std::size_t most_by
       values.clear();
       for (std::size_t i = 0; i < encodings.size(); ++i) {
         const bool is_text = encodings[i] == Encoding::kText;
-        values.push_back({record.values[i], is_text ? std::string_view(parts.texts[record.values[i]]) : std::string_view()});
+        values.push_back(
+            {record.values[i], is_text ? std::string_view(parts.texts[record.values[i]]) : std::string_view()});
       }
       const auto add = [&] {
-        return writer.add_fields(record.kind, std::span<const Encoding>(encodings), std::span<const RecordView::Value>(values));
+        return writer.add_fields(record.kind, std::span<const Encoding>(encodings),
+                                 std::span<const RecordView::Value>(values));
       };
       if (!add()) {
         append(bytes, writer.finish());
