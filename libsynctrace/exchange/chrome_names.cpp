@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exchange/chrome_names.h"
 
-#include <cxxabi.h>
-
 #include <array>
-#include <cstdlib>
-#include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "base/shown_text.h"
+#include "model/demangle.h"
 
 namespace synctrace::chrome {
 namespace {
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : name;
-}
 
 std::string_view copy_word(CopyKind kind) noexcept {
   constexpr std::array<std::string_view, 11> kWords = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/build_report.h"
 
-#include <cxxabi.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -17,6 +13,7 @@
 #include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "base/in_background.h"
+#include "model/demangle.h"
 #include "report/call_tables.h"
 #include "report/host_threads.h"
 #include "report/idle_causes.h"
@@ -32,13 +29,6 @@ namespace {
 
 constexpr std::size_t kTopKernels = 5;
 constexpr std::size_t kMostFamilies = 50;
-
-std::string demangled(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return printable(status == 0 && text != nullptr ? text.get() : name.c_str());
-}
 
 void add_head(const Trace& trace, Report& report) {
   report.path = printable(trace.path);
@@ -130,7 +120,7 @@ void add_work(const Trace& trace, Report& report) {
   std::map<std::string, WorkReport> by_family;
   for (auto& [name, work] : by_kernel) {
     const auto text = trace.strings.find(name);
-    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : demangled(text->second);
+    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : printable(demangled(text->second));
     WorkReport& family = by_family[family_text(work.what)];
     family.count += work.count;
     family.device_ns = add_saturated(family.device_ns, work.device_ns);

@@ -4,6 +4,7 @@
 
 #include "attribution/attribute.h"
 #include "format/trace_compress.h"
+#include "model/demangle.h"
 #include "model/load_trace.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
@@ -103,4 +104,18 @@ TEST_CASE("chunks that spread too far are neither written nor read") {
 
   CHECK(is_honest_size(1'000, 16U << 20));
   CHECK_FALSE(is_honest_size(1'000'000, 64U << 20));
+}
+
+TEST_CASE("a name that would be gigabytes in words stays as it is") {
+  std::string name = "_Z1fSt4pairIiiE";
+  for (const char part : std::string("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")) {
+    name += std::string("S_IS") + part + "_S" + part + "_E";
+  }
+  CHECK(measure_words(name) > kLongestWords);
+  CHECK(demangled(name) == name);
+  CHECK(demangled("_Z4stepPfi") == "step(float*, int)");
+  const std::string nested = "_ZN2at6native13reduce_kernelILi512ELi1EEEvNS0_8ReduceOpIfNS_4HalfEEE";
+  CHECK(demangled(nested) == "void at::native::reduce_kernel<512, 1>(at::native::ReduceOp<float, at::Half>)");
+  CHECK(measure_words(nested) >= demangled(nested).size());
+  CHECK(measure_words(nested) < 2'000);
 }

@@ -33,7 +33,9 @@ def run_all(driver, traces, first, count, extra):
     """What was wrong, as lines; what the driver said last goes to stdout."""
     wrong, end = [], first + count
     while first < end:
-        run = subprocess.run([driver, str(first), str(end - first), *traces], env=os.environ | extra,
+        # What AddressSanitizer keeps of freed memory is none of a command's.
+        sanitizer = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":quarantine_size_mb=32"}
+        run = subprocess.run([driver, str(first), str(end - first), *traces], env=os.environ | sanitizer | extra,
                              stdout=subprocess.PIPE, text=True, errors="replace", check=False)
         lines = run.stdout.splitlines()
         wrong += [line for line in lines if re.match(r"(took|threw|was refused|crashed|aborted|too long)", line)]

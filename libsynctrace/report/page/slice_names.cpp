@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/page/slice_names.h"
 
-#include <cxxabi.h>
-
 #include <array>
-#include <cstdlib>
-#include <memory>
 
 #include "attribution/steps.h"
 #include "attribution/wait_table.h"
+#include "model/demangle.h"
 #include "report/words.h"
 
 namespace synctrace::page {
 namespace {
 
-constexpr std::size_t kLongestMangled = 4096;  // longer names are shown as they are: taking them apart could take minutes
-
-std::string demangled(const std::string& name) {
-  if (name.size() > kLongestMangled) return name.substr(0, kLongestMangled);
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                         &std::free);
-  return status == 0 && text != nullptr ? std::string(text.get()) : name;
-}
+constexpr std::size_t kLongestText = 4096;
 
 std::string copy_text(std::uint64_t number) {
   const auto kind = static_cast<CopyKind>(number >> 16 & 0xff);
@@ -82,7 +71,7 @@ std::string slice_text(const Trace& trace, const Report& report, SliceName name)
     case SliceKind::kKernel:
       return text == trace.strings.end() ? "kernel " + std::to_string(number) : demangled(text->second);
     case SliceKind::kRange:
-      return text == trace.strings.end() ? "range " + std::to_string(number) : text->second.substr(0, kLongestMangled);
+      return text == trace.strings.end() ? "range " + std::to_string(number) : text->second.substr(0, kLongestText);
     case SliceKind::kCopy:
       return copy_text(number);
     case SliceKind::kMemset:
