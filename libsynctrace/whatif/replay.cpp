@@ -137,8 +137,9 @@ Nanoseconds Pass::pinned_length(const ReplayEvent& event, std::size_t lane) cons
   return slow ? std::min(event.length, 2 * event.fixed) : event.fixed;
 }
 
-// On an H200 graphs of 100 and 3,600 nodes took 0.2 us a node more than their kernels had taken one by one, each recorded by
-// itself (docs/measurements/2026-11-22-h200-savings.md). At worst there is a pause as between launches, at best none.
+// On an H200 graphs of 100 and 3,600 nodes took 0.2 us a node more than their kernels had taken one by one, each
+// recorded by itself (docs/measurements/archive/2026-11-22-h200-savings.md). At worst there is a pause as between
+// launches, at best none.
 Nanoseconds Pass::graph_pause(const ReplayEvent& event, std::size_t lane) const {
   Nanoseconds usual = program_.pace.graph_pause;
   if (scenarios_.corners[lane].latency == Corner::Latency::kHigh) usual = std::max(usual, program_.pace.graph_pause_high);
