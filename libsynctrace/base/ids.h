@@ -13,7 +13,7 @@ enum class DeviceId : std::uint32_t {};       // CUDA ordinal in the process; ze
 enum class ContextId : std::uint32_t {};      // CUPTI's context id
 enum class StreamId : std::uint32_t {};       // CUPTI's stream id
 enum class CorrelationId : std::uint32_t {};  // joins an API call with the GPU work that it issued
-enum class ApiId : std::uint32_t {};          // callback domain and callback id: see format/trace_format.h
+enum class ApiId : std::uint32_t {};          // callback domain and callback id: see format/records.h
 enum class StringId : std::uint32_t {};       // a text, defined once
 enum class StackId : std::uint32_t {};        // a host stack, defined once
 enum class ShapeId : std::uint32_t {};        // a launch configuration, defined once

@@ -83,7 +83,8 @@ struct Fact {
   }
 };
 
-// The same instant on two clocks, once a second: CLOCK_MONOTONIC, the axis of every other time here, and wall time.
+// The same instant on two clocks: CLOCK_MONOTONIC, the axis of every other time here, and wall time. The recorder
+// writes one at the start and then about every half second.
 struct Clock {
   static constexpr RecordKind kKind = RecordKind::kClock;
   static constexpr std::string_view kName = "clock";

@@ -268,7 +268,7 @@ def non_ascii():
 
 
 def long_module():
-    """Line tables far above 4 kB, with long jumps up and down, in a module and in a function of its own."""
+    """Line tables far above 4 KiB, with long jumps up and down, in a module and in a function of its own."""
     body = "".join("    x = (y +\n" + "\n" * (i % 300) + "   y); z = [\n  x,y] if x else {{x: y}}; w{} = x\n".format(i)
                    for i in range(700))
     text = "def f(y):\n" + body + "    return look()\nf(0)\n" + body.replace("    x", "x").replace("y", "1") + "look()\n"
