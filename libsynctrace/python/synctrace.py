@@ -169,12 +169,14 @@ def pytest_configure(config):
 
 
 def _trace_of_this_process():
-    """The trace that is being written, found among the open files; None: this process is not recorded."""
-    for number in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):
-            path = os.readlink(f"/proc/self/fd/{number}")
-            if path.endswith((".synctrace.partial", ".synctrace")):
-                return path
+    """The trace that is being written, found among the open files; None: this process is not recorded. The recorder's
+    thread has descriptors of its own."""
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # threads end
+            for number in os.listdir(f"/proc/self/task/{thread}/fd"):
+                path = os.readlink(f"/proc/self/task/{thread}/fd/{number}")
+                if path.endswith((".synctrace.partial", ".synctrace")):
+                    return path
     return None
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plugin of pytest: a marked test fails with the line that synchronised."""
-import importlib.util
+import os
+import subprocess
 import sys
 import unittest
 
@@ -38,14 +39,26 @@ def test_unmarked():
 """
 
 
-@unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not installed")
+def python_with_pytest():
+    """The interpreter of this test, or the system's, for which packages of the distribution are; None: neither has it."""
+    for python in (sys.executable, "/usr/bin/python3"):
+        has_it = subprocess.run([python, "-c", "import pytest"], stderr=subprocess.DEVNULL, check=False) if os.path.exists(python) else None
+        if has_it is not None and has_it.returncode == 0:
+            return python
+    return None
+
+
+PYTHON = python_with_pytest()
+
+
+@unittest.skipUnless(PYTHON, "pytest is not installed")
 class Plugin(gate_case.GateCase):
     def setUp(self):
         super().setUp()
         (self.folder / "test_gpu.py").write_text(TESTS.format(work=gate_case.WORK))
         self.write_config()
         self.env = {"PYTHONPATH": gate_case.MODULE, "SYNCTRACE_COMMAND": harness.SYNCTRACE}
-        self.pytest = [sys.executable, "-m", "pytest", "-q", "-p", "synctrace", "-p", "no:cacheprovider", "--gpu-sync-config=synctrace.toml"]
+        self.pytest = [PYTHON, "-m", "pytest", "-q", "-p", "synctrace", "-p", "no:cacheprovider", "--gpu-sync-config=synctrace.toml"]
 
     def test_under_synctrace(self):
         done = self.record(*self.pytest, options=["--level=syncs", "--report=none"], env=self.env)
