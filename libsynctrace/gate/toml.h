@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads TOML 1.0: synctrace.toml, and pyproject.toml with whatever other tools keep in there. Every value knows its line,
-// so that a message can name it. Total on any bytes: files over kLargestToml, tables with more than kMostKeys keys and
-// values nested deeper than kDeepestToml are refused. Of times only the date is kept: nothing here asks for more.
+// Reads TOML 1.0 by toml++: synctrace.toml, and pyproject.toml with whatever other tools keep in there. Every value knows
+// its line, so that a message can name it; tables keep the order of the file. Total on any bytes: files over kLargestToml,
+// tables with more than kMostKeys keys and values nested deeper than kDeepestToml are refused. Of times only the date is
+// kept: nothing here asks for more. Only toml.cpp includes the library: it takes seconds of a compile.
 #pragma once
 
 #include <compare>
@@ -34,16 +35,12 @@ struct Entry;
 
 struct Table {
   std::vector<Entry> entries;  // in the order of the file, no key twice
-  enum class Origin : std::uint8_t { kPath, kHeader, kDots, kInline };
-  Origin origin = Origin::kPath;  // how it came about: which decides what may still be added to it
 
   const Value* find(std::string_view key) const noexcept;
-  Value* find(std::string_view key) noexcept;
 };
 
 struct Array {
   std::vector<Value> values;
-  bool of_tables = false;  // of [[headers]]
 };
 
 struct Value {

@@ -105,7 +105,7 @@ class ExitCodes(gate_case.GateCase):
                             ("[gate]\nmax-idle = 3\n", "synctrace.toml:2: gate.max-idle: there is no such key"),
                             ("\n[[allow]]\nrule = \"ST001\"\n", "synctrace.toml:2: allow.reason: is missing"),
                             ("[[allow]]\nrule = \"ST999\"\nreason = \"x\"\n", "synctrace.toml:2: allow.rule: there is no rule 'ST999'"),
-                            ("[gate\n", "synctrace.toml:1: expected ']'")):
+                            ("[gate\n", "synctrace.toml:1: Error while parsing table header: expected ']'")):
             self.write_config(text, head="")
             self.assertIn(words, self.gate(status=2).stderr)
         done = self.run_gate(status=2)

@@ -66,15 +66,25 @@ TEST_CASE("tables") {
 
 TEST_CASE("mistakes name their line") {
   CHECK(refused("a = 1\nb = \n").find("t.toml:2:") == 0);
-  CHECK(refused("a = 1\na = 2\n").find("t.toml:2: 'a' is there twice") == 0);
-  CHECK(refused("a = \"open\n").find("t.toml:1: a string without") == 0);
-  CHECK(refused("a = bare\n").find("'bare' is no value") != std::string::npos);
+  CHECK(refused("a = 1\na = 2\n").find("t.toml:2:") == 0);
+  CHECK(refused("a = \"open\n").find("t.toml:1:") == 0);
+  CHECK(refused("\n\na = bare\n").find("t.toml:3:") == 0);
   CHECK(refused("[t]\n[t]\n").find("t.toml:2:") == 0);
   for (const char* text : {"a = 01", "a = 1__0", "a = .5", "a = 2027-02-30", "a = -0x1F", "a = [1", "a = {b = 1", "a = 1 2", "[a", "= 1", "a = \"\\q\"",
                            "a = \"\\ud800\"", "a = 99999999999999999999", "a = 1\n[a]", "[[a]]\n[a.b]\nc = 1\n[a.b]", "a = '''x", "a b = 1"}) {
     INFO(text);
     CHECK_FALSE(parse(text, "t.toml"));
   }
+}
+
+TEST_CASE("the order of the file stays, and each entry has the line of its key") {
+  const Table table = parsed("z = 1\na = [\n  2\n]\nm.x = 3\n[b]\ny = 4\nc = 5\n");
+  std::string order;
+  for (const Entry& entry : table.entries) order += entry.key + std::to_string(entry.value.line) + " ";
+  CHECK(order == "z1 a2 m5 b6 ");
+  order.clear();
+  for (const Entry& entry : value<Table>(table, "b").entries) order += entry.key + std::to_string(entry.value.line) + " ";
+  CHECK(order == "y7 c8 ");
 }
 
 TEST_CASE("depth and size are bounded") {
