@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/render_page.h"
+#include "render/render_page.h"
 
 namespace synctrace::cli {
 

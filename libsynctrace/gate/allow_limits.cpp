@@ -5,7 +5,7 @@
 #include <iterator>
 #include <map>
 
-#include "report/words.h"
+#include "base/quantity_text.h"
 
 namespace synctrace {
 namespace {

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gate/digest.h"
-#include "report/json_parts.h"
+#include "render/json_parts.h"
 
 namespace synctrace {
 namespace {

@@ -5,9 +5,9 @@
 #include <tuple>
 
 #include "base/format_text.h"
+#include "base/quantity_text.h"
 #include "gate/gate_words.h"
-#include "report/json_parts.h"
-#include "report/words.h"
+#include "render/json_parts.h"
 
 namespace synctrace {
 namespace {

@@ -5,7 +5,8 @@
 #include <cstdio>
 #include <string>
 
-#include "report/words.h"
+#include "base/quantity_text.h"
+#include "base/shown_text.h"
 
 namespace synctrace {
 namespace {

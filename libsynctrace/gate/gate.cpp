@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "base/quantity_text.h"
 #include "gate/allow_limits.h"
 #include "gate/complaints.h"
 #include "gate/gate_words.h"
-#include "report/words.h"
 
 namespace synctrace {
 namespace {

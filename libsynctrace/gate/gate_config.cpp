@@ -8,8 +8,8 @@
 #include <functional>
 
 #include "base/glob.h"
+#include "findings/rules.h"
 #include "format/option_values.h"
-#include "report/rules.h"
 
 namespace synctrace {
 namespace {

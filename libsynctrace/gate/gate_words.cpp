@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "report/words.h"
+#include "base/quantity_text.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {

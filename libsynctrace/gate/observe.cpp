@@ -12,15 +12,16 @@
 #include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
 #include "attribution/wait_table.h"
+#include "base/shown_text.h"
+#include "findings/line_rules.h"
+#include "findings/rules.h"
+#include "findings/statements.h"
+#include "findings/trace_words.h"
+#include "findings/user_lines.h"
 #include "gate/scope.h"
 #include "gate/trust.h"
 #include "model/source_lines.h"
 #include "model/stacks.h"
-#include "report/line_rules.h"
-#include "report/rules.h"
-#include "report/statements.h"
-#include "report/user_lines.h"
-#include "report/words.h"
 
 namespace synctrace {
 namespace {

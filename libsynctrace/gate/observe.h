@@ -11,12 +11,12 @@
 
 #include "attribution/attribute.h"
 #include "attribution/user_frame.h"
+#include "findings/report.h"
 #include "gate/allow_book.h"
 #include "gate/gate_config.h"
 #include "gate/repository.h"
 #include "gate/surroundings.h"
 #include "model/trace.h"
-#include "report/report.h"
 
 namespace synctrace {
 

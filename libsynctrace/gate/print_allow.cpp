@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
+#include "base/shown_text.h"
 #include "gate/gate_words.h"
-#include "report/words.h"
 
 namespace synctrace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
-#include "report/json_parts.h"
+#include "render/json_parts.h"
 
 namespace synctrace {
 namespace {

@@ -3,8 +3,9 @@
 
 #include <string_view>
 
+#include "base/name_text.h"
+#include "base/quantity_text.h"
 #include "gate/gate_words.h"
-#include "report/words.h"
 
 namespace synctrace {
 namespace {

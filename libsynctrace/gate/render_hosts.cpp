@@ -4,11 +4,12 @@
 #include <set>
 #include <string_view>
 
+#include "base/quantity_text.h"
+#include "base/shown_text.h"
 #include "gate/digest.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
-#include "report/json_parts.h"
-#include "report/words.h"
+#include "render/json_parts.h"
 
 namespace synctrace {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string_view>
 
+#include "base/shown_text.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
-#include "report/words.h"
 
 namespace synctrace {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "report/words.h"
+#include "base/shown_text.h"
 
 namespace synctrace {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/glob.h"
-#include "report/words.h"
+#include "base/shown_text.h"
 
 namespace synctrace {
 namespace {

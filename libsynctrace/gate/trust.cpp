@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "report/words.h"
+#include "base/shown_text.h"
 
 namespace synctrace {
 namespace {

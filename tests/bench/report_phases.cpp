@@ -12,12 +12,12 @@
 
 #include "attribution/attribute.h"
 #include "attribution/evidence.h"
+#include "findings/build_report.h"
 #include "format/trace_reader.h"
 #include "model/clock_map.h"
 #include "model/load_trace.h"
-#include "report/build_report.h"
-#include "report/render_page.h"
-#include "report/render_text.h"
+#include "render/render_page.h"
+#include "render/render_text.h"
 
 namespace synctrace {
 namespace {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point only back: base < format < model < attribution < whatif < report < gate < exchange < cli, and capture stands
+"""Includes point only back: base < format < model < attribution < whatif < findings < render < gate < exchange < cli, and capture stands
 apart: it knows base and the writing half of format, and only its tests know it. Usage: check_includes.py ROOT"""
 
 import pathlib
@@ -8,7 +8,7 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "format", "model", "attribution", "whatif", "report", "gate", "exchange", "cli"]
+OFFLINE_ROOMS = ["base", "format", "model", "attribution", "whatif", "findings", "render", "gate", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it.
 NARROW_ROOMS = {"exchange": {"base", "format", "model", "exchange"}}
 ROOMS = OFFLINE_ROOMS + ["capture"]
@@ -29,7 +29,8 @@ CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 
 # Readers allocate and throw: they have no business inside somebody else's process.
 OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
-                   "format/record_buffer.h", "base/format_text.h", "base/regular_file.h", "base/shown_text.h"}
+                   "format/record_buffer.h", "base/format_text.h", "base/name_text.h", "base/quantity_text.h",
+                   "base/regular_file.h", "base/shown_text.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
 CUDA_FILES = {"cupti_api", "cupti_switch", "api_events", "api_params", "gpu_events", "traced_calls"}

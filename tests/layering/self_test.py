@@ -39,17 +39,17 @@ class Includes(TreeTest):
         return check_includes.find_violations(self.root)
 
     def test_back_along_the_line_is_fine(self):
-        self.assertEqual(self.violations("libsynctrace/report/a.cpp", "model/trace.h"), [])
+        self.assertEqual(self.violations("libsynctrace/findings/a.cpp", "model/trace.h"), [])
 
     def test_own_room_is_fine(self):
         self.assertEqual(self.violations("libsynctrace/model/a.cpp", "model/trace.h"), [])
 
     def test_forward_is_not(self):
-        self.assert_one(self.violations("libsynctrace/model/a.cpp", "report/report.h"), "model/a.cpp:1", "model must not")
+        self.assert_one(self.violations("libsynctrace/model/a.cpp", "findings/report.h"), "model/a.cpp:1", "model must not")
 
     def test_exchange_knows_the_model_alone(self):
         self.assertEqual(self.violations("libsynctrace/exchange/a.cpp", "model/trace.h"), [])
-        self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "report/report.h"), "exchange must not")
+        self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "findings/report.h"), "exchange must not")
 
     def test_base_stands_alone(self):
         self.assert_one(self.violations("libsynctrace/base/a.h", "format/records.h"), "base must not")

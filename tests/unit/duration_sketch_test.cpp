@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "report/duration_sketch.h"
+#include "findings/duration_sketch.h"
 #include "support/catch.h"
 
 namespace synctrace::testing {

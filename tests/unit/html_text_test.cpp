@@ -2,8 +2,8 @@
 // Texts that the program under test chose, on the page: they are shown, and they do nothing.
 #include <string>
 
-#include "report/page/html_text.h"
-#include "report/page/payload.h"
+#include "render/page/html_text.h"
+#include "render/page/payload.h"
 #include "support/catch.h"
 
 namespace synctrace::page {

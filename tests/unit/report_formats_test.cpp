@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "report/render_csv.h"
-#include "report/render_markdown.h"
+#include "render/render_csv.h"
+#include "render/render_markdown.h"
 #include "support/catch.h"
 
 namespace synctrace::testing {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <string>
 
-#include "report/build_report.h"
-#include "report/render_text.h"
-#include "report/words.h"
+#include "base/name_text.h"
+#include "findings/build_report.h"
+#include "render/render_text.h"
 #include "support/catch.h"
 #include "trace_maker.h"
 

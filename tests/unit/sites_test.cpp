@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One finding for each of the user's lines: when a copy and a synchronisation are one, and when they are not.
-#include "report/sites.h"
+#include "findings/sites.h"
 
 #include <map>
 #include <string>
 
-#include "report/build_report.h"
+#include "findings/build_report.h"
 #include "support/catch.h"
 #include "trace_maker.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "report/page/timeline_detail.h"
+#include "findings/timeline/timeline_detail.h"
 #include "support/catch.h"
 
 namespace synctrace::page {

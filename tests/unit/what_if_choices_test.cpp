@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "findings/middle_savings.h"
 #include "generated_support.h"
 #include "replay_support.h"
-#include "report/middle_savings.h"
 #include "support/catch.h"
 #include "support/effort.h"
 #include "support/generator/random_program.h"

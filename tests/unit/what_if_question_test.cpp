@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/what_if_question.h"
+#include "findings/what_if_question.h"
 #include "support/catch.h"
 
 namespace synctrace {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/words.h"
 
 #include <limits>
 #include <utility>
 
+#include "base/name_text.h"
+#include "base/quantity_text.h"
+#include "base/shown_text.h"
+#include "render/columns.h"
 #include "support/catch.h"
 
 namespace synctrace {

@@ -13,13 +13,13 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "findings/build_report.h"
 #include "format/trace_text.h"
 #include "model/load_trace.h"
-#include "report/build_report.h"
-#include "report/render_csv.h"
-#include "report/render_json.h"
-#include "report/render_markdown.h"
-#include "report/render_text.h"
+#include "render/render_csv.h"
+#include "render/render_json.h"
+#include "render/render_markdown.h"
+#include "render/render_text.h"
 #include "support/catch.h"
 #include "support/effort.h"
 

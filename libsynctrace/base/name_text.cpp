@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/name_text.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace synctrace {
+
+std::string function_text(std::string_view function) {
+  // Only C++ names have parameters; any other is a name as it is.
+  if (function.find('(') == std::string_view::npos) return std::string(function);
+  std::string out;
+  int templates = 0;
+  for (std::size_t i = 0; i < function.size(); ++i) {
+    const char c = function[i];
+    const std::string_view rest = function.substr(i);
+    const bool is_operator = out.ends_with("operator") || out.ends_with("operator<") || out.ends_with("operator>") ||
+                             out.ends_with("operator-");
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    if (rest.starts_with(kAnonymous)) {
+      i += kAnonymous.size() - 1;
+    } else if (rest.starts_with("operator()") || c == '{') {
+      const std::size_t end = std::min(rest.find(c == '{' ? '}' : ')'), rest.size() - 1);
+      if (templates == 0) out += rest.substr(0, end + 1);
+      i += end;
+    } else if (templates == 0 && is_operator && c != '(') {
+      out += c;
+    } else if (c == '<') {
+      if (templates++ == 0) out += "<..>";
+    } else if (c == '>' && templates > 0) {
+      --templates;
+    } else if (templates == 0 && c == '(') {
+      break;
+    } else if (templates == 0 && c == ' ') {
+      if (!rest.starts_with(" <")) out.clear();  // that was the type which a template returns
+    } else if (templates == 0) {
+      out += c;
+    }
+  }
+  return out.empty() ? std::string(function) : out;
+}
+
+std::string family_text(std::string_view function) {
+  constexpr std::string_view kArguments = "<..>";
+  std::string name = function_text(function);
+  for (std::size_t at = name.find(kArguments); at != std::string::npos; at = name.find(kArguments, at)) {
+    name.erase(at, kArguments.size());
+  }
+  return name;
+}
+
+std::string path_text(std::string_view path, std::string_view folder) {
+  while (folder.ends_with('/')) folder.remove_suffix(1);
+  const bool inside =
+      !folder.empty() && path.size() > folder.size() + 1 && path.starts_with(folder) && path[folder.size()] == '/';
+  return std::string(inside ? path.substr(folder.size() + 1) : path);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of functions and paths as a reader knows them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace synctrace {
+
+// The name of a function without its parameters, the arguments of its templates, and "(anonymous namespace)::":
+// "ns::step<..>" for "void ns::(anonymous namespace)::step<float, 4>(float*)".
+std::string function_text(std::string_view function);
+
+// The same without any trace of its templates: kernels of one family share it.
+std::string family_text(std::string_view function);
+
+// A path as the program's user would write it: relative to its working folder where it lies inside.
+std::string path_text(std::string_view path, std::string_view folder);
+
+}  // namespace synctrace

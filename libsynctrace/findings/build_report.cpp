@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/build_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "attribution/evidence.h"
+#include "attribution/wait_table.h"
+#include "base/in_background.h"
+#include "base/name_text.h"
+#include "base/shown_text.h"
+#include "findings/call_tables.h"
+#include "findings/host_threads.h"
+#include "findings/idle_causes.h"
+#include "findings/limits.h"
+#include "findings/range_table.h"
+#include "findings/savings.h"
+#include "findings/sites.h"
+#include "findings/trace_words.h"
+#include "findings/user_lines.h"
+#include "model/demangle.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kTopKernels = 5;
+constexpr std::size_t kMostFamilies = 50;
+
+void add_head(const Trace& trace, Report& report) {
+  report.path = printable(trace.path);
+  report.program = printable(fact(trace, "command_line"));
+  report.executable = printable(fact(trace, "executable"));
+  report.folder = printable(fact(trace, "working_folder"));
+  report.host = printable(fact(trace, "host"));
+  report.rank = printable(fact(trace, "rank"));
+  report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
+  report.process_id = trace.process_id;
+  report.simulated = fact(trace, "simulated") == "1";
+  report.recorded_ns = trace.last_ns - trace.first_ns;
+  for (const TimeSpan span : trace.lossy) report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();
+  report.has_timeline = trace.has_timeline();
+  for (const Window& window : trace.windows) {
+    report.windows.push_back(window.span);
+    report.window_reasons.push_back(printable(window.open_reason));
+  }
+}
+
+void add_devices(const Trace& trace, const Attribution& attribution, Report& report) {
+  const auto name_of = [&](DeviceId id) {
+    const auto device = trace.devices.find(id);
+    const std::string key = "gpu." + std::to_string(number(id)) + ".name";
+    return printable(device != trace.devices.end() ? std::string_view(device->second.name) : fact(trace, key));
+  };
+  for (const auto& [id, state] : attribution.devices) report.devices.push_back({number(id), name_of(id), state, {}, {}});
+  if (!report.devices.empty()) return;
+  std::set<DeviceId> used;
+  for (const auto& [id, context] : trace.contexts) used.insert(context.device);
+  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, {}});
+}
+
+void count_work(WorkReport& work, const Operation& operation) {
+  ++work.count;
+  work.bytes += operation.bytes;
+  work.device_ns = add_saturated(work.device_ns, operation.span.length_ns());
+}
+
+std::string copy_words(const Operation& copy) {
+  const std::string_view direction = direction_word(copy.copy_kind);
+  const std::string_view memory = memory_word(host_memory(copy.copy_kind, copy.source_memory, copy.target_memory));
+  std::string words = "copies";
+  if (!direction.empty()) words += ' ' + std::string(direction);
+  if (!memory.empty()) words += ' ' + std::string(memory);
+  return words;
+}
+
+void keep_dearest(std::size_t most, std::vector<WorkReport>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const WorkReport& a, const WorkReport& b) {
+    return std::tie(b.device_ns, b.count, a.what) < std::tie(a.device_ns, a.count, b.what);
+  });
+  rows.resize(std::min(most, rows.size()));
+}
+
+void add_work(const Trace& trace, Report& report) {
+  using Sort = std::tuple<int, CopyKind, MemoryKind>;
+  std::map<Sort, WorkReport> by_sort;  // in the order of the report
+  std::unordered_map<StringId, WorkReport> by_kernel;
+  auto last = by_sort.end();
+  for (const Operation& operation : trace.operations) {
+    const bool is_copy_operation = operation.kind == OperationKind::kCopy;
+    const MemoryKind memory = host_memory(operation.copy_kind, operation.source_memory, operation.target_memory);
+    const Sort sort{static_cast<int>(operation.kind), is_copy_operation ? operation.copy_kind : CopyKind{},
+                    is_copy_operation ? memory : MemoryKind{}};
+    if (last == by_sort.end() || last->first != sort) last = by_sort.try_emplace(sort).first;
+    WorkReport& work = last->second;
+    if (work.count == 0) {
+      switch (operation.kind) {
+        case OperationKind::kKernel:
+          work.what = "kernels";
+          break;
+        case OperationKind::kCopy:
+          work.what = copy_words(operation);
+          break;
+        case OperationKind::kMemset:
+          work.what = "memsets";
+          break;
+        case OperationKind::kGraph:
+          work.what = "graph launches";
+          break;
+      }
+    }
+    count_work(work, operation);
+    if (operation.kind == OperationKind::kKernel) count_work(by_kernel[operation.name], operation);
+  }
+  for (auto& [key, work] : by_sort) report.work.push_back(std::move(work));
+
+  std::map<std::string, WorkReport> by_family;
+  for (auto& [name, work] : by_kernel) {
+    const auto text = trace.strings.find(name);
+    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : printable(demangled(text->second));
+    WorkReport& family = by_family[family_text(work.what)];
+    family.count += work.count;
+    family.device_ns = add_saturated(family.device_ns, work.device_ns);
+    report.top_kernels.push_back(std::move(work));
+  }
+  for (auto& [name, work] : by_family) {
+    work.what = name;
+    report.kernel_families.push_back(std::move(work));
+  }
+  keep_dearest(kTopKernels, report.top_kernels);
+  keep_dearest(kMostFamilies, report.kernel_families);
+}
+
+void add_launches_and_overhead(const Trace& trace, Report& report) {
+  report.launch_count = trace.launches.size();
+  for (const Launch& launch : trace.launches) {
+    report.launch_host_ns = add_saturated(report.launch_host_ns, launch.span.length_ns());
+  }
+  report.overhead_count = trace.overheads.size();
+  for (const Overhead& overhead : trace.overheads) {
+    report.overhead_ns = add_saturated(report.overhead_ns, overhead.span.length_ns());
+  }
+}
+
+}  // namespace
+
+Report build_report(const Trace& trace, const Attribution& attribution, const ReportOptions& options) {
+  Report report;
+  add_head(trace, report);
+  report.covers_all = options.all || !trace.has_timeline();
+  add_devices(trace, attribution, report);
+  // These go through all rows and need no lines: they fill fields that nothing else here looks at.
+  auto tables = in_background(trace.operations.size(), [&] {
+    add_work(trace, report);
+    add_ranges(trace, attribution, report);
+    add_launches_and_overhead(trace, report);
+  });
+  UserLines lines(trace, options.user_code);
+  const LineRules rules(trace, attribution.evidence->stacks, lines);
+  add_sites(trace, attribution, rules, lines, report);
+  add_idle_causes(trace, attribution, rules, lines, report);
+  add_savings(trace, attribution, lines, options.question, report);
+  add_host_threads(trace, lines, report);
+  add_call_tables(trace, attribution, lines, report);
+  tables.get();
+  add_limits(trace, attribution, report);
+  return report;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/call_tables.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "attribution/evidence.h"
+#include "attribution/wait_table.h"
+#include "base/shown_text.h"
+#include "findings/duration_sketch.h"
+#include "findings/rules.h"
+#include "findings/sites.h"
+#include "findings/trace_words.h"
+
+namespace synctrace {
+namespace {
+
+struct ApiDraft {
+  ApiReport row;
+  DurationSketch lengths;
+
+  void count(TimeSpan span) {
+    ++row.count;
+    row.host_ns = add_saturated(row.host_ns, span.length_ns());
+    row.longest_ns = std::max(row.longest_ns, span.length_ns());
+    lengths.add(span.length_ns());
+  }
+};
+
+void add_apis(const Trace& trace, const Attribution& attribution, Report& report) {
+  std::unordered_map<ApiId, ApiDraft> drafts;
+  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+    const Call& call = trace.calls[row];
+    if (!is_covered(trace, report, call.span)) continue;
+    ApiDraft& draft = drafts[call.api];
+    draft.count(call.span);
+    const Nanoseconds blocked_ns = attribution.judgements[row].blocked_ns;
+    draft.row.blocked_count += attribution.judgements[row].verdict == Verdict::kBlocked ? 1 : 0;
+    draft.row.host_blocked_ns = add_saturated(draft.row.host_blocked_ns, blocked_ns);
+  }
+  // Most launches are of the function that the one before was of.
+  ApiDraft* last = nullptr;
+  ApiId last_api{};
+  for (const Launch& launch : trace.launches) {
+    if (last == nullptr || launch.api != last_api) last = &drafts[last_api = launch.api];
+    last->count(launch.span);
+  }
+  for (auto& [api, draft] : drafts) {
+    draft.row.function = printable(api_name(trace, api));
+    draft.row.p50_ns = std::min(draft.lengths.quantile(0.5), draft.row.longest_ns);
+    draft.row.p99_ns = std::min(draft.lengths.quantile(0.99), draft.row.longest_ns);
+    report.apis.push_back(std::move(draft.row));
+  }
+  std::sort(report.apis.begin(), report.apis.end(), [](const ApiReport& a, const ApiReport& b) {
+    return std::tie(b.host_ns, b.count, a.function) < std::tie(a.host_ns, a.count, b.function);
+  });
+}
+
+// Most time of the host first; the words only make the order of equals the same on every machine.
+template <class Row>
+bool dearer(const Row& a, const Row& b) {
+  return std::tie(b.host_ns, b.count, a.function, a.where.file, a.where.line, a.where.function) <
+         std::tie(a.host_ns, a.count, b.function, b.where.file, b.where.line, b.where.function);
+}
+
+void add_pageable_copies(const Trace& trace, const Correlation& correlation, UserLines& lines, Report& report) {
+  std::map<std::tuple<StackId, ApiId, std::string_view>, PageableCopyReport> rows;
+  for (const Call& call : trace.calls) {
+    const bool pageable = is_copy(call.category) &&
+                          host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
+    if (!pageable || !is_covered(trace, report, call.span)) continue;
+    PageableCopyReport& row = rows[{lines.representative(call.stack), call.api, direction_word(call.copy_kind)}];
+    ++row.count;
+    row.bytes += call.bytes;
+    row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
+    if (const auto work = correlation.work_of({false, static_cast<std::uint32_t>(&call - trace.calls.data())})) {
+      row.device_ns = add_saturated(row.device_ns, trace.operations[work->first_operation].span.length_ns());
+    }
+  }
+  for (auto& [key, row] : rows) {
+    row.where = lines.describe(std::get<0>(key));
+    row.function = printable(api_name(trace, std::get<1>(key)));
+    row.direction = std::get<2>(key);
+    report.pageable_copies.push_back(std::move(row));
+  }
+  std::sort(report.pageable_copies.begin(), report.pageable_copies.end(), dearer<PageableCopyReport>);
+}
+
+bool is_memory_call(ApiCategory category) {
+  switch (category) {
+    case ApiCategory::kAlloc:
+    case ApiCategory::kFree:
+    case ApiCategory::kHostAlloc:
+    case ApiCategory::kHostFree:
+    case ApiCategory::kPoolAlloc:
+    case ApiCategory::kPoolFree:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void add_step_allocations(const Trace& trace, const Steps& steps, UserLines& lines, Report& report) {
+  std::map<std::pair<StackId, ApiId>, AllocationReport> rows;
+  std::size_t step = 0;
+  for (const Call& call : trace.calls) {
+    if (!is_memory_call(call.category)) continue;
+    const Phase phase = steps.phase_at(call.span.begin_ns, step);
+    if (phase != Phase::kSteady && phase != Phase::kIrregular) continue;
+    AllocationReport& row = rows[{lines.representative(call.stack), call.api}];
+    if (row.count == 0) row.rule = rule_of(call);
+    ++row.count;
+    row.bytes += call.bytes;
+    row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
+  }
+  for (auto& [key, row] : rows) {
+    row.where = lines.describe(key.first);
+    row.function = printable(api_name(trace, key.second));
+    report.step_allocations.push_back(std::move(row));
+  }
+  std::sort(report.step_allocations.begin(), report.step_allocations.end(), dearer<AllocationReport>);
+}
+
+}  // namespace
+
+void add_call_tables(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+  add_apis(trace, attribution, report);
+  add_pageable_copies(trace, attribution.evidence->correlation, lines, report);
+  add_step_allocations(trace, attribution.steps, lines, report);
+}
+
+}  // namespace synctrace

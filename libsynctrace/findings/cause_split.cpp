@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/cause_split.h"
+
+#include "base/format_text.h"
+
+namespace synctrace {
+
+Nanoseconds counted_ns(const Report& report, const IdleCause& cause) noexcept {
+  return report.steps.figures.count > 0 ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
+}
+
+CauseSplit split_causes(const Report& report, const std::vector<IdleCause>& causes) {
+  CauseSplit split;
+  for (const IdleCause& cause : causes) {
+    if (is_edge(cause.kind)) {
+      split.edges.push_back(&cause);
+      continue;
+    }
+    const Nanoseconds counted = counted_ns(report, cause);
+    split.counted_ns += counted;
+    split.outside_ns += cause.idle_ns - counted;
+    if (counted > 0) split.rows.push_back(&cause);
+  }
+  return split;
+}
+
+std::string note_of(const IdleCause& cause) {
+  if (!cause.reason.empty()) return cause.reason;
+  if (cause.until.known()) {
+    const bool same_file = cause.until.file == cause.where.file;
+    return format_text("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1), cause.until.line);
+  }
+  if (!cause.activities.empty()) {
+    const IdleActivity& most = cause.activities.front();
+    return format_text("most of it {}", most.name);
+  }
+  return cause.where.known() ? "" : cause.call;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host threads did beside CUDA calls: where they slept in the C library, exactly, and what samples found them
+// at.
+#pragma once
+
+#include "findings/report.h"
+#include "findings/user_lines.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+// Fills host_waits and samples of `report`.
+void add_host_threads(const Trace& trace, UserLines& lines, Report& report);
+
+}  // namespace synctrace

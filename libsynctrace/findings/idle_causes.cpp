@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/idle_causes.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/shown_text.h"
+#include "findings/verdict.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostActivities = 3;
+
+bool is_sleep(CauseKind kind) noexcept {
+  switch (kind) {
+    case CauseKind::kFrameworkWait:
+    case CauseKind::kInput:
+    case CauseKind::kPeerThread:
+    case CauseKind::kGil:
+    case CauseKind::kLock:
+    case CauseKind::kSleep:
+    case CauseKind::kIo:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What the calls of each place and function cost the host.
+class HostCosts {
+ public:
+  struct Cost {
+    std::uint64_t count = 0;
+    Nanoseconds blocked_ns = 0;
+  };
+
+  HostCosts(const Trace& trace, const Attribution& attribution, UserLines& lines) {
+    for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+      const Call& call = trace.calls[row];
+      add({lines.representative(call.stack), number(call.api), false}, attribution.judgements[row].blocked_ns);
+    }
+    for (std::size_t row = 0; row < trace.polls.size(); ++row) {
+      const Poll& poll = trace.polls[row];
+      const bool waited = attribution.sleeps.polls[row].waited;
+      add({lines.representative(poll.stack), number(poll.api), false}, waited ? poll.span.length_ns() : 0);
+    }
+    for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
+      const HostWait& wait = trace.host_waits[row];
+      const bool waited = attribution.sleeps.host_waits[row].waited;
+      add({lines.representative(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true}, waited ? wait.span.length_ns() : 0);
+    }
+  }
+
+  Cost of(StackId place, const Site& site) const {
+    const bool slept = site.table == OwnerTable::kHostWait;
+    if (!slept && site.table != OwnerTable::kCall && site.table != OwnerTable::kPoll) return {};
+    const auto found = costs_.find({place, slept ? static_cast<std::uint32_t>(number(site.host_call)) : number(site.api), slept});
+    return found == costs_.end() ? Cost{} : found->second;
+  }
+
+ private:
+  using Key = std::tuple<StackId, std::uint32_t, bool>;  // place, function, whether of the C library
+  void add(const Key& key, Nanoseconds blocked_ns) {
+    Cost& cost = costs_[key];
+    ++cost.count;
+    cost.blocked_ns = add_saturated(cost.blocked_ns, blocked_ns);
+  }
+
+  std::map<Key, Cost> costs_;
+};
+
+class CauseMerger {
+ public:
+  CauseMerger(const Trace& trace, const LineRules& rules, const HostCosts& costs, UserLines& lines)
+      : trace_(trace), rules_(rules), costs_(costs), lines_(lines) {}
+
+  std::vector<IdleCause> run(const std::vector<Cause>& causes, bool copying) {
+    std::map<Key, Draft> drafts;
+    for (const Cause& cause : causes) {
+      if (cause.key.copying == copying) add(cause, drafts[key_of(cause.key)]);
+    }
+    std::vector<IdleCause> result;
+    for (auto& [key, draft] : drafts) result.push_back(finished(draft));
+    std::sort(result.begin(), result.end(), [](const IdleCause& a, const IdleCause& b) {
+      const auto in_steps = [](const IdleCause& cause) { return cause.steady_ns + cause.irregular_ns; };
+      return std::tuple(is_edge(a.kind), -in_steps(a), -a.idle_ns, std::tie(a.name, a.where.file, a.where.line, a.call)) <
+             std::tuple(is_edge(b.kind), -in_steps(b), -b.idle_ns, std::tie(b.name, b.where.file, b.where.line, b.call));
+    });
+    return result;
+  }
+
+ private:
+  // Name, place, reason; and where the place is not known what comes behind it, and the function.
+  using Key = std::tuple<std::string_view, StackId, StackId, Reason, ApiId, HostCall>;
+  struct Draft {
+    IdleCause cause;
+    bool started = false;
+    std::map<std::pair<CauseKind, StackId>, Nanoseconds> activities;
+    std::map<StackId, Nanoseconds> untils;
+    FixKey helper;  // where a library's thread worked for this place, most of the time that it did
+    Nanoseconds helper_ns = 0;
+  };
+
+  std::string_view name_of(const CauseKey& key) {
+    const Rule* rule = rules_.of(key, lines_.representative(key.site.stack));
+    return rule == nullptr ? cause_name(key.kind) : rule->name;
+  }
+
+  Key key_of(const CauseKey& key) {
+    const StackId place = lines_.representative(key.site.stack);
+    const bool placed = number(place) != 0;
+    return {name_of(key), place, placed ? StackId{} : lines_.representative(key.site.until), key.reason,
+            placed ? ApiId{} : key.site.api, placed ? HostCall{} : key.site.host_call};
+  }
+
+  void start(const CauseKey& key, Draft& draft) {
+    IdleCause& cause = draft.cause;
+    const StackId place = lines_.representative(key.site.stack);
+    cause.rule = rules_.of(key, place);
+    cause.name = name_of(key);
+    cause.kind = key.kind;
+    cause.reason = reason_words(key.reason);
+    cause.where = lines_.describe(place);
+    // Under a copy's rule, what mends the copy is asked for.
+    const bool waits_for_copy = rule_of_cause(key.kind, {}) == &kDependencyRule && cause.rule != &kDependencyRule;
+    cause.site = fix_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
+    if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
+    draft.started = true;
+  }
+
+  FixKey fix_of(CauseKind kind, const Site& site) {
+    return site_of_cause(kind, lines_.representative(site.stack), lines_.representative(site.until), site.api, site.host_call);
+  }
+
+  void add(const Cause& cause, Draft& draft) {
+    if (!draft.started) start(cause.key, draft);
+    IdleCause& row = draft.cause;
+    row.idle_ns += cause.idle_ns;
+    row.steady_ns += cause.steady_ns;
+    row.irregular_ns += cause.irregular_ns;
+    row.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
+    row.occurrences += cause.occurrences;
+    row.numbers.push_back(cause.number);
+    draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;
+    // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
+    const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
+    const HostCosts::Cost cost = worked ? HostCosts::Cost{} : costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
+    row.count = std::max(row.count, cost.count);
+    row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
+    if (!cause.key.drained && !(cause.key.activity == cause.key.site)) {
+      if (draft.helper_ns == 0) draft.helper = fix_of(cause.key.kind, cause.key.activity);
+      draft.helper_ns += cause.idle_ns;
+    }
+    if (cause.key.drained) {
+      draft.activities[{cause.key.activity_kind, lines_.representative(cause.key.activity.stack)}] += cause.idle_ns;
+    }
+  }
+
+  IdleCause finished(Draft& draft) const {
+    IdleCause& cause = draft.cause;
+    if (cause.count == 0) cause.count = cause.occurrences;
+    // What is to be mended is where the other thread spends the time, as soon as that is a tenth of it: the line itself waits
+    // for that thread and no fix of its own would help.
+    if (draft.helper_ns > cause.idle_ns / 10) cause.site = draft.helper;
+    // Told where it is what most of the row has in common.
+    for (const auto& [until, ns] : draft.untils) {
+      if (number(until) != 0 && ns > cause.idle_ns / 2) cause.until = lines_.describe(until);
+    }
+    std::vector<std::pair<Nanoseconds, std::pair<CauseKind, StackId>>> sorted;
+    for (const auto& [what, ns] : draft.activities) sorted.emplace_back(ns, what);
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (const auto& [ns, what] : sorted) {
+      if (cause.activities.size() == kMostActivities) break;
+      cause.activities.push_back({std::string(cause_name(what.first)), lines_.describe(what.second), ns});
+    }
+    return std::move(cause);
+  }
+
+  const Trace& trace_;
+  const LineRules& rules_;
+  const HostCosts& costs_;
+  UserLines& lines_;
+};
+
+StepsReport steps_report(const Steps& steps) {
+  StepsReport report;
+  report.source = step_source_name(steps.source);
+  report.name = printable(steps.name);
+  report.figures = figures_of(steps);
+  Nanoseconds ordinary_ns = 0;
+  Nanoseconds irregular_ns = 0;
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const Step& step = steps.steps[i];
+    if (step.phase == Phase::kSteady) ordinary_ns = add_saturated(ordinary_ns, step.length_ns);
+    if (step.phase != Phase::kIrregular) continue;
+    irregular_ns = add_saturated(irregular_ns, step.length_ns);
+    report.irregular.push_back({i, step.host.begin_ns, step.length_ns});
+  }
+  const std::size_t irregular = report.figures.irregular;
+  const std::size_t ordinary = report.figures.count - irregular;
+  if (ordinary > 0) report.ordinary_mean_ns = ordinary_ns / static_cast<Nanoseconds>(ordinary);
+  if (irregular > 0) report.irregular_mean_ns = irregular_ns / static_cast<Nanoseconds>(irregular);
+  std::stable_sort(report.irregular.begin(), report.irregular.end(),
+                   [](const IrregularStep& a, const IrregularStep& b) { return a.length_ns > b.length_ns; });
+  report.irregular.resize(std::min(kMostIrregularSteps, report.irregular.size()));
+  return report;
+}
+
+}  // namespace
+
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
+  report.steps = steps_report(attribution.steps);
+  if (!trace.has_timeline()) return;
+  const HostCosts costs(trace, attribution, lines);
+  CauseMerger merger(trace, rules, costs, lines);
+  for (DeviceReport& device : report.devices) {
+    const auto causes = attribution.causes.find(DeviceId{device.id});
+    if (causes == attribution.causes.end()) continue;
+    device.causes = merger.run(causes->second, false);
+    device.copy_causes = merger.run(causes->second, true);
+  }
+  report.verdict = verdict_of(report, attribution.steps);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why each device was idle, as a report shows it: causes merged by rule and by the user's own line, dearest first, with
+// what the waits at that line cost the host; and the one line that says what binds the program.
+#pragma once
+
+#include "attribution/attribute.h"
+#include "findings/line_rules.h"
+#include "findings/report.h"
+#include "findings/user_lines.h"
+
+namespace synctrace {
+
+// Fills the causes of `report`'s devices, its steps and its verdict. After the devices.
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report);
+
+}  // namespace synctrace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/line_rules.h"
+
+#include "attribution/wait_table.h"
+
+namespace synctrace {
+namespace {
+
+// A copy to the host of up to this many bytes reads a number, not data.
+constexpr std::uint64_t kScalarBytes = 16;
+
+bool goes_to_host(CopyKind kind) noexcept { return kind == CopyKind::kDeviceToHost || kind == CopyKind::kArrayToHost; }
+
+}  // namespace
+
+bool is_one_statement(const Call& copy, const Call& sync, UserLines& lines) {
+  return is_copy(copy.category) && sync.category == ApiCategory::kStreamSync && copy.context == sync.context &&
+         copy.stream == sync.stream && lines.representative(copy.stack) == lines.representative(sync.stack);
+}
+
+LineRules::LineRules(const Trace& trace, const StackReader& stacks, UserLines& lines) : trace_(trace) {
+  std::unordered_map<ThreadId, const Call*> last;
+  for (const Call& call : trace.calls) {
+    const Call*& before = last[call.thread];
+    const StackId place = lines.representative(call.stack);
+    if (number(place) != 0) {
+      note_read(call, place, stacks, lines);
+      const Rule* rule = before == nullptr ? nullptr : rule_of(*before);
+      if (rule != nullptr && is_one_statement(*before, call, lines)) lines_[place].copy = rule;
+    }
+    before = &call;
+  }
+}
+
+void LineRules::note_read(const Call& call, StackId place, const StackReader& stacks, UserLines& lines) {
+  const bool copies = is_copy(call.category) && goes_to_host(call.copy_kind);
+  if (!copies && call.category != ApiCategory::kStreamSync) return;
+  if (stacks.traits(call.stack).dynamic_shape) lines_[place].reads = &kDynamicShapeRule;
+  if (!copies || call.bytes > kScalarBytes || line(place).reads != nullptr) return;
+  // Without a line, a place is a whole function.
+  if (lines.describe(place).line != 0) lines_[place].reads = &kScalarReadRule;
+}
+
+const LineRules::Line& LineRules::line(StackId place) const {
+  static constexpr Line kNothing;
+  const auto found = lines_.find(place);
+  return found == lines_.end() ? kNothing : found->second;
+}
+
+const Rule* LineRules::of_sync(StackId place) const {
+  const Line& known = line(place);
+  if (known.reads != nullptr) return known.reads;
+  return known.copy != nullptr ? known.copy : &kStreamSyncRule;
+}
+
+const Rule* LineRules::of_copy(const Rule* rule, CopyKind kind, StackId place) const {
+  const Rule* reads = line(place).reads;
+  return reads != nullptr && goes_to_host(kind) ? reads : rule;
+}
+
+const Rule* LineRules::of(const Call& call, StackId place) const {
+  if (call.category == ApiCategory::kStreamSync) return of_sync(place);
+  return is_copy(call.category) ? of_copy(rule_of(call), call.copy_kind, place) : rule_of(call);
+}
+
+const Rule* LineRules::of(const CauseKey& key, StackId place) const {
+  if (key.kind == CauseKind::kStreamSync) return of_sync(place);
+  const bool copies = key.kind == CauseKind::kPageableCopy || key.kind == CauseKind::kBlockingCopy ||
+                      key.kind == CauseKind::kCopyDependency || key.kind == CauseKind::kStreamDependency;
+  const auto api = trace_.apis.find(key.site.api);
+  if (!copies || api == trace_.apis.end() || !is_copy(api->second.category)) return rule_of_cause(key.kind, key.site.copy_kind);
+  // What waits for the transfer, and the transfer that waits for its stream, wait at the copy's line. A copy that is as
+  // asynchronous as it can be has no rule.
+  const Site& site = key.site;
+  const Rule* rule = rule_of_copy(api->second.category, site.copy_kind, host_memory(site.copy_kind, site.source_memory, site.target_memory));
+  return of_copy(rule == nullptr ? rule_of_cause(key.kind, site.copy_kind) : rule, site.copy_kind, place);
+}
+
+}  // namespace synctrace

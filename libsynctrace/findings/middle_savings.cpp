@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/middle_savings.h"
+
+#include <cmath>
+
+#include "model/excerpt.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kFewestSteps = 20;
+constexpr std::size_t kStepsToGetAhead = 3;  // of a host that waits less than it did when the excerpt begins
+
+// The middle of the run, in whole steps where there are any: its begin and its end tell less of it.
+TimeSpan middle_of(const Trace& trace, const Steps& steps, std::size_t most_rows) {
+  const double share = static_cast<double>(most_rows) / static_cast<double>(rows_of(trace));
+  const auto count = static_cast<std::size_t>(share * static_cast<double>(steps.steps.size()));
+  if (count >= kFewestSteps) {
+    const std::size_t first = (steps.steps.size() - count) / 2;
+    return {steps.steps[first].host.begin_ns, steps.steps[first + count - 1].host.end_ns};
+  }
+  const auto length_ns = static_cast<Nanoseconds>(share * static_cast<double>(trace.last_ns - trace.first_ns));
+  const Nanoseconds begin_ns = trace.first_ns + (trace.last_ns - trace.first_ns - length_ns) / 2;
+  return {begin_ns, begin_ns + length_ns};
+}
+
+void scale(Nanoseconds& ns, double factor) { ns = std::llround(static_cast<double>(ns) * factor); }
+
+void scale(Interval& interval, double factor) {
+  scale(interval.ns, factor);
+  scale(interval.lo_ns, factor);
+  scale(interval.hi_ns, factor);
+}
+
+void scale(WhatIf& found, double factor) {
+  scale(found.base_ns, factor);
+  scale(found.recorded_ns, factor);
+  scale(found.all, factor);
+  if (found.asked) scale(*found.asked, factor);
+  for (Saving& saving : found.savings) {
+    scale(saving.alone, factor);
+    scale(saving.ceiling_ns, factor);
+    scale(saving.moved_ns, factor);
+  }
+  for (Choice& choice : found.choices) {
+    for (Way& way : choice.ways) scale(way.gain_ns, factor);
+  }
+  for (FixStep& step : found.order) {
+    scale(step.marginal, factor);
+    scale(step.cumulative, factor);
+  }
+}
+
+}  // namespace
+
+WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options,
+                         std::size_t most_rows, Nanoseconds& looked_at_ns) {
+  const TimeSpan span = middle_of(trace, attribution.steps, most_rows);
+  looked_at_ns = span.length_ns();
+  const Trace excerpt = excerpt_of(trace, attribution.evidence->correlation, span);
+  Attribution part = attribute(excerpt);
+  std::vector<Step>& steps = part.steps.steps;
+  for (std::size_t i = 0; i < kStepsToGetAhead && steps.size() >= kFewestSteps; ++i) steps[i].phase = Phase::kWarmUp;
+  WhatIf found = what_if(part, place_of, options);
+  if (!found.refusal.empty() || found.recorded_ns <= 0) return found;
+  const StepFigures figures = figures_of(attribution.steps);
+  const bool by_steps = found.by_steps && figures.count > 0 && found.steps > 0;
+  const double whole_ns = by_steps ? static_cast<double>(figures.mean_ns) * static_cast<double>(figures.count)
+                                   : static_cast<double>(trace.last_ns - trace.first_ns);
+  scale(found, whole_ns / static_cast<double>(by_steps ? found.recorded_ns : span.length_ns()));
+  if (by_steps) found.steps = figures.count;
+  return found;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conclusions about one process as data: what every renderer shows and what a gate judges. Times are ns. Owns all
+// of its texts, so it outlives the trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attribution/cause.h"
+#include "attribution/device_state.h"
+#include "attribution/steps.h"
+#include "base/time_span.h"
+#include "findings/rules.h"
+#include "model/frames.h"
+#include "model/load_stats.h"
+#include "whatif/what_if.h"
+
+namespace synctrace {
+
+inline constexpr int kReportSchemaVersion = 1;
+
+// What the calls of a site did, as a whole.
+enum class SiteVerdict : std::uint8_t {
+  kWaits,      // every call waited for the GPU
+  kSometimes,  // some did
+  kRedundant,  // explicit waits, never anything to wait for
+  kOwnCopy,    // waited at most for its own transfer
+  kNoWait,
+  kUnclear,
+};
+
+// One frame of a stack that a report shows.
+struct ShownFrame {
+  ResolvedFrame frame;
+  std::string source;   // text of its line; empty: not known
+  bool hidden = false;  // the interpreter's own machinery, of no use to most readers
+};
+
+// The user's own line that made a call.
+struct UserLine {
+  std::string file;  // empty: not known
+  std::uint32_t line = 0;
+  std::string function;  // empty: nothing is known of the place
+  std::string source;
+  std::vector<ShownFrame> stack;  // of one such call, innermost first
+
+  bool known() const noexcept { return !function.empty() || !file.empty(); }
+};
+
+// What some calls did, added up.
+struct CallFigures {
+  std::uint64_t count = 0;
+  std::uint64_t blocked_count = 0;
+  std::uint64_t redundant_count = 0;
+  std::uint64_t own_copy_count = 0;
+  std::uint64_t unclear_count = 0;
+  std::uint64_t by_length_count = 0;  // judged without the GPU timeline
+  std::uint64_t failed_count = 0;     // returned an error
+  std::uint64_t bytes = 0;
+  Nanoseconds host_blocked_ns = 0;
+  Nanoseconds host_ns = 0;  // length of the calls
+  Nanoseconds longest_ns = 0;
+};
+
+// Calls of one CUDA function with one kind of copy.
+struct SiteCalls {
+  const Rule* rule = nullptr;  // null: no rule
+  std::string function;        // of CUDA
+  std::string direction;       // of a copy: "H2D", "D2H"...; else empty
+  std::string memory;          // on the host's side of a copy: "pageable", "pinned"...; empty when there is none
+  std::string note;            // "creates the context"; empty for most
+  CallFigures figures;
+};
+
+// What a user would fix in one place: the calls of a function from one line, or the copies from one line together with
+// the synchronisation that stands behind each of them, as one statement of a framework makes them.
+struct CallSite {
+  UserLine where;
+  std::vector<SiteCalls> calls;  // one, or two; the first gives the site its rule
+  CallFigures figures;           // of a copy and its synchronisation as one
+  bool can_wait = false;
+  SiteVerdict verdict = SiteVerdict::kNoWait;
+
+  const Rule* rule() const noexcept { return calls.front().rule; }
+};
+
+struct PollSite {
+  UserLine where;
+  std::string function;  // of CUDA
+  std::uint64_t count = 0;
+  std::uint64_t not_ready_count = 0;
+  std::uint64_t waits = 0;  // runs of queries that stood for a wait
+  Nanoseconds host_blocked_ns = 0;
+};
+
+struct HostThread {
+  std::uint32_t id = 0;  // zero: not known
+  std::string name;
+  bool uses_cuda = false;
+};
+
+// Where a thread slept in a blocking call of the C library.
+struct HostWaitSite {
+  UserLine where;
+  HostThread thread;
+  std::string call;  // "semaphore", "condition variable"...
+  std::uint64_t count = 0;
+  std::uint64_t timed_out_count = 0;
+  std::uint64_t interrupted_count = 0;
+  std::uint64_t woken_count = 0;  // by a thread that is known
+  HostThread waker;               // the one that did so most often
+  Nanoseconds slept_ns = 0;
+  Nanoseconds longest_ns = 0;
+};
+
+// What samples found a thread at.
+struct SampleSite {
+  UserLine where;
+  HostThread thread;
+  std::string state;    // "running", "runnable", "blocked", "unknown"
+  std::string channel;  // where in the kernel it sleeps; empty: not known
+  std::uint64_t count = 0;
+};
+
+// What the host did while the time was a wait's doing.
+struct IdleActivity {
+  std::string name;
+  UserLine where;
+  Nanoseconds idle_ns = 0;
+};
+
+// What mending a place would save, of SavingsReport::base_ns. Savings do not add up.
+struct SavingReport {
+  Interval alone;
+  Remedy remedy = Remedy::kNone;  // kNone: nothing legal mends it; then only the ceiling is known
+  Nanoseconds ceiling_ns = 0;
+  std::string moves_to;           // "train.py:93": where the wait would be waited instead; empty: nowhere
+};
+
+// One cause of a device's idle time at one place.
+struct IdleCause {
+  const Rule* rule = nullptr;  // null: no rule
+  std::string name;            // the rule's, or else the cause's
+  CauseKind kind = CauseKind::kUnknown;
+  std::string reason;  // why it is not known; empty for most
+  std::string call;    // function of CUDA; empty: none
+  UserLine where;
+  UserLine until;           // known for host code of which only the calls around it are: then `where` is the one before
+  std::uint64_t count = 0;  // of the calls there; where it is no call, of the gaps
+  std::uint64_t occurrences = 0;
+  Nanoseconds host_blocked_ns = 0;
+  Nanoseconds idle_ns = 0;
+  Nanoseconds steady_ns = 0;     // of it, in ordinary steps
+  Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
+  Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
+  std::vector<IdleActivity> activities;  // dearest first
+  std::vector<std::uint32_t> numbers;    // Cause::number of the causes that it adds up
+  FixKey site;                          // what a fix would apply to
+  std::optional<SavingReport> saving;    // nothing: too little to look at, or no fix applies
+};
+
+// A place to mend, of one row of the order of fixes.
+struct FixPlace {
+  UserLine where;
+  std::string call;  // where the line is not known: the function
+  FixKey site;
+  SavingReport saving;
+};
+
+// One more fix, or several that pay only together.
+struct FixRow {
+  std::vector<FixPlace> places;
+  Interval marginal;
+  Interval cumulative;
+};
+
+// One of the ways in which a part of a question could be answered.
+struct AskedWay {
+  std::size_t choice = 0;          // which part
+  bool taken = false;
+  std::vector<Remedy> remedies;    // kNone: not legal, the gain is what it would be if it were
+  Nanoseconds gain_ns = 0;         // with what was taken of the other parts
+};
+
+// The answer to WhatIfQuestion.
+struct AskedReport {
+  Interval saving;  // of all that was granted, together
+  std::vector<FixPlace> places;
+  std::vector<std::string> notes;  // what was taken where there was a choice, what was not granted, and why
+  std::vector<AskedWay> ways;
+};
+
+struct SavingsReport {
+  std::string refusal;      // why nothing was predicted; empty: it was
+  bool by_steps = false;    // base_ns is that of the steps, else of the recording
+  std::size_t steps = 0;
+  Nanoseconds base_ns = 0;      // without the recorder,
+  Nanoseconds recorded_ns = 0;  // and with it
+  Interval all;             // if every place were mended
+  std::vector<FixRow> order;
+  std::vector<FixPlace> in_vain;  // places whose wait would mostly move, dearest first
+  std::optional<AskedReport> asked;
+  double unexplained_share = 0;   // of the time: starts of work that nothing explains
+};
+
+// A step that took unusually long, or short.
+struct IrregularStep {
+  std::size_t index = 0;  // among all steps, from 0
+  Nanoseconds begin_ns = 0;
+  Nanoseconds length_ns = 0;
+};
+
+struct StepsReport {
+  std::string source = "none";
+  std::string name;
+  StepFigures figures;
+  std::vector<IrregularStep> irregular;  // longest first, at most kMostIrregularSteps
+  Nanoseconds ordinary_mean_ns = 0;      // of the others but the warm-up
+  Nanoseconds irregular_mean_ns = 0;
+};
+inline constexpr std::size_t kMostIrregularSteps = 20;
+
+struct VerdictLine {
+  std::string word;  // "sync-bound"; empty: there is none
+  std::string evidence;
+  bool is_hint = false;  // too much of it is uncertain
+};
+
+struct DeviceReport {
+  std::uint32_t id = 0;
+  std::string name;
+  DeviceState state;
+  std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in the steps first
+  std::vector<IdleCause> copy_causes;  // of the copy-only time
+};
+
+// GPU work of one sort: "kernels", "graphs", "memsets", or a copy by direction and memory.
+struct WorkReport {
+  std::string what;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds device_ns = 0;  // of each piece, added up: pieces may overlap
+};
+
+// All calls of one CUDA function. The quantiles are right to 2 %.
+struct ApiReport {
+  std::string function;
+  std::uint64_t count = 0;
+  std::uint64_t blocked_count = 0;
+  Nanoseconds host_ns = 0;
+  Nanoseconds host_blocked_ns = 0;
+  Nanoseconds p50_ns = 0;
+  Nanoseconds p99_ns = 0;
+  Nanoseconds longest_ns = 0;
+};
+
+// NVTX ranges of one name. Ranges of many names that differ in their digits alone are one row, with '#' for these.
+struct RangeReport {
+  std::string name;
+  std::string domain;  // empty: NVTX's default
+  std::uint64_t count = 0;
+  Nanoseconds host_ns = 0;          // lengths, added up
+  Nanoseconds host_blocked_ns = 0;  // their threads, inside them
+  Nanoseconds issued_ns = 0;        // GPU work that their threads issued inside them
+  Nanoseconds busy_ns = 0;          // of the devices, while one of them was open and the timeline was recorded
+  Nanoseconds idle_ns = 0;          // likewise: in no work at all
+};
+
+// Copies with pageable memory on the host's side, from one line in one direction.
+struct PageableCopyReport {
+  UserLine where;
+  std::string function;  // of CUDA
+  std::string direction;
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds host_ns = 0;    // length of the calls
+  Nanoseconds device_ns = 0;  // of the transfers; 0 without a timeline
+};
+
+// Calls that take or give back memory, from one line, in steps that are no warm-up.
+struct AllocationReport {
+  UserLine where;
+  const Rule* rule = nullptr;
+  std::string function;  // of CUDA
+  std::uint64_t count = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds host_ns = 0;
+};
+
+struct LossReport {
+  std::string name;
+  std::uint64_t count = 0;
+  Severity severity = Severity::kWarning;
+  std::string sentence;
+};
+
+struct Report {
+  std::string path;
+  std::string program;
+  std::string executable;
+  std::string folder;  // the working folder
+  std::string host;
+  std::string rank;
+  std::string level;
+  std::uint32_t process_id = 0;
+  bool simulated = false;
+
+  Nanoseconds recorded_ns = 0;  // first to last time in the trace
+  std::vector<TimeSpan> windows;
+  std::vector<std::string> window_reasons;
+  bool has_timeline = false;
+  bool covers_all = true;  // false: only calls that began in a window
+  std::uint64_t left_out_calls = 0;
+  Nanoseconds lossy_ns = 0;  // of the recorded time, how much may lack records
+
+  VerdictLine verdict;
+  StepsReport steps;
+  std::vector<DeviceReport> devices;
+  SavingsReport savings;
+  std::vector<CallSite> waits;       // all sites that can wait, dearest first
+  std::vector<CallSite> long_calls;  // the others that took a millisecond or more in sum, dearest first
+  std::vector<PollSite> polls;
+  std::vector<HostWaitSite> host_waits;  // longest in sum first
+  std::vector<SampleSite> samples;       // most first
+  std::vector<WorkReport> work;
+  std::vector<WorkReport> top_kernels;
+  std::vector<WorkReport> kernel_families;           // by name without templates and parameters, dearest first
+  std::vector<ApiReport> apis;                       // most time first
+  std::vector<RangeReport> ranges;                   // most idle time of the devices first
+  std::vector<PageableCopyReport> pageable_copies;   // most time of the host first
+  std::vector<AllocationReport> step_allocations;    // likewise
+  std::uint64_t launch_count = 0;
+  Nanoseconds launch_host_ns = 0;
+  Nanoseconds overhead_ns = 0;
+  std::uint64_t overhead_count = 0;
+
+  std::uint64_t call_count = 0;  // of all sites, a copy and its synchronisation as two
+  std::uint64_t blocked_count = 0;
+  std::uint64_t by_length_count = 0;
+  Nanoseconds host_blocked_ns = 0;
+  std::vector<LossReport> losses;
+};
+
+}  // namespace synctrace

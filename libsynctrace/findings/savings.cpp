@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/savings.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/name_text.h"
+#include "base/quantity_text.h"
+#include "base/shown_text.h"
+#include "findings/middle_savings.h"
+#include "findings/trace_words.h"
+#include "findings/wished_sites.h"
+#include "model/excerpt.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostInVain = 8;
+constexpr Nanoseconds kSmallPart = 4;  // of the wait that moves: less than one in so many is hardly a gain
+// Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
+constexpr std::size_t kMostReplayed = 200'000;
+
+class SavingsWriter {
+ public:
+  SavingsWriter(const Trace& trace, const WhatIf& found, UserLines& lines) : trace_(trace), found_(found), lines_(lines) {}
+
+  SavingReport saving_of(std::uint16_t site) const {
+    SavingReport report;
+    const Saving* saving = found_.of_site(site);
+    report.remedy = found_.sites[site].remedy;
+    if (saving == nullptr) return report;
+    report.alone = saving->alone;
+    report.remedy = saving->remedy;
+    report.ceiling_ns = saving->ceiling_ns;
+    if (saving->moves_to != 0) report.moves_to = place_words(saving->moves_to);
+    return report;
+  }
+
+  FixPlace place_of(std::uint16_t site) const {
+    const FixKey& key = found_.sites[site].key;
+    return {lines_.describe(key.place), call_of(key), key, saving_of(site)};
+  }
+
+ private:
+  std::string call_of(const FixKey& key) const {
+    constexpr std::uint32_t kHostFunctions = 1U << 31;
+    if (key.function == 0) return {};
+    if (key.family == FixKey::Family::kLaunch) return "all launches in the range";
+    if ((key.function & kHostFunctions) != 0) return std::string(host_call_word(static_cast<HostCall>(key.function & ~kHostFunctions)));
+    return printable(api_name(trace_, ApiId{key.function}));
+  }
+
+  // "train.py:93"; where the line is not known, the function.
+  std::string place_words(std::uint16_t site) const {
+    const UserLine where = lines_.describe(found_.sites[site].key.place);
+    if (where.file.empty()) return where.function.empty() ? call_of(found_.sites[site].key) : where.function;
+    const std::string file = path_text(where.file, printable(fact(trace_, "working_folder")));
+    return where.line == 0 ? file : file + ":" + std::to_string(where.line);
+  }
+
+  const Trace& trace_;
+  const WhatIf& found_;
+  UserLines& lines_;
+};
+
+std::vector<AskedWay> asked_ways(const WhatIf& found) {
+  std::vector<AskedWay> ways;
+  for (std::size_t i = 0; i < found.choices.size(); ++i) {
+    for (std::size_t k = 0; k < found.choices[i].ways.size(); ++k) {
+      const Way& way = found.choices[i].ways[k];
+      AskedWay& row = ways.emplace_back();
+      row.choice = i;
+      row.taken = found.choices[i].taken == k;
+      row.gain_ns = way.gain_ns;
+      for (const std::uint16_t site : way.sites) {
+        const Remedy remedy = found.sites[site].remedy;
+        if (std::find(row.remedies.begin(), row.remedies.end(), remedy) == row.remedies.end()) row.remedies.push_back(remedy);
+      }
+    }
+  }
+  return ways;
+}
+
+}  // namespace
+
+void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question, Report& report) {
+  if (!trace.has_timeline()) return;
+  WishedSites wished(question, lines);
+  WhatIfOptions options;
+  options.graph_range = question.graph_range;
+  if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choices(sites); };
+  const auto place_of = [&](StackId stack) { return lines.representative(stack); };
+  const bool is_long = rows_of(trace) > kMostReplayed;
+  Nanoseconds looked_at_ns = 0;
+  const WhatIf found = is_long ? what_if_of_middle(trace, attribution, place_of, options, kMostReplayed, looked_at_ns)
+                               : what_if(attribution, place_of, options);
+  if (is_long && found.refusal.empty()) {
+    report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
+                             "savings were predicted from " + duration_text(looked_at_ns) + " in the middle of the run and stand for all of it"});
+  }
+  SavingsReport& savings = report.savings;
+  savings.refusal = found.refusal;
+  savings.by_steps = found.by_steps;
+  savings.steps = found.steps;
+  savings.base_ns = found.base_ns;
+  savings.recorded_ns = found.recorded_ns;
+  savings.all = found.all;
+  savings.unexplained_share = found.unexplained_share;
+  if (!found.refusal.empty()) return;
+  const SavingsWriter writer(trace, found, lines);
+  for (DeviceReport& device : report.devices) {
+    for (std::vector<IdleCause>* causes : {&device.causes, &device.copy_causes}) {
+      for (IdleCause& cause : *causes) {
+        const std::uint16_t site = found.find(cause.site);
+        if (site != 0 && found.of_site(site) != nullptr) cause.saving = writer.saving_of(site);
+      }
+    }
+  }
+  for (const FixStep& step : found.order) {
+    FixRow row{{}, step.marginal, step.cumulative};
+    for (const std::uint16_t site : step.sites) row.places.push_back(writer.place_of(site));
+    savings.order.push_back(std::move(row));
+  }
+  if (found.asked) {
+    AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
+    for (const std::uint16_t site : found.asked_sites) asked.places.push_back(writer.place_of(site));
+    if (!question.graph_range.empty() && found.graph_site == 0) asked.notes.push_back("There is no NVTX range '" + printable(question.graph_range) + "'.");
+    if (found.waits_in_graph > 0) {
+      asked.notes.push_back(count_text(found.waits_in_graph) + " waits in the range would have to leave it before it can become a graph.");
+    }
+    savings.asked = std::move(asked);
+  }
+  for (const Saving& saving : found.savings) {
+    const bool in_vain = saving.moves_to != 0 && (saving.alone.grade == Grade::kNone || saving.alone.ns < saving.moved_ns / kSmallPart);
+    if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.place_of(saving.site));
+  }
+}
+
+}  // namespace synctrace

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What mending each place would save, alone and in the best order, as a report shows it.
+#pragma once
+
+#include "attribution/attribute.h"
+#include "findings/report.h"
+#include "findings/user_lines.h"
+#include "findings/what_if_question.h"
+
+namespace synctrace {
+
+// Fills the savings of `report` and of its causes. After the causes.
+void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question, Report& report);
+
+}  // namespace synctrace

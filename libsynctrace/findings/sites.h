@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Groups a trace's calls and polls into call sites.
+#pragma once
+
+#include "attribution/attribute.h"
+#include "findings/line_rules.h"
+#include "findings/report.h"
+#include "findings/user_lines.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+// Whether the report is about a call of that span.
+bool is_covered(const Trace& trace, const Report& report, TimeSpan span);
+
+// Fills waits, long_calls, polls and the totals of calls in `report`, from calls that `report` covers.
+void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report);
+
+}  // namespace synctrace

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/timeline/idle_occurrences.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <utility>
+
+namespace synctrace::page {
+namespace {
+
+// The longest of many spans in twice the memory of those kept.
+void keep_longest(std::vector<TimeSpan>& spans, std::size_t most) {
+  if (spans.size() <= most) return;
+  std::nth_element(spans.begin(), spans.begin() + static_cast<std::ptrdiff_t>(most), spans.end(),
+                   [](TimeSpan a, TimeSpan b) { return a.length_ns() > b.length_ns(); });
+  spans.resize(most);
+}
+
+class Counter {
+ public:
+  Counter(const Trace& trace, const Attribution& attribution) : trace_(trace), attribution_(attribution) {}
+
+  // Parts of one row that follow each other are one stretch.
+  void add(const Part& part, CauseOccurrences& row) {
+    if (row_ != &row || part.span.begin_ns != stretch_.end_ns) {
+      finish();
+      row_ = &row;
+      stretch_ = part.span;
+    }
+    stretch_.end_ns = part.span.end_ns;
+    if (part.owner == owner_) return;
+    owner_ = part.owner;
+    if (const std::optional<Nanoseconds> ns = length_of(part.owner)) row.calls.add(*ns);
+  }
+
+  void finish() {
+    if (row_ == nullptr) return;
+    row_->idle.add(stretch_.length_ns());
+    std::vector<TimeSpan>& kept = is_ordinary() ? row_->longest : row_->outside;
+    kept.push_back(stretch_);
+    if (kept.size() >= 2 * kMostOccurrences) keep_longest(kept, kMostOccurrences);
+    row_ = nullptr;
+  }
+
+ private:
+  // In the time that the tables count. The work that ends a stretch was issued just before, so its end tells the step.
+  bool is_ordinary() {
+    if (attribution_.steps.steps.empty()) return true;
+    const Phase phase = attribution_.steps.phase_at(stretch_.end_ns, step_);
+    return phase == Phase::kSteady || phase == Phase::kIrregular;
+  }
+
+  std::optional<Nanoseconds> length_of(Owner owner) const {
+    switch (owner.table) {
+      case OwnerTable::kCall: {
+        const Nanoseconds blocked_ns = attribution_.judgements[owner.row].blocked_ns;
+        return blocked_ns > 0 ? blocked_ns : trace_.calls[owner.row].span.length_ns();
+      }
+      case OwnerTable::kPoll:
+        return trace_.polls[owner.row].span.length_ns();
+      case OwnerTable::kHostWait:
+        return trace_.host_waits[owner.row].span.length_ns();
+      default:
+        return std::nullopt;
+    }
+  }
+
+  const Trace& trace_;
+  const Attribution& attribution_;
+  CauseOccurrences* row_ = nullptr;
+  TimeSpan stretch_;
+  Owner owner_;
+  std::size_t step_ = 0;  // cursor of phase_at
+};
+
+// By Cause::number, the row that it is part of.
+std::vector<CauseOccurrences*> rows_by_number(const DeviceReport& device, DeviceOccurrences& occurrences) {
+  std::vector<CauseOccurrences*> rows;
+  const auto note = [&](const std::vector<IdleCause>& causes, std::vector<CauseOccurrences>& found) {
+    found.resize(causes.size());
+    for (std::size_t i = 0; i < causes.size(); ++i) {
+      for (const std::uint32_t number : causes[i].numbers) {
+        rows.resize(std::max<std::size_t>(rows.size(), number + std::size_t{1}));
+        rows[number] = &found[i];
+      }
+    }
+  };
+  note(device.causes, occurrences.idle);
+  note(device.copy_causes, occurrences.copying);
+  return rows;
+}
+
+void sort_by_time(std::vector<CauseOccurrences>& rows) {
+  for (CauseOccurrences& row : rows) {
+    if (row.longest.empty()) row.longest = std::move(row.outside);
+    row.outside = {};
+    keep_longest(row.longest, kMostOccurrences);
+    std::sort(row.longest.begin(), row.longest.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
+  }
+}
+
+}  // namespace
+
+void DurationCounts::add(Nanoseconds ns) noexcept {
+  ++by_width[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns))), by_width.size() - 1)];
+  ++total;
+  longest_ns = std::max(longest_ns, ns);
+}
+
+std::vector<DeviceOccurrences> find_occurrences(const Trace& trace, const Attribution& attribution, const Report& report) {
+  std::vector<DeviceOccurrences> result(report.devices.size());
+  for (std::size_t i = 0; i < report.devices.size(); ++i) {
+    const std::vector<CauseOccurrences*> rows = rows_by_number(report.devices[i], result[i]);
+    const auto parts = attribution.parts.find(DeviceId{report.devices[i].id});
+    const auto numbers = attribution.part_causes.find(DeviceId{report.devices[i].id});
+    if (parts == attribution.parts.end() || numbers == attribution.part_causes.end()) continue;
+    Counter counter(trace, attribution);
+    for (std::size_t k = 0; k < std::min(parts->second.size(), numbers->second.size()); ++k) {
+      const std::uint32_t number = numbers->second[k];
+      if (number < rows.size() && rows[number] != nullptr) counter.add(parts->second[k], *rows[number]);
+    }
+    counter.finish();
+    sort_by_time(result[i].idle);
+    sort_by_time(result[i].copying);
+  }
+  return result;
+}
+
+}  // namespace synctrace::page

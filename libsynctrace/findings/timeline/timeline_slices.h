@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that a trace has to show on a timeline, as slices on lanes: steps; of each device why it was idle and the work of its
+// streams; of each host thread its NVTX ranges, CUDA calls and sleeps. Nothing is copied: slices are made as they are visited.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "base/time_span.h"
+#include "findings/report.h"
+#include "findings/timeline/slice_names.h"
+#include "model/nvtx_ranges.h"
+#include "model/trace.h"
+
+namespace synctrace::page {
+
+struct Slice {
+  TimeSpan span;
+  SliceName name = 0;
+};
+
+enum class LaneKind : std::uint8_t { kSteps, kIdle, kStream, kRanges, kThread };
+
+struct Lane {
+  LaneKind kind = LaneKind::kSteps;
+  std::size_t device = 0;  // of kIdle and kStream: its place in the report
+  std::string label;
+  std::uint64_t slices = 0;
+};
+
+inline constexpr std::size_t kMostLanes = 64;
+
+class TimelineSlices {
+ public:
+  // `attribution` with its parts. All must outlive the object.
+  TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report);
+
+  const std::vector<Lane>& lanes() const noexcept { return lanes_; }  // in the order in which they are shown
+  std::size_t lanes_left_out() const noexcept { return left_out_; }   // beyond kMostLanes, those with the fewest slices
+
+  // Calls visit(lane, slice) for all slices; those of one lane in the order of their begins.
+  void for_each(const std::function<void(std::size_t, const Slice&)>& visit) const;
+
+ private:
+  // Lanes sort as they are shown.
+  struct Key {
+    std::uint32_t section = 0;
+    std::uint32_t group = 0;   // device, or whether the thread uses CUDA
+    std::uint32_t owner = 0;   // stream's number, or thread
+    std::uint32_t context = 0;
+    LaneKind kind = LaneKind::kSteps;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  using Visit = std::function<void(std::size_t, const Slice&)>;
+
+  void count_lanes();
+  void keep_lanes(const std::map<Key, std::uint64_t>& counts);
+  void note_cause_rows();
+  std::string label_of(const Key& key) const;
+  std::string thread_label(std::uint32_t thread) const;
+  Key key_of(const Operation& operation) const;
+  Key key_of(LaneKind kind, ThreadId thread) const;
+  std::size_t lane_of(const Key& key) const;
+
+  void visit_steps(const Visit& visit) const;
+  void visit_parts(const Visit& visit) const;
+  void visit_operations(const Visit& visit) const;
+  void visit_ranges(const Visit& visit) const;
+  void visit_threads(const Visit& visit) const;
+  SliceName name_of(const Call& call) const;
+
+  const Trace& trace_;
+  const Attribution& attribution_;
+  const Report& report_;
+  std::vector<NvtxRange> ranges_;
+  std::unordered_set<ThreadId> uses_cuda_;
+  std::map<DeviceId, std::size_t> device_places_;           // in the report
+  std::map<DeviceId, std::vector<SliceName>> cause_names_;  // by Cause::number
+  std::map<Key, std::size_t> index_;
+  std::vector<Lane> lanes_;
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace synctrace::page

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which stretches of a long run are worth every slice: an ordinary step, the worst one, and the dearest moments of the first
+// causes.
+#pragma once
+
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "base/time_span.h"
+#include "findings/report.h"
+#include "findings/timeline/idle_occurrences.h"
+
+namespace synctrace::page {
+
+// The most wanted first; they may overlap.
+std::vector<TimeSpan> wanted_stretches(const Attribution& attribution, const Report& report, const std::vector<DeviceOccurrences>& occurrences);
+
+}  // namespace synctrace::page

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line about what binds a program: the sort of cause that keeps the GPU idle most, or the GPU itself.
+#pragma once
+
+#include "attribution/steps.h"
+#include "findings/report.h"
+
+namespace synctrace {
+
+// Of the device with the most work. Judged by the steps without the warm-up where there are any, else by the time from
+// the first to the last work. `report` has its devices' causes.
+VerdictLine verdict_of(const Report& report, const Steps& steps);
+
+}  // namespace synctrace

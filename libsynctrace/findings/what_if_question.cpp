@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/what_if_question.h"
+
+#include <charconv>
+#include <utility>
+
+#include "findings/remedy_words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr Remedy kRemedies[] = {Remedy::kRemoveWait, Remedy::kDeferRead,    Remedy::kDeferWait,   Remedy::kAsyncCopy,
+                                Remedy::kCacheMemory, Remedy::kGraph,       Remedy::kFeedInput,   Remedy::kSpeedUp,
+                                Remedy::kNoCollection, Remedy::kPreload,    Remedy::kDropDependency};
+
+std::vector<std::string_view> parts_of(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
+  }
+  return parts;
+}
+
+std::string names_of_fixes() {
+  std::string names = "fix";
+  for (const Remedy remedy : kRemedies) names += ", " + std::string(remedy_name(remedy));
+  return names;
+}
+
+}  // namespace
+
+std::optional<Error> add_wishes(std::string_view text, WhatIfQuestion& question) {
+  for (const std::string_view part : parts_of(text)) {
+    const std::size_t at = part.find('@');
+    const std::size_t colon = part.rfind(':');
+    FixWish wish;
+    wish.words = part;
+    const bool whole = at != std::string_view::npos && colon != std::string_view::npos && colon > at + 1;
+    if (whole) {
+      const std::string_view number = part.substr(colon + 1);
+      const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), wish.line);
+      if (failed != std::errc{} || end != number.data() + number.size()) wish.line = 0;
+    }
+    if (!whole || wish.line == 0) return Error{"'" + std::string(part) + "' is not of the form FIX@FILE:LINE."};
+    wish.file = part.substr(at + 1, colon - at - 1);
+    const std::string_view name = part.substr(0, at);
+    for (const Remedy remedy : kRemedies) {
+      if (remedy_name(remedy) == name) wish.remedy = remedy;
+    }
+    if (!wish.remedy && name != "fix") return Error{"'" + std::string(name) + "' is no fix; there are " + names_of_fixes() + "."};
+    question.wishes.push_back(std::move(wish));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> add_assumptions(std::string_view text, WhatIfQuestion& question) {
+  constexpr std::string_view kGraph = "graph:";
+  for (const std::string_view part : parts_of(text)) {
+    if (part == "pinned") {
+      question.pinned = true;
+    } else if (part == "no-input-wait") {
+      question.no_input_wait = true;
+    } else if (part.starts_with(kGraph) && part.size() > kGraph.size()) {
+      if (!question.graph_range.empty()) return Error{"only one range can be taken for a graph."};
+      question.graph_range = part.substr(kGraph.size());
+    } else {
+      return Error{"'" + std::string(part) + "' cannot be assumed; pinned, no-input-wait and graph:RANGE can."};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/wished_sites.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "base/shown_text.h"
+#include "findings/remedy_words.h"
+
+namespace synctrace {
+namespace {
+
+bool ends_in_path(std::string_view path, std::string_view end) {
+  return path.ends_with(end) && (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
+}
+
+// Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from there.
+bool is_at(const FixWish& wish, const ReplaySite& site, const UserLine& where) {
+  const auto names = [&](const std::string& file, std::uint32_t line) { return line == wish.line && ends_in_path(file, wish.file); };
+  if (names(where.file, where.line)) return true;
+  return site.remedy == Remedy::kFeedInput &&
+         std::any_of(where.stack.begin(), where.stack.end(), [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
+}
+
+constexpr double kLeastShareTold = 0.005;  // of the time: other ways that save less are not told
+
+// Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of it:
+// of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing else gains,
+// that it cannot be mended is the answer.
+int rank(const ReplaySite& site) noexcept {
+  switch (site.remedy) {
+    case Remedy::kRemoveWait:
+    case Remedy::kDeferRead:
+    case Remedy::kDeferWait:
+    case Remedy::kAsyncCopy:
+      return 0;
+    case Remedy::kNone:
+      return 1;
+    case Remedy::kFeedInput:
+      return 2;
+    case Remedy::kDropDependency:
+      return 3;
+    case Remedy::kGraph:
+      return 4;
+    case Remedy::kCacheMemory:
+      return 5;
+    case Remedy::kNoCollection:
+      return 6;
+    case Remedy::kPreload:
+      return 7;
+    case Remedy::kNoProfiler:
+      return 8;
+    case Remedy::kSpeedUp:
+      return 9;
+  }
+  return 9;
+}
+
+std::string names_of(const Way& way, const WhatIf& found) {
+  std::string names;
+  for (const std::uint16_t site : way.sites) {
+    const std::string name(remedy_name(found.sites[site].remedy));
+    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Choice> WishedSites::choices(const std::vector<ReplaySite>& sites) {
+  std::vector<Choice> choices;
+  for (const FixWish& wish : question_.wishes) take(wish, sites, choices);
+  Way assumed;
+  for (std::uint16_t site = 1; site < sites.size(); ++site) {
+    const bool is_assumed = (question_.pinned && sites[site].remedy == Remedy::kAsyncCopy) ||
+                            (question_.no_input_wait && sites[site].remedy == Remedy::kFeedInput) ||
+                            (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch && sites[site].key.function == 1);
+    if (is_assumed) assumed.sites.push_back(site);
+  }
+  if (!assumed.sites.empty()) {
+    choices.push_back({{assumed}, {}});
+    words_.emplace_back();
+  }
+  return choices;
+}
+
+void WishedSites::take(const FixWish& wish, const std::vector<ReplaySite>& sites, std::vector<Choice>& choices) {
+  std::map<int, Way> ways;
+  std::string possible;
+  bool any = false;
+  for (std::uint16_t site = 1; site < sites.size(); ++site) {
+    if (!is_at(wish, sites[site], lines_.describe(sites[site].key.place))) continue;
+    any = true;
+    const Remedy remedy = sites[site].remedy;
+    if (!wish.remedy || *wish.remedy == remedy) {
+      Way& way = ways[rank(sites[site])];
+      way.legal = remedy != Remedy::kNone;
+      way.by_name = remedy == Remedy::kSpeedUp;  // says nothing about how
+      way.sites.push_back(site);
+    } else if (remedy != Remedy::kNone && possible.find(remedy_name(remedy)) == std::string::npos) {
+      possible += (possible.empty() ? "" : ", ") + std::string(remedy_name(remedy));
+    }
+  }
+  const std::string words = printable(wish.words);
+  if (!ways.empty()) {
+    Choice& choice = choices.emplace_back();
+    for (auto& [order, way] : ways) choice.ways.push_back(std::move(way));
+    words_.push_back(words);
+  } else if (!any) {
+    refused_.push_back(words + ": nothing that a fix could change happens at that line.");
+  } else if (possible.empty()) {
+    refused_.push_back(words + ": needs another algorithm; the host has to know the value to go on.");
+  } else {
+    refused_.push_back(words + ": not possible there; possible: " + possible + ".");
+  }
+}
+
+std::string WishedSites::note_of(const std::string& words, const Choice& choice, const WhatIf& found) const {
+  const auto least_ns = static_cast<Nanoseconds>(kLeastShareTold * static_cast<double>(found.base_ns));
+  std::string note;
+  std::string others;
+  for (std::size_t i = 0; i < choice.ways.size(); ++i) {
+    const Way& way = choice.ways[i];
+    const std::string gain = share_text(way.gain_ns, found.base_ns);
+    if (choice.taken == i) {
+      note = format_text("{} is answered by {}.{}{}", words, names_of(way, found), note.empty() ? "" : " ", note);
+    } else if (!way.legal) {
+      note += format_text("{}{}: a wait there needs another algorithm; the host has to know the value to go on. Could it go, that would save {}.",
+                          note.empty() ? "" : " ", words, gain);
+    } else if (way.gain_ns >= least_ns) {
+      others += format_text("{}{} ({})", others.empty() ? "" : ", ", names_of(way, found), gain);
+    }
+  }
+  if (!others.empty()) note += format_text(" What else can be done there would save: {}; ask for it by that name.", others);
+  return note;
+}
+
+std::vector<std::string> WishedSites::notes(const WhatIf& found) const {
+  std::vector<std::string> notes = refused_;
+  for (std::size_t i = 0; i < found.choices.size() && i < words_.size(); ++i) {
+    const bool plain = found.choices[i].ways.size() == 1 && found.choices[i].taken;
+    if (!words_[i].empty() && !plain) notes.push_back(note_of(words_[i], found.choices[i], found));
+  }
+  return notes;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the lines that a question names to what can be done about them, and from what was done to sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "findings/user_lines.h"
+#include "findings/what_if_question.h"
+#include "whatif/what_if.h"
+
+namespace synctrace {
+
+class WishedSites {
+ public:
+  // Both must outlive the object.
+  WishedSites(const WhatIfQuestion& question, UserLines& lines) : question_(question), lines_(lines) {}
+
+  std::vector<Choice> choices(const std::vector<ReplaySite>& sites);
+
+  // How each wish was taken, where there was more than one way or none; after `choices`.
+  std::vector<std::string> notes(const WhatIf& found) const;
+
+ private:
+  void take(const FixWish& wish, const std::vector<ReplaySite>& sites, std::vector<Choice>& choices);
+  std::string note_of(const std::string& words, const Choice& choice, const WhatIf& found) const;
+
+  const WhatIfQuestion& question_;
+  UserLines& lines_;
+  std::vector<std::string> words_;    // of each choice; empty: nothing has to be said of it
+  std::vector<std::string> refused_;  // sentences about wishes that became no choice
+};
+
+}  // namespace synctrace

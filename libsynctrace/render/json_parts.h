@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of the JSON report that its files share. What is not known is null.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "findings/report.h"
+
+namespace synctrace {
+
+using Json = nlohmann::ordered_json;
+
+namespace json {
+
+inline Json text_or_null(std::string_view text) { return text.empty() ? Json(nullptr) : Json(text); }
+inline Json rule_or_null(const Rule* rule) { return rule == nullptr ? Json(nullptr) : Json(rule->id); }
+inline Json line_or_null(std::uint32_t line) { return line == 0 ? Json(nullptr) : Json(line); }
+
+template <class Rows, class Function>
+Json array_of(const Rows& rows, Function&& function) {
+  Json array = Json::array();
+  for (const auto& row : rows) array.push_back(function(row));
+  return array;
+}
+
+// The tables beside causes and waits.
+Json kernel_families_json(const Report& report);
+Json apis_json(const Report& report);
+Json ranges_json(const Report& report);
+Json pageable_copies_json(const Report& report);
+Json step_allocations_json(const Report& report);
+
+}  // namespace json
+}  // namespace synctrace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON as text, written member by member: a tree of all of it would take twelve times the memory of the text.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "render/json_parts.h"
+
+namespace synctrace {
+
+// Indented by two spaces, as nlohmann's dump(2) of the whole would be.
+class JsonText {
+ public:
+  void begin(char bracket) {
+    text_ += bracket;
+    ++depth_;
+    is_first_ = true;
+  }
+  void end(char bracket) {
+    --depth_;
+    if (!is_first_) line();
+    is_first_ = false;
+    text_ += bracket;
+  }
+
+  // The place of the next element, or of the value of the next member.
+  void element() {
+    if (!is_first_) text_ += ',';
+    is_first_ = false;
+    line();
+  }
+  void key(std::string_view name) {
+    element();
+    text_ += Json(name).dump();
+    text_ += ": ";
+  }
+
+  void value(const Json& value) {
+    const std::string text = value.dump(2);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find('\n', at), text.size());
+      text_.append(text, at, end - at);
+      if (end < text.size()) line();
+      at = end + 1;
+    }
+  }
+  void member(std::string_view name, const Json& of) {
+    key(name);
+    value(of);
+  }
+  template <class Rows, class Function>
+  void array(std::string_view name, const Rows& rows, Function&& function) {
+    key(name);
+    begin('[');
+    for (const auto& row : rows) {
+      element();
+      value(function(row));
+    }
+    end(']');
+  }
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  void line() {
+    text_ += '\n';
+    text_.append(2 * depth_, ' ');
+  }
+
+  std::string text_;
+  std::size_t depth_ = 0;
+  bool is_first_ = false;
+};
+
+}  // namespace synctrace

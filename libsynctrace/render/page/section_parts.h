@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the page about one process, as HTML that needs no script. Each writes nothing where it has nothing to say.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "findings/report.h"
+#include "findings/timeline/idle_occurrences.h"
+#include "findings/timeline/idle_stacks.h"
+#include "render/page/html_text.h"
+
+namespace synctrace::page {
+
+// How many rows a table may have, and how much of a row's stack is shown: less where the page must be small.
+struct Limits {
+  std::size_t causes = 60;
+  std::size_t rows = 20;
+  std::size_t frames = 32;
+};
+
+// `id`: of the section, unique in the page; ids of its elements begin with it.
+void write_head(const Report& report, HtmlOut& out);
+void write_causes(const Report& report, const std::vector<DeviceOccurrences>& occurrences, const Limits& limits,
+                  const std::string& id, HtmlOut& out);
+void write_savings(const Report& report, const Limits& limits, HtmlOut& out);
+void write_stacks(const Report& report, std::size_t device, const StackTree& tree, const std::string& id, HtmlOut& out);
+void write_tables(const Report& report, const Limits& limits, HtmlOut& out);
+void write_losses(const Report& report, HtmlOut& out);
+void write_foot(const Report& report, HtmlOut& out);
+
+// "train.py:88", the file relative to the working folder; empty where it is not known.
+std::string place_text(const Report& report, const UserLine& where);
+// A duration with its exact value beside it, for programs.
+Markup time_cell(Nanoseconds ns);
+Markup time_or_dash(Nanoseconds ns);
+// The colour of a cause, by its row: the same in tables, bars, stacks and the timeline.
+std::string cause_colour(std::size_t row);
+
+}  // namespace synctrace::page

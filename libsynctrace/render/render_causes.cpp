@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_causes.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "findings/cause_split.h"
+#include "render/columns.h"
+#include "render/render_savings.h"
+#include "render/text_page.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kRowsInShort = 5;
+constexpr std::size_t kRowsInFull = 20;
+
+std::string source_words(std::string_view source) {
+  if (source == "nvtx") return "NVTX ranges";
+  if (source == "profiler-step") return "ranges ProfilerStep#";
+  if (source == "python-loop") return "the loop";
+  return "the period of the work";
+}
+
+std::string step_words(const StepsReport& steps) {
+  if (steps.figures.count == 0) return "";
+  std::string words = format_text("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
+                                  steps.name.empty() ? "" : steps.source == "python-loop" ? " in " : " ", fitted(steps.name, 24),
+                                  duration_text(steps.figures.mean_ns), duration_text(steps.figures.p50_ns),
+                                  duration_text(steps.figures.p99_ns));
+  if (steps.figures.irregular > 0) words += format_text("; {} irregular", steps.figures.irregular);
+  if (steps.figures.warm_up > 0) words += format_text("; {} of warm-up left out", steps.figures.warm_up);
+  return words;
+}
+
+class CauseTableText {
+ public:
+  CauseTableText(const Report& report, const TextOptions& options, TextPage& page)
+      : report_(report), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
+
+  void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
+    if (whole_ns == 0 || causes.empty()) return;
+    const CauseSplit split = split_causes(report_, causes);
+    const Nanoseconds shown_ns = has_steps() ? split.counted_ns : whole_ns;
+    const std::string of = has_steps() ? format_text("in {} steps, and {} outside of them", count_text(report_.steps.figures.count),
+                                                     duration_text(whole_ns - split.counted_ns))
+                                       : format_text("of {}", duration_text(window_ns));
+    page_.title(format_text("{}: {} {}", what, duration_text(shown_ns), of));
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
+    Nanoseconds rest_ns = 0;
+    for (std::size_t i = 0; i < split.rows.size(); ++i) {
+      if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), shown_ns);
+      if (i >= rows_) rest_ns += counted_ns(report_, *split.rows[i]);
+    }
+    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - rows_), rest_ns, shown_ns);
+    if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
+    for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, has_steps() ? 0 : whole_ns);
+  }
+
+ private:
+  bool has_steps() const noexcept { return report_.steps.figures.count > 0; }
+
+  void sum_row(std::string_view what, Nanoseconds idle_ns, Nanoseconds whole_ns) {
+    page_.line("  {:<5} {:<17} {:>9} {:>8}", "", what, duration_text(idle_ns), share_text(idle_ns, whole_ns));
+  }
+
+  // `whole_ns` 0: the row is no part of what the shares are of.
+  void row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns) {
+    const std::string_view id = cause.rule == nullptr ? std::string_view("-") : cause.rule->id;
+    const std::string_view lead = page_.place_line(id, cause.where) ? "" : id;
+    const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
+    const std::string per_step = steps == 0 ? "-" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps));
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17), duration_text(idle_ns),
+               share_text(idle_ns, whole_ns), per_step, cause.count,
+               cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), saving_word(report_, cause),
+               fitted(note_of(cause), 18));
+    page_.stack_lines(cause.where);
+  }
+
+  const Report& report_;
+  std::size_t rows_;
+  TextPage& page_;
+};
+
+}  // namespace
+
+void render_verdict(const Report& report, TextPage& page) {
+  if (!report.verdict.word.empty()) page.wrapped("  verdict   ", report.verdict.word + ": " + report.verdict.evidence);
+  page.field("steps", step_words(report.steps));
+}
+
+void render_causes(const Report& report, const TextOptions& options, TextPage& page) {
+  CauseTableText text(report, options, page);
+  for (const DeviceReport& device : report.devices) {
+    const DeviceState& state = device.state;
+    text.table(format_text("Why GPU {} was idle", device.id), device.causes, state.idle_ns, state.window_ns);
+    text.table(format_text("Why GPU {} only copied", device.id), device.copy_causes, state.copy_only_ns, state.window_ns);
+  }
+}
+
+}  // namespace synctrace

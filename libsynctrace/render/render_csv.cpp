@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_csv.h"
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "findings/remedy_words.h"
+
+namespace synctrace {
+namespace {
+
+// Spreadsheets take a cell that begins so for a formula, and run it.
+constexpr std::string_view kFormulaBegins = "=+-@\t\r";
+
+class CsvLine {
+ public:
+  explicit CsvLine(std::string& out) : out_(out) {}
+  ~CsvLine() { out_ += "\r\n"; }
+  CsvLine(const CsvLine&) = delete;
+  CsvLine& operator=(const CsvLine&) = delete;
+
+  CsvLine& text(std::string_view text) {
+    separate();
+    const bool formula = !text.empty() && kFormulaBegins.find(text.front()) != std::string_view::npos;
+    if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) return out_ += text, *this;
+    out_ += '"';
+    if (formula) out_ += '\'';
+    for (const char c : text) out_.append(c == '"' ? 2 : 1, c);
+    out_ += '"';
+    return *this;
+  }
+  CsvLine& number(std::int64_t value) {
+    separate();
+    out_ += std::to_string(value);
+    return *this;
+  }
+  CsvLine& nothing() {
+    separate();
+    return *this;
+  }
+  CsvLine& line(std::uint32_t value) { return value == 0 ? nothing() : number(value); }
+
+ private:
+  void separate() {
+    if (!first_) out_ += ',';
+    first_ = false;
+  }
+  std::string& out_;
+  bool first_ = true;
+};
+
+constexpr std::string_view kColumnNames[] = {
+    "trace", "rank", "gpu", "table", "rule", "name", "file", "line", "function", "source", "api", "count", "blocked_count",
+    "host_blocked_ns", "idle_ns", "idle_in_steps_ns", "idle_in_irregular_steps_ns", "uncertain_ns", "bytes", "fix",
+    "saving_alone_ns", "saving_lo_ns", "saving_hi_ns", "saving_grade", "moves_to"};
+
+void begin(const Report& report, CsvLine& line) { line.text(report.path).text(report.rank); }
+
+void place(const UserLine& where, CsvLine& line) {
+  line.text(where.file).line(where.line).text(where.function).text(where.source);
+}
+
+void saving(const std::optional<SavingReport>& saving, CsvLine& line) {
+  if (!saving) {
+    for (int i = 0; i < 6; ++i) line.nothing();
+    return;
+  }
+  line.text(remedy_name(saving->remedy)).number(saving->alone.ns).number(saving->alone.lo_ns).number(saving->alone.hi_ns);
+  line.text(grade_name(saving->alone.grade)).text(saving->moves_to);
+}
+
+void cause_rows(const Report& report, const DeviceReport& device, std::string_view table, const std::vector<IdleCause>& causes,
+                std::string& out) {
+  for (const IdleCause& cause : causes) {
+    CsvLine line(out);
+    begin(report, line);
+    line.number(device.id).text(table).text(cause.rule == nullptr ? std::string_view() : cause.rule->id).text(cause.name);
+    place(cause.where, line);
+    line.text(cause.call).number(static_cast<std::int64_t>(cause.count)).nothing().number(cause.host_blocked_ns);
+    line.number(cause.idle_ns).number(cause.steady_ns).number(cause.irregular_ns).number(cause.uncertain_ns).nothing();
+    saving(cause.saving, line);
+  }
+}
+
+void wait_row(const Report& report, const CallSite& site, std::string& out) {
+  CsvLine line(out);
+  begin(report, line);
+  line.nothing().text("wait").text(site.rule() == nullptr ? std::string_view() : site.rule()->id);
+  line.text(site.rule() == nullptr ? std::string_view() : site.rule()->name);
+  place(site.where, line);
+  line.text(site.calls.front().function).number(static_cast<std::int64_t>(site.figures.count));
+  line.number(static_cast<std::int64_t>(site.figures.blocked_count)).number(site.figures.host_blocked_ns);
+  line.nothing().nothing().nothing().nothing().number(static_cast<std::int64_t>(site.figures.bytes));
+  saving(std::nullopt, line);
+}
+
+}  // namespace
+
+std::string render_csv(std::span<const Report> reports) {
+  std::string out;
+  {
+    CsvLine head(out);
+    for (const std::string_view name : kColumnNames) head.text(name);
+  }
+  for (const Report& report : reports) {
+    for (const DeviceReport& device : report.devices) {
+      cause_rows(report, device, "idle", device.causes, out);
+      cause_rows(report, device, "copy-only", device.copy_causes, out);
+    }
+    for (const CallSite& site : report.waits) wait_row(report, site, out);
+  }
+  return out;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_host_threads.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "render/columns.h"
+#include "render/text_page.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kRows = 10;
+constexpr std::size_t kThreadColumns = 24;
+
+std::string thread_words(const HostThread& thread) {
+  if (thread.id == 0) return "-";
+  return fitted(thread.name.empty() ? format_text("{}", thread.id) : format_text("{} ({})", thread.name, thread.id),
+                kThreadColumns);
+}
+
+// Threads that never call CUDA sleep most of the time, and that is no news; but where none calls it, all are shown.
+template <class Site>
+std::vector<const Site*> worth_showing(const std::vector<Site>& sites) {
+  const auto uses_cuda = [](const Site& site) { return site.thread.uses_cuda; };
+  const bool some = std::any_of(sites.begin(), sites.end(), uses_cuda);
+  std::vector<const Site*> rows;
+  for (const Site& site : sites) {
+    if (!some || site.thread.uses_cuda) rows.push_back(&site);
+  }
+  return rows;
+}
+
+void render_waits(const Report& report, TextPage& page) {
+  const std::vector<const HostWaitSite*> rows = worth_showing(report.host_waits);
+  if (rows.empty()) return;
+  page.title("Where threads that use CUDA slept outside of it");
+  page.line("        {:<24} {:<18} {:>7} {:>9} {:>9}  {}", "thread", "in", "count", "slept", "longest", "woken by");
+  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
+    const HostWaitSite& site = *rows[i];
+    page.place_line("", site.where);
+    page.line("        {:<24} {:<18} {:>7} {:>9} {:>9}  {}", thread_words(site.thread), site.call, site.count,
+              duration_text(site.slept_ns), duration_text(site.longest_ns), fitted(thread_words(site.waker), 18));
+    page.stack_lines(site.where);
+  }
+  if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
+}
+
+void render_samples(const Report& report, TextPage& page) {
+  const std::vector<const SampleSite*> rows = worth_showing(report.samples);
+  if (rows.empty()) return;
+  page.title("Where samples found threads that use CUDA");
+  page.line("        {:<24} {:>7}  {:<9} {}", "thread", "samples", "state", "in the kernel");
+  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
+    const SampleSite& site = *rows[i];
+    page.place_line("", site.where);
+    page.line("        {:<24} {:>7}  {:<9} {}", thread_words(site.thread), site.count, site.state,
+              fitted(site.channel, 40));
+    page.stack_lines(site.where);
+  }
+  if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
+}
+
+}  // namespace
+
+void render_host_threads(const Report& report, TextPage& page) {
+  render_waits(report, page);
+  render_samples(report, page);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host threads did beside CUDA calls, as tables of a text report.
+#pragma once
+
+#include "findings/report.h"
+
+namespace synctrace {
+
+class TextPage;
+
+// Sleeps and samples; nothing where there is nothing.
+void render_host_threads(const Report& report, TextPage& page);
+
+}  // namespace synctrace

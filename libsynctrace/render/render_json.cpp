@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_json.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "findings/remedy_words.h"
+#include "render/json_parts.h"
+#include "render/json_text.h"
+#include "render/words.h"
+
+namespace synctrace {
+namespace {
+
+using json::array_of;
+using json::line_or_null;
+using json::rule_or_null;
+using json::text_or_null;
+
+std::string_view kind_name(FrameKind kind) {
+  switch (kind) {
+    case FrameKind::kNative:
+      return "native";
+    case FrameKind::kPython:
+      return "python";
+    case FrameKind::kMissing:
+      return "missing";
+  }
+  return "missing";
+}
+
+Json stack_json(const std::vector<ShownFrame>& stack) {
+  Json frames = Json::array();
+  for (const auto& [frame, source, hidden] : stack) {
+    frames.push_back({{"function", text_or_null(frame.function)},
+                      {"file", text_or_null(frame.file)},
+                      {"line", line_or_null(frame.line)},
+                      {"source", text_or_null(source)},
+                      {"kind", kind_name(frame.kind)},
+                      {"module", text_or_null(frame.module)},
+                      {"inlined", frame.inlined},
+                      {"hidden", hidden}});
+  }
+  return frames;
+}
+
+Json activity_json(const IdleActivity& activity) {
+  return {{"name", activity.name},
+          {"file", text_or_null(activity.where.file)},
+          {"line", line_or_null(activity.where.line)},
+          {"function", text_or_null(activity.where.function)},
+          {"idle_ns", activity.idle_ns}};
+}
+
+Json interval_json(const Interval& interval) {
+  return {{"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
+}
+
+Json saving_json(const SavingReport& saving) {
+  return {{"alone_ns", saving.alone.ns},
+          {"lo_ns", saving.alone.lo_ns},
+          {"hi_ns", saving.alone.hi_ns},
+          {"grade", grade_name(saving.alone.grade)},
+          {"fix", remedy_name(saving.remedy)},
+          {"ceiling_ns", saving.ceiling_ns},
+          {"moves_to", text_or_null(saving.moves_to)}};
+}
+
+Json cause_json(const IdleCause& cause) {
+  Json activities = Json::array();
+  for (const IdleActivity& activity : cause.activities) activities.push_back(activity_json(activity));
+  Json until = nullptr;
+  if (cause.until.known()) until = {{"file", text_or_null(cause.until.file)}, {"line", line_or_null(cause.until.line)}};
+  return {{"rule", rule_or_null(cause.rule)},
+          {"name", cause.name},
+          {"cause", cause_name(cause.kind)},
+          {"reason", text_or_null(cause.reason)},
+          {"file", text_or_null(cause.where.file)},
+          {"line", line_or_null(cause.where.line)},
+          {"function", text_or_null(cause.where.function)},
+          {"source", text_or_null(cause.where.source)},
+          {"until", std::move(until)},
+          {"api", text_or_null(cause.call)},
+          {"count", cause.count},
+          {"host_blocked_ns", cause.host_blocked_ns},
+          {"idle_ns", cause.idle_ns},
+          {"idle_in_steps_ns", cause.steady_ns},
+          {"idle_in_irregular_steps_ns", cause.irregular_ns},
+          {"uncertain_ns", cause.uncertain_ns},
+          {"activities", std::move(activities)},
+          {"saving", cause.saving ? saving_json(*cause.saving) : Json(nullptr)},
+          {"stack", stack_json(cause.where.stack)}};
+}
+
+void write_device(const DeviceReport& device, JsonText& out) {
+  out.begin('{');
+  out.member("id", device.id);
+  out.member("name", text_or_null(device.name));
+  out.member("window_ns", device.state.window_ns);
+  out.member("compute_ns", device.state.compute_ns);
+  out.member("copy_only_ns", device.state.copy_only_ns);
+  out.member("idle_ns", device.state.idle_ns);
+  out.array("causes", device.causes, cause_json);
+  out.array("copy_only_causes", device.copy_causes, cause_json);
+  out.end('}');
+}
+
+Json irregular_json(const IrregularStep& step) {
+  return {{"index", step.index}, {"begin_ns", step.begin_ns}, {"length_ns", step.length_ns}};
+}
+
+Json steps_json(const StepsReport& steps) {
+  const bool any = steps.figures.count > 0;
+  const auto time = [&](Nanoseconds ns) { return any ? Json(ns) : Json(nullptr); };
+  return {{"count", steps.figures.count},
+          {"mean_ns", time(steps.figures.mean_ns)},
+          {"p50_ns", time(steps.figures.p50_ns)},
+          {"p99_ns", time(steps.figures.p99_ns)},
+          {"source", steps.source},
+          {"name", text_or_null(steps.name)},
+          {"irregular_count", steps.figures.irregular},
+          {"warm_up_count", steps.figures.warm_up},
+          {"ordinary_mean_ns", time(steps.ordinary_mean_ns)},
+          {"irregular_mean_ns", steps.figures.irregular > 0 ? Json(steps.irregular_mean_ns) : Json(nullptr)},
+          {"irregular", array_of(steps.irregular, irregular_json)}};
+}
+
+Json calls_json(const SiteCalls& calls) {
+  return {{"rule", rule_or_null(calls.rule)},
+          {"name", calls.rule == nullptr ? Json(nullptr) : Json(calls.rule->name)},
+          {"api", calls.function},
+          {"direction", text_or_null(calls.direction)},
+          {"memory", text_or_null(calls.memory)},
+          {"count", calls.figures.count},
+          {"blocked_count", calls.figures.blocked_count},
+          {"redundant_count", calls.figures.redundant_count},
+          {"own_copy_count", calls.figures.own_copy_count},
+          {"unclear_count", calls.figures.unclear_count},
+          {"host_blocked_ns", calls.figures.host_blocked_ns},
+          {"host_ns", calls.figures.host_ns},
+          {"bytes", calls.figures.bytes}};
+}
+
+Json site_json(const CallSite& site) {
+  const SiteCalls& leading = site.calls.front();
+  const CallFigures& figures = site.figures;
+  Json calls = Json::array();
+  for (const SiteCalls& one : site.calls) calls.push_back(calls_json(one));
+  return {{"rule", rule_or_null(site.rule())},
+          {"name", site.rule() == nullptr ? Json(nullptr) : Json(site.rule()->name)},
+          {"file", text_or_null(site.where.file)},
+          {"line", line_or_null(site.where.line)},
+          {"function", text_or_null(site.where.function)},
+          {"source", text_or_null(site.where.source)},
+          {"api", leading.function},
+          {"direction", text_or_null(leading.direction)},
+          {"memory", text_or_null(leading.memory)},
+          {"note", text_or_null(leading.note)},
+          {"verdict", verdict_token(site.verdict)},
+          {"count", figures.count},
+          {"blocked_count", figures.blocked_count},
+          {"redundant_count", figures.redundant_count},
+          {"own_copy_count", figures.own_copy_count},
+          {"unclear_count", figures.unclear_count},
+          {"judged_without_timeline", figures.by_length_count},
+          {"failed_count", figures.failed_count},
+          {"host_blocked_ns", figures.host_blocked_ns},
+          {"host_ns", figures.host_ns},
+          {"longest_ns", figures.longest_ns},
+          {"bytes", figures.bytes},
+          {"calls", std::move(calls)},
+          {"stack", stack_json(site.where.stack)}};
+}
+
+Json poll_json(const PollSite& poll) {
+  return {{"rule", kPollingRule.id},
+          {"name", kPollingRule.name},
+          {"file", text_or_null(poll.where.file)},
+          {"line", line_or_null(poll.where.line)},
+          {"function", text_or_null(poll.where.function)},
+          {"source", text_or_null(poll.where.source)},
+          {"api", poll.function},
+          {"verdict", poll.waits > 0 ? "polls" : "no-wait"},
+          {"count", poll.count},
+          {"not_ready_count", poll.not_ready_count},
+          {"blocked_count", poll.waits},
+          {"redundant_count", 0},
+          {"host_blocked_ns", poll.host_blocked_ns},
+          {"bytes", 0},
+          {"stack", stack_json(poll.where.stack)}};
+}
+
+Json thread_json(const HostThread& thread) {
+  if (thread.id == 0) return nullptr;
+  return {{"id", thread.id}, {"name", text_or_null(thread.name)}, {"uses_cuda", thread.uses_cuda}};
+}
+
+Json host_wait_json(const HostWaitSite& site) {
+  return {{"file", text_or_null(site.where.file)},
+          {"line", line_or_null(site.where.line)},
+          {"function", text_or_null(site.where.function)},
+          {"source", text_or_null(site.where.source)},
+          {"thread", thread_json(site.thread)},
+          {"call", site.call},
+          {"count", site.count},
+          {"slept_ns", site.slept_ns},
+          {"longest_ns", site.longest_ns},
+          {"timed_out_count", site.timed_out_count},
+          {"interrupted_count", site.interrupted_count},
+          {"woken_count", site.woken_count},
+          {"waker", thread_json(site.waker)},
+          {"stack", stack_json(site.where.stack)}};
+}
+
+Json sample_json(const SampleSite& site) {
+  return {{"file", text_or_null(site.where.file)},
+          {"line", line_or_null(site.where.line)},
+          {"function", text_or_null(site.where.function)},
+          {"source", text_or_null(site.where.source)},
+          {"thread", thread_json(site.thread)},
+          {"state", site.state},
+          {"channel", text_or_null(site.channel)},
+          {"count", site.count},
+          {"stack", stack_json(site.where.stack)}};
+}
+
+Json work_json(const WorkReport& work) {
+  return {{"what", work.what}, {"count", work.count}, {"bytes", work.bytes}, {"device_ns", work.device_ns}};
+}
+
+Json loss_json(const LossReport& loss) {
+  return {{"name", loss.name},
+          {"count", loss.count},
+          {"severity", severity_name(loss.severity)},
+          {"sentence", loss.sentence}};
+}
+
+Json windows_json(const Report& report) {
+  Json array = Json::array();
+  for (std::size_t i = 0; i < report.windows.size(); ++i) {
+    array.push_back({{"begin_ns", report.windows[i].begin_ns},
+                     {"end_ns", report.windows[i].end_ns},
+                     {"reason", text_or_null(report.window_reasons[i])}});
+  }
+  return array;
+}
+
+Json fix_place_json(const FixPlace& place) {
+  return {{"file", text_or_null(place.where.file)},
+          {"line", line_or_null(place.where.line)},
+          {"function", text_or_null(place.where.function)},
+          {"api", text_or_null(place.call)},
+          {"fix", remedy_name(place.saving.remedy)},
+          {"alone_ns", place.saving.alone.ns},
+          {"moves_to", text_or_null(place.saving.moves_to)}};
+}
+
+// `causes` are the rows of the first device that has any of the places.
+Json fix_row_json(const Report& report, const FixRow& row) {
+  Json causes = Json::array();
+  Json device = nullptr;
+  for (const DeviceReport& candidate : report.devices) {
+    if (!causes.empty()) break;
+    for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
+      const bool mended = std::any_of(row.places.begin(), row.places.end(), [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
+      if (mended) causes.push_back(i);
+    }
+    if (!causes.empty()) device = candidate.id;
+  }
+  return {{"device", std::move(device)},
+          {"causes", std::move(causes)},
+          {"fixes", array_of(row.places, fix_place_json)},
+          {"marginal_saving_ns", row.marginal.ns},
+          {"cumulative_saving_ns", row.cumulative.ns},
+          {"lo_ns", row.cumulative.lo_ns},
+          {"hi_ns", row.cumulative.hi_ns},
+          {"grade", grade_name(row.cumulative.grade)}};
+}
+
+Json fix_order_json(const Report& report) {
+  Json rows = Json::array();
+  for (const FixRow& row : report.savings.order) rows.push_back(fix_row_json(report, row));
+  return rows;
+}
+
+Json asked_way_json(const AskedWay& way) {
+  Json names = Json::array();
+  for (const Remedy remedy : way.remedies) names.push_back(remedy_name(remedy));
+  return {{"part", way.choice}, {"fixes", std::move(names)}, {"taken", way.taken}, {"gain_ns", way.gain_ns}};
+}
+
+Json asked_json(const AskedReport& asked) {
+  return {{"saving", interval_json(asked.saving)},
+          {"fixes", array_of(asked.places, fix_place_json)},
+          {"ways", array_of(asked.ways, asked_way_json)},
+          {"notes", asked.notes}};
+}
+
+Json process_json(const Report& report) {
+  return {{"id", report.process_id},
+          {"program", text_or_null(report.program)},
+          {"executable", text_or_null(report.executable)},
+          {"host", text_or_null(report.host)},
+          {"rank", text_or_null(report.rank)},
+          {"trace", report.path},
+          {"level", report.level},
+          {"recorded_ns", report.recorded_ns}};
+}
+
+Json savings_json(const SavingsReport& savings) {
+  if (savings.base_ns == 0 && savings.refusal.empty()) return nullptr;
+  return {{"refused", text_or_null(savings.refusal)},
+          {"basis", savings.by_steps ? "steps" : "recording"},
+          {"steps", savings.steps},
+          {"base_ns", savings.base_ns},
+          {"recorded_ns", savings.recorded_ns},
+          {"all", interval_json(savings.all)},
+          {"asked", savings.asked ? asked_json(*savings.asked) : Json(nullptr)},
+          {"unexplained_share", savings.unexplained_share}};
+}
+
+// Calls and polls as one table, those that blocked longest first.
+void write_waits(const Report& report, JsonText& out) {
+  struct Row {
+    Nanoseconds blocked_ns = 0;
+    const CallSite* site = nullptr;
+    const PollSite* poll = nullptr;
+  };
+  std::vector<Row> rows;
+  for (const CallSite& site : report.waits) rows.push_back({site.figures.host_blocked_ns, &site, nullptr});
+  for (const PollSite& poll : report.polls) rows.push_back({poll.host_blocked_ns, nullptr, &poll});
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.blocked_ns > b.blocked_ns; });
+  out.array("waits", rows, [](const Row& row) { return row.site != nullptr ? site_json(*row.site) : poll_json(*row.poll); });
+}
+
+void write_report(const Report& report, JsonText& out) {
+  out.begin('{');
+  out.member("schema_version", kReportSchemaVersion);
+  out.member("simulated", report.simulated);
+  out.member("verdict", text_or_null(report.verdict.word));
+  out.member("verdict_evidence", text_or_null(report.verdict.evidence));
+  out.member("process", process_json(report));
+  out.member("covers", report.covers_all ? "all" : "windows");
+  out.member("windows", windows_json(report));
+  out.member("steps", steps_json(report.steps));
+  out.key("devices");
+  out.begin('[');
+  for (const DeviceReport& device : report.devices) {
+    if (!report.has_timeline) break;
+    out.element();
+    write_device(device, out);
+  }
+  out.end(']');
+  out.member("fix_order", fix_order_json(report));
+  out.member("savings", savings_json(report.savings));
+  write_waits(report, out);
+  out.array("long_calls", report.long_calls, site_json);
+  out.member("host_blocked_ns", report.host_blocked_ns);
+  out.array("host_waits", report.host_waits, host_wait_json);
+  out.array("samples", report.samples, sample_json);
+  out.array("work", report.work, work_json);
+  out.array("top_kernels", report.top_kernels, work_json);
+  out.member("kernel_families", json::kernel_families_json(report));
+  out.member("apis", json::apis_json(report));
+  out.member("nvtx_ranges", json::ranges_json(report));
+  out.member("pageable_copies", json::pageable_copies_json(report));
+  out.member("step_allocations", json::step_allocations_json(report));
+  out.member("launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}});
+  out.array("losses", report.losses, loss_json);
+  out.member("overhead", {{"count", report.overhead_count}, {"reported_by_cupti_ns", report.overhead_ns}});
+  out.end('}');
+}
+
+}  // namespace
+
+std::string render_json(std::span<const Report> reports) {
+  JsonText out;
+  if (reports.size() == 1) {
+    write_report(reports.front(), out);
+  } else {
+    out.begin('{');
+    out.member("schema_version", kReportSchemaVersion);
+    out.member("simulated", std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; }));
+    out.key("processes");
+    out.begin('[');
+    for (const Report& report : reports) {
+      out.element();
+      write_report(report, out);
+    }
+    out.end(']');
+    out.end('}');
+  }
+  return out.take() + "\n";
+}
+
+}  // namespace synctrace

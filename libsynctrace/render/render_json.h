@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Report -> JSON, the part of a report that scripts rely on. Times are integers in ns; what was not judged is null,
+// never a guess. Fields may be added; none is removed or changes its meaning within a schema_version.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "findings/report.h"
+
+namespace synctrace {
+
+// One process: its report. Several: {"schema_version", "simulated", "processes": [report...]}.
+std::string render_json(std::span<const Report> reports);
+
+}  // namespace synctrace

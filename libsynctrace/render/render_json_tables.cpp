@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/json_parts.h"
+
+namespace synctrace::json {
+namespace {
+
+// Bytes a second, from times in ns; null where nothing was timed.
+Json rate(std::uint64_t bytes, Nanoseconds ns) {
+  constexpr double kMost = 1e18;  // what a damaged trace may claim beyond it is no rate
+  const double rate = ns <= 0 ? 0 : static_cast<double>(bytes) * 1e9 / static_cast<double>(ns);
+  return ns <= 0 || rate > kMost ? Json(nullptr) : Json(static_cast<std::uint64_t>(rate));
+}
+
+Json place(const UserLine& where) {
+  return {{"file", text_or_null(where.file)},
+          {"line", line_or_null(where.line)},
+          {"function", text_or_null(where.function)},
+          {"source", text_or_null(where.source)}};
+}
+
+Json family(const WorkReport& work) {
+  return {{"name", work.what},
+          {"count", work.count},
+          {"device_ns", work.device_ns},
+          {"mean_ns", work.device_ns / static_cast<Nanoseconds>(work.count)}};
+}
+
+Json api(const ApiReport& row) {
+  return {{"api", row.function},
+          {"count", row.count},
+          {"blocked_count", row.blocked_count},
+          {"host_ns", row.host_ns},
+          {"host_blocked_ns", row.host_blocked_ns},
+          {"p50_ns", row.p50_ns},
+          {"p99_ns", row.p99_ns},
+          {"longest_ns", row.longest_ns}};
+}
+
+Json range(const RangeReport& row) {
+  return {{"name", row.name},
+          {"domain", text_or_null(row.domain)},
+          {"count", row.count},
+          {"host_ns", row.host_ns},
+          {"host_blocked_ns", row.host_blocked_ns},
+          {"issued_ns", row.issued_ns},
+          {"busy_ns", row.busy_ns},
+          {"idle_ns", row.idle_ns}};
+}
+
+Json pageable_copy(const PageableCopyReport& row) {
+  Json result = place(row.where);
+  result["api"] = row.function;
+  result["direction"] = text_or_null(row.direction);
+  result["count"] = row.count;
+  result["bytes"] = row.bytes;
+  result["host_ns"] = row.host_ns;
+  result["device_ns"] = row.device_ns;
+  result["bytes_per_second"] = rate(row.bytes, row.device_ns > 0 ? row.device_ns : row.host_ns);
+  return result;
+}
+
+Json allocation(const AllocationReport& row) {
+  Json result = place(row.where);
+  result["rule"] = rule_or_null(row.rule);
+  result["api"] = row.function;
+  result["count"] = row.count;
+  result["bytes"] = row.bytes;
+  result["host_ns"] = row.host_ns;
+  return result;
+}
+
+}  // namespace
+
+Json kernel_families_json(const Report& report) { return array_of(report.kernel_families, family); }
+Json apis_json(const Report& report) { return array_of(report.apis, api); }
+Json ranges_json(const Report& report) { return array_of(report.ranges, range); }
+Json pageable_copies_json(const Report& report) { return array_of(report.pageable_copies, pageable_copy); }
+Json step_allocations_json(const Report& report) { return array_of(report.step_allocations, allocation); }
+
+}  // namespace synctrace::json

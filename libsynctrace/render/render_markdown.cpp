@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_markdown.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/format_text.h"
+#include "base/name_text.h"
+#include "base/quantity_text.h"
+#include "findings/remedy_words.h"
+#include "render/columns.h"
+#include "render/render_savings.h"
+#include "render/words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kRows = 20;
+constexpr std::size_t kCodeColumns = 80;
+
+// A sentence of ours, which may quote what the program says.
+std::string escaped(std::string_view sentence) {
+  constexpr std::string_view kMarkup = "\\`*_[]<>|~";
+  std::string text;
+  for (const char c : sentence) {
+    if (kMarkup.find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text;
+}
+
+std::string place_words(const Report& report, const UserLine& where) {
+  if (!where.known()) return "";
+  if (where.file.empty()) return where.function;
+  const std::string line = where.line == 0 ? "" : format_text(":{}", where.line);
+  return path_text(where.file, report.folder) + line;
+}
+
+class MarkdownRenderer {
+ public:
+  explicit MarkdownRenderer(const Report& report) : report_(report) {}
+
+  std::string run() {
+    head();
+    for (const DeviceReport& device : report_.devices) {
+      causes(format_text("Why GPU {} was idle", device.id), device.causes, device.state.idle_ns, device.state.window_ns);
+      causes(format_text("Why GPU {} only copied", device.id), device.copy_causes, device.state.copy_only_ns, device.state.window_ns);
+    }
+    savings();
+    waits();
+    limits();
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    append_text(out_, format, std::forward<Args>(args)...);
+    out_ += '\n';
+  }
+
+  void head();
+  void causes(const std::string& title, const std::vector<IdleCause>& rows, Nanoseconds whole_ns, Nanoseconds window_ns);
+  void cause_row(const IdleCause& cause, Nanoseconds whole_ns);
+  void savings();
+  void waits();
+  void limits();
+
+  const Report& report_;
+  std::string out_;
+};
+
+void MarkdownRenderer::head() {
+  const std::string& program = report_.program.empty() ? report_.executable : report_.program;
+  line("## synctrace report: {}\n", markdown_code(program.empty() ? report_.path : program));
+  if (report_.simulated) line("**Simulated GPU: nothing here was measured on real hardware.**\n");
+  if (!report_.verdict.word.empty()) line("**{}**: {}.\n", report_.verdict.word, report_.verdict.evidence);
+  line("* trace {}, process {}{}, {} recorded, level {}", markdown_code(report_.path), report_.process_id,
+       report_.rank.empty() ? "" : ", rank " + markdown_code(report_.rank), duration_text(report_.recorded_ns),
+       markdown_code(report_.level));
+  const StepFigures& steps = report_.steps.figures;
+  if (steps.count > 0) {
+    line("* {} steps: mean {}, p50 {}, p99 {}, {} irregular", count_text(steps.count), duration_text(steps.mean_ns),
+         duration_text(steps.p50_ns), duration_text(steps.p99_ns), steps.irregular);
+  }
+  for (const DeviceReport& device : report_.devices) {
+    if (!report_.has_timeline) continue;
+    const DeviceState& state = device.state;
+    line("* GPU {}{}: busy {}, copying only {}, idle {}", device.id, device.name.empty() ? "" : " " + markdown_code(device.name),
+         share_text(state.compute_ns, state.window_ns), share_text(state.copy_only_ns, state.window_ns),
+         share_text(state.idle_ns, state.window_ns));
+  }
+}
+
+void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCause>& rows, Nanoseconds whole_ns,
+                              Nanoseconds window_ns) {
+  if (rows.empty() || whole_ns == 0) return;
+  line("\n### {}: {} of {}\n", title, duration_text(whole_ns), duration_text(window_ns));
+  line("| rule | cause | line | source | idle | share | a step | times | waiting | saving |\n"
+       "|---|---|---|---|---:|---:|---:|---:|---:|---:|");
+  // The edges stand last and are always shown, as in the text report.
+  const auto first_edge = std::find_if(rows.begin(), rows.end(), [](const IdleCause& cause) { return is_edge(cause.kind); });
+  const auto count = static_cast<std::size_t>(first_edge - rows.begin());
+  for (std::size_t i = 0; i < std::min(kRows, count); ++i) cause_row(rows[i], whole_ns);
+  if (count > kRows) {
+    Nanoseconds rest_ns = 0;
+    for (std::size_t i = kRows; i < count; ++i) rest_ns += rows[i].idle_ns;
+    line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns), share_text(rest_ns, whole_ns));
+  }
+  for (std::size_t i = count; i < rows.size(); ++i) cause_row(rows[i], whole_ns);
+}
+
+void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds whole_ns) {
+  const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
+  line("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |", cause.rule == nullptr ? "" : cause.rule->id, cause.name,
+       markdown_code(cause.where.known() ? place_words(report_, cause.where) : cause.call), markdown_code(cause.where.source),
+       duration_text(cause.idle_ns),
+       share_text(cause.idle_ns, whole_ns), steps == 0 ? "" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps)),
+       count_text(cause.count), cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns),
+       cause.saving ? saving_word(report_, cause) : "");
+}
+
+void MarkdownRenderer::savings() {
+  const SavingsReport& savings = report_.savings;
+  if (!report_.has_timeline || (savings.refusal.empty() && savings.order.empty())) return;
+  line("\n### What mending it would save\n");
+  if (!savings.refusal.empty()) return line("Not predicted: {}.", escaped(savings.refusal));
+  const auto share = [&](Nanoseconds ns) { return share_text(ns, savings.base_ns); };
+  line("| order | line | fix | alone | together | between | sure |\n|---:|---|---|---:|---:|---|---|");
+  for (std::size_t i = 0; i < std::min(kRows, savings.order.size()); ++i) {
+    const FixRow& row = savings.order[i];
+    for (const FixPlace& fix : row.places) {
+      line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
+           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call), remedy_words(fix.saving.remedy),
+           share(fix.saving.alone.ns), share(row.cumulative.ns), share(row.cumulative.lo_ns), share(row.cumulative.hi_ns),
+           grade_name(row.cumulative.grade));
+    }
+  }
+}
+
+void MarkdownRenderer::waits() {
+  if (report_.waits.empty()) return;
+  line("\n### The host waited for the GPU for {} in {} of {} calls\n", duration_text(report_.host_blocked_ns),
+       count_text(report_.blocked_count), count_text(report_.call_count));
+  line("| rule | call | line | source | count | waited | waiting | bytes | verdict |\n|---|---|---|---|---:|---:|---:|---:|---|");
+  for (std::size_t i = 0; i < std::min(kRows, report_.waits.size()); ++i) {
+    const CallSite& site = report_.waits[i];
+    line("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", site.rule() == nullptr ? "" : site.rule()->id,
+         markdown_code(call_words(site.calls.front())), markdown_code(place_words(report_, site.where)),
+         markdown_code(site.where.source), count_text(site.figures.count), count_text(site.figures.blocked_count),
+         duration_text(site.figures.host_blocked_ns), site.figures.bytes == 0 ? "" : bytes_text(site.figures.bytes),
+         verdict_word(site.verdict));
+  }
+  if (report_.waits.size() > kRows) line("| | and {} more | | | | | | | |", report_.waits.size() - kRows);
+}
+
+void MarkdownRenderer::limits() {
+  if (report_.losses.empty()) return;
+  line("\n### What could not be known\n");
+  for (const LossReport& loss : report_.losses) {
+    line("* {} {} ({}): {}", severity_name(loss.severity), markdown_code(loss.name), count_text(loss.count), escaped(loss.sentence));
+  }
+}
+
+}  // namespace
+
+std::string markdown_code(std::string_view text) {
+  if (text.empty()) return "";
+  const std::string shown = fitted(text, kCodeColumns);
+  // A fence longer than any run of backquotes inside.
+  std::size_t longest = 0;
+  std::size_t run = 0;
+  for (const char c : shown) longest = std::max(longest, run = c == '`' ? run + 1 : 0);
+  const std::string fence(longest + 1, '`');
+  // Blanks keep backquotes at the ends from the fence, and are not shown.
+  const bool padded = shown.front() == '`' || shown.back() == '`';
+  std::string code = fence + (padded ? " " : "");
+  for (const char c : shown) code += c == '|' ? "\\|" : std::string(1, c);
+  return code + (padded ? " " : "") + fence;
+}
+
+std::string render_markdown(std::span<const Report> reports) {
+  std::string text;
+  for (const Report& report : reports) text += (text.empty() ? "" : "\n") + MarkdownRenderer(report).run();
+  return text;
+}
+
+}  // namespace synctrace

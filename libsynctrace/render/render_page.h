@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports as one HTML file that needs nothing else: no network, no server, and no script but its own. What it concludes is
+// plain HTML; the script adds the timeline. Its size is bounded whatever the trace holds, and it says what was left out.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "attribution/attribute.h"
+#include "findings/report.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+inline constexpr std::size_t kDefaultPageBytes = 5'000'000;
+inline constexpr std::size_t kFewestPageBytes = 300'000;  // less would leave no room for what must be said
+
+struct PageOptions {
+  std::size_t most_bytes = kDefaultPageBytes;
+  std::size_t processes = 1;  // that share the page
+  std::size_t number = 0;     // of a section among them
+};
+
+// What the page says of one process. Owns its texts, so that traces can be loaded one after the other.
+struct PageSection {
+  std::string title;
+  std::string verdict;
+  Nanoseconds idle_ns = 0;
+  Nanoseconds window_ns = 0;
+  Nanoseconds step_ns = 0;  // 0: no steps
+  std::string markup;
+  std::string payload;  // of the timeline; empty: none
+};
+
+// `attribution` with its parts, `report` made of both.
+PageSection page_section(const Trace& trace, const Attribution& attribution, const Report& report, const PageOptions& options);
+
+std::string render_page(std::span<const PageSection> sections);
+
+}  // namespace synctrace

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_tables.h"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "render/columns.h"
+#include "render/text_page.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kRows = 10;
+constexpr std::size_t kSlowCauses = 5;
+
+std::string bytes_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : bytes_text(bytes); }
+std::string time_or_dash(Nanoseconds ns) { return ns == 0 ? "-" : duration_text(ns); }
+
+template <class Row, class Function>
+void first_rows(const std::vector<Row>& rows, TextPage& page, Function&& function) {
+  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) function(rows[i]);
+  if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
+}
+
+// What a cause costs an irregular step more than an ordinary one.
+struct SlowCause {
+  const IdleCause* cause = nullptr;
+  Nanoseconds irregular_ns = 0;  // a step
+  Nanoseconds ordinary_ns = 0;   // a step
+};
+
+std::vector<SlowCause> slow_causes(const Report& report) {
+  const auto irregular = static_cast<Nanoseconds>(report.steps.figures.irregular);
+  const auto ordinary = static_cast<Nanoseconds>(report.steps.figures.count) - irregular;
+  std::vector<SlowCause> rows;
+  for (const DeviceReport& device : report.devices) {
+    for (const IdleCause& cause : device.causes) {
+      const SlowCause row{&cause, cause.irregular_ns / irregular, ordinary > 0 ? cause.steady_ns / ordinary : 0};
+      if (row.irregular_ns > row.ordinary_ns) rows.push_back(row);
+    }
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const SlowCause& a, const SlowCause& b) {
+    return a.irregular_ns - a.ordinary_ns > b.irregular_ns - b.ordinary_ns;
+  });
+  rows.resize(std::min(kSlowCauses, rows.size()));
+  return rows;
+}
+
+}  // namespace
+
+void render_irregular_steps(const Report& report, TextPage& page) {
+  const StepsReport& steps = report.steps;
+  if (steps.figures.irregular == 0) return;
+  page.title(format_text("{} of {} steps were irregular: {} on the average, the others {}", steps.figures.irregular,
+                         steps.figures.count, duration_text(steps.irregular_mean_ns), duration_text(steps.ordinary_mean_ns)));
+  std::string longest;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, steps.irregular.size()); ++i) {
+    const IrregularStep& step = steps.irregular[i];
+    longest += format_text("{}number {} ({})", i == 0 ? "" : ", ", count_text(step.index + 1), duration_text(step.length_ns));
+  }
+  page.line("  the longest: {}", longest);
+  const std::vector<SlowCause> rows = slow_causes(report);
+  if (rows.empty()) return;
+  page.line("  {:<5} {:<25} {:>16} {:>17}", "rule", "idle because of", "irregular step", "ordinary step");
+  for (const SlowCause& row : rows) {
+    const std::string_view id = row.cause->rule == nullptr ? std::string_view("-") : row.cause->rule->id;
+    const std::string_view lead = page.place_line(id, row.cause->where) ? "" : id;
+    page.line("  {:<5} {:<25} {:>16} {:>17}", lead, row.cause->name, duration_text(row.irregular_ns), duration_text(row.ordinary_ns));
+  }
+}
+
+void render_ranges(const Report& report, TextPage& page) {
+  if (report.ranges.empty()) return;
+  page.title("NVTX ranges, and what the GPUs did while one was open");
+  page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", "range", "count", "length", "blocked", "issued", "busy", "idle");
+  first_rows(report.ranges, page, [&](const RangeReport& row) {
+    const std::string name = row.domain.empty() ? row.name : row.domain + ": " + row.name;
+    page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(name, 38), row.count, duration_text(row.host_ns),
+              time_or_dash(row.host_blocked_ns), time_or_dash(row.issued_ns), time_or_dash(row.busy_ns), time_or_dash(row.idle_ns));
+  });
+}
+
+void render_apis(const Report& report, TextPage& page) {
+  if (report.apis.empty()) return;
+  page.title("CUDA functions");
+  page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "function", "count", "in call", "waiting", "p50", "p99", "longest");
+  first_rows(report.apis, page, [&](const ApiReport& row) {
+    page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(row.function, 33), row.count, duration_text(row.host_ns),
+              time_or_dash(row.host_blocked_ns), duration_text(row.p50_ns), duration_text(row.p99_ns), duration_text(row.longest_ns));
+  });
+}
+
+void render_pageable_copies(const Report& report, TextPage& page) {
+  if (report.pageable_copies.empty()) return;
+  page.title("Copies with pageable memory");
+  page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", "call", "count", "bytes", "in call", "transfer", "bandwidth");
+  first_rows(report.pageable_copies, page, [&](const PageableCopyReport& row) {
+    page.place_line("", row.where);
+    const Nanoseconds timed_ns = row.device_ns > 0 ? row.device_ns : row.host_ns;
+    page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", fitted(row.function + " " + row.direction, 33), row.count,
+              bytes_or_dash(row.bytes), duration_text(row.host_ns), time_or_dash(row.device_ns), bandwidth_text(row.bytes, timed_ns));
+  });
+}
+
+void render_step_allocations(const Report& report, TextPage& page) {
+  if (report.step_allocations.empty()) return;
+  page.title("Memory taken and given back in the steps");
+  page.line("  {:<5} {:<33} {:>7} {:>9} {:>9} {:>9}", "rule", "call", "count", "a step", "bytes", "in call");
+  first_rows(report.step_allocations, page, [&](const AllocationReport& row) {
+    const std::string_view id = row.rule == nullptr ? std::string_view("-") : row.rule->id;
+    const std::string_view lead = page.place_line(id, row.where) ? "" : id;
+    const double per_step = static_cast<double>(row.count) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
+    page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function, 33), row.count, per_step,
+              bytes_or_dash(row.bytes), duration_text(row.host_ns));
+  });
+}
+
+void render_kernel_families(const Report& report, TextPage& page) {
+  if (report.kernel_families.empty()) return;
+  page.title("Kernels by name, without templates and parameters");
+  page.line("  {:>9} {:>9} {:>9}  {}", "time", "count", "mean", "kernel");
+  first_rows(report.kernel_families, page, [&](const WorkReport& row) {
+    page.line("  {:>9} {:>9} {:>9}  {}", duration_text(row.device_ns), row.count,
+              duration_text(row.device_ns / static_cast<Nanoseconds>(row.count)), fitted(row.what, kColumns - 34));
+  });
+}
+
+}  // namespace synctrace

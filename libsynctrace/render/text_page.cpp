@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/text_page.h"
+
+#include "base/name_text.h"
+#include "render/columns.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kIndent = 8;         // of what stands below a rule's id
+constexpr std::size_t kPlaceColumns = 60;  // the rest of a line is for the source text
+constexpr std::size_t kFunctionColumns = 30;
+
+}  // namespace
+
+void TextPage::title(std::string_view text) {
+  text_ += '\n';
+  if (options_.colour)
+    line("\x1b[1m{}\x1b[0m", text);
+  else
+    line("{}", text);
+}
+
+void TextPage::field(std::string_view name, std::string_view value) {
+  if (!value.empty()) line("  {:<9} {}", name, fitted(value, kColumns - 12));
+}
+
+void TextPage::wrapped(std::string_view lead, std::string_view text) {
+  const std::size_t width = kColumns - lead.size();
+  const std::string indent(lead.size(), ' ');
+  while (text.size() > width) {
+    const std::size_t space = text.rfind(' ', width);
+    if (space == std::string_view::npos || space == 0) break;
+    line("{}{}", lead, text.substr(0, space));
+    text.remove_prefix(space + 1);
+    lead = indent;
+  }
+  line("{}{}", lead, text);
+}
+
+std::string TextPage::place_words(const UserLine& where, std::size_t columns) const {
+  const std::string function = where.function.empty() ? "?" : fitted(function_text(where.function), kFunctionColumns);
+  if (where.file.empty()) return fitted("in " + function, columns);
+  const std::string tail = format_text("{} in {}", where.line == 0 ? "" : format_text(":{}", where.line), function);
+  return fitted_tail(path_text(where.file, report_.folder), columns - columns_of(tail)) + tail;
+}
+
+bool TextPage::place_line(std::string_view id, const UserLine& where) {
+  if (!where.known()) return false;
+  const std::size_t room = kColumns - kIndent;
+  const std::string place = place_words(where, where.source.empty() ? room : kPlaceColumns);
+  const std::string source = where.source.empty() ? "" : fitted(where.source, room - 2 - columns_of(place));
+  line("  {:<5} {}  {}", id, place, source);
+  return true;
+}
+
+void TextPage::stack_lines(const UserLine& where) {
+  if (!options_.stacks) return;
+  for (const auto& [frame, source, hidden] : where.stack) {
+    if (hidden) continue;
+    if (frame.kind == FrameKind::kMissing) {
+      line("          .. frames are missing here");
+      continue;
+    }
+    line("          {}", place_words({frame.file, frame.line, frame.function, {}, {}}, kColumns - 10));
+  }
+}
+
+}  // namespace synctrace

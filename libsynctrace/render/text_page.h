@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A text report while it is written: lines of at most kColumns columns, headings, and the rows' places in the source.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/format_text.h"
+#include "findings/report.h"
+#include "render/render_text.h"
+
+namespace synctrace {
+
+inline constexpr std::size_t kColumns = 100;
+
+class TextPage {
+ public:
+  // Both must outlive the page.
+  TextPage(const Report& report, const TextOptions& options) : report_(report), options_(options) {}
+
+  // Blanks at its end are left out.
+  template <class... Args>
+  void line(fmt::format_string<Args...> format, Args&&... args) {
+    append_text(text_, format, std::forward<Args>(args)...);
+    while (!text_.empty() && text_.back() == ' ') text_.pop_back();
+    text_ += '\n';
+  }
+
+  void title(std::string_view text);
+  void field(std::string_view name, std::string_view value);  // nothing for an empty value
+  // Breaks `text` between words, later lines set in under the first.
+  void wrapped(std::string_view lead, std::string_view text);
+
+  // "train.py:88 in train_step", the path cut from the left to fit.
+  std::string place_words(const UserLine& where, std::size_t columns) const;
+  // The place of a row and the text of its line, to stand above the row. False, and nothing, where it is not known.
+  bool place_line(std::string_view id, const UserLine& where);
+  // Where asked for: all frames but the interpreter's own, innermost first.
+  void stack_lines(const UserLine& where);
+
+  std::string take() { return std::move(text_); }
+
+ private:
+  const Report& report_;
+  const TextOptions& options_;
+  std::string text_;
+};
+
+}  // namespace synctrace

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/words.h"
+
+namespace synctrace {
+
+std::string_view verdict_word(SiteVerdict verdict) noexcept {
+  switch (verdict) {
+    case SiteVerdict::kWaits:
+      return "waits";
+    case SiteVerdict::kSometimes:
+      return "sometimes";
+    case SiteVerdict::kRedundant:
+      return "redundant";
+    case SiteVerdict::kOwnCopy:
+      return "own copy only";
+    case SiteVerdict::kNoWait:
+      return "no wait";
+    case SiteVerdict::kUnclear:
+      return "unclear";
+  }
+  return "unclear";
+}
+
+std::string_view verdict_token(SiteVerdict verdict) noexcept {
+  switch (verdict) {
+    case SiteVerdict::kWaits:
+      return "waits";
+    case SiteVerdict::kSometimes:
+      return "sometimes-waits";
+    case SiteVerdict::kRedundant:
+      return "redundant";
+    case SiteVerdict::kOwnCopy:
+      return "own-copy";
+    case SiteVerdict::kNoWait:
+      return "no-wait";
+    case SiteVerdict::kUnclear:
+      return "unclear";
+  }
+  return "unclear";
+}
+
+std::string call_words(const SiteCalls& calls) {
+  std::string words = calls.function;
+  if (!calls.direction.empty()) words += ' ' + calls.direction;
+  if (!calls.memory.empty()) words += ' ' + calls.memory;
+  return words;
+}
+
+std::string call_words(const CallSite& site) {
+  std::string words = call_words(site.calls.front());
+  if (site.calls.size() > 1) words += site.calls.front().direction.empty() ? " + copy" : " + sync";
+  return words;
+}
+
+}  // namespace synctrace
