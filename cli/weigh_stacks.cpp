@@ -90,7 +90,7 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
     if (judgement.verdict == Verdict::kBlocked) waited(trace.calls[row], judgement.blocked_ns);
   }
   for (const Poll& poll : trace.polls) {
-    if (poll.not_ready_count >= kFewestQueriesOfAWait) waited(poll, poll.span.length_ns());
+    if (is_wait(poll)) waited(poll, poll.span.length_ns());
   }
   constexpr std::array<std::string_view, 4> kStates = {"unknown", "running", "runnable", "blocked"};
   for (const Sample& sample : trace.samples) {

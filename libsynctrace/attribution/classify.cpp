@@ -219,7 +219,7 @@ HostPiece HostClassifier::of_open_time(HostTimeline::Index thread, const HostIte
   const Nanoseconds cut_ns = piece.begin_ns;
   if (cut_at(trace.polls, evidence_.host.polls(thread), OwnerTable::kPoll, CauseKind::kPolling)) {
     const Poll& poll = trace.polls[piece.owner.row];
-    if (poll.not_ready_count < kFewestQueriesOfAWait) piece.kind = CauseKind::kOtherCall;
+    if (!is_wait(poll)) piece.kind = CauseKind::kOtherCall;
     const GpuSleep& sleep = evidence_.sleeps.polls[piece.owner.row];
     const Nanoseconds begin_ns = std::max(piece.begin_ns, cut_ns);
     if (sleep.waited) piece = of_gpu_sleep(sleep, CauseKind::kPolling, piece.owner, t, device);

@@ -108,7 +108,7 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
 
   const std::vector<Progress> at_polls = progress_at_ends(trace, correlation, trace.polls);
   for (std::size_t row = 0; row < trace.polls.size(); ++row) {
-    if (trace.polls[row].not_ready_count < kFewestQueriesOfAWait) continue;
+    if (!is_wait(trace.polls[row])) continue;
     sleeps.polls[row] = judged(trace.polls[row].span, at_polls[row], latest_ns);
     sleeps.polls[row].owner = static_cast<std::uint32_t>(row);
   }

@@ -35,7 +35,10 @@ struct GpuSleeps {
 GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, const HostTimeline& host,
                           const Calibration& calibration, const StackReader& stacks);
 
-// Queries that came back unsuccessful at least this often in a row are a wait.
+// Queries that came back unsuccessful at least this often in a row are a wait; fewer are a glance.
 inline constexpr std::uint64_t kFewestQueriesOfAWait = 3;
+
+// Whether a run of queries was a wait, by what it is: known without a timeline too. Which work it waited for, GpuSleep says.
+inline bool is_wait(const Poll& poll) noexcept { return poll.not_ready_count >= kFewestQueriesOfAWait; }
 
 }  // namespace synctrace

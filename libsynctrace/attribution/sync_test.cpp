@@ -14,6 +14,11 @@ namespace {
 // The slowest transfer that counts as ordinary, for calls judged by length: an old link from pageable memory.
 constexpr std::uint64_t kSlowestBytesPerMicrosecond = 2'000;
 
+bool is_pageable_download(const Call& call) noexcept {
+  const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
+  return is_copy(call.category) && to_host && host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
+}
+
 class Judge {
  public:
   Judge(const Trace& trace, const std::vector<Outstanding>& outstanding, const Calibration& calibration)
@@ -24,6 +29,9 @@ class Judge {
     for (const Resource& resource : trace.resources) {
       if (resource.what != format::Resource::What::kContextCreated) continue;
       contexts_created_[resource.thread].push_back(resource.time_ns);
+    }
+    for (const auto& [key, stream] : trace.streams) {
+      may_pass_others_ = may_pass_others_ || (stream.flags & format::Stream::kNonBlocking) != 0;
     }
   }
 
@@ -61,12 +69,14 @@ class Judge {
   }
 
   bool creates_context(const Call& call) const;
+  bool waits_by_table(const Call& call) const noexcept;
   bool timeline_may_lack_work(const Call& call, const Outstanding& out) const;
 
   const Trace& trace_;
   const std::vector<Outstanding>& outstanding_;
   const Calibration& calibration_;
   Nanoseconds latest_return_ns_;
+  bool may_pass_others_ = false;  // there are streams that the legacy default stream does not wait for
   std::unordered_map<ThreadId, std::vector<Nanoseconds>> contexts_created_;  // when, in order
 };
 
@@ -76,6 +86,13 @@ bool Judge::creates_context(const Call& call) const {
   if (thread == contexts_created_.end()) return false;
   const auto created = std::lower_bound(thread->second.begin(), thread->second.end(), call.span.begin_ns);
   return created != thread->second.end() && *created <= call.span.end_ns;
+}
+
+// A download to pageable memory waits for the work before it in its stream, and hides that in its length. A blocking copy is in
+// the legacy default stream: which work is before it there is known where no stream is apart.
+bool Judge::waits_by_table(const Call& call) const noexcept {
+  if (!is_pageable_download(call)) return false;
+  return call.category == ApiCategory::kCopyAsync || !may_pass_others_;
 }
 
 // Work issued before a window opened is not in the trace: until the first recorded work, a wait may be for that.
@@ -145,7 +162,7 @@ Judgement Judge::by_length(const Call& call, WaitHabit habit) const {
   const bool frees_nothing =
       call.category == ApiCategory::kFree && call.object == 0 && api_name(trace_, call.api) == "cudaFree";
   if (habit == WaitHabit::kExplicit || (habit == WaitHabit::kMayWait && !frees_nothing)) {
-    if (held_up) {
+    if (held_up || waits_by_table(call)) {
       judgement.verdict = Verdict::kBlocked;
       judgement.blocked_ns = call.span.length_ns();
     } else if (habit == WaitHabit::kExplicit) {
@@ -210,6 +227,13 @@ std::vector<Judgement> judge_calls(const Trace& trace, const std::vector<Outstan
   for (std::size_t row = 0; row < trace.calls.size(); ++row) judgements.push_back(judge.judge(row));
   keep_proven_sites(trace, judgements);
   return judgements;
+}
+
+bool can_wait(const Call& call, const Judgement& judgement) noexcept {
+  if (judgement.creates_context) return false;
+  const WaitHabit habit = wait_habit(call);
+  return habit == WaitHabit::kExplicit || habit == WaitHabit::kMayWait || judgement.verdict == Verdict::kBlocked ||
+         judgement.verdict == Verdict::kUnknown;
 }
 
 }  // namespace synctrace

@@ -11,7 +11,8 @@
 // work must have returned with it (Wilson lower bound of at least one half for fewer than five).
 //
 // Without a GPU timeline (level "syncs", or outside the windows) the known table and the call's length against its own
-// unblocked cost decide, and the judgement says so.
+// unblocked cost decide, and the judgement says so. A download to pageable memory waits for the work before it
+// (docs/attribution.md) and hides that in its length, so there the table alone decides.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +35,7 @@ enum class Verdict : std::uint8_t {
   kBlocked,         // waited for work issued before
 };
 
-enum class Basis : std::uint8_t { kTimeline, kLength };
+enum class Basis : std::uint8_t { kTimeline, kLength };  // kLength: or by the table alone, without the GPU timeline
 
 struct Judgement {
   Verdict verdict = Verdict::kUnknown;
@@ -48,5 +49,8 @@ struct Judgement {
 // One per row of Trace::calls, from rows of `outstanding`.
 std::vector<Judgement> judge_calls(const Trace& trace, const std::vector<Outstanding>& outstanding,
                                    const Calibration& calibration);
+
+// Whether a call of this kind, or this one, could have waited: one that is known to, or that did, or of which nobody knows.
+bool can_wait(const Call& call, const Judgement& judgement) noexcept;
 
 }  // namespace synctrace

@@ -45,8 +45,7 @@ class HostCosts {
     }
     for (std::size_t row = 0; row < trace.polls.size(); ++row) {
       const Poll& poll = trace.polls[row];
-      const bool waited = attribution.sleeps.polls[row].waited;
-      add({lines.representative(poll.stack), number(poll.api), false}, waited ? poll.span.length_ns() : 0);
+      add({lines.representative(poll.stack), number(poll.api), false}, is_wait(poll) ? poll.span.length_ns() : 0);
     }
     for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
       const HostWait& wait = trace.host_waits[row];

@@ -20,8 +20,6 @@ namespace {
 
 // Sites that never wait are shown from here on.
 constexpr Nanoseconds kLongSiteNs = 1'000'000;
-// Fewer unsuccessful queries in a row are a glance, not a wait.
-constexpr std::uint64_t kFewestQueriesOfAWait = 3;
 
 // A site is named by its copy, if it has one, and the function of the synchronisation that follows each copy.
 struct PairKey {
@@ -46,12 +44,6 @@ SiteCalls start_calls(const Trace& trace, const Call& call, bool creates_context
   }
   if (creates_context) calls.note = "creates the context";
   return calls;
-}
-
-bool can_wait(const Call& call, const Judgement& judgement) {
-  const WaitHabit habit = wait_habit(call);
-  const bool may_wait = habit == WaitHabit::kExplicit || habit == WaitHabit::kMayWait;
-  return (may_wait && !judgement.creates_context) || judgement.verdict == Verdict::kBlocked;
 }
 
 void count_verdict(Verdict verdict, CallFigures& figures) {
@@ -203,7 +195,7 @@ void add_poll_sites(const Trace& trace, UserLines& lines, Report& report) {
     PollSite& site = sites[{poll.api, lines.representative(poll.stack)}];
     site.count += poll.count;
     site.not_ready_count += poll.not_ready_count;
-    if (poll.not_ready_count < kFewestQueriesOfAWait) continue;
+    if (!is_wait(poll)) continue;
     ++site.waits;
     site.host_blocked_ns = add_saturated(site.host_blocked_ns, poll.span.length_ns());
   }

@@ -105,26 +105,12 @@ class Observer {
   std::uint64_t by_length_ = 0;
 };
 
-bool can_wait(const Call& call) {
-  const WaitHabit habit = wait_habit(call);
-  return habit == WaitHabit::kExplicit || habit == WaitHabit::kMayWait;
-}
-
 // A wait by what it is, whether or not there was anything to wait for, or one by what it did. A copy to pageable memory
 // waits at least for itself.
 bool synchronises(const Call& call, const Judgement& judgement) {
   if (judgement.verdict == Verdict::kBlocked || wait_habit(call) == WaitHabit::kExplicit) return true;
   const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
   return judgement.verdict == Verdict::kOwnWork && to_host;
-}
-
-// Without the GPU's timeline a large copy hides its wait in its length. Downloads to pageable memory always wait for the work
-// before them (docs/attribution.md), so there the table decides.
-Verdict verdict_of(const Call& call, const Judgement& judgement) {
-  const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
-  const bool is_pageable = host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
-  const bool by_table = judgement.basis == Basis::kLength && judgement.verdict == Verdict::kReturnedAtOnce;
-  return by_table && is_copy(call.category) && to_host && is_pageable ? Verdict::kBlocked : judgement.verdict;
 }
 
 void count(Verdict verdict, Basis basis, WaitFigures& figures) {
@@ -162,7 +148,7 @@ void Observer::add_statement(const Statement& statement) {
   count_pageable(call);
   const bool has_sync = statement.sync_row != Statement::kNoRow;
   if (judged.creates_context) return;
-  if (!has_sync && !can_wait(call) && judged.verdict != Verdict::kBlocked && judged.verdict != Verdict::kUnknown) return;
+  if (!has_sync && !can_wait(call, judged)) return;
   Event event;
   event.rule = rule_of_statement(statement);
   event.stack = call.stack;
@@ -170,11 +156,11 @@ void Observer::add_statement(const Statement& statement) {
   event.thread = call.thread;
   event.time_ns = call.span.begin_ns;
   event.function = printable(api_name(trace_, call.api));
-  Verdict verdict = verdict_of(call, judged);
-  event.synchronises = synchronises(call, judged) || verdict == Verdict::kBlocked;
+  Verdict verdict = judged.verdict;
+  event.synchronises = synchronises(call, judged);
   Basis basis = judged.basis;
   event.figures.bytes = call.bytes;
-  event.figures.host_blocked_ns = judged.verdict == verdict ? judged.blocked_ns : call.span.length_ns();
+  event.figures.host_blocked_ns = judged.blocked_ns;
   if (const Rule* rule = rule_of(call)) event.other_rules = {rule->id, rule->name};
   if (has_sync) {
     const Call& sync = trace_.calls[statement.sync_row];
@@ -196,7 +182,7 @@ void Observer::add_statement(const Statement& statement) {
 
 void Observer::add_polls() {
   for (const Poll& poll : trace_.polls) {
-    if (poll.not_ready_count < kFewestQueriesOfAWait) continue;
+    if (!is_wait(poll)) continue;
     Event event;
     event.rule = &kPollingRule;
     event.stack = poll.stack;
