@@ -69,7 +69,9 @@ int cmd_diff(int argc, char** argv) {
   if (const auto end = app.parse(argc, argv)) return *end;
   std::optional<std::string> wrong = take_stack_options(options.stacks);
   options.gate.no_config = true;
-  const Result<PreparedGate> gate = prepare_gate(options.gate, false);
+  Result<PreparedGate> gate = prepare_gate(options.gate, false);
+  // The steps that the report finds: two runs are compared, and nothing fails for a guess.
+  if (gate) gate.value().guessed_steps = true;
   if (!wrong && !gate) wrong = gate.error().message;
   if (wrong) {
     say::error(kWho, *wrong);

@@ -7,11 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "findings/build_report.h"
+#include "findings/findings.h"
 #include "messages.h"
 #include "model/native_names.h"
 #include "page_file.h"
@@ -44,10 +43,17 @@ struct Options {
   StackOptions stacks;
 };
 
+struct Asked {
+  UserCode user_code;
+  NameOptions names;
+  std::string step_range;
+  bool all = false;
+  WhatIfQuestion question;
+};
+
 // Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
 // worded on stderr and left out.
-std::vector<Report> load_reports(std::span<const std::string> files, const ReportOptions& options, const NameOptions& names,
-                                 const std::string& step_range = {}, PageFile* page = nullptr) {
+std::vector<Report> load_reports(std::span<const std::string> files, const Asked& asked, PageFile* page = nullptr) {
   std::vector<Report> reports;
   Progress progress(true, files.size());
   for (const std::string& file : files) {
@@ -55,20 +61,17 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Repor
     std::optional<Joins> joins;
     std::optional<Trace> trace = load_or_say(file, kWho, &joins);
     if (!trace) continue;
-    if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
-    AttributeOptions how;
-    how.step_range = step_range;
-    how.keep_parts = page != nullptr;
+    if (asked.names.wanted && !has_names(*trace)) look_up_names(*trace, asked.names);
     progress.again("explaining idle time, trace", file);
-    const Attribution attribution = attribute(*trace, how, std::move(joins));
+    const Findings findings(*trace, {asked.user_code, asked.step_range, page != nullptr}, std::move(joins));
     progress.again("predicting savings, trace", file);
-    reports.push_back(build_report(*trace, attribution, options));
+    reports.push_back(findings.report(asked.all, asked.question));
     if (page != nullptr) {
       progress.again("drawing the timeline, trace", file);
-      page->add(*trace, attribution, reports.back());
+      page->add(reports.back(), *findings.timeline(reports.back()));
     }
-    if (!step_range.empty() && reports.back().steps.figures.count == 0) {
-      say::warn(kWho, "no NVTX range '" + step_range + "' comes three times or more, without overlap, on a thread of " + file +
+    if (!asked.step_range.empty() && reports.back().steps.figures.count == 0) {
+      say::warn(kWho, "no NVTX range '" + asked.step_range + "' comes three times or more, without overlap, on a thread of " + file +
                           "; its report is without steps");
     }
   }
@@ -148,8 +151,8 @@ int cmd_report(int argc, char** argv) {
     }
     page.emplace(options.page, PageOptions{options.most_page_bytes, files.value().size()});
   }
-  const std::vector<Report> reports = load_reports(files.value(), {options.all, options.stacks.user_code, question}, options.stacks.names,
-                                                   options.step_range, page ? &*page : nullptr);
+  const std::vector<Report> reports = load_reports(files.value(), {options.stacks.user_code, options.stacks.names, options.step_range, options.all, question},
+                                                   page ? &*page : nullptr);
   if (reports.empty()) return kExitUnusable;
   const bool page_alone = page && options.output.empty() && !app.has("--format");
   int written = page_alone ? kExitOk : write_report(reports, options);
@@ -164,7 +167,7 @@ int cmd_report(int argc, char** argv) {
 
 int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks, std::FILE* out) {
   if (style == ReportStyle::kNone) return kExitOk;
-  const std::vector<Report> reports = load_reports(files, {false, stacks.user_code, {}}, stacks.names);
+  const std::vector<Report> reports = load_reports(files, {stacks.user_code, stacks.names, {}, false, {}});
   const TextLength length = style == ReportStyle::kShort ? TextLength::kShort : TextLength::kFull;
   const std::string text = text_of(reports, {length, wants_colour(out), false});
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0) return kExitUnusable;

@@ -10,7 +10,6 @@
 #include <optional>
 #include <system_error>
 
-#include "attribution/attribute.h"
 #include "exchange/chrome_trace.h"
 #include "exchange/csv_tables.h"
 #include "exchange/nsys_database.h"
@@ -18,12 +17,12 @@
 #include "exchange/stack_formats.h"
 #include "exchange/wall_clock.h"
 #include "exit_status.h"
+#include "findings/findings.h"
 #include "format/trace_reader.h"
 #include "messages.h"
 #include "model/native_names.h"
 #include "result_file.h"
 #include "trace_files.h"
-#include "weigh_stacks.h"
 
 namespace synctrace::cli {
 namespace {
@@ -152,7 +151,7 @@ std::vector<StackProfile> profiles_of(const ExportRequest& request) {
     if (request.names.wanted && !has_names(*trace)) look_up_names(*trace, request.names);
     const std::string_view rank = fact(*trace, "rank");
     const std::string name = rank.empty() ? "process " + std::to_string(trace->process_id) : "rank " + std::string(rank);
-    profiles.push_back(weigh_stacks(*trace, attribute(*trace), name));
+    profiles.push_back(Findings(*trace, {}).stack_profile(name));
   }
   return profiles;
 }

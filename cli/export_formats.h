@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "exchange/stack_profile.h"
+#include "model/stack_profile.h"
 #include "look_up_names.h"
 
 namespace synctrace::cli {

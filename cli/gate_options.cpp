@@ -10,9 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "attribution/attribute.h"
 #include "base/shown_text.h"
 #include "exit_status.h"
+#include "findings/findings.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "look_up_names.h"
@@ -150,6 +150,8 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
   // Checked when they were read: at worst a pattern is too long, and then it matches nothing.
   for (const std::string& pattern : gate.config.user_code) (void)code.add_user_pattern(pattern);
   for (const std::string& pattern : gate.config.library_code) (void)code.add_library_pattern(pattern);
+  WaitSitesOptions asked = asked_of(gate.config);
+  asked.guessed_steps = gate.guessed_steps;
   std::vector<Observation> observations;
   for (const std::string& file : files) {
     std::optional<Joins> joins;
@@ -159,9 +161,8 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
       continue;
     }
     if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
-    AttributeOptions how;
-    how.step_range = gate.config.step_range;
-    observations.push_back(observe(*trace, attribute(*trace, how, std::move(joins)), code, gate.config, repository, book));
+    const Findings findings(*trace, {code, gate.config.step_range}, std::move(joins));
+    observations.push_back(observe(findings.wait_sites(asked), gate.config, repository, book));
   }
   for (const Observation& seen : observations) {
     run.step_ns.insert(run.step_ns.end(), seen.step_lengths.begin(), seen.step_lengths.end());

@@ -41,6 +41,7 @@ struct PreparedGate {
   SourceRoots roots;          // what the root allows to be read
   std::string baseline_path;  // absolute, or from the current folder; empty: none
   std::optional<Baseline> baseline;
+  bool guessed_steps = false;  // WaitSitesOptions::guessed_steps
 };
 
 // `needs_baseline`: a baseline file that does not exist is an error.

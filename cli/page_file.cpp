@@ -16,9 +16,9 @@ std::optional<std::string> PageFile::refusal(const std::string& path, std::span<
   return std::nullopt;
 }
 
-void PageFile::add(const Trace& trace, const Attribution& attribution, const Report& report) {
+void PageFile::add(const Report& report, const page::Timeline& timeline) {
   options_.number = sections_.size();
-  sections_.push_back(page_section(trace, attribution, report, options_));
+  sections_.push_back(page_section(report, timeline, options_));
 }
 
 std::optional<Error> PageFile::finish() const {

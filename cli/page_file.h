@@ -21,7 +21,7 @@ class PageFile {
 
   PageFile(std::string path, const PageOptions& options) : path_(std::move(path)), options_(options) {}
 
-  void add(const Trace& trace, const Attribution& attribution, const Report& report);
+  void add(const Report& report, const page::Timeline& timeline);
   // Writes it; the error, if there was one.
   std::optional<Error> finish() const;
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "exchange/exporter.h"
-#include "exchange/stack_profile.h"
+#include "model/stack_profile.h"
 
 namespace synctrace {
 

@@ -145,7 +145,8 @@ std::string render_compared_text(const ComparedRuns& runs) {
     text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id, finding.rule_name, amount(line.before), amount(line.after));
     if (!finding.where.source.empty()) text += "          " + finding.where.source + "\n";
   }
-  return text + format_text("{} lines changed, {} are the same{}\n", runs.lines.size(), runs.same, runs.simulated ? "; simulated GPU" : "");
+  text += runs.lines.empty() ? "no difference in lines" : count_text(runs.lines.size()) + " lines changed";
+  return text + format_text(", {} are the same{}\n", runs.same, runs.simulated ? "; simulated GPU" : "");
 }
 
 std::string render_compared_json(const ComparedRuns& runs) {

@@ -1,41 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gate has to judge of one trace: the user's lines that made calls which can wait, what these calls did in the steps
-// that count, and who allowed it. Data only, owns its texts, so the trace can go before the next one is loaded.
+// What a gate has to judge of one trace: of its findings those of the steps that count, and who allowed them. Data only, owns
+// its texts, so the trace can go before the next one is loaded.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "attribution/attribute.h"
-#include "attribution/user_frame.h"
-#include "findings/report.h"
+#include "findings/wait_sites.h"
 #include "gate/allow_book.h"
 #include "gate/gate_config.h"
 #include "gate/repository.h"
-#include "gate/surroundings.h"
-#include "model/trace.h"
 
 namespace synctrace {
 
-struct WaitFigures {
-  std::uint64_t calls = 0;  // a copy and its synchronisation as one
-  std::uint64_t waited = 0;
-  std::uint64_t waited_by_length = 0;  // of them, judged without the GPU timeline
-  std::uint64_t redundant = 0;
-  std::uint64_t own_copy = 0;
-  std::uint64_t unclear = 0;
-  std::uint64_t bytes = 0;
-  Nanoseconds host_blocked_ns = 0;
-
-  void add(const WaitFigures& other) noexcept;
-};
-
 struct StepCount {
   std::uint32_t step = 0;
-  std::uint32_t calls = 0;
+  std::uint64_t calls = 0;
 };
 
 // Calls of one place from the same stack and in the same surroundings.
@@ -56,18 +38,6 @@ struct ObservedSite {
   std::vector<Sighting> sightings;
 };
 
-struct LostEvents {
-  std::string name;
-  std::uint64_t count = 0;
-  std::string sentence;
-};
-
-struct DeviceIdle {
-  std::uint32_t device = 0;
-  Nanoseconds idle_ns = 0;
-  Nanoseconds of_ns = 0;
-};
-
 struct Observation {
   std::string trace;
   std::string program;
@@ -81,7 +51,7 @@ struct Observation {
   std::string step_name;
   std::size_t steps = 0;
   std::size_t judged_steps = 0;
-  std::vector<Nanoseconds> step_lengths;  // of those judged, from begin to begin
+  std::vector<Nanoseconds> step_lengths;  // of those judged
   std::vector<ObservedSite> sites;
   std::vector<Zone> zones;
   std::vector<std::string> unknown_annotations;
@@ -91,8 +61,10 @@ struct Observation {
   std::uint64_t most_pageable_bytes = 0;  // in one step
 };
 
+// What the findings must tell apart for this configuration.
+WaitSitesOptions asked_of(const GateConfig& config);
+
 // Entries that the program or its sources give are added to `book`.
-Observation observe(const Trace& trace, const Attribution& attribution, const UserCode& user_code, const GateConfig& config,
-                    const Repository& repository, AllowBook& book);
+Observation observe(WaitSites found, const GateConfig& config, const Repository& repository, AllowBook& book);
 
 }  // namespace synctrace

@@ -7,8 +7,6 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
-#include "findings/timeline/timeline_detail.h"
-#include "findings/timeline/wanted_stretches.h"
 #include "render/page/front_end.h"
 #include "render/page/html_text.h"
 #include "render/page/payload.h"
@@ -32,15 +30,14 @@ std::size_t bytes_of_section(const PageOptions& options) {
   return most / std::clamp<std::size_t>(options.processes, 1, kMostSections);
 }
 
-std::string markup_of(const Trace& trace, const Attribution& attribution, const Report& report,
-                      const std::vector<page::DeviceOccurrences>& occurrences, const Limits& limits, const std::string& id) {
+std::string markup_of(const Report& report, const page::Timeline& timeline, const Limits& limits, const std::string& id) {
   HtmlOut out;
   page::write_head(report, out);
-  page::write_causes(report, occurrences, limits, id, out);
+  page::write_causes(report, timeline.occurrences(), limits, id, out);
   out.add_markup("<div class=\"timeline-place\"><noscript><p class=\"none\">The timeline needs JavaScript; nothing else on this page does.</p></noscript></div>\n");
   page::write_savings(report, limits, out);
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
-    page::write_stacks(report, i, page::idle_by_stack(trace, attribution, report, report.devices[i]), id, out);
+    page::write_stacks(report, i, timeline.stacks()[i], id, out);
   }
   page::write_tables(report, limits, out);
   page::write_losses(report, out);
@@ -49,26 +46,21 @@ std::string markup_of(const Trace& trace, const Attribution& attribution, const 
 }
 
 // With fewer rows until it leaves half of the room to the timeline.
-std::string fitting_markup(const Trace& trace, const Attribution& attribution, const Report& report,
-                           const std::vector<page::DeviceOccurrences>& occurrences, const std::string& id, std::size_t most_bytes) {
+std::string fitting_markup(const Report& report, const page::Timeline& timeline, const std::string& id, std::size_t most_bytes) {
   Limits limits;
-  std::string markup = markup_of(trace, attribution, report, occurrences, limits, id);
+  std::string markup = markup_of(report, timeline, limits, id);
   while (markup.size() > most_bytes / 2 && limits.causes > 1) {
     limits = {limits.causes / 2, std::max<std::size_t>(limits.rows / 2, 1), std::max<std::size_t>(limits.frames / 2, 1)};
-    markup = markup_of(trace, attribution, report, occurrences, limits, id);
+    markup = markup_of(report, timeline, limits, id);
   }
   return markup;
 }
 
 // With fewer items until it fits.
-std::string fitting_payload(const Trace& trace, const Attribution& attribution, const Report& report,
-                            const std::vector<page::DeviceOccurrences>& occurrences, std::size_t most_bytes) {
-  const page::TimelineSlices slices(trace, attribution, report);
-  const page::DetailBuilder builder({trace.first_ns, trace.last_ns}, slices.lanes().size(), page::wanted_stretches(attribution, report, occurrences),
-                                    [&](const auto& visit) { slices.for_each(visit); });
+std::string fitting_payload(const Report& report, const page::Timeline& timeline, std::size_t most_bytes) {
   double items = std::min(static_cast<double>(most_bytes) / kBytesOfItem, static_cast<double>(kMostItems));
   for (int tries = 0; tries < kMostTries; ++tries) {
-    std::string result = page::payload(trace, report, slices, builder.build(static_cast<std::size_t>(items)), occurrences);
+    std::string result = page::payload(report, timeline, timeline.detail(static_cast<std::size_t>(items)));
     if (result.size() <= most_bytes) return result;
     items *= 0.9 * static_cast<double>(most_bytes) / static_cast<double>(result.size());
   }
@@ -101,7 +93,7 @@ void head(std::span<const PageSection> sections, HtmlOut& out) {
 
 }  // namespace
 
-PageSection page_section(const Trace& trace, const Attribution& attribution, const Report& report, const PageOptions& options) {
+PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options) {
   PageSection section;
   section.title = (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
   section.verdict = report.verdict.word;
@@ -111,10 +103,9 @@ PageSection page_section(const Trace& trace, const Attribution& attribution, con
   }
   if (report.steps.figures.count > 0) section.step_ns = report.steps.figures.mean_ns;
   const std::size_t most_bytes = bytes_of_section(options);
-  const std::vector<page::DeviceOccurrences> occurrences = page::find_occurrences(trace, attribution, report);
-  section.markup = fitting_markup(trace, attribution, report, occurrences, "p" + std::to_string(options.number), most_bytes);
+  section.markup = fitting_markup(report, timeline, "p" + std::to_string(options.number), most_bytes);
   if (section.markup.size() < most_bytes) {
-    section.payload = fitting_payload(trace, attribution, report, occurrences, most_bytes - section.markup.size());
+    section.payload = fitting_payload(report, timeline, most_bytes - section.markup.size());
   }
   return section;
 }

@@ -7,9 +7,8 @@
 #include <span>
 #include <string>
 
-#include "attribution/attribute.h"
 #include "findings/report.h"
-#include "model/trace.h"
+#include "findings/timeline/timeline.h"
 
 namespace synctrace {
 
@@ -33,8 +32,7 @@ struct PageSection {
   std::string payload;  // of the timeline; empty: none
 };
 
-// `attribution` with its parts, `report` made of both.
-PageSection page_section(const Trace& trace, const Attribution& attribution, const Report& report, const PageOptions& options);
+PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options);
 
 std::string render_page(std::span<const PageSection> sections);
 

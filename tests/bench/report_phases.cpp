@@ -90,7 +90,7 @@ void run(const char* path) {
   with_parts.keep_parts = true;
   const Attribution attribution = watch.time("attribution with parts", [&] { return attribute(trace, with_parts); });
   const Report report = build_report(trace, attribution, {});
-  const PageSection section = watch.time("page", [&] { return page_section(trace, attribution, report, {}); });
+  const PageSection section = watch.time("page", [&] { return page_section(report, page::Timeline(trace, attribution, report), {}); });
   watch.time("  of it frame", [&] { return render_page({&section, 1}); });
 }
 

@@ -51,6 +51,28 @@ class Includes(TreeTest):
         self.assertEqual(self.violations("libsynctrace/exchange/a.cpp", "model/trace.h"), [])
         self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "findings/report.h"), "exchange must not")
 
+    def test_findings_alone_know_how_they_are_found(self):
+        for room in ("attribution", "whatif"):
+            self.assertEqual(self.violations("libsynctrace/findings/a.cpp", f"{room}/a.h"), [])
+            for reader in ("libsynctrace/render", "libsynctrace/gate", "cli"):
+                with self.subTest(f"{reader} includes {room}"):
+                    name = reader.rsplit("/", maxsplit=1)[-1]
+                    self.assert_one(self.violations(f"{reader}/a.cpp", f"{room}/a.h"), f"{name} must not")
+                    self.write(f"{reader}/a.cpp", "")
+
+    def test_outputs_read_findings(self):
+        for room in ("render", "gate"):
+            self.assertEqual(self.violations(f"libsynctrace/{room}/a.cpp", "findings/report.h"), [])
+            self.assert_one(self.violations(f"libsynctrace/{room}/a.cpp", "model/trace.h"), f"{room} must not")
+            self.write(f"libsynctrace/{room}/a.cpp", "")
+        self.assert_one(self.violations("libsynctrace/render/b.cpp", "gate/gate.h"), "render must not")
+
+    def test_headers_that_are_allowed_by_name(self):
+        for room, headers in check_includes.ALLOWED_HEADERS.items():
+            folder = room if room == "cli" else f"libsynctrace/{room}"
+            for header in headers:
+                self.assertEqual(self.violations(f"{folder}/a.cpp", header), [], header)
+
     def test_base_stands_alone(self):
         self.assert_one(self.violations("libsynctrace/base/a.h", "format/records.h"), "base must not")
 

@@ -195,7 +195,7 @@ TEST_CASE("a hostile trace gives a page of bounded size, with no script but its 
     options.keep_parts = true;
     const Attribution attribution = attribute(trace, options);
     const Report report = build_report(trace, attribution, {});
-    const PageSection section = page_section(trace, attribution, report, {kFewestPageBytes});
+    const PageSection section = page_section(report, page::Timeline(trace, attribution, report), {kFewestPageBytes});
     REQUIRE_FALSE(section.payload.empty());
     REQUIRE(section.markup.find("<script") == std::string::npos);
     const std::string page = render_page({&section, 1});

@@ -26,7 +26,7 @@ constexpr std::size_t kMostCauses = 300;
 std::string name_text(std::string_view text) { return fitted(printable(text.substr(0, 4 * kNameColumns + 4)), kNameColumns); }
 
 // [kind, text], of causes [kind, device, row].
-Json names_json(const Trace& trace, const Report& report, const TimelineDetail& detail) {
+Json names_json(const Timeline& timeline, const TimelineDetail& detail) {
   Json names = Json::array();
   std::size_t bytes = 0;
   for (const SliceName name : detail.names) {
@@ -36,7 +36,7 @@ Json names_json(const Trace& trace, const Report& report, const TimelineDetail& 
       names.push_back({word, number_of(name) >> 32, number_of(name) & 0xffff'ffff});
       continue;
     }
-    std::string text = bytes < kMostNameBytes ? name_text(slice_text(trace, report, name)) : std::string("(name left out)");
+    std::string text = bytes < kMostNameBytes ? name_text(timeline.text_of(name)) : std::string("(name left out)");
     bytes += text.size();
     names.push_back({word, std::move(text)});
   }
@@ -53,10 +53,10 @@ Json spans_json(const std::vector<TimeSpan>& spans, Nanoseconds base_ns) {
 }
 
 // `first_row`: where its rows begin in the packed bytes.
-Json lanes_json(const TimelineSlices& slices, const TimelineDetail& detail) {
+Json lanes_json(const Timeline& timeline, const TimelineDetail& detail) {
   constexpr const char* kKinds[] = {"steps", "idle", "stream", "ranges", "thread"};
   Json lanes = Json::array();
-  for (const Lane& lane : slices.lanes()) {
+  for (const Lane& lane : timeline.lanes()) {
     lanes.push_back({{"kind", kKinds[static_cast<std::size_t>(lane.kind)]}, {"device", lane.device}, {"label", name_text(lane.label)}, {"rows", Json::array()}});
   }
   for (const DetailRow& row : detail.rows) {
@@ -120,19 +120,18 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-std::string payload(const Trace& trace, const Report& report, const TimelineSlices& slices, const TimelineDetail& detail,
-                    const std::vector<DeviceOccurrences>& occurrences) {
+std::string payload(const Report& report, const Timeline& timeline, const TimelineDetail& detail) {
   std::vector<TimeSpan> windows(report.windows.begin(), report.windows.begin() + static_cast<std::ptrdiff_t>(std::min(kMostWindows, report.windows.size())));
   std::vector<TimeSpan> stretches = detail.stretches;
   const Json head = {{"length_ns", detail.end_ns - detail.base_ns},
                      {"slices", detail.slices},
                      {"items", detail.items},
-                     {"lanes_left_out", slices.lanes_left_out()},
+                     {"lanes_left_out", timeline.lanes_left_out()},
                      {"windows", spans_json(windows, detail.base_ns)},
                      {"stretches", spans_json(stretches, 0)},
-                     {"lanes", lanes_json(slices, detail)},
-                     {"names", names_json(trace, report, detail)},
-                     {"devices", devices_json(report, occurrences, detail.base_ns)}};
+                     {"lanes", lanes_json(timeline, detail)},
+                     {"names", names_json(timeline, detail)},
+                     {"devices", devices_json(report, timeline.occurrences(), detail.base_ns)}};
   const std::string json = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   std::string bytes;
   for (std::size_t k = 0; k < 4; ++k) bytes += static_cast<char>(json.size() >> (8 * k) & 0xff);

@@ -5,16 +5,12 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
-#include "findings/timeline/idle_occurrences.h"
-#include "findings/timeline/timeline_detail.h"
-#include "findings/timeline/timeline_slices.h"
+#include "findings/timeline/timeline.h"
 
 namespace synctrace::page {
 
-std::string payload(const Trace& trace, const Report& report, const TimelineSlices& slices, const TimelineDetail& detail,
-                    const std::vector<DeviceOccurrences>& occurrences);
+std::string payload(const Report& report, const Timeline& timeline, const TimelineDetail& detail);
 
 std::string gzip(std::string_view bytes);
 std::string base64(std::string_view bytes);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "weigh_stacks.h"
+#include "findings/weigh_stacks.h"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "attribution/user_frame.h"
 #include "model/stacks.h"
 
-namespace synctrace::cli {
+namespace synctrace {
 namespace {
 
 class Weigher {
@@ -101,4 +101,4 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
   return weigher.take();
 }
 
-}  // namespace synctrace::cli
+}  // namespace synctrace

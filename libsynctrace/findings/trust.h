@@ -2,11 +2,11 @@
 // Whether a trace can be the ground of a verdict: what it lacks, and settings under which waits cannot be seen.
 #pragma once
 
-#include "gate/observe.h"
+#include "findings/wait_sites.h"
 
 namespace synctrace {
 
-// Fills `lost` and `blind`. `unfinished`: the trace is still being written.
-void add_losses(const Trace& trace, bool unfinished, Observation& out);
+// Fills `lost` and `blind`.
+void add_losses(const Trace& trace, WaitSites& out);
 
 }  // namespace synctrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/stack_profile.h"
+#include "model/stack_profile.h"
 
 #include <limits>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gate/surroundings.h"
+#include "findings/surroundings.h"
 
 #include <algorithm>
 #include <iterator>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What things cost, by the stack that they happened in: a plain table between those who know causes (the command line, from
-// an attribution) and the formats of flame graphs, which know none.
+// What things cost, by the stack that they happened in: a plain table between those who know causes (findings) and the formats of flame graphs, which know none.
 #pragma once
 
 #include <array>

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "attribution/attribute.h"
-#include "exchange/stack_profile.h"
+#include "model/stack_profile.h"
 #include "model/trace.h"
 
-namespace synctrace::cli {
+namespace synctrace {
 
 // GPU idle time sums to the devices' idle time. A stack ends in the function that waited, where that is known, and in the
 // cause in brackets; what has no stack is the cause alone. The interpreter's own frames are left out.
 StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, std::string name);
 
-}  // namespace synctrace::cli
+}  // namespace synctrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gate/trust.h"
+#include "findings/trust.h"
 
 #include <algorithm>
 #include <array>
@@ -32,11 +32,11 @@ bool uses_jax(const Trace& trace) {
 
 }  // namespace
 
-void add_losses(const Trace& trace, bool unfinished, Observation& out) {
+void add_losses(const Trace& trace, WaitSites& out) {
   for (const LoadStats::Counter& counter : trace.stats.counters()) {
     const bool is_end = counter.name == kLossUncleanEnd || counter.name == kLossTruncated;
-    if (is_harmless(counter.name) || (is_end && unfinished)) continue;
-    out.lost.push_back({printable(counter.name), counter.count, std::string(describe_loss(counter.name).sentence)});
+    if (is_harmless(counter.name)) continue;
+    out.lost.push_back({printable(counter.name), counter.count, std::string(describe_loss(counter.name).sentence), is_end});
   }
   const std::string_view launch_blocking = fact(trace, "env.CUDA_LAUNCH_BLOCKING");
   if (const std::string_view holder = fact(trace, "subscriber_holder"); !holder.empty()) {

@@ -15,9 +15,9 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "gate/allow_list.h"
 #include "model/nvtx_ranges.h"
 #include "model/trace.h"
 
@@ -45,7 +45,7 @@ class Surroundings {
   Surroundings(const Trace& trace, const std::vector<std::string>& range_patterns);
 
   std::uint32_t at(ThreadId thread, Nanoseconds t);
-  const Surrounding& operator[](std::uint32_t number) const { return known_[number]; }
+  const std::vector<Surrounding>& all() const noexcept { return known_; }  // by the numbers of at()
 
   const std::vector<TimeSpan>& steps() const noexcept { return steps_; }  // disjoint, in order; empty: none are marked
   bool is_excluded(Nanoseconds t) const noexcept;

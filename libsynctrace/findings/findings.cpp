@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/findings.h"
+
+#include <utility>
+
+#include "findings/build_report.h"
+#include "findings/weigh_stacks.h"
+
+namespace synctrace {
+namespace {
+
+Attribution explained(const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins) {
+  AttributeOptions how;
+  how.step_range = options.step_range;
+  how.keep_parts = options.keeps_timeline;
+  return attribute(trace, how, std::move(joins));
+}
+
+}  // namespace
+
+Findings::Findings(const Trace& trace, FindingsOptions options, std::optional<Joins> joins)
+    : trace_(trace),
+      options_(std::move(options)),
+      attribution_(std::make_unique<const Attribution>(explained(trace, options_, std::move(joins)))) {}
+
+Findings::~Findings() = default;
+
+Report Findings::report(bool all, const WhatIfQuestion& question) const {
+  return build_report(trace_, *attribution_, {all, options_.user_code, question});
+}
+
+std::unique_ptr<const page::Timeline> Findings::timeline(const Report& report) const {
+  return std::make_unique<const page::Timeline>(trace_, *attribution_, report);
+}
+
+WaitSites Findings::wait_sites(const WaitSitesOptions& options) const {
+  return find_wait_sites(trace_, *attribution_, options_.user_code, options);
+}
+
+StackProfile Findings::stack_profile(std::string name) const { return weigh_stacks(trace_, *attribution_, std::move(name)); }
+
+}  // namespace synctrace

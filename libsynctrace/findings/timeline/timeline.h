@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the page draws of one process: when each cause cost something, idle time by stack, and all slices of the timeline in a
+// bounded number of items. Made once; how many items there is room for may be asked again and again.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "findings/report.h"
+#include "findings/timeline/idle_occurrences.h"
+#include "findings/timeline/idle_stacks.h"
+#include "findings/timeline/timeline_detail.h"
+#include "findings/timeline/timeline_slices.h"
+#include "model/trace.h"
+
+namespace synctrace::page {
+
+class Timeline {
+ public:
+  // `attribution` with its parts, `report` made of both. All must outlive the object.
+  Timeline(const Trace& trace, const Attribution& attribution, const Report& report);
+  Timeline(const Timeline&) = delete;
+  Timeline& operator=(const Timeline&) = delete;
+
+  const std::vector<DeviceOccurrences>& occurrences() const noexcept { return occurrences_; }  // one for each of the devices
+  const std::vector<StackTree>& stacks() const noexcept { return stacks_; }                    // likewise
+  const std::vector<Lane>& lanes() const noexcept { return slices_.lanes(); }
+  std::size_t lanes_left_out() const noexcept { return slices_.lanes_left_out(); }
+
+  // Goes through all slices. About `most_items` items, as DetailBuilder::build says.
+  TimelineDetail detail(std::size_t most_items) const { return builder_.build(most_items); }
+
+  // Text of the trace, not made safe for HTML.
+  std::string text_of(SliceName name) const { return slice_text(trace_, report_, name); }
+
+ private:
+  const Trace& trace_;
+  const Report& report_;
+  std::vector<DeviceOccurrences> occurrences_;
+  std::vector<StackTree> stacks_;
+  TimelineSlices slices_;
+  DetailBuilder builder_;
+};
+
+}  // namespace synctrace::page

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waited at each of the user's lines, as a gate needs it: apart by stack, by what the program says of that part of itself,
+// and by step, so that whoever judges can choose among these. Plain data, owns its texts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "findings/report.h"
+#include "findings/surroundings.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+struct WaitFigures {
+  std::uint64_t calls = 0;  // a copy and its synchronisation as one
+  std::uint64_t waited = 0;
+  std::uint64_t waited_by_length = 0;  // of them, judged without the GPU timeline
+  std::uint64_t redundant = 0;
+  std::uint64_t own_copy = 0;
+  std::uint64_t unclear = 0;
+  std::uint64_t bytes = 0;
+  Nanoseconds host_blocked_ns = 0;
+
+  void add(const WaitFigures& other) noexcept;
+};
+
+inline constexpr std::uint32_t kOutsideSteps = 0xffff'ffff;
+
+struct StepWaits {
+  std::uint32_t step = kOutsideSteps;  // of WaitSites::steps
+  std::uint64_t synchronising = 0;     // calls that are waits by what they are, or waited
+  WaitFigures figures;
+};
+
+// Calls of one place from the same stack and in the same surroundings.
+struct WaitGroup {
+  std::uint32_t around = 0;                   // of WaitSites::surroundings
+  std::uint32_t stack = 0;                    // of WaitSites::stacks
+  std::string function;                       // of CUDA, "cudaStreamSynchronize + copy"; of the first of them
+  std::vector<std::string_view> other_rules;  // ids and names of the rules that its parts would have alone
+  std::vector<StepWaits> steps;               // in order of time
+};
+
+struct WaitSite {
+  const Rule* rule = nullptr;  // never null
+  UserLine where;
+  std::vector<WaitGroup> groups;
+};
+
+struct LostEvents {
+  std::string name;
+  std::uint64_t count = 0;
+  std::string sentence;
+  bool is_end = false;  // the end of the trace is missing: of no matter while the program still runs
+};
+
+struct DeviceIdle {
+  std::uint32_t device = 0;
+  Nanoseconds idle_ns = 0;
+  Nanoseconds of_ns = 0;
+};
+
+struct WaitSites {
+  std::string trace;
+  std::string program;
+  std::string folder;  // the working folder
+  std::string level;
+  bool simulated = false;
+  bool has_timeline = false;
+  std::uint64_t judged_by_length = 0;
+  std::uint64_t events = 0;  // calls, launches and queries in the whole trace
+  std::string step_source = "none";
+  std::string step_name;
+  std::vector<TimeSpan> steps;            // of the host, from begin to begin
+  std::vector<Nanoseconds> step_lengths;  // beside them, as the report has them: of steps found, from end of work to end of work
+  std::vector<WaitSite> sites;  // without what the program says is not to be judged
+  std::vector<Surrounding> surroundings;
+  std::vector<std::vector<ResolvedFrame>> stacks;  // of WaitGroup, innermost first
+  std::vector<std::uint64_t> pageable_bytes;       // copied from or to pageable memory, by step; the last is outside of them
+  std::vector<Zone> zones;
+  std::vector<std::string> unknown_annotations;
+  std::vector<LostEvents> lost;
+  std::string blind;             // why this trace cannot show what waited; empty: it can
+  std::vector<DeviceIdle> idle;  // of the steps, or of the recording; none without a timeline
+};
+
+struct WaitSitesOptions {
+  std::vector<std::string> ranges;  // patterns of NVTX ranges that somebody asks for (surroundings.h)
+  bool marked_steps = true;         // steps that the program marks in the domain synctrace come before all others
+  bool guessed_steps = false;       // steps that only the period of the work tells count: fit for a comparison, not for a verdict
+};
+
+WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code, const WaitSitesOptions& options);
+
+}  // namespace synctrace
