@@ -12,6 +12,7 @@ Nanoseconds counted_ns(const Report& report, const IdleCause& cause) noexcept {
 CauseSplit split_causes(const Report& report, const std::vector<IdleCause>& causes) {
   CauseSplit split;
   for (const IdleCause& cause : causes) {
+    split.all_ns += cause.idle_ns;
     if (is_edge(cause.kind)) {
       split.edges.push_back(&cause);
       continue;
@@ -21,6 +22,9 @@ CauseSplit split_causes(const Report& report, const std::vector<IdleCause>& caus
     split.outside_ns += cause.idle_ns - counted;
     if (counted > 0) split.rows.push_back(&cause);
   }
+  const bool has_steps = report.steps.figures.count > 0;
+  split.shown_ns = has_steps ? split.counted_ns : split.all_ns;
+  split.edges_of_ns = has_steps ? 0 : split.all_ns;
   return split;
 }
 

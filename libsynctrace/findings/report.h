@@ -226,6 +226,11 @@ struct VerdictLine {
   std::string word;  // "sync-bound"; empty: there is none
   std::string evidence;
   bool is_hint = false;  // too much of it is uncertain
+  // What `evidence` says of the time: of the busiest device, in the steps where there are any.
+  std::uint32_t device = 0;
+  Nanoseconds lacked_ns = 0;   // without work to compute: idle, or only copying
+  Nanoseconds copying_ns = 0;  // of it
+  Nanoseconds of_ns = 0;
 };
 
 struct DeviceReport {

@@ -110,6 +110,10 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   const Nanoseconds starved_ns = shares.idle_ns + shares.copying_ns;
   const std::string_view basis = steps.steps.empty() ? "from its first to its last work" : "in the steps";
   VerdictLine verdict;
+  verdict.device = busiest->id;
+  verdict.lacked_ns = starved_ns;
+  verdict.copying_ns = shares.copying_ns;
+  verdict.of_ns = shares.whole_ns;
   if (starved_ns < shares.whole_ns / kBusyShare) {
     verdict.word = "gpu-bound";
     verdict.evidence = format_text("the GPU lacked work for only {} of the time {}: there is little to gain here",

@@ -12,6 +12,7 @@
 #include "render/columns.h"
 #include "render/render_savings.h"
 #include "render/text_page.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {
@@ -45,25 +46,19 @@ class CauseTableText {
   void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
     if (whole_ns == 0 || causes.empty()) return;
     const CauseSplit split = split_causes(report_, causes);
-    const Nanoseconds shown_ns = has_steps() ? split.counted_ns : whole_ns;
-    const std::string of = has_steps() ? format_text("in {} steps, and {} outside of them", count_text(report_.steps.figures.count),
-                                                     duration_text(whole_ns - split.counted_ns))
-                                       : format_text("of {}", duration_text(window_ns));
-    page_.title(format_text("{}: {} {}", what, duration_text(shown_ns), of));
+    page_.title(format_text("{}: {}", what, extent_words(report_, split, window_ns)));
     page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
     Nanoseconds rest_ns = 0;
     for (std::size_t i = 0; i < split.rows.size(); ++i) {
-      if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), shown_ns);
+      if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
       if (i >= rows_) rest_ns += counted_ns(report_, *split.rows[i]);
     }
-    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - rows_), rest_ns, shown_ns);
+    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - rows_), rest_ns, split.shown_ns);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
-    for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, has_steps() ? 0 : whole_ns);
+    for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, split.edges_of_ns);
   }
 
  private:
-  bool has_steps() const noexcept { return report_.steps.figures.count > 0; }
-
   void sum_row(std::string_view what, Nanoseconds idle_ns, Nanoseconds whole_ns) {
     page_.line("  {:<5} {:<17} {:>9} {:>8}", "", what, duration_text(idle_ns), share_text(idle_ns, whole_ns));
   }

@@ -7,6 +7,7 @@
 #include "base/format_text.h"
 #include "base/name_text.h"
 #include "base/quantity_text.h"
+#include "findings/cause_split.h"
 #include "findings/remedy_words.h"
 #include "render/columns.h"
 #include "render/render_savings.h"
@@ -43,8 +44,8 @@ class MarkdownRenderer {
   std::string run() {
     head();
     for (const DeviceReport& device : report_.devices) {
-      causes(format_text("Why GPU {} was idle", device.id), device.causes, device.state.idle_ns, device.state.window_ns);
-      causes(format_text("Why GPU {} only copied", device.id), device.copy_causes, device.state.copy_only_ns, device.state.window_ns);
+      causes(format_text("Why GPU {} was idle", device.id), device.causes, device.state.window_ns);
+      causes(format_text("Why GPU {} only copied", device.id), device.copy_causes, device.state.window_ns);
     }
     savings();
     waits();
@@ -60,8 +61,8 @@ class MarkdownRenderer {
   }
 
   void head();
-  void causes(const std::string& title, const std::vector<IdleCause>& rows, Nanoseconds whole_ns, Nanoseconds window_ns);
-  void cause_row(const IdleCause& cause, Nanoseconds whole_ns);
+  void causes(const std::string& title, const std::vector<IdleCause>& causes, Nanoseconds window_ns);
+  void cause_row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns);
   void savings();
   void waits();
   void limits();
@@ -92,32 +93,31 @@ void MarkdownRenderer::head() {
   }
 }
 
-void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCause>& rows, Nanoseconds whole_ns,
-                              Nanoseconds window_ns) {
-  if (rows.empty() || whole_ns == 0) return;
-  line("\n### {}: {} of {}\n", title, duration_text(whole_ns), duration_text(window_ns));
+void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCause>& causes, Nanoseconds window_ns) {
+  const CauseSplit split = split_causes(report_, causes);
+  if (split.all_ns == 0) return;
+  line("\n### {}: {}\n", title, extent_words(report_, split, window_ns));
   line("| rule | cause | line | source | idle | share | a step | times | waiting | saving |\n"
        "|---|---|---|---|---:|---:|---:|---:|---:|---:|");
-  // The edges stand last and are always shown, as in the text report.
-  const auto first_edge = std::find_if(rows.begin(), rows.end(), [](const IdleCause& cause) { return is_edge(cause.kind); });
-  const auto count = static_cast<std::size_t>(first_edge - rows.begin());
-  for (std::size_t i = 0; i < std::min(kRows, count); ++i) cause_row(rows[i], whole_ns);
+  const std::size_t count = split.rows.size();
+  for (std::size_t i = 0; i < std::min(kRows, count); ++i) cause_row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
   if (count > kRows) {
     Nanoseconds rest_ns = 0;
-    for (std::size_t i = kRows; i < count; ++i) rest_ns += rows[i].idle_ns;
-    line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns), share_text(rest_ns, whole_ns));
+    for (std::size_t i = kRows; i < count; ++i) rest_ns += counted_ns(report_, *split.rows[i]);
+    line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns), share_text(rest_ns, split.shown_ns));
   }
-  for (std::size_t i = count; i < rows.size(); ++i) cause_row(rows[i], whole_ns);
+  if (split.outside_ns > 0) line("| | outside of steps | | | {} | | | | | |", duration_text(split.outside_ns));
+  for (const IdleCause* edge : split.edges) cause_row(*edge, edge->idle_ns, split.edges_of_ns);
 }
 
-void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds whole_ns) {
+// `whole_ns` 0: the row is no part of what the shares are of.
+void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns) {
   const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
   line("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |", cause.rule == nullptr ? "" : cause.rule->id, cause.name,
        markdown_code(cause.where.known() ? place_words(report_, cause.where) : cause.call), markdown_code(cause.where.source),
-       duration_text(cause.idle_ns),
-       share_text(cause.idle_ns, whole_ns), steps == 0 ? "" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps)),
-       count_text(cause.count), cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns),
-       cause.saving ? saving_word(report_, cause) : "");
+       duration_text(idle_ns), whole_ns == 0 ? "" : share_text(idle_ns, whole_ns),
+       steps == 0 ? "" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps)), count_text(cause.count),
+       cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns), cause.saving ? saving_word(report_, cause) : "");
 }
 
 void MarkdownRenderer::savings() {

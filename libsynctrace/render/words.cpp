@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/words.h"
 
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+
 namespace synctrace {
 
 std::string_view verdict_word(SiteVerdict verdict) noexcept {
@@ -50,6 +53,13 @@ std::string call_words(const CallSite& site) {
   std::string words = call_words(site.calls.front());
   if (site.calls.size() > 1) words += site.calls.front().direction.empty() ? " + copy" : " + sync";
   return words;
+}
+
+std::string extent_words(const Report& report, const CauseSplit& split, Nanoseconds window_ns) {
+  const std::string shown = duration_text(split.shown_ns);
+  if (report.steps.figures.count == 0) return shown + " of " + duration_text(window_ns);
+  return format_text("{} in {} steps, and {} outside of them", shown, count_text(report.steps.figures.count),
+                     duration_text(split.all_ns - split.counted_ns));
 }
 
 }  // namespace synctrace

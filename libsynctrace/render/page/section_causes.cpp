@@ -13,6 +13,7 @@
 #include "render/columns.h"
 #include "render/page/section_parts.h"
 #include "render/render_savings.h"
+#include "render/words.h"
 
 namespace synctrace::page {
 namespace {
@@ -39,16 +40,16 @@ class CauseTable {
     choose_scale(split.rows);
     const bool small = whole_ns < device_.state.window_ns / kSmallShare;
     if (small) out_.add_markup("<details class=\"table\"><summary>");
-    heading(split, whole_ns);
+    out_.add("<h3>Why GPU {} {} <small>{}</small></h3>\n", device_.id, kind_ == "idle" ? "was idle" : "only copied",
+             extent_words(report_, split, device_.state.window_ns));
     if (small) out_.add_markup("</summary>\n");
-    const Nanoseconds shown_ns = has_steps() ? split.counted_ns : whole_ns;
     const std::size_t shown = std::min(split.rows.size(), limits_.causes);
     open_table();
-    for (std::size_t i = 0; i < std::min(shown, kRowsInSight); ++i) row(*split.rows[i], i + 1, shown_ns);
+    for (std::size_t i = 0; i < std::min(shown, kRowsInSight); ++i) row(*split.rows[i], i + 1, split.shown_ns);
     if (shown > kRowsInSight) {
       out_.add("</table>\n<details class=\"rest\"><summary>{} more causes</summary>\n", shown - kRowsInSight);
       open_table();
-      for (std::size_t i = kRowsInSight; i < shown; ++i) row(*split.rows[i], i + 1, shown_ns);
+      for (std::size_t i = kRowsInSight; i < shown; ++i) row(*split.rows[i], i + 1, split.shown_ns);
       out_.add_markup("</table></details>\n<table class=\"causes\">\n");
     }
     Nanoseconds rest_ns = 0;
@@ -62,16 +63,6 @@ class CauseTable {
   }
 
  private:
-  bool has_steps() const noexcept { return report_.steps.figures.count > 0; }
-
-  void heading(const CauseSplit& split, Nanoseconds whole_ns) {
-    const Nanoseconds window_ns = device_.state.window_ns;
-    const std::string of = has_steps() ? format_text("{} in {} steps, and {} outside of them", duration_text(split.counted_ns),
-                                                     count_text(report_.steps.figures.count), duration_text(whole_ns - split.counted_ns))
-                                       : format_text("{} of {}", duration_text(whole_ns), duration_text(window_ns));
-    out_.add("<h3>Why GPU {} {} <small>{}</small></h3>\n", device_.id, kind_ == "idle" ? "was idle" : "only copied", of);
-  }
-
   void sum_row(std::string_view name, Nanoseconds idle_ns) {
     out_.add("<tr class=\"sum\"><td></td><td>{}</td><td class=\"num\">{}</td><td colspan=\"4\"></td></tr>\n", name, time_cell(idle_ns));
   }

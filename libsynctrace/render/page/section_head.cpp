@@ -21,7 +21,6 @@ double percent(Nanoseconds part, Nanoseconds whole) {
 struct Whole {
   Nanoseconds idle_ns = 0;
   Nanoseconds window_ns = 0;
-  Nanoseconds idle_in_steps_ns = 0;
 };
 
 Whole whole_of(const Report& report) {
@@ -29,9 +28,6 @@ Whole whole_of(const Report& report) {
   for (const DeviceReport& device : report.devices) {
     whole.idle_ns = add_saturated(whole.idle_ns, device.state.idle_ns);
     whole.window_ns = add_saturated(whole.window_ns, device.state.window_ns);
-    for (const IdleCause& cause : device.causes) {
-      whole.idle_in_steps_ns = add_saturated(whole.idle_in_steps_ns, add_saturated(cause.steady_ns, cause.irregular_ns));
-    }
   }
   return whole;
 }
@@ -40,15 +36,16 @@ void tile(std::string_view name, const Markup& value, std::string_view note, Htm
   out.add("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"note\">{}</dd></div>\n", name, value, note);
 }
 
-// Start-up and the end idle as well: with steps, what counts is the idle time in them.
+// The share that the verdict names. Start-up and the end idle as well, so all of the recording stands beside it.
 void idle_tile(const Report& report, HtmlOut& out) {
   const Whole whole = whole_of(report);
   const std::string all = duration_text(whole.idle_ns) + " of " + duration_text(whole.window_ns);
-  const StepFigures& steps = report.steps.figures;
-  if (steps.count == 0) return tile("GPU idle", {html_text(share_text(whole.idle_ns, whole.window_ns))}, all, out);
-  const double in_steps_ns = static_cast<double>(steps.count) * static_cast<double>(steps.mean_ns) * static_cast<double>(report.devices.size());
-  tile("GPU idle in the steps", {html_text(share_text(whole.idle_in_steps_ns, static_cast<Nanoseconds>(in_steps_ns)))},
-       duration_text(whole.idle_in_steps_ns / static_cast<Nanoseconds>(steps.count)) + " a step; " + all + " in the whole run", out);
+  const VerdictLine& verdict = report.verdict;
+  if (verdict.word.empty()) return tile("GPU idle", {html_text(share_text(whole.idle_ns, whole.window_ns))}, all, out);
+  const std::string note = format_text("{} of {}, {} of it only copying; idle for {} in the whole run", duration_text(verdict.lacked_ns),
+                                       duration_text(verdict.of_ns), duration_text(verdict.copying_ns), all);
+  tile(format_text("GPU {} lacked work{}", verdict.device, report.steps.figures.count == 0 ? "" : " in the steps"),
+       {html_text(share_text(verdict.lacked_ns, verdict.of_ns))}, note, out);
 }
 
 void step_tile(const StepsReport& steps, HtmlOut& out) {
@@ -100,7 +97,7 @@ void device_bar(const Report& report, const DeviceReport& device, HtmlOut& out) 
     const IdleCause& cause = device.causes[row];
     const double width = percent(cause.idle_ns, state.window_ns);
     bar_part(at, width, is_edge(cause.kind) ? std::string("edge") : cause_colour(row),
-             cause.name + " " + place_text(report, cause.where) + ": " + share_text(cause.idle_ns, state.window_ns), out);
+             cause.name + " " + place_text(report, cause.where) + ": " + duration_text(cause.idle_ns) + " in the whole run", out);
     at += width;
   }
   out.add_markup("</svg></figure>\n");
