@@ -32,7 +32,8 @@ std::string note_of(const IdleCause& cause) {
   if (!cause.reason.empty()) return cause.reason;
   if (cause.until.known()) {
     const bool same_file = cause.until.file == cause.where.file;
-    return format_text("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1), cause.until.line);
+    return format_text("before {}:{}", same_file ? "" : cause.until.file.substr(cause.until.file.rfind('/') + 1),
+                       cause.until.line);
   }
   if (!cause.activities.empty()) {
     const IdleActivity& most = cause.activities.front();

@@ -37,6 +37,8 @@ WaitSites Findings::wait_sites(const WaitSitesOptions& options) const {
   return find_wait_sites(trace_, *attribution_, options_.user_code, options);
 }
 
-StackProfile Findings::stack_profile(std::string name) const { return weigh_stacks(trace_, *attribution_, std::move(name)); }
+StackProfile Findings::stack_profile(std::string name) const {
+  return weigh_stacks(trace_, *attribution_, std::move(name));
+}
 
 }  // namespace synctrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room's one entry: all that is said of one trace. What is shown, judged, compared or exported is one of these answers, so
-// that no two outputs can disagree.
+// The room's one entry: all that is said of one trace. What is shown, judged, compared or exported is one of these
+// answers, so that no two outputs can disagree.
 #pragma once
 
 #include <memory>
@@ -26,8 +26,8 @@ struct FindingsOptions {
 
 class Findings {
  public:
-  // Explains the trace, which must outlive the object. `joins`: those of this very trace where they are known already, as
-  // load_trace() hands them on.
+  // Explains the trace, which must outlive the object. `joins`: those of this very trace where they are known already,
+  // as load_trace() hands them on.
   Findings(const Trace& trace, FindingsOptions options, std::optional<Joins> joins = {});
   ~Findings();
 

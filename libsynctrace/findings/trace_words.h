@@ -8,9 +8,9 @@
 
 namespace synctrace {
 
-std::string_view direction_word(CopyKind kind) noexcept;   // "H2D"; empty when unknown
-std::string_view memory_word(MemoryKind kind) noexcept;    // "pageable"; empty when unknown
-std::string_view host_call_word(HostCall call) noexcept;   // "semaphore"
+std::string_view direction_word(CopyKind kind) noexcept;  // "H2D"; empty when unknown
+std::string_view memory_word(MemoryKind kind) noexcept;   // "pageable"; empty when unknown
+std::string_view host_call_word(HostCall call) noexcept;  // "semaphore"
 std::string_view sample_state_word(format::Sample::State state) noexcept;
 
 }  // namespace synctrace

@@ -39,7 +39,8 @@ struct Event {
 
 class WaitFinder {
  public:
-  WaitFinder(const Trace& trace, const Attribution& attribution, const UserCode& user_code, const WaitSitesOptions& options)
+  WaitFinder(const Trace& trace, const Attribution& attribution, const UserCode& user_code,
+             const WaitSitesOptions& options)
       : trace_(trace),
         attribution_(attribution),
         lines_(trace, user_code),
@@ -93,7 +94,8 @@ class WaitFinder {
 // The period of the work is a good guess, but no ground for a verdict.
 void WaitFinder::find_step_spans(const WaitSitesOptions& options) {
   const Steps& steps = attribution_.steps;
-  const bool found = steps.source != StepSource::kNone && (options.guessed_steps || steps.source != StepSource::kPeriodicity);
+  const bool found =
+      steps.source != StepSource::kNone && (options.guessed_steps || steps.source != StepSource::kPeriodicity);
   if (options.marked_steps && !surroundings_.steps().empty()) {
     found_.steps = surroundings_.steps();
     found_.step_source = "nvtx";
@@ -110,7 +112,8 @@ void WaitFinder::find_step_spans(const WaitSitesOptions& options) {
 }
 
 std::uint32_t WaitFinder::step_at(Nanoseconds t) const {
-  const auto after = std::upper_bound(found_.steps.begin(), found_.steps.end(), t, [](Nanoseconds time, TimeSpan span) { return time < span.begin_ns; });
+  const auto after = std::upper_bound(found_.steps.begin(), found_.steps.end(), t,
+                                      [](Nanoseconds time, TimeSpan span) { return time < span.begin_ns; });
   if (after == found_.steps.begin() || !std::prev(after)->contains(t)) return kOutsideSteps;
   return static_cast<std::uint32_t>(std::prev(after) - found_.steps.begin());
 }
@@ -147,7 +150,9 @@ void WaitFinder::add_calls() {
 }
 
 void WaitFinder::count_pageable(const Call& call) {
-  if (!is_copy(call.category) || host_memory(call.copy_kind, call.source_memory, call.target_memory) != MemoryKind::kPageable) return;
+  if (!is_copy(call.category) ||
+      host_memory(call.copy_kind, call.source_memory, call.target_memory) != MemoryKind::kPageable)
+    return;
   if (surroundings_.is_excluded(call.span.begin_ns)) return;
   found_.pageable_bytes[std::min<std::size_t>(step_at(call.span.begin_ns), found_.steps.size())] += call.bytes;
 }
@@ -178,7 +183,8 @@ void WaitFinder::add_statement(const Statement& statement) {
     verdict = verdict_of_pair(verdict, synced.verdict);
     if (synced.verdict == verdict) basis = synced.basis;
     event.synchronises = true;
-    event.function = copy_leads(call) ? event.function + " + synchronisation" : printable(api_name(trace_, sync.api)) + " + copy";
+    event.function =
+        copy_leads(call) ? event.function + " + synchronisation" : printable(api_name(trace_, sync.api)) + " + copy";
     event.figures.host_blocked_ns = add_saturated(event.figures.host_blocked_ns, synced.blocked_ns);
     if (const Rule* rule = rule_of(sync)) event.other_rules.insert(event.other_rules.end(), {rule->id, rule->name});
   }
@@ -246,7 +252,8 @@ void WaitFinder::add(const Event& event) {
   const std::uint32_t around = surroundings_.at(event.thread, event.time_ns);
   const std::uint32_t step = step_at(event.time_ns);
   const bool is_placed = number(event.place) != 0;
-  const auto [draft, is_new] = sites_.try_emplace({event.rule, event.place, is_placed ? std::string() : event.function});
+  const auto [draft, is_new] =
+      sites_.try_emplace({event.rule, event.place, is_placed ? std::string() : event.function});
   WaitSite& site = draft->second.site;
   if (is_new) {
     site.rule = event.rule;
@@ -264,7 +271,8 @@ void WaitFinder::add(const Event& event) {
 void add_idle(const Attribution& attribution, WaitSites& out) {
   Nanoseconds in_steps_ns = 0;
   for (const Step& step : attribution.steps.steps) {
-    if (step.phase == Phase::kSteady || step.phase == Phase::kIrregular) in_steps_ns = add_saturated(in_steps_ns, step.length_ns);
+    if (step.phase == Phase::kSteady || step.phase == Phase::kIrregular)
+      in_steps_ns = add_saturated(in_steps_ns, step.length_ns);
   }
   for (const auto& [device, causes] : attribution.causes) {
     DeviceIdle idle{number(device), 0, in_steps_ns};
@@ -298,7 +306,8 @@ void WaitFigures::add(const WaitFigures& other) noexcept {
   host_blocked_ns = add_saturated(host_blocked_ns, other.host_blocked_ns);
 }
 
-WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code, const WaitSitesOptions& options) {
+WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code,
+                          const WaitSitesOptions& options) {
   WaitFinder finder(trace, attribution, user_code, options);
   finder.run();
   WaitSites out = finder.take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waited at each of the user's lines, as a gate needs it: apart by stack, by what the program says of that part of itself,
-// and by step, so that whoever judges can choose among these. Plain data, owns its texts.
+// What waited at each of the user's lines, as a gate needs it: apart by stack, by what the program says of that part of
+// itself, and by step, so that whoever judges can choose among these. Plain data, owns its texts.
 #pragma once
 
 #include <cstddef>
@@ -76,12 +76,13 @@ struct WaitSites {
   std::uint64_t events = 0;  // calls, launches and queries in the whole trace
   std::string step_source = "none";
   std::string step_name;
-  std::vector<TimeSpan> steps;            // of the host, from begin to begin
-  std::vector<Nanoseconds> step_lengths;  // beside them, as the report has them: of steps found, from end of work to end of work
+  std::vector<TimeSpan> steps;  // of the host, from begin to begin
+  std::vector<Nanoseconds>
+      step_lengths;             // beside them, as the report has them: of steps found, from end of work to end of work
   std::vector<WaitSite> sites;  // without what the program says is not to be judged
   std::vector<Surrounding> surroundings;
   std::vector<std::vector<ResolvedFrame>> stacks;  // of WaitGroup, innermost first
-  std::vector<std::uint64_t> pageable_bytes;       // copied from or to pageable memory, by step; the last is outside of them
+  std::vector<std::uint64_t> pageable_bytes;  // copied from or to pageable memory, by step; the last is outside of them
   std::vector<Zone> zones;
   std::vector<std::string> unknown_annotations;
   std::vector<LostEvents> lost;
@@ -92,9 +93,11 @@ struct WaitSites {
 struct WaitSitesOptions {
   std::vector<std::string> ranges;  // patterns of NVTX ranges that somebody asks for (surroundings.h)
   bool marked_steps = true;         // steps that the program marks in the domain synctrace come before all others
-  bool guessed_steps = false;       // steps that only the period of the work tells count: fit for a comparison, not for a verdict
+  bool guessed_steps =
+      false;  // steps that only the period of the work tells count: fit for a comparison, not for a verdict
 };
 
-WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code, const WaitSitesOptions& options);
+WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code,
+                          const WaitSitesOptions& options);
 
 }  // namespace synctrace

@@ -55,7 +55,8 @@ void Observer::add(const WaitSite& site, Observation& out) {
       seen.rule = site.rule;
       seen.where = site.where;
       seen.path = repository_.path_of(seen.where.file, found_.folder);
-      for (ShownFrame& shown : seen.where.stack) shown.frame.file = repository_.path_of(shown.frame.file, found_.folder);
+      for (ShownFrame& shown : seen.where.stack)
+        shown.frame.file = repository_.path_of(shown.frame.file, found_.folder);
       seen.function = group.function;
     }
     out.judged_calls += sighting.figures.calls;
@@ -86,7 +87,8 @@ std::size_t Observer::allowed(const WaitGroup& group, const ObservedSite& site) 
   if (entry != kNotAllowed || around.strict) return entry;
   entry = allowed_by_comment(group, site);
   if (entry != kNotAllowed) return entry;
-  return book_.find({site.rule->id, site.rule->name, group.other_rules, site.path, site.where.line, site.where.function, found_.stacks[group.stack], around.ranges});
+  return book_.find({site.rule->id, site.rule->name, group.other_rules, site.path, site.where.line, site.where.function,
+                     found_.stacks[group.stack], around.ranges});
 }
 
 std::size_t Observer::allowed_by_range(const WaitGroup& group, const ObservedSite& site) {
@@ -113,7 +115,8 @@ std::size_t Observer::allowed_by_comment(const WaitGroup& group, const ObservedS
   if (!entry && is_same) {
     const std::string above = repository_.line_of(site.path, --line).value_or("");
     const std::size_t begin = above.find_first_not_of(" \t");
-    const std::string_view text = begin == std::string::npos ? std::string_view() : std::string_view(above).substr(begin);
+    const std::string_view text =
+        begin == std::string::npos ? std::string_view() : std::string_view(above).substr(begin);
     if (text.starts_with('#') || text.starts_with("//")) entry = parse_allow_comment(text);
   }
   if (!entry) return kNotAllowed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gate has to judge of one trace: of its findings those of the steps that count, and who allowed them. Data only, owns
-// its texts, so the trace can go before the next one is loaded.
+// What a gate has to judge of one trace: of its findings those of the steps that count, and who allowed them. Data
+// only, owns its texts, so the trace can go before the next one is loaded.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ struct Sighting {
   std::string zone;
   std::uint64_t synchronising = 0;  // calls that are waits by what they are, or waited
   WaitFigures figures;
-  std::vector<StepCount> steps;     // in order
+  std::vector<StepCount> steps;  // in order
 };
 
 struct ObservedSite {
   const Rule* rule = nullptr;  // never null
   UserLine where;
-  std::string path;            // of where.file in the repository
-  std::string function;        // of CUDA, "cudaStreamSynchronize + copy"
+  std::string path;      // of where.file in the repository
+  std::string function;  // of CUDA, "cudaStreamSynchronize + copy"
   std::vector<Sighting> sightings;
 };
 
@@ -56,8 +56,8 @@ struct Observation {
   std::vector<Zone> zones;
   std::vector<std::string> unknown_annotations;
   std::vector<LostEvents> lost;
-  std::string blind;               // why this trace cannot show what waited; empty: it can
-  std::vector<DeviceIdle> idle;    // of the steps, or of the recording; none without a timeline
+  std::string blind;                      // why this trace cannot show what waited; empty: it can
+  std::vector<DeviceIdle> idle;           // of the steps, or of the recording; none without a timeline
   std::uint64_t most_pageable_bytes = 0;  // in one step
 };
 

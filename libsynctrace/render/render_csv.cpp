@@ -95,6 +95,17 @@ void wait_row(const Report& report, const CallSite& site, std::string& out) {
   saving(std::nullopt, line);
 }
 
+// As in JSON: the queries, and how many runs of them were waits.
+void poll_row(const Report& report, const PollSite& poll, std::string& out) {
+  CsvLine line(out);
+  begin(report, line);
+  line.nothing().text("wait").text(kPollingRule.id).text(kPollingRule.name);
+  place(poll.where, line);
+  line.text(poll.function).number(static_cast<std::int64_t>(poll.count)).number(static_cast<std::int64_t>(poll.waits));
+  line.number(poll.host_blocked_ns).nothing().nothing().nothing().nothing().number(0);
+  saving(std::nullopt, line);
+}
+
 }  // namespace
 
 std::string render_csv(std::span<const Report> reports) {
@@ -109,6 +120,7 @@ std::string render_csv(std::span<const Report> reports) {
       cause_rows(report, device, "copy-only", device.copy_causes, out);
     }
     for (const CallSite& site : report.waits) wait_row(report, site, out);
+    for (const PollSite& poll : report.polls) poll_row(report, poll, out);
   }
   return out;
 }

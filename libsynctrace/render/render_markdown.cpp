@@ -49,6 +49,7 @@ class MarkdownRenderer {
     }
     savings();
     waits();
+    polls();
     limits();
     return std::move(out_);
   }
@@ -65,6 +66,7 @@ class MarkdownRenderer {
   void cause_row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns);
   void savings();
   void waits();
+  void polls();
   void limits();
 
   const Report& report_;
@@ -146,12 +148,24 @@ void MarkdownRenderer::waits() {
   for (std::size_t i = 0; i < std::min(kRows, report_.waits.size()); ++i) {
     const CallSite& site = report_.waits[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", site.rule() == nullptr ? "" : site.rule()->id,
-         markdown_code(call_words(site.calls.front())), markdown_code(place_words(report_, site.where)),
+         markdown_code(call_words(site)), markdown_code(place_words(report_, site.where)),
          markdown_code(site.where.source), count_text(site.figures.count), count_text(site.figures.blocked_count),
          duration_text(site.figures.host_blocked_ns), site.figures.bytes == 0 ? "" : bytes_text(site.figures.bytes),
          verdict_word(site.verdict));
   }
   if (report_.waits.size() > kRows) line("| | and {} more | | | | | | | |", report_.waits.size() - kRows);
+}
+
+void MarkdownRenderer::polls() {
+  if (report_.polls.empty()) return;
+  line("\n### Polling\n\n| rule | call | line | source | queries | not ready | waits | waiting |\n|---|---|---|---|---:|---:|---:|---:|");
+  for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
+    const PollSite& poll = report_.polls[i];
+    line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function), markdown_code(place_words(report_, poll.where)),
+         markdown_code(poll.where.source), count_text(poll.count), count_text(poll.not_ready_count), count_text(poll.waits),
+         duration_text(poll.host_blocked_ns));
+  }
+  if (report_.polls.size() > kRows) line("| | and {} more | | | | | | |", report_.polls.size() - kRows);
 }
 
 void MarkdownRenderer::limits() {

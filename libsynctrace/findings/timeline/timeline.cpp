@@ -10,9 +10,11 @@ Timeline::Timeline(const Trace& trace, const Attribution& attribution, const Rep
       report_(report),
       occurrences_(find_occurrences(trace, attribution, report)),
       slices_(trace, attribution, report),
-      builder_({trace.first_ns, trace.last_ns}, slices_.lanes().size(), wanted_stretches(attribution, report, occurrences_),
+      builder_({trace.first_ns, trace.last_ns}, slices_.lanes().size(),
+               wanted_stretches(attribution, report, occurrences_),
                [this](const auto& visit) { slices_.for_each(visit); }) {
-  for (const DeviceReport& device : report.devices) stacks_.push_back(idle_by_stack(trace, attribution, report, device));
+  for (const DeviceReport& device : report.devices)
+    stacks_.push_back(idle_by_stack(trace, attribution, report, device));
 }
 
 }  // namespace synctrace::page

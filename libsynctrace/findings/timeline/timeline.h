@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page draws of one process: when each cause cost something, idle time by stack, and all slices of the timeline in a
-// bounded number of items. Made once; how many items there is room for may be asked again and again.
+// What the page draws of one process: when each cause cost something, idle time by stack, and all slices of the
+// timeline in a bounded number of items. Made once; how many items there is room for may be asked again and again.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,10 @@ class Timeline {
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  const std::vector<DeviceOccurrences>& occurrences() const noexcept { return occurrences_; }  // one for each of the devices
-  const std::vector<StackTree>& stacks() const noexcept { return stacks_; }                    // likewise
+  const std::vector<DeviceOccurrences>& occurrences() const noexcept {
+    return occurrences_;
+  }                                                                          // one for each of the devices
+  const std::vector<StackTree>& stacks() const noexcept { return stacks_; }  // likewise
   const std::vector<Lane>& lanes() const noexcept { return slices_.lanes(); }
   std::size_t lanes_left_out() const noexcept { return slices_.lanes_left_out(); }
 

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No two outputs disagree about a trace: the same counts, times, shares and verdicts in text, JSON, Markdown, CSV, page and gate,
+on every stored trace; causes sum to idle time; a trace does not differ from itself."""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import outputs
+
+SYNCTRACE = os.environ["SYNCTRACE_BIN"]
+GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"])
+TRACES = sorted([*GOLDEN.rglob("*.synctrace"), *GOLDEN.rglob("*.trace.txt")])
+PATIENCE_S = 120
+ROWS = 20  # of a table in text and Markdown
+
+VERDICTS = {"waits": "waits", "sometimes-waits": "sometimes", "redundant": "redundant", "own-copy": "own copy only",
+            "no-wait": "no wait", "unclear": "unclear"}
+TABLES = (("causes", "idle_ns", "idle", "was idle"), ("copy_only_causes", "copy_only_ns", "copying", "only copied"))
+FIGURES = ("count", "blocked_count", "redundant_count", "own_copy_count", "unclear_count", "host_blocked_ns", "bytes")
+
+
+def is_edge(cause):
+    return cause["cause"] in ("startup", "shutdown", "capture-edge")
+
+
+class Outputs:
+    """All that is said of one trace."""
+
+    def __init__(self, trace, folder):
+        self.trace = trace
+        self.folder = folder
+        if trace.name.endswith(".txt"):
+            self.trace = folder / "stored.synctrace"
+            self.run("dump", "--assemble", trace, "-o", self.trace)
+        self.report = json.loads(self.out("json"))
+        self.all = json.loads(self.out("json", "--all"))
+        self.text = self.out("text")
+        self.markdown = self.out("md")
+        self.csv = outputs.csv_rows(self.out("csv"))
+        self.run("report", "--no-symbols", "--html", folder / "page.html", self.trace)
+        self.page = outputs.Page((folder / "page.html").read_text(encoding="utf-8"))
+        # No range has that name, so that the gate judges all of the run, as the report counts it.
+        self.gate = json.loads(self.run("gate", "--no-config", "--no-symbols", "--all", "--step-range=no such range", "--format", "json",
+                                        self.trace, status=(0, 1, 4)))
+
+    def out(self, form, *more):
+        return self.run("report", "--no-symbols", "--format", form, *more, self.trace)
+
+    def run(self, *arguments, status=(0,)):
+        done = subprocess.run([SYNCTRACE, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, encoding="utf-8",
+                              timeout=PATIENCE_S, check=False)
+        if done.returncode not in status:
+            raise AssertionError(f"{arguments}: status {done.returncode}: {done.stderr}")
+        return done.stdout
+
+
+class Agreement(unittest.TestCase):
+    maxDiff = None
+
+    def test_every_stored_trace(self):
+        self.assertGreaterEqual(len(TRACES), 26)
+        for trace in TRACES:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="synctrace-agreement-"))
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+            with self.subTest(trace.name):
+                found = Outputs(trace, folder)
+                for check in (self.check_sums, self.check_causes, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
+                    check(found)
+
+    def check_sums(self, found):
+        for device in found.report["devices"]:
+            for key, whole, _, _ in TABLES:
+                if device[whole] is not None:
+                    self.assertEqual(sum(cause["idle_ns"] for cause in device[key]), device[whole])
+
+    def check_causes(self, found):
+        has_steps = found.report["steps"]["count"] > 0
+        rows_of_page = found.page.causes()
+        spreadsheet = [row for row in found.csv if row["table"] in ("idle", "copy-only")]
+        for place, device in enumerate(found.report["devices"]):
+            for key, _, kind, words in TABLES:
+                causes = device[key]
+                counted = [cause["idle_in_steps_ns"] + cause["idle_in_irregular_steps_ns"] if has_steps else cause["idle_ns"] for cause in causes]
+                rows = [i for i, cause in enumerate(causes) if not is_edge(cause) and counted[i] > 0]
+                edges = [i for i, cause in enumerate(causes) if is_edge(cause)]
+                whole = sum(counted[i] for i in rows) if has_steps else sum(cause["idle_ns"] for cause in causes)
+                shown = [(causes[i], outputs.duration(counted[i]), outputs.share(counted[i], whole)) for i in rows[:ROWS]]
+                shown += [(causes[i], outputs.duration(causes[i]["idle_ns"]), "-" if has_steps else outputs.share(causes[i]["idle_ns"], whole))
+                          for i in edges]
+                title = f"Why GPU {device['id']} {words}"
+                waiting = [outputs.duration(cause["host_blocked_ns"]) if cause["host_blocked_ns"] else "-" for cause, _, _ in shown]
+                self.assertEqual(outputs.text_causes(found.text, title),
+                                 [(fitted(cause["name"], 17), idle, share, cause["count"], wait) for (cause, idle, share), wait in zip(shown, waiting)])
+                table = [row for row in outputs.markdown_table(found.markdown, title) if not row[1].startswith(("and ", "outside of"))]
+                self.assertEqual([(row[1], row[4], row[5] or "-", int(row[7].replace(",", "")), row[8] or "-") for row in table],
+                                 [(cause["name"], idle, share, cause["count"], wait) for (cause, idle, share), wait in zip(shown, waiting)])
+                for i in rows:
+                    row = rows_of_page.get((place, kind, i))
+                    if row is None:
+                        self.assertGreaterEqual(rows.index(i), 8)  # a page has room for the first ones at least
+                        continue
+                    self.assertEqual(row, (counted[i], outputs.duration(counted[i]), outputs.share(counted[i], whole), causes[i]["count"],
+                                           causes[i]["host_blocked_ns"]))
+                if found.page.payload is not None:
+                    told = found.page.payload["devices"][place][kind]
+                    self.assertEqual([(one["name"], one["idle_ns"], one["edge"]) for one in told],
+                                     [(cause["name"], cause["idle_ns"], is_edge(cause)) for cause in causes[:len(told)]])
+                of_csv = [row for row in spreadsheet if int(row["gpu"]) == device["id"] and row["table"] == ("idle" if kind == "idle" else "copy-only")]
+                self.assertEqual([tuple(int(row[name]) for name in ("count", "host_blocked_ns", "idle_ns", "idle_in_steps_ns")) for row in of_csv],
+                                 [tuple(cause[name] for name in ("count", "host_blocked_ns", "idle_ns", "idle_in_steps_ns")) for cause in causes])
+
+    def check_waits(self, found):
+        waits = [site for site in found.report["waits"] if not is_poll(site)]
+        polls = [site for site in found.report["waits"] if is_poll(site)]
+        rows = [(site["count"], site["blocked_count"], site["host_blocked_ns"], VERDICTS[site["verdict"]]) for site in waits]
+        of_csv = [row for row in found.csv if row["table"] == "wait"]
+        self.assertEqual([tuple(int(row[name]) for name in ("count", "blocked_count", "host_blocked_ns", "bytes")) for row in of_csv],
+                         [tuple(site[name] for name in ("count", "blocked_count", "host_blocked_ns", "bytes")) for site in waits + polls])
+        of_page = found.page.waits()
+        self.assertEqual(of_page, rows[:len(of_page)])
+        self.assertGreaterEqual(len(of_page), min(8, len(rows)))
+        worded = [(count, blocked, outputs.duration(ns), verdict) for count, blocked, ns, verdict in rows]
+        table = [row for row in outputs.markdown_table(found.markdown, "The host waited") if not row[1].startswith("and ")]
+        self.assertEqual([(int(row[4].replace(",", "")), int(row[5].replace(",", "")), row[6], row[8]) for row in table], worded[:ROWS])
+        # The text leaves out where nothing waited and nothing was redundant or unclear.
+        told = [row for row, site in zip(worded, waits) if site["blocked_count"] + site["redundant_count"] + site["unclear_count"] > 0]
+        of_text = outputs.text_waits(found.text)
+        self.assertEqual(of_text, told[:len(of_text)])
+        self.assertGreaterEqual(len(of_text), min(8, len(told)))
+        self.assertEqual([(row[4].replace(",", ""), row[6].replace(",", ""), row[7]) for row in outputs.markdown_table(found.markdown, "Polling")],
+                         [(str(poll["count"]), str(poll["blocked_count"]), outputs.duration(poll["host_blocked_ns"])) for poll in polls[:ROWS]])
+        self.assertEqual(outputs.text_polls(found.text), [(poll["count"], poll["blocked_count"], outputs.duration(poll["host_blocked_ns"])) for poll in polls[:ROWS]])
+        self.assertEqual(found.page.polls(), [(poll["count"], poll["blocked_count"], poll["host_blocked_ns"]) for poll in polls])
+
+    def check_gate(self, found):
+        """By rule and line: the gate's paths are those of a repository, and what has no rule of its own falls under two of them."""
+        of_report = collections.defaultdict(collections.Counter)
+        for site in found.all["waits"]:
+            if is_poll(site):
+                sums = of_report["ST004", last(site["file"]), site["line"], site["function"]]
+                sums["count"] += site["blocked_count"]  # to the gate a run of queries is one wait
+                sums["blocked_count"] += site["blocked_count"]
+                sums["host_blocked_ns"] += site["host_blocked_ns"]
+                continue
+            if site["note"] == "creates the context":
+                continue
+            rule = site["rule"] or ("ST010" if any("Memcpy" in calls["api"] for calls in site["calls"]) else "ST006")
+            for name in FIGURES:
+                of_report[rule, last(site["file"]), site["line"], site["function"]][name] += site[name]
+        of_gate = collections.defaultdict(collections.Counter)
+        for finding in found.gate["findings"]:
+            if finding["rule"] == "ST005":
+                continue  # sleeps outside of CUDA are no calls of the report
+            for name in FIGURES:
+                of_gate[finding["rule"], last(finding["file"]), finding["line"], finding["function"]][name] += finding[name]
+            waited = finding["blocked_count"] + finding["unclear_count"] > 0
+            self.assertEqual(finding["status"], "new" if waited else "harmless")
+        plain = lambda sums: {key: {name: one[name] for name in FIGURES} for key, one in sums.items() if one["count"]}  # noqa: E731
+        self.assertEqual(plain(of_gate), plain(of_report))
+
+    def check_verdict(self, found):
+        word, evidence = found.report["verdict"], found.report["verdict_evidence"]
+        if not word:
+            return
+        self.assertIn(f"**{word}**: {evidence}", found.markdown)
+        self.assertIn(f'<span class="word">{word}</span>', found.page.text)
+        self.assertIn(f"  verdict   {word}: ", found.text)
+        lacked = evidence.split("lacked work for ")[1].removeprefix("only ").split(" of")[0]
+        steps = " in the steps" if found.report["steps"]["count"] > 0 else ""
+        tiles = [found.page.tile(f"GPU {device['id']} lacked work{steps}") for device in found.report["devices"]]
+        self.assertIn(lacked, tiles)
+
+    def check_diff(self, found):
+        text = found.run("diff", "--no-symbols", found.trace, found.trace, status=(0, 4))
+        self.assertIn("no difference in lines", text)
+        told = json.loads(found.run("diff", "--no-symbols", "--judge-steps=0:", "--format", "json", found.trace, found.trace))
+        self.assertEqual((told["lines"], told["worse"]), ([], False))
+        self.assertEqual(told["step_ns"]["before"], told["step_ns"]["after"])
+        self.assertEqual(told["idle_share"]["before"], told["idle_share"]["after"])
+        steps = found.report["steps"]
+        self.assertEqual((told["step_ns"]["before"] or {"count": 0})["count"], steps["count"] + steps["warm_up_count"])
+
+
+def is_poll(site):
+    return "not_ready_count" in site
+
+
+def fitted(text, columns):
+    return text if len(text) <= columns else text[:columns - 2] + ".."
+
+
+def last(path):
+    return path and path.rsplit("/", 1)[-1]
+
+
+if __name__ == "__main__":
+    unittest.main()
