@@ -15,13 +15,16 @@ bool is_one_of(std::string_view name, std::initializer_list<std::string_view> na
 
 }  // namespace
 
+// Records may say any time; those behind kLatestTime stand for it.
 void LossSpans::clock(Nanoseconds monotonic_ns) {
+  monotonic_ns = std::min(monotonic_ns, kLatestTime);
   if (open_) add({open_since_ns_, std::max(open_since_ns_, monotonic_ns) + 1});
   open_ = false;
   clocks_ = {std::max(monotonic_ns, clocks_[0]), clocks_[0], clocks_[1]};
 }
 
 void LossSpans::loss(std::string_view name, Nanoseconds time_ns) {
+  time_ns = std::min(time_ns, kLatestTime);
   if (name == "ring-full") {
     add({clocks_[0], std::max(clocks_[0], time_ns) + 1});
   } else if (is_one_of(name, {"cupti-dropped", "buffer-refused", "cupti-untimed"})) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "model/load_trace.h"
+#include "model/loss_spans.h"
 #include "support/catch.h"
 #include "trace_maker.h"
 
@@ -10,6 +11,19 @@ namespace synctrace::testing {
 namespace {
 
 constexpr TestApi kMemcpyAsync{ApiId{1}, format::ApiCategory::kCopyAsync, "cudaMemcpyAsync"};
+
+TEST_CASE("clocks and losses at the end of time are those of the latest time") {
+  constexpr Nanoseconds kEndOfTime = std::numeric_limits<Nanoseconds>::max();
+  LossSpans spans;
+  spans.hole();
+  spans.clock(kEndOfTime);
+  spans.loss("ring-full", kEndOfTime);
+  spans.loss("cupti-dropped", kEndOfTime);
+  for (const TimeSpan span : spans.finish(true)) {
+    CHECK(span.begin_ns <= span.end_ns);
+    CHECK(span.end_ns <= kLatestTime + 1);
+  }
+}
 
 }  // namespace
 
