@@ -17,7 +17,8 @@ BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang lld llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
-STYLE_PACKAGES := clang-format clang-tidy
+FORMAT_PACKAGES := clang-format
+STYLE_PACKAGES := $(FORMAT_PACKAGES) clang-tidy
 
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
@@ -99,8 +100,12 @@ bench: build ## run the micro-benchmarks
 	python3 tests/bench/gate_bench.py build/release/bin
 
 .PHONY: format
-format: deps-style ## format the sources that git tracks
-	git ls-files '*.h' '*.cpp' '*.cu' | xargs clang-format -i
+format: deps-format ## format the sources that git tracks, with Debian 12's clang-format 14
+	git ls-files '*.h' '*.cpp' '*.cu' | xargs -n 40 -P $(JOBS) clang-format -i
+
+.PHONY: check-format
+check-format: deps-format ## say which sources `make format` would change
+	git ls-files '*.h' '*.cpp' '*.cu' | xargs -n 40 -P $(JOBS) clang-format --dry-run -Werror
 
 .PHONY: lint
 lint: build deps-style ## run clang-tidy over everything that was compiled
@@ -115,12 +120,13 @@ clean: ## remove build/
 	rm -rf build
 
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
-.PHONY: deps deps-clang deps-browser deps-style
+.PHONY: deps deps-clang deps-browser deps-format deps-style
 deps: NEEDED = $(PACKAGES)
 deps-clang: NEEDED = $(CLANG_PACKAGES)
 deps-browser: NEEDED = $(BROWSER_PACKAGES)
+deps-format: NEEDED := $(FORMAT_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
-deps deps-clang deps-browser deps-style:
+deps deps-clang deps-browser deps-format deps-style:
 	if ! command -v dpkg > /dev/null; then
 	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
 	  exit 0

@@ -45,16 +45,20 @@ std::string words_of(const BaselineEntry& entry) {
 }
 
 int show(const PreparedGate& gate) {
-  if (!gate.baseline) return fail(kExitUnusable, "there is no " + gate.baseline_path + "; synctrace baseline create makes it.");
+  if (!gate.baseline)
+    return fail(kExitUnusable, "there is no " + gate.baseline_path + "; synctrace baseline create makes it.");
   for (const BaselineEntry& entry : gate.baseline->entries) std::printf("%s\n", printable(words_of(entry)).c_str());
   return kExitOk;
 }
 
 int write_change(const std::string& path, const BaselineChange& change) {
-  if (const auto error = write_whole_file(path, baseline_text(change.result))) return fail(kExitUnusable, error->message);
-  for (const BaselineEntry& entry : change.refused) say::warn(kWho, "not taken over without --accept-new: " + words_of(entry));
-  say::info(kWho, path + ": " + std::to_string(change.result.entries.size()) + " findings (" + std::to_string(change.added) + " added, " +
-                      std::to_string(change.changed) + " changed, " + std::to_string(change.dropped) + " removed)");
+  if (const auto error = write_whole_file(path, baseline_text(change.result)))
+    return fail(kExitUnusable, error->message);
+  for (const BaselineEntry& entry : change.refused)
+    say::warn(kWho, "not taken over without --accept-new: " + words_of(entry));
+  say::info(kWho, path + ": " + std::to_string(change.result.entries.size()) + " findings (" +
+                      std::to_string(change.added) + " added, " + std::to_string(change.changed) + " changed, " +
+                      std::to_string(change.dropped) + " removed)");
   return change.refused.empty() ? kExitOk : kExitNegative;
 }
 
@@ -64,7 +68,8 @@ int change(BaselineVerb verb, const Options& options, PreparedGate gate) {
   if (verb == BaselineVerb::kCreate && exists && !options.force_overwrite) {
     return fail(kExitUsage, gate.baseline_path + " is there already; update or prune it, or give --force-overwrite.");
   }
-  if (verb != BaselineVerb::kCreate && !gate.baseline) return fail(kExitUsage, "there is no " + gate.baseline_path + "; synctrace baseline create makes it.");
+  if (verb != BaselineVerb::kCreate && !gate.baseline)
+    return fail(kExitUsage, "there is no " + gate.baseline_path + "; synctrace baseline create makes it.");
   const Result<std::vector<std::string>> files = expand_traces(options.paths);
   if (!files) return fail(kExitUnusable, files.error().message);
   const Baseline before = gate.baseline ? *gate.baseline : Baseline();
@@ -73,9 +78,11 @@ int change(BaselineVerb verb, const Options& options, PreparedGate gate) {
   if (run.unreadable) return kExitUnusable;
   // What a run did not show may be there all the same.
   if (run.result.traces.empty() || !run.result.nothing.empty()) {
-    return fail(kExitNothing, "nothing to judge" + (run.result.nothing.empty() ? std::string(".") : ": " + run.result.nothing.front()));
+    return fail(kExitNothing, "nothing to judge" +
+                                  (run.result.nothing.empty() ? std::string(".") : ": " + run.result.nothing.front()));
   }
-  return write_change(gate.baseline_path, change_baseline(verb, before, run.result, options.accept_new, Repository(gate.root)));
+  return write_change(gate.baseline_path,
+                      change_baseline(verb, before, run.result, options.accept_new, Repository(gate.root)));
 }
 
 }  // namespace

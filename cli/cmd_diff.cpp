@@ -35,14 +35,16 @@ void add_options(const CommandLine& app, Options& options) {
   app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
   app.add("--root", options.gate.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
   app.add("--judge-steps", options.gate.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
-  app.add("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
+  app.add("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out",
+          "NAME");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
   declare_source_options(app, options.stacks.source_roots);
 }
 
 // One side, or the exit status to end with.
-std::optional<RunSide> judge_side(const PreparedGate& gate, const std::string& path, const Options& options, int& status) {
+std::optional<RunSide> judge_side(const PreparedGate& gate, const std::string& path, const Options& options,
+                                  int& status) {
   status = kExitUnusable;
   const Result<std::vector<std::string>> files = expand_traces({path});
   if (!files) {

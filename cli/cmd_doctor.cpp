@@ -61,7 +61,8 @@ void print_json(const Checks& checks) {
 }  // namespace
 
 int cmd_doctor(int argc, char** argv) {
-  const CommandLine app("Checks whether recording can work here, and says what to do where it cannot.", "synctrace doctor");
+  const CommandLine app("Checks whether recording can work here, and says what to do where it cannot.",
+                        "synctrace doctor");
   std::string format = "text";
   std::optional<int> process;
   app.add("--format", format, "text (default) or json", "FORMAT");

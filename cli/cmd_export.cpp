@@ -39,21 +39,24 @@ int fail(const std::string& message, int status = kExitUnusable) {
 }
 
 Measure weight_of(const Options& options) {
-  const auto* const found = std::find_if(kMeasureNames.begin(), kMeasureNames.end(), [&](const MeasureName& one) { return one.name == options.weight; });
+  const auto* const found = std::find_if(kMeasureNames.begin(), kMeasureNames.end(),
+                                         [&](const MeasureName& one) { return one.name == options.weight; });
   return static_cast<Measure>(found - kMeasureNames.begin());
 }
 
 // Why a file must not be written.
 std::optional<Error> refuse(const std::string& file, const Options& options, const std::vector<std::string>& traces) {
   std::error_code ignored;
-  const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) { return fs::equivalent(trace, file, ignored); });
+  const bool is_trace = std::any_of(traces.begin(), traces.end(),
+                                    [&](const std::string& trace) { return fs::equivalent(trace, file, ignored); });
   if (is_trace) return Error{file + " is one of the traces; choose another --output."};
   if (file == "-" || options.force_overwrite || !fs::is_regular_file(file, ignored)) return std::nullopt;
   return Error{file + " exists already; choose another --output, or replace it with --force-overwrite."};
 }
 
 // A folder gets one file for each trace, which is what HTA wants; a file gets them all.
-Result<std::vector<ExportRequest>> requests_of(const Options& options, const ExportFormat& format, const std::vector<std::string>& traces) {
+Result<std::vector<ExportRequest>> requests_of(const Options& options, const ExportFormat& format,
+                                               const std::vector<std::string>& traces) {
   std::error_code ignored;
   std::vector<ExportRequest> requests;
   if (!options.output.ends_with('/') && !fs::is_directory(options.output, ignored)) {
@@ -62,7 +65,8 @@ Result<std::vector<ExportRequest>> requests_of(const Options& options, const Exp
     std::set<std::string> names;
     for (const std::string& trace : traces) {
       const std::string name = trace_stem(trace) + std::string(format.ending);
-      if (!names.insert(name).second) return Error{"two of the traces would be written to " + name + "; export them one by one."};
+      if (!names.insert(name).second)
+        return Error{"two of the traces would be written to " + name + "; export them one by one."};
       const std::string file = (fs::path(options.output) / name).string();
       requests.push_back({{trace}, file, options.stacks, weight_of(options), options.names.names});
     }
@@ -84,11 +88,14 @@ void add_options(const CommandLine& app, Options& options) {
     help += "\n" + std::string(format.name) + ": " + format.help;
   }
   app.add("--format", options.format, help, "FORMAT").one_of(names);
-  app.add("-o,--output", options.output, "a file for all traces, a folder for one file each, or - for stdout", "PATH").required();
+  app.add("-o,--output", options.output, "a file for all traces, a folder for one file each, or - for stdout", "PATH")
+      .required();
   app.add_flag("--stacks", options.stacks, "write the stack of each call beside it");
   std::vector<std::string> measures;
   for (const MeasureName& measure : kMeasureNames) measures.emplace_back(measure.name);
-  app.add("--weight", options.weight, "what folded adds up: gpu_idle (default), host_blocked, waits or samples", "WEIGHT").one_of(measures);
+  app.add("--weight", options.weight, "what folded adds up: gpu_idle (default), host_blocked, waits or samples",
+          "WEIGHT")
+      .one_of(measures);
   declare_name_options(app, options.names);
   declare_source_options(app, options.names.source_roots);
   app.add_flag("--force-overwrite", options.force_overwrite, "replace files that exist");

@@ -31,11 +31,14 @@ struct Options {
 
 void add_options(const CommandLine& app, Options& options) {
   app.add("TRACE", options.paths, "trace files, or folders of them", "").required();
-  app.add("--format", options.format, "text (default), json, sarif, junit, github, gitlab or md", "FORMAT").one_of({"text", "json", "sarif", "junit", "github", "gitlab", "md"});
+  app.add("--format", options.format, "text (default), json, sarif, junit, github, gitlab or md", "FORMAT")
+      .one_of({"text", "json", "sarif", "junit", "github", "gitlab", "md"});
   app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
   app.add_flag("--all", options.all, "also what is allowed, in the baseline, or never waited");
-  app.add_flag("--unfinished", options.gate.unfinished, "the program still runs: that the end of its trace is missing is no loss");
-  app.add_flag("--print-allow", options.print_allow, "print an entry for synctrace.toml for each finding, and judge nothing");
+  app.add_flag("--unfinished", options.gate.unfinished,
+               "the program still runs: that the end of its trace is missing is no loss");
+  app.add_flag("--print-allow", options.print_allow,
+               "print an entry for synctrace.toml for each finding, and judge nothing");
   declare_gate_options(app, options.gate);
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);

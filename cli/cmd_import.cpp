@@ -48,14 +48,18 @@ bool is_database(const std::string& path) {
 
 Result<Trace> read(const Options& options) {
   if (options.input.ends_with(".nsys-rep") || options.input.ends_with(".qdrep")) {
-    return Error{options.input + " is Nsight Systems' own format; make a database of it with nsys export --type sqlite " + options.input};
+    return Error{options.input +
+                 " is Nsight Systems' own format; make a database of it with nsys export --type sqlite " +
+                 options.input};
   }
   if (is_database(options.input)) return import_nsys(options.input, options.process);
   TextInput input(options.input);
   return import_kineto(input, options.input);
 }
 
-std::string counted(std::size_t count, std::string_view what) { return std::to_string(count) + " " + std::string(what); }
+std::string counted(std::size_t count, std::string_view what) {
+  return std::to_string(count) + " " + std::string(what);
+}
 
 int run(const Options& options) {
   const Result<Trace> trace = read(options);
@@ -79,7 +83,8 @@ int run(const Options& options) {
 int cmd_import(int argc, char** argv) {
   const CommandLine app("Makes a trace of what another tool recorded.", kWho);
   Options options;
-  app.add("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz), or Nsight Systems' SQLite export", "").required();
+  app.add("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz), or Nsight Systems' SQLite export", "")
+      .required();
   app.add("-o,--output", options.output, "the trace to write", "TRACE").required();
   app.add("--process", options.process, "of a database with several processes, the one that is wanted", "PID");
   app.add_flag("--force-overwrite", options.force_overwrite, "replace a file that exists");
@@ -89,7 +94,8 @@ int cmd_import(int argc, char** argv) {
     return fail(options.output + " is what is to be read; choose another --output.", kExitUsage);
   }
   if (!options.force_overwrite && fs::is_regular_file(options.output, ignored)) {
-    return fail(options.output + " exists already; choose another --output, or replace it with --force-overwrite.", kExitUsage);
+    return fail(options.output + " exists already; choose another --output, or replace it with --force-overwrite.",
+                kExitUsage);
   }
   return run(options);
 }

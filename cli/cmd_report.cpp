@@ -71,7 +71,8 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Asked
       page->add(reports.back(), *findings.timeline(reports.back()));
     }
     if (!asked.step_range.empty() && reports.back().steps.figures.count == 0) {
-      say::warn(kWho, "no NVTX range '" + asked.step_range + "' comes three times or more, without overlap, on a thread of " + file +
+      say::warn(kWho, "no NVTX range '" + asked.step_range +
+                          "' comes three times or more, without overlap, on a thread of " + file +
                           "; its report is without steps");
     }
   }
@@ -86,9 +87,11 @@ std::string text_of(const std::vector<Report>& reports, const TextOptions& optio
 
 void add_options(const CommandLine& app, Options& options) {
   app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
-  app.add("--format", options.format, "text (default), json, md or csv", "FORMAT").one_of({"text", "json", "md", "csv"});
+  app.add("--format", options.format, "text (default), json, md or csv", "FORMAT")
+      .one_of({"text", "json", "md", "csv"});
   app.add("--steps", options.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
-  app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)", "FIXES");
+  app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)",
+          "FIXES");
   app.add("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas", "WHAT");
   app.add_flag("--all", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
@@ -96,8 +99,10 @@ void add_options(const CommandLine& app, Options& options) {
   declare_name_options(app, options.stacks);
   declare_source_options(app, options.stacks.source_roots);
   app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
-  app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o", "FILE");
-  app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes, "the most that page may have, 300k or more (default 5M)", "SIZE");
+  app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
+          "FILE");
+  app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
+               "the most that page may have, 300k or more (default 5M)", "SIZE");
 }
 
 std::string rendered(const std::vector<Report>& reports, const Options& options) {
@@ -151,8 +156,9 @@ int cmd_report(int argc, char** argv) {
     }
     page.emplace(options.page, PageOptions{options.most_page_bytes, files.value().size()});
   }
-  const std::vector<Report> reports = load_reports(files.value(), {options.stacks.user_code, options.stacks.names, options.step_range, options.all, question},
-                                                   page ? &*page : nullptr);
+  const std::vector<Report> reports = load_reports(
+      files.value(), {options.stacks.user_code, options.stacks.names, options.step_range, options.all, question},
+      page ? &*page : nullptr);
   if (reports.empty()) return kExitUnusable;
   const bool page_alone = page && options.output.empty() && !app.has("--format");
   int written = page_alone ? kExitOk : write_report(reports, options);

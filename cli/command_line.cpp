@@ -47,7 +47,8 @@ CommandOption CommandOption::needs(const CommandOption& other) const {
   return *this;
 }
 
-CommandLine::CommandLine(const std::string& purpose, const std::string& name) : app_(std::make_shared<CLI::App>(purpose, name)) {}
+CommandLine::CommandLine(const std::string& purpose, const std::string& name)
+    : app_(std::make_shared<CLI::App>(purpose, name)) {}
 
 CommandOption CommandLine::add(const std::string& names, std::string& value, const std::string& help,
                                const std::string& placeholder) const {
@@ -74,8 +75,8 @@ CommandOption CommandLine::add_number(const std::string& names, std::optional<in
   return CommandOption(app_->add_option(names, value, help)->check(CLI::Range(least, most))->type_name(placeholder));
 }
 
-CommandOption CommandLine::add_size(const std::string& names, std::uint64_t& value, std::uint64_t least, std::uint64_t most,
-                                    const std::string& help, const std::string& placeholder) const {
+CommandOption CommandLine::add_size(const std::string& names, std::uint64_t& value, std::uint64_t least,
+                                    std::uint64_t most, const std::string& help, const std::string& placeholder) const {
   CLI::Option* option = app_->add_option(names, value, help)->transform(CLI::AsSizeValue(true));
   return CommandOption(option->check(CLI::Range(least, most))->type_name(placeholder));
 }

@@ -37,7 +37,8 @@ class CommandLine {
  public:
   CommandLine(const std::string& purpose, const std::string& name);
 
-  CommandOption add(const std::string& names, std::string& value, const std::string& help, const std::string& placeholder) const;
+  CommandOption add(const std::string& names, std::string& value, const std::string& help,
+                    const std::string& placeholder) const;
   CommandOption add(const std::string& names, std::optional<std::string>& value, const std::string& help,
                     const std::string& placeholder) const;
   CommandOption add(const std::string& names, std::vector<std::string>& values, const std::string& help,
@@ -57,8 +58,8 @@ class CommandLine {
   // What follows the options is not for us, from the first word that is none of them: see rest().
   void end_at_program(const std::string& usage, const std::string& footer) const;
 
-  // Fills what was told to be filled: help goes to stdout, a mistake to stderr in one line. A value is the exit status with
-  // which to end at once.
+  // Fills what was told to be filled: help goes to stdout, a mistake to stderr in one line. A value is the exit status
+  // with which to end at once.
   std::optional<int> parse(int argc, char** argv) const;
 
   // After parse().

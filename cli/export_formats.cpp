@@ -49,7 +49,8 @@ std::uint64_t start_of(const std::vector<std::string>& traces) {
 }
 
 ExportOptions options_of(const ExportRequest& request) {
-  const std::string name = request.output == "-" ? trace_stem(request.traces.front()) : fs::path(request.output).filename().string();
+  const std::string name =
+      request.output == "-" ? trace_stem(request.traces.front()) : fs::path(request.output).filename().string();
   return {name, export_base_ns(start_of(request.traces)), request.traces.size() > 1, request.stacks};
 }
 
@@ -83,7 +84,8 @@ int run_database(const ExportFormat& format, const ExportRequest& request) {
   if (request.output == "-" || (fs::exists(there) && !fs::is_regular_file(there))) {
     return fail("--format " + std::string(format.name) + " needs a file as --output.", kExitUsage);
   }
-  const fs::path target = fs::is_symlink(request.output, failed) ? fs::weakly_canonical(request.output, failed) : fs::path(request.output);
+  const fs::path target =
+      fs::is_symlink(request.output, failed) ? fs::weakly_canonical(request.output, failed) : fs::path(request.output);
   const std::string temporary = target.string() + ".tmp";
   fs::remove(temporary, failed);
   std::size_t added = 0;
@@ -121,7 +123,8 @@ std::vector<std::string> csv_files(const ExportRequest& request) {
 }
 
 int run_csv(const ExportFormat&, const ExportRequest& request) {
-  if (request.output == "-") return fail("--format csv writes several files: give a folder or a file's name as --output.", kExitUsage);
+  if (request.output == "-")
+    return fail("--format csv writes several files: give a folder or a file's name as --output.", kExitUsage);
   std::deque<ResultFile> files;
   std::vector<TextSink> sinks;
   for (const CsvTable table : kCsvTables) {
@@ -150,7 +153,8 @@ std::vector<StackProfile> profiles_of(const ExportRequest& request) {
     if (!trace) continue;
     if (request.names.wanted && !has_names(*trace)) look_up_names(*trace, request.names);
     const std::string_view rank = fact(*trace, "rank");
-    const std::string name = rank.empty() ? "process " + std::to_string(trace->process_id) : "rank " + std::string(rank);
+    const std::string name =
+        rank.empty() ? "process " + std::to_string(trace->process_id) : "rank " + std::string(rank);
     profiles.push_back(Findings(*trace, {}).stack_profile(name));
   }
   return profiles;
@@ -172,11 +176,14 @@ int run_stacks(const ExportFormat& format, const ExportRequest& request) {
 }
 
 constexpr std::array kFormats = {
-    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open (default)", one_file, run_stream<ChromeTrace>},
-    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", one_file, run_stream<PerfettoTrace>},
+    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open (default)", one_file,
+                 run_stream<ChromeTrace>},
+    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", one_file,
+                 run_stream<PerfettoTrace>},
     ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", one_file, run_database},
     ExportFormat{"csv", ".csv", "tables of kernels, copies, calls and ranges", csv_files, run_csv},
-    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", one_file, run_stacks},
+    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", one_file,
+                 run_stacks},
     ExportFormat{"pprof", ".pb.gz", "the same for go tool pprof", one_file, run_stacks},
     ExportFormat{"folded", ".folded", "the same as lines for flamegraph.pl", one_file, run_stacks},
 };
@@ -186,7 +193,8 @@ constexpr std::array kFormats = {
 std::span<const ExportFormat> export_formats() noexcept { return kFormats; }
 
 const ExportFormat* find_export_format(std::string_view name) noexcept {
-  const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), [&](const ExportFormat& format) { return format.name == name; });
+  const auto* const found =
+      std::find_if(kFormats.begin(), kFormats.end(), [&](const ExportFormat& format) { return format.name == name; });
   return found == kFormats.end() ? nullptr : found;
 }
 

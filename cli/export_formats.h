@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "model/stack_profile.h"
 #include "look_up_names.h"
+#include "model/stack_profile.h"
 
 namespace synctrace::cli {
 

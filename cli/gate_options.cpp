@@ -84,7 +84,8 @@ std::string find_root(const GateOptions& options, const GateConfig& config) {
 std::optional<Error> take_flags(const GateOptions& options, GateConfig& config) {
   if (!options.steps.empty()) {
     const auto slice = parse_step_slice(options.steps);
-    if (!slice) return Error{"--steps=" + options.steps + " makes no sense: expected FIRST: or FIRST:LAST, counted from 0."};
+    if (!slice)
+      return Error{"--steps=" + options.steps + " makes no sense: expected FIRST: or FIRST:LAST, counted from 0."};
     config.steps = *slice;
   }
   if (!options.step_range.empty()) config.step_range = options.step_range;
@@ -93,7 +94,8 @@ std::optional<Error> take_flags(const GateOptions& options, GateConfig& config) 
   for (const std::string& output : options.write) {
     const std::size_t equals = output.find('=');
     if (equals == std::string::npos || equals + 1 == output.size() || !is_gate_format(output.substr(0, equals))) {
-      return Error{"--write=" + output + " makes no sense: expected FORMAT=FILE, with text, json, sarif, junit, github, gitlab or md."};
+      return Error{"--write=" + output +
+                   " makes no sense: expected FORMAT=FILE, with text, json, sarif, junit, github, gitlab or md."};
     }
   }
   return std::nullopt;
@@ -109,15 +111,19 @@ bool append_to(const std::string& path, const std::string& text) {
 }  // namespace
 
 void declare_gate_options(const CommandLine& app, GateOptions& options) {
-  const CommandOption config = app.add("--gate-config,--config", options.config, "the configuration (default: the nearest synctrace.toml or pyproject.toml)", "FILE");
+  const CommandOption config =
+      app.add("--gate-config,--config", options.config,
+              "the configuration (default: the nearest synctrace.toml or pyproject.toml)", "FILE");
   app.add_flag("--no-config", options.no_config, "no configuration: nothing is allowed").excludes(config);
   app.add("--root", options.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
   app.add("--baseline", options.baseline, "findings that are known and do not fail", "FILE");
   app.add("--judge-steps", options.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
   app.add("--step-range", options.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
   app.add_flag("--only-zones", options.only_zones, "judge nothing but what is in expect-no-sync ranges");
-  app.add("--write", options.write, "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE");
-  app.add_number("--error-exitcode", options.error_exit_code, 1, 255, "the exit status when the gate fails (default 1)", "N");
+  app.add("--write", options.write,
+          "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE");
+  app.add_number("--error-exitcode", options.error_exit_code, 1, 255, "the exit status when the gate fails (default 1)",
+                 "N");
 }
 
 Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baseline) {
@@ -129,7 +135,8 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
   gate.root = find_root(options, gate.config);
   if (!options.root.empty() || !holds_a_home(gate.root)) gate.roots.add(gate.root);
   gate.baseline_path = options.baseline;
-  if (options.baseline.empty() && !gate.config.baseline.empty()) gate.baseline_path = (fs::path(gate.config.path).parent_path() / gate.config.baseline).string();
+  if (options.baseline.empty() && !gate.config.baseline.empty())
+    gate.baseline_path = (fs::path(gate.config.path).parent_path() / gate.config.baseline).string();
   if (gate.baseline_path.empty()) return gate;
   if (!needs_baseline && !is_there(gate.baseline_path)) return gate;
   Result<std::string> text = read_whole_file(gate.baseline_path, kMostBaselineBytes);
@@ -140,7 +147,8 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
   return gate;
 }
 
-GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks, const char* who) {
+GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks,
+                 const char* who) {
   GateRun run;
   NameOptions names = stacks.names;
   names.roots.add(gate.roots);
@@ -167,7 +175,8 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
   for (const Observation& seen : observations) {
     run.step_ns.insert(run.step_ns.end(), seen.step_lengths.begin(), seen.step_lengths.end());
     for (const DeviceIdle& idle : seen.idle) {
-      if (idle.of_ns > 0) run.idle_shares.push_back(static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns));
+      if (idle.of_ns > 0)
+        run.idle_shares.push_back(static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns));
     }
   }
   run.result = judge(observations, gate.config, book, gate.baseline ? &*gate.baseline : nullptr, repository);
@@ -204,7 +213,8 @@ bool write_gate_files(const GateOptions& options, const GateResult& result, std:
   bool all_written = true;
   for (const std::string& output : options.write) {
     const std::size_t equals = output.find('=');
-    if (const auto error = write_whole_file(output.substr(equals + 1), rendered_gate(result, output.substr(0, equals), false, false))) {
+    if (const auto error = write_whole_file(output.substr(equals + 1),
+                                            rendered_gate(result, output.substr(0, equals), false, false))) {
       say::error(who, error->message);
       all_written = false;
     }

@@ -22,7 +22,7 @@ namespace synctrace::cli {
 struct GateOptions {
   std::string config;  // a file; empty: search
   bool no_config = false;
-  std::string root;    // of the repository; empty: find it
+  std::string root;  // of the repository; empty: find it
   std::string baseline;
   std::string steps;
   std::string step_range;
@@ -51,11 +51,12 @@ struct GateRun {
   GateResult result;
   std::vector<double> step_ns;      // of all traces
   std::vector<double> idle_shares;  // of each device of each trace
-  bool unreadable = false;  // at least one trace
+  bool unreadable = false;          // at least one trace
 };
 
 // Judges traces, one after the other, so that memory holds one of them at a time.
-GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks, const char* who);
+GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks,
+                 const char* who);
 
 // "sarif=out.sarif". Formats: text, json, sarif, junit, github, gitlab, md.
 bool is_gate_format(const std::string& format);

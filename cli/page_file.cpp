@@ -11,7 +11,9 @@ namespace synctrace::cli {
 
 std::optional<std::string> PageFile::refusal(const std::string& path, std::span<const std::string> traces) {
   std::error_code ignored;
-  const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) { return std::filesystem::equivalent(trace, path, ignored); });
+  const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) {
+    return std::filesystem::equivalent(trace, path, ignored);
+  });
   if (is_trace) return path + " is one of the traces; choose another file for --html.";
   return std::nullopt;
 }

@@ -31,7 +31,8 @@ void Progress::next(std::string_view what, std::string_view path) {
 void Progress::again(std::string_view what, std::string_view path) {
   if (!shown_ || monotonic_ns() - begin_ns_ < kPatienceNs) return;
   const std::string name = std::string(path.substr(path.rfind('/') + 1)).substr(0, 40);
-  std::fprintf(stderr, "\r\x1b[Ksynctrace: %.*s %zu of %zu", static_cast<int>(what.size()), what.data(), number_, count_);
+  std::fprintf(stderr, "\r\x1b[Ksynctrace: %.*s %zu of %zu", static_cast<int>(what.size()), what.data(), number_,
+               count_);
   if (name.find_first_not_of(kPlain) == std::string::npos) std::fprintf(stderr, " (%s)", name.c_str());
   std::fflush(stderr);
   drawn_ = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far a command is: one line on a terminal, written over itself, when it takes more than a second. Nothing where stderr is
-// no terminal.
+// How far a command is: one line on a terminal, written over itself, when it takes more than a second. Nothing where
+// stderr is no terminal.
 #pragma once
 
 #include <cstddef>

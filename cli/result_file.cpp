@@ -56,7 +56,8 @@ std::optional<Error> ResultFile::finish() {
     }
   }
   if (error_ == 0) return std::nullopt;
-  return Error{"cannot write " + (path_ == "-" ? std::string("to stdout") : path_) + ": " + std::strerror(error_) + "."};
+  return Error{"cannot write " + (path_ == "-" ? std::string("to stdout") : path_) + ": " + std::strerror(error_) +
+               "."};
 }
 
 }  // namespace synctrace::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A large result, written piece by piece. It has another name until it is whole, so that no reader ever takes half of it
-// for all; of one that was not finished nothing stays. A pipe or a device is written to as it is, and never replaced.
+// A large result, written piece by piece. It has another name until it is whole, so that no reader ever takes half of
+// it for all; of one that was not finished nothing stays. A pipe or a device is written to as it is, and never
+// replaced.
 #pragma once
 
 #include <cstdio>

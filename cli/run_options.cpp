@@ -62,13 +62,15 @@ constexpr std::array kRecorderOptions = {
     RecorderOption{"--level", kEnvLevel, "LEVEL",
                    "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", kIsLevel,
                    kExpectedLevel},
-    RecorderOption{"--stacks", kEnvStacks, "KIND", "whose frames of the caller's stack are kept: all (default), python, native or none", kIsStacks,
+    RecorderOption{"--stacks", kEnvStacks, "KIND",
+                   "whose frames of the caller's stack are kept: all (default), python, native or none", kIsStacks,
                    kExpectedStacks},
     RecorderOption{"--host-waits", kEnvHostWaits, "SWITCH",
-                   "on (default): also waits in the C library's blocking calls, with their wakers; off: none", kIsSwitch,
-                   kExpectedSwitch},
-    RecorderOption{"--sample-rate", kEnvSampleRate, "HZ", "look at what host threads do this often in a second (default 100; 0: never)",
-                   kIsSampleRate, kExpectedSampleRate},
+                   "on (default): also waits in the C library's blocking calls, with their wakers; off: none",
+                   kIsSwitch, kExpectedSwitch},
+    RecorderOption{"--sample-rate", kEnvSampleRate, "HZ",
+                   "look at what host threads do this often in a second (default 100; 0: never)", kIsSampleRate,
+                   kExpectedSampleRate},
     RecorderOption{"--delay", kEnvDelay, "TIME", "begin the timeline this long after the first CUDA call", kIsDuration,
                    kExpectedDuration},
     RecorderOption{"--duration", kEnvDuration, "TIME", "end the timeline after this long", kIsDuration,
@@ -124,25 +126,31 @@ void declare(const CommandLine& app, Flags& flags) {
     const RecorderOption& option = kRecorderOptions[i];
     app.add(option.flag, flags.recorder[i], option.help, option.placeholder);
   }
-  app.add_flag("--graph-nodes", flags.graph_nodes, "record each node of a CUDA graph (costs more) instead of whole graphs");
+  app.add_flag("--graph-nodes", flags.graph_nodes,
+               "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE");
-  app.add_flag("--gate", flags.gate, "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
+  app.add_flag("--gate", flags.gate,
+               "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
   declare_gate_options(app, flags.gate_options);
   declare_code_options(app, flags.stacks);
   declare_name_options(app, flags.stacks);
-  app.add_flag("--no-arguments", flags.no_arguments, "leave the program's arguments, which may hold secrets, out of the trace");
-  app.add_flag("--plain-syscalls", flags.plain_syscalls,
-               "make no system calls that a seccomp filter of the program might forbid; some threads have no stacks then");
+  app.add_flag("--no-arguments", flags.no_arguments,
+               "leave the program's arguments, which may hold secrets, out of the trace");
+  app.add_flag(
+      "--plain-syscalls", flags.plain_syscalls,
+      "make no system calls that a seccomp filter of the program might forbid; some threads have no stacks then");
   app.add_flag("--no-compress", flags.no_compress, "leave the trace as the recorder wrote it");
   const CommandOption quiet = app.add_flag("-q,--quiet", flags.quiet, "print nothing but errors and warnings");
   app.add_flag("-v,--verbose", flags.verbose, "say what is done: libraries, environment, traces").excludes(quiet);
   app.add_flag("--simgpu", flags.simulated_gpu, "run on the simulated GPU, without CUDA hardware");
-  app.end_at_program("Usage: synctrace run [OPTIONS] -- PROGRAM [ARGUMENTS...]\n",
-                     "Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man "
-                     "synctrace-run");
+  app.end_at_program(
+      "Usage: synctrace run [OPTIONS] -- PROGRAM [ARGUMENTS...]\n",
+      "Options for the recorder have SYNCTRACE_* variables too; an option wins over its variable. More: man "
+      "synctrace-run");
 }
 
-// What stands behind the options. The command line ends at the first word that it does not know, which may be a mistyped option.
+// What stands behind the options. The command line ends at the first word that it does not know, which may be a
+// mistyped option.
 std::optional<std::string> take_command(const CommandLine& app, RunOptions& options) {
   options.command = app.rest();
   if (!options.command.empty() && options.command[0] == "--") {
@@ -178,7 +186,8 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
       options.variables.emplace_back(option.variable, is_path ? fs::absolute(value).string() : value);
     }
   }
-  for (const char* variable : {kEnvForceOverwrite, kEnvGraphNodes, kEnvNoArguments, kEnvPlainSyscalls, kEnvQuiet, kEnvEnable}) {
+  for (const char* variable :
+       {kEnvForceOverwrite, kEnvGraphNodes, kEnvNoArguments, kEnvPlainSyscalls, kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);
     if (!value.empty() && !kIsFlag(value)) {
       return std::string(variable) + "=" + std::string(value) + " makes no sense: expected " + kExpectedFlag + ".";
@@ -219,8 +228,9 @@ std::optional<std::string> take_gate(const Flags& flags, RunOptions& options) {
     options.gate = gate;
     return std::nullopt;
   }
-  const bool any = !gate.config.empty() || gate.no_config || !gate.root.empty() || !gate.baseline.empty() || !gate.steps.empty() ||
-                   !gate.step_range.empty() || gate.only_zones || !gate.write.empty() || gate.error_exit_code;
+  const bool any = !gate.config.empty() || gate.no_config || !gate.root.empty() || !gate.baseline.empty() ||
+                   !gate.steps.empty() || !gate.step_range.empty() || gate.only_zones || !gate.write.empty() ||
+                   gate.error_exit_code;
   if (any) return "an option of the gate was given without --gate.";
   return std::nullopt;
 }
@@ -228,7 +238,8 @@ std::optional<std::string> take_gate(const Flags& flags, RunOptions& options) {
 }  // namespace
 
 ParsedRun parse_run_options(int argc, char** argv) {
-  const CommandLine app("Runs a program, records how it waits for the GPU, and reports what made it wait.", "synctrace run");
+  const CommandLine app("Runs a program, records how it waits for the GPU, and reports what made it wait.",
+                        "synctrace run");
   Flags flags;
   declare(app, flags);
   if (const auto end = app.parse(argc, argv)) return {std::nullopt, *end};

@@ -7,13 +7,15 @@ namespace synctrace::cli {
 
 void declare_name_options(const CommandLine& app, StackOptions& options) {
   const CommandOption none = app.add_flag("--no-symbols", options.no_symbols, "do not look up names and source text");
-  app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information").excludes(none);
+  app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information")
+      .excludes(none);
 }
 
 void declare_source_options(const CommandLine& app, std::vector<std::string>& source_roots) {
-  app.add("--source-root", source_roots,
-          "show text of source files in FOLDER too (default: the folder with .git, or the current one); may be repeated",
-          "FOLDER")
+  app.add(
+         "--source-root", source_roots,
+         "show text of source files in FOLDER too (default: the folder with .git, or the current one); may be repeated",
+         "FOLDER")
       .one_value_each();
 }
 
@@ -26,8 +28,10 @@ std::optional<std::string> take_source_roots(const std::vector<std::string>& giv
 }
 
 void declare_code_options(const CommandLine& app, StackOptions& options) {
-  app.add("--user-code", options.user_patterns, "count matching files as your own code; may be repeated", "PATTERN").one_value_each();
-  app.add("--library-code", options.library_patterns, "never show a call at matching files; may be repeated", "PATTERN").one_value_each();
+  app.add("--user-code", options.user_patterns, "count matching files as your own code; may be repeated", "PATTERN")
+      .one_value_each();
+  app.add("--library-code", options.library_patterns, "never show a call at matching files; may be repeated", "PATTERN")
+      .one_value_each();
 }
 
 std::optional<std::string> take_stack_options(StackOptions& options) {

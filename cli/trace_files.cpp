@@ -19,7 +19,9 @@ std::string_view without(std::string_view name, std::string_view ending) {
   return name.ends_with(ending) ? name.substr(0, name.size() - ending.size()) : name;
 }
 
-bool is_trace_name(std::string_view name) { return without(name, format::kPartialSuffix).ends_with(format::kTraceSuffix); }
+bool is_trace_name(std::string_view name) {
+  return without(name, format::kPartialSuffix).ends_with(format::kTraceSuffix);
+}
 
 }  // namespace
 

@@ -19,7 +19,8 @@ void add_up(const Evidence& evidence, const Steps& steps, std::size_t& cursor, s
             std::span<const Part> parts, CauseTable& table, std::vector<std::uint32_t>* numbers) {
   auto part = parts.begin();
   for (const Gap& gap : gaps) {
-    const Phase phase = gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener), cursor);
+    const Phase phase =
+        gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener), cursor);
     for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) {
       const std::uint32_t number = table.add(*part, phase);
       if (numbers != nullptr) numbers->push_back(number);
@@ -36,7 +37,8 @@ struct Explained {
 
 // Walks back from every gap of a device, a batch of gaps at a time.
 template <class Give>
-void explain_gaps(const Evidence& evidence, DeviceId device, const std::vector<std::uint32_t>& operations, Walk& walk, Give&& give) {
+void explain_gaps(const Evidence& evidence, DeviceId device, const std::vector<std::uint32_t>& operations, Walk& walk,
+                  Give&& give) {
   constexpr std::size_t kBatch = 4'096;
   std::size_t known = walk.stretches().size();
   Explained batch;
@@ -73,7 +75,8 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
       result.stretches.insert(result.stretches.end(), batch.stretches.begin(), batch.stretches.end());
       credit.charge(batch.parts);
       if (breach.empty()) breach = check_parts(batch.gaps, batch.parts);
-      add_up(evidence, result.steps, step, batch.gaps, batch.parts, table, options.keep_parts ? &result.part_causes[id] : nullptr);
+      add_up(evidence, result.steps, step, batch.gaps, batch.parts, table,
+             options.keep_parts ? &result.part_causes[id] : nullptr);
       if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), batch.parts.begin(), batch.parts.end());
     });
     result.causes.emplace(device, table.take());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The room's one entry point: all that is concluded from a trace, before it is grouped and worded.
 //
-// Cost: O((calls + launches + operations + waits + samples) log n) time, and memory linear in them; parts of gaps are added
-// up as they are found and not kept, unless asked for.
+// Cost: O((calls + launches + operations + waits + samples) log n) time, and memory linear in them; parts of gaps are
+// added up as they are found and not kept, unless asked for.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ namespace synctrace {
 
 struct Attribution {
   std::unique_ptr<const Evidence> evidence;  // what all of it rests on, for those who ask further; refers to the trace
-  std::vector<Judgement> judgements;  // one per row of Trace::calls
-  GpuSleeps sleeps;                   // waits for the GPU outside CUDA calls
+  std::vector<Judgement> judgements;         // one per row of Trace::calls
+  GpuSleeps sleeps;                          // waits for the GPU outside CUDA calls
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
   std::map<DeviceId, std::vector<Cause>> causes;  // of each of `devices`; none without a timeline
   Steps steps;
-  std::uint64_t unmatched_operations = 0;         // GPU work without a recorded call
-  std::vector<std::string> breaches;              // invariants that do not hold: always empty but for bugs
+  std::uint64_t unmatched_operations = 0;  // GPU work without a recorded call
+  std::vector<std::string> breaches;       // invariants that do not hold: always empty but for bugs
 
-  std::vector<HostTimeline::Neighbours> stretches;  // the rows of OwnerTable::kStretch
-  std::map<DeviceId, std::vector<Part>> parts;      // only where asked for
+  std::vector<HostTimeline::Neighbours> stretches;             // the rows of OwnerTable::kStretch
+  std::map<DeviceId, std::vector<Part>> parts;                 // only where asked for
   std::map<DeviceId, std::vector<std::uint32_t>> part_causes;  // beside parts: Cause::number of each
 };
 

@@ -13,8 +13,8 @@
 namespace synctrace {
 
 enum class CauseKind : std::uint8_t {
-  kUnknown,        // none of the below; Part::reason says why not
-  kStreamSync,     // an explicit wait: its return after the work, or its own cost
+  kUnknown,     // none of the below; Part::reason says why not
+  kStreamSync,  // an explicit wait: its return after the work, or its own cost
   kDeviceSync,
   kEventSync,
   kPolling,
@@ -30,23 +30,23 @@ enum class CauseKind : std::uint8_t {
   kInput,          // waiting for a data loader
   kLoaderCompute,  // running one
   kHostCompute,
-  kOtherCall,      // host time in any other CUDA call
+  kOtherCall,  // host time in any other CUDA call
   kGarbageCollection,
   kGil,
-  kPeerThread,     // waiting for another thread: the wake-up itself, or a waker that is not known
+  kPeerThread,  // waiting for another thread: the wake-up itself, or a waker that is not known
   kLock,
   kSleep,
   kIo,
-  kCpuStarved,     // ready to run, but not running
+  kCpuStarved,  // ready to run, but not running
   kStreamDependency,
   kDeviceDependency,
   kCopyDependency,  // of copy-only time: the next kernel waits for the running copy
   kHostFunction,
-  kDispatch,        // the device's own pause between queued pieces of work
-  kProfiler,        // our own overhead, or CUPTI's
-  kStartup,         // before the device's first work
-  kShutdown,        // after its last
-  kCapture,         // at the edge of what was recorded
+  kDispatch,  // the device's own pause between queued pieces of work
+  kProfiler,  // our own overhead, or CUPTI's
+  kStartup,   // before the device's first work
+  kShutdown,  // after its last
+  kCapture,   // at the edge of what was recorded
 };
 inline constexpr std::size_t kCauseKinds = static_cast<std::size_t>(CauseKind::kCapture) + 1;
 
@@ -61,12 +61,12 @@ constexpr bool is_edge(CauseKind kind) noexcept {
 // Why a cause is unknown, or where a stretch at the edge comes from.
 enum class Reason : std::uint8_t {
   kNone,
-  kLateOnDevice,    // the work was queued in time and nothing that it had to wait for explains its start
-  kSlowDispatch,    // started much later after its launch than launches do
-  kNoLaunch,        // the call that issued the work is not in the trace
-  kNoHostRecords,   // the thread left no records here
-  kTooManyJumps,    // threads that woke each other in a circle
-  kTooManySteps,    // more records of the host than one gap is explained by
+  kLateOnDevice,   // the work was queued in time and nothing that it had to wait for explains its start
+  kSlowDispatch,   // started much later after its launch than launches do
+  kNoLaunch,       // the call that issued the work is not in the trace
+  kNoHostRecords,  // the thread left no records here
+  kTooManyJumps,   // threads that woke each other in a circle
+  kTooManySteps,   // more records of the host than one gap is explained by
 };
 std::string_view reason_words(Reason reason) noexcept;
 
@@ -83,8 +83,8 @@ struct Owner {
   friend bool operator==(const Owner&, const Owner&) = default;
 };
 
-// One stretch of a gap with one cause. Where a wait had drained the device's queue, the time of the host that follows is
-// the wait's doing: then `drained` is set, `owner` and `kind` are the wait's, and `activity` is what the host did.
+// One stretch of a gap with one cause. Where a wait had drained the device's queue, the time of the host that follows
+// is the wait's doing: then `drained` is set, `owner` and `kind` are the wait's, and `activity` is what the host did.
 struct Part {
   TimeSpan span;
   ThreadId thread{};

@@ -6,10 +6,14 @@
 namespace synctrace {
 namespace {
 
-void mix(std::uint64_t& hash, std::uint64_t value) noexcept { hash = (hash ^ value) * 0x9e3779b97f4a7c15U; hash ^= hash >> 29; }
+void mix(std::uint64_t& hash, std::uint64_t value) noexcept {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  hash ^= hash >> 29;
+}
 
 void mix(std::uint64_t& hash, const Site& site) noexcept {
-  mix(hash, static_cast<std::uint64_t>(number(site.table)) << 32 | static_cast<std::uint64_t>(number(site.copy_kind)) << 24 |
+  mix(hash, static_cast<std::uint64_t>(number(site.table)) << 32 |
+                static_cast<std::uint64_t>(number(site.copy_kind)) << 24 |
                 static_cast<std::uint64_t>(number(site.source_memory)) << 16 |
                 static_cast<std::uint64_t>(number(site.target_memory)) << 8 | number(site.host_call));
   mix(hash, static_cast<std::uint64_t>(number(site.api)) << 32 | number(site.stack));
@@ -19,9 +23,9 @@ void mix(std::uint64_t& hash, const Site& site) noexcept {
 }  // namespace
 
 std::size_t CauseKeyHash::operator()(const CauseKey& key) const noexcept {
-  std::uint64_t hash = static_cast<std::uint64_t>(number(key.kind)) << 24 |
-                       static_cast<std::uint64_t>(number(key.activity_kind)) << 16 |
-                       static_cast<std::uint64_t>(number(key.reason)) << 8 | (key.drained ? 2U : 0U) | (key.copying ? 1U : 0U);
+  std::uint64_t hash =
+      static_cast<std::uint64_t>(number(key.kind)) << 24 | static_cast<std::uint64_t>(number(key.activity_kind)) << 16 |
+      static_cast<std::uint64_t>(number(key.reason)) << 8 | (key.drained ? 2U : 0U) | (key.copying ? 1U : 0U);
   mix(hash, key.site);
   if (!(key.activity == key.site)) mix(hash, key.activity);
   return static_cast<std::size_t>(hash);
@@ -98,7 +102,8 @@ std::uint32_t CauseTable::add(const Part& part, Phase phase) {
 
 std::vector<Cause> CauseTable::take() {
   index_.clear();
-  std::stable_sort(causes_.begin(), causes_.end(), [](const Cause& a, const Cause& b) { return a.idle_ns > b.idle_ns; });
+  std::stable_sort(causes_.begin(), causes_.end(),
+                   [](const Cause& a, const Cause& b) { return a.idle_ns > b.idle_ns; });
   return std::move(causes_);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The causes of a device's idle time, added up: one row for each cause, place and what the host did. The rows of idle time
-// sum to the device's idle time to the nanosecond, those of copy-only time to its copy-only time.
+// The causes of a device's idle time, added up: one row for each cause, place and what the host did. The rows of idle
+// time sum to the device's idle time to the nanosecond, those of copy-only time to its copy-only time.
 #pragma once
 
 #include <array>
@@ -45,13 +45,13 @@ struct CauseKeyHash {
 
 struct Cause {
   CauseKey key;
-  Nanoseconds idle_ns = 0;       // or copy-only time, where key.copying
-  Nanoseconds steady_ns = 0;     // of it, in ordinary steps
-  Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
+  Nanoseconds idle_ns = 0;                                // or copy-only time, where key.copying
+  Nanoseconds steady_ns = 0;                              // of it, in ordinary steps
+  Nanoseconds irregular_ns = 0;                           // of it, in steps that took unusually long
   std::array<Nanoseconds, kConfidences> by_confidence{};  // sums to idle_ns
-  std::uint64_t occurrences = 0;  // of the owner: times that it cost something
-  ThreadId thread{};              // one of those concerned
-  std::uint32_t number = 0;       // of its device's causes, in the order of their first appearance
+  std::uint64_t occurrences = 0;                          // of the owner: times that it cost something
+  ThreadId thread{};                                      // one of those concerned
+  std::uint32_t number = 0;  // of its device's causes, in the order of their first appearance
 };
 
 class CauseTable {

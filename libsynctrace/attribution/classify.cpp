@@ -157,7 +157,8 @@ HostPiece HostClassifier::of_sleep(std::uint32_t row, Nanoseconds t, DeviceId de
   piece.owner = {row, OwnerTable::kHostWait};
   const StackTraits traits = evidence_.stacks.traits(wait.stack);
   const GpuSleep& sleep = evidence_.sleeps.host_waits[row];
-  if (sleep.waited) return of_gpu_sleep(sleep, CauseKind::kFrameworkWait, {sleep.owner, OwnerTable::kHostWait}, t, device);
+  if (sleep.waited)
+    return of_gpu_sleep(sleep, CauseKind::kFrameworkWait, {sleep.owner, OwnerTable::kHostWait}, t, device);
   if (traits.loader) {
     piece.kind = CauseKind::kInput;
     return piece;
@@ -198,14 +199,16 @@ HostPiece HostClassifier::of_sample(std::uint32_t row) const {
   return piece;
 }
 
-// Between records: queries that spun, CUPTI's own overhead, then the nearest sample; else only the neighbours are known.
+// Between records: queries that spun, CUPTI's own overhead, then the nearest sample; else only the neighbours are
+// known.
 HostPiece HostClassifier::of_open_time(HostTimeline::Index thread, const HostItem& open, Nanoseconds t,
                                        DeviceId device) const {
   const Trace& trace = evidence_.trace;
   HostPiece piece;
   const auto cut_at = [&](const auto& table, const std::vector<std::uint32_t>& rows, OwnerTable name, CauseKind kind) {
-    const auto after = std::lower_bound(rows.begin(), rows.end(), t,
-                                        [&](std::uint32_t row, Nanoseconds value) { return table[row].span.begin_ns < value; });
+    const auto after = std::lower_bound(rows.begin(), rows.end(), t, [&](std::uint32_t row, Nanoseconds value) {
+      return table[row].span.begin_ns < value;
+    });
     if (after == rows.begin()) return false;
     const TimeSpan span = table[*std::prev(after)].span;
     if (span.end_ns < t) {
@@ -215,7 +218,8 @@ HostPiece HostClassifier::of_open_time(HostTimeline::Index thread, const HostIte
     piece = {span.begin_ns, kind, {*std::prev(after), name}};
     return true;
   };
-  if (cut_at(trace.overheads, evidence_.host.overheads(thread), OwnerTable::kOverhead, CauseKind::kProfiler)) return piece;
+  if (cut_at(trace.overheads, evidence_.host.overheads(thread), OwnerTable::kOverhead, CauseKind::kProfiler))
+    return piece;
   const Nanoseconds cut_ns = piece.begin_ns;
   if (cut_at(trace.polls, evidence_.host.polls(thread), OwnerTable::kPoll, CauseKind::kPolling)) {
     const Poll& poll = trace.polls[piece.owner.row];
@@ -245,7 +249,8 @@ HostPiece HostClassifier::of_open_time(HostTimeline::Index thread, const HostIte
   if (has_last) {
     const auto last = std::prev(next);
     piece = of_sample(*last);
-    const bool has_one_before = last != samples.begin() && trace.samples[*std::prev(last)].span.end_ns > open.span.begin_ns;
+    const bool has_one_before =
+        last != samples.begin() && trace.samples[*std::prev(last)].span.end_ns > open.span.begin_ns;
     piece.begin_ns = std::max(limit_ns, has_one_before ? std::min(t - 1, middle(std::prev(last), last)) : 0);
     return piece;
   }

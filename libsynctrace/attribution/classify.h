@@ -13,7 +13,7 @@ struct HostPiece {
   CauseKind kind = CauseKind::kHostCompute;
   Owner owner;
   Confidence confidence = Confidence::kHigh;
-  bool asleep = false;        // waits for another thread: ask who woke it
+  bool asleep = false;  // waits for another thread: ask who woke it
 };
 
 class HostClassifier {

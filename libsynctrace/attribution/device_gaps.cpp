@@ -102,7 +102,8 @@ std::map<DeviceId, std::vector<std::uint32_t>> operations_by_device(const Trace&
   return devices;
 }
 
-void for_each_gap_group(const Trace& trace, const Correlation& correlation, const std::vector<std::uint32_t>& operations,
+void for_each_gap_group(const Trace& trace, const Correlation& correlation,
+                        const std::vector<std::uint32_t>& operations,
                         const std::function<void(std::span<const Gap>)>& visit) {
   GapFinder(trace, correlation, operations, visit).run();
 }

@@ -30,7 +30,8 @@ bool is_transfer(const Operation& operation) noexcept;  // a copy other than wit
 
 // Calls visit(gaps) once for each stretch without compute that has any, in order of time: memory stays that of the
 // longest such stretch. Its copying gaps share their opener.
-void for_each_gap_group(const Trace& trace, const Correlation& correlation, const std::vector<std::uint32_t>& operations,
+void for_each_gap_group(const Trace& trace, const Correlation& correlation,
+                        const std::vector<std::uint32_t>& operations,
                         const std::function<void(std::span<const Gap>)>& visit);
 
 }  // namespace synctrace

@@ -57,7 +57,8 @@ const std::vector<DeviceWaits::Wait>& DeviceWaits::of(DeviceId device) const {
 }
 
 void DrainCredit::charge(std::vector<Part>& parts) {
-  const bool owes_nothing = credit_ns_ == 0 && (next_ == waits_.size() || parts.empty() || waits_[next_].end_ns > parts.back().span.begin_ns);
+  const bool owes_nothing =
+      credit_ns_ == 0 && (next_ == waits_.size() || parts.empty() || waits_[next_].end_ns > parts.back().span.begin_ns);
   if (owes_nothing) return;
   charged_.clear();
   for (Part part : parts) {

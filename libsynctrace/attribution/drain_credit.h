@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Charges waits for what they did to the time after them. A wait that held the host up while the device worked made the
-// host late by that much; so of the host time in the gaps that follow, as much as the wait had cost is the wait's doing,
-// up to the next wait that really waited. Parts that have a fix of their own (input, dependencies) are left alone.
+// host late by that much; so of the host time in the gaps that follow, as much as the wait had cost is the wait's
+// doing, up to the next wait that really waited. Parts that have a fix of their own (input, dependencies) are left
+// alone.
 #pragma once
 
 #include <map>

@@ -14,8 +14,8 @@
 namespace synctrace {
 namespace {
 
-// A wait that is not in the trace leaves the host time after it uncharged, up to the next wait that really waited: so each
-// stretch of losses lasts until there was one for each device.
+// A wait that is not in the trace leaves the host time after it uncharged, up to the next wait that really waited: so
+// each stretch of losses lasts until there was one for each device.
 std::vector<TimeSpan> with_aftermath(const Trace& trace, const std::vector<Judgement>& judgements) {
   std::vector<TimeSpan> spans;
   std::set<DeviceId> all_devices;
@@ -28,12 +28,14 @@ std::vector<TimeSpan> with_aftermath(const Trace& trace, const std::vector<Judge
       spans.pop_back();
     }
     std::set<DeviceId> devices = all_devices;
-    call = std::lower_bound(call, trace.calls.end(), span.end_ns, [](const Call& row, Nanoseconds t) { return row.span.begin_ns < t; });
+    call = std::lower_bound(call, trace.calls.end(), span.end_ns,
+                            [](const Call& row, Nanoseconds t) { return row.span.begin_ns < t; });
     for (; call != trace.calls.end() && !devices.empty(); ++call) {
       const auto context = trace.contexts.find(call->context);
       // An event may be of another device than the one that waits for it.
-      const bool waited = judgements[static_cast<std::size_t>(call - trace.calls.begin())].verdict == Verdict::kBlocked &&
-                          call->category != ApiCategory::kEventSync;
+      const bool waited =
+          judgements[static_cast<std::size_t>(call - trace.calls.begin())].verdict == Verdict::kBlocked &&
+          call->category != ApiCategory::kEventSync;
       if (!waited || context == trace.contexts.end()) continue;
       devices.erase(context->second.device);
       span.end_ns = std::max(span.end_ns, call->span.end_ns);
@@ -89,7 +91,8 @@ Correlation followed(Correlation&& correlation, const Trace& trace) {
 
 // What each thread did and what issued the GPU's work are large joins that have nothing to do with each other.
 Evidence::Evidence(const Trace& of, std::optional<Joins> joins)
-    : Evidence{of, in_background(of.launches.size(), [&] { return HostTimeline(of); }), joins ? *std::move(joins) : Joins(of)} {}
+    : Evidence{of, in_background(of.launches.size(), [&] { return HostTimeline(of); }),
+               joins ? *std::move(joins) : Joins(of)} {}
 
 Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline, Joins joins)
     : trace(of),
@@ -114,9 +117,9 @@ std::uint32_t Evidence::host_function_before(std::uint32_t operation) const {
   const std::uint32_t before = order.predecessor(operation);
   if (!issuer || before == kNoRow) return kNoRow;
   const TimeSpan between{correlation.issued_ns(before), correlation.issued_ns(operation)};
-  const auto after = std::lower_bound(host_functions.begin(), host_functions.end(), between.end_ns, [&](std::uint32_t row, Nanoseconds t) {
-    return trace.launches[row].span.begin_ns < t;
-  });
+  const auto after =
+      std::lower_bound(host_functions.begin(), host_functions.end(), between.end_ns,
+                       [&](std::uint32_t row, Nanoseconds t) { return trace.launches[row].span.begin_ns < t; });
   if (after == host_functions.begin()) return kNoRow;
   const Launch& launch = trace.launches[*std::prev(after)];
   const ThreadId thread = issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread;

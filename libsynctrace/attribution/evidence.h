@@ -39,8 +39,9 @@ struct Evidence {
   StackReader stacks;
   GpuSleeps sleeps;
   SampleVotes votes;
-  std::vector<TimeSpan> lossy;  // when what is said may rest on records that are missing: nothing is better than a guess
-  Nanoseconds launch_p50_ns = 0;            // length of a launch call
+  std::vector<TimeSpan>
+      lossy;  // when what is said may rest on records that are missing: nothing is better than a guess
+  Nanoseconds launch_p50_ns = 0;              // length of a launch call
   std::vector<std::uint32_t> host_functions;  // rows of Trace::launches that launch no work but a function of the host
   std::vector<std::uint32_t> first_launches;  // the operations that were the first of their kernel, sorted
 

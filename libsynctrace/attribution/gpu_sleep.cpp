@@ -18,8 +18,8 @@ namespace {
 // A thread that is woken takes longer to return than one that the driver lets go.
 constexpr Nanoseconds kWakeUpNs = 50'000;
 
-// From the end of work to the signal that a host function behind it gives: the driver's own thread runs it, when it gets
-// round to it (H200: 66 us in the middle, one in ten half a millisecond).
+// From the end of work to the signal that a host function behind it gives: the driver's own thread runs it, when it
+// gets round to it (H200: 66 us in the middle, one in ten half a millisecond).
 constexpr Nanoseconds kHostFunctionNs = 1'000'000;
 
 struct WorkEnd {
@@ -36,7 +36,8 @@ std::vector<WorkEnd> ends_before_host_functions(const Trace& trace, const Correl
   }
   std::vector<WorkEnd> ends;
   if (functions.empty()) return ends;
-  std::sort(functions.begin(), functions.end(), [](const Launch* a, const Launch* b) { return a->span.begin_ns < b->span.begin_ns; });
+  std::sort(functions.begin(), functions.end(),
+            [](const Launch* a, const Launch* b) { return a->span.begin_ns < b->span.begin_ns; });
   std::map<ThreadId, WorkEnd> last;  // issued by each thread
   const auto issued = correlation.by_issue();
   std::size_t next = 0;
@@ -45,7 +46,8 @@ std::vector<WorkEnd> ends_before_host_functions(const Trace& trace, const Correl
       const Operation& work = trace.operations[issued[next]];
       const auto issuer = correlation.issuer_of(issued[next]);
       if (!issuer) continue;
-      last[issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread] = {work.span.end_ns, work.device};
+      last[issuer->is_launch ? trace.launches[issuer->row].thread : trace.calls[issuer->row].thread] = {
+          work.span.end_ns, work.device};
     }
     const auto before = last.find(function->thread);
     if (before != last.end()) ends.push_back(before->second);

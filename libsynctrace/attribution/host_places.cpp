@@ -23,7 +23,8 @@ std::optional<NamelessWork> nameless_work(const Trace& trace, Owner owner) {
   if (owner.table == OwnerTable::kLaunch) return without_stack(trace.launches[owner.row]);
   if (owner.table != OwnerTable::kCall) return std::nullopt;
   const Call& call = trace.calls[owner.row];
-  const bool stays_on_device = call.category == format::ApiCategory::kCopyAsync && call.copy_kind == format::CopyKind::kDeviceToDevice;
+  const bool stays_on_device =
+      call.category == format::ApiCategory::kCopyAsync && call.copy_kind == format::CopyKind::kDeviceToDevice;
   return stays_on_device || call.category == format::ApiCategory::kMemset ? without_stack(call) : std::nullopt;
 }
 
@@ -33,7 +34,8 @@ HostPlaces::HostPlaces(const Evidence& evidence) : evidence_(evidence), ended_by
   for (std::uint32_t row = 0; row < evidence.trace.host_waits.size(); ++row) {
     const HostWait& wait = evidence.trace.host_waits[row];
     const HostTimeline::Index waker = evidence.host.index_of(wait.waker);
-    if (waker != HostTimeline::kNoThread && number(wait.waker) != 0 && number(wait.stack) != 0) ended_by_[waker].push_back(row);
+    if (waker != HostTimeline::kNoThread && number(wait.waker) != 0 && number(wait.stack) != 0)
+      ended_by_[waker].push_back(row);
   }
   find_usual_samples();
 }
@@ -60,7 +62,8 @@ void HostPlaces::find_usual_samples() {
       if (sample.state == format::Sample::State::kBlocked || number(sample.stack) == 0) continue;
       const HostItem item = evidence_.host.item_before(thread, sample.span.begin_ns + 1);
       if (item.owner.table != OwnerTable::kNone || item.first) continue;
-      Votes& votes = found[lines_around(thread, item.span)].try_emplace(line_of(sample.stack), Votes{row, 0}).first->second;
+      Votes& votes =
+          found[lines_around(thread, item.span)].try_emplace(line_of(sample.stack), Votes{row, 0}).first->second;
       votes.samples += sample.count;
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of host time that has no stack of its own: between the stacks around it. And of a library's thread, whose stacks
-// have no line of the program (autograd's engine, what pins a loader's batches): where the thread waited meanwhile that it
-// then woke. Time between two places that no sample met is where samples found the thread when it was between the same two
-// before, if they agree.
+// The place of host time that has no stack of its own: between the stacks around it. And of a library's thread, whose
+// stacks have no line of the program (autograd's engine, what pins a loader's batches): where the thread waited
+// meanwhile that it then woke. Time between two places that no sample met is where samples found the thread when it was
+// between the same two before, if they agree.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class HostPlaces {
   // `owner` itself, a sleep or a sample of that time, where its stack tells a line of the program, or nobody waited.
   Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
 
-  // Of what issues work and returns at once (a launch, a memset, a copy within a device) without a stack: as the time around it,
-  // where anything is known of that. All else stays its own place.
+  // Of what issues work and returns at once (a launch, a memset, a copy within a device) without a stack: as the time
+  // around it, where anything is known of that. All else stays its own place.
   Owner of_work(Owner owner);
 
   // The rows of OwnerTable::kStretch.
@@ -50,7 +50,9 @@ class HostPlaces {
   struct Lines {
     std::uint64_t before = 0;
     std::uint64_t after = 0;
-    friend bool operator<(const Lines& a, const Lines& b) noexcept { return a.before != b.before ? a.before < b.before : a.after < b.after; }
+    friend bool operator<(const Lines& a, const Lines& b) noexcept {
+      return a.before != b.before ? a.before < b.before : a.after < b.after;
+    }
   };
   std::uint64_t line_of(StackId stack) const;
   Lines lines_around(HostTimeline::Index thread, TimeSpan span) const;
@@ -61,7 +63,7 @@ class HostPlaces {
 
   const Evidence& evidence_;
   std::vector<std::vector<std::uint32_t>> ended_by_;  // the host waits that each thread ended, in order
-  std::map<Lines, std::uint32_t> usual_;  // the sample that stands for most of those between two lines
+  std::map<Lines, std::uint32_t> usual_;              // the sample that stands for most of those between two lines
   std::vector<HostTimeline::Neighbours> stretches_;
   std::uint32_t last_ = 0;  // looked up
   std::unordered_map<HostTimeline::Neighbours, std::uint32_t, PairHash> known_;

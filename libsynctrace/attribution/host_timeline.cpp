@@ -134,8 +134,8 @@ HostTimeline::Neighbours HostTimeline::neighbours(Index thread, TimeSpan span) c
                                         [&](std::size_t i) { return lane.stacked[i].time_ns < span.end_ns; });
   Neighbours result;
   if (until < lane.stacked.size()) result.after = lane.stacked[until].stack;
-  const std::size_t before = search_from(until, lane.before_cursor,
-                                         [&](std::size_t i) { return lane.stacked[i].time_ns <= span.begin_ns; });
+  const std::size_t before =
+      search_from(until, lane.before_cursor, [&](std::size_t i) { return lane.stacked[i].time_ns <= span.begin_ns; });
   if (before > 0) result.before = lane.stacked[before - 1].stack;
   return result;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each host thread did, in order: CUDA calls, launches and long waits without overlaps, and what lies between them.
-// Of records inside one another the outermost counts; where two overlap, the later begins when the earlier ends.
+// What each host thread did, in order: CUDA calls, launches and long waits without overlaps, and what lies between
+// them. Of records inside one another the outermost counts; where two overlap, the later begins when the earlier ends.
 // Searches start where the last one ended, so questions in order of time cost O(1). Not for several threads at once.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace synctrace {
 // A record, or the time between two.
 struct HostItem {
   TimeSpan span;
-  Owner owner;  // table kNone: between records
+  Owner owner;         // table kNone: between records
   bool first = false;  // before the thread's first record
 };
 
@@ -46,7 +46,8 @@ class HostTimeline {
   // Visits every record of a thread in order: visit(Owner, TimeSpan).
   template <class Visit>
   void for_each(Index thread, Visit&& visit) const {
-    for (std::size_t i = 0; i < lanes_[thread].items.size(); ++i) visit(owner(lanes_[thread], i), span(lanes_[thread], i));
+    for (std::size_t i = 0; i < lanes_[thread].items.size(); ++i)
+      visit(owner(lanes_[thread], i), span(lanes_[thread], i));
   }
 
   // The stacks nearest to the span on its thread: of the last record or sample that ends by its begin, and of the first

@@ -54,7 +54,8 @@ std::vector<std::string> check_sums(const Attribution& attribution) {
     }
     for (const Cause& cause : causes->second) {
       (cause.key.copying ? copying_ns : idle_ns) += cause.idle_ns;
-      const Nanoseconds levels_ns = std::accumulate(cause.by_confidence.begin(), cause.by_confidence.end(), Nanoseconds{0});
+      const Nanoseconds levels_ns =
+          std::accumulate(cause.by_confidence.begin(), cause.by_confidence.end(), Nanoseconds{0});
       if (levels_ns != cause.idle_ns) breaches.push_back("I5: levels do not sum to their cause" + device);
     }
     if (idle_ns != state.idle_ns) breaches.push_back("I2: causes do not sum to the idle time" + device);

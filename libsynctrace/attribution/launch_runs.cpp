@@ -76,7 +76,8 @@ LaunchRuns::LaunchRuns(const Trace& trace, const Correlation& correlation, const
 
 bool LaunchRuns::covers(HostTimeline::Index thread, Nanoseconds t) const {
   const std::vector<TimeSpan>& runs = runs_[thread];
-  const std::size_t begun = search_from(runs.size(), cursors_[thread], [&](std::size_t i) { return runs[i].begin_ns < t; });
+  const std::size_t begun =
+      search_from(runs.size(), cursors_[thread], [&](std::size_t i) { return runs[i].begin_ns < t; });
   return begun > 0 && t <= runs[begun - 1].end_ns;
 }
 

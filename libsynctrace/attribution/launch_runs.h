@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dense runs of launches: a thread that does little but launch short kernels, so that the device waits for the host. Eight
-// launches or more with no wait among them, less than 50 us of host time between any two, and most of them shorter on the
-// device than the host takes to the next launch.
+// Dense runs of launches: a thread that does little but launch short kernels, so that the device waits for the host.
+// Eight launches or more with no wait among them, less than 50 us of host time between any two, and most of them
+// shorter on the device than the host takes to the next launch.
 #pragma once
 
 #include <vector>

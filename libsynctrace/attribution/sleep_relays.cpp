@@ -17,7 +17,8 @@ constexpr Nanoseconds kLongestRelayNs = 1'000'000;
 std::vector<std::uint32_t> by_end(const std::vector<HostWait>& waits) {
   std::vector<std::uint32_t> order(waits.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return waits[a].span.end_ns < waits[b].span.end_ns; });
+  std::sort(order.begin(), order.end(),
+            [&](std::uint32_t a, std::uint32_t b) { return waits[a].span.end_ns < waits[b].span.end_ns; });
   return order;
 }
 
@@ -37,8 +38,10 @@ void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSl
       const GpuSleep& handed = sleeps[waker->second];
       const Nanoseconds relayed_ns = wait.wake_ns - waits[waker->second].span.end_ns;
       const bool in_time = relayed_ns >= 0 && relayed_ns <= kLongestRelayNs;
-      const bool met = handed.waited && !in_python(waker->second) && handed.work_end_ns > wait.span.begin_ns + kOutstandingMarginNs;
-      if (in_time && met) sleeps[row] = {true, handed.of_pool && !in_python(row), handed.device, handed.work_end_ns, row};
+      const bool met =
+          handed.waited && !in_python(waker->second) && handed.work_end_ns > wait.span.begin_ns + kOutstandingMarginNs;
+      if (in_time && met)
+        sleeps[row] = {true, handed.of_pool && !in_python(row), handed.device, handed.work_end_ns, row};
     }
     last[wait.thread] = row;
   }

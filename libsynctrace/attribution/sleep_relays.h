@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits for the GPU that are handed on: a library's thread, without Python, sleeps until work ends and then wakes the thread
-// that asked for it. The wakers are exact, so no guess is made.
+// Waits for the GPU that are handed on: a library's thread, without Python, sleeps until work ends and then wakes the
+// thread that asked for it. The wakers are exact, so no guess is made.
 #pragma once
 
 #include <vector>

@@ -14,15 +14,16 @@ namespace synctrace {
 namespace {
 
 // Files whose frames mean that the program asks for its next batch.
-constexpr std::string_view kLoaderFiles[] = {"torch/utils/data/", "torchdata/", "webdataset/", "nvidia/dali/",
+constexpr std::string_view kLoaderFiles[] = {"torch/utils/data/",       "torchdata/", "webdataset/", "nvidia/dali/",
                                              "tensorflow/python/data/", "grain/"};
 constexpr std::string_view kCollectorFunctions[] = {"gc_collect_main", "gc_collect_region", "_PyGC_Collect",
                                                     "PyGC_Collect", "gc_collect_generations"};
 constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"};
-// PyTorch's operators whose result's size is known on the device alone, by the begin of their names. A mask as an index goes
-// through nonzero.
+// PyTorch's operators whose result's size is known on the device alone, by the begin of their names. A mask as an index
+// goes through nonzero.
 constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::", "aten::"};
-constexpr std::string_view kDynamicOperators[] = {"nonzero", "argwhere", "masked_select", "unique", "_unique", "repeat_interleave"};
+constexpr std::string_view kDynamicOperators[] = {"nonzero", "argwhere", "masked_select",
+                                                  "unique",  "_unique",  "repeat_interleave"};
 
 // Prints a tensor. It selects by masks on the way, but what the program asked for is numbers.
 constexpr std::string_view kPrinter = "torch/_tensor_str.py";
@@ -75,9 +76,9 @@ StackTraits StackReader::find_traits(StackId stack) const {
   const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
   traits.user = choose_frame(frames, user_code_).basis == FrameBasis::kUserCode;
   for (const ResolvedFrame& frame : frames) {
-    const bool in_loader_file = std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles), [&](std::string_view part) {
-      return frame.file.find(part) != std::string::npos;
-    });
+    const bool in_loader_file =
+        std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles),
+                    [&](std::string_view part) { return frame.file.find(part) != std::string::npos; });
     if (frame.kind == FrameKind::kPython && !traits.python) {
       traits.python = true;
       traits.python_line = std::hash<std::string>{}(frame.file) * 31 + frame.line;

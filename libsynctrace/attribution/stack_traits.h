@@ -12,13 +12,13 @@
 namespace synctrace {
 
 struct StackTraits {
-  bool loader = false;         // inside a data loader
-  bool collector = false;      // inside Python's garbage collector
-  bool gil = false;            // waits for the interpreter lock
-  bool incomplete = false;  // the trace lacks it, or the names of some of it
-  bool python = false;         // has Python code in it
-  bool user = false;           // has code in it that is the program's own, not a library's
-  bool dynamic_shape = false;  // inside an operator whose result is as large as its data say
+  bool loader = false;            // inside a data loader
+  bool collector = false;         // inside Python's garbage collector
+  bool gil = false;               // waits for the interpreter lock
+  bool incomplete = false;        // the trace lacks it, or the names of some of it
+  bool python = false;            // has Python code in it
+  bool user = false;              // has code in it that is the program's own, not a library's
+  bool dynamic_shape = false;     // inside an operator whose result is as large as its data say
   std::uint64_t python_line = 0;  // with Python code: stands for the file and line of the innermost
 };
 

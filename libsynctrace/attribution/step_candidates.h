@@ -20,13 +20,13 @@ struct StepCandidates {
 };
 
 // The share of the GPU's work that was issued inside the spans (disjoint, in order), on whatever thread; 1 without any
-// work. What repeats need not be the program's work: a compiler's ranges, the loading of data, the moving of parameters to
-// the device repeat as well. Looks at no more than some thousand operations.
+// work. What repeats need not be the program's work: a compiler's ranges, the loading of data, the moving of parameters
+// to the device repeat as well. Looks at no more than some thousand operations.
 double share_issued_in(const std::vector<TimeSpan>& spans, const Correlation& correlation);
 
-// NVTX ranges of one name (digits left out) on one thread that do not overlap, span at least half of the time in which work
-// was issued, and hold the issue of half of it, or of nine tenths of it however short they are; of several such names the
-// outermost. With `range`, ranges of that very name.
+// NVTX ranges of one name (digits left out) on one thread that do not overlap, span at least half of the time in which
+// work was issued, and hold the issue of half of it, or of nine tenths of it however short they are; of several such
+// names the outermost. With `range`, ranges of that very name.
 StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlation, std::string_view range);
 
 // The stacks of the thread with the most: where a frame common to all of them goes back to an earlier line, again and

@@ -11,7 +11,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kDeepestFrame = 64;
-constexpr double kSmallestShare = 0.5;  // of the work, issued in the steps
+constexpr double kSmallestShare = 0.5;        // of the work, issued in the steps
 constexpr std::size_t kMostEvents = 200'000;  // of the first of them, the loop shows
 
 // One frame of a stack: which function, at which line.
@@ -33,7 +33,8 @@ class Events {
     for (const Call& call : trace.calls) {
       if (number(call.stack) != 0) ++counts[call.thread];
     }
-    const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
     if (most == counts.end()) return;
     for (const Call& call : trace.calls) {
       if (call.thread != most->first || number(call.stack) == 0) continue;
@@ -51,7 +52,8 @@ class Events {
     if (!is_new) return entry->second;
     const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
     for (auto frame = frames.rbegin(); frame != frames.rend() && entry->second.size() < kDeepestFrame; ++frame) {
-      const auto [function, is_first] = functions_.try_emplace({frame->file, frame->function}, static_cast<std::uint32_t>(names_.size()));
+      const auto [function, is_first] =
+          functions_.try_emplace({frame->file, frame->function}, static_cast<std::uint32_t>(names_.size()));
       if (is_first) names_.push_back(frame->function);
       entry->second.push_back({function->second, frame->line});
     }
@@ -122,13 +124,15 @@ StepCandidates steps_by_loop(const Trace& trace, const Correlation& correlation)
     for (const Event& event : all) {
       if (event.stack->size() > depth) ++counts[(*event.stack)[depth].function];
     }
-    const auto most = std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::max_element(counts.begin(), counts.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
     // Common to all but set-up and tear-down.
     if (most == counts.end() || most->second * 2 < all.size()) return {};
     const std::vector<std::size_t> edges = back_edges(all, depth, most->first);
     if (edges.empty()) continue;
     StepCandidates result{StepSource::kLoop, events.name(most->first), {}};
-    for (std::size_t i = 0; i + 1 < edges.size(); ++i) result.steps.push_back({all[edges[i]].time_ns, all[edges[i + 1]].time_ns});
+    for (std::size_t i = 0; i + 1 < edges.size(); ++i)
+      result.steps.push_back({all[edges[i]].time_ns, all[edges[i + 1]].time_ns});
     if (share_issued_in(result.steps, correlation) >= kSmallestShare) return result;
   }
   return {};

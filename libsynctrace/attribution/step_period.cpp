@@ -17,9 +17,10 @@ constexpr double kAlikeByAnchor = 0.80;
 std::uint64_t token_of(const Operation& operation) {
   std::uint64_t size_class = 0;
   for (std::uint64_t bytes = operation.bytes; bytes > 3; bytes /= 4) ++size_class;
-  const std::uint64_t what = operation.kind == OperationKind::kKernel  ? number(operation.name)
-                             : operation.kind == OperationKind::kGraph ? number(operation.graph)
-                                                                       : static_cast<std::uint64_t>(number(operation.copy_kind)) << 8 | size_class;
+  const std::uint64_t what = operation.kind == OperationKind::kKernel ? number(operation.name)
+                             : operation.kind == OperationKind::kGraph
+                                 ? number(operation.graph)
+                                 : static_cast<std::uint64_t>(number(operation.copy_kind)) << 8 | size_class;
   return static_cast<std::uint64_t>(operation.kind) << 60 | what;
 }
 
@@ -166,7 +167,8 @@ StepCandidates steps_after(const Trace& trace, const Correlation& correlation, s
 
 }  // namespace
 
-// What comes first may be anything, and long: compilers try kernels out. So the later half counts as well, and its half.
+// What comes first may be anything, and long: compilers try kernels out. So the later half counts as well, and its
+// half.
 StepCandidates steps_by_period(const Trace& trace, const Correlation& correlation) {
   const std::size_t count = correlation.by_issue().size();
   StepCandidates found;

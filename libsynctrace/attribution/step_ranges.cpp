@@ -71,8 +71,9 @@ bool are_most_of_it(const std::vector<NvtxRange>& ranges, TimeSpan issuing, cons
 StepCandidates steps_by_ranges(const Trace& trace, const Correlation& correlation, std::string_view range) {
   StepCandidates result;
   const auto by_issue = correlation.by_issue();
-  const TimeSpan issuing = by_issue.empty() ? TimeSpan{trace.first_ns, trace.last_ns}
-                                            : TimeSpan{correlation.issued_ns(by_issue.front()), correlation.issued_ns(by_issue.back())};
+  const TimeSpan issuing =
+      by_issue.empty() ? TimeSpan{trace.first_ns, trace.last_ns}
+                       : TimeSpan{correlation.issued_ns(by_issue.front()), correlation.issued_ns(by_issue.back())};
   const std::map<Key, std::vector<NvtxRange>> all = ranges_by_name(trace);
   const std::vector<NvtxRange>* best = nullptr;
   std::tuple<bool, std::uint32_t, Nanoseconds> best_rank;  // a profiler's steps, depth, minus the time covered

@@ -22,7 +22,8 @@ void find_ends(const Trace& trace, const Correlation& correlation, std::vector<S
   }
 }
 
-// By the work's ends where every step has work, which run-ahead of the host does not disturb; else by the host's begins.
+// By the work's ends where every step has work, which run-ahead of the host does not disturb; else by the host's
+// begins.
 void find_lengths(std::vector<Step>& steps) {
   const bool all_work = std::all_of(steps.begin(), steps.end(), [](const Step& step) { return step.done_ns > 0; });
   Nanoseconds last_ns = steps.front().host.begin_ns;
@@ -114,7 +115,8 @@ std::string_view step_source_name(StepSource source) noexcept {
 }
 
 Phase Steps::phase_at(Nanoseconds t, std::size_t& cursor) const {
-  const std::size_t begun = search_from(steps.size(), cursor, [&](std::size_t i) { return steps[i].host.begin_ns <= t; });
+  const std::size_t begun =
+      search_from(steps.size(), cursor, [&](std::size_t i) { return steps[i].host.begin_ns <= t; });
   if (begun == 0 || !steps[begun - 1].host.contains(t)) return Phase::kOutside;
   return steps[begun - 1].phase;
 }

@@ -16,7 +16,8 @@ constexpr std::uint64_t kSlowestBytesPerMicrosecond = 2'000;
 
 bool is_pageable_download(const Call& call) noexcept {
   const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
-  return is_copy(call.category) && to_host && host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
+  return is_copy(call.category) && to_host &&
+         host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
 }
 
 class Judge {
@@ -54,7 +55,11 @@ class Judge {
   Judgement blocked(const Call& call, Nanoseconds work_end_ns) const {
     const Nanoseconds woken_ns = std::max(work_end_ns, call.span.begin_ns) + calibration_.return_latency.p50_ns;
     const Nanoseconds waited_ns = std::clamp(work_end_ns, call.span.begin_ns, call.span.end_ns) - call.span.begin_ns;
-    return {Verdict::kBlocked, Basis::kTimeline, false, true, waited_ns,
+    return {Verdict::kBlocked,
+            Basis::kTimeline,
+            false,
+            true,
+            waited_ns,
             std::min(call.span.end_ns, woken_ns) - call.span.begin_ns};
   }
 
@@ -88,8 +93,8 @@ bool Judge::creates_context(const Call& call) const {
   return created != thread->second.end() && *created <= call.span.end_ns;
 }
 
-// A download to pageable memory waits for the work before it in its stream, and hides that in its length. A blocking copy is in
-// the legacy default stream: which work is before it there is known where no stream is apart.
+// A download to pageable memory waits for the work before it in its stream, and hides that in its length. A blocking
+// copy is in the legacy default stream: which work is before it there is known where no stream is apart.
 bool Judge::waits_by_table(const Call& call) const noexcept {
   if (!is_pageable_download(call)) return false;
   return call.category == ApiCategory::kCopyAsync || !may_pass_others_;

@@ -50,7 +50,8 @@ struct Judgement {
 std::vector<Judgement> judge_calls(const Trace& trace, const std::vector<Outstanding>& outstanding,
                                    const Calibration& calibration);
 
-// Whether a call of this kind, or this one, could have waited: one that is known to, or that did, or of which nobody knows.
+// Whether a call of this kind, or this one, could have waited: one that is known to, or that did, or of which nobody
+// knows.
 bool can_wait(const Call& call, const Judgement& judgement) noexcept;
 
 }  // namespace synctrace

@@ -12,9 +12,9 @@ constexpr Nanoseconds kHandoverNs = 200'000;
 constexpr HostTimeline::Index kMostThreads = 64;
 
 bool ran_between(const Trace& trace, const std::vector<std::uint32_t>& samples, TimeSpan span) {
-  const auto after = std::lower_bound(samples.begin(), samples.end(), span.end_ns, [&](std::uint32_t row, Nanoseconds t) {
-    return trace.samples[row].span.begin_ns < t;
-  });
+  const auto after =
+      std::lower_bound(samples.begin(), samples.end(), span.end_ns,
+                       [&](std::uint32_t row, Nanoseconds t) { return trace.samples[row].span.begin_ns < t; });
   if (after == samples.begin()) return false;
   const Sample& last = trace.samples[*std::prev(after)];
   return last.span.end_ns >= span.begin_ns && last.state != format::Sample::State::kBlocked;
@@ -30,13 +30,14 @@ std::optional<Nanoseconds> stopped_at(const Evidence& evidence, HostTimeline::In
     return now.span.begin_ns;
   }
   const auto next = evidence.host.item_from(thread, woken_ns);
-  const bool sleeps = next && next->owner.table == OwnerTable::kHostWait && next->span.begin_ns <= woken_ns + kHandoverNs;
+  const bool sleeps =
+      next && next->owner.table == OwnerTable::kHostWait && next->span.begin_ns <= woken_ns + kHandoverNs;
   const bool silent = now.owner.table == OwnerTable::kNone && (!next || next->span.begin_ns > woken_ns + kHandoverNs) &&
                       !ran_between(evidence.trace, evidence.host.samples(thread), {woken_ns, woken_ns + kHandoverNs});
   if (!sleeps && !silent) return std::nullopt;
-  const bool worked = sleeps || (now.owner.table == OwnerTable::kNone && !now.first &&
-                                 woken_ns - now.span.begin_ns <= kHandoverNs) ||
-                      ran_between(evidence.trace, evidence.host.samples(thread), {woken_ns - kHandoverNs, woken_ns});
+  const bool worked =
+      sleeps || (now.owner.table == OwnerTable::kNone && !now.first && woken_ns - now.span.begin_ns <= kHandoverNs) ||
+      ran_between(evidence.trace, evidence.host.samples(thread), {woken_ns - kHandoverNs, woken_ns});
   if (!worked) return std::nullopt;
   return woken_ns;
 }

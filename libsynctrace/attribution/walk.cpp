@@ -12,7 +12,9 @@ namespace {
 constexpr Nanoseconds kLatencySlackNs = 20'000;
 // From a kernel to a transfer or a memset and back, other engines take over: some us, as measured on an H200.
 constexpr Nanoseconds kEngineSwitchNs = 10'000;
-bool is_other_engine(const Operation& work) { return work.kind == OperationKind::kCopy || work.kind == OperationKind::kMemset; }
+bool is_other_engine(const Operation& work) {
+  return work.kind == OperationKind::kCopy || work.kind == OperationKind::kMemset;
+}
 Nanoseconds longest_pause(const DevicePace& pace) { return 2 * pace.pause_p95_ns; }
 
 TimeSpan span_of(const Trace& trace, Correlation::Issuer issuer) {
@@ -33,7 +35,8 @@ Owner owner_of(const std::optional<Correlation::Issuer>& issuer) {
 Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence), places_(evidence) {
   constexpr std::uint64_t kJumpsOfARecord = 4;
   const Trace& trace = evidence.trace;
-  jumps_left_ = kMostJumps * kMostJumps + kJumpsOfARecord * (trace.host_waits.size() + trace.samples.size() + trace.operations.size());
+  jumps_left_ = kMostJumps * kMostJumps +
+                kJumpsOfARecord * (trace.host_waits.size() + trace.samples.size() + trace.operations.size());
 }
 
 std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
@@ -48,7 +51,8 @@ std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
   const bool any_copying = std::any_of(gaps.begin(), gaps.end(), [](const Gap& gap) { return gap.copying; });
   if (any_copying) {
     explain_copying(gaps);
-    std::sort(parts_.begin(), parts_.end(), [](const Part& a, const Part& b) { return a.span.begin_ns < b.span.begin_ns; });
+    std::sort(parts_.begin(), parts_.end(),
+              [](const Part& a, const Part& b) { return a.span.begin_ns < b.span.begin_ns; });
   }
   return parts_;
 }
@@ -57,8 +61,10 @@ void Walk::explain_idle(const Gap& gap) {
   thread_ = {};
   inferred_ = false;
   steps_ = 0;
-  const bool first_window = !evidence_.trace.windows.empty() && gap.span.begin_ns == evidence_.trace.windows.front().span.begin_ns;
-  const bool last_window = !evidence_.trace.windows.empty() && gap.span.end_ns == evidence_.trace.windows.back().span.end_ns;
+  const bool first_window =
+      !evidence_.trace.windows.empty() && gap.span.begin_ns == evidence_.trace.windows.front().span.begin_ns;
+  const bool last_window =
+      !evidence_.trace.windows.empty() && gap.span.end_ns == evidence_.trace.windows.back().span.end_ns;
   if (gap.before_first && first_window) return add(gap.span, CauseKind::kStartup, {}, Confidence::kHigh);
   if (gap.opener != kNoRow) return walk_back(gap.opener, gap.span.begin_ns);
   add(gap.span, last_window ? CauseKind::kShutdown : CauseKind::kCapture, {}, Confidence::kHigh);
@@ -101,8 +107,10 @@ void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence
   part.kind = kind;
   part.activity_kind = kind;
   // That nothing came before, or after, is said of all that time.
-  const TimeSpan claimed{kind == CauseKind::kStartup ? 0 : span.begin_ns, kind == CauseKind::kShutdown ? kLatestTime : span.end_ns};
-  part.confidence = inferred_ || may_lack_records(evidence_.lossy, claimed) || lacks_names(owner) ? Confidence::kLow : confidence;
+  const TimeSpan claimed{kind == CauseKind::kStartup ? 0 : span.begin_ns,
+                         kind == CauseKind::kShutdown ? kLatestTime : span.end_ns};
+  part.confidence =
+      inferred_ || may_lack_records(evidence_.lossy, claimed) || lacks_names(owner) ? Confidence::kLow : confidence;
   part.reason = reason;
   found_.push_back(part);
 }
@@ -110,24 +118,29 @@ void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence
 Walk::Requirement Walk::last_requirement(std::uint32_t operation) const {
   Requirement last;
   const auto end_of = [&](std::uint32_t row) { return evidence_.trace.operations[row].span.end_ns; };
-  if (const std::uint32_t row = evidence_.order.predecessor(operation); row != kNoRow) last = {row, nullptr, end_of(row)};
+  if (const std::uint32_t row = evidence_.order.predecessor(operation); row != kNoRow)
+    last = {row, nullptr, end_of(row)};
   const StreamOrder::Dependency* by_event = evidence_.order.dependency(operation);
-  if (by_event != nullptr && end_of(by_event->source) > last.end_ns) last = {by_event->source, by_event, end_of(by_event->source)};
+  if (by_event != nullptr && end_of(by_event->source) > last.end_ns)
+    last = {by_event->source, by_event, end_of(by_event->source)};
   return last;
 }
 
 // Whether something between the issue of the work, or of what it came after, and its start may not be in the trace.
 bool Walk::rests_on_losses(std::uint32_t operation, const Requirement& requirement) const {
   Nanoseconds since_ns = evidence_.correlation.issued_ns(operation);
-  if (requirement.operation != kNoRow) since_ns = std::min(since_ns, evidence_.correlation.issued_ns(requirement.operation));
+  if (requirement.operation != kNoRow)
+    since_ns = std::min(since_ns, evidence_.correlation.issued_ns(requirement.operation));
   return may_lack_records(evidence_.lossy, {since_ns, evidence_.trace.operations[operation].span.begin_ns + 1});
 }
 
 // What a wait or a sample is called rests on names in its stack, which may be lost as well.
 bool Walk::lacks_names(Owner owner) const {
   if (evidence_.lossy.empty()) return false;
-  if (owner.table == OwnerTable::kHostWait) return evidence_.stacks.traits(evidence_.trace.host_waits[owner.row].stack).incomplete;
-  return owner.table == OwnerTable::kSample && evidence_.stacks.traits(evidence_.trace.samples[owner.row].stack).incomplete;
+  if (owner.table == OwnerTable::kHostWait)
+    return evidence_.stacks.traits(evidence_.trace.host_waits[owner.row].stack).incomplete;
+  return owner.table == OwnerTable::kSample &&
+         evidence_.stacks.traits(evidence_.trace.samples[owner.row].stack).incomplete;
 }
 
 // Whether the call came early enough that the device could have started the work at `since_ns`.
@@ -148,12 +161,13 @@ void Walk::walk_back(std::uint32_t operation, Nanoseconds from_ns) {
     if (!evidence_.lossy.empty()) inferred_ = inferred_ || rests_on_losses(operation, requirement);
     if (!issuer) return add({from_ns, t}, CauseKind::kCapture, {}, Confidence::kHigh, Reason::kNoLaunch);
     const Nanoseconds free_ns = std::clamp(requirement.end_ns, from_ns, t);
-    const bool in_graph = requirement.operation != kNoRow &&
-                          trace.operations[requirement.operation].correlation == trace.operations[operation].correlation;
+    const bool in_graph = requirement.operation != kNoRow && trace.operations[requirement.operation].correlation ==
+                                                                 trace.operations[operation].correlation;
     if (!in_graph && !was_ready(operation, span_of(trace, *issuer), free_ns)) {
       thread_ = thread_of(trace, *issuer);
       explain_latency(operation, *issuer, from_ns);
-      return walk_host(evidence_.host.index_of(thread_), std::clamp(span_of(trace, *issuer).end_ns, from_ns, t), from_ns);
+      return walk_host(evidence_.host.index_of(thread_), std::clamp(span_of(trace, *issuer).end_ns, from_ns, t),
+                       from_ns);
     }
     if (in_graph) {
       add({free_ns, t}, CauseKind::kDispatch, owner_of(issuer), Confidence::kHigh);
@@ -179,7 +193,8 @@ void Walk::explain_start(std::uint32_t operation, const Requirement& requirement
   const DevicePace& pace = evidence_.pace_of(work.device);
   const Owner issuer = owner_of(evidence_.correlation.issuer_of(operation));
   if (span.length_ns() <= longest_pause(pace)) return add(span, CauseKind::kDispatch, issuer, Confidence::kHigh);
-  const bool resolved_last = requirement.by_event != nullptr && requirement.end_ns + longest_pause(pace) >= span.begin_ns;
+  const bool resolved_last =
+      requirement.by_event != nullptr && requirement.end_ns + longest_pause(pace) >= span.begin_ns;
   if (const std::uint32_t function = evidence_.host_function_before(operation); !resolved_last && function != kNoRow) {
     return add(span, CauseKind::kHostFunction, {function, OwnerTable::kLaunch}, Confidence::kMedium);
   }
@@ -188,7 +203,8 @@ void Walk::explain_start(std::uint32_t operation, const Requirement& requirement
   }
   if (!resolved_last) return add(span, CauseKind::kUnknown, issuer, Confidence::kLow, Reason::kLateOnDevice);
   const bool same_device = evidence_.trace.operations[requirement.operation].device == work.device;
-  const Owner record = requirement.by_event->call == kNoRow ? issuer : Owner{requirement.by_event->call, OwnerTable::kCall};
+  const Owner record =
+      requirement.by_event->call == kNoRow ? issuer : Owner{requirement.by_event->call, OwnerTable::kCall};
   add(span, same_device ? CauseKind::kStreamDependency : CauseKind::kDeviceDependency, record, Confidence::kHigh);
 }
 
@@ -218,7 +234,8 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
     }
     const bool lost = jumps > kMostJumps || jumps_left_ == 0;
     if (lost) return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kTooManyJumps);
-    if (steps_++ == kMostSteps) return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kTooManySteps);
+    if (steps_++ == kMostSteps)
+      return add({from_ns, t}, CauseKind::kUnknown, {}, Confidence::kLow, Reason::kTooManySteps);
     thread_ = evidence_.host.thread(thread);
     const HostPiece piece = classifier_.piece_before(thread, t, from_ns, device_);
     const Nanoseconds before_ns = t;
@@ -245,8 +262,10 @@ Owner Walk::place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpa
   }
 }
 
-// What a library's thread did for the line that waited for it is that line's; the thread's own record stays its activity.
-void Walk::add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind, Confidence confidence) {
+// What a library's thread did for the line that waited for it is that line's; the thread's own record stays its
+// activity.
+void Walk::add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind,
+                     Confidence confidence) {
   if (span.empty()) return;
   const Owner place = place_of(piece, thread, span);
   add(span, kind, place, confidence);
@@ -258,7 +277,8 @@ bool Walk::jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds
   if (piece.owner.table == OwnerTable::kHostWait) {
     const HostWait& wait = evidence_.trace.host_waits[piece.owner.row];
     const HostTimeline::Index waker = evidence_.host.index_of(wait.waker);
-    if (number(wait.waker) != 0 && waker != HostTimeline::kNoThread && waker != thread && wait.wake_ns > wait.span.begin_ns) {
+    if (number(wait.waker) != 0 && waker != HostTimeline::kNoThread && waker != thread &&
+        wait.wake_ns > wait.span.begin_ns) {
       const Nanoseconds woken_ns = std::clamp(wait.wake_ns, begin_ns, t);
       add_piece(piece, thread, {woken_ns, t}, piece.kind, Confidence::kHigh);
       t = woken_ns;

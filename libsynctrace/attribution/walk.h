@@ -3,9 +3,9 @@
 // needed (its launch, the work before it, another device), and along what the launching thread had been doing, and who
 // had woken it, until the gap's begin. Each stretch passed becomes a part; together they fill the gap exactly.
 //
-// Every step moves back in time or to another thread (at most kMostJumps of these in a row, and in all some for each record
-// of a sleep), so it ends; each record of a thread is passed at most once per gap, and gaps of a device are disjoint:
-// O(records + operations) per device. A gap of more than kMostSteps steps has an unknown rest.
+// Every step moves back in time or to another thread (at most kMostJumps of these in a row, and in all some for each
+// record of a sleep), so it ends; each record of a thread is passed at most once per gap, and gaps of a device are
+// disjoint: O(records + operations) per device. A gap of more than kMostSteps steps has an unknown rest.
 #pragma once
 
 #include <cstdint>
@@ -52,7 +52,8 @@ class Walk {
   void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);
   void walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from_ns);
   Owner place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span);
-  void add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind, Confidence confidence);
+  void add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind,
+                 Confidence confidence);
   bool jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds& t, Nanoseconds begin_ns);
 
   const Evidence& evidence_;
@@ -60,8 +61,8 @@ class Walk {
   HostPlaces places_;
   DeviceId device_{};
   ThreadId thread_{};
-  bool inferred_ = false;  // the rest of this walk rests on a guess
-  std::uint32_t steps_ = 0;      // of this walk, back in time or to another thread
+  bool inferred_ = false;         // the rest of this walk rests on a guess
+  std::uint32_t steps_ = 0;       // of this walk, back in time or to another thread
   std::uint64_t jumps_left_ = 0;  // of all walks: as many as there are records to jump from, some times over
   std::vector<Part> found_;
   std::vector<Part> parts_;

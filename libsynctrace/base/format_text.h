@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// fmt::format, compiled once. fmt comes as headers alone, so what writes a value as text would otherwise be compiled into
-// every file that does: three of the five seconds that such a file takes.
+// fmt::format, compiled once. fmt comes as headers alone, so what writes a value as text would otherwise be compiled
+// into every file that does: three of the five seconds that such a file takes.
 #pragma once
 
 #include <string>

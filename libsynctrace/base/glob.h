@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wildcards: '*' stands for any text, '?' for one character. No allocation; the length of both texts multiplied at worst.
+// Wildcards: '*' stands for any text, '?' for one character. No allocation; the length of both texts multiplied at
+// worst.
 #pragma once
 
 #include <cstddef>

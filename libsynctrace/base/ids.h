@@ -22,9 +22,7 @@ enum class NvtxDomainId : std::uint32_t {};   // zero is NVTX's default domain
 
 // The plain number of an id (or of any enum), for arithmetic and printing.
 template <class Id>
-  requires std::is_enum_v<Id>
-constexpr auto number(Id id) noexcept {
-  return static_cast<std::underlying_type_t<Id>>(id);
-}
+requires std::is_enum_v<Id>
+constexpr auto number(Id id) noexcept { return static_cast<std::underlying_type_t<Id>>(id); }
 
 }  // namespace synctrace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Work in two stages that depend on each other in one direction: the first makes batches, the second takes them in the
-// same order. On two threads where that is worth it; the few batches under way bound the memory. The result never depends
-// on how the stages meet in time.
+// same order. On two threads where that is worth it; the few batches under way bound the memory. The result never
+// depends on how the stages meet in time.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result<T>: a value, or one sentence that says why there is none. For the offline half; C++23's std::expected in small.
+// Result<T>: a value, or one sentence that says why there is none. For the offline half; C++23's std::expected in
+// small.
 #pragma once
 
 #include <string>
@@ -16,8 +17,8 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}            // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}        // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const noexcept { return state_.index() == 0; }
 

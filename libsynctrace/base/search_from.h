@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A binary search that remembers where it was: questions whose answers lie close together cost O(log of their distance).
+// A binary search that remembers where it was: questions whose answers lie close together cost O(log of their
+// distance).
 #pragma once
 
 #include <cstddef>
 
 namespace synctrace {
 
-// The number of leading indices below `count` for which `before(index)` holds; they must come first. Looks near `cursor`
-// first and leaves the answer there.
+// The number of leading indices below `count` for which `before(index)` holds; they must come first. Looks near
+// `cursor` first and leaves the answer there.
 template <class Before>
 std::size_t search_from(std::size_t count, std::size_t& cursor, Before&& before) {
   std::size_t low = 0;

@@ -30,14 +30,16 @@ format::ApiCategory shared_category(std::string_view name) noexcept {
   if (name == "GraphLaunch") return kGraphLaunch;
   if (begins_with_one_of(name, {"LaunchHostFunc", "StreamAddCallback"})) return kHostFunction;
   if (begins_with_one_of(name, {"GraphInstantiate", "GraphExecUpdate", "GraphExecDestroy"})) return kGraph;
-  if (begins_with_one_of(name, {"EventRecord", "StreamWaitEvent", "StreamDestroy", "EventDestroy"})) return kStreamEvent;
+  if (begins_with_one_of(name, {"EventRecord", "StreamWaitEvent", "StreamDestroy", "EventDestroy"}))
+    return kStreamEvent;
   if (is_one_of(name, {"ProfilerStart", "ProfilerStop"})) return kProfiler;
   if (name == "MemPoolTrimTo") return kPoolFree;
   return kOther;
 }
 
 format::ApiCategory runtime_category(std::string_view name) noexcept {
-  if (is_one_of(name, {"Malloc", "MallocPitch", "Malloc3D", "MallocArray", "Malloc3DArray", "MallocMipmappedArray", "MallocManaged"}))
+  if (is_one_of(name, {"Malloc", "MallocPitch", "Malloc3D", "MallocArray", "Malloc3DArray", "MallocMipmappedArray",
+                       "MallocManaged"}))
     return kAlloc;
   if (is_one_of(name, {"Free", "FreeArray", "FreeMipmappedArray"})) return kFree;
   if (is_one_of(name, {"MallocHost", "HostAlloc", "HostRegister"})) return kHostAlloc;
@@ -49,14 +51,15 @@ format::ApiCategory runtime_category(std::string_view name) noexcept {
 }
 
 format::ApiCategory driver_category(std::string_view name) noexcept {
-  if (is_one_of(name, {"MemAlloc", "MemAllocPitch", "MemAllocManaged", "MemMap", "MemCreate", "MemSetAccess"})) return kAlloc;
+  if (is_one_of(name, {"MemAlloc", "MemAllocPitch", "MemAllocManaged", "MemMap", "MemCreate", "MemSetAccess"}))
+    return kAlloc;
   if (is_one_of(name, {"MemFree", "MemUnmap", "MemRelease"})) return kFree;
   if (is_one_of(name, {"MemHostAlloc", "MemAllocHost", "MemHostRegister"})) return kHostAlloc;
   if (is_one_of(name, {"MemFreeHost", "MemHostUnregister"})) return kHostFree;
   if (is_one_of(name, {"MemAllocAsync", "MemAllocFromPoolAsync"})) return kPoolAlloc;
   if (name == "MemFreeAsync") return kPoolFree;
-  if (is_one_of(name, {"ModuleLoad", "ModuleLoadData", "ModuleLoadDataEx", "ModuleLoadFatBinary", "ModuleUnload", "LibraryLoadData",
-                       "LibraryLoadFromFile", "LibraryUnload", "FuncLoad", "LinkComplete"}))
+  if (is_one_of(name, {"ModuleLoad", "ModuleLoadData", "ModuleLoadDataEx", "ModuleLoadFatBinary", "ModuleUnload",
+                       "LibraryLoadData", "LibraryLoadFromFile", "LibraryUnload", "FuncLoad", "LinkComplete"}))
     return kModule;
   if (is_one_of(name, {"CtxDestroy", "DevicePrimaryCtxReset"})) return kContext;
   return shared_category(name);

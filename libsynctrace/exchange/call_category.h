@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a CUDA function is for, by its name alone: other tools' files give no more. The recorder knows it by callback id
-// (capture/traced_calls), and both agree (tests/unit/capture_call_category_test).
+// (capture/traced_calls), and both agree (tests/unit/capture/call_category_test).
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 
 namespace synctrace {
 
-// As CUDA's documentation spells it: without CUPTI's version ("_v3020", "_v2") and without "_ptsz" and "_ptds". A view of
-// `name`.
+// As CUDA's documentation spells it: without CUPTI's version ("_v3020", "_v2") and without "_ptsz" and "_ptds". A view
+// of `name`.
 std::string_view plain_call_name(std::string_view name) noexcept;
 
 // kOther for functions that are none of ours, and for what is no name of CUDA's. `name` is plain.

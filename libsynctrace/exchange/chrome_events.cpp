@@ -31,8 +31,8 @@ class ProcessWriter {
 
   void run() {
     const std::vector<NvtxRange> ranges = nvtx_ranges(trace_);
-    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls, trace_.launches,
-             trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
+    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls,
+             trace_.launches, trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
   }
 
  private:
@@ -83,12 +83,13 @@ void ProcessWriter::write(const NvtxRange& range) {
   if (range.pushed)
     events_.slice("user_annotation", text_of(range.text), rows_.on_thread(range.thread, range.span), range.span, args);
   else
-    events_.async_range("user_annotation", text_of(range.text), ++shared_.async_ranges, rows_.host(number(range.thread)),
-                        range.span, args);
+    events_.async_range("user_annotation", text_of(range.text), ++shared_.async_ranges,
+                        rows_.host(number(range.thread)), range.span, args);
 }
 
 void ProcessWriter::write(const NvtxEvent& event) {
-  if (event.what == NvtxEvent::What::kMark) events_.instant(text_of(event.text), rows_.host(number(event.thread)), event.time_ns, 't');
+  if (event.what == NvtxEvent::What::kMark)
+    events_.instant(text_of(event.text), rows_.host(number(event.thread)), event.time_ns, 't');
 }
 
 void ProcessWriter::write(const Call& call) {
@@ -118,7 +119,8 @@ void ProcessWriter::write(const HostWait& wait) {
   std::string args = format_text("\"object\": \"{:#x}\"", wait.object);
   if (number(wait.waker) != 0) append_text(args, ", \"woken by thread\": {}", number(wait.waker));
   if (options_.stacks && number(wait.stack) != 0) append_text(args, ", \"Call stack\": {}", stacks_.of(wait.stack));
-  events_.slice("host_wait", quoted(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span, args);
+  events_.slice("host_wait", quoted(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span,
+                args);
 }
 
 void ProcessWriter::write(const Overhead& overhead) {

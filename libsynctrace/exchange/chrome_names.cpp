@@ -47,8 +47,9 @@ std::string_view operation_category(OperationKind kind) noexcept {
 std::string operation_name(const Trace& trace, const Operation& operation) {
   switch (operation.kind) {
     case OperationKind::kCopy:
-      return "Memcpy " + std::string(copy_word(operation.copy_kind)) + " (" + std::string(memory_name(operation.source_memory)) +
-             " -> " + std::string(memory_name(operation.target_memory)) + ")";
+      return "Memcpy " + std::string(copy_word(operation.copy_kind)) + " (" +
+             std::string(memory_name(operation.source_memory)) + " -> " +
+             std::string(memory_name(operation.target_memory)) + ")";
     case OperationKind::kMemset:
       return "Memset (" + std::string(memory_name(operation.target_memory)) + ")";
     case OperationKind::kGraph:
@@ -77,8 +78,8 @@ std::string_view call_category(ApiId api) noexcept {
 
 std::string_view host_call_name(HostCall call) noexcept {
   constexpr std::array<std::string_view, 12> kNames = {
-      "blocked", "pthread_cond_wait", "sem_wait",     "futex",     "poll",               "epoll_wait",
-      "read",    "munmap",            "pthread_join", "nanosleep", "pthread_mutex_lock", "select"};
+      "blocked",      "pthread_cond_wait", "sem_wait",           "futex", "poll", "epoll_wait", "read", "munmap",
+      "pthread_join", "nanosleep",         "pthread_mutex_lock", "select"};
   const auto index = static_cast<std::size_t>(call);
   return index < kNames.size() ? kNames[index] : kNames[0];
 }

@@ -52,31 +52,32 @@ class EventOutput {
 
   void metadata(std::string_view what, Place place, std::string_view key, std::string_view value) {
     begin();
-    out_.add(R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "ts": 0.000, "args": {{"{}": {}}}}})", what, place.process,
-             place.thread, key, value);
+    out_.add(R"({{"ph": "M", "name": "{}", "pid": {}, "tid": {}, "ts": 0.000, "args": {{"{}": {}}}}})", what,
+             place.process, place.thread, key, value);
   }
 
   // `args` is the inside of an object.
   void slice(std::string_view category, std::string_view name, Place place, TimeSpan span, std::string_view args) {
     const Nanoseconds begin_ns = shifted(span.begin_ns);
     begin();
-    out_.add(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})", category, name,
-             place.process, place.thread, time_text(begin_ns), time_text(shifted(span.end_ns) - begin_ns), args);
+    out_.add(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
+             category, name, place.process, place.thread, time_text(begin_ns),
+             time_text(shifted(span.end_ns) - begin_ns), args);
   }
 
   // `scope`: t of the row, p of the process.
   void instant(std::string_view name, Place place, Nanoseconds t, char scope) {
     begin();
-    out_.add(R"({{"ph": "i", "s": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}}})", scope, name, place.process, place.thread,
-             time_text(shifted(t)));
+    out_.add(R"({{"ph": "i", "s": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}}})", scope, name, place.process,
+             place.thread, time_text(shifted(t)));
   }
 
   // A range that may overlap any other: two events joined by `id`.
   void async_range(std::string_view category, std::string_view name, std::uint64_t id, Place place, TimeSpan span,
                    std::string_view args) {
     begin();
-    out_.add(R"({{"ph": "b", "cat": "{}", "name": {}, "id": {}, "pid": {}, "tid": {}, "ts": {}, "args": {{{}}}}})", category, name,
-             id, place.process, place.thread, time_text(shifted(span.begin_ns)), args);
+    out_.add(R"({{"ph": "b", "cat": "{}", "name": {}, "id": {}, "pid": {}, "tid": {}, "ts": {}, "args": {{{}}}}})",
+             category, name, id, place.process, place.thread, time_text(shifted(span.begin_ns)), args);
     begin();
     out_.add(R"({{"ph": "e", "cat": "{}", "name": {}, "id": {}, "pid": {}, "tid": {}, "ts": {}}})", category, name, id,
              place.process, place.thread, time_text(shifted(span.end_ns)));
@@ -85,8 +86,8 @@ class EventOutput {
   // The two ends of an arrow from a call to its work. Each lies at the begin of the slice that it belongs to.
   void arrow_begin(std::uint64_t id, Place place, Nanoseconds t) {
     begin();
-    out_.add(R"({{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}})", id, place.process,
-             place.thread, time_text(shifted(t)));
+    out_.add(R"({{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}})", id,
+             place.process, place.thread, time_text(shifted(t)));
   }
   void arrow_end(std::uint64_t id, Place place, Nanoseconds t) {
     begin();

@@ -14,13 +14,15 @@ constexpr std::int64_t kMostDevices = 1'000;         // of one process, for the 
 
 }  // namespace
 
-ViewerRows::ViewerRows(const Trace& trace, bool several, Shared& shared) : trace_(trace), several_(several), shared_(shared) {
+ViewerRows::ViewerRows(const Trace& trace, bool several, Shared& shared)
+    : trace_(trace), several_(several), shared_(shared) {
   for (const auto& [id, device] : trace.devices) device_numbers_.emplace(id, shared.processes.claim(number(id)));
   host_.number = shared.processes.claim(trace.process_id);
   describe_host();
 }
 
-void ViewerRows::describe(const Process& process, std::string_view name, std::string_view labels, std::int64_t sort_index) {
+void ViewerRows::describe(const Process& process, std::string_view name, std::string_view labels,
+                          std::int64_t sort_index) {
   const Place whole{process.number, 0};
   shared_.events.metadata("process_name", whole, "name", quoted(name));
   if (!labels.empty()) shared_.events.metadata("process_labels", whole, "labels", quoted(labels));

@@ -25,10 +25,11 @@ void write_devices(const Trace& trace, chrome::TextBlocks& out) {
   out.add("\"deviceProperties\": [");
   bool first = true;
   for (const auto& [id, device] : trace.devices) {
-    out.add("{}\n  {{\"id\": {}, \"name\": {}, \"totalGlobalMem\": {}, \"computeMajor\": {}, \"computeMinor\": {}, "
-            "\"numSms\": {}, \"uuid\": {}}}",
-            first ? "" : ",", number(id), chrome::quoted(device.name), device.memory_bytes, device.capability_major,
-            device.capability_minor, device.multiprocessors, chrome::quoted(device.uuid));
+    out.add(
+        "{}\n  {{\"id\": {}, \"name\": {}, \"totalGlobalMem\": {}, \"computeMajor\": {}, \"computeMinor\": {}, "
+        "\"numSms\": {}, \"uuid\": {}}}",
+        first ? "" : ",", number(id), chrome::quoted(device.name), device.memory_bytes, device.capability_major,
+        device.capability_minor, device.multiprocessors, chrome::quoted(device.uuid));
     first = false;
   }
   out.add("],\n");
@@ -69,7 +70,8 @@ void ChromeTrace::add(const Trace& trace) {
       // What the trace's own clock showed at zero: joins the result with a report of the same trace.
       out.add("\"baseTimeMonotonicNanoseconds\": {},\n", state_->options.base_ns - clock_lead_ns(trace));
     }
-    out.add("\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": {},\n\"traceEvents\": [\n", state_->options.base_ns);
+    out.add("\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": {},\n\"traceEvents\": [\n",
+            state_->options.base_ns);
     state_->begun = true;
   }
   state_->simulated = state_->simulated || fact(trace, "simulated") == "1";

@@ -18,7 +18,8 @@ namespace {
 std::string quoted(std::string_view text) {
   std::string field = valid_text(text);
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
-  for (std::size_t at = field.find('"'); at != std::string::npos; at = field.find('"', at + 2)) field.insert(at, 1, '"');
+  for (std::size_t at = field.find('"'); at != std::string::npos; at = field.find('"', at + 2))
+    field.insert(at, 1, '"');
   return '"' + field + '"';
 }
 
@@ -26,10 +27,7 @@ std::string quoted(std::string_view text) {
 class Line {
  public:
   template <class Number>
-    requires std::is_integral_v<Number>
-  Line& add(Number number) {
-    return put(std::to_string(number));
-  }
+  requires std::is_integral_v<Number> Line& add(Number number) { return put(std::to_string(number)); }
   template <class Number>
   Line& add(const std::optional<Number>& number) {
     return number ? add(*number) : put("");
@@ -53,20 +51,23 @@ class Line {
 };
 
 std::string_view memory_word(MemoryKind kind) noexcept {
-  constexpr std::array<std::string_view, 8> kWords = {"", "pageable", "pinned", "device", "array", "managed", "device-static", "managed-static"};
+  constexpr std::array<std::string_view, 8> kWords = {"",      "pageable", "pinned",        "device",
+                                                      "array", "managed",  "device-static", "managed-static"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kWords.size() ? kWords[index] : kWords[0];
 }
 
 std::string_view copy_word(CopyKind kind) noexcept {
-  constexpr std::array<std::string_view, 11> kWords = {"", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA", "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+  constexpr std::array<std::string_view, 11> kWords = {"",     "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                                       "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kWords.size() ? kWords[index] : kWords[0];
 }
 
 class Rows {
  public:
-  Rows(const Trace& trace, bool stacks, const TextSink& sink) : trace_(trace), with_stacks_(stacks), sink_(sink), stacks_(trace, &quoted) {}
+  Rows(const Trace& trace, bool stacks, const TextSink& sink)
+      : trace_(trace), with_stacks_(stacks), sink_(sink), stacks_(trace, &quoted) {}
 
   void kernels() {
     const Correlation correlation(trace_);
@@ -74,7 +75,8 @@ class Rows {
       const Operation& one = trace_.operations[row];
       if (one.kind != OperationKind::kKernel && one.kind != OperationKind::kGraph) continue;
       std::optional<Nanoseconds> issued;
-      if (correlation.issuer_of(static_cast<std::uint32_t>(row))) issued = correlation.issued_ns(static_cast<std::uint32_t>(row));
+      if (correlation.issuer_of(static_cast<std::uint32_t>(row)))
+        issued = correlation.issued_ns(static_cast<std::uint32_t>(row));
       Line line = begin(one);
       line.add(issued).add(number(one.graph)).add_quoted(name(one)).end(sink_);
     }
@@ -84,7 +86,9 @@ class Rows {
     for (const Operation& one : trace_.operations) {
       if (one.kind != OperationKind::kCopy && one.kind != OperationKind::kMemset) continue;
       Line line = begin(one);
-      line.add(one.kind == OperationKind::kCopy ? "copy" : "memset").add(copy_word(one.copy_kind)).add(memory_word(one.source_memory));
+      line.add(one.kind == OperationKind::kCopy ? "copy" : "memset")
+          .add(copy_word(one.copy_kind))
+          .add(memory_word(one.source_memory));
       line.add(memory_word(one.target_memory)).add(one.bytes).end(sink_);
     }
   }
@@ -98,7 +102,11 @@ class Rows {
       const auto text = trace_.strings.find(range.text);
       const auto domain = trace_.nvtx_domains.find(range.domain);
       Line line;
-      line.add(trace_.process_id).add(number(range.thread)).add(range.span.begin_ns).add(range.span.length_ns()).add(range.depth);
+      line.add(trace_.process_id)
+          .add(number(range.thread))
+          .add(range.span.begin_ns)
+          .add(range.span.length_ns())
+          .add(range.depth);
       line.add(range.pushed ? "pushed" : "started").add(range.open ? 0 : 1);
       line.add(domain == trace_.nvtx_domains.end() ? std::string_view() : std::string_view(domain->second));
       line.add(text == trace_.strings.end() ? std::string_view() : std::string_view(text->second)).end(sink_);
@@ -114,15 +122,26 @@ class Rows {
   }
 
   void write(const Call& call) { write(call, number(call.correlation), call.bytes, call.status, 1); }
-  void write(const Launch& launch) { write(launch, number(launch.correlation), std::uint64_t{0}, status_of(trace_, launch), 1); }
+  void write(const Launch& launch) {
+    write(launch, number(launch.correlation), std::uint64_t{0}, status_of(trace_, launch), 1);
+  }
   void write(const Poll& poll) { write(poll, 0U, std::uint64_t{0}, 0U, poll.count); }
 
   template <class Row>
-  void write(const Row& row, std::uint32_t correlation, std::uint64_t bytes, std::uint32_t status, std::uint64_t count) {
+  void write(const Row& row, std::uint32_t correlation, std::uint64_t bytes, std::uint32_t status,
+             std::uint64_t count) {
     const auto thread = trace_.threads.find(row.thread);
     Line line;
-    line.add(trace_.process_id).add(number(row.thread)).add(thread == trace_.threads.end() ? std::string_view() : std::string_view(thread->second));
-    line.add(row.span.begin_ns).add(row.span.length_ns()).add(correlation).add(bytes).add(status).add(count).add(api_name(trace_, row.api));
+    line.add(trace_.process_id)
+        .add(number(row.thread))
+        .add(thread == trace_.threads.end() ? std::string_view() : std::string_view(thread->second));
+    line.add(row.span.begin_ns)
+        .add(row.span.length_ns())
+        .add(correlation)
+        .add(bytes)
+        .add(status)
+        .add(count)
+        .add(api_name(trace_, row.api));
     if (with_stacks_) line.add_quoted(stacks_.of(row.stack));
     line.end(sink_);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces -> flat tables of comma-separated values (RFC 4180, lines end in a line feed): a row for each piece of work, call and
-// range. Times are nanoseconds on the trace's own clock, as in the reports.
+// Traces -> flat tables of comma-separated values (RFC 4180, lines end in a line feed): a row for each piece of work,
+// call and range. Times are nanoseconds on the trace's own clock, as in the reports.
 #pragma once
 
 #include <array>

@@ -13,8 +13,8 @@
 namespace synctrace {
 namespace {
 
-// Of its own line tables nothing is known: any version that has them will do, and an offset before the first instruction
-// stands for the line of the definition.
+// Of its own line tables nothing is known: any version that has them will do, and an offset before the first
+// instruction stands for the line of the definition.
 constexpr std::uint32_t kSomePython = 0x030c0000;
 constexpr std::int32_t kDefinition = -1;
 
@@ -91,20 +91,25 @@ StackId DraftStacks::stack_of(const std::vector<std::uint32_t>& frames) {
 void DraftStacks::answer(std::vector<Question> questions) {
   // Of ranges that begin together the longer one is outside; of equals, as they came.
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
-    return std::tuple(a.thread, a.span.begin_ns, -a.span.end_ns) < std::tuple(b.thread, b.span.begin_ns, -b.span.end_ns);
+    return std::tuple(a.thread, a.span.begin_ns, -a.span.end_ns) <
+           std::tuple(b.thread, b.span.begin_ns, -b.span.end_ns);
   });
-  std::sort(questions.begin(), questions.end(),
-            [](const Question& a, const Question& b) { return std::tuple(a.thread, a.time_ns) < std::tuple(b.thread, b.time_ns); });
+  std::sort(questions.begin(), questions.end(), [](const Question& a, const Question& b) {
+    return std::tuple(a.thread, a.time_ns) < std::tuple(b.thread, b.time_ns);
+  });
   std::vector<const Range*> open;
   auto next = ranges_.begin();
   ThreadId thread{};
   // Clocks of two kinds make ranges that cut into each other: what has ended is not always the innermost.
-  const auto drop_ended = [&](Nanoseconds t) { std::erase_if(open, [&](const Range* range) { return range->span.end_ns <= t; }); };
+  const auto drop_ended = [&](Nanoseconds t) {
+    std::erase_if(open, [&](const Range* range) { return range->span.end_ns <= t; });
+  };
   for (const Question& question : questions) {
     if (question.thread != thread) {
       open.clear();
       thread = question.thread;
-      next = std::lower_bound(ranges_.begin(), ranges_.end(), thread, [](const Range& range, ThreadId id) { return range.thread < id; });
+      next = std::lower_bound(ranges_.begin(), ranges_.end(), thread,
+                              [](const Range& range, ThreadId id) { return range.thread < id; });
     }
     for (; next != ranges_.end() && next->thread == thread && next->span.begin_ns <= question.time_ns; ++next) {
       while (!open.empty() && open.back()->span.end_ns <= next->span.begin_ns) open.pop_back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stacks out of a profiler's ranges of functions: the functions of a thread that are open at a moment are its stack. One
-// interned stack for each different path; memory is proportional to the ranges and to the paths.
+// Stacks out of a profiler's ranges of functions: the functions of a thread that are open at a moment are its stack.
+// One interned stack for each different path; memory is proportional to the ranges and to the paths.
 #pragma once
 
 #include <cstdint>

@@ -18,20 +18,42 @@ constexpr std::string_view kOperators = "libtorch_cpu.so";
 constexpr std::string_view kInterpreter = "libpython3.so";
 
 enum class Kind : std::uint8_t {
-  kElse, kRuntimeCall, kDriverCall, kKernel, kCopy, kMemset, kRange, kOperator, kPython, kSync, kOverhead, kWindow,
+  kElse,
+  kRuntimeCall,
+  kDriverCall,
+  kKernel,
+  kCopy,
+  kMemset,
+  kRange,
+  kOperator,
+  kPython,
+  kSync,
+  kOverhead,
+  kWindow,
 };
 
 Kind kind_of(std::string_view category) noexcept {
   using Entry = std::pair<std::string_view, Kind>;
   // The words in capitals are those of PyTorch before 1.12.
   constexpr std::array kKinds = {
-      Entry{"cpu_op", Kind::kOperator},      Entry{"python_function", Kind::kPython}, Entry{"cuda_runtime", Kind::kRuntimeCall},
-      Entry{"kernel", Kind::kKernel},        Entry{"cuda_driver", Kind::kDriverCall}, Entry{"gpu_memcpy", Kind::kCopy},
-      Entry{"gpu_memset", Kind::kMemset},    Entry{"user_annotation", Kind::kRange},  Entry{"cuda_sync", Kind::kSync},
-      Entry{"overhead", Kind::kOverhead},    Entry{"Operator", Kind::kOperator},      Entry{"Runtime", Kind::kRuntimeCall},
-      Entry{"Kernel", Kind::kKernel},        Entry{"Memcpy", Kind::kCopy},            Entry{"Memset", Kind::kMemset},
+      Entry{"cpu_op", Kind::kOperator},
+      Entry{"python_function", Kind::kPython},
+      Entry{"cuda_runtime", Kind::kRuntimeCall},
+      Entry{"kernel", Kind::kKernel},
+      Entry{"cuda_driver", Kind::kDriverCall},
+      Entry{"gpu_memcpy", Kind::kCopy},
+      Entry{"gpu_memset", Kind::kMemset},
+      Entry{"user_annotation", Kind::kRange},
+      Entry{"cuda_sync", Kind::kSync},
+      Entry{"overhead", Kind::kOverhead},
+      Entry{"Operator", Kind::kOperator},
+      Entry{"Runtime", Kind::kRuntimeCall},
+      Entry{"Kernel", Kind::kKernel},
+      Entry{"Memcpy", Kind::kCopy},
+      Entry{"Memset", Kind::kMemset},
   };
-  const auto* const found = std::find_if(kKinds.begin(), kKinds.end(), [&](const Entry& entry) { return entry.first == category; });
+  const auto* const found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const Entry& entry) { return entry.first == category; });
   return found == kKinds.end() ? Kind::kElse : found->second;
 }
 
@@ -75,12 +97,19 @@ void read_memset_name(std::string_view name, Operation& operation) {
 // The values of CUpti_ActivityOverheadKind, by Kineto's words and ours.
 std::uint32_t overhead_kind(std::string_view name) noexcept {
   using Entry = std::pair<std::string_view, std::uint32_t>;
-  constexpr std::array kWords = {Entry{"compiler", 1},           Entry{"Buffer Flush", 1U << 16}, Entry{"buffer flush", 1U << 16},
-                                 Entry{"Instrumentation", 2U << 16}, Entry{"instrumentation", 2U << 16}, Entry{"Module", 4U << 16},
-                                 Entry{"Lazy", 5U << 16},        Entry{"Command Buffer", 6U << 16}, Entry{"Resource", 3U << 16},
+  constexpr std::array kWords = {Entry{"compiler", 1},
+                                 Entry{"Buffer Flush", 1U << 16},
+                                 Entry{"buffer flush", 1U << 16},
+                                 Entry{"Instrumentation", 2U << 16},
+                                 Entry{"instrumentation", 2U << 16},
+                                 Entry{"Module", 4U << 16},
+                                 Entry{"Lazy", 5U << 16},
+                                 Entry{"Command Buffer", 6U << 16},
+                                 Entry{"Resource", 3U << 16},
                                  Entry{"resource", 3U << 16}};
-  const auto* const found =
-      std::find_if(kWords.begin(), kWords.end(), [&](const Entry& entry) { return name.find(entry.first) != std::string_view::npos; });
+  const auto* const found = std::find_if(kWords.begin(), kWords.end(), [&](const Entry& entry) {
+    return name.find(entry.first) != std::string_view::npos;
+  });
   return found == kWords.end() ? 0 : found->second;
 }
 
@@ -129,7 +158,8 @@ std::optional<Error> KinetoImport::take(const KinetoEvent& event) {
   if (event.phase == "M") take_name(event);
   if (event.phase == "b" || event.phase == "e") take_async(event);
   if (event.phase != "X" || !event.begin_ns) return std::nullopt;
-  if (++rows_ > kMostImportedRows) return Error{name_ + " holds more than " + std::to_string(kMostImportedRows) + " events; record fewer steps"};
+  if (++rows_ > kMostImportedRows)
+    return Error{name_ + " holds more than " + std::to_string(kMostImportedRows) + " events; record fewer steps"};
   const TimeSpan span{*event.begin_ns, *event.begin_ns + event.duration_ns.value_or(0)};
   const Kind kind = kind_of(event.category);
   switch (kind) {
@@ -157,7 +187,8 @@ std::optional<Error> KinetoImport::take(const KinetoEvent& event) {
       break;
     case Kind::kSync:
       if (event.name == "Stream Sync" && event.correlation)
-        draft_.set_target(id_of<CorrelationId>(event.correlation), {id_of<ContextId>(event.context), id_of<StreamId>(event.stream)});
+        draft_.set_target(id_of<CorrelationId>(event.correlation),
+                          {id_of<ContextId>(event.context), id_of<StreamId>(event.stream)});
       break;
     case Kind::kOverhead:
       draft_.add_overhead({span, overhead_kind(event.name), thread_of(event)});
@@ -188,7 +219,8 @@ void KinetoImport::take_work(const KinetoEvent& event, TimeSpan span, Kind kind)
   operation.span = span;
   operation.device = id_of<DeviceId>(event.device ? event.device : event.process);
   // Old files have no contexts: then each device is one.
-  operation.context = event.context ? id_of<ContextId>(event.context) : static_cast<ContextId>(number(operation.device) + 1);
+  operation.context =
+      event.context ? id_of<ContextId>(event.context) : static_cast<ContextId>(number(operation.device) + 1);
   operation.stream = id_of<StreamId>(event.stream ? event.stream : event.thread);
   operation.correlation = id_of<CorrelationId>(event.correlation);
   operation.bytes = event.bytes && *event.bytes > 0 ? static_cast<std::uint64_t>(*event.bytes) : 0;
@@ -261,7 +293,8 @@ void KinetoImport::state_what_is_missing() {
 }
 
 Result<Trace> KinetoImport::finish(const KinetoHead& head) {
-  if (!draft_.has_cuda()) return Error{name_ + " holds no CUDA calls and no GPU work: was torch.profiler given ProfilerActivity.CUDA?"};
+  if (!draft_.has_cuda())
+    return Error{name_ + " holds no CUDA calls and no GPU work: was torch.profiler given ProfilerActivity.CUDA?"};
   describe(head);
   state_what_is_missing();
   draft_.lose(kLossImportBadEvents, head.events_left_out);
@@ -276,7 +309,8 @@ Result<Trace> KinetoImport::finish(const KinetoHead& head) {
 Result<Trace> import_kineto(TextInput& input, const std::string& name) {
   KinetoImport import(name);
   KinetoHead head;
-  if (const auto error = read_kineto(input, name, head, [&](const KinetoEvent& event) { return import.take(event); })) return *error;
+  if (const auto error = read_kineto(input, name, head, [&](const KinetoEvent& event) { return import.take(event); }))
+    return *error;
   return import.finish(head);
 }
 

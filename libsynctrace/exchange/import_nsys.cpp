@@ -17,8 +17,8 @@
 namespace synctrace {
 namespace {
 
-// Which of the tables and columns that were wanted there are: layouts differ between versions, and tables without rows are
-// not made. Views are none: only what is stored is read.
+// Which of the tables and columns that were wanted there are: layouts differ between versions, and tables without rows
+// are not made. Views are none: only what is stored is read.
 class Layout {
  public:
   explicit Layout(Sqlite& database) : database_(database) {
@@ -64,14 +64,25 @@ ThreadId thread_of(std::int64_t global) noexcept { return static_cast<ThreadId>(
 HostCall host_call(std::string_view name) noexcept {
   using Entry = std::pair<std::string_view, HostCall>;
   constexpr std::array kCalls = {
-      Entry{"pthread_cond_", HostCall::kCondition}, Entry{"sem_", HostCall::kSemaphore},   Entry{"futex", HostCall::kFutex},
-      Entry{"poll", HostCall::kPoll},               Entry{"ppoll", HostCall::kPoll},       Entry{"epoll_", HostCall::kEpoll},
-      Entry{"read", HostCall::kRead},               Entry{"munmap", HostCall::kMunmap},    Entry{"pthread_join", HostCall::kJoin},
-      Entry{"nanosleep", HostCall::kSleep},         Entry{"usleep", HostCall::kSleep},     Entry{"sleep", HostCall::kSleep},
-      Entry{"clock_nanosleep", HostCall::kSleep},   Entry{"select", HostCall::kSelect},    Entry{"pselect", HostCall::kSelect},
+      Entry{"pthread_cond_", HostCall::kCondition},
+      Entry{"sem_", HostCall::kSemaphore},
+      Entry{"futex", HostCall::kFutex},
+      Entry{"poll", HostCall::kPoll},
+      Entry{"ppoll", HostCall::kPoll},
+      Entry{"epoll_", HostCall::kEpoll},
+      Entry{"read", HostCall::kRead},
+      Entry{"munmap", HostCall::kMunmap},
+      Entry{"pthread_join", HostCall::kJoin},
+      Entry{"nanosleep", HostCall::kSleep},
+      Entry{"usleep", HostCall::kSleep},
+      Entry{"sleep", HostCall::kSleep},
+      Entry{"clock_nanosleep", HostCall::kSleep},
+      Entry{"select", HostCall::kSelect},
+      Entry{"pselect", HostCall::kSelect},
       Entry{"pthread_mutex_", HostCall::kMutex},
   };
-  const auto* const found = std::find_if(kCalls.begin(), kCalls.end(), [&](const Entry& entry) { return name.starts_with(entry.first); });
+  const auto* const found =
+      std::find_if(kCalls.begin(), kCalls.end(), [&](const Entry& entry) { return name.starts_with(entry.first); });
   return found == kCalls.end() ? HostCall::kUnknown : found->second;
 }
 
@@ -108,12 +119,15 @@ class NsysImport {
   // Columns 0 and 1; nothing, and a count, where no clock can have shown them.
   std::optional<TimeSpan> span_of(const SqliteStatement& row) {
     const TimeSpan span{row.number(0), row.number(1)};
-    const bool possible = -TraceDraft::kFarthestTime <= span.begin_ns && span.begin_ns <= span.end_ns && span.end_ns <= TraceDraft::kFarthestTime;
+    const bool possible = -TraceDraft::kFarthestTime <= span.begin_ns && span.begin_ns <= span.end_ns &&
+                          span.end_ns <= TraceDraft::kFarthestTime;
     if (possible) return span;
     draft_.lose(kLossImportBadEvents);
     return std::nullopt;
   }
-  bool is_ours(const SqliteStatement& row, int column) const { return !row.has(column) || process_of(row.number(column)) == process_; }
+  bool is_ours(const SqliteStatement& row, int column) const {
+    return !row.has(column) || process_of(row.number(column)) == process_;
+  }
   std::string_view string(std::int64_t id) const {
     const auto found = strings_.find(id);
     return found == strings_.end() ? std::string_view() : std::string_view(found->second);
@@ -135,13 +149,16 @@ class NsysImport {
 // One trace is of one process.
 std::optional<Error> NsysImport::choose_process() {
   std::set<std::uint32_t> processes;
-  for (const auto& [table, column] : {std::pair("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid"), std::pair("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid")}) {
+  for (const auto& [table, column] :
+       {std::pair("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid"), std::pair("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid")}) {
     if (!layout_.has(table)) continue;
     const std::string& global = layout_.column(table, column);
-    SqliteStatement rows(database_, "SELECT DISTINCT (" + global + " >> 24) & 16777215 FROM " + table + " WHERE " + global + " IS NOT NULL LIMIT 64");
+    SqliteStatement rows(database_, "SELECT DISTINCT (" + global + " >> 24) & 16777215 FROM " + table + " WHERE " +
+                                        global + " IS NOT NULL LIMIT 64");
     while (rows.next()) processes.insert(static_cast<std::uint32_t>(rows.number(0)));
   }
-  if (wanted_ && !processes.contains(*wanted_)) return Error{path_ + " holds no CUDA calls of process " + std::to_string(*wanted_)};
+  if (wanted_ && !processes.contains(*wanted_))
+    return Error{path_ + " holds no CUDA calls of process " + std::to_string(*wanted_)};
   if (!wanted_ && processes.size() > 1) {
     std::string list;
     for (const std::uint32_t process : processes) list += (list.empty() ? "" : ", ") + std::to_string(process);
@@ -152,7 +169,8 @@ std::optional<Error> NsysImport::choose_process() {
 }
 
 void NsysImport::read_names() {
-  each("StringIds", {"id", "value"}, [&](const SqliteStatement& row) { strings_.insert_or_assign(row.number(0), std::string(row.text(1))); });
+  each("StringIds", {"id", "value"},
+       [&](const SqliteStatement& row) { strings_.insert_or_assign(row.number(0), std::string(row.text(1))); });
   Trace& trace = draft_.trace();
   trace.process_id = process_;
   trace.facts["pid"] = std::to_string(process_);
@@ -168,17 +186,23 @@ void NsysImport::read_names() {
   each("ThreadNames", {"globalTid", "nameId"}, [&](const SqliteStatement& row) {
     if (is_ours(row, 0)) trace.threads[thread_of(row.number(0))] = string(row.number(1));
   });
-  each("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"}, [&](const SqliteStatement& row) { session_start_ns_ = row.number(0); });
+  each("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs"},
+       [&](const SqliteStatement& row) { session_start_ns_ = row.number(0); });
 }
 
 void NsysImport::read_places() {
   Trace& trace = draft_.trace();
-  const auto small = [](std::int64_t value) { return value < 0 || value > 1 << 30 ? 0U : static_cast<std::uint32_t>(value); };
+  const auto small = [](std::int64_t value) {
+    return value < 0 || value > 1 << 30 ? 0U : static_cast<std::uint32_t>(value);
+  };
   std::map<std::int64_t, Device> gpus;
-  each("TARGET_INFO_GPU", {"id", "name", "uuid", "computeMajor", "computeMinor", "smCount", "totalMemory"}, [&](const SqliteStatement& row) {
-    gpus[row.number(0)] = {std::string(row.text(1)), std::string(row.text(2)), small(row.number(3)), small(row.number(4)),
-                           small(row.number(5)),     static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.number(6)))};
-  });
+  each("TARGET_INFO_GPU", {"id", "name", "uuid", "computeMajor", "computeMinor", "smCount", "totalMemory"},
+       [&](const SqliteStatement& row) {
+         gpus[row.number(0)] = {
+             std::string(row.text(1)), std::string(row.text(2)),
+             small(row.number(3)),     small(row.number(4)),
+             small(row.number(5)),     static_cast<std::uint64_t>(std::max<std::int64_t>(0, row.number(6)))};
+       });
   // The number of a device in its process, where the file has it; else its number in the machine.
   each("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid"}, [&](const SqliteStatement& row) {
     const auto gpu = gpus.find(row.number(0));
@@ -187,19 +211,24 @@ void NsysImport::read_places() {
   if (trace.devices.empty()) {
     for (const auto& [id, gpu] : gpus) trace.devices[id_of<DeviceId>(id)] = gpu;
   }
-  each("TARGET_INFO_CUDA_CONTEXT_INFO", {"contextId", "deviceId", "nullStreamId", "processId"}, [&](const SqliteStatement& row) {
-    if (!row.has(3) || row.number(3) == process_)
-      trace.contexts[id_of<ContextId>(row.number(0))] = {id_of<DeviceId>(row.number(1)), id_of<StreamId>(row.number(2))};
-  });
-  each("TARGET_INFO_CUDA_STREAM", {"contextId", "streamId", "flag", "priority", "processId"}, [&](const SqliteStatement& row) {
-    if (row.has(4) && row.number(4) != process_) return;
-    const ContextId context = id_of<ContextId>(row.number(0));
-    const StreamId stream = id_of<StreamId>(row.number(1));
-    const auto known = trace.contexts.find(context);
-    const bool is_default = known != trace.contexts.end() && known->second.null_stream == stream;
-    const std::uint32_t flags = (row.number(2) == 1 ? format::Stream::kNonBlocking : 0) | (is_default ? format::Stream::kDefault : 0);
-    trace.streams[{context, stream}] = {flags, static_cast<std::int32_t>(std::clamp<std::int64_t>(row.number(3), -1000, 1000))};
-  });
+  each("TARGET_INFO_CUDA_CONTEXT_INFO", {"contextId", "deviceId", "nullStreamId", "processId"},
+       [&](const SqliteStatement& row) {
+         if (!row.has(3) || row.number(3) == process_)
+           trace.contexts[id_of<ContextId>(row.number(0))] = {id_of<DeviceId>(row.number(1)),
+                                                              id_of<StreamId>(row.number(2))};
+       });
+  each("TARGET_INFO_CUDA_STREAM", {"contextId", "streamId", "flag", "priority", "processId"},
+       [&](const SqliteStatement& row) {
+         if (row.has(4) && row.number(4) != process_) return;
+         const ContextId context = id_of<ContextId>(row.number(0));
+         const StreamId stream = id_of<StreamId>(row.number(1));
+         const auto known = trace.contexts.find(context);
+         const bool is_default = known != trace.contexts.end() && known->second.null_stream == stream;
+         const std::uint32_t flags =
+             (row.number(2) == 1 ? format::Stream::kNonBlocking : 0) | (is_default ? format::Stream::kDefault : 0);
+         trace.streams[{context, stream}] = {
+             flags, static_cast<std::int32_t>(std::clamp<std::int64_t>(row.number(3), -1000, 1000))};
+       });
 }
 
 // Frames come innermost first. A function of Python has its file, and perhaps a line behind it, for a module.
@@ -210,11 +239,13 @@ void NsysImport::read_chains() {
     const std::string_view function = string(row.number(2));
     const std::size_t colon = module.rfind(':');
     std::int32_t line = 0;
-    if (colon != std::string_view::npos) std::from_chars(module.data() + colon + 1, module.data() + module.size(), line);
+    if (colon != std::string_view::npos)
+      std::from_chars(module.data() + colon + 1, module.data() + module.size(), line);
     const std::string_view file = line > 0 ? module.substr(0, colon) : module;
     const bool is_python = file.ends_with(".py");
     DraftStacks& stacks = draft_.stacks();
-    chains[row.number(0)][row.number(1)] = is_python ? stacks.python_frame(file, line, function) : stacks.native_frame(function, file);
+    chains[row.number(0)][row.number(1)] =
+        is_python ? stacks.python_frame(file, line, function) : stacks.native_frame(function, file);
   });
   for (const auto& [id, frames] : chains) {
     std::vector<std::uint32_t> stack;
@@ -224,7 +255,8 @@ void NsysImport::read_chains() {
 }
 
 void NsysImport::read_calls() {
-  each("CUPTI_ACTIVITY_KIND_RUNTIME", {"start", "end", "globalTid", "correlationId", "nameId", "returnValue", "callchainId", "eventClass"},
+  each("CUPTI_ACTIVITY_KIND_RUNTIME",
+       {"start", "end", "globalTid", "correlationId", "nameId", "returnValue", "callchainId", "eventClass"},
        [&](const SqliteStatement& row) {
          const auto span = span_of(row);
          if (!span || !is_ours(row, 2)) return;
@@ -236,7 +268,8 @@ void NsysImport::read_calls() {
          call.api = draft_.api(is_driver ? format::ApiDomain::kDriver : format::ApiDomain::kRuntime, 0, name);
          call.correlation = id_of<CorrelationId>(row.number(3));
          call.status = id_of<std::uint32_t>(row.number(5));
-         if (const auto chain = chains_.find(row.number(6)); row.has(6) && chain != chains_.end()) call.stack = chain->second;
+         if (const auto chain = chains_.find(row.number(6)); row.has(6) && chain != chains_.end())
+           call.stack = chain->second;
          draft_.add_call(call);
          ++calls_;
        });
@@ -265,7 +298,9 @@ void NsysImport::read_work() {
     one.correlation = id_of<CorrelationId>(row.number(5));
     return one;
   };
-  each("CUPTI_ACTIVITY_KIND_KERNEL", {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "mangledName", "demangledName", "shortName"},
+  each("CUPTI_ACTIVITY_KIND_KERNEL",
+       {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "mangledName",
+        "demangledName", "shortName"},
        [&](const SqliteStatement& row) {
          auto one = begin(row);
          if (!one) return;
@@ -274,7 +309,9 @@ void NsysImport::read_work() {
          }
          draft_.add_operation(*one);
        });
-  each("CUPTI_ACTIVITY_KIND_MEMCPY", {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes", "copyKind", "srcKind", "dstKind"},
+  each("CUPTI_ACTIVITY_KIND_MEMCPY",
+       {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes", "copyKind",
+        "srcKind", "dstKind"},
        [&](const SqliteStatement& row) {
          auto one = begin(row);
          if (!one) return;
@@ -285,7 +322,8 @@ void NsysImport::read_work() {
          one->target_memory = row.has(10) ? nsys::memory_kind(row.number(10)) : MemoryKind::kUnknown;
          draft_.add_operation(*one);
        });
-  each("CUPTI_ACTIVITY_KIND_MEMSET", {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes", "memKind"},
+  each("CUPTI_ACTIVITY_KIND_MEMSET",
+       {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "bytes", "memKind"},
        [&](const SqliteStatement& row) {
          auto one = begin(row);
          if (!one) return;
@@ -294,7 +332,8 @@ void NsysImport::read_work() {
          one->target_memory = row.has(8) ? nsys::memory_kind(row.number(8)) : MemoryKind::kUnknown;
          draft_.add_operation(*one);
        });
-  each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId"},
+  each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE",
+       {"start", "end", "deviceId", "contextId", "streamId", "correlationId", "globalPid", "graphId"},
        [&](const SqliteStatement& row) {
          auto one = begin(row);
          if (!one) return;
@@ -305,17 +344,20 @@ void NsysImport::read_work() {
 }
 
 void NsysImport::read_ranges() {
-  each("NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "domainId", "text", "textId"}, [&](const SqliteStatement& row) {
-    if (!is_ours(row, 3)) return;
-    const NvtxDomainId domain = id_of<NvtxDomainId>(row.number(4));
-    const std::string_view text = row.has(5) ? row.text(5) : string(row.number(6));
-    const std::int64_t type = row.number(2);
-    if (type == nsys::kDomainCreate) draft_.trace().nvtx_domains[domain] = text;
-    if (type == nsys::kMark && -TraceDraft::kFarthestTime <= row.number(0) && row.number(0) <= TraceDraft::kFarthestTime)
-      draft_.add_mark(thread_of(row.number(3)), row.number(0), draft_.text(text), domain);
-    if ((type != nsys::kPushPop && type != nsys::kStartEnd) || !row.has(1)) return;
-    if (const auto span = span_of(row)) draft_.add_range(thread_of(row.number(3)), *span, draft_.text(text), domain, type == nsys::kPushPop);
-  });
+  each("NVTX_EVENTS", {"start", "end", "eventType", "globalTid", "domainId", "text", "textId"},
+       [&](const SqliteStatement& row) {
+         if (!is_ours(row, 3)) return;
+         const NvtxDomainId domain = id_of<NvtxDomainId>(row.number(4));
+         const std::string_view text = row.has(5) ? row.text(5) : string(row.number(6));
+         const std::int64_t type = row.number(2);
+         if (type == nsys::kDomainCreate) draft_.trace().nvtx_domains[domain] = text;
+         if (type == nsys::kMark && -TraceDraft::kFarthestTime <= row.number(0) &&
+             row.number(0) <= TraceDraft::kFarthestTime)
+           draft_.add_mark(thread_of(row.number(3)), row.number(0), draft_.text(text), domain);
+         if ((type != nsys::kPushPop && type != nsys::kStartEnd) || !row.has(1)) return;
+         if (const auto span = span_of(row))
+           draft_.add_range(thread_of(row.number(3)), *span, draft_.text(text), domain, type == nsys::kPushPop);
+       });
 }
 
 void NsysImport::read_host_waits() {
@@ -335,7 +377,8 @@ void NsysImport::read_host_waits() {
 void NsysImport::state_what_is_missing() {
   std::string missing;
   std::uint64_t count = 0;
-  for (const char* const table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"}) {
+  for (const char* const table : {"CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL", "NVTX_EVENTS",
+                                  "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"}) {
     if (layout_.has(table)) continue;
     missing += (missing.empty() ? "" : ", ") + std::string(table);
     ++count;
@@ -359,9 +402,12 @@ Result<Trace> NsysImport::run() {
   read_ranges();
   read_host_waits();
   if (database_.failed()) return *database_.error();
-  if (rows_ > kMostImportedRows) return Error{path_ + " holds more than " + std::to_string(kMostImportedRows) + " rows; record less"};
+  if (rows_ > kMostImportedRows)
+    return Error{path_ + " holds more than " + std::to_string(kMostImportedRows) + " rows; record less"};
   if (!draft_.has_cuda()) {
-    return Error{path_ + " holds no CUDA calls and no GPU work (table CUPTI_ACTIVITY_KIND_RUNTIME): was it recorded with --trace=cuda?"};
+    return Error{
+        path_ +
+        " holds no CUDA calls and no GPU work (table CUPTI_ACTIVITY_KIND_RUNTIME): was it recorded with --trace=cuda?"};
   }
   state_what_is_missing();
   TraceDraft::Known known;
@@ -373,6 +419,8 @@ Result<Trace> NsysImport::run() {
 
 }  // namespace
 
-Result<Trace> import_nsys(const std::string& path, std::optional<std::uint32_t> process) { return NsysImport(path, process).run(); }
+Result<Trace> import_nsys(const std::string& path, std::optional<std::uint32_t> process) {
+  return NsysImport(path, process).run();
+}
 
 }  // namespace synctrace

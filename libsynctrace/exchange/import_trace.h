@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What another tool recorded -> a trace of ours, with what it does not have stated as losses (docs/trace-format.md). Total
-// on any file: what makes no sense is left out and counted, or the file is refused with one sentence.
+// What another tool recorded -> a trace of ours, with what it does not have stated as losses (docs/trace-format.md).
+// Total on any file: what makes no sense is left out and counted, or the file is refused with one sentence.
 #pragma once
 
 #include <cstdint>

@@ -227,7 +227,8 @@ void Reader::take_device(const Value& value) {
   if (key_ == "computeMajor") small(device_.capability_major);
   if (key_ == "computeMinor") small(device_.capability_minor);
   if (key_ == "numSms") small(device_.multiprocessors);
-  if (key_ == "totalGlobalMem" && value.whole && *value.whole >= 0) device_.memory_bytes = static_cast<std::uint64_t>(*value.whole);
+  if (key_ == "totalGlobalMem" && value.whole && *value.whole >= 0)
+    device_.memory_bytes = static_cast<std::uint64_t>(*value.whole);
 }
 
 }  // namespace
@@ -237,10 +238,12 @@ std::optional<Error> read_kineto(TextInput& input, const std::string& name, Kine
   const bool whole = !input.error() && nlohmann::json::sax_parse(input.begin(), TextInput::end(), &reader);
   if (input.error()) return input.error();
   if (reader.error) return reader.error;
-  if (input.stopped()) return Error{name + " holds a text of more than " + std::to_string(TextInput::kLongestToken >> 20) + " MiB"};
+  if (input.stopped())
+    return Error{name + " holds a text of more than " + std::to_string(TextInput::kLongestToken >> 20) + " MiB"};
   if (reader.too_deep()) return Error{name + " is no trace: its JSON is nested too deeply"};
   if (!whole) {
-    const std::string where = reader.wrong_at() ? " (at byte " + std::to_string(*reader.wrong_at()) + ")" : std::string();
+    const std::string where =
+        reader.wrong_at() ? " (at byte " + std::to_string(*reader.wrong_at()) + ")" : std::string();
     return Error{name + (input.at_end() ? " is cut off: its JSON has no end" : " is no JSON") + where};
   }
   if (!reader.saw_events()) return Error{name + " is JSON, but no trace: it has no traceEvents"};

@@ -29,12 +29,16 @@ std::string short_name(std::string_view name) {
   std::string plain;
   std::size_t depth = 0;
   for (const char c : name) {
-    if (c == '>' && depth > 0) --depth;
-    else if (c == '<') ++depth;
-    else if (depth == 0) plain += c;
+    if (c == '>' && depth > 0)
+      --depth;
+    else if (c == '<')
+      ++depth;
+    else if (depth == 0)
+      plain += c;
   }
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
-  for (std::size_t at = plain.find(kAnonymous); at != std::string::npos; at = plain.find(kAnonymous)) plain.erase(at, kAnonymous.size());
+  for (std::size_t at = plain.find(kAnonymous); at != std::string::npos; at = plain.find(kAnonymous))
+    plain.erase(at, kAnonymous.size());
   plain.resize(std::min(plain.find('('), plain.size()));
   const std::size_t last = plain.find_last_of(": ");
   if (last != std::string::npos) plain.erase(0, last + 1);
@@ -42,7 +46,8 @@ std::string short_name(std::string_view name) {
 }
 
 struct NsysState {
-  NsysState(ExportOptions with, const std::string& path) : options(std::move(with)), database(path, Sqlite::Access::kCreate) {}
+  NsysState(ExportOptions with, const std::string& path)
+      : options(std::move(with)), database(path, Sqlite::Access::kCreate) {}
   ExportOptions options;
   Sqlite database;
   std::unordered_map<std::string, std::int64_t> strings;
@@ -99,7 +104,7 @@ class ProcessRows {
   NsysState& state_;
   Sqlite& database_;
   Nanoseconds shift_ns_ = 0;
-  std::uint32_t pid_ = 0;      // another one where two traces have the same
+  std::uint32_t pid_ = 0;  // another one where two traces have the same
   std::int64_t process_ = 0;
   SqliteStatement string_;
   std::unordered_map<StringId, std::int64_t> texts_;
@@ -110,7 +115,8 @@ class ProcessRows {
 };
 
 std::int64_t ProcessRows::string_id(std::string_view text) {
-  const auto [entry, is_new] = state_.strings.try_emplace(std::string(text), static_cast<std::int64_t>(state_.strings.size() + 1));
+  const auto [entry, is_new] =
+      state_.strings.try_emplace(std::string(text), static_cast<std::int64_t>(state_.strings.size() + 1));
   if (is_new) string_.insert(entry->second, valid_text(text));
   return entry->second;
 }
@@ -156,8 +162,8 @@ void ProcessRows::places() {
   for (const auto& [id, device] : trace_.devices) {
     const std::string name = valid_text(device.name);
     const std::string uuid = valid_text(device.uuid);
-    gpu.insert(0, number(id), name, device.memory_bytes, device.multiprocessors, uuid, number(id), device.capability_major,
-               device.capability_minor);
+    gpu.insert(0, number(id), name, device.memory_bytes, device.multiprocessors, uuid, number(id),
+               device.capability_major, device.capability_minor);
     device_row.insert(number(id), number(id), pid_, uuid, device.multiprocessors);
   }
   SqliteStatement context_row(database_, insertion("TARGET_INFO_CUDA_CONTEXT_INFO", 6));
@@ -180,7 +186,8 @@ std::optional<std::int64_t> ProcessRows::callchain(StackId stack, SqliteStatemen
   for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
     const std::string place = frame.file.empty() ? frame.module : frame.file + ":" + std::to_string(frame.line);
     const std::string_view function = frame.kind == FrameKind::kMissing ? ".." : std::string_view(frame.function);
-    frames.insert(entry->second, string_id(function), string_id(place), 0, 0, frame.named ? 0 : 1, 0, 0, SqlNull{}, depth++);
+    frames.insert(entry->second, string_id(function), string_id(place), 0, 0, frame.named ? 0 : 1, 0, 0, SqlNull{},
+                  depth++);
   }
   return entry->second;
 }
@@ -198,7 +205,8 @@ void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, Sql
   const auto stream = number(call.stream);
   const auto correlation = number(call.correlation);
   const auto wait = [&](std::int64_t kind, std::optional<std::int64_t> id) {
-    sync.insert(at(call.span.begin_ns), at(call.span.end_ns), device, context, kNone, stream, correlation, process_, kind, kind, id, kNone);
+    sync.insert(at(call.span.begin_ns), at(call.span.end_ns), device, context, kNone, stream, correlation, process_,
+                kind, kind, id, kNone);
   };
   switch (call.category) {
     case ApiCategory::kStreamSync:
@@ -208,7 +216,8 @@ void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, Sql
     case ApiCategory::kEventSync:
       return wait(nsys::kEventSync, event_id(call.object));
     case ApiCategory::kStreamEvent:
-      if (const auto id = event_id(call.object)) event.insert(device, context, kNone, stream, correlation, process_, *id);
+      if (const auto id = event_id(call.object))
+        event.insert(device, context, kNone, stream, correlation, process_, *id);
       return;
     default:
       return;
@@ -222,8 +231,8 @@ void ProcessRows::calls() {
   SqliteStatement event(database_, insertion("CUPTI_ACTIVITY_KIND_CUDA_EVENT", 7));
   const auto add = [&](const auto& call, CorrelationId correlation, std::uint32_t status) {
     const bool is_driver = number(call.api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
-    row.insert(at(call.span.begin_ns), at(call.span.end_ns), is_driver ? nsys::kDriverClass : nsys::kRuntimeClass, thread(call.thread),
-               number(correlation), name_id(call.api), status, callchain(call.stack, frames));
+    row.insert(at(call.span.begin_ns), at(call.span.end_ns), is_driver ? nsys::kDriverClass : nsys::kRuntimeClass,
+               thread(call.thread), number(correlation), name_id(call.api), status, callchain(call.stack, frames));
   };
   for (const Call& call : trace_.calls) {
     add(call, call.correlation, call.status);
@@ -265,21 +274,23 @@ void ProcessRows::work() {
     switch (one.kind) {
       case OperationKind::kKernel: {
         const KernelNames& names = names_of(one);
-        kernel.insert(begin, end, device, context, kNone, stream, correlation, process_, names.full, names.brief, names.mangled, kNone,
-                      kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, node, kNone);
+        kernel.insert(begin, end, device, context, kNone, stream, correlation, process_, names.full, names.brief,
+                      names.mangled, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone,
+                      kNone, kNone, kNone, node, kNone);
         break;
       }
       case OperationKind::kCopy:
-        copy.insert(begin, end, device, context, kNone, stream, correlation, process_, one.bytes, number(one.copy_kind), kNone,
-                    nsys::memory_number(one.source_memory), nsys::memory_number(one.target_memory), kNone, kNone, kNone, kNone, kNone,
-                    node, kNone, 1);
+        copy.insert(begin, end, device, context, kNone, stream, correlation, process_, one.bytes, number(one.copy_kind),
+                    kNone, nsys::memory_number(one.source_memory), nsys::memory_number(one.target_memory), kNone, kNone,
+                    kNone, kNone, kNone, node, kNone, 1);
         break;
       case OperationKind::kMemset:
         memset.insert(begin, end, device, context, kNone, stream, correlation, process_, kNone, one.bytes, node,
                       nsys::memory_number(one.target_memory));
         break;
       case OperationKind::kGraph:
-        graph.insert(begin, end, device, context, kNone, stream, correlation, process_, number(one.graph), number(one.graph));
+        graph.insert(begin, end, device, context, kNone, stream, correlation, process_, number(one.graph),
+                     number(one.graph));
         break;
     }
   }
@@ -289,21 +300,23 @@ void ProcessRows::work() {
 void ProcessRows::ranges() {
   constexpr SqlNull kNone{};
   SqliteStatement row(database_, insertion("NVTX_EVENTS", 20));
-  const auto add = [&](Nanoseconds begin, std::optional<Nanoseconds> end, std::int64_t type, std::optional<std::uint64_t> id,
-                       std::string_view text, ThreadId from, NvtxDomainId domain) {
-    row.insert(begin, end, type, id, kNone, kNone, valid_text(text), thread(from), kNone, string_id(text), number(domain), kNone, kNone,
-               kNone, kNone, kNone, kNone, kNone, kNone, kNone);
+  const auto add = [&](Nanoseconds begin, std::optional<Nanoseconds> end, std::int64_t type,
+                       std::optional<std::uint64_t> id, std::string_view text, ThreadId from, NvtxDomainId domain) {
+    row.insert(begin, end, type, id, kNone, kNone, valid_text(text), thread(from), kNone, string_id(text),
+               number(domain), kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone);
   };
   const auto text_of = [&](StringId id) {
     const auto text = trace_.strings.find(id);
     return text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second;
   };
-  for (const auto& [id, name] : trace_.nvtx_domains) add(at(trace_.first_ns), std::nullopt, nsys::kDomainCreate, std::nullopt, name, ThreadId{}, id);
+  for (const auto& [id, name] : trace_.nvtx_domains)
+    add(at(trace_.first_ns), std::nullopt, nsys::kDomainCreate, std::nullopt, name, ThreadId{}, id);
   std::uint64_t free_ranges = 0;
   for (const NvtxRange& range : nvtx_ranges(trace_)) {
     const std::optional<Nanoseconds> end = range.open ? std::nullopt : std::optional(at(range.span.end_ns));
     const std::optional<std::uint64_t> id = range.pushed ? std::nullopt : std::optional(++free_ranges);
-    add(at(range.span.begin_ns), end, range.pushed ? nsys::kPushPop : nsys::kStartEnd, id, text_of(range.text), range.thread, range.domain);
+    add(at(range.span.begin_ns), end, range.pushed ? nsys::kPushPop : nsys::kStartEnd, id, text_of(range.text),
+        range.thread, range.domain);
   }
   for (const NvtxEvent& event : trace_.nvtx_events) {
     if (event.what == NvtxEvent::What::kMark)
@@ -317,7 +330,8 @@ struct NsysDatabase::State : NsysState {
   using NsysState::NsysState;
 };
 
-NsysDatabase::NsysDatabase(ExportOptions options, const std::string& path) : state_(std::make_unique<State>(std::move(options), path)) {
+NsysDatabase::NsysDatabase(ExportOptions options, const std::string& path)
+    : state_(std::make_unique<State>(std::move(options), path)) {
   Sqlite& database = state_->database;
   // A file that was not finished is thrown away: nothing needs to survive a crash.
   database.run("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA encoding='UTF-8'; BEGIN");
@@ -333,9 +347,7 @@ NsysDatabase::NsysDatabase(ExportOptions options, const std::string& path) : sta
 
 NsysDatabase::~NsysDatabase() = default;
 
-void NsysDatabase::add(const Trace& trace) {
-  ProcessRows(trace, *state_).write();
-}
+void NsysDatabase::add(const Trace& trace) { ProcessRows(trace, *state_).write(); }
 
 std::optional<Error> NsysDatabase::finish() {
   state_->database.run("COMMIT");

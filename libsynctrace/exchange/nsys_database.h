@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces -> an SQLite database with the tables and conventions of Nsight Systems' export, as far as scripts select them.
-// SQLite writes the file itself, so it is at its path from the first row on: give a temporary one. Memory is for names.
+// Traces -> an SQLite database with the tables and conventions of Nsight Systems' export, as far as scripts select
+// them. SQLite writes the file itself, so it is at its path from the first row on: give a temporary one. Memory is for
+// names.
 #pragma once
 
 #include <memory>

@@ -98,13 +98,17 @@ inline constexpr std::int64_t kStreamSync = 3;
 inline constexpr std::int64_t kContextSync = 4;
 
 // One number for a thread among all processes: the process is above the lowest 24 bits.
-constexpr std::int64_t global_process(std::uint32_t process) noexcept { return static_cast<std::int64_t>(process) << 24; }
+constexpr std::int64_t global_process(std::uint32_t process) noexcept {
+  return static_cast<std::int64_t>(process) << 24;
+}
 constexpr std::int64_t global_thread(std::uint32_t process, ThreadId thread) noexcept {
   return global_process(process) | (number(thread) & 0xff'ffff);
 }
 
 // Memory kinds begin with pageable memory there, and the unknown is last.
-constexpr std::int64_t memory_number(MemoryKind kind) noexcept { return kind == MemoryKind::kUnknown ? 7 : number(kind) - 1; }
+constexpr std::int64_t memory_number(MemoryKind kind) noexcept {
+  return kind == MemoryKind::kUnknown ? 7 : number(kind) - 1;
+}
 constexpr MemoryKind memory_kind(std::int64_t value) noexcept {
   return value >= 0 && value < 7 ? static_cast<MemoryKind>(value + 1) : MemoryKind::kUnknown;
 }

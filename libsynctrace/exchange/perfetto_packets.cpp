@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-
 namespace synctrace::perfetto {
 namespace {
 
@@ -93,7 +92,8 @@ std::uint64_t Packets::stack(const std::vector<ResolvedFrame>& frames) {
   return stacks_;
 }
 
-void Packets::process_track(std::uint64_t track, std::int64_t pid, std::string_view name, const std::vector<std::string>& labels) {
+void Packets::process_track(std::uint64_t track, std::int64_t pid, std::string_view name,
+                            const std::vector<std::string>& labels) {
   ProtoMessage process;
   process.number(1, static_cast<std::uint64_t>(pid));
   process.text(6, valid_utf8(name));
@@ -104,7 +104,8 @@ void Packets::process_track(std::uint64_t track, std::int64_t pid, std::string_v
   write(packet);
 }
 
-void Packets::thread_track(std::uint64_t track, std::int64_t pid, std::int64_t tid, std::string_view name, std::uint64_t parent) {
+void Packets::thread_track(std::uint64_t track, std::int64_t pid, std::int64_t tid, std::string_view name,
+                           std::uint64_t parent) {
   ProtoMessage thread;
   thread.number(1, static_cast<std::uint64_t>(pid));
   thread.number(2, static_cast<std::uint64_t>(tid));
@@ -133,7 +134,9 @@ void Packets::track_event(Nanoseconds t, std::uint64_t track, std::uint64_t type
   write(packet);
 }
 
-void Packets::begin(std::uint64_t track, Nanoseconds t, ProtoMessage event) { track_event(t, track, kSliceBegin, std::move(event)); }
+void Packets::begin(std::uint64_t track, Nanoseconds t, ProtoMessage event) {
+  track_event(t, track, kSliceBegin, std::move(event));
+}
 
 void Packets::end(std::uint64_t track, Nanoseconds t) { track_event(t, track, kSliceEnd, {}); }
 

@@ -26,8 +26,10 @@ class Packets {
   Packets& operator=(const Packets&) = delete;
 
   std::uint64_t new_track() noexcept { return ++tracks_; }
-  void process_track(std::uint64_t track, std::int64_t pid, std::string_view name, const std::vector<std::string>& labels);
-  void thread_track(std::uint64_t track, std::int64_t pid, std::int64_t tid, std::string_view name, std::uint64_t parent);
+  void process_track(std::uint64_t track, std::int64_t pid, std::string_view name,
+                     const std::vector<std::string>& labels);
+  void thread_track(std::uint64_t track, std::int64_t pid, std::int64_t tid, std::string_view name,
+                    std::uint64_t parent);
   void plain_track(std::uint64_t track, std::string_view name, std::uint64_t parent, std::int32_t rank);
 
   // Ids of texts and stacks, for events.

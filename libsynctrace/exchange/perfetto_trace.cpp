@@ -59,8 +59,8 @@ class ProcessWriter {
   void run() {
     describe_host();
     const std::vector<NvtxRange> ranges = nvtx_ranges(trace_);
-    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls, trace_.launches,
-             trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
+    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls,
+             trace_.launches, trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
     for (auto& [key, lane] : threads_) close(lane);
     for (auto& [key, lane] : free_ranges_) close(lane);
     for (auto& [key, lane] : overheads_) close(lane);
@@ -128,7 +128,9 @@ Lane& ProcessWriter::thread_lane(ThreadId thread) {
   const auto [entry, is_new] = threads_.try_emplace(thread);
   if (is_new) {
     const auto name = trace_.threads.find(thread);
-    entry->second.name = name != trace_.threads.end() && !name->second.empty() ? name->second : "thread " + std::to_string(number(thread));
+    entry->second.name = name != trace_.threads.end() && !name->second.empty()
+                             ? name->second
+                             : "thread " + std::to_string(number(thread));
     entry->second.parent = host_;
     entry->second.thread = number(thread);
   }
@@ -142,11 +144,14 @@ std::uint64_t ProcessWriter::new_row(Lane& lane) {
   if (is_first && lane.thread >= 0)
     packets_.thread_track(row.track, pid_, lane.thread, lane.name, lane.parent);
   else
-    packets_.plain_track(row.track, is_first ? lane.name : lane.name + " (overlapping)", lane.parent, static_cast<std::int32_t>(lane.rows.size()));
+    packets_.plain_track(row.track, is_first ? lane.name : lane.name + " (overlapping)", lane.parent,
+                         static_cast<std::int32_t>(lane.rows.size()));
   return row.track;
 }
 
-std::uint64_t ProcessWriter::first_track(Lane& lane) { return lane.rows.empty() ? new_row(lane) : lane.rows.front().track; }
+std::uint64_t ProcessWriter::first_track(Lane& lane) {
+  return lane.rows.empty() ? new_row(lane) : lane.rows.front().track;
+}
 
 void ProcessWriter::close(Row& row, Nanoseconds until_ns) {
   while (!row.open.empty() && row.open.back() <= until_ns) {
@@ -270,7 +275,8 @@ bool ProcessWriter::has_arrow(std::uint32_t operation) const {
   const auto issuer = correlation_.issuer_of(operation);
   if (!issuer) return false;
   const TimeSpan call = issuer->is_launch ? trace_.launches[issuer->row].span : trace_.calls[issuer->row].span;
-  return correlation_.first_work_of(*issuer) == operation && trace_.operations[operation].span.begin_ns >= call.begin_ns;
+  return correlation_.first_work_of(*issuer) == operation &&
+         trace_.operations[operation].span.begin_ns >= call.begin_ns;
 }
 
 void ProcessWriter::start_arrow(Event& event, CorrelationId id, Correlation::Issuer call) const {
@@ -278,7 +284,8 @@ void ProcessWriter::start_arrow(Event& event, CorrelationId id, Correlation::Iss
   if (work && has_arrow(*work)) event.starts_flow(first_id_ + number(id));
 }
 
-void ProcessWriter::add_call_args(Event& event, ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status) {
+void ProcessWriter::add_call_args(Event& event, ApiId api, CorrelationId correlation, StackId stack,
+                                  std::uint32_t status) {
   event.arg("cbid", number(api) & 0xff'ffff);
   if (number(correlation) != 0) event.arg("correlation", first_id_ + number(correlation));
   if (status != 0) event.arg("status", status);

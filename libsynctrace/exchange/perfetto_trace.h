@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traces -> the protobuf that Perfetto's UI and trace processor read: the same rows, slices and arrows as chrome_trace, in
-// about a fifth of the bytes. Written in one pass; memory is for names and rows.
+// Traces -> the protobuf that Perfetto's UI and trace processor read: the same rows, slices and arrows as chrome_trace,
+// in about a fifth of the bytes. Written in one pass; memory is for names and rows.
 #pragma once
 
 #include <memory>

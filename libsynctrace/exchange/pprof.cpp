@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "exchange/proto_message.h"
 #include "base/shown_text.h"
+#include "exchange/proto_message.h"
 #include "exchange/stack_formats.h"
 
 namespace synctrace {
@@ -18,7 +18,8 @@ class Gzip {
  public:
   explicit Gzip(const TextSink& sink) : sink_(sink) {
     constexpr int kWithHeader = 16 + MAX_WBITS;
-    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWithHeader, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
+    if (deflateInit2(&stream_, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kWithHeader, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+      throw std::bad_alloc();
   }
   ~Gzip() { deflateEnd(&stream_); }
   Gzip(const Gzip&) = delete;

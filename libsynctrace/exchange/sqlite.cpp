@@ -40,7 +40,8 @@ Sqlite::Sqlite(std::string path, Access access) : path_(std::move(path)) {
 Sqlite::~Sqlite() { sqlite3_close(handle_); }
 
 void Sqlite::fail() {
-  if (!error_) error_ = Error{path_ + ": " + (handle_ == nullptr ? "no memory for a database" : sqlite3_errmsg(handle_))};
+  if (!error_)
+    error_ = Error{path_ + ": " + (handle_ == nullptr ? "no memory for a database" : sqlite3_errmsg(handle_))};
 }
 
 void Sqlite::run(const std::string& sql) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SQLite's C interface in small: a database, and statements that are run over and over. The first error is kept, and all
-// that follows does nothing.
+// SQLite's C interface in small: a database, and statements that are run over and over. The first error is kept, and
+// all that follows does nothing.
 #pragma once
 
 #include <sqlite3.h>

@@ -47,8 +47,10 @@ void write_folded(std::span<const StackProfile> profiles, Measure measure, const
 }
 
 void write_speedscope(std::span<const StackProfile> profiles, const std::string& name, const TextSink& sink) {
-  sink("{\n\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": \"synctrace\",\n\"name\": " +
-       chrome::quoted(name) + ",\n\"activeProfileIndex\": 0,\n\"shared\": {\"frames\": [");
+  sink(
+      "{\n\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
+      "\"synctrace\",\n\"name\": " +
+      chrome::quoted(name) + ",\n\"activeProfileIndex\": 0,\n\"shared\": {\"frames\": [");
   std::vector<std::size_t> first_frame;  // of each profile's, in the one table
   std::size_t frames = 0;
   for (const StackProfile& profile : profiles) {
@@ -64,16 +66,17 @@ void write_speedscope(std::span<const StackProfile> profiles, const std::string&
       if (total == 0 && (any || measure + 1 < kMeasures || i + 1 < profiles.size())) continue;
       const MeasureName& words = kMeasureNames[measure];
       sink(std::string(any ? ",\n" : "\n") + "{\"type\": \"sampled\", \"name\": " +
-           chrome::quoted(std::string(words.title) + (profiles.size() > 1 ? ", " + profiles[i].name() : "")) + ", \"unit\": \"" +
-           (words.unit == "count" ? "none" : std::string(words.unit)) + "\", \"startValue\": 0, \"endValue\": " + std::to_string(total) +
-           ",\n\"samples\": [");
+           chrome::quoted(std::string(words.title) + (profiles.size() > 1 ? ", " + profiles[i].name() : "")) +
+           ", \"unit\": \"" + (words.unit == "count" ? "none" : std::string(words.unit)) +
+           "\", \"startValue\": 0, \"endValue\": " + std::to_string(total) + ",\n\"samples\": [");
       any = true;
       std::string weights;
       for (const WeightedStack& stack : profiles[i].stacks()) {
         const std::int64_t weight = weight_of(stack, measure);
         if (weight == 0) continue;
         std::string sample = weights.empty() ? "[" : ",[";
-        for (const std::uint32_t frame : stack.frames) sample += (sample.back() == '[' ? "" : ",") + std::to_string(first_frame[i] + frame);
+        for (const std::uint32_t frame : stack.frames)
+          sample += (sample.back() == '[' ? "" : ",") + std::to_string(first_frame[i] + frame);
         sink(sample + "]");
         weights += (weights.empty() ? "" : ",") + std::to_string(weight);
       }

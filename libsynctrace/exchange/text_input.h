@@ -25,8 +25,8 @@ class TextInput {
   TextInput(const TextInput&) = delete;
   TextInput& operator=(const TextInput&) = delete;
 
-  // Larger files are refused, and so is what unpacks to more than a recording can: its JSON is packed to a tenth, seldom
-  // to a thirtieth.
+  // Larger files are refused, and so is what unpacks to more than a recording can: its JSON is packed to a tenth,
+  // seldom to a thirtieth.
   static constexpr std::uint64_t kMostPackedBytes = std::uint64_t{16} << 30;
   static constexpr std::uint64_t kMostUnpackedOfAByte = 64;
   static constexpr std::uint64_t kFewestUnpackedBytes = std::uint64_t{16} << 20;

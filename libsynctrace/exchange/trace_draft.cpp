@@ -19,7 +19,9 @@ constexpr std::uint32_t kOwnCallbackIds = 0x80'0000;           // CUPTI's are fa
 // CUPTI's number of the legacy default stream in the ordinary case of one context for each device.
 constexpr StreamId kUsualDefaultStream{7};
 
-bool is_possible(TimeSpan span) noexcept { return 0 <= span.begin_ns && span.begin_ns <= span.end_ns && span.end_ns <= kLatestTime; }
+bool is_possible(TimeSpan span) noexcept {
+  return 0 <= span.begin_ns && span.begin_ns <= span.end_ns && span.end_ns <= kLatestTime;
+}
 
 // What `inner` is known to have done becomes what the call around it did.
 void take_work(const Call& inner, Call& around) noexcept {
@@ -68,10 +70,11 @@ void TraceDraft::add_mark(ThreadId thread, Nanoseconds time_ns, StringId text, N
   trace_.nvtx_events.push_back({time_ns, thread, domain, text, 0, NvtxEvent::What::kMark});
 }
 
-// The trace's clock shows one second at the first row, unless it is known what it showed. A row long before the middle of the
-// GPU's work is an error, and must not push all others out of what a clock can show.
+// The trace's clock shows one second at the first row, unless it is known what it showed. A row long before the middle
+// of the GPU's work is an error, and must not push all others out of what a clock can show.
 Nanoseconds TraceDraft::find_shift(const Known& known) const {
-  if (known.monotonic_ns && *known.monotonic_ns > -kFarthestTime && *known.monotonic_ns < kFarthestTime) return *known.monotonic_ns;
+  if (known.monotonic_ns && *known.monotonic_ns > -kFarthestTime && *known.monotonic_ns < kFarthestTime)
+    return *known.monotonic_ns;
   std::vector<Nanoseconds> begins;
   for (const Operation& operation : trace_.operations) begins.push_back(operation.span.begin_ns);
   if (begins.empty()) {
@@ -105,8 +108,9 @@ void TraceDraft::move_in_time(Nanoseconds shift_ns) {
   for (HostWait& wait : trace_.host_waits) wait.wake_ns = 0;
   move(trace_.host_waits);
   for (NvtxEvent& mark : trace_.nvtx_events) mark.time_ns += shift_ns;
-  lose(kLossImpossibleTimes,
-       std::erase_if(trace_.nvtx_events, [](const NvtxEvent& mark) { return !is_possible({mark.time_ns, mark.time_ns}); }));
+  lose(kLossImpossibleTimes, std::erase_if(trace_.nvtx_events, [](const NvtxEvent& mark) {
+         return !is_possible({mark.time_ns, mark.time_ns});
+       }));
   const auto by_begin = [](const auto& a, const auto& b) { return a.span.begin_ns < b.span.begin_ns; };
   std::stable_sort(trace_.operations.begin(), trace_.operations.end(), by_begin);
   std::stable_sort(trace_.overheads.begin(), trace_.overheads.end(), by_begin);
@@ -117,7 +121,8 @@ void TraceDraft::move_in_time(Nanoseconds shift_ns) {
 void TraceDraft::find_places() {
   for (std::size_t row = 0; row < trace_.operations.size(); ++row) {
     const Operation& operation = trace_.operations[row];
-    if (number(operation.correlation) != 0) first_work_.try_emplace(operation.correlation, static_cast<std::uint32_t>(row));
+    if (number(operation.correlation) != 0)
+      first_work_.try_emplace(operation.correlation, static_cast<std::uint32_t>(row));
     trace_.devices.try_emplace(operation.device);
     trace_.contexts.try_emplace(operation.context, Context{operation.device, kUsualDefaultStream});
     const std::uint32_t flags = operation.stream == kUsualDefaultStream ? format::Stream::kDefault : 0;
@@ -133,7 +138,8 @@ void TraceDraft::describe_calls() {
     const auto api = trace_.apis.find(call.api);
     if (api != trace_.apis.end()) call.category = api->second.category;
     if (number(call.context) == 0 && one_context) call.context = trace_.contexts.begin()->first;
-    if (const auto target = targets_.find(call.correlation); target != targets_.end() && number(call.correlation) != 0) {
+    if (const auto target = targets_.find(call.correlation);
+        target != targets_.end() && number(call.correlation) != 0) {
       call.context = target->second.stream.context;
       call.stream = target->second.stream.stream;
       call.object = target->second.event;
@@ -155,11 +161,13 @@ void TraceDraft::describe_calls() {
 // Ours are from the outermost entry to the outermost exit; of a call inside another one its work stays.
 void TraceDraft::drop_inner_calls() {
   std::stable_sort(calls_.begin(), calls_.end(), [](const Call& a, const Call& b) {
-    return std::tuple(a.thread, a.span.begin_ns, -a.span.end_ns) < std::tuple(b.thread, b.span.begin_ns, -b.span.end_ns);
+    return std::tuple(a.thread, a.span.begin_ns, -a.span.end_ns) <
+           std::tuple(b.thread, b.span.begin_ns, -b.span.end_ns);
   });
   std::vector<Call> outer;
   for (const Call& call : calls_) {
-    const bool is_inside = !outer.empty() && outer.back().thread == call.thread && call.span.end_ns <= outer.back().span.end_ns &&
+    const bool is_inside = !outer.empty() && outer.back().thread == call.thread &&
+                           call.span.end_ns <= outer.back().span.end_ns &&
                            call.span.begin_ns < outer.back().span.end_ns;
     if (!is_inside) {
       outer.push_back(call);
@@ -171,8 +179,8 @@ void TraceDraft::drop_inner_calls() {
   calls_ = std::move(outer);
 }
 
-// Queries of one thread that follow each other closely are one row. Where nothing says what they answered: whoever asks again
-// had not got the answer that they wanted.
+// Queries of one thread that follow each other closely are one row. Where nothing says what they answered: whoever asks
+// again had not got the answer that they wanted.
 void TraceDraft::add_query(const Call& call, bool has_answers) {
   constexpr std::uint32_t kNotReady = 600;  // cudaErrorNotReady and CUDA_ERROR_NOT_READY
   const std::uint64_t not_ready = has_answers && call.status == kNotReady ? 1 : 0;
@@ -197,7 +205,8 @@ void TraceDraft::sort_out_calls(bool has_answers) {
       case ApiCategory::kGraphLaunch:
       case ApiCategory::kHostFunction:
         trace_.launches.push_back({call.span, call.thread, call.api, call.correlation, call.stack});
-        if (call.status != 0) trace_.launch_failures.push_back({call.span.begin_ns, call.thread, call.correlation, call.status});
+        if (call.status != 0)
+          trace_.launch_failures.push_back({call.span.begin_ns, call.thread, call.correlation, call.status});
         break;
       default:
         trace_.calls.push_back(call);
@@ -218,10 +227,12 @@ void TraceDraft::find_stacks() {
   stacks_.answer(std::move(questions));
 }
 
-// Of each thread and domain pushes and pops in the right order where ranges touch; what does not nest is started and ended.
+// Of each thread and domain pushes and pops in the right order where ranges touch; what does not nest is started and
+// ended.
 void TraceDraft::write_ranges() {
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
-    return std::tuple(a.thread, a.domain, a.span.begin_ns, -a.span.end_ns) < std::tuple(b.thread, b.domain, b.span.begin_ns, -b.span.end_ns);
+    return std::tuple(a.thread, a.domain, a.span.begin_ns, -a.span.end_ns) <
+           std::tuple(b.thread, b.domain, b.span.begin_ns, -b.span.end_ns);
   });
   using What = NvtxEvent::What;
   std::vector<const Range*> open;

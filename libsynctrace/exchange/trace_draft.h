@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an importer has read of another tool's file, in that tool's own time, until it is a trace of ours. The importers know
-// their formats; what makes a trace of it is here: one axis of time, calls inside calls, queries in runs, what a call's work
-// says about the call, stacks out of ranges. Rows may come in any order. Memory is proportional to rows and names.
+// What an importer has read of another tool's file, in that tool's own time, until it is a trace of ours. The importers
+// know their formats; what makes a trace of it is here: one axis of time, calls inside calls, queries in runs, what a
+// call's work says about the call, stacks out of ranges. Rows may come in any order. Memory is proportional to rows and
+// names.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +46,7 @@ class TraceDraft {
   void lose(std::string_view name, std::uint64_t count = 1) { trace_.stats.add(name, count); }
 
   struct Known {
-    std::optional<Nanoseconds> realtime_ns;   // the clocks at the rows' time 0
+    std::optional<Nanoseconds> realtime_ns;  // the clocks at the rows' time 0
     std::optional<Nanoseconds> monotonic_ns;
     bool has_stacks = false;   // each call has the one that its reader gave it
     bool has_answers = false;  // statuses of queries say what they answered

@@ -22,7 +22,8 @@ std::string text_of(const StackFrame& frame) {
     case StackFrame::Kind::kPython:
       return "p" + std::to_string(frame.code) + ":" + std::to_string(frame.offset_bytes) + (frame.is_entry ? "!" : "");
     case StackFrame::Kind::kNative:
-      return (frame.native.interrupted ? "i" : "n") + std::to_string(frame.native.module) + ":" + hexadecimal(frame.native.address);
+      return (frame.native.interrupted ? "i" : "n") + std::to_string(frame.native.module) + ":" +
+             hexadecimal(frame.native.address);
     case StackFrame::Kind::kUnordered:
       return "|";
     case StackFrame::Kind::kMissing:
@@ -107,14 +108,17 @@ void TraceFile::code() {
     add(format::Code{id, code.python_version, code.first_line, code.file, code.function, code.line_table});
   }
   for (const auto& [id, module] : trace_.modules) {
-    add(format::Module{id, module.time_ns, module.bias, module.begin, module.end, module.file_offset, module.path, module.build_id});
+    add(format::Module{id, module.time_ns, module.bias, module.begin, module.end, module.file_offset, module.path,
+                       module.build_id});
   }
   for (const auto& [address, frames] : trace_.symbols) {
     std::uint32_t depth = 0;
     for (const ResolvedFrame& frame : frames) {
-      const std::uint32_t flags = (frame.inlined ? format::Symbol::kInlined : 0) | (frame.named ? format::Symbol::kNamed : 0) |
+      const std::uint32_t flags = (frame.inlined ? format::Symbol::kInlined : 0) |
+                                  (frame.named ? format::Symbol::kNamed : 0) |
                                   (address.interrupted ? format::Symbol::kInterrupted : 0);
-      add(format::Symbol{address.module, address.address, depth++, flags, frame.line, frame.column, frame.function, frame.file});
+      add(format::Symbol{address.module, address.address, depth++, flags, frame.line, frame.column, frame.function,
+                         frame.file});
     }
   }
   for (const auto& [place, text] : trace_.source_lines) add(format::SourceLine{place.line, place.file, text});
@@ -126,34 +130,35 @@ void TraceFile::code() {
 
 void TraceFile::places() {
   for (const auto& [id, device] : trace_.devices) {
-    add(format::Device{id, device.name, device.uuid, device.capability_major, device.capability_minor, device.multiprocessors,
-                       device.memory_bytes});
+    add(format::Device{id, device.name, device.uuid, device.capability_major, device.capability_minor,
+                       device.multiprocessors, device.memory_bytes});
   }
   for (const auto& [id, context] : trace_.contexts) add(format::Context{id, context.device, context.null_stream});
-  for (const auto& [key, stream] : trace_.streams) add(format::Stream{key.context, key.stream, stream.flags, stream.priority});
+  for (const auto& [key, stream] : trace_.streams)
+    add(format::Stream{key.context, key.stream, stream.flags, stream.priority});
 }
 
 void TraceFile::rows() {
   for (const Call& call : trace_.calls) {
-    add(format::Call{call.thread, call.span.begin_ns, length_of(call.span), call.api, call.correlation, call.context, call.stream,
-                     call.object, call.bytes, call.copy_kind, call.source_memory, call.target_memory, call.flags, call.status,
-                     call.stack});
+    add(format::Call{call.thread, call.span.begin_ns, length_of(call.span), call.api, call.correlation, call.context,
+                     call.stream, call.object, call.bytes, call.copy_kind, call.source_memory, call.target_memory,
+                     call.flags, call.status, call.stack});
   }
   for (const Launch& launch : trace_.launches) {
-    add(format::Launch{launch.thread, launch.span.begin_ns, length_of(launch.span), launch.api, launch.correlation, status_of(trace_, launch),
-                       launch.stack});
+    add(format::Launch{launch.thread, launch.span.begin_ns, length_of(launch.span), launch.api, launch.correlation,
+                       status_of(trace_, launch), launch.stack});
   }
   for (const Poll& poll : trace_.polls) {
-    add(format::Poll{poll.thread, poll.span.begin_ns, length_of(poll.span), poll.api, poll.object, poll.count, poll.not_ready_count,
-                     poll.stack});
+    add(format::Poll{poll.thread, poll.span.begin_ns, length_of(poll.span), poll.api, poll.object, poll.count,
+                     poll.not_ready_count, poll.stack});
   }
   for (const HostWait& wait : trace_.host_waits) {
-    add(format::HostWait{wait.thread, wait.span.begin_ns, length_of(wait.span), wait.call, wait.object, wait.flags, wait.waker,
-                         wait.wake_ns, wait.stack});
+    add(format::HostWait{wait.thread, wait.span.begin_ns, length_of(wait.span), wait.call, wait.object, wait.flags,
+                         wait.waker, wait.wake_ns, wait.stack});
   }
   for (const Sample& sample : trace_.samples) {
-    add(format::Sample{sample.thread, sample.span.begin_ns, length_of(sample.span), sample.count, sample.state, sample.channel,
-                       sample.stack});
+    add(format::Sample{sample.thread, sample.span.begin_ns, length_of(sample.span), sample.count, sample.state,
+                       sample.channel, sample.stack});
   }
   for (const Overhead& overhead : trace_.overheads) {
     add(format::Overhead{overhead.span.begin_ns, length_of(overhead.span), overhead.kind, overhead.thread});
@@ -169,15 +174,16 @@ void TraceFile::work() {
     const std::uint64_t length_ns = length_of(one.span);
     switch (one.kind) {
       case OperationKind::kKernel:
-        add(format::Kernel{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.name, ShapeId{}, one.graph, 0});
+        add(format::Kernel{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.name,
+                           ShapeId{}, one.graph, 0});
         break;
       case OperationKind::kCopy:
-        add(format::Copy{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.bytes, one.copy_kind,
-                         one.source_memory, one.target_memory, 0, one.graph, 0});
+        add(format::Copy{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.bytes,
+                         one.copy_kind, one.source_memory, one.target_memory, 0, one.graph, 0});
         break;
       case OperationKind::kMemset:
-        add(format::Memset{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.bytes, one.target_memory,
-                           one.graph, 0});
+        add(format::Memset{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.bytes,
+                           one.target_memory, one.graph, 0});
         break;
       case OperationKind::kGraph:
         add(format::Graph{begin_ns, length_ns, one.device, one.context, one.stream, one.correlation, one.graph});
@@ -210,7 +216,8 @@ void TraceFile::ranges() {
 }
 
 void TraceFile::ending() {
-  for (const LoadStats::Counter& counter : trace_.stats.counters()) add(format::Loss{trace_.last_ns, counter.name, counter.count});
+  for (const LoadStats::Counter& counter : trace_.stats.counters())
+    add(format::Loss{trace_.last_ns, counter.name, counter.count});
   add(format::End{trace_.last_ns, writer_.record_count(), trace_.end_reason});
 }
 

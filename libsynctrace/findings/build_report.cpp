@@ -43,7 +43,8 @@ void add_head(const Trace& trace, Report& report) {
   report.process_id = trace.process_id;
   report.simulated = fact(trace, "simulated") == "1";
   report.recorded_ns = trace.last_ns - trace.first_ns;
-  for (const TimeSpan span : trace.lossy) report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();
+  for (const TimeSpan span : trace.lossy)
+    report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();
   report.has_timeline = trace.has_timeline();
   for (const Window& window : trace.windows) {
     report.windows.push_back(window.span);
@@ -57,7 +58,8 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
     const std::string key = "gpu." + std::to_string(number(id)) + ".name";
     return printable(device != trace.devices.end() ? std::string_view(device->second.name) : fact(trace, key));
   };
-  for (const auto& [id, state] : attribution.devices) report.devices.push_back({number(id), name_of(id), state, {}, {}});
+  for (const auto& [id, state] : attribution.devices)
+    report.devices.push_back({number(id), name_of(id), state, {}, {}});
   if (!report.devices.empty()) return;
   std::set<DeviceId> used;
   for (const auto& [id, context] : trace.contexts) used.insert(context.device);
@@ -122,7 +124,8 @@ void add_work(const Trace& trace, Report& report) {
   std::map<std::string, WorkReport> by_family;
   for (auto& [name, work] : by_kernel) {
     const auto text = trace.strings.find(name);
-    work.what = text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : printable(demangled(text->second));
+    work.what =
+        text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : printable(demangled(text->second));
     WorkReport& family = by_family[family_text(work.what)];
     family.count += work.count;
     family.device_ns = add_saturated(family.device_ns, work.device_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls added up in other ways than by waiting site: by function, by the line of pageable copies, and by the line of what
-// takes and gives back memory in the steps.
+// Calls added up in other ways than by waiting site: by function, by the line of pageable copies, and by the line of
+// what takes and gives back memory in the steps.
 #pragma once
 
 #include "attribution/attribute.h"

@@ -43,7 +43,9 @@ void DurationSketch::add(Nanoseconds ns) {
   count(ns);
 }
 
-void DurationSketch::count(Nanoseconds ns) { ++counts_[std::min(bucket_of(static_cast<std::uint64_t>(ns)), kBuckets - 1)]; }
+void DurationSketch::count(Nanoseconds ns) {
+  ++counts_[std::min(bucket_of(static_cast<std::uint64_t>(ns)), kBuckets - 1)];
+}
 
 Nanoseconds DurationSketch::quantile(double q) const {
   if (total_ == 0) return 0;

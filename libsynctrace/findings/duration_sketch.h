@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantiles of any number of durations in little memory: exact for the first thousand; of more, counts by size, 32 steps to
-// each power of two, so that an answer is off by less than 2 %.
+// Quantiles of any number of durations in little memory: exact for the first thousand; of more, counts by size, 32
+// steps to each power of two, so that an answer is off by less than 2 %.
 #pragma once
 
 #include <cstddef>

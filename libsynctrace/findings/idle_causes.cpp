@@ -50,14 +50,16 @@ class HostCosts {
     for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
       const HostWait& wait = trace.host_waits[row];
       const bool waited = attribution.sleeps.host_waits[row].waited;
-      add({lines.representative(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true}, waited ? wait.span.length_ns() : 0);
+      add({lines.representative(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true},
+          waited ? wait.span.length_ns() : 0);
     }
   }
 
   Cost of(StackId place, const Site& site) const {
     const bool slept = site.table == OwnerTable::kHostWait;
     if (!slept && site.table != OwnerTable::kCall && site.table != OwnerTable::kPoll) return {};
-    const auto found = costs_.find({place, slept ? static_cast<std::uint32_t>(number(site.host_call)) : number(site.api), slept});
+    const auto found =
+        costs_.find({place, slept ? static_cast<std::uint32_t>(number(site.host_call)) : number(site.api), slept});
     return found == costs_.end() ? Cost{} : found->second;
   }
 
@@ -86,8 +88,10 @@ class CauseMerger {
     for (auto& [key, draft] : drafts) result.push_back(finished(draft));
     std::sort(result.begin(), result.end(), [](const IdleCause& a, const IdleCause& b) {
       const auto in_steps = [](const IdleCause& cause) { return cause.steady_ns + cause.irregular_ns; };
-      return std::tuple(is_edge(a.kind), -in_steps(a), -a.idle_ns, std::tie(a.name, a.where.file, a.where.line, a.call)) <
-             std::tuple(is_edge(b.kind), -in_steps(b), -b.idle_ns, std::tie(b.name, b.where.file, b.where.line, b.call));
+      return std::tuple(is_edge(a.kind), -in_steps(a), -a.idle_ns,
+                        std::tie(a.name, a.where.file, a.where.line, a.call)) <
+             std::tuple(is_edge(b.kind), -in_steps(b), -b.idle_ns,
+                        std::tie(b.name, b.where.file, b.where.line, b.call));
     });
     return result;
   }
@@ -112,8 +116,12 @@ class CauseMerger {
   Key key_of(const CauseKey& key) {
     const StackId place = lines_.representative(key.site.stack);
     const bool placed = number(place) != 0;
-    return {name_of(key), place, placed ? StackId{} : lines_.representative(key.site.until), key.reason,
-            placed ? ApiId{} : key.site.api, placed ? HostCall{} : key.site.host_call};
+    return {name_of(key),
+            place,
+            placed ? StackId{} : lines_.representative(key.site.until),
+            key.reason,
+            placed ? ApiId{} : key.site.api,
+            placed ? HostCall{} : key.site.host_call};
   }
 
   void start(const CauseKey& key, Draft& draft) {
@@ -132,7 +140,8 @@ class CauseMerger {
   }
 
   FixKey fix_of(CauseKind kind, const Site& site) {
-    return site_of_cause(kind, lines_.representative(site.stack), lines_.representative(site.until), site.api, site.host_call);
+    return site_of_cause(kind, lines_.representative(site.stack), lines_.representative(site.until), site.api,
+                         site.host_call);
   }
 
   void add(const Cause& cause, Draft& draft) {
@@ -147,7 +156,8 @@ class CauseMerger {
     draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
     const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
-    const HostCosts::Cost cost = worked ? HostCosts::Cost{} : costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
+    const HostCosts::Cost cost =
+        worked ? HostCosts::Cost{} : costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
     row.count = std::max(row.count, cost.count);
     row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
     if (!cause.key.drained && !(cause.key.activity == cause.key.site)) {
@@ -162,8 +172,8 @@ class CauseMerger {
   IdleCause finished(Draft& draft) const {
     IdleCause& cause = draft.cause;
     if (cause.count == 0) cause.count = cause.occurrences;
-    // What is to be mended is where the other thread spends the time, as soon as that is a tenth of it: the line itself waits
-    // for that thread and no fix of its own would help.
+    // What is to be mended is where the other thread spends the time, as soon as that is a tenth of it: the line itself
+    // waits for that thread and no fix of its own would help.
     if (draft.helper_ns > cause.idle_ns / 10) cause.site = draft.helper;
     // Told where it is what most of the row has in common.
     for (const auto& [until, ns] : draft.untils) {
@@ -211,7 +221,8 @@ StepsReport steps_report(const Steps& steps) {
 
 }  // namespace
 
-void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+                     Report& report) {
   report.steps = steps_report(attribution.steps);
   if (!trace.has_timeline()) return;
   const HostCosts costs(trace, attribution, lines);

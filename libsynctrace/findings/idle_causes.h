@@ -11,6 +11,7 @@
 namespace synctrace {
 
 // Fills the causes of `report`'s devices, its steps and its verdict. After the devices.
-void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report);
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+                     Report& report);
 
 }  // namespace synctrace

@@ -37,7 +37,8 @@ void add_settings(const Trace& trace, Report& report) {
 
 void add_basis(const Trace& trace, Report& report) {
   if (const std::string_view tool = fact(trace, "imported_from"); !tool.empty()) {
-    add(report, "imported", 1, Severity::kNote, "recorded by " + printable(tool) + " and imported: that tool's own cost is in all times");
+    add(report, "imported", 1, Severity::kNote,
+        "recorded by " + printable(tool) + " and imported: that tool's own cost is in all times");
   }
   if (!trace.has_timeline()) {
     add(report, "no-timeline", 1, Severity::kNote,
@@ -65,7 +66,8 @@ void add_limits(const Trace& trace, const Attribution& attribution, Report& repo
     add(report, kLossUnmatchedOperations, attribution.unmatched_operations, kind.severity, std::string(kind.sentence));
   }
   for (const std::string& breach : attribution.breaches) {
-    add(report, "invariant-broken", 1, Severity::kError, "a bug of synctrace: " + breach + ". Please report it with the trace");
+    add(report, "invariant-broken", 1, Severity::kError,
+        "a bug of synctrace: " + breach + ". Please report it with the trace");
   }
   add_settings(trace, report);
   add_basis(trace, report);

@@ -68,11 +68,13 @@ const Rule* LineRules::of(const CauseKey& key, StackId place) const {
   const bool copies = key.kind == CauseKind::kPageableCopy || key.kind == CauseKind::kBlockingCopy ||
                       key.kind == CauseKind::kCopyDependency || key.kind == CauseKind::kStreamDependency;
   const auto api = trace_.apis.find(key.site.api);
-  if (!copies || api == trace_.apis.end() || !is_copy(api->second.category)) return rule_of_cause(key.kind, key.site.copy_kind);
+  if (!copies || api == trace_.apis.end() || !is_copy(api->second.category))
+    return rule_of_cause(key.kind, key.site.copy_kind);
   // What waits for the transfer, and the transfer that waits for its stream, wait at the copy's line. A copy that is as
   // asynchronous as it can be has no rule.
   const Site& site = key.site;
-  const Rule* rule = rule_of_copy(api->second.category, site.copy_kind, host_memory(site.copy_kind, site.source_memory, site.target_memory));
+  const Rule* rule = rule_of_copy(api->second.category, site.copy_kind,
+                                  host_memory(site.copy_kind, site.source_memory, site.target_memory));
   return of_copy(rule == nullptr ? rule_of_cause(key.kind, site.copy_kind) : rule, site.copy_kind, place);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rule of what happens at a line, the same in every table. One statement of a framework makes several calls: `.item()` a
-// copy of a few bytes and a wait, `.to("cuda")` a copy of pageable memory and a wait, and the transfer runs on the GPU while
-// the next kernel waits for it. All of that is one finding at one line, whichever of them happened to cost the time.
+// The rule of what happens at a line, the same in every table. One statement of a framework makes several calls:
+// `.item()` a copy of a few bytes and a wait, `.to("cuda")` a copy of pageable memory and a wait, and the transfer runs
+// on the GPU while the next kernel waits for it. All of that is one finding at one line, whichever of them happened to
+// cost the time.
 #pragma once
 
 #include <unordered_map>
@@ -37,7 +38,8 @@ class LineRules {
   std::unordered_map<StackId, Line> lines_;
 };
 
-// Whether one statement made both: the synchronisation follows the copy on its thread, from the same line, on the same stream.
+// Whether one statement made both: the synchronisation follows the copy on its thread, from the same line, on the same
+// stream.
 bool is_one_statement(const Call& copy, const Call& sync, UserLines& lines);
 
 }  // namespace synctrace

@@ -53,8 +53,8 @@ void scale(WhatIf& found, double factor) {
 
 }  // namespace
 
-WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of, const WhatIfOptions& options,
-                         std::size_t most_rows, Nanoseconds& looked_at_ns) {
+WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of,
+                         const WhatIfOptions& options, std::size_t most_rows, Nanoseconds& looked_at_ns) {
   const TimeSpan span = middle_of(trace, attribution.steps, most_rows);
   looked_at_ns = span.length_ns();
   const Trace excerpt = excerpt_of(trace, attribution.evidence->correlation, span);

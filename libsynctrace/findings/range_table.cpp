@@ -33,8 +33,8 @@ void merge(Spans& spans) {
   spans.resize(kept);
 }
 
-// A quantity that grows with time, asked for what it grew by between two of the times that were named beforehand: it keeps
-// one sum for each of these, however often it grows.
+// A quantity that grows with time, asked for what it grew by between two of the times that were named beforehand: it
+// keeps one sum for each of these, however often it grows.
 class Running {
  public:
   // That it will be asked for; all of them before the first step.
@@ -60,7 +60,8 @@ class Running {
     Nanoseconds total_ns = 0;
   };
   Nanoseconds before(Nanoseconds t) const {
-    const auto at = std::lower_bound(points_.begin(), points_.end(), t, [](const Point& p, Nanoseconds time) { return p.time_ns < time; });
+    const auto at = std::lower_bound(points_.begin(), points_.end(), t,
+                                     [](const Point& p, Nanoseconds time) { return p.time_ns < time; });
     return at == points_.begin() ? 0 : std::prev(at)->total_ns;
   }
   std::vector<Nanoseconds> named_ns_;
@@ -86,7 +87,8 @@ class Covered {
 
  private:
   Nanoseconds before(Nanoseconds moment) const {
-    const auto at = static_cast<std::size_t>(std::lower_bound(moments_->begin(), moments_->end(), moment) - moments_->begin());
+    const auto at =
+        static_cast<std::size_t>(std::lower_bound(moments_->begin(), moments_->end(), moment) - moments_->begin());
     return at < before_ns_.size() ? before_ns_[at] : total_ns_;
   }
   const std::vector<Nanoseconds>* moments_;  // sorted

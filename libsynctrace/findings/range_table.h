@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happened inside the program's NVTX ranges, by name: what their threads issued and waited for, and what the devices
-// did meanwhile.
+// What happened inside the program's NVTX ranges, by name: what their threads issued and waited for, and what the
+// devices did meanwhile.
 #pragma once
 
 #include "attribution/attribute.h"

@@ -136,7 +136,7 @@ struct SavingReport {
   Interval alone;
   Remedy remedy = Remedy::kNone;  // kNone: nothing legal mends it; then only the ceiling is known
   Nanoseconds ceiling_ns = 0;
-  std::string moves_to;           // "train.py:93": where the wait would be waited instead; empty: nowhere
+  std::string moves_to;  // "train.py:93": where the wait would be waited instead; empty: nowhere
 };
 
 // One cause of a device's idle time at one place.
@@ -152,12 +152,12 @@ struct IdleCause {
   std::uint64_t occurrences = 0;
   Nanoseconds host_blocked_ns = 0;
   Nanoseconds idle_ns = 0;
-  Nanoseconds steady_ns = 0;     // of it, in ordinary steps
-  Nanoseconds irregular_ns = 0;  // of it, in steps that took unusually long
-  Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
+  Nanoseconds steady_ns = 0;             // of it, in ordinary steps
+  Nanoseconds irregular_ns = 0;          // of it, in steps that took unusually long
+  Nanoseconds uncertain_ns = 0;          // of it, known with low confidence only
   std::vector<IdleActivity> activities;  // dearest first
   std::vector<std::uint32_t> numbers;    // Cause::number of the causes that it adds up
-  FixKey site;                          // what a fix would apply to
+  FixKey site;                           // what a fix would apply to
   std::optional<SavingReport> saving;    // nothing: too little to look at, or no fix applies
 };
 
@@ -178,10 +178,10 @@ struct FixRow {
 
 // One of the ways in which a part of a question could be answered.
 struct AskedWay {
-  std::size_t choice = 0;          // which part
+  std::size_t choice = 0;  // which part
   bool taken = false;
-  std::vector<Remedy> remedies;    // kNone: not legal, the gain is what it would be if it were
-  Nanoseconds gain_ns = 0;         // with what was taken of the other parts
+  std::vector<Remedy> remedies;  // kNone: not legal, the gain is what it would be if it were
+  Nanoseconds gain_ns = 0;       // with what was taken of the other parts
 };
 
 // The answer to WhatIfQuestion.
@@ -193,16 +193,16 @@ struct AskedReport {
 };
 
 struct SavingsReport {
-  std::string refusal;      // why nothing was predicted; empty: it was
-  bool by_steps = false;    // base_ns is that of the steps, else of the recording
+  std::string refusal;    // why nothing was predicted; empty: it was
+  bool by_steps = false;  // base_ns is that of the steps, else of the recording
   std::size_t steps = 0;
   Nanoseconds base_ns = 0;      // without the recorder,
   Nanoseconds recorded_ns = 0;  // and with it
-  Interval all;             // if every place were mended
+  Interval all;                 // if every place were mended
   std::vector<FixRow> order;
   std::vector<FixPlace> in_vain;  // places whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;
-  double unexplained_share = 0;   // of the time: starts of work that nothing explains
+  double unexplained_share = 0;  // of the time: starts of work that nothing explains
 };
 
 // A step that took unusually long, or short.
@@ -331,11 +331,11 @@ struct Report {
   std::vector<SampleSite> samples;       // most first
   std::vector<WorkReport> work;
   std::vector<WorkReport> top_kernels;
-  std::vector<WorkReport> kernel_families;           // by name without templates and parameters, dearest first
-  std::vector<ApiReport> apis;                       // most time first
-  std::vector<RangeReport> ranges;                   // most idle time of the devices first
-  std::vector<PageableCopyReport> pageable_copies;   // most time of the host first
-  std::vector<AllocationReport> step_allocations;    // likewise
+  std::vector<WorkReport> kernel_families;          // by name without templates and parameters, dearest first
+  std::vector<ApiReport> apis;                      // most time first
+  std::vector<RangeReport> ranges;                  // most idle time of the devices first
+  std::vector<PageableCopyReport> pageable_copies;  // most time of the host first
+  std::vector<AllocationReport> step_allocations;   // likewise
   std::uint64_t launch_count = 0;
   Nanoseconds launch_host_ns = 0;
   Nanoseconds overhead_ns = 0;

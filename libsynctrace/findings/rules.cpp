@@ -10,17 +10,19 @@
 namespace synctrace {
 namespace {
 
-constexpr std::array kAllRules = {kStreamSyncRule, kDeviceSyncRule, kEventSyncRule, kPollingRule,    kFrameworkWaitRule, kHiddenSyncRule, kBlockingMemcpyRule,
-                                  kPageableH2dRule, kPageableD2hRule, kScalarReadRule, kDynamicShapeRule, kAllocRule,     kFreeSyncRule,
-                                  kModuleLoadRule,  kLaunchBoundRule, kInputBoundRule, kHostComputeRule,  kDependencyRule};
+constexpr std::array kAllRules = {
+    kStreamSyncRule,     kDeviceSyncRule,  kEventSyncRule,   kPollingRule,    kFrameworkWaitRule, kHiddenSyncRule,
+    kBlockingMemcpyRule, kPageableH2dRule, kPageableD2hRule, kScalarReadRule, kDynamicShapeRule,  kAllocRule,
+    kFreeSyncRule,       kModuleLoadRule,  kLaunchBoundRule, kInputBoundRule, kHostComputeRule,   kDependencyRule};
 
 }  // namespace
 
 std::span<const Rule> all_rules() noexcept { return kAllRules; }
 
 bool names_a_rule(std::string_view pattern) noexcept {
-  return std::any_of(kAllRules.begin(), kAllRules.end(),
-                     [&](const Rule& rule) { return matches_glob(pattern, rule.id) || matches_glob(pattern, rule.name); });
+  return std::any_of(kAllRules.begin(), kAllRules.end(), [&](const Rule& rule) {
+    return matches_glob(pattern, rule.id) || matches_glob(pattern, rule.name);
+  });
 }
 
 const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory) noexcept {
@@ -44,7 +46,8 @@ const Rule* rule_of(const Call& call) noexcept {
       return &kPollingRule;
     case ApiCategory::kCopy:
     case ApiCategory::kCopyAsync:
-      return rule_of_copy(call.category, call.copy_kind, host_memory(call.copy_kind, call.source_memory, call.target_memory));
+      return rule_of_copy(call.category, call.copy_kind,
+                          host_memory(call.copy_kind, call.source_memory, call.target_memory));
     case ApiCategory::kAlloc:
     case ApiCategory::kHostAlloc:
     case ApiCategory::kPoolAlloc:
@@ -74,7 +77,8 @@ const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept {
     case CauseKind::kBlockingCopy:
       return &kBlockingMemcpyRule;
     case CauseKind::kPageableCopy:
-      return copy_kind == CopyKind::kDeviceToHost || copy_kind == CopyKind::kArrayToHost ? &kPageableD2hRule : &kPageableH2dRule;
+      return copy_kind == CopyKind::kDeviceToHost || copy_kind == CopyKind::kArrayToHost ? &kPageableD2hRule
+                                                                                         : &kPageableH2dRule;
     case CauseKind::kAllocation:
       return &kAllocRule;
     case CauseKind::kRelease:

@@ -22,7 +22,8 @@ constexpr std::size_t kMostReplayed = 200'000;
 
 class SavingsWriter {
  public:
-  SavingsWriter(const Trace& trace, const WhatIf& found, UserLines& lines) : trace_(trace), found_(found), lines_(lines) {}
+  SavingsWriter(const Trace& trace, const WhatIf& found, UserLines& lines)
+      : trace_(trace), found_(found), lines_(lines) {}
 
   SavingReport saving_of(std::uint16_t site) const {
     SavingReport report;
@@ -46,7 +47,8 @@ class SavingsWriter {
     constexpr std::uint32_t kHostFunctions = 1U << 31;
     if (key.function == 0) return {};
     if (key.family == FixKey::Family::kLaunch) return "all launches in the range";
-    if ((key.function & kHostFunctions) != 0) return std::string(host_call_word(static_cast<HostCall>(key.function & ~kHostFunctions)));
+    if ((key.function & kHostFunctions) != 0)
+      return std::string(host_call_word(static_cast<HostCall>(key.function & ~kHostFunctions)));
     return printable(api_name(trace_, ApiId{key.function}));
   }
 
@@ -74,7 +76,8 @@ std::vector<AskedWay> asked_ways(const WhatIf& found) {
       row.gain_ns = way.gain_ns;
       for (const std::uint16_t site : way.sites) {
         const Remedy remedy = found.sites[site].remedy;
-        if (std::find(row.remedies.begin(), row.remedies.end(), remedy) == row.remedies.end()) row.remedies.push_back(remedy);
+        if (std::find(row.remedies.begin(), row.remedies.end(), remedy) == row.remedies.end())
+          row.remedies.push_back(remedy);
       }
     }
   }
@@ -83,7 +86,8 @@ std::vector<AskedWay> asked_ways(const WhatIf& found) {
 
 }  // namespace
 
-void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question, Report& report) {
+void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question,
+                 Report& report) {
   if (!trace.has_timeline()) return;
   WishedSites wished(question, lines);
   WhatIfOptions options;
@@ -96,7 +100,8 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
                                : what_if(attribution, place_of, options);
   if (is_long && found.refusal.empty()) {
     report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
-                             "savings were predicted from " + duration_text(looked_at_ns) + " in the middle of the run and stand for all of it"});
+                             "savings were predicted from " + duration_text(looked_at_ns) +
+                                 " in the middle of the run and stand for all of it"});
   }
   SavingsReport& savings = report.savings;
   savings.refusal = found.refusal;
@@ -124,14 +129,17 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
     for (const std::uint16_t site : found.asked_sites) asked.places.push_back(writer.place_of(site));
-    if (!question.graph_range.empty() && found.graph_site == 0) asked.notes.push_back("There is no NVTX range '" + printable(question.graph_range) + "'.");
+    if (!question.graph_range.empty() && found.graph_site == 0)
+      asked.notes.push_back("There is no NVTX range '" + printable(question.graph_range) + "'.");
     if (found.waits_in_graph > 0) {
-      asked.notes.push_back(count_text(found.waits_in_graph) + " waits in the range would have to leave it before it can become a graph.");
+      asked.notes.push_back(count_text(found.waits_in_graph) +
+                            " waits in the range would have to leave it before it can become a graph.");
     }
     savings.asked = std::move(asked);
   }
   for (const Saving& saving : found.savings) {
-    const bool in_vain = saving.moves_to != 0 && (saving.alone.grade == Grade::kNone || saving.alone.ns < saving.moved_ns / kSmallPart);
+    const bool in_vain =
+        saving.moves_to != 0 && (saving.alone.grade == Grade::kNone || saving.alone.ns < saving.moved_ns / kSmallPart);
     if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.place_of(saving.site));
   }
 }

@@ -10,6 +10,7 @@
 namespace synctrace {
 
 // Fills the savings of `report` and of its causes. After the causes.
-void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question, Report& report);
+void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question,
+                 Report& report);
 
 }  // namespace synctrace

@@ -165,7 +165,8 @@ class Sites {
   std::unordered_map<PairKey, CallSite, PairKeyHash> sites_;
 };
 
-void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
+void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+                    Report& report) {
   Sites sites(trace, attribution, rules, lines);
   const std::vector<Statement> statements = find_statements(trace, lines, [&](const Call& call) {
     const bool covered = is_covered(trace, report, call.span);
@@ -216,7 +217,8 @@ bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
   return report.covers_all || in_window(trace, {span.begin_ns, span.begin_ns});
 }
 
-void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report) {
+void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+               Report& report) {
   add_call_sites(trace, attribution, rules, lines, report);
   add_poll_sites(trace, lines, report);
 }

@@ -14,6 +14,7 @@ namespace synctrace {
 bool is_covered(const Trace& trace, const Report& report, TimeSpan span);
 
 // Fills waits, long_calls, polls and the totals of calls in `report`, from calls that `report` covers.
-void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines, Report& report);
+void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+               Report& report);
 
 }  // namespace synctrace

@@ -8,7 +8,8 @@
 
 namespace synctrace {
 
-std::vector<Statement> find_statements(const Trace& trace, UserLines& lines, const std::function<bool(const Call&)>& is_covered) {
+std::vector<Statement> find_statements(const Trace& trace, UserLines& lines,
+                                       const std::function<bool(const Call&)>& is_covered) {
   std::vector<Statement> statements;
   std::unordered_map<ThreadId, std::size_t> last;  // the statement of each thread's last call, from 1
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {

@@ -22,10 +22,11 @@ struct Statement {
 };
 
 // Of all calls that `is_covered`, in the order of time.
-std::vector<Statement> find_statements(const Trace& trace, UserLines& lines, const std::function<bool(const Call&)>& is_covered);
+std::vector<Statement> find_statements(const Trace& trace, UserLines& lines,
+                                       const std::function<bool(const Call&)>& is_covered);
 
-// Whether a copy, and not the synchronisation behind it, gives the statement its rule: by what it is, not by which of the
-// two happened to wait in this run, so that the statement keeps its rule.
+// Whether a copy, and not the synchronisation behind it, gives the statement its rule: by what it is, not by which of
+// the two happened to wait in this run, so that the statement keeps its rule.
 bool copy_leads(const Call& copy) noexcept;
 
 // A synchronisation that finds nothing left to wait for is not redundant when the copy before it did the waiting.

@@ -80,8 +80,8 @@ void Surroundings::read_ranges(const Trace& trace, const std::vector<std::string
 }
 
 // After each begin and end, the set of what is open, the innermost last.
-void Surroundings::add_changes(const std::vector<NvtxRange>& ranges, const std::vector<Open>& opens, std::vector<std::size_t> rows,
-                               std::vector<Change>& out) {
+void Surroundings::add_changes(const std::vector<NvtxRange>& ranges, const std::vector<Open>& opens,
+                               std::vector<std::size_t> rows, std::vector<Change>& out) {
   std::vector<Edge> edges;
   for (const std::size_t row : rows) {
     edges.push_back({ranges[row].span.begin_ns, true, row});
@@ -119,7 +119,8 @@ void Surroundings::read_marks(const Trace& trace) {
     if (event.what != NvtxEvent::What::kMark) continue;
     const auto domain = trace.nvtx_domains.find(event.domain);
     const auto text = trace.strings.find(event.text);
-    if (domain == trace.nvtx_domains.end() || domain->second != kAnnotationDomain || text == trace.strings.end()) continue;
+    if (domain == trace.nvtx_domains.end() || domain->second != kAnnotationDomain || text == trace.strings.end())
+      continue;
     if (text->second == "pause" && paused_ns < 0) paused_ns = event.time_ns;
     if (text->second == "resume" && paused_ns >= 0) excluded_.push_back({std::exchange(paused_ns, -1), event.time_ns});
   }
@@ -139,12 +140,14 @@ void Surroundings::keep_disjoint(std::vector<TimeSpan>& spans) {
 }
 
 bool Surroundings::is_excluded(Nanoseconds t) const noexcept {
-  const auto after = std::upper_bound(excluded_.begin(), excluded_.end(), t, [](Nanoseconds time, TimeSpan span) { return time < span.begin_ns; });
+  const auto after = std::upper_bound(excluded_.begin(), excluded_.end(), t,
+                                      [](Nanoseconds time, TimeSpan span) { return time < span.begin_ns; });
   return after != excluded_.begin() && std::prev(after)->contains(t);
 }
 
 std::uint32_t Surroundings::set_at(const std::vector<Change>& changes, Nanoseconds t) {
-  const auto after = std::upper_bound(changes.begin(), changes.end(), t, [](Nanoseconds time, const Change& change) { return time < change.time_ns; });
+  const auto after = std::upper_bound(changes.begin(), changes.end(), t,
+                                      [](Nanoseconds time, const Change& change) { return time < change.time_ns; });
   return after == changes.begin() ? 0 : std::prev(after)->set;
 }
 
@@ -167,7 +170,8 @@ Surrounding Surroundings::combine(std::uint32_t own, std::uint32_t shared) const
 std::uint32_t Surroundings::at(ThreadId thread, Nanoseconds t) {
   const auto changes = own_.find(thread);
   const std::uint32_t own = changes == own_.end() ? 0 : set_at(changes->second, t);
-  const auto [known, is_new] = numbers_.try_emplace({own, set_at(shared_, t)}, static_cast<std::uint32_t>(known_.size()));
+  const auto [known, is_new] =
+      numbers_.try_emplace({own, set_at(shared_, t)}, static_cast<std::uint32_t>(known_.size()));
   if (is_new) known_.push_back(combine(own, known->first.second));
   return known->second;
 }

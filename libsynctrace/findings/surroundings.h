@@ -6,8 +6,8 @@
 //   step or step:N                       one step of the program
 //   warmup, ignore                       not judged; the marks pause and resume likewise
 //
-// A pushed `allow` or zone holds for its thread; one that was started, for all threads. The innermost of both kinds counts.
-// Steps, warm-up and what is ignored hold for the process.
+// A pushed `allow` or zone holds for its thread; one that was started, for all threads. The innermost of both kinds
+// counts. Steps, warm-up and what is ignored hold for the process.
 #pragma once
 
 #include <cstdint>
@@ -71,7 +71,8 @@ class Surroundings {
 
   void read_ranges(const Trace& trace, const std::vector<std::string>& patterns);
   void read_marks(const Trace& trace);
-  Meaning take(const NvtxRange& range, std::string_view domain, std::string_view text, const std::vector<std::string>& patterns);
+  Meaning take(const NvtxRange& range, std::string_view domain, std::string_view text,
+               const std::vector<std::string>& patterns);
   void add_changes(const std::vector<NvtxRange>& ranges, const std::vector<Open>& opens, std::vector<std::size_t> rows,
                    std::vector<Change>& out);
   std::uint32_t intern_set(std::vector<Open> set);

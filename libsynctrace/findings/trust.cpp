@@ -9,16 +9,40 @@
 namespace synctrace {
 namespace {
 
-// Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders too.
-constexpr std::array<std::string_view, 28> kHarmless = {
-    kLossUnknownRecords, kLossUnnamedCalls,     kLossClockUnusable,     kLossUnmatchedOperations, kLossSymbolsMissing, kLossSymbolsChanged,
-    kLossSymbolsUnusable, kLossSymbolsUnverified, kLossSymbolsFailed,   kLossSourceChanged,       "stacks-full",       "stack-budget",
-    "host-wait-stacks",  "range-table-full",    "names-full",           "sample-late",            "sample-moved",      "sample-unread",
-    "sample-busy",       "sample-threads",      "sample-queue-full",      kLossImportNoStacks,       kLossImportOperatorsOnly,
-    kLossImportFunctionLines, kLossImportNoHostWaits, kLossImportNoWaitedObjects, kLossSymbolsOutside, kLossSourceOutside};
+// Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders
+// too.
+constexpr std::array<std::string_view, 28> kHarmless = {kLossUnknownRecords,
+                                                        kLossUnnamedCalls,
+                                                        kLossClockUnusable,
+                                                        kLossUnmatchedOperations,
+                                                        kLossSymbolsMissing,
+                                                        kLossSymbolsChanged,
+                                                        kLossSymbolsUnusable,
+                                                        kLossSymbolsUnverified,
+                                                        kLossSymbolsFailed,
+                                                        kLossSourceChanged,
+                                                        "stacks-full",
+                                                        "stack-budget",
+                                                        "host-wait-stacks",
+                                                        "range-table-full",
+                                                        "names-full",
+                                                        "sample-late",
+                                                        "sample-moved",
+                                                        "sample-unread",
+                                                        "sample-busy",
+                                                        "sample-threads",
+                                                        "sample-queue-full",
+                                                        kLossImportNoStacks,
+                                                        kLossImportOperatorsOnly,
+                                                        kLossImportFunctionLines,
+                                                        kLossImportNoHostWaits,
+                                                        kLossImportNoWaitedObjects,
+                                                        kLossSymbolsOutside,
+                                                        kLossSourceOutside};
 
 bool is_harmless(std::string_view name) {
-  return name == "unknown-api" || name == "sample-eintr" || std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
+  return name == "unknown-api" || name == "sample-eintr" ||
+         std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
 }
 
 // JAX waits in no CUDA call: without the GPU's timeline nothing tells its waits from other sleeps.
@@ -26,8 +50,10 @@ bool uses_jax(const Trace& trace) {
   const auto is_jax = [](std::string_view path) {
     return path.find("/jaxlib/") != std::string_view::npos || path.find("/jax/_src/") != std::string_view::npos;
   };
-  return std::any_of(trace.modules.begin(), trace.modules.end(), [&](const auto& entry) { return is_jax(entry.second.path); }) ||
-         std::any_of(trace.codes.begin(), trace.codes.end(), [&](const auto& entry) { return is_jax(entry.second.file); });
+  return std::any_of(trace.modules.begin(), trace.modules.end(),
+                     [&](const auto& entry) { return is_jax(entry.second.path); }) ||
+         std::any_of(trace.codes.begin(), trace.codes.end(),
+                     [&](const auto& entry) { return is_jax(entry.second.file); });
 }
 
 }  // namespace
@@ -36,7 +62,8 @@ void add_losses(const Trace& trace, WaitSites& out) {
   for (const LoadStats::Counter& counter : trace.stats.counters()) {
     const bool is_end = counter.name == kLossUncleanEnd || counter.name == kLossTruncated;
     if (is_harmless(counter.name)) continue;
-    out.lost.push_back({printable(counter.name), counter.count, std::string(describe_loss(counter.name).sentence), is_end});
+    out.lost.push_back(
+        {printable(counter.name), counter.count, std::string(describe_loss(counter.name).sentence), is_end});
   }
   const std::string_view launch_blocking = fact(trace, "env.CUDA_LAUNCH_BLOCKING");
   if (const std::string_view holder = fact(trace, "subscriber_holder"); !holder.empty()) {

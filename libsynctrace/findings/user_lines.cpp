@@ -50,7 +50,8 @@ UserLine UserLines::describe(StackId stack) const {
     if (i == chosen.index) shown_index = result.stack.size();
     result.stack.push_back({printable_frame(frames[i]), printable(source_text(trace_, frames[i])), hidden[i]});
     const ResolvedFrame& frame = result.stack.back().frame;
-    described_bytes_ += sizeof(ShownFrame) + frame.function.size() + frame.file.size() + frame.module.size() + result.stack.back().source.size();
+    described_bytes_ += sizeof(ShownFrame) + frame.function.size() + frame.file.size() + frame.module.size() +
+                        result.stack.back().source.size();
   }
   const ShownFrame& shown = result.stack[shown_index];
   result.file = shown.frame.file;

@@ -15,11 +15,14 @@ namespace {
 constexpr int kBusyShare = 10;
 
 enum class Class : std::uint8_t { kSync, kTransfer, kInput, kLaunch, kHost, kDependency, kUnknown, kNone };
-constexpr std::array kWords = {"sync-bound",       "transfer-bound", "input-bound", "launch-bound", "host-bound",
-                               "dependency-bound", "unknown"};
-constexpr std::array kEvidence = {"waits for the GPU and what they delayed", "copies",
-                                  "waiting for input",                        "launching short work",
-                                  "host code",                                "waiting for other streams and devices",
+constexpr std::array kWords = {"sync-bound", "transfer-bound",   "input-bound", "launch-bound",
+                               "host-bound", "dependency-bound", "unknown"};
+constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
+                                  "copies",
+                                  "waiting for input",
+                                  "launching short work",
+                                  "host code",
+                                  "waiting for other streams and devices",
                                   "causes that are not known"};
 
 Class class_of(CauseKind kind) noexcept {
@@ -75,7 +78,8 @@ void add(const std::vector<IdleCause>& causes, bool in_steps, bool copying, Shar
     }
     const Nanoseconds idle_ns = in_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
     (copying ? shares.copying_ns : shares.idle_ns) += idle_ns;
-    const double uncertain = static_cast<double>(cause.uncertain_ns) / static_cast<double>(std::max<Nanoseconds>(1, cause.idle_ns));
+    const double uncertain =
+        static_cast<double>(cause.uncertain_ns) / static_cast<double>(std::max<Nanoseconds>(1, cause.idle_ns));
     shares.uncertain_ns += static_cast<Nanoseconds>(uncertain * static_cast<double>(idle_ns));
     // Copy-only time is the transfers' whatever the host did meanwhile.
     shares.by_class[static_cast<std::size_t>(copying ? Class::kTransfer : its_class)] += idle_ns;
@@ -123,11 +127,13 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   const auto most = std::max_element(shares.by_class.begin(), shares.by_class.end());
   const std::size_t index = static_cast<std::size_t>(most - shares.by_class.begin());
   verdict.word = kWords[index];
-  verdict.evidence = format_text("the GPU lacked work for {} of the time {}, {} of it because of {}",
-                                 share_text(starved_ns, shares.whole_ns), basis, share_text(*most, starved_ns), kEvidence[index]);
+  verdict.evidence =
+      format_text("the GPU lacked work for {} of the time {}, {} of it because of {}",
+                  share_text(starved_ns, shares.whole_ns), basis, share_text(*most, starved_ns), kEvidence[index]);
   if (shares.uncertain_ns > starved_ns / 10) {
     verdict.is_hint = true;
-    verdict.evidence += format_text(" (a hint only: {} of it rests on little evidence)", share_text(shares.uncertain_ns, starved_ns));
+    verdict.evidence +=
+        format_text(" (a hint only: {} of it rests on little evidence)", share_text(shares.uncertain_ns, starved_ns));
   }
   return verdict;
 }

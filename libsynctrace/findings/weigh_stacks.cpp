@@ -35,7 +35,8 @@ class Weigher {
       for (const std::string& leaf : {function, state}) {
         if (!leaf.empty()) frames.push_back({leaf, {}, 0});
       }
-      for (std::size_t measure = 0; measure < kMeasures; ++measure) profile_.add(frames, static_cast<Measure>(measure), weights[measure]);
+      for (std::size_t measure = 0; measure < kMeasures; ++measure)
+        profile_.add(frames, static_cast<Measure>(measure), weights[measure]);
     }
     return std::move(profile_);
   }
@@ -77,8 +78,8 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
     for (const Cause& cause : causes) {
       if (cause.key.copying) continue;
       const Site& site = cause.key.site;
-      weigher.add(site.stack, is_cuda(site.table) ? api_name(trace, site.api) : std::string(), bracketed(cause_name(cause.key.kind)),
-                  Measure::kGpuIdle, cause.idle_ns);
+      weigher.add(site.stack, is_cuda(site.table) ? api_name(trace, site.api) : std::string(),
+                  bracketed(cause_name(cause.key.kind)), Measure::kGpuIdle, cause.idle_ns);
     }
   }
   const auto waited = [&](const auto& row, Nanoseconds blocked_ns) {

@@ -10,8 +10,8 @@
 
 namespace synctrace {
 
-// GPU idle time sums to the devices' idle time. A stack ends in the function that waited, where that is known, and in the
-// cause in brackets; what has no stack is the cause alone. The interpreter's own frames are left out.
+// GPU idle time sums to the devices' idle time. A stack ends in the function that waited, where that is known, and in
+// the cause in brackets; what has no stack is the cause alone. The interpreter's own frames are left out.
 StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, std::string name);
 
 }  // namespace synctrace

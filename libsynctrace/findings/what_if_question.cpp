@@ -9,9 +9,9 @@
 namespace synctrace {
 namespace {
 
-constexpr Remedy kRemedies[] = {Remedy::kRemoveWait, Remedy::kDeferRead,    Remedy::kDeferWait,   Remedy::kAsyncCopy,
-                                Remedy::kCacheMemory, Remedy::kGraph,       Remedy::kFeedInput,   Remedy::kSpeedUp,
-                                Remedy::kNoCollection, Remedy::kPreload,    Remedy::kDropDependency};
+constexpr Remedy kRemedies[] = {Remedy::kRemoveWait,   Remedy::kDeferRead, Remedy::kDeferWait,     Remedy::kAsyncCopy,
+                                Remedy::kCacheMemory,  Remedy::kGraph,     Remedy::kFeedInput,     Remedy::kSpeedUp,
+                                Remedy::kNoCollection, Remedy::kPreload,   Remedy::kDropDependency};
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -49,7 +49,8 @@ std::optional<Error> add_wishes(std::string_view text, WhatIfQuestion& question)
     for (const Remedy remedy : kRemedies) {
       if (remedy_name(remedy) == name) wish.remedy = remedy;
     }
-    if (!wish.remedy && name != "fix") return Error{"'" + std::string(name) + "' is no fix; there are " + names_of_fixes() + "."};
+    if (!wish.remedy && name != "fix")
+      return Error{"'" + std::string(name) + "' is no fix; there are " + names_of_fixes() + "."};
     question.wishes.push_back(std::move(wish));
   }
   return std::nullopt;

@@ -13,22 +13,27 @@ namespace synctrace {
 namespace {
 
 bool ends_in_path(std::string_view path, std::string_view end) {
-  return path.ends_with(end) && (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
+  return path.ends_with(end) &&
+         (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
 }
 
-// Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from there.
+// Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from
+// there.
 bool is_at(const FixWish& wish, const ReplaySite& site, const UserLine& where) {
-  const auto names = [&](const std::string& file, std::uint32_t line) { return line == wish.line && ends_in_path(file, wish.file); };
+  const auto names = [&](const std::string& file, std::uint32_t line) {
+    return line == wish.line && ends_in_path(file, wish.file);
+  };
   if (names(where.file, where.line)) return true;
   return site.remedy == Remedy::kFeedInput &&
-         std::any_of(where.stack.begin(), where.stack.end(), [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
+         std::any_of(where.stack.begin(), where.stack.end(),
+                     [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
 }
 
 constexpr double kLeastShareTold = 0.005;  // of the time: other ways that save less are not told
 
-// Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of it:
-// of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing else gains,
-// that it cannot be mended is the answer.
+// Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of
+// it: of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing else
+// gains, that it cannot be mended is the answer.
 int rank(const ReplaySite& site) noexcept {
   switch (site.remedy) {
     case Remedy::kRemoveWait:
@@ -76,7 +81,8 @@ std::vector<Choice> WishedSites::choices(const std::vector<ReplaySite>& sites) {
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
     const bool is_assumed = (question_.pinned && sites[site].remedy == Remedy::kAsyncCopy) ||
                             (question_.no_input_wait && sites[site].remedy == Remedy::kFeedInput) ||
-                            (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch && sites[site].key.function == 1);
+                            (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch &&
+                             sites[site].key.function == 1);
     if (is_assumed) assumed.sites.push_back(site);
   }
   if (!assumed.sites.empty()) {
@@ -127,13 +133,16 @@ std::string WishedSites::note_of(const std::string& words, const Choice& choice,
     if (choice.taken == i) {
       note = format_text("{} is answered by {}.{}{}", words, names_of(way, found), note.empty() ? "" : " ", note);
     } else if (!way.legal) {
-      note += format_text("{}{}: a wait there needs another algorithm; the host has to know the value to go on. Could it go, that would save {}.",
-                          note.empty() ? "" : " ", words, gain);
+      note += format_text(
+          "{}{}: a wait there needs another algorithm; the host has to know the value to go on. Could it go, that "
+          "would save {}.",
+          note.empty() ? "" : " ", words, gain);
     } else if (way.gain_ns >= least_ns) {
       others += format_text("{}{} ({})", others.empty() ? "" : ", ", names_of(way, found), gain);
     }
   }
-  if (!others.empty()) note += format_text(" What else can be done there would save: {}; ask for it by that name.", others);
+  if (!others.empty())
+    note += format_text(" What else can be done there would save: {}; ask for it by that name.", others);
   return note;
 }
 

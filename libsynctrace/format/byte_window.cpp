@@ -25,7 +25,8 @@ Result<ByteWindow> ByteWindow::open(const std::string& path) {
   return window;
 }
 
-ByteWindow::ByteWindow(std::vector<std::byte> bytes) noexcept : buffer_(std::move(bytes)), end_(buffer_.size()), size_(buffer_.size()) {}
+ByteWindow::ByteWindow(std::vector<std::byte> bytes) noexcept
+    : buffer_(std::move(bytes)), end_(buffer_.size()), size_(buffer_.size()) {}
 
 ByteWindow::ByteWindow(ByteWindow&& other) noexcept : buffer_() { *this = std::move(other); }
 

@@ -96,7 +96,9 @@ bool ChunkReader::State::decode(const ChunkHeader& found, std::span<const std::b
   if (crc32c(stored) != found.payload_crc) return false;
   chunk = {found, stored, stored};
   if (found.codec == Codec::kRaw) return found.raw_bytes == found.stored_bytes;
-  if (found.codec != Codec::kZstd || !is_honest_size(stored_sum + sizeof(found) + found.stored_bytes, raw_sum + found.raw_bytes)) return false;
+  if (found.codec != Codec::kZstd ||
+      !is_honest_size(stored_sum + sizeof(found) + found.stored_bytes, raw_sum + found.raw_bytes))
+    return false;
   if (!zstd) zstd.reset(ZSTD_createDCtx());
   if (!zstd) throw std::bad_alloc();
   if (decompressed.size() < found.raw_bytes) decompressed.resize(found.raw_bytes);
@@ -174,7 +176,9 @@ std::uint64_t ChunkReader::file_bytes() const noexcept { return state_->window.s
 
 double ChunkReader::share_read() const noexcept {
   const std::uint64_t read = state_->window.position() + state_->current_bytes;
-  return read >= state_->window.size() ? 1.0 : static_cast<double>(std::max<std::uint64_t>(1, read)) / static_cast<double>(state_->window.size());
+  return read >= state_->window.size()
+             ? 1.0
+             : static_cast<double>(std::max<std::uint64_t>(1, read)) / static_cast<double>(state_->window.size());
 }
 
 bool ChunkReader::next(Chunk& chunk) {

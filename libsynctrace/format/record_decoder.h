@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The payload of one chunk -> records, one by one in any layout (next), or all of them as structs (visit_all), which is
-// several times as fast where the trace's layout is the one that this version writes. Allocates only when a schema record
-// is met. Single-threaded.
+// several times as fast where the trace's layout is the one that this version writes. Allocates only when a schema
+// record is met. Single-threaded.
 #pragma once
 
 #include <array>

@@ -27,33 +27,49 @@ enum class ApiCategory : std::uint8_t {
   kStreamSync = 1,
   kDeviceSync = 2,
   kEventSync = 3,
-  kPoll = 4,         // stream or event query
-  kCopy = 5,         // synchronous form
-  kCopyAsync = 6,    // ...Async form
+  kPoll = 4,       // stream or event query
+  kCopy = 5,       // synchronous form
+  kCopyAsync = 6,  // ...Async form
   kMemset = 7,
-  kAlloc = 8,        // device memory
+  kAlloc = 8,  // device memory
   kFree = 9,
-  kHostAlloc = 10,   // page-locked memory, registering included
+  kHostAlloc = 10,  // page-locked memory, registering included
   kHostFree = 11,
-  kPoolAlloc = 12,   // stream-ordered
+  kPoolAlloc = 12,  // stream-ordered
   kPoolFree = 13,
   kLaunch = 14,
   kGraphLaunch = 15,
   kHostFunction = 16,
-  kGraph = 17,       // instantiate, update, destroy
-  kModule = 18,      // load, unload, link
-  kContext = 19,     // reset, destroy
-  kStreamEvent = 20, // record, wait on the device, create, destroy
-  kProfiler = 21,    // profiler start and stop
+  kGraph = 17,        // instantiate, update, destroy
+  kModule = 18,       // load, unload, link
+  kContext = 19,      // reset, destroy
+  kStreamEvent = 20,  // record, wait on the device, create, destroy
+  kProfiler = 21,     // profiler start and stop
 };
 
 // Memory kinds and copy kinds carry CUPTI's numbers (CUpti_ActivityMemoryKind, CUpti_ActivityMemcpyKind).
 enum class MemoryKind : std::uint8_t {
-  kUnknown = 0, kPageable = 1, kPinned = 2, kDevice = 3, kArray = 4, kManaged = 5, kDeviceStatic = 6, kManagedStatic = 7,
+  kUnknown = 0,
+  kPageable = 1,
+  kPinned = 2,
+  kDevice = 3,
+  kArray = 4,
+  kManaged = 5,
+  kDeviceStatic = 6,
+  kManagedStatic = 7,
 };
 enum class CopyKind : std::uint8_t {
-  kUnknown = 0, kHostToDevice = 1, kDeviceToHost = 2, kHostToArray = 3, kArrayToHost = 4, kArrayToArray = 5,
-  kArrayToDevice = 6, kDeviceToArray = 7, kDeviceToDevice = 8, kHostToHost = 9, kPeerToPeer = 10,
+  kUnknown = 0,
+  kHostToDevice = 1,
+  kDeviceToHost = 2,
+  kHostToArray = 3,
+  kArrayToHost = 4,
+  kArrayToArray = 5,
+  kArrayToDevice = 6,
+  kDeviceToArray = 7,
+  kDeviceToDevice = 8,
+  kHostToHost = 9,
+  kPeerToPeer = 10,
 };
 
 // Layout of one kind, written once in the first chunk. `fields` is "name:encoding name:encoding ...".
@@ -148,8 +164,7 @@ struct Device {
   std::uint64_t memory_bytes = 0;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"device", Encoding::kUnsigned, &Device::device},
-                   Field{"name", Encoding::kText, &Device::name},
+    return visitor(Field{"device", Encoding::kUnsigned, &Device::device}, Field{"name", Encoding::kText, &Device::name},
                    Field{"uuid", Encoding::kText, &Device::uuid},
                    Field{"capability_major", Encoding::kUnsigned, &Device::capability_major},
                    Field{"capability_minor", Encoding::kUnsigned, &Device::capability_minor},
@@ -183,10 +198,9 @@ struct Stream {
   std::int32_t priority = 0;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"context", Encoding::kUnsigned, &Stream::context},
-                   Field{"stream", Encoding::kUnsigned, &Stream::stream},
-                   Field{"flags", Encoding::kUnsigned, &Stream::flags},
-                   Field{"priority", Encoding::kSigned, &Stream::priority});
+    return visitor(
+        Field{"context", Encoding::kUnsigned, &Stream::context}, Field{"stream", Encoding::kUnsigned, &Stream::stream},
+        Field{"flags", Encoding::kUnsigned, &Stream::flags}, Field{"priority", Encoding::kSigned, &Stream::priority});
   }
 };
 
@@ -231,8 +245,7 @@ struct Code {
     return visitor(Field{"id", Encoding::kUnsigned, &Code::id},
                    Field{"python_version", Encoding::kUnsigned, &Code::python_version},
                    Field{"first_line", Encoding::kSigned, &Code::first_line},
-                   Field{"file", Encoding::kText, &Code::file},
-                   Field{"function", Encoding::kText, &Code::function},
+                   Field{"file", Encoding::kText, &Code::file}, Field{"function", Encoding::kText, &Code::function},
                    Field{"line_table", Encoding::kText, &Code::line_table});
   }
 };
@@ -242,21 +255,19 @@ struct Code {
 struct Module {
   static constexpr RecordKind kKind = RecordKind::kModule;
   static constexpr std::string_view kName = "module";
-  std::uint32_t id = 0;           // from 1
-  std::int64_t time_ns = 0;       // when it was first seen
-  std::uint64_t bias = 0;         // address in memory - ELF virtual address
-  std::uint64_t begin = 0;        // of its code in memory, [begin, end)
+  std::uint32_t id = 0;      // from 1
+  std::int64_t time_ns = 0;  // when it was first seen
+  std::uint64_t bias = 0;    // address in memory - ELF virtual address
+  std::uint64_t begin = 0;   // of its code in memory, [begin, end)
   std::uint64_t end = 0;
   std::uint64_t file_offset = 0;  // of begin
   std::string_view path;
   std::string_view build_id;  // lower-case hexadecimal; empty when the file has none
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"id", Encoding::kUnsigned, &Module::id},
-                   Field{"time_ns", Encoding::kDelta, &Module::time_ns},
+    return visitor(Field{"id", Encoding::kUnsigned, &Module::id}, Field{"time_ns", Encoding::kDelta, &Module::time_ns},
                    Field{"bias", Encoding::kUnsigned, &Module::bias},
-                   Field{"begin", Encoding::kUnsigned, &Module::begin},
-                   Field{"end", Encoding::kUnsigned, &Module::end},
+                   Field{"begin", Encoding::kUnsigned, &Module::begin}, Field{"end", Encoding::kUnsigned, &Module::end},
                    Field{"file_offset", Encoding::kUnsigned, &Module::file_offset},
                    Field{"path", Encoding::kText, &Module::path},
                    Field{"build_id", Encoding::kText, &Module::build_id});
@@ -268,8 +279,8 @@ struct Module {
 struct Symbol {
   static constexpr RecordKind kKind = RecordKind::kSymbol;
   static constexpr std::string_view kName = "symbol";
-  static constexpr std::uint32_t kInlined = 1;  // compiled into the next function
-  static constexpr std::uint32_t kNamed = 2;    // `function` is a name, not "module+0xoffset"
+  static constexpr std::uint32_t kInlined = 1;      // compiled into the next function
+  static constexpr std::uint32_t kNamed = 2;        // `function` is a name, not "module+0xoffset"
   static constexpr std::uint32_t kInterrupted = 4;  // of an "i" frame: exactly this instruction, not the call before it
   std::uint32_t module = 0;
   std::uint64_t address = 0;  // as in the stack that asks
@@ -281,14 +292,11 @@ struct Symbol {
   std::string_view file;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"module", Encoding::kUnsigned, &Symbol::module},
-                   Field{"address", Encoding::kUnsigned, &Symbol::address},
-                   Field{"depth", Encoding::kUnsigned, &Symbol::depth},
-                   Field{"flags", Encoding::kUnsigned, &Symbol::flags},
-                   Field{"line", Encoding::kUnsigned, &Symbol::line},
-                   Field{"column", Encoding::kUnsigned, &Symbol::column},
-                   Field{"function", Encoding::kText, &Symbol::function},
-                   Field{"file", Encoding::kText, &Symbol::file});
+    return visitor(
+        Field{"module", Encoding::kUnsigned, &Symbol::module}, Field{"address", Encoding::kUnsigned, &Symbol::address},
+        Field{"depth", Encoding::kUnsigned, &Symbol::depth}, Field{"flags", Encoding::kUnsigned, &Symbol::flags},
+        Field{"line", Encoding::kUnsigned, &Symbol::line}, Field{"column", Encoding::kUnsigned, &Symbol::column},
+        Field{"function", Encoding::kText, &Symbol::function}, Field{"file", Encoding::kText, &Symbol::file});
   }
 };
 
@@ -310,7 +318,8 @@ struct SourceLine {
 // A host stack, defined before its first use. `frames`, innermost first, separated by spaces:
 //   p<code>:<offset>    a Python frame at an offset in bytes of its bytecode; with "!" behind it when C code called it:
 //                       then the next native frame of the text, if any, is the eval loop that runs it
-//   n<module>:<hex>     a native frame at its return address, an ELF virtual address of the module; module 0: an address
+//   n<module>:<hex>     a native frame at its return address, an ELF virtual address of the module; module 0: an
+//   address
 //                       in memory that no known module holds
 //   i<module>:<hex>     the same, interrupted at exactly this instruction
 //   ~                   frames are missing here: no room, or the walk ended before the thread's first frame
@@ -350,21 +359,17 @@ struct Call {
   StackId stack{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &Call::thread},
-                   Field{"begin_ns", Encoding::kDelta, &Call::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Call::duration_ns},
-                   Field{"api", Encoding::kUnsigned, &Call::api},
-                   Field{"correlation", Encoding::kDelta, &Call::correlation},
-                   Field{"context", Encoding::kUnsigned, &Call::context},
-                   Field{"stream", Encoding::kUnsigned, &Call::stream},
-                   Field{"object", Encoding::kDelta, &Call::object},
-                   Field{"bytes", Encoding::kUnsigned, &Call::bytes},
-                   Field{"copy_kind", Encoding::kUnsigned, &Call::copy_kind},
-                   Field{"source_memory", Encoding::kUnsigned, &Call::source_memory},
-                   Field{"target_memory", Encoding::kUnsigned, &Call::target_memory},
-                   Field{"flags", Encoding::kUnsigned, &Call::flags},
-                   Field{"status", Encoding::kUnsigned, &Call::status},
-                   Field{"stack", Encoding::kUnsigned, &Call::stack});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &Call::thread}, Field{"begin_ns", Encoding::kDelta, &Call::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Call::duration_ns}, Field{"api", Encoding::kUnsigned, &Call::api},
+        Field{"correlation", Encoding::kDelta, &Call::correlation},
+        Field{"context", Encoding::kUnsigned, &Call::context}, Field{"stream", Encoding::kUnsigned, &Call::stream},
+        Field{"object", Encoding::kDelta, &Call::object}, Field{"bytes", Encoding::kUnsigned, &Call::bytes},
+        Field{"copy_kind", Encoding::kUnsigned, &Call::copy_kind},
+        Field{"source_memory", Encoding::kUnsigned, &Call::source_memory},
+        Field{"target_memory", Encoding::kUnsigned, &Call::target_memory},
+        Field{"flags", Encoding::kUnsigned, &Call::flags}, Field{"status", Encoding::kUnsigned, &Call::status},
+        Field{"stack", Encoding::kUnsigned, &Call::stack});
   }
 };
 
@@ -381,13 +386,11 @@ struct Launch {
   StackId stack{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &Launch::thread},
-                   Field{"begin_ns", Encoding::kDelta, &Launch::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Launch::duration_ns},
-                   Field{"api", Encoding::kDelta, &Launch::api},
-                   Field{"correlation", Encoding::kDelta, &Launch::correlation},
-                   Field{"status", Encoding::kUnsigned, &Launch::status},
-                   Field{"stack", Encoding::kUnsigned, &Launch::stack});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &Launch::thread}, Field{"begin_ns", Encoding::kDelta, &Launch::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Launch::duration_ns}, Field{"api", Encoding::kDelta, &Launch::api},
+        Field{"correlation", Encoding::kDelta, &Launch::correlation},
+        Field{"status", Encoding::kUnsigned, &Launch::status}, Field{"stack", Encoding::kUnsigned, &Launch::stack});
   }
 };
 
@@ -405,14 +408,12 @@ struct Poll {
   StackId stack{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &Poll::thread},
-                   Field{"begin_ns", Encoding::kDelta, &Poll::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Poll::duration_ns},
-                   Field{"api", Encoding::kUnsigned, &Poll::api},
-                   Field{"object", Encoding::kDelta, &Poll::object},
-                   Field{"count", Encoding::kUnsigned, &Poll::count},
-                   Field{"not_ready_count", Encoding::kUnsigned, &Poll::not_ready_count},
-                   Field{"stack", Encoding::kUnsigned, &Poll::stack});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &Poll::thread}, Field{"begin_ns", Encoding::kDelta, &Poll::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Poll::duration_ns}, Field{"api", Encoding::kUnsigned, &Poll::api},
+        Field{"object", Encoding::kDelta, &Poll::object}, Field{"count", Encoding::kUnsigned, &Poll::count},
+        Field{"not_ready_count", Encoding::kUnsigned, &Poll::not_ready_count},
+        Field{"stack", Encoding::kUnsigned, &Poll::stack});
   }
 };
 
@@ -432,16 +433,14 @@ struct Kernel {
   std::uint64_t graph_node = 0;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"begin_ns", Encoding::kDelta, &Kernel::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Kernel::duration_ns},
-                   Field{"device", Encoding::kUnsigned, &Kernel::device},
-                   Field{"context", Encoding::kUnsigned, &Kernel::context},
-                   Field{"stream", Encoding::kUnsigned, &Kernel::stream},
-                   Field{"correlation", Encoding::kDelta, &Kernel::correlation},
-                   Field{"name", Encoding::kUnsigned, &Kernel::name},
-                   Field{"shape", Encoding::kUnsigned, &Kernel::shape},
-                   Field{"graph", Encoding::kUnsigned, &Kernel::graph},
-                   Field{"graph_node", Encoding::kDelta, &Kernel::graph_node});
+    return visitor(
+        Field{"begin_ns", Encoding::kDelta, &Kernel::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Kernel::duration_ns},
+        Field{"device", Encoding::kUnsigned, &Kernel::device}, Field{"context", Encoding::kUnsigned, &Kernel::context},
+        Field{"stream", Encoding::kUnsigned, &Kernel::stream},
+        Field{"correlation", Encoding::kDelta, &Kernel::correlation}, Field{"name", Encoding::kUnsigned, &Kernel::name},
+        Field{"shape", Encoding::kUnsigned, &Kernel::shape}, Field{"graph", Encoding::kUnsigned, &Kernel::graph},
+        Field{"graph_node", Encoding::kDelta, &Kernel::graph_node});
   }
 };
 
@@ -464,19 +463,16 @@ struct Copy {
   std::uint64_t graph_node = 0;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"begin_ns", Encoding::kDelta, &Copy::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Copy::duration_ns},
-                   Field{"device", Encoding::kUnsigned, &Copy::device},
-                   Field{"context", Encoding::kUnsigned, &Copy::context},
-                   Field{"stream", Encoding::kUnsigned, &Copy::stream},
-                   Field{"correlation", Encoding::kDelta, &Copy::correlation},
-                   Field{"bytes", Encoding::kUnsigned, &Copy::bytes},
-                   Field{"copy_kind", Encoding::kUnsigned, &Copy::copy_kind},
-                   Field{"source_memory", Encoding::kUnsigned, &Copy::source_memory},
-                   Field{"target_memory", Encoding::kUnsigned, &Copy::target_memory},
-                   Field{"flags", Encoding::kUnsigned, &Copy::flags},
-                   Field{"graph", Encoding::kUnsigned, &Copy::graph},
-                   Field{"graph_node", Encoding::kDelta, &Copy::graph_node});
+    return visitor(
+        Field{"begin_ns", Encoding::kDelta, &Copy::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Copy::duration_ns},
+        Field{"device", Encoding::kUnsigned, &Copy::device}, Field{"context", Encoding::kUnsigned, &Copy::context},
+        Field{"stream", Encoding::kUnsigned, &Copy::stream}, Field{"correlation", Encoding::kDelta, &Copy::correlation},
+        Field{"bytes", Encoding::kUnsigned, &Copy::bytes}, Field{"copy_kind", Encoding::kUnsigned, &Copy::copy_kind},
+        Field{"source_memory", Encoding::kUnsigned, &Copy::source_memory},
+        Field{"target_memory", Encoding::kUnsigned, &Copy::target_memory},
+        Field{"flags", Encoding::kUnsigned, &Copy::flags}, Field{"graph", Encoding::kUnsigned, &Copy::graph},
+        Field{"graph_node", Encoding::kDelta, &Copy::graph_node});
   }
 };
 
@@ -495,16 +491,15 @@ struct Memset {
   std::uint64_t graph_node = 0;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"begin_ns", Encoding::kDelta, &Memset::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Memset::duration_ns},
-                   Field{"device", Encoding::kUnsigned, &Memset::device},
-                   Field{"context", Encoding::kUnsigned, &Memset::context},
-                   Field{"stream", Encoding::kUnsigned, &Memset::stream},
-                   Field{"correlation", Encoding::kDelta, &Memset::correlation},
-                   Field{"bytes", Encoding::kUnsigned, &Memset::bytes},
-                   Field{"memory", Encoding::kUnsigned, &Memset::memory},
-                   Field{"graph", Encoding::kUnsigned, &Memset::graph},
-                   Field{"graph_node", Encoding::kDelta, &Memset::graph_node});
+    return visitor(
+        Field{"begin_ns", Encoding::kDelta, &Memset::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Memset::duration_ns},
+        Field{"device", Encoding::kUnsigned, &Memset::device}, Field{"context", Encoding::kUnsigned, &Memset::context},
+        Field{"stream", Encoding::kUnsigned, &Memset::stream},
+        Field{"correlation", Encoding::kDelta, &Memset::correlation},
+        Field{"bytes", Encoding::kUnsigned, &Memset::bytes}, Field{"memory", Encoding::kUnsigned, &Memset::memory},
+        Field{"graph", Encoding::kUnsigned, &Memset::graph},
+        Field{"graph_node", Encoding::kDelta, &Memset::graph_node});
   }
 };
 
@@ -570,10 +565,9 @@ struct NvtxPush {
   StringId text{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &NvtxPush::thread},
-                   Field{"time_ns", Encoding::kDelta, &NvtxPush::time_ns},
-                   Field{"domain", Encoding::kUnsigned, &NvtxPush::domain},
-                   Field{"text", Encoding::kUnsigned, &NvtxPush::text});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &NvtxPush::thread}, Field{"time_ns", Encoding::kDelta, &NvtxPush::time_ns},
+        Field{"domain", Encoding::kUnsigned, &NvtxPush::domain}, Field{"text", Encoding::kUnsigned, &NvtxPush::text});
   }
 };
 
@@ -602,11 +596,10 @@ struct NvtxStart {
   std::uint64_t range = 0;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &NvtxStart::thread},
-                   Field{"time_ns", Encoding::kDelta, &NvtxStart::time_ns},
-                   Field{"domain", Encoding::kUnsigned, &NvtxStart::domain},
-                   Field{"text", Encoding::kUnsigned, &NvtxStart::text},
-                   Field{"range", Encoding::kDelta, &NvtxStart::range});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &NvtxStart::thread}, Field{"time_ns", Encoding::kDelta, &NvtxStart::time_ns},
+        Field{"domain", Encoding::kUnsigned, &NvtxStart::domain}, Field{"text", Encoding::kUnsigned, &NvtxStart::text},
+        Field{"range", Encoding::kDelta, &NvtxStart::range});
   }
 };
 
@@ -633,10 +626,9 @@ struct NvtxMark {
   StringId text{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &NvtxMark::thread},
-                   Field{"time_ns", Encoding::kDelta, &NvtxMark::time_ns},
-                   Field{"domain", Encoding::kUnsigned, &NvtxMark::domain},
-                   Field{"text", Encoding::kUnsigned, &NvtxMark::text});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &NvtxMark::thread}, Field{"time_ns", Encoding::kDelta, &NvtxMark::time_ns},
+        Field{"domain", Encoding::kUnsigned, &NvtxMark::domain}, Field{"text", Encoding::kUnsigned, &NvtxMark::text});
   }
 };
 
@@ -644,8 +636,13 @@ struct NvtxMark {
 struct Resource {
   static constexpr RecordKind kKind = RecordKind::kResource;
   static constexpr std::string_view kName = "resource";
-  enum class What : std::uint8_t { kContextCreated = 1, kContextDestroyed = 2, kStreamCreated = 3, kModuleLoaded = 4,
-                                   kGraphExecCreated = 5 };
+  enum class What : std::uint8_t {
+    kContextCreated = 1,
+    kContextDestroyed = 2,
+    kStreamCreated = 3,
+    kModuleLoaded = 4,
+    kGraphExecCreated = 5
+  };
   ThreadId thread{};
   std::int64_t time_ns = 0;
   What what{};
@@ -655,8 +652,7 @@ struct Resource {
   static constexpr auto with_fields(Visitor&& visitor) {
     return visitor(Field{"thread", Encoding::kDelta, &Resource::thread},
                    Field{"time_ns", Encoding::kDelta, &Resource::time_ns},
-                   Field{"what", Encoding::kUnsigned, &Resource::what},
-                   Field{"id", Encoding::kUnsigned, &Resource::id},
+                   Field{"what", Encoding::kUnsigned, &Resource::what}, Field{"id", Encoding::kUnsigned, &Resource::id},
                    Field{"bytes", Encoding::kUnsigned, &Resource::bytes});
   }
 };
@@ -679,8 +675,18 @@ struct Window {
 
 // How a host thread slept: which of the C library's blocking calls.
 enum class HostCall : std::uint8_t {
-  kUnknown = 0, kCondition = 1, kSemaphore = 2, kFutex = 3, kPoll = 4, kEpoll = 5, kRead = 6, kMunmap = 7, kJoin = 8,
-  kSleep = 9, kMutex = 10, kSelect = 11,
+  kUnknown = 0,
+  kCondition = 1,
+  kSemaphore = 2,
+  kFutex = 3,
+  kPoll = 4,
+  kEpoll = 5,
+  kRead = 6,
+  kMunmap = 7,
+  kJoin = 8,
+  kSleep = 9,
+  kMutex = 10,
+  kSelect = 11,
 };
 
 // A blocking call of the C library that took longer than 50 us.
@@ -700,15 +706,12 @@ struct HostWait {
   StackId stack{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &HostWait::thread},
-                   Field{"begin_ns", Encoding::kDelta, &HostWait::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &HostWait::duration_ns},
-                   Field{"call", Encoding::kUnsigned, &HostWait::call},
-                   Field{"object", Encoding::kDelta, &HostWait::object},
-                   Field{"flags", Encoding::kUnsigned, &HostWait::flags},
-                   Field{"waker", Encoding::kDelta, &HostWait::waker},
-                   Field{"wake_ns", Encoding::kDelta, &HostWait::wake_ns},
-                   Field{"stack", Encoding::kUnsigned, &HostWait::stack});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &HostWait::thread}, Field{"begin_ns", Encoding::kDelta, &HostWait::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &HostWait::duration_ns},
+        Field{"call", Encoding::kUnsigned, &HostWait::call}, Field{"object", Encoding::kDelta, &HostWait::object},
+        Field{"flags", Encoding::kUnsigned, &HostWait::flags}, Field{"waker", Encoding::kDelta, &HostWait::waker},
+        Field{"wake_ns", Encoding::kDelta, &HostWait::wake_ns}, Field{"stack", Encoding::kUnsigned, &HostWait::stack});
   }
 };
 
@@ -726,13 +729,11 @@ struct Sample {
   StackId stack{};
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
-    return visitor(Field{"thread", Encoding::kDelta, &Sample::thread},
-                   Field{"begin_ns", Encoding::kDelta, &Sample::begin_ns},
-                   Field{"duration_ns", Encoding::kUnsigned, &Sample::duration_ns},
-                   Field{"count", Encoding::kUnsigned, &Sample::count},
-                   Field{"state", Encoding::kUnsigned, &Sample::state},
-                   Field{"channel", Encoding::kUnsigned, &Sample::channel},
-                   Field{"stack", Encoding::kUnsigned, &Sample::stack});
+    return visitor(
+        Field{"thread", Encoding::kDelta, &Sample::thread}, Field{"begin_ns", Encoding::kDelta, &Sample::begin_ns},
+        Field{"duration_ns", Encoding::kUnsigned, &Sample::duration_ns},
+        Field{"count", Encoding::kUnsigned, &Sample::count}, Field{"state", Encoding::kUnsigned, &Sample::state},
+        Field{"channel", Encoding::kUnsigned, &Sample::channel}, Field{"stack", Encoding::kUnsigned, &Sample::stack});
   }
 };
 
@@ -767,8 +768,8 @@ struct End {
 
 // Every kind, once. Readers, the text form and the schema records are generated from this list.
 using AllRecords =
-    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Module, Symbol, SourceLine,
-               Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark,
-               Resource, Window, HostWait, Sample, Loss, End>;
+    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Module, Symbol,
+               SourceLine, Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush,
+               NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window, HostWait, Sample, Loss, End>;
 
 }  // namespace synctrace::format

@@ -57,18 +57,19 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 32);
 
 // Bounds that every reader enforces before it allocates or loops.
-inline constexpr std::uint32_t kMaxChunkBytes = 4U << 20;   // raw payload of one chunk
-inline constexpr std::uint64_t kMostFreeBytes = 16U << 20;  // of all chunks, raw: with kMaxSpread times their size in the file
+inline constexpr std::uint32_t kMaxChunkBytes = 4U << 20;  // raw payload of one chunk
+inline constexpr std::uint64_t kMostFreeBytes =
+    16U << 20;  // of all chunks, raw: with kMaxSpread times their size in the file
 inline constexpr std::uint64_t kMaxSpread = 32;
-inline constexpr std::uint32_t kMaxRecordBytes = 64U << 10; // one record, so also one text
-inline constexpr std::uint32_t kMaxTextBytes = 16U << 10;   // longer texts are cut by the writer
-inline constexpr std::uint32_t kMaxFields = 24;             // fields of one kind
-inline constexpr std::uint32_t kMaxKinds = 64;              // kind numbers are below this
+inline constexpr std::uint32_t kMaxRecordBytes = 64U << 10;  // one record, so also one text
+inline constexpr std::uint32_t kMaxTextBytes = 16U << 10;    // longer texts are cut by the writer
+inline constexpr std::uint32_t kMaxFields = 24;              // fields of one kind
+inline constexpr std::uint32_t kMaxKinds = 64;               // kind numbers are below this
 inline constexpr std::uint32_t kMaxVarintBytes = 10;
 
-// Whether chunks of so many bytes in the file, headers included, may hold so many of records: compressed ones can hold a
-// thousand times as many, and reading a file should cost what its size lets one expect. A writer leaves a chunk raw that
-// would break this rule, which no recording comes near to.
+// Whether chunks of so many bytes in the file, headers included, may hold so many of records: compressed ones can hold
+// a thousand times as many, and reading a file should cost what its size lets one expect. A writer leaves a chunk raw
+// that would break this rule, which no recording comes near to.
 constexpr bool is_honest_size(std::uint64_t stored_bytes, std::uint64_t raw_bytes) noexcept {
   return raw_bytes <= kMostFreeBytes + kMaxSpread * stored_bytes;
 }

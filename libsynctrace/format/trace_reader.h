@@ -77,13 +77,15 @@ class TraceReader {
   // Moves to the next readable record; false at the end. `record` and its texts are valid until the next call.
   [[nodiscard]] bool next(RecordView& record);
 
-  // Number of the chunk (0, 1...) that the current record came from. It never falls, and has holes where chunks are lost.
+  // Number of the chunk (0, 1...) that the current record came from. It never falls, and has holes where chunks are
+  // lost.
   std::uint64_t chunk_sequence() const noexcept;
 
   // Final once next() has returned false.
   const Damage& damage() const noexcept;
 
-  // For visit_records() (record_decoder.h): the records of the next chunk, or null at the end; not to be mixed with next().
+  // For visit_records() (record_decoder.h): the records of the next chunk, or null at the end; not to be mixed with
+  // next().
   RecordDecoder* next_chunk();
   Damage& damage_of_chunks() noexcept;
 

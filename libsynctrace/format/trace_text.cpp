@@ -19,7 +19,8 @@ constexpr bool is_seen(std::uint32_t code) noexcept {
          !(code >= 0xe0000 && code <= 0xe0fff);
 }
 
-// Bytes of the character that `text` begins with when it can stand as it is, or 0 when its first byte has to be escaped.
+// Bytes of the character that `text` begins with when it can stand as it is, or 0 when its first byte has to be
+// escaped.
 std::size_t plain_bytes(std::string_view text) noexcept {
   const Utf8Character character = first_character(text);
   return is_seen(character.code) && character.code != '"' && character.code != '\\' ? character.bytes : 0;

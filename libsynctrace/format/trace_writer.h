@@ -99,7 +99,8 @@ void ChunkWriter::put_field(const Record& record, const Field<Record, Value>& fi
   if constexpr (std::is_same_v<Value, std::string_view>) {
     put_text(record.*field.member);
   } else {
-    put_number(field.encoding, to_wire(record.*field.member), previous_[static_cast<std::size_t>(Record::kKind)][index]);
+    put_number(field.encoding, to_wire(record.*field.member),
+               previous_[static_cast<std::size_t>(Record::kKind)][index]);
   }
 }
 
@@ -174,7 +175,8 @@ void for_each_schema(Sink&& sink) noexcept {
       length += part.size();
     };
     Record::with_fields([&](const auto&... field) {
-      ((put(length == 0 ? "" : " "), put(field.name), put(":"), text[length++] = static_cast<char>(field.encoding)), ...);
+      ((put(length == 0 ? "" : " "), put(field.name), put(":"), text[length++] = static_cast<char>(field.encoding)),
+       ...);
     });
     sink(Schema{static_cast<std::uint32_t>(Record::kKind), Record::kName, {text.data(), length}});
   };

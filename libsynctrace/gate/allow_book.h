@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All entries that allow a wait, of whatever origin, while a gate looks at one trace after the other; and who used them.
+// All entries that allow a wait, of whatever origin, while a gate looks at one trace after the other; and who used
+// them.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +20,21 @@ inline constexpr std::size_t kNotAllowed = std::numeric_limits<std::size_t>::max
 
 class AllowBook {
  public:
-  AllowBook(std::vector<AllowEntry> of_config, toml::Date today) : entries_(std::move(of_config)), today_(today), used_(entries_.size()) {
+  AllowBook(std::vector<AllowEntry> of_config, toml::Date today)
+      : entries_(std::move(of_config)), today_(today), used_(entries_.size()) {
     of_config_ = entries_.size();
   }
 
   const std::vector<AllowEntry>& entries() const noexcept { return entries_; }
   std::size_t of_config() const noexcept { return of_config_; }  // the first so many
-  bool is_expired(std::size_t entry) const noexcept { return entries_[entry].expires && *entries_[entry].expires < today_; }
+  bool is_expired(std::size_t entry) const noexcept {
+    return entries_[entry].expires && *entries_[entry].expires < today_;
+  }
   bool is_used(std::size_t entry) const noexcept { return used_[entry]; }
   void use(std::size_t entry) { used_[entry] = true; }
 
-  // The first entry of the configuration that covers it and has not expired, or kNotAllowed. Marks what it would have used.
+  // The first entry of the configuration that covers it and has not expired, or kNotAllowed. Marks what it would have
+  // used.
   std::size_t find(const AllowQuestion& question) {
     for (std::size_t i = 0; i < of_config_; ++i) {
       if (!covers(entries_[i], question)) continue;

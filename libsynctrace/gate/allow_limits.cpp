@@ -38,7 +38,8 @@ bool has_limit(const AllowEntry& entry) { return entry.max_per_step || entry.eve
 
 }  // namespace
 
-AllowLimits::AllowLimits(std::span<const Observation> observations, const AllowBook& book) : sentences_(book.entries().size()) {
+AllowLimits::AllowLimits(std::span<const Observation> observations, const AllowBook& book)
+    : sentences_(book.entries().size()) {
   for (const Observation& seen : observations) {
     std::map<std::size_t, CallsByStep> used;
     for (const ObservedSite& site : seen.sites) {

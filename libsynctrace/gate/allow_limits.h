@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How often entries of the allow list were used, against how often they may be. Per process: of several traces, one that
-// goes over a limit is enough.
+// How often entries of the allow list were used, against how often they may be. Per process: of several traces, one
+// that goes over a limit is enough.
 #pragma once
 
 #include <span>

@@ -32,9 +32,10 @@ std::optional<std::uint64_t> number_at(const Json& object, const char* key) {
 Result<BaselineEntry> entry_of(const Json& object, const std::string& where) {
   if (!object.is_object()) return Error{where + " is no object"};
   BaselineEntry entry;
-  for (const auto& [key, target] : {std::pair("rule", &entry.fingerprint.rule), std::pair("file", &entry.fingerprint.file),
-                                    std::pair("function", &entry.fingerprint.function),
-                                    std::pair("line_text_hash", &entry.fingerprint.text_hash)}) {
+  for (const auto& [key, target] :
+       {std::pair("rule", &entry.fingerprint.rule), std::pair("file", &entry.fingerprint.file),
+        std::pair("function", &entry.fingerprint.function),
+        std::pair("line_text_hash", &entry.fingerprint.text_hash)}) {
     const auto text = text_at(object, key);
     if (!text) return Error{where + ": '" + key + "' is missing, or no text"};
     *target = *text;
@@ -73,7 +74,8 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& name) 
   const Json root = Json::parse(text, nullptr, false);
   if (root.is_discarded() || !root.is_object()) return Error{name + ": no baseline: not a JSON object"};
   const auto version = number_at(root, "schema_version");
-  if (version != kBaselineSchemaVersion) return Error{name + ": 'schema_version' is not 1: made by another version of synctrace?"};
+  if (version != kBaselineSchemaVersion)
+    return Error{name + ": 'schema_version' is not 1: made by another version of synctrace?"};
   const auto findings = root.find("findings");
   if (findings == root.end() || !findings->is_array()) return Error{name + ": 'findings' is missing, or no array"};
   Baseline baseline;
@@ -82,7 +84,8 @@ Result<Baseline> parse_baseline(std::string_view text, const std::string& name) 
     if (!entry) return entry.error();
     baseline.entries.push_back(std::move(entry).value());
   }
-  std::sort(baseline.entries.begin(), baseline.entries.end(), [](const BaselineEntry& a, const BaselineEntry& b) { return a.fingerprint < b.fingerprint; });
+  std::sort(baseline.entries.begin(), baseline.entries.end(),
+            [](const BaselineEntry& a, const BaselineEntry& b) { return a.fingerprint < b.fingerprint; });
   return baseline;
 }
 
@@ -91,13 +94,19 @@ std::string baseline_text(Baseline baseline) {
     const Fingerprint& f = entry.fingerprint;
     return std::tie(f.file, f.function, f.rule, entry.text, f.text_hash, f.ordinal);
   };
-  std::sort(baseline.entries.begin(), baseline.entries.end(), [&](const BaselineEntry& a, const BaselineEntry& b) { return key(a) < key(b); });
+  std::sort(baseline.entries.begin(), baseline.entries.end(),
+            [&](const BaselineEntry& a, const BaselineEntry& b) { return key(a) < key(b); });
   std::string text = "{\"schema_version\": 1, \"findings\": [";
   for (std::size_t i = 0; i < baseline.entries.size(); ++i) {
     const BaselineEntry& entry = baseline.entries[i];
     const Fingerprint& f = entry.fingerprint;
-    const Json object = {{"rule", f.rule},         {"file", f.file},       {"function", f.function},         {"line_text", entry.text},
-                         {"line_text_hash", f.text_hash}, {"ordinal", f.ordinal}, {"count_per_step", entry.per_step}};
+    const Json object = {{"rule", f.rule},
+                         {"file", f.file},
+                         {"function", f.function},
+                         {"line_text", entry.text},
+                         {"line_text_hash", f.text_hash},
+                         {"ordinal", f.ordinal},
+                         {"count_per_step", entry.per_step}};
     text += (i > 0 ? ",\n" : "\n") + object.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
   return text + (baseline.entries.empty() ? "]}\n" : "\n]}\n");

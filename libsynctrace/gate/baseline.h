@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings that are known and wait for their turn. They are told by what a line says, not by its number: an edit above it
-// changes nothing, and a second such line in the same function is a new one. A file that was renamed keeps its findings.
-// The file is JSON, sorted, one finding a line. Total on any text.
+// Findings that are known and wait for their turn. They are told by what a line says, not by its number: an edit above
+// it changes nothing, and a second such line in the same function is a new one. A file that was renamed keeps its
+// findings. The file is JSON, sorted, one finding a line. Total on any text.
 #pragma once
 
 #include <compare>

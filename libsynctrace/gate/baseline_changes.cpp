@@ -24,7 +24,8 @@ BaselineEntry followed(const BaselineEntry& before, const BaselineEntry& now, bo
 
 std::vector<BaselineEntry> entries_of(const GateResult& result) {
   std::vector<BaselineEntry> entries;
-  const bool in_steps = std::all_of(result.traces.begin(), result.traces.end(), [](const JudgedTrace& trace) { return trace.steps > 0; });
+  const bool in_steps =
+      std::all_of(result.traces.begin(), result.traces.end(), [](const JudgedTrace& trace) { return trace.steps > 0; });
   for (const Finding& finding : result.findings) {
     if (finding.status != FindingStatus::kNew || finding.strict) continue;
     // Without steps a count is that of a run, which may be longer the next time.
@@ -33,7 +34,8 @@ std::vector<BaselineEntry> entries_of(const GateResult& result) {
   return entries;
 }
 
-BaselineChange change_baseline(BaselineVerb verb, const Baseline& before, const GateResult& found, bool accept_new, const Repository& repository) {
+BaselineChange change_baseline(BaselineVerb verb, const Baseline& before, const GateResult& found, bool accept_new,
+                               const Repository& repository) {
   BaselineChange change;
   std::vector<BaselineEntry> now = entries_of(found);
   if (verb == BaselineVerb::kCreate) {
@@ -43,7 +45,8 @@ BaselineChange change_baseline(BaselineVerb verb, const Baseline& before, const 
   }
   std::vector<Fingerprint> prints;
   for (const BaselineEntry& entry : now) prints.push_back(entry.fingerprint);
-  const std::vector<std::size_t> matches = match_baseline(before, prints, [&](const std::string& file) { return !repository.has_file(file); });
+  const std::vector<std::size_t> matches =
+      match_baseline(before, prints, [&](const std::string& file) { return !repository.has_file(file); });
   std::vector<bool> known(now.size());
   for (std::size_t i = 0; i < matches.size(); ++i) {
     const BaselineEntry& entry = before.entries[i];
@@ -55,7 +58,8 @@ BaselineChange change_baseline(BaselineVerb verb, const Baseline& before, const 
       continue;
     }
     known[matches[i]] = true;
-    change.result.entries.push_back(verb == BaselineVerb::kPrune ? entry : followed(entry, now[matches[i]], accept_new, change));
+    change.result.entries.push_back(
+        verb == BaselineVerb::kPrune ? entry : followed(entry, now[matches[i]], accept_new, change));
   }
   for (std::size_t i = 0; i < now.size() && verb == BaselineVerb::kUpdate; ++i) {
     if (known[i]) continue;

@@ -30,6 +30,7 @@ struct BaselineChange {
 std::vector<BaselineEntry> entries_of(const GateResult& result);
 
 // `found` was judged without a baseline.
-BaselineChange change_baseline(BaselineVerb verb, const Baseline& before, const GateResult& found, bool accept_new, const Repository& repository);
+BaselineChange change_baseline(BaselineVerb verb, const Baseline& before, const GateResult& found, bool accept_new,
+                               const Repository& repository);
 
 }  // namespace synctrace

@@ -17,7 +17,8 @@ constexpr double kDearerFactor = 1.5;
 constexpr double kDearerStepNs = 100'000;  // nor is less than this a step
 
 double waited_per_step(const Finding& finding) {
-  return finding.steps == 0 ? 0 : static_cast<double>(finding.figures.host_blocked_ns) / static_cast<double>(finding.steps);
+  return finding.steps == 0 ? 0
+                            : static_cast<double>(finding.figures.host_blocked_ns) / static_cast<double>(finding.steps);
 }
 
 bool is_dearer(const Finding& before, const Finding& after) {
@@ -50,28 +51,35 @@ std::string place_words(const ComparedLine& line) {
 
 std::string amount(const std::optional<Finding>& finding) {
   if (!finding) return "-";
-  return count_text(finding->per_step) + " a step, " + duration_text(static_cast<Nanoseconds>(waited_per_step(*finding)));
+  return count_text(finding->per_step) + " a step, " +
+         duration_text(static_cast<Nanoseconds>(waited_per_step(*finding)));
 }
 
 std::string spread_words(const Spread& before, const Spread& after, double unit, const char* suffix) {
   const auto one = [&](const Spread& spread) {
     if (spread.count == 0) return std::string("not known");
-    return format_text("{:.3g}{} ({:.3g} to {:.3g}, {} values)", spread.middle / unit, suffix, spread.low / unit, spread.high / unit, spread.count);
+    return format_text("{:.3g}{} ({:.3g} to {:.3g}, {} values)", spread.middle / unit, suffix, spread.low / unit,
+                       spread.high / unit, spread.count);
   };
   std::string text = one(before) + " -> " + one(after);
   if (before.count > 0 && after.count > 0 && before.middle > 0) {
     const bool apart = after.low > before.high || after.high < before.low;
-    text += format_text(", {:+.1f} %{}", 100 * (after.middle - before.middle) / before.middle, apart ? "" : ", within the spread");
+    text += format_text(", {:+.1f} %{}", 100 * (after.middle - before.middle) / before.middle,
+                        apart ? "" : ", within the spread");
   }
   return text;
 }
 
 Json side_json(const std::optional<Finding>& finding) {
   if (!finding) return nullptr;
-  return {{"file", json::text_or_null(finding->path)},       {"line", json::line_or_null(finding->where.line)},
-          {"count", finding->figures.calls},                 {"blocked_count", finding->figures.waited},
-          {"count_per_step", finding->per_step},             {"host_blocked_ns", finding->figures.host_blocked_ns},
-          {"steps", finding->steps},                         {"fingerprint", finding->fingerprint.digest()}};
+  return {{"file", json::text_or_null(finding->path)},
+          {"line", json::line_or_null(finding->where.line)},
+          {"count", finding->figures.calls},
+          {"blocked_count", finding->figures.waited},
+          {"count_per_step", finding->per_step},
+          {"host_blocked_ns", finding->figures.host_blocked_ns},
+          {"steps", finding->steps},
+          {"fingerprint", finding->fingerprint.digest()}};
 }
 
 Json spread_json(const Spread& spread) {
@@ -95,7 +103,8 @@ Spread spread_of(std::vector<double> values) {
 
 bool ComparedRuns::is_worse() const noexcept {
   return std::any_of(lines.begin(), lines.end(), [](const ComparedLine& line) {
-    return line.change == Change::kAppeared || (line.change == Change::kDearer && line.after->per_step > line.before->per_step);
+    return line.change == Change::kAppeared ||
+           (line.change == Change::kDearer && line.after->per_step > line.before->per_step);
   });
 }
 
@@ -125,7 +134,8 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
     if (!known[i]) runs.lines.push_back({Change::kAppeared, std::nullopt, *new_rows[i]});
   }
   std::stable_sort(runs.lines.begin(), runs.lines.end(), [](const ComparedLine& a, const ComparedLine& b) {
-    return std::tuple(a.change, std::tie(shown(a).path, shown(a).where.line)) < std::tuple(b.change, std::tie(shown(b).path, shown(b).where.line));
+    return std::tuple(a.change, std::tie(shown(a).path, shown(a).where.line)) <
+           std::tuple(b.change, std::tie(shown(b).path, shown(b).where.line));
   });
   runs.step_ns[0] = spread_of(before.step_ns);
   runs.step_ns[1] = spread_of(after.step_ns);
@@ -139,10 +149,12 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
 
 std::string render_compared_text(const ComparedRuns& runs) {
   std::string text = "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], 1e6, " ms") + "\n";
-  if (runs.idle_share[0].count + runs.idle_share[1].count > 0) text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], 0.01, " %") + "\n";
+  if (runs.idle_share[0].count + runs.idle_share[1].count > 0)
+    text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], 0.01, " %") + "\n";
   for (const ComparedLine& line : runs.lines) {
     const Finding& finding = shown(line);
-    text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id, finding.rule_name, amount(line.before), amount(line.after));
+    text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id,
+                        finding.rule_name, amount(line.before), amount(line.after));
     if (!finding.where.source.empty()) text += "          " + finding.where.source + "\n";
   }
   text += runs.lines.empty() ? "no difference in lines" : count_text(runs.lines.size()) + " lines changed";
@@ -150,18 +162,23 @@ std::string render_compared_text(const ComparedRuns& runs) {
 }
 
 std::string render_compared_json(const ComparedRuns& runs) {
-  const Json root = {{"schema_version", kGateSchemaVersion},
-                     {"worse", runs.is_worse()},
-                     {"simulated", runs.simulated},
-                     {"step_ns", {{"before", spread_json(runs.step_ns[0])}, {"after", spread_json(runs.step_ns[1])}}},
-                     {"idle_share", {{"before", spread_json(runs.idle_share[0])}, {"after", spread_json(runs.idle_share[1])}}},
-                     {"same", runs.same},
-                     {"lines", json::array_of(runs.lines, [](const ComparedLine& line) -> Json {
-                        const Finding& finding = shown(line);
-                        return {{"change", change_word(line.change)}, {"rule", finding.rule_id}, {"name", finding.rule_name},
-                                {"function", json::text_or_null(finding.where.function)}, {"source", json::text_or_null(finding.where.source)},
-                                {"before", side_json(line.before)}, {"after", side_json(line.after)}};
-                      })}};
+  const Json root = {
+      {"schema_version", kGateSchemaVersion},
+      {"worse", runs.is_worse()},
+      {"simulated", runs.simulated},
+      {"step_ns", {{"before", spread_json(runs.step_ns[0])}, {"after", spread_json(runs.step_ns[1])}}},
+      {"idle_share", {{"before", spread_json(runs.idle_share[0])}, {"after", spread_json(runs.idle_share[1])}}},
+      {"same", runs.same},
+      {"lines", json::array_of(runs.lines, [](const ComparedLine& line) -> Json {
+         const Finding& finding = shown(line);
+         return {{"change", change_word(line.change)},
+                 {"rule", finding.rule_id},
+                 {"name", finding.rule_name},
+                 {"function", json::text_or_null(finding.where.function)},
+                 {"source", json::text_or_null(finding.where.source)},
+                 {"before", side_json(line.before)},
+                 {"after", side_json(line.after)}};
+       })}};
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two runs side by side: which lines that wait appeared, went, moved, got dearer or cheaper, and what became of steps and
-// idle time. Lines are paired as a baseline pairs them, so edits and renamed files are no difference.
+// Two runs side by side: which lines that wait appeared, went, moved, got dearer or cheaper, and what became of steps
+// and idle time. Lines are paired as a baseline pairs them, so edits and renamed files are no difference.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@ struct ComparedLine {
 // Of all steps that count, or of the traces of one side.
 struct Spread {
   std::size_t count = 0;
-  double low = 0;     // first quartile
+  double low = 0;  // first quartile
   double middle = 0;
-  double high = 0;    // third quartile
+  double high = 0;  // third quartile
 };
 Spread spread_of(std::vector<double> values);
 
 struct ComparedRuns {
   std::vector<ComparedLine> lines;  // worst first; without kSame
   std::size_t same = 0;
-  Spread step_ns[2];                // before and after
-  Spread idle_share[2];             // of devices and traces; none without a timeline
+  Spread step_ns[2];     // before and after
+  Spread idle_share[2];  // of devices and traces; none without a timeline
   bool simulated = false;
 
   // A line appeared, or is called more often in a step.

@@ -18,7 +18,8 @@ std::uint32_t line_of(const GateConfig& config, const std::string& key) {
 
 void complain(const GateConfig& config, const char* key, std::string message, GateResult& result) {
   const std::uint32_t line = line_of(config, key);
-  result.complaints.push_back({key, GateLevel::kError, line == 0 ? std::string() : config.path, line, std::move(message), false});
+  result.complaints.push_back(
+      {key, GateLevel::kError, line == 0 ? std::string() : config.path, line, std::move(message), false});
 }
 
 std::string date_text(const toml::Date& date) {
@@ -40,11 +41,14 @@ void add_allow_list(const GateConfig& config, const AllowBook& book, bool judged
     const std::string path = in_file ? entry.file : std::string();
     const std::string name = in_file ? what_it_allows(entry) : "the range '" + printable(entry.file) + "'";
     if (entry.reason.empty()) {
-      result.complaints.push_back({"allow-without-reason", GateLevel::kError, path, entry.line, "no reason is given, so nothing is allowed: " + name, false});
+      result.complaints.push_back({"allow-without-reason", GateLevel::kError, path, entry.line,
+                                   "no reason is given, so nothing is allowed: " + name, false});
     } else if (book.is_expired(i)) {
-      result.complaints.push_back({"expired-allow", GateLevel::kError, path, entry.line, "expired on " + date_text(*entry.expires) + ": " + name, false});
+      result.complaints.push_back({"expired-allow", GateLevel::kError, path, entry.line,
+                                   "expired on " + date_text(*entry.expires) + ": " + name, false});
     } else if (i < book.of_config() && !book.is_used(i) && config.unused_allow != GateLevel::kOff && judged) {
-      result.complaints.push_back({"unused-allow", config.unused_allow, path, entry.line, "nothing here needs it any more: " + name, false});
+      result.complaints.push_back(
+          {"unused-allow", config.unused_allow, path, entry.line, "nothing here needs it any more: " + name, false});
     }
   }
 }
@@ -58,17 +62,20 @@ void add_budgets(const Observation& seen, const GateConfig& config, GateResult& 
   }
   if (!config.max_gpu_idle_pct) return;
   if (!seen.has_timeline) {
-    result.nothing.push_back("max-gpu-idle-pct needs the GPU's timeline: record with --level=timeline (" + seen.trace + ")");
+    result.nothing.push_back("max-gpu-idle-pct needs the GPU's timeline: record with --level=timeline (" + seen.trace +
+                             ")");
     return;
   }
   for (const DeviceIdle& idle : seen.idle) {
-    const double share = idle.of_ns > 0 ? 100.0 * static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns) : 0.0;
+    const double share =
+        idle.of_ns > 0 ? 100.0 * static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns) : 0.0;
     if (share <= *config.max_gpu_idle_pct) continue;
     char limit[40];
     std::snprintf(limit, sizeof(limit), "%g %%", *config.max_gpu_idle_pct);
     complain(config, "max-gpu-idle-pct",
              "GPU " + std::to_string(idle.device) + " was idle for " + share_text(idle.idle_ns, idle.of_ns) + " of " +
-                 (seen.steps > 0 ? "the steps" : "the time") + ", more than " + limit + "; synctrace report " + seen.trace + " says why",
+                 (seen.steps > 0 ? "the steps" : "the time") + ", more than " + limit + "; synctrace report " +
+                 seen.trace + " says why",
              result);
   }
 }
@@ -77,7 +84,8 @@ void add_trust(const Observation& seen, const GateConfig& config, GateResult& re
   const auto nothing = [&](const std::string& why) { result.nothing.push_back(why + " (" + seen.trace + ")"); };
   if (!seen.blind.empty()) nothing(seen.blind);
   if (seen.blind.empty() && seen.events < config.min_events) {
-    nothing(seen.events == 0 ? "no CUDA call was recorded" : "only " + count_text(seen.events) + " CUDA calls were recorded");
+    nothing(seen.events == 0 ? "no CUDA call was recorded"
+                             : "only " + count_text(seen.events) + " CUDA calls were recorded");
   }
   std::uint64_t lost = 0;
   std::string names;
@@ -85,7 +93,8 @@ void add_trust(const Observation& seen, const GateConfig& config, GateResult& re
     lost += loss.count;
     names += (names.empty() ? "" : "; ") + loss.name + ": " + loss.sentence;
   }
-  if (lost > config.max_lost_events) nothing(count_text(lost) + " losses, more than " + count_text(config.max_lost_events) + ": " + names);
+  if (lost > config.max_lost_events)
+    nothing(count_text(lost) + " losses, more than " + count_text(config.max_lost_events) + ": " + names);
   const bool wants_steps = config.steps.asked_for || !config.step_range.empty();
   if (config.only_zones) {
     if (seen.zones.empty()) nothing("no zone was entered (expect-no-sync)");
@@ -98,7 +107,8 @@ void add_trust(const Observation& seen, const GateConfig& config, GateResult& re
 
 }  // namespace
 
-void add_complaints(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book, GateResult& result) {
+void add_complaints(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book,
+                    GateResult& result) {
   std::uint64_t by_length = 0;
   std::vector<std::string> unknown;
   for (const Observation& seen : observations) {
@@ -113,11 +123,17 @@ void add_complaints(std::span<const Observation> observations, const GateConfig&
     }
   }
   for (const std::string& text : unknown) {
-    result.complaints.push_back({"unknown-annotation", GateLevel::kError, {}, 0, "an NVTX range of the domain synctrace says nothing that is known: '" + text + "'", false});
+    result.complaints.push_back({"unknown-annotation",
+                                 GateLevel::kError,
+                                 {},
+                                 0,
+                                 "an NVTX range of the domain synctrace says nothing that is known: '" + text + "'",
+                                 false});
   }
   if (by_length > 0) result.remarks.push_back(count_text(by_length) + " calls were judged without the GPU timeline");
   if (!result.gone.empty()) {
-    result.remarks.push_back(count_text(result.gone.size()) + " findings of the baseline did not show any more: synctrace baseline prune");
+    result.remarks.push_back(count_text(result.gone.size()) +
+                             " findings of the baseline did not show any more: synctrace baseline prune");
   }
   add_allow_list(config, book, result.nothing.empty(), result);
 }

@@ -10,6 +10,7 @@
 namespace synctrace {
 
 // Fills complaints, nothing and more remarks.
-void add_complaints(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book, GateResult& result);
+void add_complaints(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book,
+                    GateResult& result);
 
 }  // namespace synctrace

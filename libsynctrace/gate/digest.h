@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FNV-1a of 64 bits over texts, each closed by a byte that no text here holds: short, and the same on every machine. Names
-// of findings, not a protection against anybody.
+// FNV-1a of 64 bits over texts, each closed by a byte that no text here holds: short, and the same on every machine.
+// Names of findings, not a protection against anybody.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@
 namespace synctrace {
 namespace {
 
-// Calls judged by their length alone are sometimes long because the machine was busy: a place at which fewer than one in
-// so many was long, or a single one of several, is a warning.
+// Calls judged by their length alone are sometimes long because the machine was busy: a place at which fewer than one
+// in so many was long, or a single one of several, is a warning.
 constexpr std::uint64_t kRareByLength = 20;
 constexpr std::uint64_t kSeveral = 4;
 
@@ -99,8 +99,9 @@ class Judge {
   void put(const ObservedSite& site, const Share& share, FindingStatus status, GateLevel level, bool strict) {
     const std::string function = site.where.known() ? std::string() : site.function;
     const int sort = status == FindingStatus::kAllowed ? 2 : strict ? 1 : 0;
-    const auto [known, is_new] = findings_.try_emplace({site.path, site.where.line, site.where.function, std::string(site.rule->id), function, sort,
-                                                        strict ? share.zone : std::string()});
+    const auto [known, is_new] =
+        findings_.try_emplace({site.path, site.where.line, site.where.function, std::string(site.rule->id), function,
+                               sort, strict ? share.zone : std::string()});
     Finding& finding = known->second;
     if (is_new) {
       finding.status = status;
@@ -171,7 +172,8 @@ void apply_baseline(const Baseline& baseline, const Repository& repository, Gate
 std::uint64_t most_unexpected(std::span<const Finding> findings) {
   std::uint64_t most = 0;
   for (const Finding& finding : findings) {
-    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict) most += finding.per_step;
+    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict)
+      most += finding.per_step;
   }
   return most;
 }
@@ -181,23 +183,29 @@ void apply_sync_budget(const GateConfig& config, GateResult& result) {
   const std::uint64_t most = most_unexpected(result.findings);
   if (most == 0) return;
   if (most > config.max_unexpected_per_step) {
-    result.complaints.push_back({"max-unexpected-syncs-per-step", GateLevel::kError, {}, 0,
+    result.complaints.push_back({"max-unexpected-syncs-per-step",
+                                 GateLevel::kError,
+                                 {},
+                                 0,
                                  "up to " + count_text(most) + " unexpected synchronisations in a step, more than " +
                                      count_text(config.max_unexpected_per_step),
                                  false});
     return;
   }
   for (Finding& finding : result.findings) {
-    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict) finding.level = GateLevel::kWarning;
+    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict)
+      finding.level = GateLevel::kWarning;
   }
-  result.remarks.push_back("up to " + count_text(most) + " unexpected synchronisations in a step, within the budget of " +
+  result.remarks.push_back("up to " + count_text(most) +
+                           " unexpected synchronisations in a step, within the budget of " +
                            count_text(config.max_unexpected_per_step));
 }
 
 void sort_findings(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     const auto key = [](const Finding& finding) {
-      return std::tuple(finding.status, -static_cast<int>(finding.level), std::tie(finding.path, finding.where.line, finding.rule_id, finding.where.function));
+      return std::tuple(finding.status, -static_cast<int>(finding.level),
+                        std::tie(finding.path, finding.where.line, finding.rule_id, finding.where.function));
     };
     return key(a) < key(b);
   });
@@ -218,10 +226,11 @@ bool mark_failures(const GateConfig& config, GateResult& result) {
 
 void add_traces(std::span<const Observation> observations, GateResult& result) {
   for (const Observation& seen : observations) {
-    result.traces.push_back({seen.trace, seen.program, seen.level, seen.step_source, seen.step_name, seen.steps, seen.judged_steps,
-                             seen.judged_calls, seen.simulated, seen.has_timeline});
+    result.traces.push_back({seen.trace, seen.program, seen.level, seen.step_source, seen.step_name, seen.steps,
+                             seen.judged_steps, seen.judged_calls, seen.simulated, seen.has_timeline});
     for (const Zone& zone : seen.zones) {
-      const auto known = std::find_if(result.zones.begin(), result.zones.end(), [&](const Zone& other) { return other.name == zone.name; });
+      const auto known = std::find_if(result.zones.begin(), result.zones.end(),
+                                      [&](const Zone& other) { return other.name == zone.name; });
       Zone& sum = known == result.zones.end() ? result.zones.emplace_back(Zone{zone.name, 0, 0}) : *known;
       sum.count += zone.count;
       sum.open += zone.open;
@@ -246,8 +255,8 @@ std::string_view status_word(FindingStatus status) noexcept {
 }
 
 std::size_t GateResult::count(FindingStatus status) const noexcept {
-  return static_cast<std::size_t>(
-      std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) { return finding.status == status; }));
+  return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
+                                                [&](const Finding& finding) { return finding.status == status; }));
 }
 
 std::size_t GateResult::count_new(GateLevel level) const noexcept {
@@ -256,8 +265,8 @@ std::size_t GateResult::count_new(GateLevel level) const noexcept {
   }));
 }
 
-GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book, const Baseline* baseline,
-                 const Repository& repository) {
+GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book,
+                 const Baseline* baseline, const Repository& repository) {
   GateResult result;
   add_traces(observations, result);
   result.findings = Judge(observations, config, book).find();

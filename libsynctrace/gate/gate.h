@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict on some traces: which of the user's lines wait for the GPU although nothing allows it. Conclusions as data;
-// the renderers of this room word them for people, code hosts and scripts.
+// The verdict on some traces: which of the user's lines wait for the GPU although nothing allows it. Conclusions as
+// data; the renderers of this room word them for people, code hosts and scripts.
 //
-// What a line did decides, not the name of the function it called. Counts are of calls, which a program makes alike in every
-// run; whether a place waits at all is what the run showed.
+// What a line did decides, not the name of the function it called. Counts are of calls, which a program makes alike in
+// every run; whether a place waits at all is what the run showed.
 #pragma once
 
 #include <cstdint>
@@ -75,20 +75,20 @@ struct JudgedTrace {
 
 struct GateResult {
   GateVerdict verdict = GateVerdict::kPass;
-  std::vector<Finding> findings;      // gravest first, then by path and line
+  std::vector<Finding> findings;  // gravest first, then by path and line
   std::vector<Complaint> complaints;
-  std::vector<std::string> nothing;   // why there is no verdict; a failure is one all the same
+  std::vector<std::string> nothing;  // why there is no verdict; a failure is one all the same
   std::vector<std::string> remarks;
   std::vector<JudgedTrace> traces;
   std::vector<Zone> zones;
-  std::vector<BaselineEntry> gone;    // of the baseline, not found any more
+  std::vector<BaselineEntry> gone;  // of the baseline, not found any more
 
   std::size_t count(FindingStatus status) const noexcept;
   std::size_t count_new(GateLevel level) const noexcept;
 };
 
 // `baseline` may be null.
-GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book, const Baseline* baseline,
-                 const Repository& repository);
+GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book,
+                 const Baseline* baseline, const Repository& repository);
 
 }  // namespace synctrace

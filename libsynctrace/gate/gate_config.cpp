@@ -14,8 +14,8 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostEntries = 1000;       // of [[allow]]: each is tried on each place
-constexpr std::size_t kLongestText = 1024;       // of a pattern or a reason
+constexpr std::size_t kMostEntries = 1000;  // of [[allow]]: each is tried on each place
+constexpr std::size_t kLongestText = 1024;  // of a pattern or a reason
 constexpr std::size_t kMostStackPatterns = 64;
 
 // Takes values out of one table, by key. The first mistake stays.
@@ -69,7 +69,8 @@ class Reader {
 
   void wrong(const toml::Entry& entry, const std::string& expected) {
     const auto* text = entry.value.as<std::string>();
-    const std::string given = text != nullptr && text->size() < 40 ? "\"" + *text + "\"" : std::string(toml::kind_name(entry.value));
+    const std::string given =
+        text != nullptr && text->size() < 40 ? "\"" + *text + "\"" : std::string(toml::kind_name(entry.value));
     fail(entry.value.line, entry.key, "expected " + expected + ", not " + given);
   }
 
@@ -93,7 +94,8 @@ void read_fail_on(Reader& reader, const toml::Entry& entry, GateConfig& config) 
   config.fail_on.clear();
   for (const std::string& word : words) {
     const auto level = parse_level(word);
-    if (!level || *level == GateLevel::kOff) return reader.fail(entry.value.line, entry.key, "expected error, warning or note, not \"" + word + "\"");
+    if (!level || *level == GateLevel::kOff)
+      return reader.fail(entry.value.line, entry.key, "expected error, warning or note, not \"" + word + "\"");
     config.fail_on.push_back(*level);
   }
 }
@@ -122,7 +124,8 @@ void read_rules(const std::string& path, const toml::Entry& entry, GateConfig& c
   if (table == nullptr) return Reader(path, "gate.", error).wrong(entry, "a table of rules");
   for (const toml::Entry& rule : table->entries) {
     RuleLevel level{rule.key, GateLevel::kError};
-    if (!names_a_rule(rule.key)) return reader.fail(rule.value.line, rule.key, "there is no such rule; docs/rules.md lists them");
+    if (!names_a_rule(rule.key))
+      return reader.fail(rule.value.line, rule.key, "there is no such rule; docs/rules.md lists them");
     read_level(reader, rule, level.level);
     config.rules.push_back(std::move(level));
   }
@@ -146,47 +149,74 @@ void read_gate(const toml::Table& table, const std::string& path, GateConfig& co
   Reader reader(path, "gate.", error);
   for (const toml::Entry& entry : table.entries) {
     config.lines[entry.key] = entry.value.line;
-    if (entry.key == "fail-on") read_fail_on(reader, entry, config);
-    else if (entry.key == "max-unexpected-syncs-per-step") reader.count(entry, config.max_unexpected_per_step);
-    else if (entry.key == "max-gpu-idle-pct") read_idle(reader, entry, config);
-    else if (entry.key == "max-pageable-bytes-per-step") read_bytes(reader, entry, config);
-    else if (entry.key == "min-events") reader.count(entry, config.min_events);
-    else if (entry.key == "max-lost-events") reader.count(entry, config.max_lost_events);
-    else if (entry.key == "steps") read_steps(reader, entry, config);
-    else if (entry.key == "step-range") reader.text(entry, config.step_range);
-    else if (entry.key == "only-zones") read_flag(reader, entry, config.only_zones);
-    else if (entry.key == "unused-allow") read_level(reader, entry, config.unused_allow);
-    else if (entry.key == "baseline") reader.text(entry, config.baseline);
-    else if (entry.key == "user-code") reader.texts(entry, config.user_code, kMostEntries);
-    else if (entry.key == "library-code") reader.texts(entry, config.library_code, kMostEntries);
-    else if (entry.key == "rules") read_rules(path, entry, config, error);
-    else reader.fail(entry.value.line, entry.key, "there is no such key; docs/gate.md lists them");
+    if (entry.key == "fail-on")
+      read_fail_on(reader, entry, config);
+    else if (entry.key == "max-unexpected-syncs-per-step")
+      reader.count(entry, config.max_unexpected_per_step);
+    else if (entry.key == "max-gpu-idle-pct")
+      read_idle(reader, entry, config);
+    else if (entry.key == "max-pageable-bytes-per-step")
+      read_bytes(reader, entry, config);
+    else if (entry.key == "min-events")
+      reader.count(entry, config.min_events);
+    else if (entry.key == "max-lost-events")
+      reader.count(entry, config.max_lost_events);
+    else if (entry.key == "steps")
+      read_steps(reader, entry, config);
+    else if (entry.key == "step-range")
+      reader.text(entry, config.step_range);
+    else if (entry.key == "only-zones")
+      read_flag(reader, entry, config.only_zones);
+    else if (entry.key == "unused-allow")
+      read_level(reader, entry, config.unused_allow);
+    else if (entry.key == "baseline")
+      reader.text(entry, config.baseline);
+    else if (entry.key == "user-code")
+      reader.texts(entry, config.user_code, kMostEntries);
+    else if (entry.key == "library-code")
+      reader.texts(entry, config.library_code, kMostEntries);
+    else if (entry.key == "rules")
+      read_rules(path, entry, config, error);
+    else
+      reader.fail(entry.value.line, entry.key, "there is no such key; docs/gate.md lists them");
   }
 }
 
 void read_allow_rules(Reader& reader, const toml::Entry& entry, AllowEntry& allow) {
   reader.texts(entry, allow.rules, kMostStackPatterns);
   for (const std::string& rule : allow.rules) {
-    if (!names_a_rule(rule)) return reader.fail(entry.value.line, entry.key, "there is no rule '" + rule + "'; docs/rules.md lists them");
+    if (!names_a_rule(rule))
+      return reader.fail(entry.value.line, entry.key, "there is no rule '" + rule + "'; docs/rules.md lists them");
   }
 }
 
-AllowEntry read_allow(const toml::Table& table, std::uint32_t line, const std::string& path, std::optional<Error>& error) {
+AllowEntry read_allow(const toml::Table& table, std::uint32_t line, const std::string& path,
+                      std::optional<Error>& error) {
   Reader reader(path, "allow.", error);
   AllowEntry allow;
   allow.file = path;
   allow.line = line;
   for (const toml::Entry& entry : table.entries) {
-    if (entry.key == "rule") read_allow_rules(reader, entry, allow);
-    else if (entry.key == "at") reader.text(entry, allow.at);
-    else if (entry.key == "func") reader.text(entry, allow.function);
-    else if (entry.key == "stack") reader.texts(entry, allow.stack, kMostStackPatterns);
-    else if (entry.key == "range") reader.text(entry, allow.range);
-    else if (entry.key == "max-per-step") reader.maximum(entry, allow.max_per_step);
-    else if (entry.key == "every-n-steps") reader.maximum(entry, allow.every_n_steps);
-    else if (entry.key == "max-total") reader.maximum(entry, allow.max_total);
-    else if (entry.key == "reason") reader.text(entry, allow.reason);
-    else if (entry.key == "owner") reader.text(entry, allow.owner);
+    if (entry.key == "rule")
+      read_allow_rules(reader, entry, allow);
+    else if (entry.key == "at")
+      reader.text(entry, allow.at);
+    else if (entry.key == "func")
+      reader.text(entry, allow.function);
+    else if (entry.key == "stack")
+      reader.texts(entry, allow.stack, kMostStackPatterns);
+    else if (entry.key == "range")
+      reader.text(entry, allow.range);
+    else if (entry.key == "max-per-step")
+      reader.maximum(entry, allow.max_per_step);
+    else if (entry.key == "every-n-steps")
+      reader.maximum(entry, allow.every_n_steps);
+    else if (entry.key == "max-total")
+      reader.maximum(entry, allow.max_total);
+    else if (entry.key == "reason")
+      reader.text(entry, allow.reason);
+    else if (entry.key == "owner")
+      reader.text(entry, allow.owner);
     else if (entry.key == "expires") {
       if (const auto* date = entry.value.as<toml::Date>())
         allow.expires = *date;
@@ -197,17 +227,21 @@ AllowEntry read_allow(const toml::Table& table, std::uint32_t line, const std::s
     }
   }
   if (allow.rules.empty()) reader.fail(line, "rule", "is missing");
-  if (allow.reason.find_first_not_of(" \t\n") == std::string::npos) reader.fail(line, "reason", "is missing: say why this wait is needed");
+  if (allow.reason.find_first_not_of(" \t\n") == std::string::npos)
+    reader.fail(line, "reason", "is missing: say why this wait is needed");
   return allow;
 }
 
-void read_allow_list(const toml::Entry& entry, const std::string& path, GateConfig& config, std::optional<Error>& error) {
+void read_allow_list(const toml::Entry& entry, const std::string& path, GateConfig& config,
+                     std::optional<Error>& error) {
   const auto* array = entry.value.as<toml::Array>();
-  const bool of_tables = array != nullptr && std::all_of(array->values.begin(), array->values.end(), [](const toml::Value& value) {
-    return value.as<toml::Table>() != nullptr;
-  });
-  if (!of_tables) return Reader(path, "", error).fail(entry.value.line, "allow", "expected [[allow]], one table for each entry");
-  if (array->values.size() > kMostEntries) return Reader(path, "", error).fail(entry.value.line, "allow", "has more than 1000 entries");
+  const bool of_tables =
+      array != nullptr && std::all_of(array->values.begin(), array->values.end(),
+                                      [](const toml::Value& value) { return value.as<toml::Table>() != nullptr; });
+  if (!of_tables)
+    return Reader(path, "", error).fail(entry.value.line, "allow", "expected [[allow]], one table for each entry");
+  if (array->values.size() > kMostEntries)
+    return Reader(path, "", error).fail(entry.value.line, "allow", "has more than 1000 entries");
   for (const toml::Value& value : array->values) {
     config.allow.push_back(read_allow(*value.as<toml::Table>(), value.line, path, error));
   }
@@ -251,7 +285,9 @@ GateLevel GateConfig::level_of(std::string_view rule_id, std::string_view rule_n
   return level;
 }
 
-bool GateConfig::fails(GateLevel level) const noexcept { return std::find(fail_on.begin(), fail_on.end(), level) != fail_on.end(); }
+bool GateConfig::fails(GateLevel level) const noexcept {
+  return std::find(fail_on.begin(), fail_on.end(), level) != fail_on.end();
+}
 
 Result<GateConfig> read_gate_config(const toml::Table& root, const std::string& path) {
   GateConfig config;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a gate is told: its limits, how grave each rule is, what is allowed. From synctrace.toml, or [tool.synctrace] of
-// pyproject.toml (docs/gate.md has every key). Nothing that is misspelt is passed over: an error names file, line and key.
+// pyproject.toml (docs/gate.md has every key). Nothing that is misspelt is passed over: an error names file, line and
+// key.
 #pragma once
 
 #include <cstdint>
@@ -34,22 +35,22 @@ struct RuleLevel {
 };
 
 struct GateConfig {
-  std::string path;                         // the file; empty: there is none
+  std::string path;                            // the file; empty: there is none
   std::map<std::string, std::uint32_t> lines;  // of the keys that were given, for messages
 
   std::vector<GateLevel> fail_on = {GateLevel::kError};
-  std::vector<RuleLevel> rules;             // the last that fits counts
+  std::vector<RuleLevel> rules;  // the last that fits counts
   std::uint64_t max_unexpected_per_step = 0;
   std::optional<double> max_gpu_idle_pct;
   std::optional<std::uint64_t> max_pageable_bytes_per_step;
   std::uint64_t min_events = 1;
   std::uint64_t max_lost_events = 0;
   StepSlice steps;
-  std::string step_range;                   // the NVTX range that is a step; empty: find out
-  bool only_zones = false;                  // judge nothing outside of expect-no-sync
-  bool unfinished = false;                  // the trace is still being written: that its end is missing is no loss
+  std::string step_range;   // the NVTX range that is a step; empty: find out
+  bool only_zones = false;  // judge nothing outside of expect-no-sync
+  bool unfinished = false;  // the trace is still being written: that its end is missing is no loss
   GateLevel unused_allow = GateLevel::kError;
-  std::string baseline;                     // path, from the folder of the file
+  std::string baseline;  // path, from the folder of the file
   std::vector<std::string> user_code;
   std::vector<std::string> library_code;
   std::vector<AllowEntry> allow;
@@ -61,8 +62,8 @@ struct GateConfig {
 // `root`: the table that holds [gate] and [[allow]].
 Result<GateConfig> read_gate_config(const toml::Table& root, const std::string& path);
 
-// `text` is that of a file of the name `path`; of pyproject.toml only [tool.synctrace] counts, and without that the answer
-// is nothing.
+// `text` is that of a file of the name `path`; of pyproject.toml only [tool.synctrace] counts, and without that the
+// answer is nothing.
 Result<std::optional<GateConfig>> parse_gate_config(std::string_view text, const std::string& path);
 
 }  // namespace synctrace

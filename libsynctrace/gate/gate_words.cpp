@@ -17,24 +17,36 @@ struct RuleWords {
 };
 
 constexpr std::array kRuleWords = {
-    RuleWords{"ST001", "The host waits until a stream is empty.", "Order streams by events, or look at the result a step later."},
-    RuleWords{"ST002", "The host waits for all streams of the device.", "Wait for the one stream or event whose result is needed."},
-    RuleWords{"ST003", "The host waits for the work before an event.", "Wait for an older event, or let the GPU wait for it."},
-    RuleWords{"ST004", "The host asks again and again whether work is done.", "Wait for the event, or ask once per turn of a loop."},
-    RuleWords{"ST005", "A host thread sleeps until GPU work has ended, in no CUDA call.", "Read the value later or less often, or keep it on the device."},
-    RuleWords{"ST006", "A call that is on no list of waits behaved like one.", "Move the call out of the step, or find what it waits for."},
-    RuleWords{"ST010", "A copy without Async in its name waits for all work before it.", "Use an asynchronous copy with pinned memory."},
-    RuleWords{"ST011", "An upload from pageable memory is not asynchronous.", "Pin the memory, and copy with non_blocking=True."},
-    RuleWords{"ST012", "A download to pageable memory is not asynchronous.", "Copy into pinned memory, and read it a step later."},
-    RuleWords{"ST020", "A number is read from the GPU, and the host waits for it.", "Keep the value on the GPU, and read it later or less often."},
-    RuleWords{"ST021", "The host must know how large a result is.", "Use a form of fixed size: torch.where, a mask that is multiplied."},
+    RuleWords{"ST001", "The host waits until a stream is empty.",
+              "Order streams by events, or look at the result a step later."},
+    RuleWords{"ST002", "The host waits for all streams of the device.",
+              "Wait for the one stream or event whose result is needed."},
+    RuleWords{"ST003", "The host waits for the work before an event.",
+              "Wait for an older event, or let the GPU wait for it."},
+    RuleWords{"ST004", "The host asks again and again whether work is done.",
+              "Wait for the event, or ask once per turn of a loop."},
+    RuleWords{"ST005", "A host thread sleeps until GPU work has ended, in no CUDA call.",
+              "Read the value later or less often, or keep it on the device."},
+    RuleWords{"ST006", "A call that is on no list of waits behaved like one.",
+              "Move the call out of the step, or find what it waits for."},
+    RuleWords{"ST010", "A copy without Async in its name waits for all work before it.",
+              "Use an asynchronous copy with pinned memory."},
+    RuleWords{"ST011", "An upload from pageable memory is not asynchronous.",
+              "Pin the memory, and copy with non_blocking=True."},
+    RuleWords{"ST012", "A download to pageable memory is not asynchronous.",
+              "Copy into pinned memory, and read it a step later."},
+    RuleWords{"ST020", "A number is read from the GPU, and the host waits for it.",
+              "Keep the value on the GPU, and read it later or less often."},
+    RuleWords{"ST021", "The host must know how large a result is.",
+              "Use a form of fixed size: torch.where, a mask that is multiplied."},
     RuleWords{"ST030", "Memory is taken in the step.", "Take it once, before the loop."},
     RuleWords{"ST031", "Giving back memory waits for the device.", "Give it back after the loop, or use a pool."},
     RuleWords{"ST040", "Code is loaded or compiled.", "Run it once during warm-up."},
 };
 
 const RuleWords* words_of(std::string_view id) {
-  const auto* found = std::find_if(kRuleWords.begin(), kRuleWords.end(), [&](const RuleWords& words) { return words.id == id; });
+  const auto* found =
+      std::find_if(kRuleWords.begin(), kRuleWords.end(), [&](const RuleWords& words) { return words.id == id; });
   return found == kRuleWords.end() ? nullptr : found;
 }
 
@@ -52,12 +64,16 @@ std::string finding_message(const Finding& finding) {
   const WaitFigures& f = finding.figures;
   std::string text;
   if (finding.strict) {
-    text = "synchronises where nothing may" + (finding.zone.empty() ? std::string() : " (" + finding.zone + ")") + ": " + calls_text(f.calls);
+    text = "synchronises where nothing may" + (finding.zone.empty() ? std::string() : " (" + finding.zone + ")") +
+           ": " + calls_text(f.calls);
   } else if (f.waited > 0) {
-    text = "the host waits for the GPU: " + count_text(f.waited) + " of " + calls_text(f.calls) + " waited, for " + duration_text(f.host_blocked_ns);
-    if (finding.status == FindingStatus::kNew && finding.level < GateLevel::kError && f.waited == f.waited_by_length) text += " (judged by length)";
+    text = "the host waits for the GPU: " + count_text(f.waited) + " of " + calls_text(f.calls) + " waited, for " +
+           duration_text(f.host_blocked_ns);
+    if (finding.status == FindingStatus::kNew && finding.level < GateLevel::kError && f.waited == f.waited_by_length)
+      text += " (judged by length)";
   } else if (f.unclear > 0) {
-    text = "perhaps a wait: " + count_text(f.unclear) + " of " + calls_text(f.calls) + " took long while the GPU was busy";
+    text =
+        "perhaps a wait: " + count_text(f.unclear) + " of " + calls_text(f.calls) + " took long while the GPU was busy";
   } else if (f.own_copy > 0) {
     text = "waited for nothing but its own copy (" + calls_text(f.calls) + ")";
   } else if (f.redundant > 0) {
@@ -87,7 +103,8 @@ std::string verdict_sentence(const GateResult& result) {
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) text += (text.find(": ") == std::string::npos ? ": " : ", ") + count_text(count) + " " + what;
   };
-  add(result.count_new(GateLevel::kError), result.count_new(GateLevel::kError) == 1 ? "line waits unexpectedly" : "lines wait unexpectedly");
+  add(result.count_new(GateLevel::kError),
+      result.count_new(GateLevel::kError) == 1 ? "line waits unexpectedly" : "lines wait unexpectedly");
   add(result.count_new(GateLevel::kWarning), "to look at");
   add(result.count(FindingStatus::kAllowed), "allowed");
   add(result.count(FindingStatus::kBaseline), "in the baseline");

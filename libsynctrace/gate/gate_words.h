@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Findings in sentences, and the words that several renderers share. Texts come from the program under test and are made
-// printable where they were read; each renderer escapes for its own format.
+// Findings in sentences, and the words that several renderers share. Texts come from the program under test and are
+// made printable where they were read; each renderer escapes for its own format.
 #pragma once
 
 #include <string>

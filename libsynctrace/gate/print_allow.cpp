@@ -43,7 +43,8 @@ std::string allow_entries_text(const GateResult& result) {
       text += "# " + place_text(finding) + " is in a zone that expects no synchronisation: no entry allows that.\n\n";
       continue;
     }
-    text += "[[allow]]  # " + place_text(finding) + (finding.where.source.empty() ? "" : "  " + finding.where.source) + "\n";
+    text += "[[allow]]  # " + place_text(finding) + (finding.where.source.empty() ? "" : "  " + finding.where.source) +
+            "\n";
     text += "rule = " + toml_text(finding.rule_id) + "\n";
     add_place(finding, text);
     if (finding.steps > 1 && finding.per_step > 0) text += "max-per-step = " + std::to_string(finding.per_step) + "\n";

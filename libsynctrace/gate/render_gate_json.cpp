@@ -41,7 +41,9 @@ Json finding_json(const Finding& finding) {
           {"traces", finding.traces},
           {"fingerprint", finding.fingerprint.digest()},
           {"stack", array_of(finding.where.stack, [](const ShownFrame& shown) -> Json {
-             return {{"function", text_or_null(shown.frame.function)}, {"file", text_or_null(shown.frame.file)}, {"line", line_or_null(shown.frame.line)}};
+             return {{"function", text_or_null(shown.frame.function)},
+                     {"file", text_or_null(shown.frame.file)},
+                     {"line", line_or_null(shown.frame.line)}};
            })}};
 }
 
@@ -59,26 +61,37 @@ Json trace_json(const JudgedTrace& trace) {
           {"program", trace.program},
           {"level", trace.level},
           {"simulated", trace.simulated},
-          {"steps", {{"source", trace.step_source}, {"name", text_or_null(trace.step_name)}, {"count", trace.steps}, {"judged", trace.judged_steps}}},
+          {"steps",
+           {{"source", trace.step_source},
+            {"name", text_or_null(trace.step_name)},
+            {"count", trace.steps},
+            {"judged", trace.judged_steps}}},
           {"judged_calls", trace.judged_calls}};
 }
 
 }  // namespace
 
 std::string render_gate_json(const GateResult& result) {
-  const Json root = {
-      {"schema_version", kGateSchemaVersion},
-      {"verdict", verdict_word(result.verdict)},
-      {"simulated", std::any_of(result.traces.begin(), result.traces.end(), [](const JudgedTrace& trace) { return trace.simulated; })},
-      {"findings", array_of(result.findings, finding_json)},
-      {"complaints", array_of(result.complaints, complaint_json)},
-      {"not_judged", array_of(result.nothing, [](const std::string& text) { return Json(text); })},
-      {"remarks", array_of(result.remarks, [](const std::string& text) { return Json(text); })},
-      {"zones", array_of(result.zones, [](const Zone& zone) -> Json { return {{"name", zone.name}, {"count", zone.count}, {"open", zone.open}}; })},
-      {"gone_from_baseline", array_of(result.gone, [](const BaselineEntry& entry) -> Json {
-         return {{"rule", entry.fingerprint.rule}, {"file", entry.fingerprint.file}, {"function", entry.fingerprint.function}, {"line_text", entry.text}};
-       })},
-      {"traces", array_of(result.traces, trace_json)}};
+  const Json root = {{"schema_version", kGateSchemaVersion},
+                     {"verdict", verdict_word(result.verdict)},
+                     {"simulated", std::any_of(result.traces.begin(), result.traces.end(),
+                                               [](const JudgedTrace& trace) { return trace.simulated; })},
+                     {"findings", array_of(result.findings, finding_json)},
+                     {"complaints", array_of(result.complaints, complaint_json)},
+                     {"not_judged", array_of(result.nothing, [](const std::string& text) { return Json(text); })},
+                     {"remarks", array_of(result.remarks, [](const std::string& text) { return Json(text); })},
+                     {"zones", array_of(result.zones,
+                                        [](const Zone& zone) -> Json {
+                                          return {{"name", zone.name}, {"count", zone.count}, {"open", zone.open}};
+                                        })},
+                     {"gone_from_baseline", array_of(result.gone,
+                                                     [](const BaselineEntry& entry) -> Json {
+                                                       return {{"rule", entry.fingerprint.rule},
+                                                               {"file", entry.fingerprint.file},
+                                                               {"function", entry.fingerprint.function},
+                                                               {"line_text", entry.text}};
+                                                     })},
+                     {"traces", array_of(result.traces, trace_json)}};
   return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -20,12 +20,14 @@ class Page {
     if (!finding.where.source.empty()) text_ += "    " + finding.where.source + "\n";
     if (finding.status != FindingStatus::kNew) return;
     if (!finding.where.function.empty()) text_ += "  in " + function_text(finding.where.function) + "\n";
-    if (const std::string_view advice = rule_advice(finding.rule_id); !advice.empty()) text_ += "  fix: " + std::string(advice) + "\n";
+    if (const std::string_view advice = rule_advice(finding.rule_id); !advice.empty())
+      text_ += "  fix: " + std::string(advice) + "\n";
   }
 
   void complaint(const Complaint& complaint) {
     std::string place = "synctrace";
-    if (!complaint.path.empty()) place = complaint.path + (complaint.line == 0 ? "" : ":" + std::to_string(complaint.line));
+    if (!complaint.path.empty())
+      place = complaint.path + (complaint.line == 0 ? "" : ":" + std::to_string(complaint.line));
     line(place, complaint.level, complaint.message + " [" + complaint.id + "]");
   }
 
@@ -45,7 +47,9 @@ class Page {
   std::string coloured(GateLevel level) const {
     const std::string word(level_word(level));
     if (!options_.colour) return word;
-    const char* colour = level == GateLevel::kError ? "\x1b[31m" : level == GateLevel::kWarning ? "\x1b[33m" : "\x1b[36m";
+    const char* colour = level == GateLevel::kError     ? "\x1b[31m"
+                         : level == GateLevel::kWarning ? "\x1b[33m"
+                                                        : "\x1b[36m";
     return colour + word + "\x1b[0m";
   }
 

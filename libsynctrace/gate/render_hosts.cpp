@@ -14,7 +14,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostAnnotations = 10;  // of each level in one step: GitHub shows no more
+constexpr std::size_t kMostAnnotations = 10;    // of each level in one step: GitHub shows no more
 constexpr std::size_t kMostMarkdownRows = 200;  // a step summary holds 1 MiB, a comment 64 KiB
 
 // A line end would end the command, and what follows might be one of the program's own.
@@ -37,9 +37,13 @@ std::string command_text(std::string_view text, bool is_property) {
   return out;
 }
 
-std::string command(GateLevel level, const std::string& path, std::uint32_t line, const std::string& title, const std::string& message) {
-  std::string text = level == GateLevel::kError ? "::error " : level == GateLevel::kWarning ? "::warning " : "::notice ";
-  if (!path.empty()) text += "file=" + command_text(path, true) + ",line=" + std::to_string(std::max<std::uint32_t>(line, 1)) + ",";
+std::string command(GateLevel level, const std::string& path, std::uint32_t line, const std::string& title,
+                    const std::string& message) {
+  std::string text = level == GateLevel::kError     ? "::error "
+                     : level == GateLevel::kWarning ? "::warning "
+                                                    : "::notice ";
+  if (!path.empty())
+    text += "file=" + command_text(path, true) + ",line=" + std::to_string(std::max<std::uint32_t>(line, 1)) + ",";
   return text + "title=" + command_text(title, true) + "::" + command_text(message, false) + "\n";
 }
 
@@ -55,7 +59,8 @@ std::string cell(std::string_view text) {
   constexpr std::string_view kSpecial = "\\`*_{}[]()#+-.!|<>~&@";
   std::string out;
   for (const char c : printable(text)) {
-    if (kSpecial.find(c) != std::string_view::npos && c != '.' && c != '-' && c != '(' && c != ')' && c != '+') out += '\\';
+    if (kSpecial.find(c) != std::string_view::npos && c != '.' && c != '-' && c != '(' && c != ')' && c != '+')
+      out += '\\';
     out += c == '\n' || c == '\r' ? ' ' : c;
   }
   return out;
@@ -67,62 +72,78 @@ std::string render_github(const GateResult& result) {
   std::string text;
   std::size_t counts[4] = {};
   std::size_t left_out = 0;
-  const auto put = [&](GateLevel level, const std::string& path, std::uint32_t line, const std::string& title, const std::string& message) {
+  const auto put = [&](GateLevel level, const std::string& path, std::uint32_t line, const std::string& title,
+                       const std::string& message) {
     if (++counts[static_cast<std::size_t>(level)] > kMostAnnotations)
       ++left_out;
     else
       text += command(level, path, line, title, message);
   };
   for (const Finding& finding : result.findings) {
-    if (finding.status == FindingStatus::kNew) put(finding.level, finding.path, finding.where.line, finding.rule_id + " " + finding.rule_name, finding.message);
+    if (finding.status == FindingStatus::kNew)
+      put(finding.level, finding.path, finding.where.line, finding.rule_id + " " + finding.rule_name, finding.message);
   }
-  for (const Complaint& complaint : result.complaints) put(complaint.level, complaint.path, complaint.line, complaint.id, complaint.message);
+  for (const Complaint& complaint : result.complaints)
+    put(complaint.level, complaint.path, complaint.line, complaint.id, complaint.message);
   for (const std::string& why : result.nothing) put(GateLevel::kError, {}, 0, "nothing to judge", why);
-  if (left_out > 0) text += command(GateLevel::kNote, {}, 0, "synctrace gate", count_text(left_out) + " more are in the log and in the step summary");
+  if (left_out > 0)
+    text += command(GateLevel::kNote, {}, 0, "synctrace gate",
+                    count_text(left_out) + " more are in the log and in the step summary");
   return text;
 }
 
 std::string render_gitlab(const GateResult& result) {
   Json issues = Json::array();
   std::set<std::string> taken;
-  const auto put = [&](const std::string& name, const std::string& message, std::string_view how_grave, std::string fingerprint, const std::string& path,
-                       std::uint32_t line) {
+  const auto put = [&](const std::string& name, const std::string& message, std::string_view how_grave,
+                       std::string fingerprint, const std::string& path, std::uint32_t line) {
     // Of two with the same fingerprint GitLab would drop one.
     while (!taken.insert(fingerprint).second) {
       Digest digest;
       digest.add(fingerprint);
       fingerprint = digest.hex();
     }
-    issues.push_back({{"description", printable(message)}, {"check_name", name}, {"fingerprint", fingerprint}, {"severity", how_grave},
-                      {"location", {{"path", relative(path)}, {"lines", {{"begin", std::max<std::uint32_t>(line, 1)}}}}}});
+    issues.push_back(
+        {{"description", printable(message)},
+         {"check_name", name},
+         {"fingerprint", fingerprint},
+         {"severity", how_grave},
+         {"location", {{"path", relative(path)}, {"lines", {{"begin", std::max<std::uint32_t>(line, 1)}}}}}});
   };
   for (const Finding& finding : result.findings) {
-    if (finding.status == FindingStatus::kNew) put(finding.rule_id, finding.message, severity(finding), finding.fingerprint.digest(), finding.path, finding.where.line);
+    if (finding.status == FindingStatus::kNew)
+      put(finding.rule_id, finding.message, severity(finding), finding.fingerprint.digest(), finding.path,
+          finding.where.line);
   }
   for (const Complaint& complaint : result.complaints) {
     Digest digest;
     digest.add(complaint.id);
     digest.add(complaint.message);
-    put(complaint.id, complaint.message, complaint.level == GateLevel::kError ? "major" : "minor", digest.hex(), complaint.path, complaint.line);
+    put(complaint.id, complaint.message, complaint.level == GateLevel::kError ? "major" : "minor", digest.hex(),
+        complaint.path, complaint.line);
   }
   return issues.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string render_gate_markdown(const GateResult& result) {
   std::string text = "### synctrace gate: " + cell(verdict_sentence(result)) + "\n\n";
-  const auto rows = std::count_if(result.findings.begin(), result.findings.end(), [](const Finding& finding) { return finding.status == FindingStatus::kNew; });
+  const auto rows = std::count_if(result.findings.begin(), result.findings.end(),
+                                  [](const Finding& finding) { return finding.status == FindingStatus::kNew; });
   std::size_t shown = 0;
-  if (rows > 0) text += "| level | line | rule | calls | a step | waited | source |\n|---|---|---|---:|---:|---:|---|\n";
+  if (rows > 0)
+    text += "| level | line | rule | calls | a step | waited | source |\n|---|---|---|---:|---:|---:|---|\n";
   for (const Finding& finding : result.findings) {
     if (finding.status != FindingStatus::kNew || ++shown > kMostMarkdownRows) continue;
-    text += "| " + std::string(level_word(finding.level)) + " | " + cell(place_text(finding)) + " | " + finding.rule_id + " " + finding.rule_name + " | " +
-            count_text(finding.figures.calls) + " | " + count_text(finding.per_step) + " | " + duration_text(finding.figures.host_blocked_ns) + " | " +
+    text += "| " + std::string(level_word(finding.level)) + " | " + cell(place_text(finding)) + " | " +
+            finding.rule_id + " " + finding.rule_name + " | " + count_text(finding.figures.calls) + " | " +
+            count_text(finding.per_step) + " | " + duration_text(finding.figures.host_blocked_ns) + " | " +
             cell(finding.where.source) + " |\n";
   }
   if (shown > kMostMarkdownRows) text += "\n" + count_text(shown - kMostMarkdownRows) + " more lines are in the log.\n";
   if (!result.complaints.empty()) text += "\n";
   for (const Complaint& complaint : result.complaints) {
-    const std::string place = complaint.path.empty() ? "" : complaint.path + ":" + std::to_string(complaint.line) + ": ";
+    const std::string place =
+        complaint.path.empty() ? "" : complaint.path + ":" + std::to_string(complaint.line) + ": ";
     text += "* " + std::string(level_word(complaint.level)) + ": " + cell(place + complaint.message) + "\n";
   }
   if (!result.nothing.empty() || !result.remarks.empty()) text += "\n";

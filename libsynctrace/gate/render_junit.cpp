@@ -48,7 +48,8 @@ class Suite {
     std::string stack;
     for (const ShownFrame& shown : finding.where.stack) {
       if (shown.hidden) continue;
-      stack += shown.frame.function + (shown.frame.file.empty() ? "" : " " + shown.frame.file + ":" + std::to_string(shown.frame.line)) + "\n";
+      stack += shown.frame.function +
+               (shown.frame.file.empty() ? "" : " " + shown.frame.file + ":" + std::to_string(shown.frame.line)) + "\n";
     }
     text_ += "   <system-out>" + escaped(finding.message) + "\n" + lines(stack) + "</system-out>\n";
     text_ += "  </testcase>\n";
@@ -71,9 +72,11 @@ class Suite {
       begin("synctrace", "no unexpected synchronisation");
       text_ += "  </testcase>\n";
     }
-    const std::string counts = "tests=\"" + std::to_string(tests_) + "\" failures=\"" + std::to_string(failures_) + "\" errors=\"" + std::to_string(errors_) + "\"";
-    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"synctrace gate\" " + counts + ">\n <testsuite name=\"synctrace gate\" " + counts +
-           " skipped=\"" + std::to_string(skipped_) + "\" time=\"0\">\n" + text_ + " </testsuite>\n</testsuites>\n";
+    const std::string counts = "tests=\"" + std::to_string(tests_) + "\" failures=\"" + std::to_string(failures_) +
+                               "\" errors=\"" + std::to_string(errors_) + "\"";
+    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"synctrace gate\" " + counts +
+           ">\n <testsuite name=\"synctrace gate\" " + counts + " skipped=\"" + std::to_string(skipped_) +
+           "\" time=\"0\">\n" + text_ + " </testsuite>\n</testsuites>\n";
   }
 
  private:
@@ -84,7 +87,8 @@ class Suite {
 
   void failure(const std::string& message, const std::string& type, const std::string& body) {
     ++failures_;
-    text_ += "   <failure type=\"" + escaped(type) + "\" message=\"" + escaped(message) + "\">" + escaped(body) + "</failure>\n";
+    text_ += "   <failure type=\"" + escaped(type) + "\" message=\"" + escaped(message) + "\">" + escaped(body) +
+             "</failure>\n";
   }
 
   void skipped(const std::string& message) {

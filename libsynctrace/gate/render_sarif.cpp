@@ -23,7 +23,8 @@ std::string uri_of(std::string_view path) {
   std::string uri = path.starts_with('/') ? "file://" : "";
   for (const char c : path) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || kPlain.find(c) != std::string_view::npos;
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                          kPlain.find(c) != std::string_view::npos;
     if (is_plain)
       uri += c;
     else
@@ -36,7 +37,9 @@ Json location(const std::string& path, std::uint32_t line) {
   Json artifact = {{"uri", uri_of(path)}};
   if (!path.starts_with('/')) artifact["uriBaseId"] = "%SRCROOT%";
   const std::uint32_t shown = std::max<std::uint32_t>(line, 1);
-  return {{"physicalLocation", {{"artifactLocation", artifact}, {"region", {{"startLine", shown}, {"startColumn", 1}, {"endLine", shown}, {"endColumn", 1}}}}}};
+  return {{"physicalLocation",
+           {{"artifactLocation", artifact},
+            {"region", {{"startLine", shown}, {"startColumn", 1}, {"endLine", shown}, {"endColumn", 1}}}}}};
 }
 
 std::string_view sarif_level(GateLevel level) {
@@ -51,18 +54,22 @@ class Run {
     const bool is_new = finding.status == FindingStatus::kNew;
     const bool suppressed = finding.status == FindingStatus::kAllowed || finding.status == FindingStatus::kBaseline;
     if (!is_new && !(all_ && suppressed)) return;
-    Json result = start(finding.rule_id, finding.rule_name, is_new ? finding.level : GateLevel::kNote, finding.message, rule_sentence(finding.rule_id),
-                        rule_advice(finding.rule_id));
+    Json result = start(finding.rule_id, finding.rule_name, is_new ? finding.level : GateLevel::kNote, finding.message,
+                        rule_sentence(finding.rule_id), rule_advice(finding.rule_id));
     if (!finding.path.empty()) result["locations"] = Json::array({location(finding.path, finding.where.line)});
     result["partialFingerprints"] = {{"primaryLocationLineHash", finding.fingerprint.digest() + ":1"}};
-    if (Json flow = stack_flow(finding); !flow.empty()) result["codeFlows"] = Json::array({{{"threadFlows", Json::array({{{"locations", flow}}})}}});
+    if (Json flow = stack_flow(finding); !flow.empty())
+      result["codeFlows"] = Json::array({{{"threadFlows", Json::array({{{"locations", flow}}})}}});
     if (finding.status == FindingStatus::kBaseline) result["baselineState"] = "unchanged";
-    if (suppressed) result["suppressions"] = Json::array({{{"kind", "external"}, {"justification", finding.reason.empty() ? "in the baseline" : finding.reason}}});
+    if (suppressed)
+      result["suppressions"] = Json::array(
+          {{{"kind", "external"}, {"justification", finding.reason.empty() ? "in the baseline" : finding.reason}}});
     push(std::move(result));
   }
 
   void add(const Complaint& complaint) {
-    Json result = start("gate/" + complaint.id, complaint.id, complaint.level, complaint.message, "A rule of the gate's own.", "See docs/gate.md.");
+    Json result = start("gate/" + complaint.id, complaint.id, complaint.level, complaint.message,
+                        "A rule of the gate's own.", "See docs/gate.md.");
     if (!complaint.path.empty()) result["locations"] = Json::array({location(complaint.path, complaint.line)});
     Digest digest;
     digest.add(complaint.id);
@@ -74,22 +81,35 @@ class Run {
 
   std::string text(const GateResult& gate) const {
     Json notifications = Json::array();
-    for (const std::string& why : gate.nothing) notifications.push_back({{"level", "error"}, {"message", {{"text", printable(why)}}}});
-    for (const std::string& remark : gate.remarks) notifications.push_back({{"level", "note"}, {"message", {{"text", printable(remark)}}}});
+    for (const std::string& why : gate.nothing)
+      notifications.push_back({{"level", "error"}, {"message", {{"text", printable(why)}}}});
+    for (const std::string& remark : gate.remarks)
+      notifications.push_back({{"level", "note"}, {"message", {{"text", printable(remark)}}}});
     Json invocation = {{"executionSuccessful", gate.verdict != GateVerdict::kNothing}};
     if (!notifications.empty()) invocation["toolExecutionNotifications"] = notifications;
     const Json driver = {{"name", "synctrace"}, {"semanticVersion", SYNCTRACE_VERSION}, {"rules", rules_}};
-    const Json run = {{"tool", {{"driver", driver}}}, {"automationDetails", {{"id", "synctrace/gate/"}}}, {"invocations", Json::array({invocation})}, {"columnKind", "utf16CodeUnits"}, {"results", results_}};
-    const Json root = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"}, {"version", "2.1.0"}, {"runs", Json::array({run})}};
+    const Json run = {{"tool", {{"driver", driver}}},
+                      {"automationDetails", {{"id", "synctrace/gate/"}}},
+                      {"invocations", Json::array({invocation})},
+                      {"columnKind", "utf16CodeUnits"},
+                      {"results", results_}};
+    const Json root = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+                       {"version", "2.1.0"},
+                       {"runs", Json::array({run})}};
     return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
 
  private:
-  Json start(const std::string& id, const std::string& name, GateLevel level, const std::string& message, std::string_view what, std::string_view advice) {
-    return {{"ruleId", id}, {"ruleIndex", rule_index(id, name, what, advice)}, {"level", sarif_level(level)}, {"message", {{"text", printable(message)}}}};
+  Json start(const std::string& id, const std::string& name, GateLevel level, const std::string& message,
+             std::string_view what, std::string_view advice) {
+    return {{"ruleId", id},
+            {"ruleIndex", rule_index(id, name, what, advice)},
+            {"level", sarif_level(level)},
+            {"message", {{"text", printable(message)}}}};
   }
 
-  std::size_t rule_index(const std::string& id, const std::string& name, std::string_view what, std::string_view advice) {
+  std::size_t rule_index(const std::string& id, const std::string& name, std::string_view what,
+                         std::string_view advice) {
     const auto known = std::find(ids_.begin(), ids_.end(), id);
     if (known != ids_.end()) return static_cast<std::size_t>(known - ids_.begin());
     ids_.push_back(id);

@@ -39,7 +39,9 @@ std::string Repository::path_of(std::string_view file, std::string_view working_
   return path;
 }
 
-std::string Repository::absolute(const std::string& path) const { return path.starts_with('/') ? path : root_ + "/" + path; }
+std::string Repository::absolute(const std::string& path) const {
+  return path.starts_with('/') ? path : root_ + "/" + path;
+}
 
 bool Repository::has_file(const std::string& path) const {
   std::error_code ignored;

@@ -20,7 +20,8 @@ class Copy {
 
   Table table(const ::toml::table& from, int depth) {
     Table result;
-    if (from.size() > kMostKeys) return fail(line_of(from), "a table has more than " + std::to_string(kMostKeys) + " keys"), result;
+    if (from.size() > kMostKeys)
+      return fail(line_of(from), "a table has more than " + std::to_string(kMostKeys) + " keys"), result;
     for (const auto& [key, node] : from) {
       result.entries.push_back({std::string(key.str()), value(node, depth + 1)});
       result.entries.back().value.line = std::max<std::uint32_t>(key.source().begin.line, 1);
@@ -36,7 +37,9 @@ class Copy {
   std::optional<Error> error;
 
  private:
-  static std::uint32_t line_of(const ::toml::node& node) { return std::max<std::uint32_t>(node.source().begin.line, 1); }
+  static std::uint32_t line_of(const ::toml::node& node) {
+    return std::max<std::uint32_t>(node.source().begin.line, 1);
+  }
 
   void fail(std::uint32_t line, const std::string& what) {
     if (!error) error = Error{name_ + ":" + std::to_string(line) + ": " + what};
@@ -92,7 +95,8 @@ Result<Table> parse(std::string_view text, const std::string& name) {
 }
 
 std::string_view kind_name(const Value& value) noexcept {
-  constexpr std::string_view kNames[] = {"true or false", "a whole number", "a number", "a string", "a date", "a time", "an array", "a table"};
+  constexpr std::string_view kNames[] = {"true or false", "a whole number", "a number", "a string",
+                                         "a date",        "a time",         "an array", "a table"};
   return kNames[value.data.index()];
 }
 

@@ -34,7 +34,8 @@ void for_each_launch(const Trace& trace, const Correlation& correlation, Visit&&
   for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {
     const auto issuer = correlation.issuer_of(row);
     if (!issuer) continue;
-    const Nanoseconds issued_ns = issuer->is_launch ? trace.launches[issuer->row].span.begin_ns : trace.calls[issuer->row].span.begin_ns;
+    const Nanoseconds issued_ns =
+        issuer->is_launch ? trace.launches[issuer->row].span.begin_ns : trace.calls[issuer->row].span.begin_ns;
     const Nanoseconds started_ns = trace.operations[row].span.begin_ns;
     visit(Edge{started_ns, issued_ns - started_ns, kUnbounded});
   }
@@ -55,7 +56,8 @@ void for_each_wait(const Trace& trace, const std::vector<Outstanding>& outstandi
 }
 
 bool is_nonsense(const Edge& edge) noexcept {
-  return (edge.least_ns != -kUnbounded && edge.least_ns > kNoSkewNs) || (edge.most_ns != kUnbounded && edge.most_ns < -kNoSkewNs);
+  return (edge.least_ns != -kUnbounded && edge.least_ns > kNoSkewNs) ||
+         (edge.most_ns != kUnbounded && edge.most_ns < -kNoSkewNs);
 }
 
 struct Knot {
@@ -64,7 +66,8 @@ struct Knot {
 };
 
 // The shift of one block of edges; halves it where the edges of the whole cannot all be met.
-void add_knots(const std::vector<Edge>& edges, std::size_t first, std::size_t last, TimeSpan block, std::vector<Knot>& knots) {
+void add_knots(const std::vector<Edge>& edges, std::size_t first, std::size_t last, TimeSpan block,
+               std::vector<Knot>& knots) {
   Nanoseconds least = -kUnbounded;
   Nanoseconds most = kUnbounded;
   for (std::size_t i = first; i < last; ++i) {
@@ -103,7 +106,8 @@ class ShiftMap {
   }
 
   Nanoseconds at(Nanoseconds t) const {
-    const auto after = std::lower_bound(knots_.begin(), knots_.end(), t, [](const Knot& knot, Nanoseconds time) { return knot.time_ns < time; });
+    const auto after = std::lower_bound(knots_.begin(), knots_.end(), t,
+                                        [](const Knot& knot, Nanoseconds time) { return knot.time_ns < time; });
     if (after == knots_.end()) return knots_.back().shift_ns;
     if (after == knots_.begin()) return after->shift_ns;
     const Knot& before = *std::prev(after);

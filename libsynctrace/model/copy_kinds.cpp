@@ -26,8 +26,10 @@ void refine_copies(Trace& trace) {
   std::size_t cursor = 0;
   for (const Operation& operation : trace.operations) {
     if (operation.kind != OperationKind::kCopy) continue;
-    std::size_t at = search_from(guessed.size(), cursor, [&](std::size_t i) { return guessed[i]->correlation < operation.correlation; });
-    for (; at < guessed.size() && guessed[at]->correlation == operation.correlation; ++at) refine(*guessed[at], operation);
+    std::size_t at = search_from(guessed.size(), cursor,
+                                 [&](std::size_t i) { return guessed[i]->correlation < operation.correlation; });
+    for (; at < guessed.size() && guessed[at]->correlation == operation.correlation; ++at)
+      refine(*guessed[at], operation);
   }
 }
 

@@ -28,13 +28,16 @@ class ById {
   // The first row with the id. Ids asked for one after the other had better be close.
   std::optional<std::uint32_t> find(CorrelationId id) {
     if (is_at(cursor_ + 1, id) && table_[row(cursor_)].correlation < id) return row(++cursor_);  // nearly always
-    const std::size_t at = search_from(table_.size(), cursor_, [&](std::size_t i) { return table_[row(i)].correlation < id; });
+    const std::size_t at =
+        search_from(table_.size(), cursor_, [&](std::size_t i) { return table_[row(i)].correlation < id; });
     if (!is_at(at, id)) return std::nullopt;
     return row(at);
   }
 
  private:
-  bool is_at(std::size_t i, CorrelationId id) const noexcept { return i < table_.size() && table_[row(i)].correlation == id; }
+  bool is_at(std::size_t i, CorrelationId id) const noexcept {
+    return i < table_.size() && table_[row(i)].correlation == id;
+  }
   std::uint32_t row(std::size_t i) const noexcept { return order_.empty() ? static_cast<std::uint32_t>(i) : order_[i]; }
 
   const std::vector<Row>& table_;
@@ -45,8 +48,10 @@ class ById {
 }  // namespace
 
 Correlation::Correlation(const Trace& trace)
-    : trace_(&trace), issuers_(large_rows(trace.operations.size(), kNone)),
-      launch_work_(large_rows(trace.launches.size(), kNone)), call_work_(large_rows(trace.calls.size(), kNone)) {
+    : trace_(&trace),
+      issuers_(large_rows(trace.operations.size(), kNone)),
+      launch_work_(large_rows(trace.launches.size(), kNone)),
+      call_work_(large_rows(trace.calls.size(), kNone)) {
   find_issuers();
   order_by_issue();
 }
@@ -75,18 +80,21 @@ void Correlation::find_issuers() {
     else
       further_.push_back({issuers_[index], index});
   }
-  merge_runs(further_, [](const Further& a, const Further& b) { return std::tie(a.issuer, a.operation) < std::tie(b.issuer, b.operation); });
+  merge_runs(further_, [](const Further& a, const Further& b) {
+    return std::tie(a.issuer, a.operation) < std::tie(b.issuer, b.operation);
+  });
 }
 
-// The issuers in order of their begins, each with its work; then the work without one. What is out of order then, because
-// clocks disagree, is little.
+// The issuers in order of their begins, each with its work; then the work without one. What is out of order then,
+// because clocks disagree, is little.
 void Correlation::order_by_issue() {
   reserve_large(by_issue_, issuers_.size());
   bool in_order = true;
   Nanoseconds last_ns = 0;
   const auto add = [&](std::uint32_t operation, Nanoseconds called_ns) {
     const Nanoseconds issued_ns = std::min(called_ns, trace_->operations[operation].span.begin_ns);
-    in_order = in_order && (last_ns < issued_ns || (last_ns == issued_ns && (by_issue_.empty() || by_issue_.back() < operation)));
+    in_order = in_order &&
+               (last_ns < issued_ns || (last_ns == issued_ns && (by_issue_.empty() || by_issue_.back() < operation)));
     last_ns = issued_ns;
     by_issue_.push_back(operation);
   };

@@ -31,8 +31,8 @@ class Correlation {
     return Issuer{(packed & 1) != 0, packed >> 1};
   }
 
-  // The work that a call issued: index of its first operation in Trace::operations, and the span of all of it. Nothing for
-  // a call that issued none.
+  // The work that a call issued: index of its first operation in Trace::operations, and the span of all of it. Nothing
+  // for a call that issued none.
   struct Work {
     std::uint32_t first_operation = 0;
     TimeSpan span;
@@ -51,7 +51,8 @@ class Correlation {
     const Nanoseconds begun_ns = trace_->operations[operation].span.begin_ns;
     const auto issuer = issuer_of(operation);
     if (!issuer) return begun_ns;
-    return std::min(begun_ns, issuer->is_launch ? trace_->launches[issuer->row].span.begin_ns : trace_->calls[issuer->row].span.begin_ns);
+    return std::min(begun_ns, issuer->is_launch ? trace_->launches[issuer->row].span.begin_ns
+                                                : trace_->calls[issuer->row].span.begin_ns);
   }
 
   // All operations in the order of their issue.

@@ -42,7 +42,8 @@ class Collector {
     const Nanoseconds free_ns = before == kNoRow ? 0 : trace_.operations[before].span.end_ns;
     if ((free_ns <= issued_ns ? samples.latencies : samples.pauses).size() == kMostSamples) return;
     const StreamOrder::Dependency* dependency = order_.dependency(index);
-    if (dependency != nullptr && trace_.operations[dependency->source].span.end_ns > std::min(issued_ns, free_ns)) return;
+    if (dependency != nullptr && trace_.operations[dependency->source].span.end_ns > std::min(issued_ns, free_ns))
+      return;
     if (free_ns <= issued_ns) {
       if (operation.span.begin_ns >= issued_ns) samples.latencies.push_back(operation.span.begin_ns - issued_ns);
     } else if (queued_in_time(issuer->row, free_ns)) {

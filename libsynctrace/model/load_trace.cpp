@@ -23,8 +23,8 @@ void count_damage(const format::Damage& damage, LoadStats& stats) {
   stats.add(kLossTruncated, damage.truncated ? 1 : 0);
 }
 
-// A chunk on its way from the file to the decoder, and its rows on their way to the tables. `damage` and `share_read` are
-// those of the file up to its end.
+// A chunk on its way from the file to the decoder, and its rows on their way to the tables. `damage` and `share_read`
+// are those of the file up to its end.
 struct ReadChunk {
   std::vector<std::byte> payload;
   format::Damage damage;
@@ -37,7 +37,8 @@ struct DecodedChunk {
 
 void read_chunks(format::ChunkReader& reader, auto&& give) {
   format::Chunk chunk;
-  while (reader.next(chunk)) give(ReadChunk{{chunk.payload.begin(), chunk.payload.end()}, reader.damage(), reader.share_read()});
+  while (reader.next(chunk))
+    give(ReadChunk{{chunk.payload.begin(), chunk.payload.end()}, reader.damage(), reader.share_read()});
 }
 
 // Sees from the damage where in the file records are missing.
@@ -79,7 +80,8 @@ void read_all(format::ChunkReader& reader, TraceLoader& loader, Trace& trace) {
   const auto decode = [&](auto&& give) {
     in_two_stages<ReadChunk>(records, read, [&](const ReadChunk& chunk) { give(decoder.decode(chunk)); });
   };
-  in_two_stages<DecodedChunk>(records, decode, [&](const DecodedChunk& chunk) { append_rows(chunk.rows, chunk.share_read, trace); });
+  in_two_stages<DecodedChunk>(records, decode,
+                              [&](const DecodedChunk& chunk) { append_rows(chunk.rows, chunk.share_read, trace); });
   decoder.look_for_hole(reader.damage());
   reader.damage().bad_records += decoder.of_records().bad_records;
   reader.damage().unknown_records += decoder.of_records().unknown_records;
@@ -105,7 +107,9 @@ Result<Trace> load(Result<format::ChunkReader> opened, const std::string& name, 
 
 }  // namespace
 
-Result<Trace> load_trace(const std::string& path, std::optional<Joins>* joins) { return load(format::ChunkReader::open(path), path, joins); }
+Result<Trace> load_trace(const std::string& path, std::optional<Joins>* joins) {
+  return load(format::ChunkReader::open(path), path, joins);
+}
 
 Result<Trace> load_trace_bytes(std::vector<std::byte> bytes, const std::string& name) {
   return load(format::ChunkReader::from_bytes(std::move(bytes), name), name);

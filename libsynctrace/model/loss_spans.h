@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// When records may be missing. A loss is reported, or a hole in the file found, at a place of the file; the clock records
-// around it bound the time: a recorder that writes one has written all that its threads had recorded before, and all GPU
-// work that had ended before the last one but one. Where nothing bounds a loss, records may be missing at any time.
+// When records may be missing. A loss is reported, or a hole in the file found, at a place of the file; the clock
+// records around it bound the time: a recorder that writes one has written all that its threads had recorded before,
+// and all GPU work that had ended before the last one but one. Where nothing bounds a loss, records may be missing at
+// any time.
 #pragma once
 
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts what is nearly in order: rows that come in sorted runs (one thread's after another's, one buffer after another),
-// each of which reaches back only a little into those before it. Stable. Costs O(n + overlaps) time and the memory of the
-// longest run; where the overlaps are large after all, it is a std::stable_sort.
+// Sorts what is nearly in order: rows that come in sorted runs (one thread's after another's, one buffer after
+// another), each of which reaches back only a little into those before it. Stable. Costs O(n + overlaps) time and the
+// memory of the longest run; where the overlaps are large after all, it is a std::stable_sort.
 #pragma once
 
 #include <algorithm>

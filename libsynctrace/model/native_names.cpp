@@ -105,8 +105,7 @@ bool take_answer(std::vector<std::byte> answer, const ModuleQuestions& questions
     if (known != loaded.value().symbols.end()) trace.symbols.insert_or_assign(address, std::move(known->second));
   }
   for (const std::string_view name :
-       {kLossSymbolsMissing, kLossSymbolsChanged, kLossSymbolsUnusable, kLossSymbolsUnverified,
-        kLossSymbolsOutside}) {
+       {kLossSymbolsMissing, kLossSymbolsChanged, kLossSymbolsUnusable, kLossSymbolsUnverified, kLossSymbolsOutside}) {
     losses.add(name, loaded.value().stats.count(name));
   }
   return true;
@@ -129,7 +128,8 @@ void read_source_lines_of(Trace& trace, const SourceRoots& roots, LoadStats& los
         if (known != trace.symbols.end()) std::for_each(known->second.begin(), known->second.end(), want);
       });
   const std::vector<SourceLine> lines(wanted.begin(), wanted.end());
-  SourceTexts found = read_source_lines(lines, {std::string(fact(trace, "working_folder")), trace.start_realtime_ns, roots});
+  SourceTexts found =
+      read_source_lines(lines, {std::string(fact(trace, "working_folder")), trace.start_realtime_ns, roots});
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (!found.texts[i].empty()) trace.source_lines.insert_or_assign(lines[i], std::move(found.texts[i]));
   }

@@ -91,8 +91,8 @@ class Sweep {
   const Trace& trace_;
   const Correlation& correlation_;
   std::vector<Lane> lanes_;
-  std::size_t last_lane_ = 0;  // looked up; work comes in runs of one stream
-  std::vector<Ends> ends_;          // per device
+  std::size_t last_lane_ = 0;      // looked up; work comes in runs of one stream
+  std::vector<Ends> ends_;         // per device
   std::vector<DeviceId> devices_;  // beside ends_
   std::unordered_map<StreamKey, std::size_t, StreamKeyHash> lane_index_;
   std::unordered_map<DeviceId, std::size_t> device_index_;

@@ -40,9 +40,9 @@ struct Outstanding {
 
 // How far the work issued before a moment had got at that moment.
 struct Progress {
-  Nanoseconds last_end_ns = kNoTime;        // of all of it, on any device
-  Nanoseconds end_before_ns = kNoTime;      // the latest end of a stream not after the moment
-  DeviceId device{};                        // of that stream
+  Nanoseconds last_end_ns = kNoTime;    // of all of it, on any device
+  Nanoseconds end_before_ns = kNoTime;  // the latest end of a stream not after the moment
+  DeviceId device{};                    // of that stream
 };
 // One per time. `times` must be sorted.
 std::vector<Progress> find_progress(const Trace& trace, const Correlation& correlation,

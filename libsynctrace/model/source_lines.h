@@ -15,8 +15,8 @@
 
 namespace synctrace {
 
-inline constexpr std::size_t kLongestSourceLine = 200;                    // bytes; longer ones are cut at a character
-inline constexpr std::size_t kLargestSourceFile = std::size_t{16} << 20;  // bytes; larger files have no text
+inline constexpr std::size_t kLongestSourceLine = 200;                      // bytes; longer ones are cut at a character
+inline constexpr std::size_t kLargestSourceFile = std::size_t{16} << 20;    // bytes; larger files have no text
 inline constexpr std::uint64_t kMostSourceBytes = std::uint64_t{64} << 20;  // of all files of one trace
 
 struct SourceOrigin {
@@ -31,8 +31,8 @@ struct SourceTexts {
   std::uint64_t outside_files = 0;  // are there, and may not be read
 };
 
-// Texts come without indentation and line end, control characters and broken UTF-8 as '?'. Each file is read once, up to
-// kMostSourceBytes in all.
+// Texts come without indentation and line end, control characters and broken UTF-8 as '?'. Each file is read once, up
+// to kMostSourceBytes in all.
 SourceTexts read_source_lines(const std::vector<SourceLine>& lines, const SourceOrigin& origin = {});
 
 // What is shown of a line's bytes.

@@ -36,7 +36,8 @@ std::int64_t StackProfile::total(Measure measure) const noexcept {
   std::int64_t sum = 0;
   for (const WeightedStack& stack : stacks_) {
     const std::int64_t weight = stack.weights[static_cast<std::size_t>(measure)];
-    sum = weight > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max() : sum + weight;
+    sum = weight > std::numeric_limits<std::int64_t>::max() - sum ? std::numeric_limits<std::int64_t>::max()
+                                                                  : sum + weight;
   }
   return sum;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What things cost, by the stack that they happened in: a plain table between those who know causes (findings) and the formats of flame graphs, which know none.
+// What things cost, by the stack that they happened in: a plain table between those who know causes (findings) and the
+// formats of flame graphs, which know none.
 #pragma once
 
 #include <array>
@@ -42,8 +43,8 @@ struct WeightedStack {
   std::array<std::int64_t, kMeasures> weights{};
 };
 
-// Of one process. Memory is for its different stacks; when the names of all of these, one after the other, come to more than
-// kMostText bytes, further ones are their innermost frames alone, under "..".
+// Of one process. Memory is for its different stacks; when the names of all of these, one after the other, come to more
+// than kMostText bytes, further ones are their innermost frames alone, under "..".
 class StackProfile {
  public:
   explicit StackProfile(std::string name) : name_(std::move(name)) {}

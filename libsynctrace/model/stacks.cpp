@@ -92,8 +92,8 @@ std::vector<StackFrame> parse_stack(std::string_view frames) {
 }
 
 ResolvedFrame resolve_code(const Code& code, std::int32_t offset_bytes) {
-  const SourcePlace place = find_place(line_table_format(code.python_version), std::as_bytes(std::span(code.line_table)),
-                                       code.first_line, offset_bytes);
+  const SourcePlace place = find_place(line_table_format(code.python_version),
+                                       std::as_bytes(std::span(code.line_table)), code.first_line, offset_bytes);
   ResolvedFrame frame;
   frame.kind = FrameKind::kPython;
   frame.named = !code.function.empty();

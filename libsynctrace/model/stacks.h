@@ -12,17 +12,17 @@
 
 namespace synctrace {
 
-inline constexpr std::size_t kMostStackFrames = 1024;            // of one stack, inlined functions included
+inline constexpr std::size_t kMostStackFrames = 1024;                  // of one stack, inlined functions included
 inline constexpr std::size_t kMostStackText = std::size_t{256} << 10;  // bytes of all names of one stack
-inline constexpr std::size_t kMostInlined = 256;                 // functions at one address
+inline constexpr std::size_t kMostInlined = 256;                       // functions at one address
 
 // "n3:1f2a p12:34 p5:6! n7:9e0" -> frames, in the same order (format/records.h has the grammar). Frames beyond
 // kMostStackFrames are missing, and the last one says so.
 std::vector<StackFrame> parse_stack(std::string_view frames);
 
 // The frames of a stack with their names and lines, innermost first; empty when the trace has no such stack. Inlined
-// functions are frames of their own. A native frame without a symbol is "module+0xoffset". A Python frame whose function
-// the trace lacks is left out.
+// functions are frames of their own. A native frame without a symbol is "module+0xoffset". A Python frame whose
+// function the trace lacks is left out.
 std::vector<ResolvedFrame> resolve_stack(const Trace& trace, StackId stack);
 
 // The frames at one place in code, innermost first, never none.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/symbolize.h"
 
+#include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
-#include <elf.h>
 #include <gelf.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,12 +68,14 @@ std::optional<RegularFile> open_module(const NativeModule& module, const Symboli
                                        std::string_view& loss) {
   struct stat status {};
   loss = kLossSymbolsMissing;
-  const bool is_name = !module.path.empty() && module.path.front() == '/' && module.path.find('\0') == std::string::npos;
+  const bool is_name =
+      !module.path.empty() && module.path.front() == '/' && module.path.find('\0') == std::string::npos;
   if (!is_name || ::stat(module.path.c_str(), &status) != 0) return std::nullopt;
   // Without a build-id nothing says that it is the file that ran.
   loss = kLossSymbolsOutside;
   if (module.build_id.empty() && options.roots.allowed(module.path).empty()) return std::nullopt;
-  loss = S_ISREG(status.st_mode) && ::access(module.path.c_str(), R_OK) != 0 ? kLossSymbolsMissing : kLossSymbolsUnusable;
+  loss =
+      S_ISREG(status.st_mode) && ::access(module.path.c_str(), R_OK) != 0 ? kLossSymbolsMissing : kLossSymbolsUnusable;
   Result<RegularFile> file = RegularFile::open(module.path, options.max_file_bytes);
   char magic[SELFMAG];
   if (!file || file.value().read(magic, sizeof magic) != SELFMAG || std::memcmp(magic, ELFMAG, SELFMAG) != 0) {
@@ -125,8 +127,8 @@ class OpenModule {
   Dwfl_Module* module() const noexcept { return module_; }
 
  private:
-  static constexpr Dwfl_Callbacks kCallbacks{dwfl_build_id_find_elf, find_debuginfo,
-                                             dwfl_offline_section_address, nullptr};
+  static constexpr Dwfl_Callbacks kCallbacks{dwfl_build_id_find_elf, find_debuginfo, dwfl_offline_section_address,
+                                             nullptr};
   DwflHandle session_;
   Dwfl_Module* module_ = nullptr;
 };

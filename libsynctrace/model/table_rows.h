@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way of rows from a file into the tables of a trace: first those of one chunk by themselves, then behind the rows that
-// are there already, at last all in order of time.
+// The way of rows from a file into the tables of a trace: first those of one chunk by themselves, then behind the rows
+// that are there already, at last all in order of time.
 #pragma once
 
 #include <vector>

@@ -49,7 +49,9 @@ std::uint32_t status_of(const Trace& trace, const Launch& launch) noexcept {
   return found == trace.launch_failures.end() || is_before(wanted, *found) ? 0 : found->status;
 }
 
-void sort_failures(Trace& trace) { std::stable_sort(trace.launch_failures.begin(), trace.launch_failures.end(), is_before); }
+void sort_failures(Trace& trace) {
+  std::stable_sort(trace.launch_failures.begin(), trace.launch_failures.end(), is_before);
+}
 
 StreamRole role_of(const Trace& trace, StreamKey key) noexcept {
   StreamRole role;

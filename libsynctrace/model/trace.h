@@ -285,7 +285,7 @@ struct Trace {
 
   Nanoseconds first_ns = 0;  // earliest and latest time in any table
   Nanoseconds last_ns = 0;
-  std::string end_reason;  // of the end record; empty when there is none
+  std::string end_reason;       // of the end record; empty when there is none
   std::vector<TimeSpan> lossy;  // when records may be missing: sorted, disjoint
   LoadStats stats;
 

@@ -48,7 +48,8 @@ void TraceLoader::finish() {
 // Lost with a part of the file is also what it defined, and that is of use at any time.
 bool TraceLoader::lacks_definitions() const {
   const auto is_edge = [](const Window& window) { return window.open_reason == "start"; };
-  const bool one_window = trace_.windows.size() <= 1 && std::all_of(trace_.windows.begin(), trace_.windows.end(), is_edge);
+  const bool one_window =
+      trace_.windows.size() <= 1 && std::all_of(trace_.windows.begin(), trace_.windows.end(), is_edge);
   if (!holed_) return false;
   if (!one_window || trace_.stats.count(kLossUnnamedCalls) > 0) return true;
   StreamKey last;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records -> the definitions and rows of a trace. Single-threaded; the rows of one chunk are taken before those of the next
-// come, so that somebody else can put them into tables meanwhile.
+// Records -> the definitions and rows of a trace. Single-threaded; the rows of one chunk are taken before those of the
+// next come, so that somebody else can put them into tables meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -52,8 +52,9 @@ class TraceLoader {
                                                 std::string(code.line_table), code.first_line, code.python_version});
   }
   void operator()(const format::Module& module) {
-    trace_.modules.insert_or_assign(module.id, Module{std::string(module.path), std::string(module.build_id), module.bias,
-                                                      module.begin, module.end, module.file_offset, module.time_ns});
+    trace_.modules.insert_or_assign(
+        module.id, Module{std::string(module.path), std::string(module.build_id), module.bias, module.begin, module.end,
+                          module.file_offset, module.time_ns});
   }
   void operator()(const format::Symbol& symbol);
   void operator()(const format::SourceLine& line) {
@@ -86,16 +87,17 @@ class TraceLoader {
 
   void operator()(const format::Call& call) {
     if (const auto span = span_of(call.begin_ns, call.duration_ns)) {
-      rows_.calls.push_back({*span, call.thread, call.api, call.correlation, call.context, call.stream, call.stack, call.object,
-                         call.bytes, call.status, call.flags, ApiCategory::kOther, call.copy_kind, call.source_memory,
-                         call.target_memory});
+      rows_.calls.push_back({*span, call.thread, call.api, call.correlation, call.context, call.stream, call.stack,
+                             call.object, call.bytes, call.status, call.flags, ApiCategory::kOther, call.copy_kind,
+                             call.source_memory, call.target_memory});
     }
   }
 
   void operator()(const format::Launch& launch) {
     if (const auto span = span_of(launch.begin_ns, launch.duration_ns)) {
       rows_.launches.push_back({*span, launch.thread, launch.api, launch.correlation, launch.stack});
-      if (launch.status != 0) rows_.launch_failures.push_back({launch.begin_ns, launch.thread, launch.correlation, launch.status});
+      if (launch.status != 0)
+        rows_.launch_failures.push_back({launch.begin_ns, launch.thread, launch.correlation, launch.status});
     }
   }
 
@@ -168,7 +170,8 @@ class TraceLoader {
   void operator()(const format::HostWait& wait) {
     const auto span = span_of(wait.begin_ns, wait.duration_ns);
     if (!span || (wait.wake_ns != 0 && !span_of(wait.wake_ns, 0))) return;
-    rows_.host_waits.push_back({*span, wait.thread, wait.waker, wait.wake_ns, wait.object, wait.flags, wait.stack, wait.call});
+    rows_.host_waits.push_back(
+        {*span, wait.thread, wait.waker, wait.wake_ns, wait.object, wait.flags, wait.stack, wait.call});
   }
 
   void operator()(const format::Sample& sample) {

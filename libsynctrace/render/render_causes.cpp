@@ -29,10 +29,13 @@ std::string source_words(std::string_view source) {
 
 std::string step_words(const StepsReport& steps) {
   if (steps.figures.count == 0) return "";
-  std::string words = format_text("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
-                                  steps.name.empty() ? "" : steps.source == "python-loop" ? " in " : " ", fitted(steps.name, 24),
-                                  duration_text(steps.figures.mean_ns), duration_text(steps.figures.p50_ns),
-                                  duration_text(steps.figures.p99_ns));
+  std::string words =
+      format_text("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
+                  steps.name.empty()              ? ""
+                  : steps.source == "python-loop" ? " in "
+                                                  : " ",
+                  fitted(steps.name, 24), duration_text(steps.figures.mean_ns), duration_text(steps.figures.p50_ns),
+                  duration_text(steps.figures.p99_ns));
   if (steps.figures.irregular > 0) words += format_text("; {} irregular", steps.figures.irregular);
   if (steps.figures.warm_up > 0) words += format_text("; {} of warm-up left out", steps.figures.warm_up);
   return words;
@@ -47,7 +50,8 @@ class CauseTableText {
     if (whole_ns == 0 || causes.empty()) return;
     const CauseSplit split = split_causes(report_, causes);
     page_.title(format_text("{}: {}", what, extent_words(report_, split, window_ns)));
-    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step", "times", "waiting", "saves");
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}", "rule", "cause", "idle", "share", "a step",
+               "times", "waiting", "saves");
     Nanoseconds rest_ns = 0;
     for (std::size_t i = 0; i < split.rows.size(); ++i) {
       if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
@@ -69,8 +73,8 @@ class CauseTableText {
     const std::string_view lead = page_.place_line(id, cause.where) ? "" : id;
     const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
     const std::string per_step = steps == 0 ? "-" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps));
-    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17), duration_text(idle_ns),
-               share_text(idle_ns, whole_ns), per_step, cause.count,
+    page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17),
+               duration_text(idle_ns), share_text(idle_ns, whole_ns), per_step, cause.count,
                cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), saving_word(report_, cause),
                fitted(note_of(cause), 18));
     page_.stack_lines(cause.where);
@@ -93,7 +97,8 @@ void render_causes(const Report& report, const TextOptions& options, TextPage& p
   for (const DeviceReport& device : report.devices) {
     const DeviceState& state = device.state;
     text.table(format_text("Why GPU {} was idle", device.id), device.causes, state.idle_ns, state.window_ns);
-    text.table(format_text("Why GPU {} only copied", device.id), device.copy_causes, state.copy_only_ns, state.window_ns);
+    text.table(format_text("Why GPU {} only copied", device.id), device.copy_causes, state.copy_only_ns,
+               state.window_ns);
   }
 }
 

@@ -50,10 +50,31 @@ class CsvLine {
   bool first_ = true;
 };
 
-constexpr std::string_view kColumnNames[] = {
-    "trace", "rank", "gpu", "table", "rule", "name", "file", "line", "function", "source", "api", "count", "blocked_count",
-    "host_blocked_ns", "idle_ns", "idle_in_steps_ns", "idle_in_irregular_steps_ns", "uncertain_ns", "bytes", "fix",
-    "saving_alone_ns", "saving_lo_ns", "saving_hi_ns", "saving_grade", "moves_to"};
+constexpr std::string_view kColumnNames[] = {"trace",
+                                             "rank",
+                                             "gpu",
+                                             "table",
+                                             "rule",
+                                             "name",
+                                             "file",
+                                             "line",
+                                             "function",
+                                             "source",
+                                             "api",
+                                             "count",
+                                             "blocked_count",
+                                             "host_blocked_ns",
+                                             "idle_ns",
+                                             "idle_in_steps_ns",
+                                             "idle_in_irregular_steps_ns",
+                                             "uncertain_ns",
+                                             "bytes",
+                                             "fix",
+                                             "saving_alone_ns",
+                                             "saving_lo_ns",
+                                             "saving_hi_ns",
+                                             "saving_grade",
+                                             "moves_to"};
 
 void begin(const Report& report, CsvLine& line) { line.text(report.path).text(report.rank); }
 
@@ -66,16 +87,22 @@ void saving(const std::optional<SavingReport>& saving, CsvLine& line) {
     for (int i = 0; i < 6; ++i) line.nothing();
     return;
   }
-  line.text(remedy_name(saving->remedy)).number(saving->alone.ns).number(saving->alone.lo_ns).number(saving->alone.hi_ns);
+  line.text(remedy_name(saving->remedy))
+      .number(saving->alone.ns)
+      .number(saving->alone.lo_ns)
+      .number(saving->alone.hi_ns);
   line.text(grade_name(saving->alone.grade)).text(saving->moves_to);
 }
 
-void cause_rows(const Report& report, const DeviceReport& device, std::string_view table, const std::vector<IdleCause>& causes,
-                std::string& out) {
+void cause_rows(const Report& report, const DeviceReport& device, std::string_view table,
+                const std::vector<IdleCause>& causes, std::string& out) {
   for (const IdleCause& cause : causes) {
     CsvLine line(out);
     begin(report, line);
-    line.number(device.id).text(table).text(cause.rule == nullptr ? std::string_view() : cause.rule->id).text(cause.name);
+    line.number(device.id)
+        .text(table)
+        .text(cause.rule == nullptr ? std::string_view() : cause.rule->id)
+        .text(cause.name);
     place(cause.where, line);
     line.text(cause.call).number(static_cast<std::int64_t>(cause.count)).nothing().number(cause.host_blocked_ns);
     line.number(cause.idle_ns).number(cause.steady_ns).number(cause.irregular_ns).number(cause.uncertain_ns).nothing();

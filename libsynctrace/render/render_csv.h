@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Report -> comma-separated values (RFC 4180, one header line) for spreadsheets and scripts: one row for each cause of idle
-// and of copy-only time, and one for each site that can wait or polls. Times are ns. Nothing in it is taken for a formula.
+// Report -> comma-separated values (RFC 4180, one header line) for spreadsheets and scripts: one row for each cause of
+// idle and of copy-only time, and one for each site that can wait or polls. Times are ns. Nothing in it is taken for a
+// formula.
 #pragma once
 
 #include <span>

@@ -53,7 +53,8 @@ Json activity_json(const IdleActivity& activity) {
 }
 
 Json interval_json(const Interval& interval) {
-  return {{"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
+  return {
+      {"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
 }
 
 Json saving_json(const SavingReport& saving) {
@@ -246,12 +247,9 @@ Json windows_json(const Report& report) {
 }
 
 Json fix_place_json(const FixPlace& place) {
-  return {{"file", text_or_null(place.where.file)},
-          {"line", line_or_null(place.where.line)},
-          {"function", text_or_null(place.where.function)},
-          {"api", text_or_null(place.call)},
-          {"fix", remedy_name(place.saving.remedy)},
-          {"alone_ns", place.saving.alone.ns},
+  return {{"file", text_or_null(place.where.file)},         {"line", line_or_null(place.where.line)},
+          {"function", text_or_null(place.where.function)}, {"api", text_or_null(place.call)},
+          {"fix", remedy_name(place.saving.remedy)},        {"alone_ns", place.saving.alone.ns},
           {"moves_to", text_or_null(place.saving.moves_to)}};
 }
 
@@ -262,7 +260,8 @@ Json fix_row_json(const Report& report, const FixRow& row) {
   for (const DeviceReport& candidate : report.devices) {
     if (!causes.empty()) break;
     for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
-      const bool mended = std::any_of(row.places.begin(), row.places.end(), [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
+      const bool mended = std::any_of(row.places.begin(), row.places.end(),
+                                      [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
       if (mended) causes.push_back(i);
     }
     if (!causes.empty()) device = candidate.id;
@@ -330,7 +329,8 @@ void write_waits(const Report& report, JsonText& out) {
   for (const CallSite& site : report.waits) rows.push_back({site.figures.host_blocked_ns, &site, nullptr});
   for (const PollSite& poll : report.polls) rows.push_back({poll.host_blocked_ns, nullptr, &poll});
   std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.blocked_ns > b.blocked_ns; });
-  out.array("waits", rows, [](const Row& row) { return row.site != nullptr ? site_json(*row.site) : poll_json(*row.poll); });
+  out.array("waits", rows,
+            [](const Row& row) { return row.site != nullptr ? site_json(*row.site) : poll_json(*row.poll); });
 }
 
 void write_report(const Report& report, JsonText& out) {

@@ -89,9 +89,9 @@ void MarkdownRenderer::head() {
   for (const DeviceReport& device : report_.devices) {
     if (!report_.has_timeline) continue;
     const DeviceState& state = device.state;
-    line("* GPU {}{}: busy {}, copying only {}, idle {}", device.id, device.name.empty() ? "" : " " + markdown_code(device.name),
-         share_text(state.compute_ns, state.window_ns), share_text(state.copy_only_ns, state.window_ns),
-         share_text(state.idle_ns, state.window_ns));
+    line("* GPU {}{}: busy {}, copying only {}, idle {}", device.id,
+         device.name.empty() ? "" : " " + markdown_code(device.name), share_text(state.compute_ns, state.window_ns),
+         share_text(state.copy_only_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
   }
 }
 
@@ -99,14 +99,17 @@ void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCa
   const CauseSplit split = split_causes(report_, causes);
   if (split.all_ns == 0) return;
   line("\n### {}: {}\n", title, extent_words(report_, split, window_ns));
-  line("| rule | cause | line | source | idle | share | a step | times | waiting | saving |\n"
-       "|---|---|---|---|---:|---:|---:|---:|---:|---:|");
+  line(
+      "| rule | cause | line | source | idle | share | a step | times | waiting | saving |\n"
+      "|---|---|---|---|---:|---:|---:|---:|---:|---:|");
   const std::size_t count = split.rows.size();
-  for (std::size_t i = 0; i < std::min(kRows, count); ++i) cause_row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
+  for (std::size_t i = 0; i < std::min(kRows, count); ++i)
+    cause_row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
   if (count > kRows) {
     Nanoseconds rest_ns = 0;
     for (std::size_t i = kRows; i < count; ++i) rest_ns += counted_ns(report_, *split.rows[i]);
-    line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns), share_text(rest_ns, split.shown_ns));
+    line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns),
+         share_text(rest_ns, split.shown_ns));
   }
   if (split.outside_ns > 0) line("| | outside of steps | | | {} | | | | | |", duration_text(split.outside_ns));
   for (const IdleCause* edge : split.edges) cause_row(*edge, edge->idle_ns, split.edges_of_ns);
@@ -116,10 +119,11 @@ void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCa
 void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns) {
   const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
   line("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |", cause.rule == nullptr ? "" : cause.rule->id, cause.name,
-       markdown_code(cause.where.known() ? place_words(report_, cause.where) : cause.call), markdown_code(cause.where.source),
-       duration_text(idle_ns), whole_ns == 0 ? "" : share_text(idle_ns, whole_ns),
+       markdown_code(cause.where.known() ? place_words(report_, cause.where) : cause.call),
+       markdown_code(cause.where.source), duration_text(idle_ns), whole_ns == 0 ? "" : share_text(idle_ns, whole_ns),
        steps == 0 ? "" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps)), count_text(cause.count),
-       cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns), cause.saving ? saving_word(report_, cause) : "");
+       cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns),
+       cause.saving ? saving_word(report_, cause) : "");
 }
 
 void MarkdownRenderer::savings() {
@@ -133,9 +137,9 @@ void MarkdownRenderer::savings() {
     const FixRow& row = savings.order[i];
     for (const FixPlace& fix : row.places) {
       line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
-           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call), remedy_words(fix.saving.remedy),
-           share(fix.saving.alone.ns), share(row.cumulative.ns), share(row.cumulative.lo_ns), share(row.cumulative.hi_ns),
-           grade_name(row.cumulative.grade));
+           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call),
+           remedy_words(fix.saving.remedy), share(fix.saving.alone.ns), share(row.cumulative.ns),
+           share(row.cumulative.lo_ns), share(row.cumulative.hi_ns), grade_name(row.cumulative.grade));
     }
   }
 }
@@ -144,7 +148,9 @@ void MarkdownRenderer::waits() {
   if (report_.waits.empty()) return;
   line("\n### The host waited for the GPU for {} in {} of {} calls\n", duration_text(report_.host_blocked_ns),
        count_text(report_.blocked_count), count_text(report_.call_count));
-  line("| rule | call | line | source | count | waited | waiting | bytes | verdict |\n|---|---|---|---|---:|---:|---:|---:|---|");
+  line(
+      "| rule | call | line | source | count | waited | waiting | bytes | verdict "
+      "|\n|---|---|---|---|---:|---:|---:|---:|---|");
   for (std::size_t i = 0; i < std::min(kRows, report_.waits.size()); ++i) {
     const CallSite& site = report_.waits[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", site.rule() == nullptr ? "" : site.rule()->id,
@@ -158,12 +164,14 @@ void MarkdownRenderer::waits() {
 
 void MarkdownRenderer::polls() {
   if (report_.polls.empty()) return;
-  line("\n### Polling\n\n| rule | call | line | source | queries | not ready | waits | waiting |\n|---|---|---|---|---:|---:|---:|---:|");
+  line(
+      "\n### Polling\n\n| rule | call | line | source | queries | not ready | waits | waiting "
+      "|\n|---|---|---|---|---:|---:|---:|---:|");
   for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
     const PollSite& poll = report_.polls[i];
-    line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function), markdown_code(place_words(report_, poll.where)),
-         markdown_code(poll.where.source), count_text(poll.count), count_text(poll.not_ready_count), count_text(poll.waits),
-         duration_text(poll.host_blocked_ns));
+    line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function),
+         markdown_code(place_words(report_, poll.where)), markdown_code(poll.where.source), count_text(poll.count),
+         count_text(poll.not_ready_count), count_text(poll.waits), duration_text(poll.host_blocked_ns));
   }
   if (report_.polls.size() > kRows) line("| | and {} more | | | | | | |", report_.polls.size() - kRows);
 }
@@ -172,7 +180,8 @@ void MarkdownRenderer::limits() {
   if (report_.losses.empty()) return;
   line("\n### What could not be known\n");
   for (const LossReport& loss : report_.losses) {
-    line("* {} {} ({}): {}", severity_name(loss.severity), markdown_code(loss.name), count_text(loss.count), escaped(loss.sentence));
+    line("* {} {} ({}): {}", severity_name(loss.severity), markdown_code(loss.name), count_text(loss.count),
+         escaped(loss.sentence));
   }
 }
 

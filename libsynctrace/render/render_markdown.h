@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Report -> Markdown as code hosts show it, for issues and reviews: verdict, one row for each cause, the waits, and what could
-// not be known. Texts of the program stand in code spans, where nothing in them is markup, a link or a mention.
+// Report -> Markdown as code hosts show it, for issues and reviews: verdict, one row for each cause, the waits, and
+// what could not be known. Texts of the program stand in code spans, where nothing in them is markup, a link or a
+// mention.
 #pragma once
 
 #include <span>

@@ -19,10 +19,10 @@ using page::HtmlOut;
 using page::Limits;
 using page::Markup;
 
-constexpr std::size_t kShellBytes = 100'000;       // front end and frame
-constexpr std::size_t kMostSections = 16;          // of a page; of more processes the table alone tells
-constexpr std::size_t kMostItems = 400'000;        // of a timeline: more would tell no more, and cost memory of the browser
-constexpr double kBytesOfItem = 7;                 // in the page; a first guess, mended by what comes out
+constexpr std::size_t kShellBytes = 100'000;  // front end and frame
+constexpr std::size_t kMostSections = 16;     // of a page; of more processes the table alone tells
+constexpr std::size_t kMostItems = 400'000;   // of a timeline: more would tell no more, and cost memory of the browser
+constexpr double kBytesOfItem = 7;            // in the page; a first guess, mended by what comes out
 constexpr int kMostTries = 6;
 
 std::size_t bytes_of_section(const PageOptions& options) {
@@ -30,11 +30,14 @@ std::size_t bytes_of_section(const PageOptions& options) {
   return most / std::clamp<std::size_t>(options.processes, 1, kMostSections);
 }
 
-std::string markup_of(const Report& report, const page::Timeline& timeline, const Limits& limits, const std::string& id) {
+std::string markup_of(const Report& report, const page::Timeline& timeline, const Limits& limits,
+                      const std::string& id) {
   HtmlOut out;
   page::write_head(report, out);
   page::write_causes(report, timeline.occurrences(), limits, id, out);
-  out.add_markup("<div class=\"timeline-place\"><noscript><p class=\"none\">The timeline needs JavaScript; nothing else on this page does.</p></noscript></div>\n");
+  out.add_markup(
+      "<div class=\"timeline-place\"><noscript><p class=\"none\">The timeline needs JavaScript; nothing else on this "
+      "page does.</p></noscript></div>\n");
   page::write_savings(report, limits, out);
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     page::write_stacks(report, i, timeline.stacks()[i], id, out);
@@ -46,11 +49,13 @@ std::string markup_of(const Report& report, const page::Timeline& timeline, cons
 }
 
 // With fewer rows until it leaves half of the room to the timeline.
-std::string fitting_markup(const Report& report, const page::Timeline& timeline, const std::string& id, std::size_t most_bytes) {
+std::string fitting_markup(const Report& report, const page::Timeline& timeline, const std::string& id,
+                           std::size_t most_bytes) {
   Limits limits;
   std::string markup = markup_of(report, timeline, limits, id);
   while (markup.size() > most_bytes / 2 && limits.causes > 1) {
-    limits = {limits.causes / 2, std::max<std::size_t>(limits.rows / 2, 1), std::max<std::size_t>(limits.frames / 2, 1)};
+    limits = {limits.causes / 2, std::max<std::size_t>(limits.rows / 2, 1),
+              std::max<std::size_t>(limits.frames / 2, 1)};
     markup = markup_of(report, timeline, limits, id);
   }
   return markup;
@@ -68,34 +73,50 @@ std::string fitting_payload(const Report& report, const page::Timeline& timeline
 }
 
 void overview(std::span<const PageSection> sections, HtmlOut& out) {
-  out.add("<section class=\"overview\"><h2>{} processes</h2>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">process</th><th scope=\"col\">verdict</th>"
-          "<th scope=\"col\" class=\"num\">GPU idle</th><th scope=\"col\" class=\"num\">step</th></tr></thead><tbody>\n", sections.size());
+  out.add(
+      "<section class=\"overview\"><h2>{} processes</h2>\n<div class=\"scroll\"><table><thead><tr><th "
+      "scope=\"col\">process</th><th scope=\"col\">verdict</th>"
+      "<th scope=\"col\" class=\"num\">GPU idle</th><th scope=\"col\" class=\"num\">step</th></tr></thead><tbody>\n",
+      sections.size());
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const PageSection& section = sections[i];
-    const Markup link = i < kMostSections ? Markup{format_text("<a href=\"#process-{}\">{}</a>", i, page::html_text(section.title))} : Markup{page::html_text(section.title)};
-    const double share = section.window_ns > 0 ? 100.0 * static_cast<double>(section.idle_ns) / static_cast<double>(section.window_ns) : 0;
-    out.add("<tr><td>{}</td><td>{}</td><td class=\"num\">{} <svg class=\"meter\" aria-hidden=\"true\"><rect width=\"{:.2f}%\" height=\"100%\"/></svg></td><td class=\"num\">{}</td></tr>\n",
-            link, section.verdict, share_text(section.idle_ns, section.window_ns), share, page::time_or_dash(section.step_ns));
+    const Markup link = i < kMostSections
+                            ? Markup{format_text("<a href=\"#process-{}\">{}</a>", i, page::html_text(section.title))}
+                            : Markup{page::html_text(section.title)};
+    const double share = section.window_ns > 0
+                             ? 100.0 * static_cast<double>(section.idle_ns) / static_cast<double>(section.window_ns)
+                             : 0;
+    out.add(
+        "<tr><td>{}</td><td>{}</td><td class=\"num\">{} <svg class=\"meter\" aria-hidden=\"true\"><rect "
+        "width=\"{:.2f}%\" height=\"100%\"/></svg></td><td class=\"num\">{}</td></tr>\n",
+        link, section.verdict, share_text(section.idle_ns, section.window_ns), share,
+        page::time_or_dash(section.step_ns));
   }
   out.add_markup("</tbody></table></div>\n");
-  if (sections.size() > kMostSections) out.add("<p class=\"none\">Only the first {} have a section below.</p>\n", kMostSections);
+  if (sections.size() > kMostSections)
+    out.add("<p class=\"none\">Only the first {} have a section below.</p>\n", kMostSections);
   out.add_markup("</section>\n");
 }
 
 void head(std::span<const PageSection> sections, HtmlOut& out) {
   const std::string title = sections.empty() ? std::string() : sections.front().title;
-  out.add("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; base-uri 'none'; form-action 'none'\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n<title>{} – synctrace</title>\n",
-          Markup{page::kStyleHash}, Markup{page::kScriptHash}, title);
-  out.add("<style>{}</style>\n</head>\n<body>\n<div class=\"top\"><h1>synctrace</h1></div>\n<main>\n", Markup{std::string(page::style())});
+  out.add(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; "
+      "base-uri 'none'; form-action 'none'\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" "
+      "content=\"light dark\">\n<title>{} – synctrace</title>\n",
+      Markup{page::kStyleHash}, Markup{page::kScriptHash}, title);
+  out.add("<style>{}</style>\n</head>\n<body>\n<div class=\"top\"><h1>synctrace</h1></div>\n<main>\n",
+          Markup{std::string(page::style())});
 }
 
 }  // namespace
 
 PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options) {
   PageSection section;
-  section.title = (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
+  section.title =
+      (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
   section.verdict = report.verdict.word;
   for (const DeviceReport& device : report.devices) {
     section.idle_ns = add_saturated(section.idle_ns, device.state.idle_ns);

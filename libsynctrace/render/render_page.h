@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports as one HTML file that needs nothing else: no network, no server, and no script but its own. What it concludes is
-// plain HTML; the script adds the timeline. Its size is bounded whatever the trace holds, and it says what was left out.
+// Reports as one HTML file that needs nothing else: no network, no server, and no script but its own. What it concludes
+// is plain HTML; the script adds the timeline. Its size is bounded whatever the trace holds, and it says what was left
+// out.
 #pragma once
 
 #include <cstddef>

@@ -19,7 +19,10 @@ constexpr double kMuchUnexplained = 0.05;
 class SavingsText {
  public:
   SavingsText(const Report& report, const TextOptions& options, TextPage& page)
-      : report_(report), savings_(report.savings), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
+      : report_(report),
+        savings_(report.savings),
+        rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull),
+        page_(page) {}
 
   void run() {
     if (!savings_.refusal.empty()) {
@@ -46,27 +49,33 @@ class SavingsText {
     const bool slower = savings_.recorded_ns - savings_.base_ns > savings_.base_ns / 100;
     const std::string recorded = duration_text(savings_.recorded_ns / part);
     if (!slower) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
-    return format_text("about {}{} without the recorder ({} with it)", duration_text(savings_.base_ns / part), savings_.by_steps ? " a step" : "", recorded);
+    return format_text("about {}{} without the recorder ({} with it)", duration_text(savings_.base_ns / part),
+                       savings_.by_steps ? " a step" : "", recorded);
   }
 
   void place(const FixPlace& place, std::string_view number) {
-    const std::string where = place.where.known() ? page_.place_words(place.where, 60) : place.call.empty() ? "in no known line" : place.call;
-    const std::string source = place.where.source.empty() ? "" : fitted(place.where.source, kColumns - 10 - columns_of(where));
+    const std::string where = place.where.known()  ? page_.place_words(place.where, 60)
+                              : place.call.empty() ? "in no known line"
+                                                   : place.call;
+    const std::string source =
+        place.where.source.empty() ? "" : fitted(place.where.source, kColumns - 10 - columns_of(where));
     page_.line("  {:>3}   {}  {}", number, where, source);
   }
 
   void table() {
-    page_.line("  {:<5} {:<33} {:>9} {:>9} {:>9}   {:<17} {}", "order", "fix", "alone", "added", "together", "between", "sure");
+    page_.line("  {:<5} {:<33} {:>9} {:>9} {:>9}   {:<17} {}", "order", "fix", "alone", "added", "together", "between",
+               "sure");
     for (std::size_t i = 0; i < std::min(rows_, savings_.order.size()); ++i) {
       const FixRow& row = savings_.order[i];
       for (std::size_t k = 0; k < row.places.size(); ++k) {
         const FixPlace& fix = row.places[k];
         place(fix, k == 0 ? format_text("{}.", i + 1) : "and");
         const bool last = k + 1 == row.places.size();
-        const std::string between = last ? format_text("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
-        page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", remedy_words(fix.saving.remedy), share(fix.saving.alone.ns),
-                   last ? share(row.marginal.ns) : "", last ? share(row.cumulative.ns) : "", between,
-                   last ? grade_name(row.cumulative.grade) : "");
+        const std::string between =
+            last ? format_text("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
+        page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", remedy_words(fix.saving.remedy),
+                   share(fix.saving.alone.ns), last ? share(row.marginal.ns) : "", last ? share(row.cumulative.ns) : "",
+                   between, last ? grade_name(row.cumulative.grade) : "");
       }
     }
     if (savings_.order.size() > rows_) page_.line("        and {} more", savings_.order.size() - rows_);
@@ -78,23 +87,32 @@ class SavingsText {
   }
 
   std::string caveats() const {
-    std::string words = "Do not believe it where the order of the work, the choice of kernels or the input would change with the fix";
+    std::string words =
+        "Do not believe it where the order of the work, the choice of kernels or the input would change with the fix";
     if (savings_.unexplained_share > kMuchUnexplained) {
-      words += format_text(", and the less as {:.0f} % of the time passed before work that started late for no known reason", 100 * savings_.unexplained_share);
+      words +=
+          format_text(", and the less as {:.0f} % of the time passed before work that started late for no known reason",
+                      100 * savings_.unexplained_share);
     }
     return words;
   }
 
-  // How much of loading falls into the steps depends on how long the run was, and on what the driver had compiled before.
+  // How much of loading falls into the steps depends on how long the run was, and on what the driver had compiled
+  // before.
   bool preloads() const {
     const auto is_preload = [](const FixPlace& fix) { return fix.saving.remedy == Remedy::kPreload; };
-    return std::any_of(savings_.order.begin(), savings_.order.end(), [&](const FixRow& row) { return std::any_of(row.places.begin(), row.places.end(), is_preload); });
+    return std::any_of(savings_.order.begin(), savings_.order.end(), [&](const FixRow& row) {
+      return std::any_of(row.places.begin(), row.places.end(), is_preload);
+    });
   }
 
   void expectation() {
     const Interval& done = savings_.order.back().cumulative;
-    page_.wrapped("  ", format_text("With all of these expect {} less time, between {} and {}. {}. {}.{}", share(done.ns), share(done.lo_ns), share(done.hi_ns),
-                                    basis(), caveats(), preloads() ? " Code is loaded at its first use: a longer run, or one that finds it compiled in a cache, gains less of that." : ""));
+    page_.wrapped("  ", format_text("With all of these expect {} less time, between {} and {}. {}. {}.{}",
+                                    share(done.ns), share(done.lo_ns), share(done.hi_ns), basis(), caveats(),
+                                    preloads() ? " Code is loaded at its first use: a longer run, or one that finds it "
+                                                 "compiled in a cache, gains less of that."
+                                               : ""));
   }
 
   // What costs most of what no fix may touch: "train.py:204 (13.2 % if it could go)"; empty: nothing much.
@@ -102,13 +120,15 @@ class SavingsText {
     const IdleCause* most = nullptr;
     for (const DeviceReport& device : report_.devices) {
       for (const IdleCause& cause : device.causes) {
-        if (!cause.saving || cause.saving->remedy != Remedy::kNone || cause.saving->ceiling_ns * 100 < savings_.base_ns) continue;
+        if (!cause.saving || cause.saving->remedy != Remedy::kNone || cause.saving->ceiling_ns * 100 < savings_.base_ns)
+          continue;
         if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
       }
     }
     if (most == nullptr) return {};
     const std::string where = most->where.known() ? page_.place_words(most->where, 60) : most->name;
-    return format_text("What costs most needs another algorithm: without the wait at {} it would be {} less", where, share(most->saving->ceiling_ns));
+    return format_text("What costs most needs another algorithm: without the wait at {} it would be {} less", where,
+                       share(most->saving->ceiling_ns));
   }
 
   // Nothing is promised: either nothing is expected, or what the recording leaves open could undo it.
@@ -116,31 +136,39 @@ class SavingsText {
     const Interval& all = savings_.all;
     std::string words = "No line costs time that a fix could give back";
     if (all.ns * 100 >= savings_.base_ns) {
-      words = format_text("No gain is promised: all fixes together would save {} if all goes as in the replay, but the recording also allows "
-                          "anything from nothing to {}",
-                          share(all.ns), share(all.hi_ns));
+      words = format_text(
+          "No gain is promised: all fixes together would save {} if all goes as in the replay, but the recording also "
+          "allows "
+          "anything from nothing to {}",
+          share(all.ns), share(all.hi_ns));
     } else if (all.hi_ns > 0) {
-      words = format_text("Expect no gain from mending any line: all of them together would save {}, and {} if all went well", share(all.ns),
-                          share(all.hi_ns));
+      words = format_text(
+          "Expect no gain from mending any line: all of them together would save {}, and {} if all went well",
+          share(all.ns), share(all.hi_ns));
     }
     if (const std::string beyond = out_of_reach(); !beyond.empty()) words += ". " + beyond;
     page_.wrapped("  ", format_text("{}. {}. {}.", words, basis(), caveats()));
   }
 
   std::string expected(const Interval& saving, std::string_view begin) const {
-    if (saving.grade != Grade::kNone) return format_text("{} {}, between {} and {}.", begin, share(saving.ns), share(saving.lo_ns), share(saving.hi_ns));
-    if (saving.ns * 100 < savings_.base_ns) return format_text("{} nothing that could be measured ({}).", begin, share(saving.ns));
-    return format_text("{} {} if all goes as in the replay, but the recording allows anything from nothing to {}.", begin, share(saving.ns),
-                       share(saving.hi_ns));
+    if (saving.grade != Grade::kNone)
+      return format_text("{} {}, between {} and {}.", begin, share(saving.ns), share(saving.lo_ns),
+                         share(saving.hi_ns));
+    if (saving.ns * 100 < savings_.base_ns)
+      return format_text("{} nothing that could be measured ({}).", begin, share(saving.ns));
+    return format_text("{} {} if all goes as in the replay, but the recording allows anything from nothing to {}.",
+                       begin, share(saving.ns), share(saving.hi_ns));
   }
 
   void answer(const AskedReport& asked) {
     page_.title("What you asked");
     for (const FixPlace& fix : asked.places) {
       place(fix, "-");
-      page_.line("        {:<33} {:>9}", remedy_words(fix.saving.remedy), fix.saving.alone.ns == 0 ? "" : share(fix.saving.alone.ns));
+      page_.line("        {:<33} {:>9}", remedy_words(fix.saving.remedy),
+                 fix.saving.alone.ns == 0 ? "" : share(fix.saving.alone.ns));
     }
-    if (!asked.places.empty()) page_.wrapped("  ", expected(asked.saving, asked.places.size() > 1 ? "Together they save" : "That saves"));
+    if (!asked.places.empty())
+      page_.wrapped("  ", expected(asked.saving, asked.places.size() > 1 ? "Together they save" : "That saves"));
     for (const std::string& note : asked.notes) page_.wrapped("  ", note);
   }
 
@@ -148,7 +176,8 @@ class SavingsText {
     for (std::size_t i = 0; i < std::min(rows_, savings_.in_vain.size()); ++i) {
       const FixPlace& place = savings_.in_vain[i];
       const std::string where = place.where.known() ? page_.place_words(place.where, 60) : place.call;
-      page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(place.saving.alone.ns), place.saving.moves_to));
+      page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(place.saving.alone.ns),
+                                      place.saving.moves_to));
     }
   }
 

@@ -56,11 +56,13 @@ void render_irregular_steps(const Report& report, TextPage& page) {
   const StepsReport& steps = report.steps;
   if (steps.figures.irregular == 0) return;
   page.title(format_text("{} of {} steps were irregular: {} on the average, the others {}", steps.figures.irregular,
-                         steps.figures.count, duration_text(steps.irregular_mean_ns), duration_text(steps.ordinary_mean_ns)));
+                         steps.figures.count, duration_text(steps.irregular_mean_ns),
+                         duration_text(steps.ordinary_mean_ns)));
   std::string longest;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, steps.irregular.size()); ++i) {
     const IrregularStep& step = steps.irregular[i];
-    longest += format_text("{}number {} ({})", i == 0 ? "" : ", ", count_text(step.index + 1), duration_text(step.length_ns));
+    longest +=
+        format_text("{}number {} ({})", i == 0 ? "" : ", ", count_text(step.index + 1), duration_text(step.length_ns));
   }
   page.line("  the longest: {}", longest);
   const std::vector<SlowCause> rows = slow_causes(report);
@@ -69,28 +71,33 @@ void render_irregular_steps(const Report& report, TextPage& page) {
   for (const SlowCause& row : rows) {
     const std::string_view id = row.cause->rule == nullptr ? std::string_view("-") : row.cause->rule->id;
     const std::string_view lead = page.place_line(id, row.cause->where) ? "" : id;
-    page.line("  {:<5} {:<25} {:>16} {:>17}", lead, row.cause->name, duration_text(row.irregular_ns), duration_text(row.ordinary_ns));
+    page.line("  {:<5} {:<25} {:>16} {:>17}", lead, row.cause->name, duration_text(row.irregular_ns),
+              duration_text(row.ordinary_ns));
   }
 }
 
 void render_ranges(const Report& report, TextPage& page) {
   if (report.ranges.empty()) return;
   page.title("NVTX ranges, and what the GPUs did while one was open");
-  page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", "range", "count", "length", "blocked", "issued", "busy", "idle");
+  page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", "range", "count", "length", "blocked", "issued", "busy",
+            "idle");
   first_rows(report.ranges, page, [&](const RangeReport& row) {
     const std::string name = row.domain.empty() ? row.name : row.domain + ": " + row.name;
     page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(name, 38), row.count, duration_text(row.host_ns),
-              time_or_dash(row.host_blocked_ns), time_or_dash(row.issued_ns), time_or_dash(row.busy_ns), time_or_dash(row.idle_ns));
+              time_or_dash(row.host_blocked_ns), time_or_dash(row.issued_ns), time_or_dash(row.busy_ns),
+              time_or_dash(row.idle_ns));
   });
 }
 
 void render_apis(const Report& report, TextPage& page) {
   if (report.apis.empty()) return;
   page.title("CUDA functions");
-  page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "function", "count", "in call", "waiting", "p50", "p99", "longest");
+  page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "function", "count", "in call", "waiting", "p50", "p99",
+            "longest");
   first_rows(report.apis, page, [&](const ApiReport& row) {
-    page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(row.function, 33), row.count, duration_text(row.host_ns),
-              time_or_dash(row.host_blocked_ns), duration_text(row.p50_ns), duration_text(row.p99_ns), duration_text(row.longest_ns));
+    page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(row.function, 33), row.count,
+              duration_text(row.host_ns), time_or_dash(row.host_blocked_ns), duration_text(row.p50_ns),
+              duration_text(row.p99_ns), duration_text(row.longest_ns));
   });
 }
 
@@ -102,7 +109,8 @@ void render_pageable_copies(const Report& report, TextPage& page) {
     page.place_line("", row.where);
     const Nanoseconds timed_ns = row.device_ns > 0 ? row.device_ns : row.host_ns;
     page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", fitted(row.function + " " + row.direction, 33), row.count,
-              bytes_or_dash(row.bytes), duration_text(row.host_ns), time_or_dash(row.device_ns), bandwidth_text(row.bytes, timed_ns));
+              bytes_or_dash(row.bytes), duration_text(row.host_ns), time_or_dash(row.device_ns),
+              bandwidth_text(row.bytes, timed_ns));
   });
 }
 
@@ -113,7 +121,8 @@ void render_step_allocations(const Report& report, TextPage& page) {
   first_rows(report.step_allocations, page, [&](const AllocationReport& row) {
     const std::string_view id = row.rule == nullptr ? std::string_view("-") : row.rule->id;
     const std::string_view lead = page.place_line(id, row.where) ? "" : id;
-    const double per_step = static_cast<double>(row.count) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
+    const double per_step =
+        static_cast<double>(row.count) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
     page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function, 33), row.count, per_step,
               bytes_or_dash(row.bytes), duration_text(row.host_ns));
   });

@@ -103,7 +103,8 @@ void TextRenderer::recorded() {
   else
     page_.field("covers", "all calls");
   if (report_.lossy_ns == 0 || !report_.has_timeline) return;
-  page_.field("lossy", format_text("{} of it may lack records: conclusions there are uncertain", duration_text(report_.lossy_ns)));
+  page_.field("lossy", format_text("{} of it may lack records: conclusions there are uncertain",
+                                   duration_text(report_.lossy_ns)));
 }
 
 void TextRenderer::devices() {

@@ -26,7 +26,8 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains) {
     std::size_t taken = 0;
     while (taken < count) {
       const std::size_t from = random() % count;
-      for (std::size_t i = 0; i < block && taken < count; ++i, ++taken) sum += static_cast<double>(gains[(from + i) % count]);
+      for (std::size_t i = 0; i < block && taken < count; ++i, ++taken)
+        sum += static_cast<double>(gains[(from + i) % count]);
     }
     sums.push_back(sum);
   }
@@ -39,7 +40,8 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains) {
 Corner optimistic_corner() noexcept { return {Corner::Latency::kLow, Corner::Use::kNever, true, false, false}; }
 Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::Use::kNextWait, false, true, true}; }
 
-Bounds::Bounds(const Evaluator& evaluator, double uncertain_share) : evaluator_(evaluator), uncertain_share_(uncertain_share) {
+Bounds::Bounds(const Evaluator& evaluator, double uncertain_share)
+    : evaluator_(evaluator), uncertain_share_(uncertain_share) {
   const std::vector<Trial> trials = {{{}, {}}, {{}, optimistic_corner()}, {{}, pessimistic_corner()}};
   base_ = std::move(evaluator.run(evaluator.whole(), {trials.data(), 1}, true).front());
   const std::vector<TrialResult> sample = evaluator.run(evaluator.sample(), trials, false);
@@ -56,7 +58,8 @@ std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
     for (const Corner& corner : {Corner{}, optimistic_corner(), pessimistic_corner()}) trials.push_back({set, corner});
   }
   const std::vector<TrialResult> results = evaluator_.run(evaluator_.sample(), trials, false);
-  const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(std::max<Nanoseconds>(1, sample_base_ns_[0]));
+  const double scale =
+      static_cast<double>(base_.time_ns) / static_cast<double>(std::max<Nanoseconds>(1, sample_base_ns_[0]));
   std::vector<Reach> reaches;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     const auto gain = [&](std::size_t corner) { return sample_base_ns_[corner] - results[3 * i + corner].time_ns; };
@@ -71,7 +74,8 @@ Interval Bounds::interval_of(const TrialResult& typical, Reach reach) const {
   Interval interval;
   interval.ns = base_.time_ns - typical.time_ns;
   std::vector<Nanoseconds> gains;
-  for (std::size_t i = 0; i < typical.steps.size() && i < base_.steps.size(); ++i) gains.push_back(base_.steps[i] - typical.steps[i]);
+  for (std::size_t i = 0; i < typical.steps.size() && i < base_.steps.size(); ++i)
+    gains.push_back(base_.steps[i] - typical.steps[i]);
   const Nanoseconds around_ns = scatter(gains) + least_gain_ns();
   interval.lo_ns = std::max<Nanoseconds>(0, interval.ns - reach.down_ns - around_ns);
   interval.hi_ns = std::min(interval.ns + reach.up_ns + around_ns, base_.time_ns);

@@ -25,7 +25,8 @@ ReplayProgram ProgramBuilder::run() {
   for (Turn turn : turns) {
     if (!program_.refusal.empty()) break;
     // Records of a damaged trace may overlap; a thread does one thing after the other.
-    if (turn.kind != TurnKind::kStep) turn.begin_ns = std::max(turn.begin_ns, threads_[std::min(turn.thread, nobody_)].now_ns);
+    if (turn.kind != TurnKind::kStep)
+      turn.begin_ns = std::max(turn.begin_ns, threads_[std::min(turn.thread, nobody_)].now_ns);
     take(turn);
   }
   program_.sites = sites_.take();
@@ -135,7 +136,8 @@ void ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanosec
 }
 
 // Further pieces of work of a call that has returned.
-void ProgramBuilder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site) {
+void ProgramBuilder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns,
+                               std::uint16_t site) {
   for (; operation != kNoRow; operation = issued_.next(operation)) {
     const Nanoseconds now_ns = threads_[thread].now_ns;
     ReplayEvent& event = emit(EventKind::kWork, thread, site);
@@ -149,7 +151,8 @@ void ProgramBuilder::launch(const Turn& turn) {
   const Launch& row = trace_.launches[turn.row];
   advance(turn.thread, turn.begin_ns);
   const std::uint32_t first = issued_.of_launch(turn.row);
-  const std::uint16_t site = in_graph(turn.thread, turn.begin_ns + 1) ? program_.graph_site : segments_.site_of_launch(turn.row);
+  const std::uint16_t site =
+      in_graph(turn.thread, turn.begin_ns + 1) ? program_.graph_site : segments_.site_of_launch(turn.row);
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   if (first == kNoRow) return plain(turn, end_ns, site);
   ReplayEvent& event = emit(EventKind::kLaunch, turn.thread, site);
@@ -182,7 +185,8 @@ void ProgramBuilder::call(const Turn& turn) {
   advance(turn.thread, turn.begin_ns);
   const std::uint32_t first = issued_.of_call(turn.row);
   if (first != kNoRow) return issuing_call(turn, first);
-  wait(turn, std::max(turn.begin_ns, row.span.end_ns), targets_.of_call(turn.row), cost_of(row), site_of_call(turn.thread, row));
+  wait(turn, std::max(turn.begin_ns, row.span.end_ns), targets_.of_call(turn.row), cost_of(row),
+       site_of_call(turn.thread, row));
 }
 
 void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
@@ -257,8 +261,8 @@ void ProgramBuilder::work(const Turn& turn) {
   passed(thread, now_ns, &operation);
 }
 
-ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded,
-                            std::string_view graph_range) {
+ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,
+                            std::vector<RecordedTimes>* recorded, std::string_view graph_range) {
   return ProgramBuilder(attribution, place_of, recorded, graph_range).run();
 }
 

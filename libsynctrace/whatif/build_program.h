@@ -21,7 +21,7 @@ struct RecordedTimes {
 // The steps of `attribution` become kStep events, one more than there are steps. A program with a `refusal` must not be
 // concluded from. `recorded`, where given, becomes one row per event.
 // `graph_range`: all that is launched in NVTX ranges of this name has one site, ReplayProgram::graph_site.
-ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded = nullptr,
-                            std::string_view graph_range = {});
+ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,
+                            std::vector<RecordedTimes>* recorded = nullptr, std::string_view graph_range = {});
 
 }  // namespace synctrace

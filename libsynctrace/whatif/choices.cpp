@@ -23,7 +23,8 @@ std::vector<Nanoseconds> gains(const Evaluator& evaluator, const FixSet& others,
 }
 
 std::optional<std::size_t> best_of(const Choice& choice, const std::vector<Nanoseconds>& gains, Nanoseconds least_ns) {
-  const bool only_by_name = std::all_of(choice.ways.begin(), choice.ways.end(), [](const Way& way) { return way.by_name; });
+  const bool only_by_name =
+      std::all_of(choice.ways.begin(), choice.ways.end(), [](const Way& way) { return way.by_name; });
   Nanoseconds most_ns = 0;
   for (std::size_t i = 0; i < gains.size(); ++i) {
     if (choice.ways[i].legal && (only_by_name || !choice.ways[i].by_name)) most_ns = std::max(most_ns, gains[i]);
@@ -52,7 +53,8 @@ FixSet take_ways(const Evaluator& evaluator, Nanoseconds least_ns, std::vector<C
     }
     return others;
   };
-  for (Choice& choice : choices) choice.taken = best_of(choice, gains(evaluator, others_of(choice, false), choice), least_ns);
+  for (Choice& choice : choices)
+    choice.taken = best_of(choice, gains(evaluator, others_of(choice, false), choice), least_ns);
   FixSet taken;
   for (Choice& choice : choices) {
     const std::vector<Nanoseconds> found = gains(evaluator, others_of(choice, true), choice);

@@ -12,9 +12,9 @@ namespace synctrace {
 
 struct Way {
   FixSet sites;
-  bool legal = true;         // else only what it would gain if it were
-  bool by_name = false;      // not taken where there is another way
-  Nanoseconds gain_ns = 0;   // with what was taken of the other choices
+  bool legal = true;        // else only what it would gain if it were
+  bool by_name = false;     // not taken where there is another way
+  Nanoseconds gain_ns = 0;  // with what was taken of the other choices
 };
 
 struct Choice {
@@ -22,8 +22,8 @@ struct Choice {
   std::optional<std::size_t> taken;  // nothing: what is natural there is not legal, and nothing else gains
 };
 
-// Takes a way of each choice and says what each way gains. Gains that differ by less than `least_ns` are equal: of those
-// the most natural way is taken. Returns the sites of all that were taken.
+// Takes a way of each choice and says what each way gains. Gains that differ by less than `least_ns` are equal: of
+// those the most natural way is taken. Returns the sites of all that were taken.
 FixSet take_ways(const Evaluator& evaluator, Nanoseconds least_ns, std::vector<Choice>& choices);
 
 }  // namespace synctrace

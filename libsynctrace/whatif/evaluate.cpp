@@ -10,7 +10,8 @@ constexpr std::size_t kSampleEvents = 20'000;  // the order of fixes is found on
 constexpr std::size_t kFewestSteps = 4;
 
 std::size_t warm_up_of(const Steps& steps) {
-  const auto first = std::find_if(steps.steps.begin(), steps.steps.end(), [](const Step& step) { return step.phase != Phase::kWarmUp; });
+  const auto first = std::find_if(steps.steps.begin(), steps.steps.end(),
+                                  [](const Step& step) { return step.phase != Phase::kWarmUp; });
   return static_cast<std::size_t>(first - steps.steps.begin());
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a program would take with given fixes: from the end of the warm-up to the end of the last step's work, or as a
-// whole where it has no steps. Sets of fixes are run eight at a time.
+// How long a program would take with given fixes: from the end of the warm-up to the end of the last step's work, or as
+// a whole where it has no steps. Sets of fixes are run eight at a time.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The NVTX ranges of one name, by thread: what is launched in them is taken for one CUDA graph. While the thread sleeps in
-// such a range until another one wakes it (autograd's engine), that one launches for it.
+// The NVTX ranges of one name, by thread: what is launched in them is taken for one CUDA graph. While the thread sleeps
+// in such a range until another one wakes it (autograd's engine), that one launches for it.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ class GraphRanges {
       if (event.what == NvtxEvent::What::kPush) stack.push_back(&event);
       if (event.what != NvtxEvent::What::kPop || stack.empty()) continue;
       const auto text = trace.strings.find(stack.back()->text);
-      if (text != trace.strings.end() && text->second == name) add(event.thread, {stack.back()->time_ns, event.time_ns});
+      if (text != trace.strings.end() && text->second == name)
+        add(event.thread, {stack.back()->time_ns, event.time_ns});
       stack.pop_back();
     }
     add_helpers(trace);
@@ -52,12 +53,14 @@ class GraphRanges {
     std::map<ThreadId, std::vector<TimeSpan>> helping;
     for (const HostWait& wait : trace.host_waits) {
       if (number(wait.waker) == 0 || wait.waker == wait.thread) continue;
-      if (covers(wait.thread, wait.span.begin_ns + 1) && covers(wait.thread, wait.span.end_ns)) helping[wait.waker].push_back(wait.span);
+      if (covers(wait.thread, wait.span.begin_ns + 1) && covers(wait.thread, wait.span.end_ns))
+        helping[wait.waker].push_back(wait.span);
     }
     for (auto& [thread, spans] : helping) {
       std::vector<TimeSpan>& ranges = ranges_[thread];
       spans.insert(spans.end(), ranges.begin(), ranges.end());
-      std::sort(spans.begin(), spans.end(), [](const TimeSpan& a, const TimeSpan& b) { return a.begin_ns < b.begin_ns; });
+      std::sort(spans.begin(), spans.end(),
+                [](const TimeSpan& a, const TimeSpan& b) { return a.begin_ns < b.begin_ns; });
       ranges.clear();
       for (const TimeSpan& span : spans) {
         if (ranges.empty() || ranges.back().end_ns < span.begin_ns) ranges.push_back(span);

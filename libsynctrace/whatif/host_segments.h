@@ -12,7 +12,8 @@ namespace synctrace {
 
 class HostSegments {
  public:
-  HostSegments(const Evidence& evidence, SiteTable& sites) : evidence_(evidence), classifier_(evidence), places_(evidence), sites_(sites) {}
+  HostSegments(const Evidence& evidence, SiteTable& sites)
+      : evidence_(evidence), classifier_(evidence), places_(evidence), sites_(sites) {}
 
   struct Segment {
     TimeSpan span;

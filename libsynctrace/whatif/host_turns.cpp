@@ -10,10 +10,14 @@ namespace {
 class Collector {
  public:
   explicit Collector(const Evidence& evidence)
-      : evidence_(evidence), trace_(evidence.trace), has_call_(trace_.calls.size()), has_launch_(trace_.launches.size()) {}
+      : evidence_(evidence),
+        trace_(evidence.trace),
+        has_call_(trace_.calls.size()),
+        has_launch_(trace_.launches.size()) {}
 
   std::vector<Turn> run(const Steps& steps) {
-    for (const Step& step : steps.steps) add(step.host.begin_ns, step.host.begin_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
+    for (const Step& step : steps.steps)
+      add(step.host.begin_ns, step.host.begin_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
     if (!steps.steps.empty()) {
       const Nanoseconds end_ns = steps.steps.back().host.end_ns;
       add(end_ns, end_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
@@ -67,7 +71,9 @@ class Collector {
       const auto issuer = evidence_.correlation.issuer_of(operation);
       if (issuer && (issuer->is_launch ? has_launch_ : has_call_)[issuer->row]) continue;
       HostTimeline::Index thread = HostTimeline::kNoThread;
-      if (issuer) thread = evidence_.host.index_of(issuer->is_launch ? trace_.launches[issuer->row].thread : trace_.calls[issuer->row].thread);
+      if (issuer)
+        thread = evidence_.host.index_of(issuer->is_launch ? trace_.launches[issuer->row].thread
+                                                           : trace_.calls[issuer->row].thread);
       const Nanoseconds issued_ns = evidence_.correlation.issued_ns(operation);
       add(issued_ns, issued_ns, operation, thread, TurnKind::kWork);
     }
@@ -83,7 +89,8 @@ class Collector {
 }  // namespace
 
 HostTimeline::Index waker_of(const Evidence& evidence, const HostWait& wait) {
-  if (number(wait.waker) == 0 || wait.wake_ns <= wait.span.begin_ns || wait.waker == wait.thread) return HostTimeline::kNoThread;
+  if (number(wait.waker) == 0 || wait.wake_ns <= wait.span.begin_ns || wait.waker == wait.thread)
+    return HostTimeline::kNoThread;
   return evidence.host.index_of(wait.waker);
 }
 

@@ -12,13 +12,13 @@
 namespace synctrace {
 
 enum class TurnKind : std::uint8_t {  // of turns at the same time, the earlier here comes first
-  kStep,      // a step begins; no thread
-  kPost,      // the thread ends another one's sleep: row of Trace::host_waits
-  kSleepEnd,  // row of Trace::host_waits
+  kStep,                              // a step begins; no thread
+  kPost,                              // the thread ends another one's sleep: row of Trace::host_waits
+  kSleepEnd,                          // row of Trace::host_waits
   kCall,
   kLaunch,
   kPoll,
-  kWork,      // row of Trace::operations, issued by a call inside another item, or by none that is known
+  kWork,  // row of Trace::operations, issued by a call inside another item, or by none that is known
 };
 
 struct Turn {

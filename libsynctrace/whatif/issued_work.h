@@ -13,7 +13,9 @@ namespace synctrace {
 class IssuedWork {
  public:
   IssuedWork(const Correlation& correlation, const Trace& trace)
-      : of_launch_(trace.launches.size(), kNoRow), of_call_(trace.calls.size(), kNoRow), next_(trace.operations.size(), kNoRow) {
+      : of_launch_(trace.launches.size(), kNoRow),
+        of_call_(trace.calls.size(), kNoRow),
+        next_(trace.operations.size(), kNoRow) {
     const auto by_issue = correlation.by_issue();
     for (auto row = by_issue.rbegin(); row != by_issue.rend(); ++row) {
       const auto issuer = correlation.issuer_of(*row);

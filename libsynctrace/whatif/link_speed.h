@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a copy would take from pinned memory: as fast as the trace's own large pinned copies of its direction, else as
-// those of the other one, else as the GPU's link allows; never longer than it took.
+// How long a copy would take from pinned memory: as fast as the trace's own large pinned copies of its direction, else
+// as those of the other one, else as the GPU's link allows; never longer than it took.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ class LinkSpeed {
   Nanoseconds pinned_length(const Operation& copy) const {
     const double speed = is_measured() ? measured_speed(copy.copy_kind) : assumed_speed(copy.device);
     const double length_ns = static_cast<double>(copy.bytes) / speed;
-    return length_ns < static_cast<double>(copy.span.length_ns()) ? static_cast<Nanoseconds>(length_ns) : copy.span.length_ns();
+    return length_ns < static_cast<double>(copy.span.length_ns()) ? static_cast<Nanoseconds>(length_ns)
+                                                                  : copy.span.length_ns();
   }
 
  private:
@@ -37,7 +38,9 @@ class LinkSpeed {
     double ns = 0;
   };
 
-  static bool to_device(CopyKind kind) noexcept { return kind == CopyKind::kHostToDevice || kind == CopyKind::kHostToArray; }
+  static bool to_device(CopyKind kind) noexcept {
+    return kind == CopyKind::kHostToDevice || kind == CopyKind::kHostToArray;
+  }
 
   double measured_speed(CopyKind kind) const {
     const Sum& own = sums_[to_device(kind)];

@@ -6,7 +6,7 @@
 namespace synctrace {
 namespace {
 
-constexpr double kMostOfIt = 0.5;     // a wait that moves by this share hangs together with where it moves to
+constexpr double kMostOfIt = 0.5;  // a wait that moves by this share hangs together with where it moves to
 constexpr std::size_t kLongestChain = 4;
 
 FixSet without(const FixSet& set, std::size_t index) {
@@ -74,14 +74,17 @@ class Search {
   // The sum of what is gained after each fix: larger where gains come earlier.
   double area(const FixSet& order) const {
     std::vector<FixSet> sets;
-    for (std::size_t i = 1; i <= order.size(); ++i) sets.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
+    for (std::size_t i = 1; i <= order.size(); ++i)
+      sets.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
     double sum = 0;
     for (const Nanoseconds time_ns : times(sets)) sum += static_cast<double>(base_ns_ - time_ns);
     return sum;
   }
 
  private:
-  std::vector<Nanoseconds> times(const std::vector<FixSet>& sets) const { return evaluator_.times(evaluator_.sample(), sets); }
+  std::vector<Nanoseconds> times(const std::vector<FixSet>& sets) const {
+    return evaluator_.times(evaluator_.sample(), sets);
+  }
 
   const Evaluator& evaluator_;
   const FixSet& candidates_;
@@ -94,7 +97,8 @@ std::vector<FixSet> chains_of(const FixSet& candidates, const std::vector<Absorp
   for (const std::uint16_t first : candidates) {
     FixSet chain = {first};
     while (chain.size() < kLongestChain) {
-      const auto next = std::find_if(absorptions.begin(), absorptions.end(), [&](const Absorption& a) { return a.from == chain.back(); });
+      const auto next = std::find_if(absorptions.begin(), absorptions.end(),
+                                     [&](const Absorption& a) { return a.from == chain.back(); });
       if (next == absorptions.end() || next->share < kMostOfIt) break;
       const bool is_candidate = std::find(candidates.begin(), candidates.end(), next->to) != candidates.end();
       if (!is_candidate || std::find(chain.begin(), chain.end(), next->to) != chain.end()) break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order fixes pay. Savings do not add up: of two waits one after the other, the second takes over what the first
-// no longer waits, so that only both together gain; and two fixes that each make the GPU the limit gain once. So the
-// order is found from both ends, by dropping from the full set whatever is missed least, and by adding whatever gains
-// most, groups that hang together included; the one that gains earlier is taken.
+// In which order fixes pay. Savings do not add up: of two waits one after the other, the second takes over what the
+// first no longer waits, so that only both together gain; and two fixes that each make the GPU the limit gain once. So
+// the order is found from both ends, by dropping from the full set whatever is missed least, and by adding whatever
+// gains most, groups that hang together included; the one that gains earlier is taken.
 #pragma once
 
 #include <cstdint>

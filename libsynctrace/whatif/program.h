@@ -32,8 +32,8 @@ enum class EventKind : std::uint8_t {
   kStreamWait,  // an event call: the stream's next work waits for the slot
   kPost,        // the slot becomes the time of the thread, `pre` after its last event
   kBlock,       // a sleep that another thread ended: `ret` after the slot
-  kInput,       // a sleep until a loader had made the next batch: `ret` after the last such moment, or as long as recorded
-  kStep,        // a step of the program begins
+  kInput,  // a sleep until a loader had made the next batch: `ret` after the last such moment, or as long as recorded
+  kStep,   // a step of the program begins
 };
 
 // What a kWait or a kCopy waits for.
@@ -46,42 +46,53 @@ struct ReplayEvent {
   std::uint16_t stream = 0;  // of the program's streams; of a wait for a device, any of its streams
   std::uint16_t site = 0;    // of the program's sites; 0: none, which no fix changes
   std::uint32_t slot = kNoSlot;
-  std::int32_t latency = 0;  // of work: from the begin of the call to its start
-  std::int32_t pause = 0;    // from the end of the stream's work before to its start; kNoEdge: not ordered
-  std::int32_t handover = 0; // from the end of work in other streams that it waits for to its start
-  std::int32_t ours = 0;     // of own: what the recorder took
-  bool hidden = false;       // other things than the call held the work up: its latency was not seen
-  bool in_graph = false;     // not the first piece of work of its call
-  bool keeps_end = false;    // the slot becomes the end of the work
-  bool keeps_pace = false;   // of input: the last batch was waited for too, so the loader had been at work ever since
-  Nanoseconds pre = 0;       // host time since the thread's last event
-  Nanoseconds own = 0;       // of a call that finds nothing to wait for
-  Nanoseconds ret = 0;       // from the end of what is waited for to the return
-  Nanoseconds delay = 0;     // of the work's start, for reasons that are not known: more than kResidualNs
-  Nanoseconds length = 0;    // of the work
-  Nanoseconds fixed = 0;     // kHost: `pre` after the fix; kCopy: `length` after it; work: the longest latency possible
+  std::int32_t latency = 0;   // of work: from the begin of the call to its start
+  std::int32_t pause = 0;     // from the end of the stream's work before to its start; kNoEdge: not ordered
+  std::int32_t handover = 0;  // from the end of work in other streams that it waits for to its start
+  std::int32_t ours = 0;      // of own: what the recorder took
+  bool hidden = false;        // other things than the call held the work up: its latency was not seen
+  bool in_graph = false;      // not the first piece of work of its call
+  bool keeps_end = false;     // the slot becomes the end of the work
+  bool keeps_pace = false;    // of input: the last batch was waited for too, so the loader had been at work ever since
+  Nanoseconds pre = 0;        // host time since the thread's last event
+  Nanoseconds own = 0;        // of a call that finds nothing to wait for
+  Nanoseconds ret = 0;        // from the end of what is waited for to the return
+  Nanoseconds delay = 0;      // of the work's start, for reasons that are not known: more than kResidualNs
+  Nanoseconds length = 0;     // of the work
+  Nanoseconds fixed = 0;  // kHost: `pre` after the fix; kCopy: `length` after it; work: the longest latency possible
 };
 
 // What is done about a site. The letters are those of docs/whatif.md.
 enum class Remedy : std::uint8_t {
-  kNone,             // nothing that would be legal
-  kRemoveWait,       // F1: nothing of the host's depends on the wait
-  kDeferRead,        // F2: the value is looked at one step later
-  kDeferWait,        // F2: the data is waited for at the thread's next wait
-  kAsyncCopy,        // F3: from pinned memory, without waiting
-  kCacheMemory,      // F4: an allocator that keeps memory
-  kGraph,            // F5: the run of launches becomes one graph
-  kFeedInput,        // F6: the input is there when it is asked for
-  kSpeedUp,          // F7: host code twice as fast
-  kNoCollection,     // F9: the collector does not run in steps
-  kPreload,          // F10: code is loaded before
-  kNoProfiler,       // F11
-  kDropDependency,   // the stream does not wait for the event
+  kNone,            // nothing that would be legal
+  kRemoveWait,      // F1: nothing of the host's depends on the wait
+  kDeferRead,       // F2: the value is looked at one step later
+  kDeferWait,       // F2: the data is waited for at the thread's next wait
+  kAsyncCopy,       // F3: from pinned memory, without waiting
+  kCacheMemory,     // F4: an allocator that keeps memory
+  kGraph,           // F5: the run of launches becomes one graph
+  kFeedInput,       // F6: the input is there when it is asked for
+  kSpeedUp,         // F7: host code twice as fast
+  kNoCollection,    // F9: the collector does not run in steps
+  kPreload,         // F10: code is loaded before
+  kNoProfiler,      // F11
+  kDropDependency,  // the stream does not wait for the event
 };
 
 // Where something of one sort happens in the program: what a fix applies to. Places are those of the caller's making.
 struct FixKey {
-  enum class Family : std::uint8_t { kNone, kWait, kMemory, kLaunch, kInput, kHost, kCollector, kCode, kProfiler, kDependency };
+  enum class Family : std::uint8_t {
+    kNone,
+    kWait,
+    kMemory,
+    kLaunch,
+    kInput,
+    kHost,
+    kCollector,
+    kCode,
+    kProfiler,
+    kDependency
+  };
   Family family = Family::kNone;
   CauseKind kind = CauseKind::kUnknown;  // of kHost: what the thread did
   StackId place{};
@@ -103,44 +114,45 @@ struct ReplaySite {
 
 struct ReplayStream {
   std::uint16_t device = 0;
-  std::uint16_t waits_for = 0;  // a stream whose work comes before that of this one: the default stream's rule; itself: none
-  std::uint16_t feeds = 0;      // a stream that stands for this one and others; itself: none
-  std::uint32_t queue = 0;      // launches that it takes before a call has to wait; 0: never so many
+  std::uint16_t waits_for =
+      0;  // a stream whose work comes before that of this one: the default stream's rule; itself: none
+  std::uint16_t feeds = 0;  // a stream that stands for this one and others; itself: none
+  std::uint32_t queue = 0;  // launches that it takes before a call has to wait; 0: never so many
 };
 
 // Typical quantities, for what a fix brings to light that the recording did not show.
 struct ReplayPace {
-  Nanoseconds async_call = 5'000;    // host time of an asynchronous copy
-  Nanoseconds cached_call = 1'000;   // of an allocation from a cache
-  Nanoseconds graph_node = 200;      // host time of a graph launch per node
-  Nanoseconds graph_pause = 200;     // between the nodes
+  Nanoseconds async_call = 5'000;   // host time of an asynchronous copy
+  Nanoseconds cached_call = 1'000;  // of an allocation from a cache
+  Nanoseconds graph_node = 200;     // host time of a graph launch per node
+  Nanoseconds graph_pause = 200;    // between the nodes
   Nanoseconds graph_pause_high = 1'000;
   Nanoseconds launch_call = 5'000;
-  bool link_measured = false;     // the speed of copies from pinned memory; else it was assumed
-  std::int32_t latency_low = 3'000;   // of a launch into an idle stream, its spread
+  bool link_measured = false;        // the speed of copies from pinned memory; else it was assumed
+  std::int32_t latency_low = 3'000;  // of a launch into an idle stream, its spread
   std::int32_t latency_high = 20'000;
 };
 
 struct ReplayProgram {
   std::vector<ReplayEvent> events;
-  std::vector<ReplaySite> sites;      // [0] is none
+  std::vector<ReplaySite> sites;  // [0] is none
   std::vector<ReplayStream> streams;
   std::vector<Nanoseconds> thread_begins;  // of each thread's first event
   std::uint32_t slots = 0;
   std::uint32_t devices = 0;
-  std::uint32_t steps = 0;            // number of kStep events
-  std::uint16_t graph_site = 0;       // of all launches in the range that is taken for a graph; 0: none
-  std::uint64_t waits_in_graph = 0;   // that would have to leave that range first
+  std::uint32_t steps = 0;           // number of kStep events
+  std::uint16_t graph_site = 0;      // of all launches in the range that is taken for a graph; 0: none
+  std::uint64_t waits_in_graph = 0;  // that would have to leave that range first
   ReplayPace pace;
 
-  Nanoseconds begin_ns = 0;           // of the recording
-  Nanoseconds first_work_ns = 0;      // when the first work started
-  Nanoseconds end_ns = 0;             // the last time of any event: what an unchanged replay ends with
-  Nanoseconds unexplained_ns = 0;     // sum of delays
-  std::uint64_t unexplained = 0;      // work that started late for unknown reasons
-  std::uint64_t edges = 0;            // that the recorded times were checked against
-  std::uint64_t violations = 0;       // recorded times that break one by more than the clocks may disagree
-  std::string refusal;                // why no conclusion can be drawn; empty: none
+  Nanoseconds begin_ns = 0;        // of the recording
+  Nanoseconds first_work_ns = 0;   // when the first work started
+  Nanoseconds end_ns = 0;          // the last time of any event: what an unchanged replay ends with
+  Nanoseconds unexplained_ns = 0;  // sum of delays
+  std::uint64_t unexplained = 0;   // work that started late for unknown reasons
+  std::uint64_t edges = 0;         // that the recorded times were checked against
+  std::uint64_t violations = 0;    // recorded times that break one by more than the clocks may disagree
+  std::string refusal;             // why no conclusion can be drawn; empty: none
 };
 
 }  // namespace synctrace

@@ -19,10 +19,20 @@ namespace synctrace {
 
 class ProgramBuilder {
  public:
-  ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded, std::string_view graph_range)
-      : attribution_(attribution), evidence_(*attribution.evidence), trace_(evidence_.trace), issued_(evidence_.correlation, trace_),
-        link_(trace_), recorder_(trace_), sites_(evidence_, place_of), edges_(evidence_, program_), segments_(evidence_, sites_),
-        targets_(evidence_, edges_), graph_ranges_(trace_, graph_range), recorded_(recorded) {}
+  ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded,
+                 std::string_view graph_range)
+      : attribution_(attribution),
+        evidence_(*attribution.evidence),
+        trace_(evidence_.trace),
+        issued_(evidence_.correlation, trace_),
+        link_(trace_),
+        recorder_(trace_),
+        sites_(evidence_, place_of),
+        edges_(evidence_, program_),
+        segments_(evidence_, sites_),
+        targets_(evidence_, edges_),
+        graph_ranges_(trace_, graph_range),
+        recorded_(recorded) {}
 
   ReplayProgram run();
 
@@ -31,7 +41,7 @@ class ProgramBuilder {
     Nanoseconds now_ns = 0;
     Nanoseconds pre_ns = 0;  // host time of no site since its last event
     bool begun = false;
-    bool reads = false;      // an asynchronous copy to the host is on its way
+    bool reads = false;  // an asynchronous copy to the host is on its way
   };
   struct Cost {
     Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
@@ -90,10 +100,10 @@ class ProgramBuilder {
   GraphRanges graph_ranges_;
   std::vector<RecordedTimes>* recorded_;
   std::vector<Thread> threads_;
-  std::uint32_t nobody_ = 0;  // the thread of work without a call
-  std::unordered_map<std::uint32_t, std::uint32_t> posts_;            // host wait -> slot
+  std::uint32_t nobody_ = 0;                                           // the thread of work without a call
+  std::unordered_map<std::uint32_t, std::uint32_t> posts_;             // host wait -> slot
   std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
-  std::unordered_map<std::uint16_t, Loader> loaders_;                 // by site
+  std::unordered_map<std::uint16_t, Loader> loaders_;                  // by site
   std::vector<std::uint32_t> free_slots_;
 };
 

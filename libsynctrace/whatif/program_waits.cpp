@@ -6,12 +6,13 @@
 
 namespace synctrace {
 
-// A thread of which nothing was seen for long, and then work at once where another one stopped, was waiting for that one.
-// Only for recordings that have neither waits nor samples of it to tell.
+// A thread of which nothing was seen for long, and then work at once where another one stopped, was waiting for that
+// one. Only for recordings that have neither waits nor samples of it to tell.
 bool ProgramBuilder::woken_by_guess(std::uint32_t thread, Nanoseconds until_ns) {
   constexpr Nanoseconds kLongSilenceNs = 200'000;
   Thread& state = threads_[thread];
-  if (until_ns - state.now_ns < kLongSilenceNs || !trace_.host_waits.empty() || !evidence_.host.samples(thread).empty()) return false;
+  if (until_ns - state.now_ns < kLongSilenceNs || !trace_.host_waits.empty() || !evidence_.host.samples(thread).empty())
+    return false;
   const auto guess = guess_waker(evidence_, thread, until_ns);
   if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return false;
   const Thread& waker = threads_[guess->thread];
@@ -61,7 +62,8 @@ void ProgramBuilder::weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& 
   }
 }
 
-void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site) {
+void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost,
+                          std::uint16_t site) {
   if (target.wait_for == WaitFor::kNothing || target.until_ns == kNeverNs) return plain(turn, end_ns, site);
   if (in_graph(turn.thread, turn.begin_ns + 1)) ++program_.waits_in_graph;
   ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
@@ -99,7 +101,8 @@ void ProgramBuilder::sleep(const Turn& turn) {
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   const WaitTarget target = targets_.of_sleep(turn.row);
   if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
-    return wait(turn, end_ns, target, {}, sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
+    return wait(turn, end_ns, target, {},
+                sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
   }
   const StackTraits traits = evidence_.stacks.traits(row.stack);
   const bool loads = traits.loader;

@@ -14,14 +14,16 @@ namespace synctrace {
 class RecorderCost {
  public:
   // Only a real recorder's: traces that were made, and the simulated GPU's, have no CUPTI that could take time.
-  explicit RecorderCost(const Trace& trace) : counts_(trace.facts.contains("cupti_version") && !trace.facts.contains("simulated")) {}
+  explicit RecorderCost(const Trace& trace)
+      : counts_(trace.facts.contains("cupti_version") && !trace.facts.contains("simulated")) {}
 
   // Of a call of that length; `issues`: CUPTI made a record of GPU work of it. Never more than half of it.
   std::int32_t of_call(Nanoseconds length_ns, bool issues) const noexcept {
     constexpr Nanoseconds kCallbacksNs = 400;
     constexpr Nanoseconds kRecordNs = 600;
     if (!counts_) return 0;
-    return static_cast<std::int32_t>(std::clamp<Nanoseconds>(length_ns / 2, 0, kCallbacksNs + (issues ? kRecordNs : 0)));
+    return static_cast<std::int32_t>(
+        std::clamp<Nanoseconds>(length_ns / 2, 0, kCallbacksNs + (issues ? kRecordNs : 0)));
   }
 
  private:

@@ -22,8 +22,12 @@ constexpr Lanes everywhere(Nanoseconds value) {
 class Pass {
  public:
   Pass(const ReplayProgram& program, const Scenarios& scenarios, ReplayState& state, Outcome& outcome)
-      : program_(program), scenarios_(scenarios), state_(state), outcome_(outcome),
-        plain_(std::all_of(scenarios.corners.begin(), scenarios.corners.end(), [](const Corner& c) { return c == Corner{}; })),
+      : program_(program),
+        scenarios_(scenarios),
+        state_(state),
+        outcome_(outcome),
+        plain_(std::all_of(scenarios.corners.begin(), scenarios.corners.end(),
+                           [](const Corner& c) { return c == Corner{}; })),
         ours_(scenarios.without_recorder ? ~Nanoseconds{0} : 0) {}
 
   void run(const ReplayEvent& event) {
@@ -87,7 +91,7 @@ class Pass {
   const Scenarios& scenarios_;
   ReplayState& state_;
   Outcome& outcome_;
-  const bool plain_;  // no lane takes anything otherwise than typical
+  const bool plain_;        // no lane takes anything otherwise than typical
   const Nanoseconds ours_;  // mask of what the recorder took
 };
 
@@ -125,7 +129,8 @@ Nanoseconds Pass::latency(const ReplayEvent& event, std::size_t lane) const {
     case Corner::Latency::kLow:
       return std::min<Nanoseconds>(event.latency, program_.pace.latency_low);
     case Corner::Latency::kHigh:
-      return std::clamp<Nanoseconds>(program_.pace.latency_high, event.latency, std::max<Nanoseconds>(event.latency, event.fixed));
+      return std::clamp<Nanoseconds>(program_.pace.latency_high, event.latency,
+                                     std::max<Nanoseconds>(event.latency, event.fixed));
     case Corner::Latency::kTypical:
       break;
   }
@@ -142,7 +147,8 @@ Nanoseconds Pass::pinned_length(const ReplayEvent& event, std::size_t lane) cons
 // launches, at best none.
 Nanoseconds Pass::graph_pause(const ReplayEvent& event, std::size_t lane) const {
   Nanoseconds usual = program_.pace.graph_pause;
-  if (scenarios_.corners[lane].latency == Corner::Latency::kHigh) usual = std::max(usual, program_.pace.graph_pause_high);
+  if (scenarios_.corners[lane].latency == Corner::Latency::kHigh)
+    usual = std::max(usual, program_.pace.graph_pause_high);
   if (scenarios_.corners[lane].latency == Corner::Latency::kLow) usual = 0;
   return std::min<Nanoseconds>(event.pause, usual);
 }
@@ -174,7 +180,8 @@ void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixe
       const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
       const Nanoseconds delay = scenarios_.corners[i].without_delays ? 0 : event.delay;
       const bool quick = mended && remedy == Remedy::kAsyncCopy;
-      const Nanoseconds reach = quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
+      const Nanoseconds reach =
+          quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + reach, before, after}) + delay;
       const Nanoseconds lasts = quick ? pinned_length(event, i) : event.length;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
@@ -387,7 +394,8 @@ Outcome replay(const ReplayProgram& program, const Scenarios& scenarios, ReplayO
   for (std::size_t i = 0; i < program.events.size(); ++i) {
     const ReplayEvent& event = program.events[i];
     pass.run(event);
-    const bool works = event.kind == EventKind::kLaunch || event.kind == EventKind::kCopy || event.kind == EventKind::kWork;
+    const bool works =
+        event.kind == EventKind::kLaunch || event.kind == EventKind::kCopy || event.kind == EventKind::kWork;
     observer.passed(i, event.kind == EventKind::kStep ? kNeverNs : state.host[event.thread].at[0],
                     works ? pass.start.at[0] : kNeverNs, works ? pass.start.at[0] + event.length : kNeverNs);
   }

@@ -26,18 +26,20 @@ struct alignas(64) Lanes {
 struct Corner {
   enum class Latency : std::uint8_t { kTypical, kLow, kHigh };
   enum class Use : std::uint8_t { kPlanned, kNever, kNextWait };  // of a value whose reading is deferred
-  Latency latency = Latency::kTypical;  // of launches whose own was hidden
+  Latency latency = Latency::kTypical;                            // of launches whose own was hidden
   Use use = Use::kPlanned;
-  bool without_delays = false;       // late starts that nothing explains do not happen
-  bool slow_link = false;            // where the speed of copies had to be assumed, it is half of that
-  bool loader_keeps_pace = true;     // a loader that was the limit makes batches no faster than recorded
+  bool without_delays = false;    // late starts that nothing explains do not happen
+  bool slow_link = false;         // where the speed of copies had to be assumed, it is half of that
+  bool loader_keeps_pace = true;  // a loader that was the limit makes batches no faster than recorded
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 
 struct Scenarios {
   explicit Scenarios(const ReplayProgram& program) : fixed(program.sites.size(), 0) {}
 
-  void fix(std::size_t lane, std::uint16_t site) { fixed[site] = static_cast<std::uint8_t>(fixed[site] | (1U << lane)); }
+  void fix(std::size_t lane, std::uint16_t site) {
+    fixed[site] = static_cast<std::uint8_t>(fixed[site] | (1U << lane));
+  }
 
   std::vector<std::uint8_t> fixed;  // by site: the lanes in which it is
   std::array<Corner, kLanes> corners{};
@@ -45,17 +47,17 @@ struct Scenarios {
 };
 
 struct ReplayState {
-  std::vector<Lanes> host;        // by thread: its time
-  std::vector<Lanes> owed;        // by thread: the end of work whose wait was deferred to its next wait
+  std::vector<Lanes> host;  // by thread: its time
+  std::vector<Lanes> owed;  // by thread: the end of work whose wait was deferred to its next wait
   std::vector<Lanes> stream_end;
   std::vector<Lanes> stream_wait;  // what its next work has to wait for
   std::vector<Lanes> device_end;
   std::vector<Lanes> slots;
-  std::vector<Lanes> read_now;    // by site: deferred reads of this step,
-  std::vector<Lanes> read_due;    // and of the last one
+  std::vector<Lanes> read_now;             // by site: deferred reads of this step,
+  std::vector<Lanes> read_due;             // and of the last one
   std::vector<std::vector<Lanes>> queues;  // by stream: starts of the last launches
   std::vector<std::uint32_t> queued;
-  Lanes latest;                   // end of any work so far
+  Lanes latest;  // end of any work so far
 };
 
 struct Outcome {

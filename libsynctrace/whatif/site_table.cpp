@@ -85,7 +85,8 @@ Remedy remedy_of(const FixKey& key, std::uint8_t sights) noexcept {
 // Where the place is known, its functions and what comes behind it are one; else these stand for it.
 FixKey placed(Family family, CauseKind kind, StackId place, StackId until, std::uint32_t function) noexcept {
   const bool known = number(place) != 0;
-  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, known ? StackId{} : until, known ? 0 : function};
+  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, known ? StackId{} : until,
+          known ? 0 : function};
 }
 
 constexpr std::uint32_t kHostFunctions = 1U << 31;  // of the C library, apart from those of CUDA
@@ -93,7 +94,8 @@ constexpr std::uint32_t kHostFunctions = 1U << 31;  // of the C library, apart f
 }  // namespace
 
 std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
-  std::uint64_t hash = static_cast<std::uint64_t>(number(key.family)) << 56 | static_cast<std::uint64_t>(number(key.kind)) << 48 | key.function;
+  std::uint64_t hash = static_cast<std::uint64_t>(number(key.family)) << 56 |
+                       static_cast<std::uint64_t>(number(key.kind)) << 48 | key.function;
   hash = (hash ^ (std::uint64_t{number(key.place)} << 32 | number(key.until))) * 0x9e3779b97f4a7c15U;
   return static_cast<std::size_t>(hash ^ hash >> 29);
 }
@@ -101,7 +103,8 @@ std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
 FixKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept {
   const Family family = family_of(kind);
   std::uint32_t function = number(api);
-  if (function == 0 && number(host_call) != 0) function = kHostFunctions | static_cast<std::uint32_t>(number(host_call));
+  if (function == 0 && number(host_call) != 0)
+    function = kHostFunctions | static_cast<std::uint32_t>(number(host_call));
   // Of code, input and launches the functions do not matter: without a place they are one.
   const bool by_function = family == Family::kWait || family == Family::kMemory || family == Family::kDependency;
   return placed(family, kind, place, until, by_function ? function : 0);
@@ -153,12 +156,14 @@ std::uint16_t SiteTable::of_call(const Call& call, std::uint8_t sights) {
   }
   const std::uint32_t function = family == Family::kCode ? 0 : number(call.api);
   const std::uint8_t shape = family == Family::kWait ? shape_sight(call.stack) : std::uint8_t{0};
-  return index_of(placed(family, CauseKind::kUnknown, place_of_(call.stack), {}, function), static_cast<std::uint8_t>(sights | shape));
+  return index_of(placed(family, CauseKind::kUnknown, place_of_(call.stack), {}, function),
+                  static_cast<std::uint8_t>(sights | shape));
 }
 
 std::uint16_t SiteTable::of_wait(StackId stack, std::uint32_t function, std::uint8_t sights) {
   const std::uint32_t id = (sights & kSleeps) != 0 ? kHostFunctions | function : function;
-  return index_of(placed(Family::kWait, CauseKind::kUnknown, place_of_(stack), {}, id), static_cast<std::uint8_t>(sights | shape_sight(stack)));
+  return index_of(placed(Family::kWait, CauseKind::kUnknown, place_of_(stack), {}, id),
+                  static_cast<std::uint8_t>(sights | shape_sight(stack)));
 }
 
 std::uint16_t SiteTable::of_cause(CauseKind kind, StackId stack, StackId until) {

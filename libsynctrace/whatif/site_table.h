@@ -27,8 +27,8 @@ class SiteTable {
     kReadsScalar = 1,  // copies a few bytes to the host
     kReadsData = 2,    // copies more, or waits for an asynchronous copy that did
     kUploads = 4,
-    kSleeps = 8,       // waits for the GPU in no CUDA call: the result is handed over
-    kShapes = 16,      // of a function whose result's size the host has to know
+    kSleeps = 8,   // waits for the GPU in no CUDA call: the result is handed over
+    kShapes = 16,  // of a function whose result's size the host has to know
   };
 
   SiteTable(const Evidence& evidence, const PlaceOf& place_of) : evidence_(evidence), place_of_(place_of) {

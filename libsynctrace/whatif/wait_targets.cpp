@@ -116,14 +116,16 @@ WaitTarget WaitTargets::of_call(std::uint32_t row) const {
   return target.wait_for == WaitFor::kNothing ? hidden_target(row) : target;
 }
 
-WaitTarget WaitTargets::of_copy(std::uint32_t row, const Operation& own, std::uint16_t stream, Nanoseconds queue_ns) const {
+WaitTarget WaitTargets::of_copy(std::uint32_t row, const Operation& own, std::uint16_t stream,
+                                Nanoseconds queue_ns) const {
   const Call& call = evidence_.trace.calls[row];
   const bool blocked = evidence_.judgements[row].verdict == Verdict::kBlocked;
   const WaitHabit habit = wait_habit(call);
   if (!is_copy(call.category) || (habit == WaitHabit::kNever && !blocked)) return {};
   const Nanoseconds latest_ns = call.span.end_ns + kClockSkewNs;
   if (own.span.end_ns <= latest_ns) return {WaitFor::kOwnEnd, stream, kNoSlot, own.span.end_ns};
-  if (blocked && queue_ns <= latest_ns && queue_ns > call.span.begin_ns) return {WaitFor::kStream, stream, kNoSlot, queue_ns};
+  if (blocked && queue_ns <= latest_ns && queue_ns > call.span.begin_ns)
+    return {WaitFor::kStream, stream, kNoSlot, queue_ns};
   if (own.span.begin_ns <= latest_ns) return {WaitFor::kOwnStart, stream, kNoSlot, own.span.begin_ns};
   return {};
 }

@@ -47,8 +47,8 @@ class WaitTargets {
   WorkEdges& edges_;
   std::unordered_map<std::uint64_t, std::uint32_t> events_;
   std::unordered_map<ApiId, bool> records_;
-  std::unordered_map<std::uint32_t, std::uint32_t> kept_;                         // operation -> slot
-  std::unordered_map<Nanoseconds, std::uint32_t> slots_by_end_;                   // of work that sleeps waited for
+  std::unordered_map<std::uint32_t, std::uint32_t> kept_;        // operation -> slot
+  std::unordered_map<Nanoseconds, std::uint32_t> slots_by_end_;  // of work that sleeps waited for
   struct Polled {
     StreamKey stream;
     DeviceId device{};

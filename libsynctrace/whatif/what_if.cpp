@@ -24,7 +24,8 @@ struct Cost {
 // Of the time, how much passed before work that started late for reasons that are not known.
 double unexplained_share(const ReplayProgram& program, const Evaluator& evaluator, Nanoseconds base_ns) {
   double sum = 0;
-  for (std::size_t i = evaluator.first_counted(); i < evaluator.whole().last; ++i) sum += static_cast<double>(program.events[i].delay);
+  for (std::size_t i = evaluator.first_counted(); i < evaluator.whole().last; ++i)
+    sum += static_cast<double>(program.events[i].delay);
   return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
 }
 
@@ -68,7 +69,8 @@ WhatIf Study::run() {
   const Evaluator evaluator(program, attribution_.steps);
   const Bounds bounds(evaluator, uncertain_share());
   if (!reproduces(program)) {
-    result_.refusal = "the recorded times could not be reproduced (a bug of synctrace: please report it with the trace)";
+    result_.refusal =
+        "the recorded times could not be reproduced (a bug of synctrace: please report it with the trace)";
     return std::move(result_);
   }
   result_.by_steps = evaluator.by_steps();
@@ -97,7 +99,8 @@ std::string Study::refusal_of(const ReplayProgram& program) const {
   if (program.events.empty() || trace.operations.empty()) return "no GPU work was recorded";
   if (trace.stats.count(kLossClockUnusable) > 0) return "the clocks of host and GPU disagree";
   if (program.violations >= kFewestViolations && program.violations * 1000 > program.edges) {
-    return "recorded times contradict each other: work began before its call, or a wait returned before its work was over";
+    return "recorded times contradict each other: work began before its call, or a wait returned before its work was "
+           "over";
   }
   if (attribution_.unmatched_operations * 10 > trace.operations.size()) return "too much GPU work has no recorded call";
   return {};
@@ -135,7 +138,8 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
   for (const auto& [device, causes] : attribution_.causes) {
     for (const Cause& cause : causes) {
       const Site& site = cause.key.site;
-      const std::uint16_t index = result_.find(site_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
+      const std::uint16_t index = result_.find(
+          site_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
       Nanoseconds& cost = costs[index];
       cost = add_saturated(cost, result_.by_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns);
     }
@@ -148,7 +152,8 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
 FixSet Study::candidates(const Bounds& bounds) const {
   std::map<std::uint16_t, Nanoseconds> cost = costs();
   for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
-    if (result_.sites[site].key.family == FixKey::Family::kWait) cost[site] = std::max(cost[site], bounds.base().waited[site]);
+    if (result_.sites[site].key.family == FixKey::Family::kWait)
+      cost[site] = std::max(cost[site], bounds.base().waited[site]);
   }
   const auto least_ns = static_cast<Nanoseconds>(kLeastCostShare * static_cast<double>(result_.base_ns));
   FixSet sites;
@@ -156,14 +161,17 @@ FixSet Study::candidates(const Bounds& bounds) const {
     const bool ours = result_.sites[site].remedy == Remedy::kNoProfiler;  // gone in every prediction
     if (site != 0 && !ours && ns >= least_ns && ns > 0) sites.push_back(site);
   }
-  std::stable_sort(sites.begin(), sites.end(), [&](std::uint16_t a, std::uint16_t b) { return cost.at(a) > cost.at(b); });
+  std::stable_sort(sites.begin(), sites.end(),
+                   [&](std::uint16_t a, std::uint16_t b) { return cost.at(a) > cost.at(b); });
   if (sites.size() > kMostCandidates) sites.resize(kMostCandidates);
   return sites;
 }
 
 // Where the wait goes: the site at which the host then waits longer, by most.
 void Study::find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const {
-  if (result_.sites[saving.site].key.family != FixKey::Family::kWait && result_.sites[saving.site].key.family != FixKey::Family::kMemory) return;
+  if (result_.sites[saving.site].key.family != FixKey::Family::kWait &&
+      result_.sites[saving.site].key.family != FixKey::Family::kMemory)
+    return;
   for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
     const Nanoseconds growth_ns = mended.waited[site] - bounds.base().waited[site];
     if (site == saving.site || growth_ns <= saving.moved_ns) continue;
@@ -171,7 +179,8 @@ void Study::find_absorber(const Bounds& bounds, const TrialResult& mended, Savin
     saving.moves_to = site;
   }
   const Nanoseconds whole_ns = bounds.base().waited[saving.site];
-  if (static_cast<double>(saving.moved_ns) >= kAbsorbedShare * static_cast<double>(whole_ns) && saving.moved_ns > 0) return;
+  if (static_cast<double>(saving.moved_ns) >= kAbsorbedShare * static_cast<double>(whole_ns) && saving.moved_ns > 0)
+    return;
   saving.moves_to = 0;
   saving.moved_ns = 0;
 }
@@ -197,7 +206,8 @@ void Study::find_savings(const Bounds& bounds, FixSet sites) {
       if (!known && result_.savings.size() + sites.size() < kMostCandidates) sites.push_back(site);
     }
   }
-  std::stable_sort(result_.savings.begin(), result_.savings.end(), [](const Saving& a, const Saving& b) { return a.alone.ns > b.alone.ns; });
+  std::stable_sort(result_.savings.begin(), result_.savings.end(),
+                   [](const Saving& a, const Saving& b) { return a.alone.ns > b.alone.ns; });
 }
 
 void Study::find_order(const Evaluator& evaluator, const Bounds& bounds) {
@@ -207,7 +217,9 @@ void Study::find_order(const Evaluator& evaluator, const Bounds& bounds) {
     if (saving.remedy == Remedy::kNone) continue;
     legal.push_back(saving.site);
     const Nanoseconds waited_ns = std::max<Nanoseconds>(1, bounds.base().waited[saving.site]);
-    if (saving.moves_to != 0) absorptions.push_back({saving.site, saving.moves_to, static_cast<double>(saving.moved_ns) / static_cast<double>(waited_ns)});
+    if (saving.moves_to != 0)
+      absorptions.push_back(
+          {saving.site, saving.moves_to, static_cast<double>(saving.moved_ns) / static_cast<double>(waited_ns)});
   }
   if (legal.empty()) return;
   result_.all = bounds.savings({&legal, 1}).front();
@@ -218,7 +230,8 @@ void Study::find_order(const Evaluator& evaluator, const Bounds& bounds) {
 // with it, and those that never gain are none.
 std::vector<FixSet> Study::rows_of(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const {
   std::vector<FixSet> prefixes;
-  for (std::size_t i = 1; i <= order.size(); ++i) prefixes.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
+  for (std::size_t i = 1; i <= order.size(); ++i)
+    prefixes.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(i));
   const std::vector<Nanoseconds> times = evaluator.times(evaluator.whole(), prefixes);
   const Nanoseconds least_ns = std::max<Nanoseconds>(1, bounds.least_gain_ns());
   std::vector<FixSet> rows;
@@ -247,7 +260,8 @@ void Study::leave_out_the_needless(const FixSet& done, FixSet& together, const E
     }
     const std::vector<FixSet> both = {fewer, all};
     const std::vector<Nanoseconds> times = evaluator.times(evaluator.sample(), both);
-    const double lost = static_cast<double>(times[0] - times[1]) / static_cast<double>(std::max<Nanoseconds>(1, times[1]));
+    const double lost =
+        static_cast<double>(times[0] - times[1]) / static_cast<double>(std::max<Nanoseconds>(1, times[1]));
     if (lost * 2 >= kModelErrorShare)
       ++k;
     else
@@ -282,7 +296,8 @@ std::vector<FixStep> Study::confirmed(const std::vector<FixSet>& rows, const Bou
 }  // namespace
 
 const Saving* WhatIf::of_site(std::uint16_t site) const noexcept {
-  const auto found = std::find_if(savings.begin(), savings.end(), [&](const Saving& saving) { return saving.site == site; });
+  const auto found =
+      std::find_if(savings.begin(), savings.end(), [&](const Saving& saving) { return saving.site == site; });
   return found == savings.end() ? nullptr : &*found;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room's one entry point: what a program would save if a line of it were mended, alone and together with others, and
-// how sure that is. Times are ns of what was counted: the ordinary and irregular steps, or the whole recording.
+// The room's one entry point: what a program would save if a line of it were mended, alone and together with others,
+// and how sure that is. Times are ns of what was counted: the ordinary and irregular steps, or the whole recording.
 #pragma once
 
 #include <functional>
@@ -28,9 +28,9 @@ struct Interval {
 struct Saving {
   std::uint16_t site = 0;
   Remedy remedy = Remedy::kNone;
-  Interval alone;               // zero where no remedy is legal
-  Nanoseconds ceiling_ns = 0;   // if there were one
-  std::uint16_t moves_to = 0;   // the site at which most of its wait would be waited instead; 0: none
+  Interval alone;              // zero where no remedy is legal
+  Nanoseconds ceiling_ns = 0;  // if there were one
+  std::uint16_t moves_to = 0;  // the site at which most of its wait would be waited instead; 0: none
   Nanoseconds moved_ns = 0;
 };
 
@@ -50,17 +50,17 @@ struct WhatIfOptions {
 struct WhatIf {
   std::string refusal;  // why nothing can be said; empty: something can
   bool by_steps = false;
-  std::size_t steps = 0;         // counted
-  Nanoseconds base_ns = 0;       // time of what is counted, without the recorder,
-  Nanoseconds recorded_ns = 0;   // and with it
-  Interval all;                  // if all were mended
+  std::size_t steps = 0;        // counted
+  Nanoseconds base_ns = 0;      // time of what is counted, without the recorder,
+  Nanoseconds recorded_ns = 0;  // and with it
+  Interval all;                 // if all were mended
   std::vector<ReplaySite> sites;
-  std::vector<Saving> savings;   // of the sites that cost something, largest saving first
+  std::vector<Saving> savings;  // of the sites that cost something, largest saving first
   std::vector<FixStep> order;
-  std::vector<Choice> choices;   // that were asked about
-  FixSet asked_sites;            // what was taken of them
-  std::optional<Interval> asked; // what these save together
-  std::uint16_t graph_site = 0;  // see ReplayProgram
+  std::vector<Choice> choices;    // that were asked about
+  FixSet asked_sites;             // what was taken of them
+  std::optional<Interval> asked;  // what these save together
+  std::uint16_t graph_site = 0;   // see ReplayProgram
   std::uint64_t waits_in_graph = 0;
   double unexplained_share = 0;  // of the time: starts of work that came late for reasons not known
 

@@ -6,15 +6,19 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kDefaultHandoverNs = 5'000;      // from a stream to another that waits for its event
+constexpr Nanoseconds kDefaultHandoverNs = 5'000;        // from a stream to another that waits for its event
 constexpr Nanoseconds kLargestWeightNs = 2'000'000'000;  // fits the field with room for sums
 
 // The weight of a requirement: as usual, but never more than was recorded.
-Nanoseconds weight_of(Nanoseconds usual_ns, Nanoseconds recorded_ns) { return std::min({usual_ns, recorded_ns, kLargestWeightNs}); }
+Nanoseconds weight_of(Nanoseconds usual_ns, Nanoseconds recorded_ns) {
+  return std::min({usual_ns, recorded_ns, kLargestWeightNs});
+}
 
 }  // namespace
 
-WorkEdges::WorkEdges(const Evidence& evidence, ReplayProgram& program) : evidence_(evidence), program_(program) { find_typical(); }
+WorkEdges::WorkEdges(const Evidence& evidence, ReplayProgram& program) : evidence_(evidence), program_(program) {
+  find_typical();
+}
 
 // How long a stream takes to go on when another one's work that it waits for has ended.
 void WorkEdges::find_typical() {
@@ -80,7 +84,8 @@ std::uint16_t WorkEdges::stream_of(StreamKey key, DeviceId device) {
     const auto context = evidence_.trace.contexts.find(key.context);
     program_.streams[index].feeds = all;
     const bool known_default = context != evidence_.trace.contexts.end() && number(context->second.null_stream) != 0;
-    program_.streams[index].waits_for = known_default ? stream_of({key.context, context->second.null_stream}, device) : index;
+    program_.streams[index].waits_for =
+        known_default ? stream_of({key.context, context->second.null_stream}, device) : index;
   }
   return index;
 }
@@ -109,7 +114,8 @@ void WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nanoseconds issued
   event.stream = stream_of({work.context, work.stream}, work.device);
   const ReplayStream stream = program_.streams[event.stream];
   const Nanoseconds start_ns = work.span.begin_ns;
-  if (start_ns - host_ns < -kLargestWeightNs) program_.refusal = "recorded times contradict each other: work began long before its call";
+  if (start_ns - host_ns < -kLargestWeightNs)
+    program_.refusal = "recorded times contradict each other: work began long before its call";
   const Nanoseconds foreign_ns =
       std::max(waits_[event.stream], stream.waits_for == event.stream ? kNeverNs : ends_[stream.waits_for]);
   count_edge(start_ns - issued_ns);
@@ -160,6 +166,8 @@ std::uint32_t WorkEdges::new_slot() {
 
 void WorkEdges::record(std::uint32_t slot, std::uint16_t stream) { slots_[slot] = queue_end(stream); }
 
-void WorkEdges::wait_for(std::uint32_t slot, std::uint16_t stream) { waits_[stream] = std::max(waits_[stream], slots_[slot]); }
+void WorkEdges::wait_for(std::uint32_t slot, std::uint16_t stream) {
+  waits_[stream] = std::max(waits_[stream], slots_[slot]);
+}
 
 }  // namespace synctrace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What each piece of GPU work had to wait for, as weights of a ReplayEvent, while the recorded run goes by: the ends of
-// streams, devices and event marks so far, in recorded time. Each weight is at most what was recorded, so that a piece of
-// work never starts later than recorded; what then remains goes to the requirement that came last, or, if it is long, is
-// a delay that nothing explains.
+// streams, devices and event marks so far, in recorded time. Each weight is at most what was recorded, so that a piece
+// of work never starts later than recorded; what then remains goes to the requirement that came last, or, if it is
+// long, is a delay that nothing explains.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +65,8 @@ class WorkEdges {
   const Evidence& evidence_;
   ReplayProgram& program_;
   std::unordered_map<StreamKey, std::uint16_t, StreamKeyHash> streams_;
-  std::unordered_map<ContextId, std::uint16_t> blocking_;  // the stream that stands for all that wait for the default one
+  std::unordered_map<ContextId, std::uint16_t>
+      blocking_;  // the stream that stands for all that wait for the default one
   std::map<DeviceId, std::uint16_t> devices_;
   std::vector<DevicePace> paces_;  // by device
   std::vector<Nanoseconds> ends_;  // by stream

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long it takes to explain a trace, by its size: an eager training loop of short kernels with a wait in every step, so
-// that nearly every kernel has a gap before it. items_per_second counts calls, launches and operations.
+// How long it takes to explain a trace, by its size: an eager training loop of short kernels with a wait in every step,
+// so that nearly every kernel has a gap before it. items_per_second counts calls, launches and operations.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -60,7 +60,8 @@ Trace make_trace(std::uint32_t launches) {
 void explain(benchmark::State& state) {
   const Trace trace = make_trace(static_cast<std::uint32_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(attribute(trace).causes.size());
-  const std::int64_t events = static_cast<std::int64_t>(trace.calls.size() + trace.launches.size() + trace.operations.size());
+  const std::int64_t events =
+      static_cast<std::int64_t>(trace.calls.size() + trace.launches.size() + trace.operations.size());
   state.SetItemsProcessed(state.iterations() * events);
 }
 BENCHMARK(explain)->Arg(100'000)->Arg(400'000)->Arg(1'600'000)->Unit(benchmark::kMillisecond)->Iterations(1);

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "capture/cupti/api_events.h"
+#include "capture/cupti/memory_ranges.h"
+#include "capture/events/thread_buffer.h"
 #include "capture/process/clocks.h"
 #include "capture/process/cpu_ticks.h"
-#include "capture/cupti/memory_ranges.h"
 #include "capture/process/recorder_state.h"
-#include "capture/events/thread_buffer.h"
 #include "format/trace_writer.h"
 
 namespace {
@@ -130,7 +130,8 @@ class ApiCalls {
 
 // Both callbacks of one API call: all that the recorder does on the program's thread, less stacks.
 template <class Parameters>
-void callbacks(benchmark::State& state, CUpti_CallbackDomain domain, CUpti_CallbackId id, const Parameters& parameters) {
+void callbacks(benchmark::State& state, CUpti_CallbackDomain domain, CUpti_CallbackId id,
+               const Parameters& parameters) {
   ApiCalls calls(domain, id, &parameters);
   recorder_state.store(RecorderState::kTimeline);
   for (auto _ : state) {
@@ -152,7 +153,8 @@ void callbacks_of_a_launch(benchmark::State& state) {
 BENCHMARK(callbacks_of_a_launch);
 
 void callbacks_of_a_sync(benchmark::State& state) {
-  callbacks(state, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020, cudaStreamSynchronize_v3020_params{});
+  callbacks(state, CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_cudaStreamSynchronize_v3020,
+            cudaStreamSynchronize_v3020_params{});
 }
 BENCHMARK(callbacks_of_a_sync);
 
@@ -162,8 +164,8 @@ void callbacks_of_a_copy(benchmark::State& state) {
 }
 BENCHMARK(callbacks_of_a_copy);
 
-// What lies between the callbacks of an eager program: an interpreter and a framework, which leave nothing of ours in the
-// first level of the caches.
+// What lies between the callbacks of an eager program: an interpreter and a framework, which leave nothing of ours in
+// the first level of the caches.
 class OtherWork {
  public:
   OtherWork() : data_(map()), code_(map()) {

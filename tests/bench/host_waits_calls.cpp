@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a call of each interposed function costs that has nothing to wait for: "name ns" lines, the best of many batches.
-// With --cuda the process uses CUDA first (the runtime is loaded by name), so a preloaded recorder is at work.
+// What a call of each interposed function costs that has nothing to wait for: "name ns" lines, the best of many
+// batches. With --cuda the process uses CUDA first (the runtime is loaded by name), so a preloaded recorder is at work.
 // host_waits_cost.py runs it without the recorder, with it, and with it and CUDA.
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -46,12 +46,14 @@ void measure(const char* name, Prepare prepare, Call call) {
 
 template <class Call>
 void measure(const char* name, Call call) {
-  measure(name, [] {}, call);
+  measure(
+      name, [] {}, call);
 }
 
 void use_cuda() {
   void* runtime = dlopen("libcudart.so.13", RTLD_NOW | RTLD_GLOBAL);
-  auto* synchronize = runtime == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(runtime, "cudaDeviceSynchronize"));
+  auto* synchronize =
+      runtime == nullptr ? nullptr : reinterpret_cast<int (*)()>(dlsym(runtime, "cudaDeviceSynchronize"));
   if (synchronize == nullptr || synchronize() != 0) {
     std::fputs("no CUDA runtime\n", stderr);
     std::exit(1);
@@ -110,9 +112,12 @@ void measure_files() {
 // The C library leaves locked instructions out while a process has one thread. One with CUDA has several.
 void have_a_second_thread() {
   pthread_t thread{};
-  pthread_create(&thread, nullptr, [](void*) -> void* {
-    for (;;) pause();
-  }, nullptr);
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        for (;;) pause();
+      },
+      nullptr);
 }
 
 int main(int argc, char** argv) {

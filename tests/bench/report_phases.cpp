@@ -22,7 +22,9 @@
 namespace synctrace {
 namespace {
 
-double seconds(const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6; }
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
 
 class Stopwatch {
  public:
@@ -33,7 +35,8 @@ class Stopwatch {
     const auto begin = std::chrono::steady_clock::now();
     auto result = work();
     const double elapsed = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("%-24s %8.3f s   %8.3f s of CPU   peak so far %6ld MiB\n", name, elapsed, cpu() - before, usage_.ru_maxrss / 1024);
+    std::printf("%-24s %8.3f s   %8.3f s of CPU   peak so far %6ld MiB\n", name, elapsed, cpu() - before,
+                usage_.ru_maxrss / 1024);
     return result;
   }
 
@@ -82,7 +85,8 @@ void run(const char* path) {
     watch.time("device states", [&] { return device_states(trace); });
   }
   {
-    const Attribution attribution = watch.time("attribution, all of it", [&] { return attribute(trace, {}, std::move(joins)); });
+    const Attribution attribution =
+        watch.time("attribution, all of it", [&] { return attribute(trace, {}, std::move(joins)); });
     const Report report = watch.time("report", [&] { return build_report(trace, attribution, {}); });
     watch.time("text", [&] { return render_text(report, {}); });
   }
@@ -90,7 +94,8 @@ void run(const char* path) {
   with_parts.keep_parts = true;
   const Attribution attribution = watch.time("attribution with parts", [&] { return attribute(trace, with_parts); });
   const Report report = build_report(trace, attribution, {});
-  const PageSection section = watch.time("page", [&] { return page_section(report, page::Timeline(trace, attribution, report), {}); });
+  const PageSection section =
+      watch.time("page", [&] { return page_section(report, page::Timeline(trace, attribution, report), {}); });
   watch.time("  of it frame", [&] { return render_page({&section, 1}); });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a trace as large as asked for, shaped like an eager training loop under the recorder: in each step a batch from
-// a loader, two uploads on a stream of their own, a forward pass, `.item()`, a backward pass launched by another thread
-// while the first one sleeps, an optimizer of short kernels; a sample of each thread every 2 ms, a stack on calls, waits,
-// samples and some launches. Records lie in the file as the recorder leaves them: thread by thread, then the GPU's.
-// Memory is that of one step.
+// Writes a trace as large as asked for, shaped like an eager training loop under the recorder: in each step a batch
+// from a loader, two uploads on a stream of their own, a forward pass, `.item()`, a backward pass launched by another
+// thread while the first one sleeps, an optimizer of short kernels; a sample of each thread every 2 ms, a stack on
+// calls, waits, samples and some launches. Records lie in the file as the recorder leaves them: thread by thread, then
+// the GPU's. Memory is that of one step.
 //
 //   training_trace RECORDS FILE        launches, GPU work, calls, waits, samples and ranges together
 #include <algorithm>
@@ -111,7 +111,9 @@ class Loop {
     return static_cast<std::uint32_t>(state_ >> 33) % bound;
   }
   StackId stack(std::uint32_t place) const { return StackId{1 + place % kStacks}; }
-  std::uint64_t length(std::int64_t begin_ns, std::int64_t end_ns) const { return static_cast<std::uint64_t>(end_ns - begin_ns); }
+  std::uint64_t length(std::int64_t begin_ns, std::int64_t end_ns) const {
+    return static_cast<std::uint64_t>(end_ns - begin_ns);
+  }
 
   void describe();
   void play_step(std::uint64_t step);
@@ -149,11 +151,13 @@ void Loop::describe() {
   out_.add(ApiName{kWaitApi, ApiCategory::kStreamEvent, "cudaStreamWaitEvent"});
   out_.add(String{StringId{1}, "step"});
   for (std::uint32_t i = 0; i < kKernelNames; ++i) {
-    out_.add(String{StringId{10 + i}, "_Z" + std::to_string(std::to_string(i).size() + 7) + "kernel_" + std::to_string(i) + "v"});
+    out_.add(String{StringId{10 + i},
+                    "_Z" + std::to_string(std::to_string(i).size() + 7) + "kernel_" + std::to_string(i) + "v"});
   }
   for (std::uint32_t i = 0; i < kFunctions; ++i) {
     const bool library = i % 4 != 0;
-    const std::string file = library ? "/usr/lib/python3/dist-packages/torch/nn/m" + std::to_string(i) + ".py" : "/home/u/train.py";
+    const std::string file =
+        library ? "/usr/lib/python3/dist-packages/torch/nn/m" + std::to_string(i) + ".py" : "/home/u/train.py";
     out_.add(Code{i + 1, 0x030b0000, static_cast<std::int32_t>(10 * i + 1), file, "function_" + std::to_string(i), ""});
   }
   for (std::uint32_t i = 0; i < kStacks; ++i) {
@@ -181,11 +185,20 @@ void Loop::launch(HostThread& thread, std::uint32_t place, std::int64_t gpu_ns) 
   const std::int64_t begin_ns = thread.now_ns;
   thread.now_ns += 3'500 + random(1'500);
   const StackId where = random(kStackEvery) == 0 ? stack(place) : StackId{};
-  thread.launches.push_back({thread.id, begin_ns, length(begin_ns, thread.now_ns), kLaunchApi, CorrelationId{++correlation_}, 0, where});
+  thread.launches.push_back(
+      {thread.id, begin_ns, length(begin_ns, thread.now_ns), kLaunchApi, CorrelationId{++correlation_}, 0, where});
   const std::int64_t start_ns = std::max(begin_ns + 6'000 + random(800), compute_ns_ + 900 + random(200));
   compute_ns_ = start_ns + gpu_ns;
-  kernels_.push_back({start_ns, length(start_ns, compute_ns_), {}, kContext, kCompute, CorrelationId{correlation_},
-                      StringId{10 + place % kKernelNames}, ShapeId{1 + place % 30}, {}, 0});
+  kernels_.push_back({start_ns,
+                      length(start_ns, compute_ns_),
+                      {},
+                      kContext,
+                      kCompute,
+                      CorrelationId{correlation_},
+                      StringId{10 + place % kKernelNames},
+                      ShapeId{1 + place % 30},
+                      {},
+                      0});
 }
 
 Call& Loop::call(HostThread& thread, ApiId api, std::int64_t end_ns, std::uint32_t place) {
@@ -211,8 +224,19 @@ void Loop::upload(std::uint64_t bytes, std::uint32_t place) {
   row.copy_kind = CopyKind::kHostToDevice;
   row.source_memory = MemoryKind::kPinned;
   row.target_memory = MemoryKind::kDevice;
-  copies_.push_back({start_ns, length(start_ns, upload_ns_), {}, kContext, kUpload, CorrelationId{correlation_}, bytes,
-                     CopyKind::kHostToDevice, MemoryKind::kPinned, MemoryKind::kDevice, Copy::kAsync, {}, 0});
+  copies_.push_back({start_ns,
+                     length(start_ns, upload_ns_),
+                     {},
+                     kContext,
+                     kUpload,
+                     CorrelationId{correlation_},
+                     bytes,
+                     CopyKind::kHostToDevice,
+                     MemoryKind::kPinned,
+                     MemoryKind::kDevice,
+                     Copy::kAsync,
+                     {},
+                     0});
 }
 
 // A copy of 4 bytes behind all the work, and the wait for it.
@@ -224,8 +248,19 @@ void Loop::read_scalar(std::uint32_t place) {
   copy.copy_kind = CopyKind::kDeviceToHost;
   copy.source_memory = MemoryKind::kDevice;
   copy.target_memory = MemoryKind::kPageable;
-  copies_.push_back({start_ns, 1'200, {}, kContext, kCompute, CorrelationId{correlation_}, 4, CopyKind::kDeviceToHost,
-                     MemoryKind::kDevice, MemoryKind::kPageable, Copy::kAsync, {}, 0});
+  copies_.push_back({start_ns,
+                     1'200,
+                     {},
+                     kContext,
+                     kCompute,
+                     CorrelationId{correlation_},
+                     4,
+                     CopyKind::kDeviceToHost,
+                     MemoryKind::kDevice,
+                     MemoryKind::kPageable,
+                     Copy::kAsync,
+                     {},
+                     0});
   main_.now_ns += 500;
   call(main_, kSyncApi, main_.now_ns + 1'500, place);
 }
@@ -234,8 +269,13 @@ void Loop::sleep(HostThread& thread, std::int64_t until_ns, std::uint32_t place,
   const std::int64_t begin_ns = thread.now_ns;
   if (until_ns - begin_ns > kSamplePeriodNs) {
     const std::uint64_t count = length(begin_ns, until_ns) / static_cast<std::uint64_t>(kSamplePeriodNs);
-    thread.samples.push_back({thread.id, begin_ns + kSamplePeriodNs / 2, (count - 1) * static_cast<std::uint64_t>(kSamplePeriodNs), count,
-                              Sample::State::kBlocked, {}, stack(place)});
+    thread.samples.push_back({thread.id,
+                              begin_ns + kSamplePeriodNs / 2,
+                              (count - 1) * static_cast<std::uint64_t>(kSamplePeriodNs),
+                              count,
+                              Sample::State::kBlocked,
+                              {},
+                              stack(place)});
   }
   thread.now_ns = until_ns;
   thread.waits.push_back({thread.id, begin_ns, length(begin_ns, until_ns), how, 0x7000, 0, waker,

@@ -57,7 +57,8 @@ Trace make_trace(std::uint32_t launches) {
     if (i % kLaunchesInStep == 0) {
       const auto kind = trace.nvtx_events.empty() ? NvtxEvent::What::kPush : NvtxEvent::What::kPop;
       trace.nvtx_events.push_back({host_ns, ThreadId{100}, {}, StringId{1'000}, 0, kind});
-      if (kind == NvtxEvent::What::kPop) trace.nvtx_events.push_back({host_ns, ThreadId{100}, {}, StringId{1'000}, 0, NvtxEvent::What::kPush});
+      if (kind == NvtxEvent::What::kPop)
+        trace.nvtx_events.push_back({host_ns, ThreadId{100}, {}, StringId{1'000}, 0, NvtxEvent::What::kPush});
     }
   }
   trace.strings[StringId{1'000}] = "step";
@@ -83,11 +84,13 @@ void one_pass(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(replay(program, scenarios).end);
   const auto passed = static_cast<std::int64_t>(program.events.size());
   state.SetItemsProcessed(state.iterations() * passed);
-  state.counters["event_scenarios"] = benchmark::Counter(static_cast<double>(state.iterations() * passed * kLanes), benchmark::Counter::kIsRate);
+  state.counters["event_scenarios"] =
+      benchmark::Counter(static_cast<double>(state.iterations() * passed * kLanes), benchmark::Counter::kIsRate);
   const ReplayState memory = initial_state(program);
-  state.counters["state_bytes"] = static_cast<double>(
-      sizeof(Lanes) * (memory.host.size() + memory.owed.size() + memory.stream_end.size() + memory.stream_wait.size() + memory.device_end.size() +
-                       memory.slots.size() + memory.read_now.size() + memory.read_due.size()));
+  state.counters["state_bytes"] =
+      static_cast<double>(sizeof(Lanes) * (memory.host.size() + memory.owed.size() + memory.stream_end.size() +
+                                           memory.stream_wait.size() + memory.device_end.size() + memory.slots.size() +
+                                           memory.read_now.size() + memory.read_due.size()));
 }
 BENCHMARK(one_pass)->Arg(50'000)->Arg(500'000)->Unit(benchmark::kMillisecond);
 

@@ -70,7 +70,8 @@ Bytes some_records() {
   TraceBuilder trace;
   trace.add(Fact{"rank", "0"}).add(ApiName{ApiId{7}, ApiCategory::kCopy, "cudaMemcpy"});
   for (int i = 0; i < 3; ++i) {
-    trace.add(Kernel{1'000'000'000 + i * 100'000, 2'500, {}, ContextId{1}, StreamId{7}, CorrelationId(300 + i), {}, {}, {}, 0});
+    trace.add(Kernel{
+        1'000'000'000 + i * 100'000, 2'500, {}, ContextId{1}, StreamId{7}, CorrelationId(300 + i), {}, {}, {}, 0});
     trace.add(Launch{ThreadId{4'000'000'000}, 999'000'000, 1U << i, ApiId{7}, CorrelationId{5}, 0, StackId{1}});
     trace.add(Stream{ContextId{1}, StreamId{7}, 0, -5}).add(Loss{1'000'050'000, "ring-full", 3});
   }

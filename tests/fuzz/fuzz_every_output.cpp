@@ -37,7 +37,8 @@ std::size_t report_bytes(const Trace& trace, const Attribution& attribution) {
   std::size_t bytes =
       render_text(reports.front(), {TextLength::kFull, false, true}).size() + render_json(reports).size();
   bytes += render_markdown(reports).size() + render_csv(reports).size();
-  const std::vector<PageSection> sections = {page_section(reports.front(), page::Timeline(trace, attribution, reports.front()), {kFewestPageBytes, 1, 0})};
+  const std::vector<PageSection> sections = {
+      page_section(reports.front(), page::Timeline(trace, attribution, reports.front()), {kFewestPageBytes, 1, 0})};
   return bytes + render_page(sections).size();
 }
 
@@ -45,7 +46,8 @@ std::size_t gate_bytes(const Trace& trace, const Attribution& attribution) {
   const GateConfig config;
   const Repository repository("/nonexistent");
   AllowBook book({}, {2025, 1, 1});
-  const std::vector<Observation> seen = {observe(find_wait_sites(trace, attribution, UserCode(), asked_of(config)), config, repository, book)};
+  const std::vector<Observation> seen = {
+      observe(find_wait_sites(trace, attribution, UserCode(), asked_of(config)), config, repository, book)};
   const GateResult result = judge(seen, config, book, nullptr, repository);
   return render_gate_text(result, {false, true}).size() + render_gate_json(result).size() +
          render_sarif(result, true).size() + render_junit(result).size() + render_github(result).size() +

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configurations, baselines, comments, ranges and patterns of any bytes: read or refused, never more. The first byte says
-// which it is.
+// Configurations, baselines, comments, ranges and patterns of any bytes: read or refused, never more. The first byte
+// says which it is.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

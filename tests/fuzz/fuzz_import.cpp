@@ -41,9 +41,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Result<Trace> trace = read({reinterpret_cast<const char*>(data), size});
   if (!trace) return 0;
   std::vector<std::byte> bytes;
-  write_trace(trace.value(), [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
+  write_trace(trace.value(),
+              [&](std::span<const std::byte> piece) { bytes.insert(bytes.end(), piece.begin(), piece.end()); });
   const Result<Trace> again = load_trace_bytes(bytes, "fuzz.synctrace");
   if (!again || again.value().operations.size() != trace.value().operations.size()) std::abort();
-  if (again.value().calls.size() != trace.value().calls.size() || again.value().stats.count(kLossBadRecords) != 0) std::abort();
+  if (again.value().calls.size() != trace.value().calls.size() || again.value().stats.count(kLossBadRecords) != 0)
+    std::abort();
   return 0;
 }

@@ -14,10 +14,10 @@
 #include <mutex>
 
 #include "capture/cupti/cupti_api.h"
-#include "capture/unwind/native_unwind.h"
 #include "capture/cupti/traced_calls.h"
+#include "capture/unwind/native_unwind.h"
 #include "capture/unwind/unwind_table.h"
-#include "unit/native_unwind_oracle.h"
+#include "unit/capture/native_unwind_oracle.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C library's blocking calls as a list, each in a form that waits for ever when nobody comes: for programs that cancel
-// them, jump out of them and interrupt them.
+// The C library's blocking calls as a list, each in a form that waits for ever when nobody comes: for programs that
+// cancel them, jump out of them and interrupt them.
 #pragma once
 
 #include <fcntl.h>
@@ -33,9 +33,12 @@ struct Things {
     epoll_event event{};
     event.events = EPOLLIN;
     epoll_ctl(epoll, EPOLL_CTL_ADD, pipe[0], &event);
-    pthread_create(&sleeper, nullptr, [](void*) -> void* {
-      for (;;) pause();
-    }, nullptr);
+    pthread_create(
+        &sleeper, nullptr,
+        [](void*) -> void* {
+          for (;;) pause();
+        },
+        nullptr);
   }
   ~Things() {
     pthread_cancel(sleeper);
@@ -124,7 +127,8 @@ inline const BlockingCall kBlockingCalls[] = {
        const timespec limit = in_an_hour(CLOCK_MONOTONIC);
        return outcome(sem_clockwait(&t.semaphore, CLOCK_MONOTONIC, &limit));
      }},
-    {"futex", [](Things& t) { return outcome(syscall(SYS_futex, &t.word, FUTEX_WAIT, 0, nullptr, nullptr, 0)); }, false},
+    {"futex", [](Things& t) { return outcome(syscall(SYS_futex, &t.word, FUTEX_WAIT, 0, nullptr, nullptr, 0)); },
+     false},
     {"read",
      [](Things& t) {
        char byte;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which calls make the host wait? For each call (row) and each kind of stream in flight (column): a kernel of 20 ms is
-// launched, then the call is made once, inside an NVTX range "row/column", and the host's own clock says whether it came
-// back before the kernel was over. Six times each; the median decides. This is the ground truth that a trace of the same
-// run is compared with.
+// launched, then the call is made once, inside an NVTX range "row/column", and the host's own clock says whether it
+// came back before the kernel was over. Six times each; the median decides. This is the ground truth that a trace of
+// the same run is compared with.
 //
 // blocking_calls [--row NAME] [--column nonblocking|ordinary] [--list]
 // stdout: JSON, one object per cell. `expected` is what was measured on an H200 with CUDA 13.0.
@@ -23,15 +23,15 @@ constexpr std::size_t kLarge = 8 << 20;
 
 // What a call may use; made once, before anything is in flight.
 struct Fixture {
-  cudaStream_t stream;          // the one with the kernel
-  cudaStream_t spare_stream;    // for destroy; made anew by `before`
-  cudaEvent_t event;            // recorded behind the kernel
+  cudaStream_t stream;        // the one with the kernel
+  cudaStream_t spare_stream;  // for destroy; made anew by `before`
+  cudaEvent_t event;          // recorded behind the kernel
   cudaEvent_t spare_event;
   unsigned char* device;
   unsigned char* device_too;
   unsigned char* pageable;
   unsigned char* pinned;
-  void* victim;                 // what the call frees, or has allocated
+  void* victim;  // what the call frees, or has allocated
 };
 
 using Action = std::function<void(Fixture&)>;
@@ -49,7 +49,9 @@ struct Row {
 
 __global__ void empty() {}
 
-void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) { CHECK(cudaMemcpy(to, from, bytes, kind)); }
+void copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  CHECK(cudaMemcpy(to, from, bytes, kind));
+}
 void copy_async(Fixture& f, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   CHECK(cudaMemcpyAsync(to, from, bytes, kind, f.stream));
 }
@@ -67,8 +69,10 @@ std::vector<Row> explicit_rows() {
 
 std::vector<Row> copy_rows() {
   return {
-      {"memcpy_h2d_pageable_64B", "cudaMemcpy", false, true, [](Fixture& f) { copy(f.device, f.pageable, kSmall, kUp); }},
-      {"memcpy_h2d_pageable_8MiB", "cudaMemcpy", false, true, [](Fixture& f) { copy(f.device, f.pageable, kLarge, kUp); }},
+      {"memcpy_h2d_pageable_64B", "cudaMemcpy", false, true,
+       [](Fixture& f) { copy(f.device, f.pageable, kSmall, kUp); }},
+      {"memcpy_h2d_pageable_8MiB", "cudaMemcpy", false, true,
+       [](Fixture& f) { copy(f.device, f.pageable, kLarge, kUp); }},
       {"memcpy_h2d_pinned_64B", "cudaMemcpy", false, true, [](Fixture& f) { copy(f.device, f.pinned, kSmall, kUp); }},
       {"memcpy_h2d_pinned_8MiB", "cudaMemcpy", false, true, [](Fixture& f) { copy(f.device, f.pinned, kLarge, kUp); }},
       {"memcpy_d2h_pageable", "cudaMemcpy", false, true, [](Fixture& f) { copy(f.pageable, f.device, kLarge, kDown); }},
@@ -166,7 +170,8 @@ Fixture make_fixture(bool ordinary) {
 // Waits without a call that this program examines, and too slowly to be taken for polling.
 void drain(cudaStream_t stream) {
   while (cudaStreamQuery(stream) == cudaErrorNotReady) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  while (cudaStreamQuery(cudaStreamLegacy) == cudaErrorNotReady) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (cudaStreamQuery(cudaStreamLegacy) == cudaErrorNotReady)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 struct Measured {
@@ -210,10 +215,11 @@ void run_cell(Fixture& f, const Row& row, bool ordinary, bool& first) {
   const double kernel_ms = static_cast<double>(kKernelNs) / 1e6;
   const bool blocked = median(calls) > kernel_ms / 2 && median(since_launch) > 0.95 * kernel_ms;
   const bool expected = ordinary ? row.blocks_ordinary : row.blocks_nonblocking;
-  std::printf("%s\n  {\"row\": \"%s\", \"column\": \"%s\", \"call\": \"%s\", \"count\": %d, \"blocked\": %s, "
-              "\"expected\": %s, \"median_ms\": %.3f}",
-              first ? "" : ",", row.name, ordinary ? "ordinary" : "nonblocking", row.call, kRepetitions,
-              blocked ? "true" : "false", expected ? "true" : "false", median(calls));
+  std::printf(
+      "%s\n  {\"row\": \"%s\", \"column\": \"%s\", \"call\": \"%s\", \"count\": %d, \"blocked\": %s, "
+      "\"expected\": %s, \"median_ms\": %.3f}",
+      first ? "" : ",", row.name, ordinary ? "ordinary" : "nonblocking", row.call, kRepetitions,
+      blocked ? "true" : "false", expected ? "true" : "false", median(calls));
   first = false;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are strict about their descriptors: they close what they do not know, reuse numbers, count them, and look
-// at every byte of their files afterwards. descriptors WAY; each way writes files named user.* into the current folder and
-// prints only what is the same in every run.
+// Programs that are strict about their descriptors: they close what they do not know, reuse numbers, count them, and
+// look at every byte of their files afterwards. descriptors WAY; each way writes files named user.* into the current
+// folder and prints only what is the same in every run.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -165,8 +165,8 @@ void full_disk() {
   use_cuda();
 }
 
-// Threads make their first calls, while one thread relies on getting the lowest number again and again. Not so during the
-// first call of all, in which the GPU's driver opens files too.
+// Threads make their first calls, while one thread relies on getting the lowest number again and again. Not so during
+// the first call of all, in which the GPU's driver opens files too.
 void lowest_number() {
   use_cuda(100);
   std::atomic<bool> is_done{false};
@@ -210,10 +210,18 @@ void inherited_by_exec(const char* program) {
 
 int main(int argc, char** argv) {
   const std::map<std::string, std::function<void()>> ways = {
-      {"close", close_in_the_middle}, {"close_range", close_range_in_the_middle}, {"start", close_at_the_start},
-      {"dup2", duplicate_over_all},   {"child", close_in_a_child},                {"daemon", daemon_with_cuda},
-      {"exit", close_at_exit},        {"count", count},                           {"full", full_disk},
-      {"lowest", lowest_number},      {"few", few_allowed},                       {"exec", [&] { inherited_by_exec(argv[0]); }},
+      {"close", close_in_the_middle},
+      {"close_range", close_range_in_the_middle},
+      {"start", close_at_the_start},
+      {"dup2", duplicate_over_all},
+      {"child", close_in_a_child},
+      {"daemon", daemon_with_cuda},
+      {"exit", close_at_exit},
+      {"count", count},
+      {"full", full_disk},
+      {"lowest", lowest_number},
+      {"few", few_allowed},
+      {"exec", [&] { inherited_by_exec(argv[0]); }},
       {"list", [] { print_descriptors("inherited"); }},
   };
   const auto way = ways.find(argc > 1 ? argv[1] : "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The driver API without the runtime: a module made from PTX at run time, launches, copies and waits. libcuda is loaded by
-// name; exit status 77 (skipped) where there is none, as on the simulated GPU.
+// The driver API without the runtime: a module made from PTX at run time, launches, copies and waits. libcuda is loaded
+// by name; exit status 77 (skipped) where there is none, as on the simulated GPU.
 #include <cuda.h>
 #include <dlfcn.h>
 

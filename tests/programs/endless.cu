@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Launches and waits until it is killed. Each line says how many rounds are over and when (CLOCK_MONOTONIC, ns), so that
-// a test knows how much of the run a trace has to contain.
+// Launches and waits until it is killed. Each line says how many rounds are over and when (CLOCK_MONOTONIC, ns), so
+// that a test knows how much of the run a trace has to contain.
 #include <time.h>
 
 #include "example.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uses CUDA, leaves work in flight, and then ends in the way that the argument names. Statuses differ from way to way, so
-// that a test sees a changed one.
+// Uses CUDA, leaves work in flight, and then ends in the way that the argument names. Statuses differ from way to way,
+// so that a test sees a changed one.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -54,7 +54,10 @@ int leave(const std::string& way) {
   } else if (way == "_exit") {
     _exit(6);
   } else if (way == "quick_exit") {
-    std::at_quick_exit([] { std::puts("at_quick_exit"); std::fflush(stdout); });
+    std::at_quick_exit([] {
+      std::puts("at_quick_exit");
+      std::fflush(stdout);
+    });
     std::quick_exit(7);
   } else if (way == "exception") {
     throw std::runtime_error("nobody catches this");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work for Python programs that wait for it by themselves (tests/e2e/gate_*.py): kernels on one stream, which both know.
+// Work for Python programs that wait for it by themselves (tests/e2e/gate_*.py): kernels on one stream, which both
+// know.
 #include <cuda_runtime.h>
 
 #include "example.h"

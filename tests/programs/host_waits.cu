@@ -139,11 +139,12 @@ struct Kind {
 };
 
 const Kind kKinds[] = {
-    {"pthread_cond_wait", 1, [](Shared& s) { return under_mutex(s, [&] { return pthread_cond_wait(&s.condition, &s.mutex); }); },
+    {"pthread_cond_wait", 1,
+     [](Shared& s) { return under_mutex(s, [&] { return pthread_cond_wait(&s.condition, &s.mutex); }); },
      wake_condition, Waker::kThread},
     {"pthread_cond_wait broadcast", 1,
-     [](Shared& s) { return under_mutex(s, [&] { return pthread_cond_wait(&s.condition, &s.mutex); }); }, broadcast_condition,
-     Waker::kThread},
+     [](Shared& s) { return under_mutex(s, [&] { return pthread_cond_wait(&s.condition, &s.mutex); }); },
+     broadcast_condition, Waker::kThread},
     {"pthread_cond_timedwait", 1,
      [](Shared& s) {
        const timespec limit = deadline(CLOCK_REALTIME, kPatienceNs);
@@ -163,7 +164,8 @@ const Kind kKinds[] = {
      },
      wake_condition, Waker::kThread},
     {"sem_wait", 2, [](Shared& s) { return result_or_errno(sem_wait(&s.semaphore)); }, wake_semaphore, Waker::kThread},
-    {"sem_wait interrupted", 2, [](Shared& s) { return result_or_errno(sem_wait(&s.semaphore)); }, interrupt, Waker::kNone},
+    {"sem_wait interrupted", 2, [](Shared& s) { return result_or_errno(sem_wait(&s.semaphore)); }, interrupt,
+     Waker::kNone},
     {"sem_timedwait", 2,
      [](Shared& s) {
        const timespec limit = deadline(CLOCK_REALTIME, kPatienceNs);
@@ -182,7 +184,8 @@ const Kind kKinds[] = {
        return result_or_errno(sem_clockwait(&s.semaphore, CLOCK_MONOTONIC, &limit));
      },
      nothing, Waker::kNone},
-    {"futex", 3, [](Shared& s) { return result_or_errno(wait_word(s, FUTEX_WAIT, nullptr)); }, wake_word, Waker::kThread},
+    {"futex", 3, [](Shared& s) { return result_or_errno(wait_word(s, FUTEX_WAIT, nullptr)); }, wake_word,
+     Waker::kThread},
     {"futex bitset", 3, [](Shared& s) { return result_or_errno(wait_word(s, FUTEX_WAIT_BITSET, nullptr)); }, wake_word,
      Waker::kThread},
     {"futex limit", 3,
@@ -197,7 +200,8 @@ const Kind kKinds[] = {
        return ready_or_errno(poll(&file, 1, -1));
      },
      wake_pipe, Waker::kNone},
-    {"poll limit", 4, [](Shared&) { return ready_or_errno(poll(nullptr, 0, kWaitNs / 1'000'000)); }, nothing, Waker::kNone},
+    {"poll limit", 4, [](Shared&) { return ready_or_errno(poll(nullptr, 0, kWaitNs / 1'000'000)); }, nothing,
+     Waker::kNone},
     {"ppoll", 4,
      [](Shared& s) {
        pollfd file{s.pipe[0], POLLIN, 0};
@@ -249,8 +253,8 @@ struct Truth {
 
 void write_truth(std::FILE* file, const char* name, int call, const Truth& truth) {
   if (file == nullptr) return;
-  std::fprintf(file, "{\"name\":\"%s\",\"call\":%d,\"begin_ns\":%ld,\"end_ns\":%ld,\"thread\":%d,\"waker\":%d}\n", name, call,
-               truth.begin_ns, truth.end_ns, truth.waiter, truth.waker);
+  std::fprintf(file, "{\"name\":\"%s\",\"call\":%d,\"begin_ns\":%ld,\"end_ns\":%ld,\"thread\":%d,\"waker\":%d}\n", name,
+               call, truth.begin_ns, truth.end_ns, truth.waiter, truth.waker);
 }
 
 int run_kind(const Kind& kind, std::FILE* file) {
@@ -308,12 +312,15 @@ void run_host_function(std::FILE* file) {
     cudaStream_t stream;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     spin_ns<<<1, 1, 0, stream>>>(10 * kMillisecond);
-    CHECK(cudaLaunchHostFunc(stream, [](void* argument) {
-      Woken& w = *static_cast<Woken*>(argument);
-      w.waker = thread_number();
-      __atomic_store_n(&w.word, 1, __ATOMIC_SEQ_CST);
-      syscall(SYS_futex, &w.word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
-    }, &woken));
+    CHECK(cudaLaunchHostFunc(
+        stream,
+        [](void* argument) {
+          Woken& w = *static_cast<Woken*>(argument);
+          w.waker = thread_number();
+          __atomic_store_n(&w.word, 1, __ATOMIC_SEQ_CST);
+          syscall(SYS_futex, &w.word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+        },
+        &woken));
   });
   Truth truth{now_ns(), 0, thread_number(), 0};
   while (__atomic_load_n(&woken.word, __ATOMIC_SEQ_CST) == 0) {
@@ -348,12 +355,15 @@ int main(int argc, char** argv) {
   sigaction(SIGUSR1, &action, nullptr);
   for (int round = 0; round < rounds; ++round) {
     for (const Kind& kind : kKinds) std::printf("%s %d\n", kind.name, run_kind(kind, file));
-    run_join("pthread_join", [](pthread_t thread) { return pthread_join(thread, nullptr); }, file);
+    run_join(
+        "pthread_join", [](pthread_t thread) { return pthread_join(thread, nullptr); }, file);
     const timespec wall = deadline(CLOCK_REALTIME, kPatienceNs);
-    run_join("pthread_timedjoin_np", [&](pthread_t thread) { return pthread_timedjoin_np(thread, nullptr, &wall); }, file);
+    run_join(
+        "pthread_timedjoin_np", [&](pthread_t thread) { return pthread_timedjoin_np(thread, nullptr, &wall); }, file);
     const timespec limit = deadline(CLOCK_MONOTONIC, kPatienceNs);
-    run_join("pthread_clockjoin_np",
-             [&](pthread_t thread) { return pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &limit); }, file);
+    run_join(
+        "pthread_clockjoin_np",
+        [&](pthread_t thread) { return pthread_clockjoin_np(thread, nullptr, CLOCK_MONOTONIC, &limit); }, file);
     run_host_function(file);
     run_munmap(file);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C library's blocking calls may meet: cancellation, signals, jumps out of a handler, children. Prints only what
-// is the same in every run.
+// What the C library's blocking calls may meet: cancellation, signals, jumps out of a handler, children. Prints only
+// what is the same in every run.
 //
 //   hostile_waits cancel|interrupt|jump|handlers|fork|pingpong|often
 #include <sched.h>
@@ -20,8 +20,8 @@ namespace {
 
 void use_cuda() { CHECK(cudaDeviceSynchronize()); }
 
-// The kernel says what a thread does: 'S' when it sleeps. A sleep within the first call of a thread that runs is the one
-// that is meant, for the thread has nothing else to wait for.
+// The kernel says what a thread does: 'S' when it sleeps. A sleep within the first call of a thread that runs is the
+// one that is meant, for the thread has nothing else to wait for.
 bool sleeps(int thread) {
   char path[64];
   char text[256];
@@ -72,8 +72,8 @@ void* run_guest(void* argument) {
   return nullptr;
 }
 
-// A cancelled thread runs its handlers and destructors and leaves no lock behind, whether it was cancelled in the call or
-// before it.
+// A cancelled thread runs its handlers and destructors and leaves no lock behind, whether it was cancelled in the call
+// or before it.
 void cancel_all() {
   for (const BlockingCall& call : kBlockingCalls) {
     if (!call.is_cancellation_point) continue;

@@ -40,7 +40,10 @@ int main(int argc, char** argv) {
   for (std::thread& worker : workers) worker.join();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   std::printf("launches %lld\n", launches + 1);
-  std::fprintf(stderr, "{\"launches\": %lld, \"threads\": %d, \"seconds\": %.6f, \"launches_per_second\": %.0f, \"peak_rss_kib\": %lld}\n",
-               launches + 1, threads, seconds.count(), static_cast<double>(launches) / seconds.count(), peak_resident_kib());
+  std::fprintf(stderr,
+               "{\"launches\": %lld, \"threads\": %d, \"seconds\": %.6f, \"launches_per_second\": %.0f, "
+               "\"peak_rss_kib\": %lld}\n",
+               launches + 1, threads, seconds.count(), static_cast<double>(launches) / seconds.count(),
+               peak_resident_kib());
   return 0;
 }

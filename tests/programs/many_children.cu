@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A launcher: N short-lived children that do not use CUDA (null_program, beside this program) and K that do (this program
-// again). The launcher itself uses CUDA too. many_children [N] [K]
+// A launcher: N short-lived children that do not use CUDA (null_program, beside this program) and K that do (this
+// program again). The launcher itself uses CUDA too. many_children [N] [K]
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -21,8 +21,11 @@ struct Memory {
 };
 
 std::vector<Memory> make_memory() {
-  std::vector<Memory> all{{"pageable", nullptr, true}, {"pinned", nullptr, true}, {"registered", nullptr, true},
-                          {"managed", nullptr, true},  {"device", nullptr, false}};
+  std::vector<Memory> all{{"pageable", nullptr, true},
+                          {"pinned", nullptr, true},
+                          {"registered", nullptr, true},
+                          {"managed", nullptr, true},
+                          {"device", nullptr, false}};
   all[0].data = static_cast<unsigned char*>(std::aligned_alloc(4096, kBytes));
   CHECK(cudaMallocHost(&all[1].data, kBytes));
   all[2].data = static_cast<unsigned char*>(std::aligned_alloc(4096, kBytes));
@@ -48,7 +51,8 @@ void copy(const char* name, const char* from, const char* to, Call call) {
 
 void linear(const Memory& from, const Memory& to, cudaMemcpyKind kind, cudaStream_t stream) {
   copy("cudaMemcpy", from.kind, to.kind, [&] { return cudaMemcpy(to.data, from.data, kBytes, kind); });
-  copy("cudaMemcpyAsync", from.kind, to.kind, [&] { return cudaMemcpyAsync(to.data, from.data, kBytes, kind, stream); });
+  copy("cudaMemcpyAsync", from.kind, to.kind,
+       [&] { return cudaMemcpyAsync(to.data, from.data, kBytes, kind, stream); });
   CHECK(cudaStreamSynchronize(stream));
 }
 
@@ -78,9 +82,9 @@ void symbol(const Memory& host, cudaStream_t stream) {
   CHECK(cudaStreamSynchronize(stream));
 }
 
-using CopyBatch = cudaError_t(void* const* targets, const void* const* sources, const std::size_t* sizes, std::size_t count,
-                              cudaMemcpyAttributes* attributes, std::size_t* first, std::size_t attribute_count,
-                              cudaStream_t stream);
+using CopyBatch = cudaError_t(void* const* targets, const void* const* sources, const std::size_t* sizes,
+                              std::size_t count, cudaMemcpyAttributes* attributes, std::size_t* first,
+                              std::size_t attribute_count, cudaStream_t stream);
 
 // By name, because the simulated runtime has no batches.
 void batch(const Memory& from, const Memory& to, cudaStream_t stream) {

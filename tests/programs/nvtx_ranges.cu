@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every NVTX call that a recorder has to understand: before CUDA is up, from threads without CUDA, nested, overlapping,
-// unbalanced, in domains, with registered and wide strings. The last line says how many complete ranges and marks there are.
+// unbalanced, in domains, with registered and wide strings. The last line says how many complete ranges and marks there
+// are.
 #include <nvtx3/nvToolsExtCudaRt.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program as it was linked twenty years ago: conditions of GLIBC_2.2.5, which are pointers to the real ones, beside those
-// of today; semaphores and joins of before libpthread became a part of libc. Prints what came out.
+// A program as it was linked twenty years ago: conditions of GLIBC_2.2.5, which are pointers to the real ones, beside
+// those of today; semaphores and joins of before libpthread became a part of libc. Prints what came out.
 #include <pthread.h>
 #include <semaphore.h>
 #include <unistd.h>

@@ -27,8 +27,8 @@ void use_cuda() {
 }
 
 // Calls of the recorder's that the CUDA driver does not make.
-constexpr int kDeadly[] = {SYS_tgkill,      SYS_rename,  SYS_renameat, SYS_renameat2,        SYS_process_vm_readv,
-                           SYS_setpriority, SYS_unshare, SYS_flock,    436 /* close_range */};
+constexpr int kDeadly[] = {SYS_tgkill,  SYS_rename, SYS_renameat, SYS_renameat2, SYS_process_vm_readv, SYS_setpriority,
+                           SYS_unshare, SYS_flock,  436 /* close_range */};
 
 void install_filter() {
   constexpr unsigned kCalls = sizeof(kDeadly) / sizeof(*kDeadly);
@@ -41,7 +41,8 @@ void install_filter() {
   }
   code[size++] = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
   const sock_fprog program{static_cast<unsigned short>(size), code};
-  const bool is_on = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+  const bool is_on =
+      prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
   std::printf("filter %s\n", is_on ? "on" : "refused");
   std::fflush(stdout);
 }

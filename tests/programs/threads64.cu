@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many threads, each with its own stream: a launch, a copy and a wait, over and over. Prints how many of each there were,
-// which is what a trace has to contain. threads64 [THREADS] [ROUNDS]
+// Many threads, each with its own stream: a launch, a copy and a wait, over and over. Prints how many of each there
+// were, which is what a trace has to contain. threads64 [THREADS] [ROUNDS]
 #include <thread>
 
 #include "example.h"

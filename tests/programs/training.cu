@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A training loop for hours: each step uploads a batch, launches kernels, lets the GPU finish the step before, and every tenth
-// reads a loss. It sleeps in its waits, so it needs little of a core. stderr has one line of JSON for each window of time: the
-// steps in it, and what a launch cost there (of each step the mean over its launches; of those the tenth percentile and the
-// median, in ns).
-// training [SECONDS] [WINDOW_SECONDS] [LAUNCHES_PER_STEP] [KERNEL_US]
+// A training loop for hours: each step uploads a batch, launches kernels, lets the GPU finish the step before, and
+// every tenth reads a loss. It sleeps in its waits, so it needs little of a core. stderr has one line of JSON for each
+// window of time: the steps in it, and what a launch cost there (of each step the mean over its launches; of those the
+// tenth percentile and the median, in ns). training [SECONDS] [WINDOW_SECONDS] [LAUNCHES_PER_STEP] [KERNEL_US]
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -52,8 +51,8 @@ struct Training {
 
 void print_window(double at, std::vector<double>& launch_ns) {
   std::sort(launch_ns.begin(), launch_ns.end());
-  std::fprintf(stderr, "{\"seconds\": %.1f, \"steps\": %zu, \"cost_ns_p10\": %.0f, \"cost_ns_median\": %.0f}\n", at, launch_ns.size(),
-               launch_ns[launch_ns.size() / 10], launch_ns[launch_ns.size() / 2]);
+  std::fprintf(stderr, "{\"seconds\": %.1f, \"steps\": %zu, \"cost_ns_p10\": %.0f, \"cost_ns_median\": %.0f}\n", at,
+               launch_ns.size(), launch_ns[launch_ns.size() / 10], launch_ns[launch_ns.size() / 2]);
   launch_ns.clear();
 }
 
@@ -62,7 +61,8 @@ void print_window(double at, std::vector<double>& launch_ns) {
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 10;
   const double window_seconds = argc > 2 ? std::atof(argv[2]) : 1;
-  Training training(argc > 3 ? std::max(1, std::atoi(argv[3])) : 20, kMicrosecond * (argc > 4 ? std::atoi(argv[4]) : 250));
+  Training training(argc > 3 ? std::max(1, std::atoi(argv[3])) : 20,
+                    kMicrosecond * (argc > 4 ? std::atoi(argv[4]) : 250));
   const Clock::time_point start = Clock::now();
   double window_end = window_seconds;
   std::vector<double> launch_ns;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C library's blocking calls answer: at their limits, to wrong arguments, and what they do to errno when all is
-// well. Prints each answer.
+// What the C library's blocking calls answer: at their limits, to wrong arguments, and what they do to errno when all
+// is well. Prints each answer.
 #include <sys/mman.h>
 
 #include <string>
@@ -38,9 +38,11 @@ void limits_in_the_past(Things& t) {
   const timespec past = ago();
   const timespec start{1, 0};  // of the monotonic clock
   const timespec none{0, 0};
-  show("pthread_cond_timedwait past", [&] { return locked(t, [&] { return pthread_cond_timedwait(&t.condition, &t.mutex, &past); }); });
-  show("pthread_cond_clockwait past",
-       [&] { return locked(t, [&] { return pthread_cond_clockwait(&t.condition, &t.mutex, CLOCK_MONOTONIC, &start); }); });
+  show("pthread_cond_timedwait past",
+       [&] { return locked(t, [&] { return pthread_cond_timedwait(&t.condition, &t.mutex, &past); }); });
+  show("pthread_cond_clockwait past", [&] {
+    return locked(t, [&] { return pthread_cond_clockwait(&t.condition, &t.mutex, CLOCK_MONOTONIC, &start); });
+  });
   show("sem_timedwait past", [&] { return sem_timedwait(&t.semaphore, &past); });
   show("sem_clockwait past", [&] { return sem_clockwait(&t.semaphore, CLOCK_MONOTONIC, &start); });
   show("pthread_timedjoin_np past", [&] { return pthread_timedjoin_np(t.sleeper, nullptr, &past); });
@@ -53,13 +55,20 @@ void limits_in_the_past(Things& t) {
   show("ppoll 0", [&] { return ppoll(&file, 1, &none, nullptr); });
   show("epoll_wait 0", [&] { return epoll_wait(t.epoll, &event, 1, 0); });
   show("epoll_pwait 0", [&] { return epoll_pwait(t.epoll, &event, 1, 0, nullptr); });
-  show("select 0", [&] { fd_set files = one_file(t.pipe[0]); return select(t.pipe[0] + 1, &files, nullptr, nullptr, &zero); });
-  show("pselect 0", [&] { fd_set files = one_file(t.pipe[0]); return pselect(t.pipe[0] + 1, &files, nullptr, nullptr, &none, nullptr); });
+  show("select 0", [&] {
+    fd_set files = one_file(t.pipe[0]);
+    return select(t.pipe[0] + 1, &files, nullptr, nullptr, &zero);
+  });
+  show("pselect 0", [&] {
+    fd_set files = one_file(t.pipe[0]);
+    return pselect(t.pipe[0] + 1, &files, nullptr, nullptr, &none, nullptr);
+  });
   show("nanosleep 0", [&] { return nanosleep(&none, nullptr); });
   show("clock_nanosleep past", [&] { return clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &past, nullptr); });
   show("usleep 0", [] { return usleep(0); });
   show("sleep 0", [] { return sleep(0); });
-  show("futex past", [&] { return syscall(SYS_futex, &t.word, FUTEX_WAIT_BITSET, 0, &start, nullptr, FUTEX_BITSET_MATCH_ANY); });
+  show("futex past",
+       [&] { return syscall(SYS_futex, &t.word, FUTEX_WAIT_BITSET, 0, &start, nullptr, FUTEX_BITSET_MATCH_ANY); });
 }
 
 void short_limits(Things& t) {
@@ -70,7 +79,10 @@ void short_limits(Things& t) {
   show("poll 2 ms", [&] { return poll(&file, 1, 2); });
   show("ppoll 2 ms", [&] { return ppoll(&file, 1, &moment, nullptr); });
   show("epoll_wait 2 ms", [&] { return epoll_wait(t.epoll, &event, 1, 2); });
-  show("select 2 ms", [&] { fd_set files = one_file(t.pipe[0]); return select(t.pipe[0] + 1, &files, nullptr, nullptr, &limit); });
+  show("select 2 ms", [&] {
+    fd_set files = one_file(t.pipe[0]);
+    return select(t.pipe[0] + 1, &files, nullptr, nullptr, &limit);
+  });
   std::printf("select left %ld s %ld us\n", static_cast<long>(limit.tv_sec), static_cast<long>(limit.tv_usec));
   show("nanosleep 2 ms", [&] { return nanosleep(&moment, nullptr); });
   show("usleep 2 ms", [] { return usleep(2000); });
@@ -81,16 +93,27 @@ void short_limits(Things& t) {
 void wrong_arguments(Things& t) {
   const timespec bad{0, 1'000'000'000};
   const timespec moment{0, 1};
-  show("pthread_cond_timedwait bad time", [&] { return locked(t, [&] { return pthread_cond_timedwait(&t.condition, &t.mutex, &bad); }); });
-  show("pthread_cond_clockwait bad clock",
-       [&] { return locked(t, [&] { return pthread_cond_clockwait(&t.condition, &t.mutex, CLOCK_PROCESS_CPUTIME_ID, &moment); }); });
+  show("pthread_cond_timedwait bad time",
+       [&] { return locked(t, [&] { return pthread_cond_timedwait(&t.condition, &t.mutex, &bad); }); });
+  show("pthread_cond_clockwait bad clock", [&] {
+    return locked(t, [&] { return pthread_cond_clockwait(&t.condition, &t.mutex, CLOCK_PROCESS_CPUTIME_ID, &moment); });
+  });
   show("sem_timedwait bad time", [&] { return sem_timedwait(&t.semaphore, &bad); });
   show("sem_clockwait bad clock", [&] { return sem_clockwait(&t.semaphore, CLOCK_PROCESS_CPUTIME_ID, &moment); });
   show("pthread_join self", [] { return pthread_join(pthread_self(), nullptr); });
-  show("read bad file", [] { char byte; return read(-1, &byte, 1); });
+  show("read bad file", [] {
+    char byte;
+    return read(-1, &byte, 1);
+  });
   show("poll bad list", [] { return poll(bad_address<pollfd>(), 1, 5); });
-  show("epoll_wait bad file", [] { epoll_event event; return epoll_wait(-1, &event, 1, 0); });
-  show("epoll_wait no room", [&] { epoll_event event; return epoll_wait(t.epoll, &event, 0, 0); });
+  show("epoll_wait bad file", [] {
+    epoll_event event;
+    return epoll_wait(-1, &event, 1, 0);
+  });
+  show("epoll_wait no room", [&] {
+    epoll_event event;
+    return epoll_wait(t.epoll, &event, 0, 0);
+  });
   show("select bad count", [] { return select(-1, nullptr, nullptr, nullptr, nullptr); });
   show("nanosleep bad time", [&] { return nanosleep(&bad, nullptr); });
   show("clock_nanosleep bad clock", [&] { return clock_nanosleep(12345, 0, &moment, nullptr); });
@@ -110,7 +133,10 @@ void calls_that_do_not_wait(Things& t) {
   char byte;
   show("poll", [&] { return poll(&file, 1, -1); });
   show("epoll_wait", [&] { return epoll_wait(t.epoll, &event, 1, -1); });
-  show("select", [&] { fd_set files = one_file(t.pipe[0]); return select(t.pipe[0] + 1, &files, nullptr, nullptr, nullptr); });
+  show("select", [&] {
+    fd_set files = one_file(t.pipe[0]);
+    return select(t.pipe[0] + 1, &files, nullptr, nullptr, nullptr);
+  });
   show("read bad room", [&] { return read(t.pipe[0], bad_address<void>(), 1); });
   show("read", [&] { return read(t.pipe[0], &byte, 1); });
   show("pthread_cond_signal", [&] { return pthread_cond_signal(&t.condition); });
@@ -118,7 +144,8 @@ void calls_that_do_not_wait(Things& t) {
   void* memory = mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   show("munmap", [&] { return munmap(memory, 4096); });
   pthread_t thread;
-  pthread_create(&thread, nullptr, [](void*) -> void* { return reinterpret_cast<void*>(5); }, nullptr);
+  pthread_create(
+      &thread, nullptr, [](void*) -> void* { return reinterpret_cast<void*>(5); }, nullptr);
   void* result = nullptr;
   show("pthread_join", [&] { return pthread_join(thread, &result); });
   std::printf("joined %ld\n", reinterpret_cast<long>(result));
@@ -135,14 +162,17 @@ void raw_calls() {
   show("read", [&] { return syscall(SYS_read, ends[0], text, 3); });
   std::printf("read \"%s\"\n", text);
   void* memory = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  show("mremap", [&] { return syscall(SYS_mremap, memory, 8192L, 4096L, 0, nullptr) - reinterpret_cast<long>(memory); });
+  show("mremap",
+       [&] { return syscall(SYS_mremap, memory, 8192L, 4096L, 0, nullptr) - reinterpret_cast<long>(memory); });
   show("mmap", [&] {
-    return syscall(SYS_mmap, memory, 4096L, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0L) - reinterpret_cast<long>(memory);
+    return syscall(SYS_mmap, memory, 4096L, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0L) -
+           reinterpret_cast<long>(memory);
   });
   int words[2] = {0, 0};
   show("futex wake", [&] { return syscall(SYS_futex, &words[0], FUTEX_WAKE, 1); });
   show("futex wake op", [&] {
-    return syscall(SYS_futex, &words[0], FUTEX_WAKE_OP, 1, 1L, &words[1], FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0));
+    return syscall(SYS_futex, &words[0], FUTEX_WAKE_OP, 1, 1L, &words[1],
+                   FUTEX_OP(FUTEX_OP_SET, 7, FUTEX_OP_CMP_EQ, 0));
   });
   std::printf("second word %d\n", words[1]);
   show("futex requeue", [&] { return syscall(SYS_futex, &words[0], FUTEX_CMP_REQUEUE, 1, 1L, &words[1], 0); });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Numbered steps with everything that a recording window can be bound to: NVTX ranges "step" on each, "focus" around the
-// chosen ones, and cudaProfilerStart/Stop around the same. windows [STEPS] [FIRST] [LAST] [STEP_MS]
-// Each step launches 4 kernels and waits once.
+// Numbered steps with everything that a recording window can be bound to: NVTX ranges "step" on each, "focus" around
+// the chosen ones, and cudaProfilerStart/Stop around the same. windows [STEPS] [FIRST] [LAST] [STEP_MS] Each step
+// launches 4 kernels and waits once.
 #include <cuda_profiler_api.h>
 
 #include "example.h"

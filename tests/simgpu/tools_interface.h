@@ -40,10 +40,10 @@ typedef struct SimgpuActivity {
     } kernel;
     struct {
       uint64_t bytes;
-      uint8_t copy_kind;      // CUpti_ActivityMemcpyKind
-      uint8_t source_kind;    // CUpti_ActivityMemoryKind
+      uint8_t copy_kind;    // CUpti_ActivityMemcpyKind
+      uint8_t source_kind;  // CUpti_ActivityMemoryKind
       uint8_t target_kind;
-      uint8_t asynchronous;   // the API was the Async form
+      uint8_t asynchronous;  // the API was the Async form
       uint32_t source_device;
       uint32_t target_device;
     } copy;
@@ -54,7 +54,7 @@ typedef struct SimgpuActivity {
       uint8_t asynchronous;
     } fill;
     struct {
-      uint32_t type;          // CUpti_ActivitySynchronizationType
+      uint32_t type;  // CUpti_ActivitySynchronizationType
       uint32_t event;
       uint32_t result;
     } synchronization;
@@ -63,7 +63,7 @@ typedef struct SimgpuActivity {
       uint32_t result;
     } api;
     struct {
-      uint32_t flag;          // CUpti_ActivityStreamFlag
+      uint32_t flag;  // CUpti_ActivityStreamFlag
       int32_t priority;
     } stream;
     struct {
@@ -72,11 +72,11 @@ typedef struct SimgpuActivity {
     } context;
     struct {
       const char* name;
-      const uint8_t* uuid;    // 16 bytes
+      const uint8_t* uuid;  // 16 bytes
       uint64_t memory_bytes;
     } device;
     struct {
-      uint32_t overhead_kind; // CUpti_ActivityOverheadKind
+      uint32_t overhead_kind;  // CUpti_ActivityOverheadKind
     } overhead;
   } what;
 } SimgpuActivity;

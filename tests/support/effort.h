@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many random programs a test goes through: under AddressSanitizer, some thirty times slower, a tenth. What it looks for
-// shows in few.
+// How many random programs a test goes through: under AddressSanitizer, some thirty times slower, a tenth. What it
+// looks for shows in few.
 #pragma once
 
 #include <cstdint>

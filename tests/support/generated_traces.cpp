@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// generated_traces FOLDER COUNT: writes that many random programs' traces, for tests that are no C++. The same each time.
+// generated_traces FOLDER COUNT: writes that many random programs' traces, for tests that are no C++. The same each
+// time.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

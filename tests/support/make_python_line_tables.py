@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the line tables that tests/unit/python_line_tables.h holds, with what the interpreter that runs it says of
+"""Prints the line tables that tests/unit/names/python_line_tables.h holds, with what the interpreter that runs it says of
 them. Usage, once per version: python3.X make_python_line_tables.py"""
 import dis
 import sys

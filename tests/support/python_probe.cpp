@@ -12,12 +12,12 @@
 #include <cstring>
 #include <vector>
 
-#include "capture/unwind/module_map.h"
-#include "capture/unwind/native_unwind.h"
 #include "capture/python/python_code.h"
 #include "capture/python/python_frames.h"
 #include "capture/stacks/stack_merge.h"
 #include "capture/stacks/stack_table.h"
+#include "capture/unwind/module_map.h"
+#include "capture/unwind/native_unwind.h"
 #include "capture/unwind/unwind_table.h"
 #include "model/python_lines.h"
 

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   const Run run("default_stream", options);
   for (int i = 0; i < options.steps; ++i) {
     const Step step;
-    spin_ns<<<1, 1, 0, background>>>(2 * kMillisecond);  // does not use `device`
+    spin_ns<<<1, 1, 0, background>>>(2 * kMillisecond);                           // does not use `device`
     CHECK(cudaMemcpy(device, settings, kSettingsBytes, cudaMemcpyHostToDevice));  // the finding
     host_work(1 * kMillisecond);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The counter-example: pinned buffers, one stream for copies and one for kernels, and a host that runs ahead. It waits for
-// the GPU too, but only once it is three steps ahead, so the GPU never idles for it.
+// The counter-example: pinned buffers, one stream for copies and one for kernels, and a host that runs ahead. It waits
+// for the GPU too, but only once it is three steps ahead, so the GPU never idles for it.
 #include "example.h"
 #include "spin.h"
 

@@ -3,9 +3,7 @@
 #include "example.h"
 #include "spin.h"
 
-__global__ void scale(float* values, float factor) {
-  values[threadIdx.x] *= factor;
-}
+__global__ void scale(float* values, float factor) { values[threadIdx.x] *= factor; }
 
 namespace {
 

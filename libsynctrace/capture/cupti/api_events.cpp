@@ -4,16 +4,16 @@
 #include <atomic>
 
 #include "capture/cupti/call_stacks.h"
-#include "capture/process/clocks.h"
 #include "capture/cupti/cupti_api.h"
 #include "capture/cupti/cupti_switch.h"
 #include "capture/cupti/memory_ranges.h"
+#include "capture/cupti/traced_calls.h"
+#include "capture/cupti/window.h"
+#include "capture/events/thread_buffer.h"
+#include "capture/process/clocks.h"
 #include "capture/process/notice.h"
 #include "capture/process/recorder_state.h"
 #include "capture/process/reentry_guard.h"
-#include "capture/events/thread_buffer.h"
-#include "capture/cupti/traced_calls.h"
-#include "capture/cupti/window.h"
 
 namespace synctrace::capture {
 namespace {
@@ -45,7 +45,8 @@ void flush_poll() noexcept {
   open_poll.count = 0;
 }
 
-void count_poll(const TracedCall& call, const CallArguments& arguments, std::int64_t end_ns, std::uint32_t status) noexcept {
+void count_poll(const TracedCall& call, const CallArguments& arguments, std::int64_t end_ns,
+                std::uint32_t status) noexcept {
   const ApiId api = format::make_api_id(call.domain, call.callback_id);
   const std::uint64_t object = arguments.has_stream ? to_address(arguments.stream) : arguments.object;
   const std::int64_t open_end_ns = open_poll.begin_ns + static_cast<std::int64_t>(open_poll.duration_ns);
@@ -87,8 +88,10 @@ CopyKind direction_of(MemoryKind source, MemoryKind target) noexcept {
 
 void describe_copy(const CallArguments& arguments, format::Call& call) noexcept {
   const CopyKind kind = arguments.copy_kind;
-  const bool from_device = kind == CopyKind::kDeviceToHost || kind == CopyKind::kDeviceToDevice || kind == CopyKind::kPeerToPeer;
-  const bool to_device = kind == CopyKind::kHostToDevice || kind == CopyKind::kDeviceToDevice || kind == CopyKind::kPeerToPeer;
+  const bool from_device =
+      kind == CopyKind::kDeviceToHost || kind == CopyKind::kDeviceToDevice || kind == CopyKind::kPeerToPeer;
+  const bool to_device =
+      kind == CopyKind::kHostToDevice || kind == CopyKind::kDeviceToDevice || kind == CopyKind::kPeerToPeer;
   call.source_memory = memory_of(arguments.source, from_device);
   call.target_memory = memory_of(arguments.target, to_device);
   call.copy_kind = kind == CopyKind::kUnknown ? direction_of(call.source_memory, call.target_memory) : kind;
@@ -98,15 +101,23 @@ void describe_copy(const CallArguments& arguments, format::Call& call) noexcept 
 void apply_memory_effect(MemoryEffect effect, const CallArguments& arguments) noexcept {
   switch (effect) {
     case MemoryEffect::kNone:
-    case MemoryEffect::kRemoves: break;  // done at the call's entry
-    case MemoryEffect::kAddsDevice: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kDevice); break;
-    case MemoryEffect::kAddsPinned: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kPinned); break;
-    case MemoryEffect::kAddsManaged: memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kManaged); break;
+    case MemoryEffect::kRemoves:
+      break;  // done at the call's entry
+    case MemoryEffect::kAddsDevice:
+      memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kDevice);
+      break;
+    case MemoryEffect::kAddsPinned:
+      memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kPinned);
+      break;
+    case MemoryEffect::kAddsManaged:
+      memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kManaged);
+      break;
   }
 }
 
-// The last stream that the thread used. Asking CUPTI for an id costs as much as the rest of the callback, and most calls
-// of a thread go to one stream. A handle may be reused once its stream or context is destroyed: then all answers are old.
+// The last stream that the thread used. Asking CUPTI for an id costs as much as the rest of the callback, and most
+// calls of a thread go to one stream. A handle may be reused once its stream or context is destroyed: then all answers
+// are old.
 struct KnownStream {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
@@ -136,8 +147,8 @@ constexpr bool ends_streams(const TracedCall& traced) noexcept {
   return destroys || traced.category == format::ApiCategory::kContext;
 }
 
-// Calls that are issued to a stream, given or not, as far as their arguments can be read. Not those that destroy one: at
-// their exit its handle dangles.
+// Calls that are issued to a stream, given or not, as far as their arguments can be read. Not those that destroy one:
+// at their exit its handle dangles.
 bool uses_stream(const TracedCall& traced) noexcept {
   using enum format::ApiCategory;
   if (traced.arguments == nullptr) return false;
@@ -147,13 +158,17 @@ bool uses_stream(const TracedCall& traced) noexcept {
     case kCopyAsync:
     case kMemset:
     case kPoolAlloc:
-    case kPoolFree: return true;
-    case kStreamEvent: return traced.scope == Scope::kTimeline;  // record and wait, not destroy
-    default: return false;
+    case kPoolFree:
+      return true;
+    case kStreamEvent:
+      return traced.scope == Scope::kTimeline;  // record and wait, not destroy
+    default:
+      return false;
   }
 }
 
-void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns, std::uint32_t status) noexcept {
+void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns,
+                 std::uint32_t status) noexcept {
   const CallArguments arguments = traced.arguments == nullptr ? CallArguments{} : traced.arguments(data.functionParams);
   if (traced.category == format::ApiCategory::kPoll) {
     count_poll(traced, arguments, end_ns, status);
@@ -185,7 +200,8 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
   }
 }
 
-void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns, std::uint32_t status) noexcept {
+void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns,
+                   std::uint32_t status) noexcept {
   flush_poll();
   format::Launch launch;
   launch.thread = this_thread_id();
@@ -239,7 +255,8 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   // Again, for threads that asked while the stream was being destroyed.
   if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
   // cudaError_t and CUresult are both ints with zero for success.
-  const std::uint32_t status = data.functionReturnValue == nullptr ? 0 : *static_cast<const std::uint32_t*>(data.functionReturnValue);
+  const std::uint32_t status =
+      data.functionReturnValue == nullptr ? 0 : *static_cast<const std::uint32_t*>(data.functionReturnValue);
   if (is_launch(traced->category)) {
     finish_launch(*traced, data, end_ns, status);
   } else {

@@ -17,7 +17,7 @@ namespace synctrace::capture {
 
 struct CallArguments {
   std::uint64_t bytes = 0;
-  std::uint64_t object = 0;  // event handle
+  std::uint64_t object = 0;    // event handle
   std::uintptr_t address = 0;  // of an allocation, new or released
   std::uintptr_t source = 0;
   std::uintptr_t target = 0;
@@ -52,11 +52,16 @@ std::uintptr_t allocation_address(T value) noexcept {
 
 inline format::CopyKind copy_kind_of(cudaMemcpyKind kind) noexcept {
   switch (kind) {
-    case cudaMemcpyHostToHost: return format::CopyKind::kHostToHost;
-    case cudaMemcpyHostToDevice: return format::CopyKind::kHostToDevice;
-    case cudaMemcpyDeviceToHost: return format::CopyKind::kDeviceToHost;
-    case cudaMemcpyDeviceToDevice: return format::CopyKind::kDeviceToDevice;
-    default: return format::CopyKind::kUnknown;
+    case cudaMemcpyHostToHost:
+      return format::CopyKind::kHostToHost;
+    case cudaMemcpyHostToDevice:
+      return format::CopyKind::kHostToDevice;
+    case cudaMemcpyDeviceToHost:
+      return format::CopyKind::kDeviceToHost;
+    case cudaMemcpyDeviceToDevice:
+      return format::CopyKind::kDeviceToDevice;
+    default:
+      return format::CopyKind::kUnknown;
   }
 }
 
@@ -74,20 +79,43 @@ constexpr std::uint64_t element_bytes(const Params& p) noexcept {
 
 template <class Params>
 void read_sizes(const Params& p, CallArguments& out) noexcept {
-  if constexpr (requires { p.sizes; p.count; }) {
+  if constexpr (requires {
+                  p.sizes;
+                  p.count;
+                }) {
     for (std::size_t i = 0; p.sizes != nullptr && i < p.count && i < kMaxBatch; ++i) out.bytes += p.sizes[i];
-  } else if constexpr (requires { *p.pitch; p.height; }) {
+  } else if constexpr (requires {
+                         *p.pitch;
+                         p.height;
+                       }) {
     // A pitched allocation is as long as its padded rows.
     out.bytes = (p.pitch == nullptr ? p.width : *p.pitch) * p.height;
-  } else if constexpr (requires { *p.pPitch; p.WidthInBytes; p.Height; }) {
+  } else if constexpr (requires {
+                         *p.pPitch;
+                         p.WidthInBytes;
+                         p.Height;
+                       }) {
     out.bytes = (p.pPitch == nullptr ? p.WidthInBytes : *p.pPitch) * p.Height;
-  } else if constexpr (requires { p.pitchedDevPtr->pitch; p.extent; }) {
+  } else if constexpr (requires {
+                         p.pitchedDevPtr->pitch;
+                         p.extent;
+                       }) {
     if (p.pitchedDevPtr != nullptr) out.bytes = p.pitchedDevPtr->pitch * p.extent.height * p.extent.depth;
-  } else if constexpr (requires { p.ptr; p.size; p.desc; }) {
+  } else if constexpr (requires {
+                         p.ptr;
+                         p.size;
+                         p.desc;
+                       }) {
     out.bytes = p.size;  // its count is of descriptors
-  } else if constexpr (requires { p.width; p.height; }) {
+  } else if constexpr (requires {
+                         p.width;
+                         p.height;
+                       }) {
     out.bytes = p.width * p.height;
-  } else if constexpr (requires { p.Width; p.Height; }) {
+  } else if constexpr (requires {
+                         p.Width;
+                         p.Height;
+                       }) {
     out.bytes = p.Width * p.Height * element_bytes(p);
   } else if constexpr (requires { p.count; }) {
     out.bytes = p.count;
@@ -106,40 +134,72 @@ void read_sizes(const Params& p, CallArguments& out) noexcept {
 
 template <class Params>
 void read_ends(const Params& p, CallArguments& out) noexcept {
-  if constexpr (requires { p.dst; p.src; }) {
+  if constexpr (requires {
+                  p.dst;
+                  p.src;
+                }) {
     out.target = to_address(p.dst);
     out.source = to_address(p.src);
-  } else if constexpr (requires { p.dstDevice; p.srcHost; }) {
+  } else if constexpr (requires {
+                         p.dstDevice;
+                         p.srcHost;
+                       }) {
     out.target = to_address(p.dstDevice);
     out.source = to_address(p.srcHost);
     out.copy_kind = format::CopyKind::kHostToDevice;
-  } else if constexpr (requires { p.dstHost; p.srcDevice; }) {
+  } else if constexpr (requires {
+                         p.dstHost;
+                         p.srcDevice;
+                       }) {
     out.target = to_address(p.dstHost);
     out.source = to_address(p.srcDevice);
     out.copy_kind = format::CopyKind::kDeviceToHost;
-  } else if constexpr (requires { p.dstHost; p.srcArray; }) {
+  } else if constexpr (requires {
+                         p.dstHost;
+                         p.srcArray;
+                       }) {
     out.target = to_address(p.dstHost);
     out.copy_kind = format::CopyKind::kArrayToHost;
-  } else if constexpr (requires { p.dstArray; p.srcHost; }) {
+  } else if constexpr (requires {
+                         p.dstArray;
+                         p.srcHost;
+                       }) {
     out.source = to_address(p.srcHost);
     out.copy_kind = format::CopyKind::kHostToArray;
-  } else if constexpr (requires { p.symbol; p.src; }) {
+  } else if constexpr (requires {
+                         p.symbol;
+                         p.src;
+                       }) {
     out.source = to_address(p.src);
-  } else if constexpr (requires { p.symbol; p.dst; }) {
+  } else if constexpr (requires {
+                         p.symbol;
+                         p.dst;
+                       }) {
     out.target = to_address(p.dst);
-  } else if constexpr (requires { p.dsts; p.srcs; p.count; }) {
+  } else if constexpr (requires {
+                         p.dsts;
+                         p.srcs;
+                         p.count;
+                       }) {
     if (p.count > 0 && p.dsts != nullptr && p.srcs != nullptr) {
       out.target = to_address(p.dsts[0]);
       out.source = to_address(p.srcs[0]);
     }
-  } else if constexpr (requires { p.dstDevice; p.srcDevice; }) {
+  } else if constexpr (requires {
+                         p.dstDevice;
+                         p.srcDevice;
+                       }) {
     out.target = to_address(p.dstDevice);
     out.source = to_address(p.srcDevice);
     out.copy_kind = format::CopyKind::kDeviceToDevice;
   } else if constexpr (requires { p.dstDevice; }) {
     out.target = to_address(p.dstDevice);
   }
-  if constexpr (requires { p.dstDevice; p.dst; }) out.copy_kind = format::CopyKind::kPeerToPeer;
+  if constexpr (requires {
+                  p.dstDevice;
+                  p.dst;
+                })
+    out.copy_kind = format::CopyKind::kPeerToPeer;
   if constexpr (requires { p.dstContext; }) out.copy_kind = format::CopyKind::kPeerToPeer;
   if constexpr (requires { p.kind; }) out.copy_kind = copy_kind_of(p.kind);
 }
@@ -171,7 +231,9 @@ void read_described_copy(const CUDA_MEMCPY3D& copy, CallArguments& out) noexcept
 void read_described_copy(const CUDA_MEMCPY3D_PEER& copy, CallArguments& out) noexcept;
 
 template <class T>
-concept DescribedCopy = requires(const T& copy, CallArguments& out) { read_described_copy(copy, out); };
+concept DescribedCopy = requires(const T& copy, CallArguments& out) {
+  read_described_copy(copy, out);
+};
 
 // The arguments of the call whose parameter struct is Params.
 template <class Params>
@@ -182,9 +244,13 @@ CallArguments read_arguments(const void* params) noexcept {
   read_sizes(p, out);
   read_ends(p, out);
   read_allocation(p, out);
-  if constexpr (requires { { *p.p } -> DescribedCopy; }) {
+  if constexpr (requires {
+                  { *p.p } -> DescribedCopy;
+                }) {
     if (p.p != nullptr) read_described_copy(*p.p, out);
-  } else if constexpr (requires { { *p.pCopy } -> DescribedCopy; }) {
+  } else if constexpr (requires {
+                         { *p.pCopy } -> DescribedCopy;
+                       }) {
     if (p.pCopy != nullptr) read_described_copy(*p.pCopy, out);
   }
   if constexpr (requires { p.stream; }) {

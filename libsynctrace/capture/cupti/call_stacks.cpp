@@ -56,8 +56,8 @@ bool is_mark(const TracedCall& traced) noexcept {
   return traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kTimeline;
 }
 
-// Work for the GPU like a launch, and as cheap: it never waits. PyTorch's autograd issues dozens in a step. Like launches
-// they are nobody's matter where only waits are recorded.
+// Work for the GPU like a launch, and as cheap: it never waits. PyTorch's autograd issues dozens in a step. Like
+// launches they are nobody's matter where only waits are recorded.
 bool stays_on_device(const TracedCall& traced, const void* params) noexcept {
   if (traced.category != format::ApiCategory::kCopyAsync || traced.arguments == nullptr) return false;
   return traced.arguments(params).copy_kind == format::CopyKind::kDeviceToDevice;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CUDA calls get a stack. All that can wait, or that cost much in a loop; the launch that ends a pause of its
-// thread, because what the thread did meanwhile is what the GPU may have waited for; one in some 64 launches, by chance,
-// for the lines that launch; copies within a device, where the timeline is recorded; and events that streams record and wait
-// for, for the lines that make streams wait. Within each thread's budget (stack_budget.h); what it refuses is counted.
+// thread, because what the thread did meanwhile is what the GPU may have waited for; one in some 64 launches, by
+// chance, for the lines that launch; copies within a device, where the timeline is recorded; and events that streams
+// record and wait for, for the lines that make streams wait. Within each thread's budget (stack_budget.h); what it
+// refuses is counted.
 #pragma once
 
 #include <cstdint>
 
 #include "base/ids.h"
-#include "capture/stacks/stack_budget.h"
 #include "capture/cupti/traced_calls.h"
+#include "capture/stacks/stack_budget.h"
 
 namespace synctrace::capture {
 

@@ -76,7 +76,8 @@ CuptiStatus CuptiApi::try_loaded(void* handle) noexcept {
   if (found.GetVersion(&version) != CUPTI_SUCCESS) return CuptiStatus::kUnusable;
   version_ = version;
   link_map* map = nullptr;
-  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) std::snprintf(path_, sizeof(path_), "%s", map->l_name);
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr)
+    std::snprintf(path_, sizeof(path_), "%s", map->l_name);
   if (!is_supported(version)) return CuptiStatus::kUnsupported;
   functions_ = found;
   return CuptiStatus::kLoaded;
@@ -112,7 +113,8 @@ CuptiStatus CuptiApi::load(const char* preferred_path) noexcept {
   const char* toolkit = std::getenv("CUDA_HOME");
   const char* folders[] = {runtime.folder, toolkit == nullptr ? "" : toolkit, "/usr/local/cuda"};
   // Beside libcudart: the toolkit's lib64 and the CUDA 13 wheels. ../../cuda_cupti/lib: the CUDA 12 wheels.
-  constexpr const char* kPlaces[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64", "/lib64", "/extras/CUPTI/lib64"};
+  constexpr const char* kPlaces[] = {"", "/../../cuda_cupti/lib", "/../extras/CUPTI/lib64", "/lib64",
+                                     "/extras/CUPTI/lib64"};
   for (const char* folder : folders) {
     if (*folder == '\0') continue;
     for (const char* place : kPlaces) {

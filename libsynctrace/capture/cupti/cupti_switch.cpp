@@ -6,8 +6,8 @@
 #include <iterator>
 
 #include "capture/cupti/cupti_api.h"
-#include "capture/process/recorder_state.h"
 #include "capture/cupti/traced_calls.h"
+#include "capture/process/recorder_state.h"
 
 namespace synctrace::capture {
 namespace {
@@ -27,10 +27,8 @@ constexpr CUpti_ActivityKind kStandingKinds[] = {
 };
 
 constexpr CUpti_CallbackId kResourceCallbacks[] = {
-    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
-    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-    CUPTI_CBID_RESOURCE_STREAM_CREATED,
-    CUPTI_CBID_RESOURCE_MODULE_LOADED,
+    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
+    CUPTI_CBID_RESOURCE_STREAM_CREATED,    CUPTI_CBID_RESOURCE_MODULE_LOADED,
     CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
 };
 

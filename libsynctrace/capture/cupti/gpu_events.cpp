@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstring>
 
-#include "capture/process/clocks.h"
 #include "capture/cupti/cupti_api.h"
+#include "capture/process/clocks.h"
 
 namespace synctrace::capture {
 namespace {
@@ -58,7 +58,8 @@ void CUPTIAPI on_buffer_requested(std::uint8_t** data, std::size_t* bytes, std::
   refused_count.fetch_add(1, std::memory_order_relaxed);
 }
 
-void CUPTIAPI on_buffer_completed(CUcontext, std::uint32_t, std::uint8_t* data, std::size_t, std::size_t valid_bytes) noexcept {
+void CUPTIAPI on_buffer_completed(CUcontext, std::uint32_t, std::uint8_t* data, std::size_t,
+                                  std::size_t valid_bytes) noexcept {
   for (ActivityBuffer& buffer : buffers) {
     if (data == nullptr || buffer.data.load(std::memory_order_relaxed) != data) continue;
     buffer.valid_bytes = std::min(valid_bytes, kActivityBufferBytes);
@@ -155,7 +156,8 @@ void add_overhead(const CUpti_ActivityOverhead& activity, TraceStream& out) noex
   format::Overhead record;
   if (!take_times(activity, record)) return;
   record.overhead_kind = static_cast<std::uint32_t>(activity.overheadKind);
-  if (activity.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) record.thread = static_cast<ThreadId>(activity.objectId.pt.threadId);
+  if (activity.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
+    record.thread = static_cast<ThreadId>(activity.objectId.pt.threadId);
   out.add(record);
 }
 
@@ -201,16 +203,26 @@ const Activity& as(const CUpti_Activity* activity) noexcept {
 void add_activity(const CUpti_Activity* activity, TraceStream& out) noexcept {
   switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return add_kernel(as<CUpti_ActivityKernel9>(activity), out);
-    case CUPTI_ACTIVITY_KIND_MEMCPY: return add_copy(as<CUpti_ActivityMemcpy5>(activity), out);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return add_copy(as<CUpti_ActivityMemcpyPtoP4>(activity), out);
-    case CUPTI_ACTIVITY_KIND_MEMSET: return add_memset(as<CUpti_ActivityMemset4>(activity), out);
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return add_graph(as<CUpti_ActivityGraphTrace>(activity), out);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD: return add_overhead(as<CUpti_ActivityOverhead>(activity), out);
-    case CUPTI_ACTIVITY_KIND_DEVICE: return add_device(as<CUpti_ActivityDevice4>(activity), out);
-    case CUPTI_ACTIVITY_KIND_CONTEXT: return add_context(as<CUpti_ActivityContext>(activity), out);
-    case CUPTI_ACTIVITY_KIND_STREAM: return add_stream(as<CUpti_ActivityStream>(activity), out);
-    default: return;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return add_kernel(as<CUpti_ActivityKernel9>(activity), out);
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+      return add_copy(as<CUpti_ActivityMemcpy5>(activity), out);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return add_copy(as<CUpti_ActivityMemcpyPtoP4>(activity), out);
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return add_memset(as<CUpti_ActivityMemset4>(activity), out);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
+      return add_graph(as<CUpti_ActivityGraphTrace>(activity), out);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD:
+      return add_overhead(as<CUpti_ActivityOverhead>(activity), out);
+    case CUPTI_ACTIVITY_KIND_DEVICE:
+      return add_device(as<CUpti_ActivityDevice4>(activity), out);
+    case CUPTI_ACTIVITY_KIND_CONTEXT:
+      return add_context(as<CUpti_ActivityContext>(activity), out);
+    case CUPTI_ACTIVITY_KIND_STREAM:
+      return add_stream(as<CUpti_ActivityStream>(activity), out);
+    default:
+      return;
   }
 }
 
@@ -233,7 +245,8 @@ bool start_gpu_events(std::size_t budget_bytes) noexcept {
               cupti()->ActivityRegisterTimestampCallback(read_timestamp) == CUPTI_SUCCESS;
   if (!monotonic) {
     std::uint64_t cupti_time = 0;
-    if (cupti()->GetTimestamp(&cupti_time) == CUPTI_SUCCESS) gpu_clock_offset_ns = now_ns() - static_cast<std::int64_t>(cupti_time);
+    if (cupti()->GetTimestamp(&cupti_time) == CUPTI_SUCCESS)
+      gpu_clock_offset_ns = now_ns() - static_cast<std::int64_t>(cupti_time);
   }
   if (cupti()->SetThreadIdType != nullptr) cupti()->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   // We zero the buffers on the drain thread; otherwise CUPTI does it on the program's.
@@ -266,7 +279,8 @@ void flush_gpu_events(bool forced) noexcept {
 void report_gpu_losses(TraceStream& out) noexcept {
   std::size_t dropped = 0;
   const bool has_cupti = cupti()->ActivityGetNumDroppedRecords != nullptr;
-  if (has_cupti && cupti()->ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS) out.add_loss("cupti-dropped", dropped);
+  if (has_cupti && cupti()->ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS)
+    out.add_loss("cupti-dropped", dropped);
   out.add_loss("buffer-refused", refused_count.exchange(0, std::memory_order_relaxed));
   out.add_loss("cupti-untimed", untimed_count);
   untimed_count = 0;

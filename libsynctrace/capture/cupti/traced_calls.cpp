@@ -17,15 +17,22 @@ constexpr bool is_per_thread(std::string_view name) noexcept {
 }
 
 // The names of CUPTI's enumerators and parameter structs both derive from one id; PLAIN calls have no parameters.
-#define RUNTIME(id, category, scope, effect)                                                                       \
-  TracedCall { format::ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_##id, category, scope, effect, is_per_thread(#id), \
-               #id, &read_arguments<id##_params> }
-#define DRIVER(id, category, scope, effect)                                                                        \
-  TracedCall { format::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##id, category, scope, effect, is_per_thread(#id), \
-               #id, &read_arguments<id##_params> }
+#define RUNTIME(id, category, scope, effect)                                                                      \
+  TracedCall {                                                                                                    \
+    format::ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_##id, category, scope, effect, is_per_thread(#id), #id, \
+        &read_arguments<id##_params>                                                                              \
+  }
+#define DRIVER(id, category, scope, effect)                                                                     \
+  TracedCall {                                                                                                  \
+    format::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##id, category, scope, effect, is_per_thread(#id), #id, \
+        &read_arguments<id##_params>                                                                            \
+  }
 #define RUNTIME_PLAIN(id, category, scope, effect)                                                                \
-  TracedCall { format::ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_##id, category, scope, effect, is_per_thread(#id), #id, nullptr }
-#define DRIVER_PLAIN(id, category, scope, effect)                                                                 \
+  TracedCall {                                                                                                    \
+    format::ApiDomain::kRuntime, CUPTI_RUNTIME_TRACE_CBID_##id, category, scope, effect, is_per_thread(#id), #id, \
+        nullptr                                                                                                   \
+  }
+#define DRIVER_PLAIN(id, category, scope, effect) \
   TracedCall { format::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##id, category, scope, effect, false, #id, nullptr }
 
 constexpr TracedCall kTracedCalls[] = {

@@ -24,7 +24,7 @@ struct TracedCall {
   format::ApiCategory category;
   Scope scope;
   MemoryEffect effect;
-  bool per_thread_stream;    // a _ptsz or _ptds twin: stream 0 is the thread's own
+  bool per_thread_stream;  // a _ptsz or _ptds twin: stream 0 is the thread's own
   std::string_view cupti_name;
   CallArguments (*arguments)(const void* params) noexcept;  // null: nothing to read
 };

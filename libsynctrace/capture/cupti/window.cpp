@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "capture/process/clocks.h"
 #include "capture/cupti/cupti_switch.h"
 #include "capture/events/thread_buffer.h"
+#include "capture/process/clocks.h"
 
 namespace synctrace::capture {
 namespace {

@@ -44,7 +44,8 @@ void ThreadBuffer::adopt(ThreadId thread) noexcept {
 ThreadId ask_thread_id() noexcept { return static_cast<ThreadId>(syscall(SYS_gettid)); }
 
 ThreadBuffer* ThreadBuffers::buffer_of_this_thread() noexcept {
-  if (this_thread.buffer != nullptr) [[likely]] return this_thread.buffer;
+  if (this_thread.buffer != nullptr) [[likely]]
+    return this_thread.buffer;
   ThreadBuffer* buffer = this_thread.ended ? nullptr : make_buffer();
   if (buffer == nullptr) {
     dropped_.fetch_add(1, std::memory_order_relaxed);
@@ -69,7 +70,8 @@ ThreadBuffer* ThreadBuffers::make_buffer() noexcept {
   const ThreadId thread = this_thread_id();
   ThreadBuffer* buffer = reuse_buffer(thread);
   // A ticket each: of threads that start at once, more would find that so few are there.
-  if (buffer == nullptr && full_rings_.fetch_add(1, std::memory_order_relaxed) < kThreadsWithFullRing) buffer = map_buffer(thread, kRingBytes);
+  if (buffer == nullptr && full_rings_.fetch_add(1, std::memory_order_relaxed) < kThreadsWithFullRing)
+    buffer = map_buffer(thread, kRingBytes);
   if (buffer == nullptr) buffer = map_buffer(thread, kSmallRingBytes);
   if (buffer != nullptr && have_end_key) pthread_setspecific(end_key, buffer);
   return buffer;

@@ -101,7 +101,8 @@ class SampleSlot {
 class ThreadBuffer {
  public:
   // On the thread that will own it, as is adopt().
-  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept : ring_(ring), ring_bytes_(ring_bytes) {
+  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept
+      : ring_(ring), ring_bytes_(ring_bytes) {
     adopt(thread);
   }
 
@@ -354,7 +355,8 @@ void mark_recorder_thread() noexcept;
 template <class Record>
 void push_event(const Record& record, TextStorage storage = TextStorage::kNone, std::string_view text = {}) noexcept {
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
-  if (buffer == nullptr) [[unlikely]] buffer = thread_buffers().buffer_of_this_thread();
+  if (buffer == nullptr) [[unlikely]]
+    buffer = thread_buffers().buffer_of_this_thread();
   if (buffer != nullptr) buffer->push(record, storage, text);
 }
 
@@ -362,7 +364,8 @@ ThreadId ask_thread_id() noexcept;
 
 // The calling thread's kernel id, remembered after the first call.
 inline ThreadId this_thread_id() noexcept {
-  if (this_thread.id == ThreadId{}) [[unlikely]] this_thread.id = ask_thread_id();
+  if (this_thread.id == ThreadId{}) [[unlikely]]
+    this_thread.id = ask_thread_id();
   return this_thread.id;
 }
 

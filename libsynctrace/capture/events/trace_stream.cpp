@@ -26,9 +26,15 @@ StringId TraceStream::string_id(std::string_view text) noexcept {
 }
 
 ShapeId TraceStream::shape_id(const format::LaunchShape& shape) noexcept {
-  const std::array<std::uint32_t, 9> key = {shape.grid_x,  shape.grid_y,  shape.grid_z,
-                                            shape.block_x, shape.block_y, shape.block_z,
-                                            shape.registers_per_thread, shape.static_shared_bytes, shape.dynamic_shared_bytes};
+  const std::array<std::uint32_t, 9> key = {shape.grid_x,
+                                            shape.grid_y,
+                                            shape.grid_z,
+                                            shape.block_x,
+                                            shape.block_y,
+                                            shape.block_z,
+                                            shape.registers_per_thread,
+                                            shape.static_shared_bytes,
+                                            shape.dynamic_shared_bytes};
   const InternTable::Answer answer = shapes_.find_or_add(hash_bytes(key.data(), sizeof(key)));
   const auto id = static_cast<ShapeId>(answer.id);
   if (answer.is_new) {

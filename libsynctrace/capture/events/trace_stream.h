@@ -23,7 +23,8 @@ class TraceStream {
 
   template <class Record>
   void add(const Record& record) noexcept {
-    if (writer_.add(record)) [[likely]] return;
+    if (writer_.add(record)) [[likely]]
+      return;
     flush();
     [[maybe_unused]] const bool added = writer_.add(record);  // an empty chunk has room for any record
   }

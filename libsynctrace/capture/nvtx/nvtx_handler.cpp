@@ -11,13 +11,13 @@
 #include <cwchar>
 #include <new>
 
-#include "capture/process/clocks.h"
+#include "capture/cupti/window.h"
+#include "capture/events/thread_buffer.h"
 #include "capture/nvtx/nvtx_names.h"
+#include "capture/nvtx/test_control.h"
+#include "capture/process/clocks.h"
 #include "capture/process/recorder_state.h"
 #include "capture/process/reentry_guard.h"
-#include "capture/nvtx/test_control.h"
-#include "capture/events/thread_buffer.h"
-#include "capture/cupti/window.h"
 
 namespace synctrace::capture {
 namespace {
@@ -35,17 +35,23 @@ struct Message {
   }
   explicit Message(const wchar_t* message) noexcept { set_wide(message); }
   explicit Message(const nvtxEventAttributes_t* attributes) noexcept {
-    if (attributes == nullptr || attributes->size < offsetof(nvtxEventAttributes_t, message) + sizeof(attributes->message)) return;
+    if (attributes == nullptr ||
+        attributes->size < offsetof(nvtxEventAttributes_t, message) + sizeof(attributes->message))
+      return;
     switch (attributes->messageType) {
       case NVTX_MESSAGE_TYPE_ASCII:
-        if (attributes->message.ascii != nullptr) text = {attributes->message.ascii, strnlen(attributes->message.ascii, kMaxInlineText)};
+        if (attributes->message.ascii != nullptr)
+          text = {attributes->message.ascii, strnlen(attributes->message.ascii, kMaxInlineText)};
         break;
-      case NVTX_MESSAGE_TYPE_UNICODE: set_wide(attributes->message.unicode); break;
+      case NVTX_MESSAGE_TYPE_UNICODE:
+        set_wide(attributes->message.unicode);
+        break;
       case NVTX_MESSAGE_TYPE_REGISTERED:
         text = registered_text(attributes->message.registered);
         storage = TextStorage::kPointer;
         break;
-      default: break;
+      default:
+        break;
     }
   }
 
@@ -128,7 +134,8 @@ void end_range(nvtxRangeId_t id) noexcept {
 
 void name_thread(std::uint32_t thread, const Message& message) noexcept {
   const ReentryGuard entry;
-  if (recording() && entry) push_event(ThreadNameEvent{static_cast<ThreadId>(thread), 0}, TextStorage::kInline, message.text);
+  if (recording() && entry)
+    push_event(ThreadNameEvent{static_cast<ThreadId>(thread), 0}, TextStorage::kInline, message.text);
 }
 
 constexpr NvtxDomainId kDefaultDomain{};
@@ -136,7 +143,9 @@ constexpr NvtxDomainId kDefaultDomain{};
 void NVTX_API mark_ex(const nvtxEventAttributes_t* a) { mark(kDefaultDomain, Message(a)); }
 void NVTX_API mark_a(const char* m) { mark(kDefaultDomain, Message(m)); }
 void NVTX_API mark_w(const wchar_t* m) { mark(kDefaultDomain, Message(m)); }
-nvtxRangeId_t NVTX_API range_start_ex(const nvtxEventAttributes_t* a) { return start_range(kDefaultDomain, Message(a)); }
+nvtxRangeId_t NVTX_API range_start_ex(const nvtxEventAttributes_t* a) {
+  return start_range(kDefaultDomain, Message(a));
+}
 nvtxRangeId_t NVTX_API range_start_a(const char* m) { return start_range(kDefaultDomain, Message(m)); }
 nvtxRangeId_t NVTX_API range_start_w(const wchar_t* m) { return start_range(kDefaultDomain, Message(m)); }
 void NVTX_API range_end_id(nvtxRangeId_t id) { end_range(id); }
@@ -151,9 +160,13 @@ nvtxRangeId_t NVTX_API domain_range_start_ex(nvtxDomainHandle_t d, const nvtxEve
   return start_range(id_of(d), Message(a));
 }
 void NVTX_API domain_range_end(nvtxDomainHandle_t, nvtxRangeId_t id) { end_range(id); }
-int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) { return push(id_of(d), Message(a)); }
+int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
+  return push(id_of(d), Message(a));
+}
 int NVTX_API domain_range_pop(nvtxDomainHandle_t d) { return pop(id_of(d)); }
-nvtxStringHandle_t NVTX_API domain_register_string_a(nvtxDomainHandle_t, const char* m) { return register_text(Message(m).text); }
+nvtxStringHandle_t NVTX_API domain_register_string_a(nvtxDomainHandle_t, const char* m) {
+  return register_text(Message(m).text);
+}
 nvtxStringHandle_t NVTX_API domain_register_string_w(nvtxDomainHandle_t, const wchar_t* m) {
   return register_text(Message(m).text);
 }

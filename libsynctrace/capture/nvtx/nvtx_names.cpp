@@ -96,7 +96,8 @@ std::size_t to_utf8(const wchar_t* text, char* out, std::size_t room) noexcept {
     const std::size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     if (room - used < bytes) break;
     constexpr std::array<std::uint32_t, 5> kLead = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (std::size_t i = bytes; i-- > 1;) out[used + i] = static_cast<char>(0x80 | ((c >> (6 * (bytes - 1 - i))) & 0x3f));
+    for (std::size_t i = bytes; i-- > 1;)
+      out[used + i] = static_cast<char>(0x80 | ((c >> (6 * (bytes - 1 - i))) & 0x3f));
     out[used] = static_cast<char>(kLead[bytes] | (c >> (6 * (bytes - 1))));
     used += bytes;
   }

@@ -4,9 +4,9 @@
 #include <atomic>
 
 #include "capture/cupti/cupti_switch.h"
-#include "capture/waits/host_waits.h"
 #include "capture/samples/sampler.h"
 #include "capture/stacks/stack_table.h"
+#include "capture/waits/host_waits.h"
 
 namespace synctrace::capture {
 namespace {

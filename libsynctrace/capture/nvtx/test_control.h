@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // For measurements of our own cost inside one process: NVTX marks of the program switch the recorder, at once and as
-// often as the program likes. "synctrace:off", ":cupti-only", ":syncs" and ":timeline" choose what is asked of CUPTI; behind
-// it, "-stacks", "-native", "-waits" and "-samples" leave parts of the recorder out until the next such mark.
+// often as the program likes. "synctrace:off", ":cupti-only", ":syncs" and ":timeline" choose what is asked of CUPTI;
+// behind it, "-stacks", "-native", "-waits" and "-samples" leave parts of the recorder out until the next such mark.
 #pragma once
 
 #include <string_view>

@@ -16,7 +16,8 @@ inline constinit bool counter_is_usable = false;  // written by TickClock::start
 
 inline std::uint64_t read_ticks() noexcept {
 #if defined(__x86_64__)
-  if (counter_is_usable) [[likely]] return __builtin_ia32_rdtsc();
+  if (counter_is_usable) [[likely]]
+    return __builtin_ia32_rdtsc();
   return static_cast<std::uint64_t>(now_ns());
 #elif defined(__aarch64__)
   std::uint64_t ticks;
@@ -42,7 +43,8 @@ class TickClock {
  public:
   void start() noexcept;
 
-  // At least this many ticks are `span_ns`, by the rate known until now. Some milliseconds after start() it is right to 1 %.
+  // At least this many ticks are `span_ns`, by the rate known until now. Some milliseconds after start() it is right to
+  // 1 %.
   std::uint64_t ticks_of(std::int64_t span_ns) const noexcept;
 
   // When the counter showed `ticks`, which was before `now`.

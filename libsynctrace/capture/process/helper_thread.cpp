@@ -26,7 +26,8 @@ void* run_helper(void* context) noexcept {
   mark_own_thread();
   prctl(PR_SET_NAME, helper.name);
   // On Linux this is the thread's own; where it is refused, normal priority does as well.
-  if (helper.gives_way && !plain_syscalls_only()) setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowNice);
+  if (helper.gives_way && !plain_syscalls_only())
+    setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kLowNice);
   // Refused, it has to look whether what it opened is still its own.
   if (helper.owns_files) static_cast<void>(take_own_descriptors());
   helper.run(helper.context);

@@ -37,7 +37,7 @@ class InternTable {
   static constexpr std::uint32_t kMaxEntries = 1U << 18;
 
   struct Answer {
-    std::uint32_t id = 0;   // 1, 2, 3... in order of first sight; 0 when the table is full
+    std::uint32_t id = 0;  // 1, 2, 3... in order of first sight; 0 when the table is full
     bool is_new = false;
   };
 

@@ -17,6 +17,8 @@ enum class RecorderState : std::uint8_t {
 inline constinit std::atomic<RecorderState> recorder_state{RecorderState::kOff};
 
 inline bool recording() noexcept { return recorder_state.load(std::memory_order_relaxed) != RecorderState::kOff; }
-inline bool recording_timeline() noexcept { return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline; }
+inline bool recording_timeline() noexcept {
+  return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline;
+}
 
 }  // namespace synctrace::capture

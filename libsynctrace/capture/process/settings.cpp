@@ -34,8 +34,8 @@ void report_unknown_variables() noexcept {
     const bool known = std::any_of(std::begin(kKnownVariables), std::end(kKnownVariables),
                                    [&](std::string_view candidate) { return candidate == name; });
     if (known) continue;
-    notice("unknown variable %.*s is ignored; see: man synctrace-run", static_cast<int>(std::min<std::size_t>(name.size(), 80)),
-           name.data());
+    notice("unknown variable %.*s is ignored; see: man synctrace-run",
+           static_cast<int>(std::min<std::size_t>(name.size(), 80)), name.data());
     return;
   }
 }

@@ -20,16 +20,16 @@ struct Settings {
   bool graph_nodes = false;
   bool no_arguments = false;    // the command line, which may hold secrets, is not recorded
   bool plain_syscalls = false;  // see plain_syscalls.h
-  bool host_waits = true;     // record the C library's blocking calls
-  bool test_control = false;  // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
+  bool host_waits = true;       // record the C library's blocking calls
+  bool test_control = false;    // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
   Level level = Level::kTimeline;
   StackKinds stacks = StackKinds::kAll;
   std::uint32_t sample_rate_hz = format::kDefaultSampleRate;  // 0: no samples
   std::int64_t delay_ns = 0;
   std::int64_t duration_ns = 0;  // 0: no limit
-  format::DutyCycle duty;    // period 0: no duty cycle
+  format::DutyCycle duty;        // period 0: no duty cycle
   format::CaptureRange range;
-  const char* step_marker = "";  // empty: the built-in names
+  const char* step_marker = "";      // empty: the built-in names
   std::uint64_t max_file_bytes = 0;  // 0: no limit
   std::uint64_t buffer_bytes = 64U << 20;
   const char* output = "%e.%p";

@@ -254,8 +254,8 @@ std::uintptr_t PythonReader::find_thread_state(pthread_t thread, GuardedMemory& 
   return 0;
 }
 
-// False when what was read cannot be a stack. A frame that is being set up may name anything: then the frames outside of
-// its eval loop are what can be told.
+// False when what was read cannot be a stack. A frame that is being set up may name anything: then the frames outside
+// of its eval loop are what can be told.
 bool PythonReader::walk_guarded(std::uintptr_t thread_state, GuardedMemory& memory, PythonStack& out) noexcept {
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
   std::uintptr_t top = 0;

@@ -13,20 +13,20 @@
 
 #include "capture/cupti/api_events.h"
 #include "capture/cupti/call_stacks.h"
-#include "capture/process/clocks.h"
 #include "capture/cupti/cupti_switch.h"
 #include "capture/cupti/gpu_events.h"
-#include "capture/waits/host_waits.h"
 #include "capture/cupti/memory_ranges.h"
-#include "capture/unwind/module_map.h"
-#include "capture/stacks/module_watch.h"
-#include "capture/process/notice.h"
+#include "capture/cupti/window.h"
+#include "capture/events/thread_buffer.h"
 #include "capture/nvtx/nvtx_handler.h"
+#include "capture/process/clocks.h"
+#include "capture/process/notice.h"
 #include "capture/process/recorder_state.h"
 #include "capture/samples/sample_queue.h"
+#include "capture/stacks/module_watch.h"
 #include "capture/stacks/stack_table.h"
-#include "capture/events/thread_buffer.h"
-#include "capture/cupti/window.h"
+#include "capture/unwind/module_map.h"
+#include "capture/waits/host_waits.h"
 
 namespace synctrace::capture {
 namespace {
@@ -61,7 +61,7 @@ void read_name(NamedThread& of) noexcept {
 // True when main() was left by pthread_exit and no threads are left but ours, which must not keep the process alive:
 // when they return, the C library ends the process as it would have without us.
 bool is_last_thread() noexcept {
-  struct stat tasks{};
+  struct stat tasks {};
   constexpr nlink_t kDots = 2;
   constexpr nlink_t kMain = 1;
   if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_count()) return false;
@@ -164,19 +164,32 @@ void DrainThread::write_event(const EventView& event) noexcept {
     out_.add(record);
   };
   switch (event.kind) {
-    case RecordKind::kLaunch: return with_api(event.as<Launch>());
-    case RecordKind::kCall: return with_api(event.as<Call>());
-    case RecordKind::kPoll: return with_api(event.as<Poll>());
-    case RecordKind::kHostWait: return out_.add(event.as<HostWait>());
-    case RecordKind::kCode: return stacks_.add_code(event);
-    case RecordKind::kStack: return stacks_.add_stack(event);
-    case RecordKind::kResource: return out_.add(event.as<Resource>());
-    case RecordKind::kNvtxPush: return with_text(event.as<NvtxPush>());
-    case RecordKind::kNvtxPop: return out_.add(event.as<NvtxPop>());
-    case RecordKind::kNvtxStart: return with_text(event.as<NvtxStart>());
-    case RecordKind::kNvtxEnd: return out_.add(event.as<NvtxEnd>());
-    case RecordKind::kNvtxMark: return with_text(event.as<NvtxMark>());
-    case RecordKind::kThread: return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
+    case RecordKind::kLaunch:
+      return with_api(event.as<Launch>());
+    case RecordKind::kCall:
+      return with_api(event.as<Call>());
+    case RecordKind::kPoll:
+      return with_api(event.as<Poll>());
+    case RecordKind::kHostWait:
+      return out_.add(event.as<HostWait>());
+    case RecordKind::kCode:
+      return stacks_.add_code(event);
+    case RecordKind::kStack:
+      return stacks_.add_stack(event);
+    case RecordKind::kResource:
+      return out_.add(event.as<Resource>());
+    case RecordKind::kNvtxPush:
+      return with_text(event.as<NvtxPush>());
+    case RecordKind::kNvtxPop:
+      return out_.add(event.as<NvtxPop>());
+    case RecordKind::kNvtxStart:
+      return with_text(event.as<NvtxStart>());
+    case RecordKind::kNvtxEnd:
+      return out_.add(event.as<NvtxEnd>());
+    case RecordKind::kNvtxMark:
+      return with_text(event.as<NvtxMark>());
+    case RecordKind::kThread:
+      return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
     case RecordKind::kWindow: {
       const auto window = event.as<WindowEvent>();
       // Rings are emptied one after the other: the last one read is not the latest.
@@ -186,7 +199,8 @@ void DrainThread::write_event(const EventView& event) noexcept {
       }
       return out_.add(Window{window.time_ns, window.open, event.text});
     }
-    default: return;
+    default:
+      return;
   }
 }
 

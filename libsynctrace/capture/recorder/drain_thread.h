@@ -8,11 +8,11 @@
 #include <string_view>
 
 #include "capture/cupti/api_names.h"
+#include "capture/events/trace_stream.h"
 #include "capture/process/file_thread.h"
 #include "capture/process/helper_thread.h"
 #include "capture/process/settings.h"
 #include "capture/stacks/stack_records.h"
-#include "capture/events/trace_stream.h"
 
 namespace synctrace::capture {
 
@@ -48,8 +48,8 @@ class DrainThread {
   const Settings& settings_;
   StackRecords stacks_{out_};
   ApiNames api_names_{out_};
-  const Helper helper_{"synctrace", false, false,
-                       [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); }, this};
+  const Helper helper_{"synctrace", false, false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); },
+                       this};
   std::int64_t next_upkeep_ns_ = 0;
   std::uint32_t sleep_us_ = 0;
   std::uint32_t reported_unknown_calls_ = 0;

@@ -4,9 +4,9 @@
 // blocking calls of host_waits_threads, _files and _syscall.
 #include <cstdint>
 
-#include "capture/waits/host_waits_bind.h"
 #include "capture/nvtx/nvtx_handler.h"
 #include "capture/recorder/session.h"
+#include "capture/waits/host_waits_bind.h"
 
 namespace {
 
@@ -29,6 +29,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
 }
 
 // Called by each library with NVTX inside, at its first NVTX call.
-extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(const void* (*get_export_table)(std::uint32_t)) {
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
+    const void* (*get_export_table)(std::uint32_t)) {
   return synctrace::capture::install_nvtx_handlers(get_export_table);
 }

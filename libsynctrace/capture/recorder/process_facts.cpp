@@ -14,8 +14,8 @@
 
 #include "capture/cupti/cupti_api.h"
 #include "capture/cupti/gpu_events.h"
-#include "capture/waits/host_waits.h"
 #include "capture/process/plain_syscalls.h"
+#include "capture/waits/host_waits.h"
 #include "format/launch_contract.h"
 
 namespace synctrace::capture {
@@ -54,14 +54,16 @@ void add_environment(TraceStream& out, const char* variable) noexcept {
   add_fact(out, {key, static_cast<std::size_t>(length)}, value);
 }
 
-// The version in NVIDIA's "NVRM version: ... Kernel Module  580.159.04  Release Build ...": the first word of digits and dots.
+// The version in NVIDIA's "NVRM version: ... Kernel Module  580.159.04  Release Build ...": the first word of digits
+// and dots.
 std::string_view driver_version(char* text, std::size_t room) noexcept {
   const std::string_view whole(text, read_file("/proc/driver/nvidia/version", text, room));
   const std::string_view line = whole.substr(0, whole.find('\n'));
   for (std::size_t begin = 0; begin < line.size();) {
     const std::size_t end = std::min(line.find(' ', begin), line.size());
     const std::string_view word = line.substr(begin, end - begin);
-    const bool is_version = word.find('.') != std::string_view::npos && word.find_first_not_of("0123456789.") == std::string_view::npos;
+    const bool is_version =
+        word.find('.') != std::string_view::npos && word.find_first_not_of("0123456789.") == std::string_view::npos;
     if (is_version) return word;
     begin = end + 1;
   }
@@ -70,7 +72,8 @@ std::string_view driver_version(char* text, std::size_t room) noexcept {
 
 void write_settings(const Settings& settings, TraceStream& out) noexcept {
   add_fact(out, "level", settings.level == Level::kTimeline ? "timeline" : "syncs");
-  if (settings.level == Level::kTimeline && settings.sample_rate_hz != 0) add_number(out, "sample_rate_hz", settings.sample_rate_hz);
+  if (settings.level == Level::kTimeline && settings.sample_rate_hz != 0)
+    add_number(out, "sample_rate_hz", settings.sample_rate_hz);
   add_number(out, "buffer_bytes", static_cast<std::int64_t>(settings.buffer_bytes));
   if (settings.delay_ns != 0) add_number(out, "delay_ns", settings.delay_ns);
   if (settings.duration_ns != 0) add_number(out, "duration_ns", settings.duration_ns);
@@ -78,11 +81,14 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
     add_number(out, "duty_on_ns", settings.duty.on_ns);
     add_number(out, "duty_period_ns", settings.duty.period_ns);
   }
-  if (settings.range.kind != format::RangeKind::kNone) add_fact(out, "capture_range", std::getenv(format::kEnvCaptureRange));
-  if (settings.max_file_bytes != 0) add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
+  if (settings.range.kind != format::RangeKind::kNone)
+    add_fact(out, "capture_range", std::getenv(format::kEnvCaptureRange));
+  if (settings.max_file_bytes != 0)
+    add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
   add_fact(out, "host_waits", !settings.host_waits ? "off" : is_preloaded() ? "preload" : "not-preloaded");
   add_fact(out, "graph_nodes", settings.graph_nodes ? "1" : "0");
-  if (plain_syscalls_only()) add_fact(out, "plain_syscalls", settings.plain_syscalls ? "asked for" : "the program has a seccomp filter");
+  if (plain_syscalls_only())
+    add_fact(out, "plain_syscalls", settings.plain_syscalls ? "asked for" : "the program has a seccomp filter");
 }
 
 }  // namespace
@@ -125,7 +131,8 @@ void write_process_facts(const ProcessIdentity& identity, const Settings& settin
   add_fact(out, "library_version", SYNCTRACE_VERSION);
   char text[512];
   add_fact(out, "driver_version", driver_version(text, sizeof(text)));
-  for (const char* variable : {"CUDA_LAUNCH_BLOCKING", "TEARDOWN_CUPTI", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"}) {
+  for (const char* variable :
+       {"CUDA_LAUNCH_BLOCKING", "TEARDOWN_CUPTI", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"}) {
     add_environment(out, variable);
   }
   write_settings(settings, out);

@@ -3,8 +3,8 @@
 // Starting thread only.
 #pragma once
 
-#include "capture/process/settings.h"
 #include "capture/events/trace_stream.h"
+#include "capture/process/settings.h"
 #include "format/output_pattern.h"
 
 namespace synctrace::capture {

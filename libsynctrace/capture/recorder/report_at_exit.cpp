@@ -22,7 +22,8 @@ namespace {
 bool find_tool(char* path, std::size_t room) noexcept {
   Dl_info self;
   char library[4096];
-  if (dladdr(reinterpret_cast<void*>(&find_tool), &self) == 0 || realpath(self.dli_fname, library) == nullptr) return false;
+  if (dladdr(reinterpret_cast<void*>(&find_tool), &self) == 0 || realpath(self.dli_fname, library) == nullptr)
+    return false;
   *std::strrchr(library, '/') = '\0';
   for (const char* place : {"../bin/synctrace", "../../bin/synctrace", "../../../bin/synctrace"}) {
     const int length = std::snprintf(path, room, "%s/%s", library, place);
@@ -31,7 +32,8 @@ bool find_tool(char* path, std::size_t room) noexcept {
   return false;
 }
 
-constexpr const char* kOurVariables[] = {"LD_PRELOAD=", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "SYNCTRACE_"};
+constexpr const char* kOurVariables[] = {
+    "LD_PRELOAD=", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "SYNCTRACE_"};
 
 // The environment less what would load us into the tool. Bounded: variables beyond it are left out.
 constexpr std::size_t kMaxVariables = 4096;

@@ -15,25 +15,25 @@
 #include <optional>
 
 #include "capture/cupti/api_events.h"
-#include "capture/process/clocks.h"
 #include "capture/cupti/cupti_api.h"
 #include "capture/cupti/cupti_switch.h"
-#include "capture/recorder/drain_thread.h"
 #include "capture/cupti/gpu_events.h"
-#include "capture/waits/host_waits.h"
-#include "capture/stacks/module_watch.h"
-#include "capture/process/notice.h"
+#include "capture/cupti/window.h"
+#include "capture/events/thread_buffer.h"
 #include "capture/nvtx/nvtx_handler.h"
+#include "capture/nvtx/test_control.h"
+#include "capture/process/clocks.h"
+#include "capture/process/notice.h"
 #include "capture/process/plain_syscalls.h"
-#include "capture/recorder/process_facts.h"
 #include "capture/process/recorder_state.h"
 #include "capture/process/reentry_guard.h"
+#include "capture/recorder/drain_thread.h"
+#include "capture/recorder/process_facts.h"
 #include "capture/recorder/report_at_exit.h"
 #include "capture/samples/sampler.h"
+#include "capture/stacks/module_watch.h"
 #include "capture/stacks/stack_table.h"
-#include "capture/nvtx/test_control.h"
-#include "capture/events/thread_buffer.h"
-#include "capture/cupti/window.h"
+#include "capture/waits/host_waits.h"
 #include "format/launch_contract.h"
 
 namespace synctrace::capture {
@@ -77,7 +77,8 @@ void append_to_manifest(const Session& s) noexcept {
   char line[4200];
   const int length = std::snprintf(line, sizeof(line), "%s\n", s.sink.final_path());
   // One write, so that lines of several processes do not mix. If it fails, `run` only knows less.
-  if (length > 0) [[maybe_unused]] const ssize_t written = write(descriptor, line, static_cast<std::size_t>(length));
+  if (length > 0) [[maybe_unused]]
+    const ssize_t written = write(descriptor, line, static_cast<std::size_t>(length));
   close(descriptor);
 }
 
@@ -108,7 +109,8 @@ bool open_trace(Session& s) noexcept {
   const bool force = s.settings.force_overwrite && !is_in_manifest(s, name.path);
   if (!s.sink.open(name, s.identity.facts.process_id, force)) {
     if (errno == EISDIR) {
-      notice("%s is a folder; nothing is recorded (end %s in '/' to write into it)", s.sink.final_path(), format::kEnvOutput);
+      notice("%s is a folder; nothing is recorded (end %s in '/' to write into it)", s.sink.final_path(),
+             format::kEnvOutput);
     } else {
       notice("cannot create %s: %s; nothing is recorded (set %s to a place that can be written)", s.sink.partial_path(),
              std::strerror(errno), format::kEnvOutput);
@@ -132,7 +134,8 @@ void give_up(Session& s, const char* reason) noexcept {
 
 bool load_cupti(Session& s) noexcept {
   switch (cupti().load(s.settings.cupti_path)) {
-    case CuptiStatus::kLoaded: return true;
+    case CuptiStatus::kLoaded:
+      return true;
     case CuptiStatus::kNotFound:
       notice("no libcupti found%s%s; nothing is recorded (set %s, or run: synctrace doctor)",
              *s.settings.cupti_path == '\0' ? "" : " at ", s.settings.cupti_path, format::kEnvCuptiPath);
@@ -186,7 +189,8 @@ void warn_about_environment() noexcept {
     const char* value = std::getenv(name);
     return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
   };
-  if (is_set("CUDA_LAUNCH_BLOCKING")) notice("CUDA_LAUNCH_BLOCKING is set: every launch waits, so the times are not those of a normal run");
+  if (is_set("CUDA_LAUNCH_BLOCKING"))
+    notice("CUDA_LAUNCH_BLOCKING is set: every launch waits, so the times are not those of a normal run");
   if (is_set("TEARDOWN_CUPTI")) notice("TEARDOWN_CUPTI is set: torch.profiler may shut CUPTI down for us too");
 }
 
@@ -203,7 +207,9 @@ void on_exit() noexcept {
     return;
   }
   if (window_control().never_opened()) {
-    notice("no recording window ever opened: check --delay and --capture-range; waits, copies and allocations were recorded");
+    notice(
+        "no recording window ever opened: check --delay and --capture-range; waits, copies and allocations were "
+        "recorded");
   }
   if (*session->settings.report != '\0') {
     report_at_exit(session->sink.final_path(), session->settings.report);
@@ -235,12 +241,14 @@ void start_recording(Session& s) noexcept {
   }
   s.draining = true;
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
-  if (s.settings.stacks != StackKinds::kNone && !module_watch().start()) remark("no thread could be made to watch modules");
+  if (s.settings.stacks != StackKinds::kNone && !module_watch().start())
+    remark("no thread could be made to watch modules");
   std::atexit(on_exit);
   if (s.settings.host_waits && is_preloaded()) switch_host_waits(true);
   window_control().start(s.settings, now_ns());
   const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
-  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks)) remark("no thread could be made to take samples");
+  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks))
+    remark("no thread could be made to take samples");
 }
 
 }  // namespace
@@ -262,8 +270,9 @@ void say_if_missed() noexcept {
   if (started.load(std::memory_order_relaxed) || getpid() != owner.load(std::memory_order_relaxed)) return;
   if (std::getenv("CUDA_INJECTION64_PATH") != nullptr) return;
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) == nullptr && !gpu_is_simulated()) return;
-  notice("CUDA_INJECTION64_PATH was taken out of the environment before the first CUDA call; nothing is recorded (let the "
-         "program keep it)");
+  notice(
+      "CUDA_INJECTION64_PATH was taken out of the environment before the first CUDA call; nothing is recorded (let the "
+      "program keep it)");
 }
 
 void start_session() noexcept {

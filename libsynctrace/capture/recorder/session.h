@@ -10,8 +10,8 @@ namespace synctrace::capture {
 // Nothing else happens until the process uses CUDA.
 void prepare_process() noexcept;
 
-// From the library's destructor: one line when the program used CUDA and we never heard of it, since the environment had
-// lost the variable that names us.
+// From the library's destructor: one line when the program used CUDA and we never heard of it, since the environment
+// had lost the variable that names us.
 void say_if_missed() noexcept;
 
 // From InitializeInjection, on the thread of the first CUDA call, inside cuInit: no CUDA call is allowed here.

@@ -19,15 +19,44 @@ namespace synctrace::capture {
 
 namespace {
 
-// Calls that end with EINTR in spite of SA_RESTART and have done nothing by then. Not close, whose descriptor is gone, and
-// no ioctl: what a driver has done is unknown.
+// Calls that end with EINTR in spite of SA_RESTART and have done nothing by then. Not close, whose descriptor is gone,
+// and no ioctl: what a driver has done is unknown.
 constexpr int kRestartable[] = {
-    SYS_read,          SYS_write,        SYS_poll,          SYS_readv,        SYS_writev,         SYS_select,
-    SYS_pause,         SYS_nanosleep,    SYS_connect,       SYS_accept,       SYS_sendto,         SYS_recvfrom,
-    SYS_sendmsg,       SYS_recvmsg,      SYS_semop,         SYS_msgsnd,       SYS_msgrcv,         SYS_rt_sigtimedwait,
-    SYS_rt_sigsuspend, SYS_futex,        SYS_io_getevents,  SYS_semtimedop,   SYS_clock_nanosleep, SYS_epoll_wait,
-    SYS_pselect6,      SYS_ppoll,        SYS_epoll_pwait,   SYS_accept4,      SYS_recvmmsg,       SYS_sendmmsg,
-    333 /* io_pgetevents */, 426 /* io_uring_enter */, 441 /* epoll_pwait2 */, 449 /* futex_waitv */, 455 /* futex_wait */,
+    SYS_read,
+    SYS_write,
+    SYS_poll,
+    SYS_readv,
+    SYS_writev,
+    SYS_select,
+    SYS_pause,
+    SYS_nanosleep,
+    SYS_connect,
+    SYS_accept,
+    SYS_sendto,
+    SYS_recvfrom,
+    SYS_sendmsg,
+    SYS_recvmsg,
+    SYS_semop,
+    SYS_msgsnd,
+    SYS_msgrcv,
+    SYS_rt_sigtimedwait,
+    SYS_rt_sigsuspend,
+    SYS_futex,
+    SYS_io_getevents,
+    SYS_semtimedop,
+    SYS_clock_nanosleep,
+    SYS_epoll_wait,
+    SYS_pselect6,
+    SYS_ppoll,
+    SYS_epoll_pwait,
+    SYS_accept4,
+    SYS_recvmmsg,
+    SYS_sendmmsg,
+    333 /* io_pgetevents */,
+    426 /* io_uring_enter */,
+    441 /* epoll_pwait2 */,
+    449 /* futex_waitv */,
+    455 /* futex_wait */,
 };
 
 constexpr std::size_t kSyscallBytes = 2;  // 0f 05
@@ -74,8 +103,8 @@ long call_number(const Code& code, const gregset_t& registers) noexcept {
 }
 
 // The C library's syscall() gets the number as an argument and keeps it nowhere. The one call that it is used for in
-// such a place is a futex wait with a time limit, by C++ runtimes and frameworks: known by its arguments, and by a caller
-// that is our own door in front of syscall(), or that has loaded the number just before.
+// such a place is a futex wait with a time limit, by C++ runtimes and frameworks: known by its arguments, and by a
+// caller that is our own door in front of syscall(), or that has loaded the number just before.
 bool is_futex_wait(const gregset_t& registers) noexcept {
   constexpr greg_t kCommand = 0x7f;
   constexpr greg_t kFlags = 0x180;  // private, realtime
@@ -86,7 +115,8 @@ bool is_futex_wait(const gregset_t& registers) noexcept {
   if ((operation & ~(kCommand | kFlags)) != 0 || (command != kWait && command != kWaitBitset)) return false;
   timespec limit{};
   const bool has_limit = read_memory(static_cast<std::uintptr_t>(registers[REG_R10]), &limit, sizeof(limit));
-  return has_limit && registers[REG_RDI] % 4 == 0 && limit.tv_sec >= 0 && limit.tv_nsec >= 0 && limit.tv_nsec < 1'000'000'000;
+  return has_limit && registers[REG_RDI] % 4 == 0 && limit.tv_sec >= 0 && limit.tv_nsec >= 0 &&
+         limit.tv_nsec < 1'000'000'000;
 }
 
 extern "C" const char __ehdr_start __attribute__((visibility("hidden")));  // the linker's: our own first and last byte
@@ -95,7 +125,8 @@ extern "C" const char _end __attribute__((visibility("hidden")));
 bool is_called_for_futex(const gregset_t& registers) noexcept {
   std::uintptr_t caller = 0;
   if (!read_memory(static_cast<std::uintptr_t>(registers[REG_RSP]), &caller, sizeof(caller))) return false;
-  if (caller >= reinterpret_cast<std::uintptr_t>(&__ehdr_start) && caller < reinterpret_cast<std::uintptr_t>(&_end)) return true;
+  if (caller >= reinterpret_cast<std::uintptr_t>(&__ehdr_start) && caller < reinterpret_cast<std::uintptr_t>(&_end))
+    return true;
   constexpr std::uint8_t kLoad[] = {0xbf, SYS_futex, 0, 0, 0};  // mov $202, %edi
   std::array<std::uint8_t, 64> code{};
   return read_memory(caller - code.size(), code.data(), code.size()) &&
@@ -110,8 +141,8 @@ void sleep_the_rest(long number, gregset_t& registers) noexcept {
   if (registers[REG_R10] != 0) registers[REG_RDX] = registers[REG_R10];
 }
 
-// A signal that the program handles came while our handler ran, and is let through when it returns. Its own handler is to
-// find the call ended, as it would have without us.
+// A signal that the program handles came while our handler ran, and is let through when it returns. Its own handler is
+// to find the call ended, as it would have without us.
 bool program_has_signal(const sigset_t& blocked_by_program) noexcept {
   sigset_t pending;
   if (sigpending(&pending) != 0) return false;
@@ -135,7 +166,8 @@ InterruptedCall repair_interrupted_call(ucontext_t& context) noexcept {
   Code code{};
   InterruptedCall result = InterruptedCall::kNone;
   const auto end = static_cast<std::uintptr_t>(registers[REG_RIP]);
-  if (read_memory(end - code.size(), code.data(), code.size()) && code[kLookBack - 2] == 0x0f && code[kLookBack - 1] == 0x05) {
+  if (read_memory(end - code.size(), code.data(), code.size()) && code[kLookBack - 2] == 0x0f &&
+      code[kLookBack - 1] == 0x05) {
     long number = call_number(code, registers);
     if (number < 0 && is_futex_wait(registers) && is_called_for_futex(registers)) number = SYS_futex;
     const bool is_restartable =

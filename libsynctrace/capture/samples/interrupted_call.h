@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Undoes what a sampling signal did to the system call that it ended. The kernel itself restarts most calls after a
-// handler with SA_RESTART; others (poll, sleeps, timed waits: signal(7)) it ends with EINTR, which the program would not
-// have seen without us. The handler finds such a call in the context that it interrupted, puts the thread back in front
-// of the instruction, and the call is made again as if nothing had been. x86-64 only: on aarch64 the error takes the
-// place of the first argument. docs/decisions/0014 says what is guaranteed and what is not.
+// handler with SA_RESTART; others (poll, sleeps, timed waits: signal(7)) it ends with EINTR, which the program would
+// not have seen without us. The handler finds such a call in the context that it interrupted, puts the thread back in
+// front of the instruction, and the call is made again as if nothing had been. x86-64 only: on aarch64 the error takes
+// the place of the first argument. docs/decisions/0014 says what is guaranteed and what is not.
 #pragma once
 
 #include <signal.h>

@@ -26,15 +26,16 @@ struct SampledRun {
   std::string_view channel;  // of immortal memory
 };
 
-// Counted by the sampler and its signal handler, taken by the drain thread; names of losses are in docs/trace-format.md.
+// Counted by the sampler and its signal handler, taken by the drain thread; names of losses are in
+// docs/trace-format.md.
 struct SampleCounts {
-  std::atomic<std::uint64_t> late{0};      // ticks that came too late to look
-  std::atomic<std::uint64_t> moved{0};     // sleepers that woke up while they were read
-  std::atomic<std::uint64_t> unread{0};    // sleepers whose Python frames could not be read
-  std::atomic<std::uint64_t> busy{0};      // signals that were not handled in time
-  std::atomic<std::uint64_t> dropped{0};   // runs that found the queue full
-  std::atomic<std::uint64_t> threads{0};   // looks at threads beyond those that can be watched
-  std::atomic<std::uint64_t> spoiled{0};   // calls of the program that saw an EINTR of ours
+  std::atomic<std::uint64_t> late{0};     // ticks that came too late to look
+  std::atomic<std::uint64_t> moved{0};    // sleepers that woke up while they were read
+  std::atomic<std::uint64_t> unread{0};   // sleepers whose Python frames could not be read
+  std::atomic<std::uint64_t> busy{0};     // signals that were not handled in time
+  std::atomic<std::uint64_t> dropped{0};  // runs that found the queue full
+  std::atomic<std::uint64_t> threads{0};  // looks at threads beyond those that can be watched
+  std::atomic<std::uint64_t> spoiled{0};  // calls of the program that saw an EINTR of ours
   // Facts, not losses.
   std::atomic<std::uint64_t> restarted{0};  // calls that our signal ended and that were made again
   std::atomic<std::uint64_t> signals{0};    // signals handled

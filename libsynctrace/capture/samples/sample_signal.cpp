@@ -10,8 +10,8 @@
 #include <cstdlib>
 
 #include "capture/process/clocks.h"
-#include "capture/samples/interrupted_call.h"
 #include "capture/process/recorder_state.h"
+#include "capture/samples/interrupted_call.h"
 #include "capture/samples/sample_queue.h"
 #include "capture/stacks/stack_table.h"
 

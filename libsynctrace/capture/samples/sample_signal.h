@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a running thread is asked for its own stack: one directed signal, whose handler takes the stack that it finds and
 // leaves its id where the sampler looks for it at its next tick. The signal is SIGURG, the one that is ignored where
-// nobody handles it: should one be on its way while the program changes its handlers or executes another program, nothing
-// happens, where a real-time signal would end the process. A program that uses SIGURG keeps it, and is not asked.
+// nobody handles it: should one be on its way while the program changes its handlers or executes another program,
+// nothing happens, where a real-time signal would end the process. A program that uses SIGURG keeps it, and is not
+// asked.
 #pragma once
 
 #include <csignal>

@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <cstring>
 
-#include "capture/process/clocks.h"
 #include "capture/cupti/cupti_switch.h"
+#include "capture/process/clocks.h"
 #include "capture/process/helper_thread.h"
 #include "capture/process/notice.h"
 #include "capture/process/plain_syscalls.h"
-#include "capture/python/python_frames.h"
 #include "capture/process/recorder_state.h"
+#include "capture/python/python_frames.h"
 #include "capture/stacks/stack_table.h"
 #include "format/option_values.h"
 
@@ -96,7 +96,8 @@ void Sampler::run() noexcept {
       continue;
     }
     if (now < next_ns) continue;
-    if (now - next_ns > period_ns_) counts.late.fetch_add(static_cast<std::uint64_t>((now - next_ns) / period_ns_), std::memory_order_relaxed);
+    if (now - next_ns > period_ns_)
+      counts.late.fetch_add(static_cast<std::uint64_t>((now - next_ns) / period_ns_), std::memory_order_relaxed);
     tick(now);
     next_ns = std::max(next_ns + next_pause_ns(), affordable_ns(now));
   }
@@ -106,8 +107,8 @@ void Sampler::run() noexcept {
   futex_wake(done_);
 }
 
-// When the next look can be paid for: time earns a two-hundredth of itself, looks spend what they cost on this thread and
-// in the handlers of those that were asked.
+// When the next look can be paid for: time earns a two-hundredth of itself, looks spend what they cost on this thread
+// and in the handlers of those that were asked.
 std::int64_t Sampler::affordable_ns(std::int64_t now_ns) noexcept {
   if (!is_limited_) return now_ns;
   constexpr std::int64_t kMostSaved = 1'000'000;  // what an idle time leaves for a burst
@@ -136,7 +137,8 @@ void Sampler::tick(std::int64_t now_ns) noexcept {
     notice("the program uses SIGURG now: from here on samples of running threads have no stack");
   }
   for (Target& target : targets_) {
-    const bool is_gone = target.buffer != nullptr && (target.buffer->has_ended() || target.buffer->thread() != target.thread);
+    const bool is_gone =
+        target.buffer != nullptr && (target.buffer->has_ended() || target.buffer->thread() != target.thread);
     if (is_gone) forget(target);
   }
   bool main_has_buffer = false;
@@ -268,9 +270,11 @@ void Sampler::look_at_sleeper(Target& target, std::uint64_t run_count, SampledRu
 // Looks that found the same are one run; but two sleeps are two, however alike: the thread ran in between.
 void Sampler::add(Target& target, const SampledRun& seen) noexcept {
   SampledRun& run = target.run;
-  const bool is_same_sleep = seen.state != TaskState::kBlocked || (target.sleep != 0 && target.run_sleep == target.sleep);
-  const bool goes_on = run.count != 0 && is_same_sleep && run.state == seen.state && run.stack == seen.stack && run.channel == seen.channel &&
-                       seen.begin_ns - run.last_ns <= longest_gap_ns_ && seen.last_ns - run.begin_ns < kLongestRunNs;
+  const bool is_same_sleep =
+      seen.state != TaskState::kBlocked || (target.sleep != 0 && target.run_sleep == target.sleep);
+  const bool goes_on = run.count != 0 && is_same_sleep && run.state == seen.state && run.stack == seen.stack &&
+                       run.channel == seen.channel && seen.begin_ns - run.last_ns <= longest_gap_ns_ &&
+                       seen.last_ns - run.begin_ns < kLongestRunNs;
   if (goes_on) {
     run.last_ns = seen.last_ns;
     run.count += seen.count;
@@ -295,7 +299,8 @@ void Sampler::end_all_runs() noexcept {
 std::string_view Sampler::keep_channel(std::string_view name) noexcept {
   name = name.substr(0, channels_[0].size() - 1);
   for (std::size_t i = 0; i < channel_count_; ++i) {
-    if (name == channels_[i].data()) return name.empty() ? std::string_view{} : std::string_view{channels_[i].data(), name.size()};
+    if (name == channels_[i].data())
+      return name.empty() ? std::string_view{} : std::string_view{channels_[i].data(), name.size()};
   }
   if (name.empty() || channel_count_ == channels_.size()) return {};
   auto& kept = channels_[channel_count_++];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Looks, many times a second, at what the threads are doing that use CUDA, and at the main thread when it runs Python:
-// whether each runs, waits for a CPU or sleeps, and on which stack. A thread that sleeps is never disturbed: its stack is
-// read from outside. One inside a traced CUDA call is on the stack that was taken at the call's entry. Only one that runs
-// is asked by a signal. Samples are taken while a recording window is open, and at no other time.
+// whether each runs, waits for a CPU or sleeps, and on which stack. A thread that sleeps is never disturbed: its stack
+// is read from outside. One inside a traced CUDA call is on the stack that was taken at the call's entry. Only one that
+// runs is asked by a signal. Samples are taken while a recording window is open, and at no other time.
 //
 // One thread of our own does all of it, with all signals blocked. It stops by itself when recording ends.
 #pragma once
@@ -12,11 +12,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/events/thread_buffer.h"
 #include "capture/process/helper_thread.h"
 #include "capture/samples/sample_queue.h"
 #include "capture/samples/sample_signal.h"
 #include "capture/samples/task_probe.h"
-#include "capture/events/thread_buffer.h"
 #include "format/option_values.h"
 
 namespace synctrace::capture {
@@ -71,8 +71,8 @@ class Sampler {
   std::int64_t next_pause_ns() noexcept;
   std::int64_t affordable_ns(std::int64_t now_ns) noexcept;
 
-  const Helper helper_{"synctrace-look", false, true,
-                       [](void* self) noexcept { static_cast<Sampler*>(self)->run(); }, this};
+  const Helper helper_{"synctrace-look", false, true, [](void* self) noexcept { static_cast<Sampler*>(self)->run(); },
+                       this};
   std::int64_t period_ns_ = 0;
   bool is_limited_ = false;
   std::int64_t spent_ns_ = 0;        // CPU time of all looks so far

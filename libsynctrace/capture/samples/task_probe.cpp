@@ -116,7 +116,8 @@ bool TaskProbe::is_blocked(bool& is_known) noexcept {
   char room[256];
   if (call_.is_open()) {
     const std::string_view text = call_.read(room);
-    is_known = !text.empty() && (text.front() == 'r' || text.front() == '-' || (text.front() >= '0' && text.front() <= '9'));
+    is_known =
+        !text.empty() && (text.front() == 'r' || text.front() == '-' || (text.front() >= '0' && text.front() <= '9'));
     return is_known && text.front() != 'r';
   }
   int cpu = 0;
@@ -125,8 +126,8 @@ bool TaskProbe::is_blocked(bool& is_known) noexcept {
   return is_known && letter != 'R';
 }
 
-// A clock that moves between two looks is that of a thread on a CPU. One that we have just pushed off our CPU to look at
-// it was running too.
+// A clock that moves between two looks is that of a thread on a CPU. One that we have just pushed off our CPU to look
+// at it was running too.
 TaskState TaskProbe::state() noexcept {
   bool is_known = false;
   if (is_blocked(is_known)) return TaskState::kBlocked;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a thread of this process is doing right now, asked of the kernel from another thread: two to four reads of /proc,
-// about a microsecond in all, without disturbing the thread and without any privilege. Files that a kernel or a container
-// does not give are done without. One thread's own; descriptors are kept open, out of the program's reach where the
-// thread has a table of its own, else read and closed only while they are still ours.
+// What a thread of this process is doing right now, asked of the kernel from another thread: two to four reads of
+// /proc, about a microsecond in all, without disturbing the thread and without any privilege. Files that a kernel or a
+// container does not give are done without. One thread's own; descriptors are kept open, out of the program's reach
+// where the thread has a table of its own, else read and closed only while they are still ours.
 #pragma once
 
 #include <sys/types.h>
@@ -30,8 +30,8 @@ class TaskProbe {
   bool open(ThreadId thread) noexcept;
   void close() noexcept;
 
-  // How often the thread was given a CPU; equal before and after means that it did not run in between. 0 when the thread
-  // is gone. Where the kernel does not count, the CPU time it used serves.
+  // How often the thread was given a CPU; equal before and after means that it did not run in between. 0 when the
+  // thread is gone. Where the kernel does not count, the CPU time it used serves.
   std::uint64_t run_count() noexcept;
 
   // CPU time that the thread has used; 0 when it is gone.

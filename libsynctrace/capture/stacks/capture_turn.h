@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One capture of a stack at a time on a thread: a signal handler may interrupt a capture anywhere and want one of its own.
+// One capture of a stack at a time on a thread: a signal handler may interrupt a capture anywhere and want one of its
+// own.
 #pragma once
 
 #include <atomic>

@@ -4,8 +4,8 @@
 #include <ctime>
 
 #include "capture/process/helper_thread.h"
-#include "capture/unwind/module_map.h"
 #include "capture/stacks/stack_table.h"
+#include "capture/unwind/module_map.h"
 #include "capture/unwind/unwind_table.h"
 
 namespace synctrace::capture {

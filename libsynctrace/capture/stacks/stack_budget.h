@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a thread can afford one more stack. A stack in front of a call that waits costs nothing: the thread would
 // have waited for longer. In front of calls that return at once it is all cost, so those may take a fixed share of the
-// thread's time, and calls that only issue work a smaller one. But a site that has had no stack for a while always gets one: nothing
-// must stay nameless for other sites' sake. Samples, of which the next one is as good, keep to their share. One thread's
-// own; times are CLOCK_MONOTONIC.
+// thread's time, and calls that only issue work a smaller one. But a site that has had no stack for a while always gets
+// one: nothing must stay nameless for other sites' sake. Samples, of which the next one is as good, keep to their
+// share. One thread's own; times are CLOCK_MONOTONIC.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@ class StackBudget {
   enum class Use : std::uint8_t { kCall, kWork, kSample };
   static constexpr std::array<std::int64_t, 3> kOneIn = {50, 400, 400};  // of the thread's time: 2 %, 0.25 % and 0.25 %
 
-  // A site that had none for so long gets one whatever the share says: a call ten times a second, work once, since a step has
-  // dozens of such sites. With all slots in use that is at most 2,560 stacks a second, and 256.
+  // A site that had none for so long gets one whatever the share says: a call ten times a second, work once, since a
+  // step has dozens of such sites. With all slots in use that is at most 2,560 stacks a second, and 256.
   static constexpr std::array<std::int64_t, 2> kRareNs = {100'000'000, 1'000'000'000};
 
   // A call as long as this has waited, or was long for another reason: 20 times what a stack costs.
@@ -41,8 +41,8 @@ class StackBudget {
 
  private:
   // Time saved up for a burst: calls come in bursts while a program sets itself up. Work comes in bursts in every step,
-  // which must not cost more than the share for long: a dozen stacks. And the most that one stack is charged: the first of a
-  // site can cost more, once.
+  // which must not cost more than the share for long: a dozen stacks. And the most that one stack is charged: the first
+  // of a site can cost more, once.
   static constexpr std::array<std::int64_t, kOneIn.size()> kMaxCreditNs = {10'000'000, 50'000, 50'000};
   static constexpr std::int64_t kMaxChargeNs = 20'000;
 

@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <span>
 
-#include "capture/unwind/native_unwind.h"
 #include "capture/python/python_frames.h"
+#include "capture/unwind/native_unwind.h"
 
 namespace synctrace::capture {
 

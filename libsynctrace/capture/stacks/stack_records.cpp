@@ -7,9 +7,9 @@
 #include <cstdio>
 #include <cstring>
 
-#include "capture/unwind/module_map.h"
-#include "capture/stacks/stack_table.h"
 #include "capture/events/thread_buffer.h"
+#include "capture/stacks/stack_table.h"
+#include "capture/unwind/module_map.h"
 #include "format/trace_format.h"
 
 namespace synctrace::capture {

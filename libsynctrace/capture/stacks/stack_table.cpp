@@ -8,16 +8,16 @@
 #include <atomic>
 #include <span>
 
-#include "capture/stacks/capture_turn.h"
 #include "capture/process/id_table.h"
 #include "capture/process/intern_table.h"
-#include "capture/unwind/loaded_object.h"
-#include "capture/unwind/module_map.h"
-#include "capture/unwind/native_unwind.h"
 #include "capture/process/notice.h"
 #include "capture/python/python_code.h"
 #include "capture/python/python_frames.h"
+#include "capture/stacks/capture_turn.h"
 #include "capture/stacks/stack_merge.h"
+#include "capture/unwind/loaded_object.h"
+#include "capture/unwind/module_map.h"
+#include "capture/unwind/native_unwind.h"
 
 namespace synctrace::capture {
 namespace {
@@ -169,9 +169,9 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   auto* slot = own_.codes.find(hash);
   if (slot == nullptr || slot->id != 0) return slot == nullptr ? 0 : slot->id;
   CodeDescription code;
-  const DescribeStatus status =
-      of_ == Of::kCall ? describe_code(*runtime_, frame.code, frame.identity, own_.room, code)
-                       : describe_interrupted_code(*runtime_, own_.guarded, frame.code, frame.identity, own_.room, code);
+  const DescribeStatus status = of_ == Of::kCall ? describe_code(*runtime_, frame.code, frame.identity, own_.room, code)
+                                                 : describe_interrupted_code(*runtime_, own_.guarded, frame.code,
+                                                                             frame.identity, own_.room, code);
   // What was read of a thread that ran meanwhile may be anything.
   if (sleeper_ != nullptr && !sleeper_->is_asleep(sleeper_->context)) has_moved_ = true;
   if (status != DescribeStatus::kOk || has_moved_) return 0;
@@ -329,7 +329,8 @@ StackId capture_call(bool native_behind_python) noexcept {
   if (own == nullptr || buffer == nullptr) return StackId{};
   Capture capture(*own, *buffer, Capture::Of::kCall);
   capture.take_python();
-  if (wants(StackKinds::kNative) && (native_behind_python || !capture.has_python())) capture.take_native(walk_here(own->native));
+  if (wants(StackKinds::kNative) && (native_behind_python || !capture.has_python()))
+    capture.take_native(walk_here(own->native));
   return capture.id();
 }
 
@@ -347,9 +348,9 @@ StackId capture_waiting_stack(StackKinds kinds) noexcept {
   if (own == nullptr || buffer == nullptr) return StackId{};
   const Walk walk = wants(StackKinds::kNative) ? walk_here(own->native) : Walk{};
   const auto frames = std::span(own->native).first(walk.count);
-  const bool is_plain_call = walk.end == WalkEnd::kRoot && std::none_of(frames.begin(), frames.end(), [](const NativeFrame& frame) {
-                               return frame.is_exact;
-                             });
+  const bool is_plain_call =
+      walk.end == WalkEnd::kRoot &&
+      std::none_of(frames.begin(), frames.end(), [](const NativeFrame& frame) { return frame.is_exact; });
   Capture capture(*own, *buffer, is_plain_call ? Capture::Of::kCall : Capture::Of::kInterrupted);
   if (format::includes(kinds, StackKinds::kPython)) capture.take_python();
   if (format::includes(kinds, StackKinds::kNative)) capture.take_native(walk);

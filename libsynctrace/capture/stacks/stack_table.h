@@ -13,8 +13,8 @@
 #include <cstdint>
 
 #include "base/ids.h"
-#include "capture/stacks/stack_budget.h"
 #include "capture/events/thread_buffer.h"
+#include "capture/stacks/stack_budget.h"
 #include "format/option_values.h"
 
 namespace synctrace::capture {
@@ -35,16 +35,17 @@ StackId capture_stack() noexcept;
 // The same for the sake of its line: Python's frames alone where the thread has some, at a fraction of the cost.
 StackId capture_line() noexcept;
 
-// The same as the first in any call of the program, which may be one of its signal handlers. Unless the native frames lead to the
-// thread's first one without crossing a handler, Python's are read as in capture_interrupted_stack(): the interpreter
-// may have been interrupted in the middle of a change. Frames of other kinds than `kinds` are left out.
+// The same as the first in any call of the program, which may be one of its signal handlers. Unless the native frames
+// lead to the thread's first one without crossing a handler, Python's are read as in capture_interrupted_stack(): the
+// interpreter may have been interrupted in the middle of a change. Frames of other kinds than `kinds` are left out.
 StackId capture_waiting_stack(StackKinds kinds) noexcept;
 
 // In a signal handler: the stack that was interrupted, from the handler's third argument. Async-signal-safe, at most
 // 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture or a push.
 StackId capture_interrupted_stack(const void* context) noexcept;
 
-// Another thread that sleeps in the kernel. While is_asleep(context) answers true it has not run since the caller looked.
+// Another thread that sleeps in the kernel. While is_asleep(context) answers true it has not run since the caller
+// looked.
 struct Sleeper {
   pthread_t thread{};
   std::uintptr_t& python_state;  // remembered from one look to the next; 0 at first

@@ -33,7 +33,6 @@ constexpr std::uint8_t kOpLit0 = 0x30;
 constexpr std::array<std::uint8_t, 11> kPltExpression{0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a, 0x30, 0x2a, 0x33, 0x24, 0x22};
 constexpr std::size_t kPltLiteral = 6;
 
-
 // The x86-64 kernel's signal frame: sp points at the ucontext, whose registers lie at these offsets.
 constexpr std::int64_t kX86SignalFp = 120;
 constexpr std::int64_t kX86SignalSp = 160;
@@ -73,10 +72,14 @@ RegisterPlus register_plus(Bytes expression) noexcept {
 // Of the registers that are neither stack nor frame pointer, those that compilers find a caller by.
 CfaKind rare_base(std::uint64_t x86_register) noexcept {
   switch (x86_register) {
-    case kX86Rbx: return CfaKind::kRbx;
-    case kX86R10: return CfaKind::kR10;
-    case kX86R13: return CfaKind::kR13;
-    default: return CfaKind::kUnsupported;
+    case kX86Rbx:
+      return CfaKind::kRbx;
+    case kX86R10:
+      return CfaKind::kR10;
+    case kX86R13:
+      return CfaKind::kR13;
+    default:
+      return CfaKind::kUnsupported;
   }
 }
 

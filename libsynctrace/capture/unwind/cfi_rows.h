@@ -22,12 +22,12 @@ inline constexpr Machine kThisMachine = Machine::kX86_64;
 
 // How the canonical frame address (CFA: the caller's stack pointer at the call) is found.
 enum class CfaKind : std::uint8_t {
-  kNoRule,       // no frame information covers this pc
-  kSp,           // sp + cfa_offset
-  kFp,           // fp + cfa_offset
-  kFpDeref,      // *(fp + cfa_offset): functions that realign their stack
-  kRbx,          // rbx, r10 or r13 + cfa_offset: x86-64, mostly while a function realigns its stack; what these held is
-  kR10,          // known only where a signal interrupted
+  kNoRule,   // no frame information covers this pc
+  kSp,       // sp + cfa_offset
+  kFp,       // fp + cfa_offset
+  kFpDeref,  // *(fp + cfa_offset): functions that realign their stack
+  kRbx,      // rbx, r10 or r13 + cfa_offset: x86-64, mostly while a function realigns its stack; what these held is
+  kR10,      // known only where a signal interrupted
   kR13,
   kPlt,          // sp + 8, and 8 more from byte `cfa_offset` of each 16-byte entry on
   kEnd,          // the return address is declared undefined: the thread's first frame

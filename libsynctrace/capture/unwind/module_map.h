@@ -48,12 +48,11 @@ struct ModuleImage {
 struct Module : ModuleImage {
   explicit Module(const ModuleImage& image) noexcept : ModuleImage(image) {}
 
-  // Whether it is what the loader has mapped from `map_begin` on, with that address of .eh_frame_hdr. The loader tells where
-  // the module begins, in whole pages, or, if there are holes between its segments, where one of them does.
+  // Whether it is what the loader has mapped from `map_begin` on, with that address of .eh_frame_hdr. The loader tells
+  // where the module begins, in whole pages, or, if there are holes between its segments, where one of them does.
   bool is_at(std::uintptr_t map_begin, std::uintptr_t header) const noexcept {
     constexpr std::uintptr_t kLargestPage = 65536;
-    return map_begin < end && map_begin + kLargestPage > begin &&
-           (eh_frame_header == 0 || header == eh_frame_header);
+    return map_begin < end && map_begin + kLargestPage > begin && (eh_frame_header == 0 || header == eh_frame_header);
   }
 
   std::uint32_t id = 0;              // 1, 2, 3...

@@ -213,11 +213,16 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
 
 std::uintptr_t StackWalk::base_of(CfaKind kind) const noexcept {
   switch (kind) {
-    case CfaKind::kSp: return at_.sp;
-    case CfaKind::kRbx: return at_.rbx;
-    case CfaKind::kR10: return at_.r10;
-    case CfaKind::kR13: return at_.r13;
-    default: return at_.fp;
+    case CfaKind::kSp:
+      return at_.sp;
+    case CfaKind::kRbx:
+      return at_.rbx;
+    case CfaKind::kR10:
+      return at_.r10;
+    case CfaKind::kR13:
+      return at_.r13;
+    default:
+      return at_.fp;
   }
 }
 

@@ -114,7 +114,8 @@ class UnwindTable::Builder {
     const std::size_t pc_bytes = rows_.size() * sizeof(std::uint32_t);
     const std::size_t pages = rows_.size() == 0 ? 0 : (rows_[rows_.size() - 1].pc >> kPageBits) + 2;
     const std::size_t page_bytes = pages * sizeof(std::uint32_t);
-    const std::size_t bytes = sizeof(UnwindTable) + rule_bytes + pc_bytes + page_bytes + rows_.size() * sizeof(std::uint16_t);
+    const std::size_t bytes =
+        sizeof(UnwindTable) + rule_bytes + pc_bytes + page_bytes + rows_.size() * sizeof(std::uint16_t);
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
     auto* table = new (memory) UnwindTable;

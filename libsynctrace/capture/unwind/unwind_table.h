@@ -52,7 +52,8 @@ class UnwindTable {
   std::uint32_t row_count_ = 0;
   std::uint32_t page_count_ = 0;
   const std::uint32_t* pcs_ = nullptr;  // ascending, relative to base_; a row reaches to the next one's pc
-  const std::uint32_t* first_of_page_ = nullptr;  // the last row at or before a page's first byte; the last page is behind all rows
+  const std::uint32_t* first_of_page_ =
+      nullptr;  // the last row at or before a page's first byte; the last page is behind all rows
   const std::uint16_t* rule_numbers_ = nullptr;
   const UnwindRule* rules_ = nullptr;
   Counts counts_;

@@ -11,12 +11,12 @@
 #include <string_view>
 
 #include "capture/cupti/api_events.h"
+#include "capture/events/thread_buffer.h"
 #include "capture/process/clocks.h"
-#include "capture/python/python_frames.h"
 #include "capture/process/raw_syscall.h"
 #include "capture/process/reentry_guard.h"
+#include "capture/python/python_frames.h"
 #include "capture/stacks/stack_table.h"
-#include "capture/events/thread_buffer.h"
 #include "capture/waits/wake_table.h"
 
 namespace synctrace::capture {
@@ -27,8 +27,8 @@ constinit TickClock tick_clock;
 constinit std::atomic<pid_t> recorded_process{0};
 constinit std::atomic<std::uint64_t> rationed{0};
 
-// A stack costs about a microsecond. Waits of a millisecond or more always get one: there are at most a thousand a second.
-// The shorter ones of a thread get 100 in 50 ms, 2,000 a second.
+// A stack costs about a microsecond. Waits of a millisecond or more always get one: there are at most a thousand a
+// second. The shorter ones of a thread get 100 in 50 ms, 2,000 a second.
 constexpr std::int64_t kAlwaysWithStackNs = 1'000'000;
 constexpr std::int64_t kRationPeriodNs = 50'000'000;
 constexpr std::uint32_t kStacksPerPeriod = 100;
@@ -62,8 +62,8 @@ class SignalsBlocked {
   std::uint64_t before_ = 0;           // the kernel's sigset_t: 64 signals
 };
 
-// Whose waits are of interest. Not those of a child between vfork and exec, which runs on its parent's memory and thread
-// data, nor of other tasks without thread data of their own.
+// Whose waits are of interest. Not those of a child between vfork and exec, which runs on its parent's memory and
+// thread data, nor of other tasks without thread data of their own.
 bool is_recorded_thread() noexcept {
   if (inside_recorder.load(std::memory_order_relaxed) || inside_cuda_call()) return false;
   const bool uses_cuda = ThreadBuffers::ready_buffer_of_this_thread() != nullptr;
@@ -72,20 +72,24 @@ bool is_recorded_thread() noexcept {
   return number(this_thread_id()) == static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
 }
 
-// How the call says that it ended by its own time limit or by a signal: with an error number, or with -1 and errno; poll
-// and its like return 0 at their limit, and a sleep that returns 0 was slept out.
+// How the call says that it ended by its own time limit or by a signal: with an error number, or with -1 and errno;
+// poll and its like return 0 at their limit, and a sleep that returns 0 was slept out.
 std::uint32_t flags_of(const LongWait& wait, int call_errno) noexcept {
   int error = 0;
   switch (wait.call) {
     case HostCall::kCondition:
-    case HostCall::kJoin: error = static_cast<int>(wait.result); break;
-    case HostCall::kSleep: return wait.result == 0 ? format::HostWait::kTimedOut : format::HostWait::kInterrupted;
+    case HostCall::kJoin:
+      error = static_cast<int>(wait.result);
+      break;
+    case HostCall::kSleep:
+      return wait.result == 0 ? format::HostWait::kTimedOut : format::HostWait::kInterrupted;
     case HostCall::kPoll:
     case HostCall::kEpoll:
     case HostCall::kSelect:
       if (wait.result == 0) return format::HostWait::kTimedOut;
       [[fallthrough]];
-    default: error = wait.result == -1 ? call_errno : 0;
+    default:
+      error = wait.result == -1 ? call_errno : 0;
   }
   if (error == ETIMEDOUT) return format::HostWait::kTimedOut;
   return error == EINTR ? format::HostWait::kInterrupted : 0;

@@ -28,22 +28,20 @@ inline constexpr std::int64_t kShortestWaitNs = 50'000;
 // The same in ticks; 0: host waits are not recorded in this process.
 inline constinit std::atomic<std::uint64_t> shortest_wait_ticks{0};
 
-inline bool host_waits_on() noexcept {
-  return recording() && shortest_wait_ticks.load(std::memory_order_relaxed) != 0;
-}
+inline bool host_waits_on() noexcept { return recording() && shortest_wait_ticks.load(std::memory_order_relaxed) != 0; }
 
 struct LongWait {
   HostCall call{};
   std::uint64_t object = 0;  // address waited on, or file descriptor
   std::uint64_t begin_ticks = 0;
   std::uint64_t end_ticks = 0;
-  long result = 0;    // what the call returned; errno is still the call's
+  long result = 0;   // what the call returned; errno is still the call's
   ThreadId waker{};  // where the call itself tells it
   StackId stack{};   // where it was taken before the call
 };
 
-// The places where this thread's last wait was long, a bit for all of the same hash. Behind a wait a stack delays what the
-// wait was for, in front of one it costs nothing: so where the last one was long, the next one's is taken first.
+// The places where this thread's last wait was long, a bit for all of the same hash. Behind a wait a stack delays what
+// the wait was for, in front of one it costs nothing: so where the last one was long, the next one's is taken first.
 inline thread_local __attribute__((tls_model("initial-exec"))) constinit std::atomic<std::uint64_t> long_wait_sites{0};
 
 constexpr std::uint64_t wait_site(HostCall call, std::uint64_t object) noexcept {
@@ -83,7 +81,8 @@ std::uint64_t as_object(Value value) noexcept {
 // Calls `next` with the arguments; no object of ours lives across it, so cancellation and longjmp may leave it.
 template <HostCall kCall, class Next, class... Arguments>
 inline auto timed(const Next& next, std::uint64_t object, Arguments... arguments) {
-  if (!host_waits_on()) [[likely]] return next(arguments...);
+  if (!host_waits_on()) [[likely]]
+    return next(arguments...);
   const std::uint64_t site = wait_site(kCall, object);
   const std::uint64_t sites = long_wait_sites.load(std::memory_order_relaxed);
   const StackId stack = (sites & site) == 0 ? StackId{} : stack_before_wait(kCall);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looks up the functions behind the interposed ones: once, in the library's constructor, before the program has threads.
-// Afterwards none of them needs the loader any more, so they may be called from signal handlers.
+// Looks up the functions behind the interposed ones: once, in the library's constructor, before the program has
+// threads. Afterwards none of them needs the loader any more, so they may be called from signal handlers.
 #pragma once
 
 namespace synctrace::capture {

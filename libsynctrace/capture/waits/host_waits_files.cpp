@@ -60,14 +60,16 @@ SYNCTRACE_DOOR(epoll_wait, "epoll_wait", "@@", SYNCTRACE_V2_3_2, int, int descri
                int timeout_ms) {
   return timed<HostCall::kEpoll>(next_epoll_wait, as_object(descriptor), descriptor, events, room, timeout_ms);
 }
-SYNCTRACE_NEXT(epoll_pwait, "epoll_pwait", "@@", SYNCTRACE_V2_6, kMinusOne, int, int, epoll_event*, int, int, const sigset_t*)
+SYNCTRACE_NEXT(epoll_pwait, "epoll_pwait", "@@", SYNCTRACE_V2_6, kMinusOne, int, int, epoll_event*, int, int,
+               const sigset_t*)
 SYNCTRACE_DOOR(epoll_pwait, "epoll_pwait", "@@", SYNCTRACE_V2_6, int, int descriptor, epoll_event* events, int room,
                int timeout_ms, const sigset_t* signals) {
-  return timed<HostCall::kEpoll>(next_epoll_pwait, as_object(descriptor), descriptor, events, room, timeout_ms, signals);
+  return timed<HostCall::kEpoll>(next_epoll_pwait, as_object(descriptor), descriptor, events, room, timeout_ms,
+                                 signals);
 }
 // Before glibc 2.35 there is none, and "not supported" is also what an older kernel answers.
-SYNCTRACE_NEXT(epoll_pwait2, "epoll_pwait2", "@@", SYNCTRACE_V2_35, kMinusOne, int, int, epoll_event*, int, const timespec*,
-               const sigset_t*)
+SYNCTRACE_NEXT(epoll_pwait2, "epoll_pwait2", "@@", SYNCTRACE_V2_35, kMinusOne, int, int, epoll_event*, int,
+               const timespec*, const sigset_t*)
 SYNCTRACE_DOOR(epoll_pwait2, "epoll_pwait2", "@@", SYNCTRACE_V2_35, int, int descriptor, epoll_event* events, int room,
                const timespec* timeout, const sigset_t* signals) {
   return timed<HostCall::kEpoll>(next_epoll_pwait2, as_object(descriptor), descriptor, events, room, timeout, signals);
@@ -78,8 +80,8 @@ SYNCTRACE_DOOR(select, "select", "@@", SYNCTRACE_V2_2_5, int, int count, fd_set*
                timeval* timeout) {
   return timed<HostCall::kSelect>(next_select, 0, count, in, out, bad, timeout);
 }
-SYNCTRACE_NEXT(pselect, "pselect", "@@", SYNCTRACE_V2_2_5, kMinusOne, int, int, fd_set*, fd_set*, fd_set*, const timespec*,
-               const sigset_t*)
+SYNCTRACE_NEXT(pselect, "pselect", "@@", SYNCTRACE_V2_2_5, kMinusOne, int, int, fd_set*, fd_set*, fd_set*,
+               const timespec*, const sigset_t*)
 SYNCTRACE_DOOR(pselect, "pselect", "@@", SYNCTRACE_V2_2_5, int, int count, fd_set* in, fd_set* out, fd_set* bad,
                const timespec* timeout, const sigset_t* signals) {
   return timed<HostCall::kSelect>(next_pselect, 0, count, in, out, bad, timeout, signals);
@@ -89,8 +91,8 @@ SYNCTRACE_NEXT(nanosleep, "nanosleep", "@@", SYNCTRACE_V2_2_5, kMinusOne, int, c
 SYNCTRACE_DOOR(nanosleep, "nanosleep", "@@", SYNCTRACE_V2_2_5, int, const timespec* span, timespec* left) {
   return timed<HostCall::kSleep>(next_nanosleep, 0, span, left);
 }
-SYNCTRACE_NEXT(clock_nanosleep, "clock_nanosleep", "@@", SYNCTRACE_V2_17, kErrorNumber, int, clockid_t, int, const timespec*,
-               timespec*)
+SYNCTRACE_NEXT(clock_nanosleep, "clock_nanosleep", "@@", SYNCTRACE_V2_17, kErrorNumber, int, clockid_t, int,
+               const timespec*, timespec*)
 SYNCTRACE_DOOR(clock_nanosleep, "clock_nanosleep", "@@", SYNCTRACE_V2_17, int, clockid_t clock, int flags,
                const timespec* span, timespec* left) {
   return timed<HostCall::kSleep>(next_clock_nanosleep, 0, clock, flags, span, left);
@@ -115,8 +117,8 @@ SYNCTRACE_DOOR(sleep, "sleep", "@@", SYNCTRACE_V2_2_5, unsigned, unsigned span_s
 void bind_file_calls() noexcept {
   const auto bind = [](auto&... next) { (next.bind(), ...); };
   bind(next_read, next_read_chk, next_munmap, next_poll, next_poll_chk, next_ppoll, next_ppoll_chk, next_epoll_wait,
-       next_epoll_pwait, next_epoll_pwait2, next_select, next_pselect, next_nanosleep, next_clock_nanosleep, next_usleep,
-       next_sleep);
+       next_epoll_pwait, next_epoll_pwait2, next_select, next_pselect, next_nanosleep, next_clock_nanosleep,
+       next_usleep, next_sleep);
 #if defined(__x86_64__)
   next_clock_nanosleep_2_2_5.bind();
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interposed: the C library's syscall(), for the futex calls that C++ runtimes and frameworks make through it. All other
-// calls leave at once by a jump that touches neither the stack nor a register that matters: a call may come back twice
-// (vfork), or on another stack (clone). Compiled into the library alone, not into tests.
+// Interposed: the C library's syscall(), for the futex calls that C++ runtimes and frameworks make through it. All
+// other calls leave at once by a jump that touches neither the stack nor a register that matters: a call may come back
+// twice (vfork), or on another stack (clone). Compiled into the library alone, not into tests.
 #include <linux/futex.h>
 
 #include "capture/waits/host_waits_bind.h"
@@ -29,14 +29,18 @@ FutexUse use_of(long number, long operation) noexcept {
     case FUTEX_WAIT_BITSET:
     case FUTEX_WAIT_REQUEUE_PI:
     case FUTEX_LOCK_PI:
-    case kLockPi2: return FutexUse::kWait;
+    case kLockPi2:
+      return FutexUse::kWait;
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
-    case FUTEX_UNLOCK_PI: return FutexUse::kWake;
-    case FUTEX_WAKE_OP: return FutexUse::kWakeTwo;
-    default: return FutexUse::kOther;
+    case FUTEX_UNLOCK_PI:
+      return FutexUse::kWake;
+    case FUTEX_WAKE_OP:
+      return FutexUse::kWakeTwo;
+    default:
+      return FutexUse::kOther;
   }
 }
 
@@ -70,10 +74,16 @@ __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, lo
   if (!host_waits_on()) return synctrace_next_syscall(number, a, b, c, d, e, f);
   const auto address = static_cast<std::uint64_t>(a);
   switch (use_of(number, b)) {
-    case FutexUse::kWait: return timed<HostCall::kFutex>(synctrace_next_syscall, address, number, a, b, c, d, e, f);
-    case FutexUse::kWakeTwo: note_wake(static_cast<std::uint64_t>(e)); [[fallthrough]];
-    case FutexUse::kWake: note_wake(address); break;
-    case FutexUse::kOther: break;
+    case FutexUse::kWait:
+      return timed<HostCall::kFutex>(synctrace_next_syscall, address, number, a, b, c, d, e, f);
+    case FutexUse::kWakeTwo:
+      note_wake(static_cast<std::uint64_t>(e));
+      [[fallthrough]];
+    case FutexUse::kWake:
+      note_wake(address);
+      break;
+    case FutexUse::kOther:
+      break;
   }
   return synctrace_next_syscall(number, a, b, c, d, e, f);
 }

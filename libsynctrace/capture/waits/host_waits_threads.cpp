@@ -48,75 +48,75 @@ int signalled_if_awaited(const Next& next, pthread_cond_t* condition) {
 
 }  // namespace
 
-#define SYNCTRACE_CONDITION(id, at, version, note)                                                                    \
-  SYNCTRACE_NEXT(wait##id, "pthread_cond_wait", at, version, kErrorNumber, int, pthread_cond_t*, pthread_mutex_t*)         \
+#define SYNCTRACE_CONDITION(id, at, version, note)                                                                     \
+  SYNCTRACE_NEXT(wait##id, "pthread_cond_wait", at, version, kErrorNumber, int, pthread_cond_t*, pthread_mutex_t*)     \
   SYNCTRACE_DOOR(wait##id, "pthread_cond_wait", at, version, int, pthread_cond_t* condition, pthread_mutex_t* mutex) { \
     return timed<HostCall::kCondition>(next_wait##id, as_object(condition), condition, mutex);                         \
   }                                                                                                                    \
-  SYNCTRACE_NEXT(timedwait##id, "pthread_cond_timedwait", at, version, kErrorNumber, int, pthread_cond_t*,                 \
+  SYNCTRACE_NEXT(timedwait##id, "pthread_cond_timedwait", at, version, kErrorNumber, int, pthread_cond_t*,             \
                  pthread_mutex_t*, const timespec*)                                                                    \
   SYNCTRACE_DOOR(timedwait##id, "pthread_cond_timedwait", at, version, int, pthread_cond_t* condition,                 \
                  pthread_mutex_t* mutex, const timespec* deadline) {                                                   \
     return timed<HostCall::kCondition>(next_timedwait##id, as_object(condition), condition, mutex, deadline);          \
   }                                                                                                                    \
-  SYNCTRACE_NEXT(signal##id, "pthread_cond_signal", at, version, kErrorNumber, int, pthread_cond_t*)                       \
+  SYNCTRACE_NEXT(signal##id, "pthread_cond_signal", at, version, kErrorNumber, int, pthread_cond_t*)                   \
   SYNCTRACE_DOOR(signal##id, "pthread_cond_signal", at, version, int, pthread_cond_t* condition) {                     \
     return note(next_signal##id, condition);                                                                           \
   }                                                                                                                    \
-  SYNCTRACE_NEXT(broadcast##id, "pthread_cond_broadcast", at, version, kErrorNumber, int, pthread_cond_t*)                 \
+  SYNCTRACE_NEXT(broadcast##id, "pthread_cond_broadcast", at, version, kErrorNumber, int, pthread_cond_t*)             \
   SYNCTRACE_DOOR(broadcast##id, "pthread_cond_broadcast", at, version, int, pthread_cond_t* condition) {               \
     return note(next_broadcast##id, condition);                                                                        \
   }
 
-#define SYNCTRACE_CONDITION_CLOCK(id, at, version)                                                                     \
-  SYNCTRACE_NEXT(clockwait##id, "pthread_cond_clockwait", at, version, kErrorNumber, int, pthread_cond_t*,                 \
-                 pthread_mutex_t*, clockid_t, const timespec*)                                                         \
-  SYNCTRACE_DOOR(clockwait##id, "pthread_cond_clockwait", at, version, int, pthread_cond_t* condition,                 \
-                 pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {                                  \
-    return timed<HostCall::kCondition>(next_clockwait##id, as_object(condition), condition, mutex, clock, deadline);   \
+#define SYNCTRACE_CONDITION_CLOCK(id, at, version)                                                                   \
+  SYNCTRACE_NEXT(clockwait##id, "pthread_cond_clockwait", at, version, kErrorNumber, int, pthread_cond_t*,           \
+                 pthread_mutex_t*, clockid_t, const timespec*)                                                       \
+  SYNCTRACE_DOOR(clockwait##id, "pthread_cond_clockwait", at, version, int, pthread_cond_t* condition,               \
+                 pthread_mutex_t* mutex, clockid_t clock, const timespec* deadline) {                                \
+    return timed<HostCall::kCondition>(next_clockwait##id, as_object(condition), condition, mutex, clock, deadline); \
   }
 
-#define SYNCTRACE_SEMAPHORE(id, at, version)                                                                     \
+#define SYNCTRACE_SEMAPHORE(id, at, version)                                                                         \
   SYNCTRACE_NEXT(sem_wait##id, "sem_wait", at, version, kMinusOne, int, sem_t*)                                      \
-  SYNCTRACE_DOOR(sem_wait##id, "sem_wait", at, version, int, sem_t* semaphore) {                                 \
-    return timed<HostCall::kSemaphore>(next_sem_wait##id, as_object(semaphore), semaphore);                      \
-  }                                                                                                              \
+  SYNCTRACE_DOOR(sem_wait##id, "sem_wait", at, version, int, sem_t* semaphore) {                                     \
+    return timed<HostCall::kSemaphore>(next_sem_wait##id, as_object(semaphore), semaphore);                          \
+  }                                                                                                                  \
   SYNCTRACE_NEXT(sem_timedwait##id, "sem_timedwait", at, version, kMinusOne, int, sem_t*, const timespec*)           \
   SYNCTRACE_DOOR(sem_timedwait##id, "sem_timedwait", at, version, int, sem_t* semaphore, const timespec* deadline) { \
-    return timed<HostCall::kSemaphore>(next_sem_timedwait##id, as_object(semaphore), semaphore, deadline);       \
-  }                                                                                                              \
+    return timed<HostCall::kSemaphore>(next_sem_timedwait##id, as_object(semaphore), semaphore, deadline);           \
+  }                                                                                                                  \
   SYNCTRACE_NEXT(sem_post##id, "sem_post", at, version, kMinusOne, int, sem_t*)                                      \
-  SYNCTRACE_DOOR(sem_post##id, "sem_post", at, version, int, sem_t* semaphore) {                                 \
-    return signalled(next_sem_post##id, semaphore);                                                              \
+  SYNCTRACE_DOOR(sem_post##id, "sem_post", at, version, int, sem_t* semaphore) {                                     \
+    return signalled(next_sem_post##id, semaphore);                                                                  \
   }
 
-#define SYNCTRACE_SEMAPHORE_CLOCK(id, at, version)                                                                   \
-  SYNCTRACE_NEXT(sem_clockwait##id, "sem_clockwait", at, version, kMinusOne, int, sem_t*, clockid_t, const timespec*)    \
-  SYNCTRACE_DOOR(sem_clockwait##id, "sem_clockwait", at, version, int, sem_t* semaphore, clockid_t clock,            \
-                 const timespec* deadline) {                                                                         \
-    return timed<HostCall::kSemaphore>(next_sem_clockwait##id, as_object(semaphore), semaphore, clock, deadline);    \
+#define SYNCTRACE_SEMAPHORE_CLOCK(id, at, version)                                                                    \
+  SYNCTRACE_NEXT(sem_clockwait##id, "sem_clockwait", at, version, kMinusOne, int, sem_t*, clockid_t, const timespec*) \
+  SYNCTRACE_DOOR(sem_clockwait##id, "sem_clockwait", at, version, int, sem_t* semaphore, clockid_t clock,             \
+                 const timespec* deadline) {                                                                          \
+    return timed<HostCall::kSemaphore>(next_sem_clockwait##id, as_object(semaphore), semaphore, clock, deadline);     \
   }
 
-#define SYNCTRACE_JOIN(id, at, version)                                                                           \
-  SYNCTRACE_NEXT(join##id, "pthread_join", at, version, kErrorNumber, int, pthread_t, void**)                         \
-  SYNCTRACE_DOOR(join##id, "pthread_join", at, version, int, pthread_t thread, void** result) {                   \
-    return joined(next_join##id, thread, result);                                                                 \
+#define SYNCTRACE_JOIN(id, at, version)                                                         \
+  SYNCTRACE_NEXT(join##id, "pthread_join", at, version, kErrorNumber, int, pthread_t, void**)   \
+  SYNCTRACE_DOOR(join##id, "pthread_join", at, version, int, pthread_t thread, void** result) { \
+    return joined(next_join##id, thread, result);                                               \
   }
 
-#define SYNCTRACE_JOIN_TIMED(id, at, version)                                                                        \
-  SYNCTRACE_NEXT(timedjoin##id, "pthread_timedjoin_np", at, version, kErrorNumber, int, pthread_t, void**,               \
-                 const timespec*)                                                                                    \
-  SYNCTRACE_DOOR(timedjoin##id, "pthread_timedjoin_np", at, version, int, pthread_t thread, void** result,           \
-                 const timespec* deadline) {                                                                         \
-    return joined(next_timedjoin##id, thread, result, deadline);                                                     \
+#define SYNCTRACE_JOIN_TIMED(id, at, version)                                                              \
+  SYNCTRACE_NEXT(timedjoin##id, "pthread_timedjoin_np", at, version, kErrorNumber, int, pthread_t, void**, \
+                 const timespec*)                                                                          \
+  SYNCTRACE_DOOR(timedjoin##id, "pthread_timedjoin_np", at, version, int, pthread_t thread, void** result, \
+                 const timespec* deadline) {                                                               \
+    return joined(next_timedjoin##id, thread, result, deadline);                                           \
   }
 
-#define SYNCTRACE_JOIN_CLOCK(id, at, version)                                                                        \
-  SYNCTRACE_NEXT(clockjoin##id, "pthread_clockjoin_np", at, version, kErrorNumber, int, pthread_t, void**, clockid_t,    \
-                 const timespec*)                                                                                    \
-  SYNCTRACE_DOOR(clockjoin##id, "pthread_clockjoin_np", at, version, int, pthread_t thread, void** result,           \
-                 clockid_t clock, const timespec* deadline) {                                                        \
-    return joined(next_clockjoin##id, thread, result, clock, deadline);                                              \
+#define SYNCTRACE_JOIN_CLOCK(id, at, version)                                                                         \
+  SYNCTRACE_NEXT(clockjoin##id, "pthread_clockjoin_np", at, version, kErrorNumber, int, pthread_t, void**, clockid_t, \
+                 const timespec*)                                                                                     \
+  SYNCTRACE_DOOR(clockjoin##id, "pthread_clockjoin_np", at, version, int, pthread_t thread, void** result,            \
+                 clockid_t clock, const timespec* deadline) {                                                         \
+    return joined(next_clockjoin##id, thread, result, clock, deadline);                                               \
   }
 
 SYNCTRACE_CONDITION(, "@@", SYNCTRACE_V2_3_2, signalled_if_awaited)

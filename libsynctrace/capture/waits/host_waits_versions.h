@@ -44,19 +44,19 @@ constexpr VersionUse use_of_version(std::string_view at) noexcept {
 //   SYNCTRACE_NEXT         next_<id>, the function behind ours; `missing` is its answer where there is none
 //   SYNCTRACE_NEXT_KERNEL  the same for a call that the kernel takes as it is
 //   SYNCTRACE_DOOR         exports ours; its body follows
-#define SYNCTRACE_NEXT(id, name, at, version, missing, result, ...)                                        \
-  namespace {                                                                                          \
-  extern NextCall<result(__VA_ARGS__)> next_##id;                                                      \
-  constinit NextCall<result(__VA_ARGS__)> next_##id{                                                   \
-      name, version, use_of_version(at), &first_call<next_##id, Missing::missing, result, __VA_ARGS__>};                   \
+#define SYNCTRACE_NEXT(id, name, at, version, missing, result, ...)                                                 \
+  namespace {                                                                                                       \
+  extern NextCall<result(__VA_ARGS__)> next_##id;                                                                   \
+  constinit NextCall<result(__VA_ARGS__)> next_##id{name, version, use_of_version(at),                              \
+                                                    &first_call<next_##id, Missing::missing, result, __VA_ARGS__>}; \
   }
-#define SYNCTRACE_NEXT_KERNEL(id, name, at, version, number, result, ...)                                  \
-  namespace {                                                                                          \
-  extern NextCall<result(__VA_ARGS__)> next_##id;                                                      \
-  constinit NextCall<result(__VA_ARGS__)> next_##id{                                                   \
-      name, version, use_of_version(at), &first_kernel_call<next_##id, number, result, __VA_ARGS__>};                      \
+#define SYNCTRACE_NEXT_KERNEL(id, name, at, version, number, result, ...)                                        \
+  namespace {                                                                                                    \
+  extern NextCall<result(__VA_ARGS__)> next_##id;                                                                \
+  constinit NextCall<result(__VA_ARGS__)> next_##id{name, version, use_of_version(at),                           \
+                                                    &first_kernel_call<next_##id, number, result, __VA_ARGS__>}; \
   }
-#define SYNCTRACE_DOOR(id, name, at, version, result, ...)                                             \
-  asm(".symver synctrace_" #id "," name at version);                                                   \
-  extern "C" __attribute__((visibility("default"))) result synctrace_##id(__VA_ARGS__);                \
+#define SYNCTRACE_DOOR(id, name, at, version, result, ...)                              \
+  asm(".symver synctrace_" #id "," name at version);                                    \
+  extern "C" __attribute__((visibility("default"))) result synctrace_##id(__VA_ARGS__); \
   extern "C" result synctrace_##id(__VA_ARGS__)

@@ -11,12 +11,13 @@ thread_local __attribute__((tls_model("initial-exec"))) bool is_searching = fals
 bool are_of_one_library(void* a, void* b) noexcept {
   Dl_info library_of_a;
   Dl_info library_of_b;
-  return dladdr(a, &library_of_a) != 0 && dladdr(b, &library_of_b) != 0 && library_of_a.dli_fbase == library_of_b.dli_fbase;
+  return dladdr(a, &library_of_a) != 0 && dladdr(b, &library_of_b) != 0 &&
+         library_of_a.dli_fbase == library_of_b.dli_fbase;
 }
 
 // The program's call would go to the first library that defines the name, in this version or without versions. The
-// loader offers no such question: one look-up knows only exact versions, the other takes the default version of a library
-// or a definition without one. Where they differ, the library that is not the C library stands before it.
+// loader offers no such question: one look-up knows only exact versions, the other takes the default version of a
+// library or a definition without one. Where they differ, the library that is not the C library stands before it.
 void* search(const NextSymbol& symbol) noexcept {
   void* exact = dlvsym(RTLD_NEXT, symbol.name, symbol.version);
   if (exact != nullptr && symbol.use == VersionUse::kOldPrograms) return exact;

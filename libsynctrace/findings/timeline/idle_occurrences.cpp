@@ -103,12 +103,14 @@ void sort_by_time(std::vector<CauseOccurrences>& rows) {
 }  // namespace
 
 void DurationCounts::add(Nanoseconds ns) noexcept {
-  ++by_width[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns))), by_width.size() - 1)];
+  ++by_width[std::min<std::size_t>(static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns))),
+                                   by_width.size() - 1)];
   ++total;
   longest_ns = std::max(longest_ns, ns);
 }
 
-std::vector<DeviceOccurrences> find_occurrences(const Trace& trace, const Attribution& attribution, const Report& report) {
+std::vector<DeviceOccurrences> find_occurrences(const Trace& trace, const Attribution& attribution,
+                                                const Report& report) {
   std::vector<DeviceOccurrences> result(report.devices.size());
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     const std::vector<CauseOccurrences*> rows = rows_by_number(report.devices[i], result[i]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When each row of a device's causes cost something: its longest stretches of idle time, and how long all of them were, and
-// the calls behind them.
+// When each row of a device's causes cost something: its longest stretches of idle time, and how long all of them were,
+// and the calls behind them.
 #pragma once
 
 #include <array>
@@ -37,6 +37,7 @@ struct DeviceOccurrences {
 };
 
 // One for each of `report.devices`. `attribution` with its parts.
-std::vector<DeviceOccurrences> find_occurrences(const Trace& trace, const Attribution& attribution, const Report& report);
+std::vector<DeviceOccurrences> find_occurrences(const Trace& trace, const Attribution& attribution,
+                                                const Report& report);
 
 }  // namespace synctrace::page

@@ -23,7 +23,8 @@ class Grower {
   void add(const Trace& trace, StackId stack, std::size_t cause, const std::string& name, Nanoseconds idle_ns) {
     std::size_t at = 0;
     tree_.nodes[0].idle_ns += idle_ns;
-    for (const ResolvedFrame* frame : shown(frames_of(trace, stack))) at = enter(at, {frame->function, frame->file, 0}, frame->line, idle_ns);
+    for (const ResolvedFrame* frame : shown(frames_of(trace, stack)))
+      at = enter(at, {frame->function, frame->file, 0}, frame->line, idle_ns);
     at = enter(at, {name, "", cause + 1}, 0, idle_ns);
     tree_.nodes[at].cause = cause;
   }
@@ -36,7 +37,8 @@ class Grower {
     for (const StackNode& node : tree_.nodes) sizes.push_back(node.idle_ns);
     const Nanoseconds least_ns = std::max<Nanoseconds>(1, tree_.nodes[0].idle_ns / kSmallestShare);
     std::sort(sizes.begin(), sizes.end(), std::greater<>());
-    const Nanoseconds floor_ns = sizes.size() > kMostStackNodes ? std::max(least_ns, sizes[kMostStackNodes] + 1) : least_ns;
+    const Nanoseconds floor_ns =
+        sizes.size() > kMostStackNodes ? std::max(least_ns, sizes[kMostStackNodes] + 1) : least_ns;
     copy(0, floor_ns, result);
     result.left_out -= result.nodes.size();
     return result;
@@ -83,7 +85,8 @@ class Grower {
     for (const std::size_t child : tree_.nodes[from].children) {
       if (tree_.nodes[child].idle_ns >= least_ns) kept.push_back(child);
     }
-    std::stable_sort(kept.begin(), kept.end(), [&](std::size_t a, std::size_t b) { return tree_.nodes[a].idle_ns > tree_.nodes[b].idle_ns; });
+    std::stable_sort(kept.begin(), kept.end(),
+                     [&](std::size_t a, std::size_t b) { return tree_.nodes[a].idle_ns > tree_.nodes[b].idle_ns; });
     for (std::size_t& child : kept) child = copy(child, least_ns, result);
     result.nodes[at].children = std::move(kept);
     return at;
@@ -96,7 +99,8 @@ class Grower {
 
 }  // namespace
 
-StackTree idle_by_stack(const Trace& trace, const Attribution& attribution, const Report& report, const DeviceReport& device) {
+StackTree idle_by_stack(const Trace& trace, const Attribution& attribution, const Report& report,
+                        const DeviceReport& device) {
   Grower grower;
   std::vector<std::size_t> row_of;  // by Cause::number
   for (std::size_t row = 0; row < device.causes.size(); ++row) {

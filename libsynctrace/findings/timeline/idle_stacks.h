@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Idle time by the stack of what caused it, as a tree: outermost function first, the cause at the leaf. What a node has that
-// its children have not is its own, or was too little to be shown.
+// Idle time by the stack of what caused it, as a tree: outermost function first, the cause at the leaf. What a node has
+// that its children have not is its own, or was too little to be shown.
 #pragma once
 
 #include <cstddef>
@@ -34,6 +34,7 @@ inline constexpr std::size_t kMostStackNodes = 600;
 inline constexpr std::size_t kMostStackLevels = 48;
 
 // Of one device: in its steps where there are any, edges left out.
-StackTree idle_by_stack(const Trace& trace, const Attribution& attribution, const Report& report, const DeviceReport& device);
+StackTree idle_by_stack(const Trace& trace, const Attribution& attribution, const Report& report,
+                        const DeviceReport& device);
 
 }  // namespace synctrace::page

@@ -15,7 +15,8 @@ constexpr std::size_t kLongestText = 4096;
 
 std::string copy_text(std::uint64_t number) {
   const auto kind = static_cast<CopyKind>(number >> 16 & 0xff);
-  const auto memory = host_memory(kind, static_cast<MemoryKind>(number >> 8 & 0xff), static_cast<MemoryKind>(number & 0xff));
+  const auto memory =
+      host_memory(kind, static_cast<MemoryKind>(number >> 8 & 0xff), static_cast<MemoryKind>(number & 0xff));
   std::string text = "copy";
   if (const std::string_view direction = direction_word(kind); !direction.empty()) text += ' ' + std::string(direction);
   if (const std::string_view word = memory_word(memory); !word.empty()) text += ' ' + std::string(word);
@@ -36,14 +37,15 @@ std::string phase_text(std::uint64_t phase) {
 }  // namespace
 
 std::string_view slice_kind_name(SliceKind kind) noexcept {
-  constexpr std::array<std::string_view, 12> kNames = {"step", "idle",  "copying", "kernel", "copy",  "memset",
+  constexpr std::array<std::string_view, 12> kNames = {"step",  "idle", "copying", "kernel", "copy",  "memset",
                                                        "graph", "call", "wait",    "launch", "sleep", "range"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
 SliceName slice_name(const Operation& operation) noexcept {
   const auto memories = static_cast<std::uint64_t>(number(operation.copy_kind)) << 16 |
-                        static_cast<std::uint64_t>(number(operation.source_memory)) << 8 | number(operation.target_memory);
+                        static_cast<std::uint64_t>(number(operation.source_memory)) << 8 |
+                        number(operation.target_memory);
   switch (operation.kind) {
     case OperationKind::kKernel:
       return slice_name(SliceKind::kKernel, number(operation.name));

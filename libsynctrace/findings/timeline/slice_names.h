@@ -21,9 +21,9 @@ enum class SliceKind : std::uint8_t {
   kMemset,
   kGraph,
   kCall,
-  kWait,    // a call that waited for the GPU
+  kWait,  // a call that waited for the GPU
   kLaunch,
-  kSleep,   // a blocking call of the C library
+  kSleep,  // a blocking call of the C library
   kRange,
 };
 std::string_view slice_kind_name(SliceKind kind) noexcept;

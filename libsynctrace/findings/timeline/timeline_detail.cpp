@@ -10,8 +10,8 @@
 namespace synctrace::page {
 namespace {
 
-constexpr std::size_t kNamesOfBundle = 16;   // the first ones, among which the dominating one is chosen
-constexpr std::size_t kStretchesShare = 3;   // of the items, one in so many may be of stretches
+constexpr std::size_t kNamesOfBundle = 16;  // the first ones, among which the dominating one is chosen
+constexpr std::size_t kStretchesShare = 3;  // of the items, one in so many may be of stretches
 
 // Which row of its lane a slice goes to: the first one that is free.
 class RowChooser {
@@ -33,7 +33,9 @@ class RowChooser {
   std::vector<std::vector<Nanoseconds>> ends_;
 };
 
-std::size_t width_of(Nanoseconds ns) noexcept { return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns))); }
+std::size_t width_of(Nanoseconds ns) noexcept {
+  return static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(ns)));
+}
 
 void put_varint(std::uint64_t value, std::string& out) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
@@ -57,7 +59,8 @@ class NameTable {
 // Writes the items of one row.
 class RowPacker {
  public:
-  RowPacker(DetailRow& row, std::size_t cell_level, NameTable& names) : row_(row), cell_level_(cell_level), names_(names) {}
+  RowPacker(DetailRow& row, std::size_t cell_level, NameTable& names)
+      : row_(row), cell_level_(cell_level), names_(names) {}
 
   void add(const Slice& slice, bool exact) {
     const Nanoseconds length_ns = slice.span.length_ns();
@@ -78,7 +81,8 @@ class RowPacker {
 
   void finish() {
     if (count_ == 0) return;
-    const auto most = std::max_element(by_name_.begin(), by_name_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::max_element(by_name_.begin(), by_name_.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
     put(span_, most->first, count_, covered_ns_);
     count_ = 0;
     covered_ns_ = 0;
@@ -87,7 +91,8 @@ class RowPacker {
 
  private:
   void add_name(SliceName name, Nanoseconds length_ns) {
-    const auto found = std::find_if(by_name_.begin(), by_name_.end(), [&](const auto& one) { return one.first == name; });
+    const auto found =
+        std::find_if(by_name_.begin(), by_name_.end(), [&](const auto& one) { return one.first == name; });
     if (found != by_name_.end())
       found->second += length_ns;
     else if (by_name_.size() < kNamesOfBundle)
@@ -237,7 +242,8 @@ TimelineDetail DetailBuilder::build(std::size_t most_items) const {
     packers[row].add({at, slice.name}, is_in(detail.stretches, at.begin_ns));
   });
   for (RowPacker& packer : packers) packer.finish();
-  std::stable_sort(detail.rows.begin(), detail.rows.end(), [](const DetailRow& a, const DetailRow& b) { return a.lane < b.lane; });
+  std::stable_sort(detail.rows.begin(), detail.rows.end(),
+                   [](const DetailRow& a, const DetailRow& b) { return a.lane < b.lane; });
   for (const DetailRow& row : detail.rows) detail.items += row.items;
   detail.names = names.take();
   return detail;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A timeline of any length in a bounded number of items. An item is a slice as it was, or a bundle: short slices in a row that
-// begin in one cell of time, with their number, the time that they cover in sum and the name that most of that time has. So the
-// busy time of every row is that of the recording, whatever was bundled. Some stretches are kept slice by slice.
+// A timeline of any length in a bounded number of items. An item is a slice as it was, or a bundle: short slices in a
+// row that begin in one cell of time, with their number, the time that they cover in sum and the name that most of that
+// time has. So the busy time of every row is that of the recording, whatever was bundled. Some stretches are kept slice
+// by slice.
 //
-// All rows have the same cap on their items, so that short rows stay exact and long ones give way. What is short, and how wide a
-// cell is, are powers of two of each row's own: half of its items may be slices, half may be cells.
+// All rows have the same cap on their items, so that short rows stay exact and long ones give way. What is short, and
+// how wide a cell is, are powers of two of each row's own: half of its items may be slices, half may be cells.
 #pragma once
 
 #include <array>
@@ -31,17 +32,17 @@ struct DetailRow {
   Nanoseconds busy_ns = 0;        // lengths of its slices, added up
   Nanoseconds exact_from_ns = 0;  // slices of this length and longer are as they were; 0: all are
   Nanoseconds cell_ns = 0;        // the others, bundled in cells of this width
-  // For each item varints: begin after the last item's begin, length, name (place in TimelineDetail::names), slices - 1, and
-  // where that is not 0 the time they cover. Times count from TimelineDetail::base_ns.
+  // For each item varints: begin after the last item's begin, length, name (place in TimelineDetail::names), slices -
+  // 1, and where that is not 0 the time they cover. Times count from TimelineDetail::base_ns.
   std::string packed;
 };
 
 struct TimelineDetail {
   Nanoseconds base_ns = 0;
   Nanoseconds end_ns = 0;
-  std::vector<DetailRow> rows;       // in the order of their lanes
+  std::vector<DetailRow> rows;  // in the order of their lanes
   std::vector<SliceName> names;
-  std::vector<TimeSpan> stretches;   // kept slice by slice, disjoint, in order
+  std::vector<TimeSpan> stretches;  // kept slice by slice, disjoint, in order
   std::uint64_t slices = 0;
   std::uint64_t items = 0;
 };

@@ -73,10 +73,12 @@ void TimelineSlices::count_lanes() {
   keep_lanes(counts);
 }
 
-// What explains comes before what is plentiful: of the lanes beyond the limit those with the fewest slices go, idle time last.
+// What explains comes before what is plentiful: of the lanes beyond the limit those with the fewest slices go, idle
+// time last.
 void TimelineSlices::keep_lanes(const std::map<Key, std::uint64_t>& counts) {
   std::vector<std::pair<std::uint64_t, Key>> sorted;
-  for (const auto& [key, count] : counts) sorted.emplace_back(key.kind <= LaneKind::kIdle ? ~std::uint64_t{0} : count, key);
+  for (const auto& [key, count] : counts)
+    sorted.emplace_back(key.kind <= LaneKind::kIdle ? ~std::uint64_t{0} : count, key);
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   left_out_ = sorted.size() - std::min(sorted.size(), kMostLanes);
   sorted.resize(sorted.size() - left_out_);
@@ -115,7 +117,8 @@ std::string TimelineSlices::thread_label(std::uint32_t thread) const {
 }
 
 TimelineSlices::Key TimelineSlices::key_of(const Operation& operation) const {
-  return {kDevicesSection, number(operation.device), number(operation.stream), number(operation.context), LaneKind::kStream};
+  return {kDevicesSection, number(operation.device), number(operation.stream), number(operation.context),
+          LaneKind::kStream};
 }
 
 TimelineSlices::Key TimelineSlices::key_of(LaneKind kind, ThreadId thread) const {
@@ -202,7 +205,8 @@ void TimelineSlices::visit_threads(const Visit& visit) const {
     for (;;) {
       const Nanoseconds next_call = call < trace_.calls.size() ? trace_.calls[call].span.begin_ns : kLatestTime + 1;
       const Nanoseconds next_poll = poll < trace_.polls.size() ? trace_.polls[poll].span.begin_ns : kLatestTime + 1;
-      const Nanoseconds next_wait = wait < trace_.host_waits.size() ? trace_.host_waits[wait].span.begin_ns : kLatestTime + 1;
+      const Nanoseconds next_wait =
+          wait < trace_.host_waits.size() ? trace_.host_waits[wait].span.begin_ns : kLatestTime + 1;
       const Nanoseconds first = std::min({next_call, next_poll, next_wait});
       if (first > t || first > kLatestTime) return;
       if (first == next_call) {

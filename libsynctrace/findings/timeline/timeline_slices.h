@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a trace has to show on a timeline, as slices on lanes: steps; of each device why it was idle and the work of its
-// streams; of each host thread its NVTX ranges, CUDA calls and sleeps. Nothing is copied: slices are made as they are visited.
+// All that a trace has to show on a timeline, as slices on lanes: steps; of each device why it was idle and the work of
+// its streams; of each host thread its NVTX ranges, CUDA calls and sleeps. Nothing is copied: slices are made as they
+// are visited.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +52,8 @@ class TimelineSlices {
   // Lanes sort as they are shown.
   struct Key {
     std::uint32_t section = 0;
-    std::uint32_t group = 0;   // device, or whether the thread uses CUDA
-    std::uint32_t owner = 0;   // stream's number, or thread
+    std::uint32_t group = 0;  // device, or whether the thread uses CUDA
+    std::uint32_t owner = 0;  // stream's number, or thread
     std::uint32_t context = 0;
     LaneKind kind = LaneKind::kSteps;
     friend auto operator<=>(const Key&, const Key&) = default;

@@ -18,7 +18,9 @@ void add_steps(const Attribution& attribution, const Report& report, std::vector
   const Step* typical = nullptr;
   const Step* worst = nullptr;
   for (const Step& step : steps) {
-    if (step.phase == Phase::kSteady && (typical == nullptr || std::abs(step.length_ns - median_ns) < std::abs(typical->length_ns - median_ns))) typical = &step;
+    if (step.phase == Phase::kSteady &&
+        (typical == nullptr || std::abs(step.length_ns - median_ns) < std::abs(typical->length_ns - median_ns)))
+      typical = &step;
     if (step.phase == Phase::kIrregular && (worst == nullptr || step.length_ns > worst->length_ns)) worst = &step;
   }
   if (typical != nullptr) {
@@ -30,7 +32,8 @@ void add_steps(const Attribution& attribution, const Report& report, std::vector
 
 }  // namespace
 
-std::vector<TimeSpan> wanted_stretches(const Attribution& attribution, const Report& report, const std::vector<DeviceOccurrences>& occurrences) {
+std::vector<TimeSpan> wanted_stretches(const Attribution& attribution, const Report& report,
+                                       const std::vector<DeviceOccurrences>& occurrences) {
   std::vector<TimeSpan> wanted;
   add_steps(attribution, report, wanted);
   for (std::size_t i = 0; i < occurrences.size(); ++i) {
@@ -38,7 +41,8 @@ std::vector<TimeSpan> wanted_stretches(const Attribution& attribution, const Rep
     for (std::size_t row = 0; row < occurrences[i].idle.size() && taken < kCausesOfDevice; ++row) {
       const std::vector<TimeSpan>& spans = occurrences[i].idle[row].longest;
       if (spans.empty() || is_edge(report.devices[i].causes[row].kind)) continue;
-      const TimeSpan longest = *std::max_element(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.length_ns() < b.length_ns(); });
+      const TimeSpan longest = *std::max_element(spans.begin(), spans.end(),
+                                                 [](TimeSpan a, TimeSpan b) { return a.length_ns() < b.length_ns(); });
       if (longest.length_ns() > kLongestAroundNs) continue;
       wanted.push_back({longest.begin_ns - kAroundNs, longest.end_ns + kAroundNs});
       ++taken;

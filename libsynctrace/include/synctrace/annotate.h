@@ -39,11 +39,13 @@ class annotation {
   explicit annotation(const std::string& text) noexcept : annotation(text.c_str()) {}
 };
 
-// Calls of these rules ("ST001,ST011") may wait inside. Without a reason nothing is allowed. max_per_step 0: any number.
+// Calls of these rules ("ST001,ST011") may wait inside. Without a reason nothing is allowed. max_per_step 0: any
+// number.
 class allow : public annotation {
  public:
   allow(const std::string& rules, const std::string& reason, unsigned max_per_step = 0)
-      : annotation("allow:" + rules + (max_per_step > 0 ? ";max=" + std::to_string(max_per_step) : "") + ";reason=" + reason) {}
+      : annotation("allow:" + rules + (max_per_step > 0 ? ";max=" + std::to_string(max_per_step) : "") +
+                   ";reason=" + reason) {}
 };
 
 // Any synchronisation of this thread inside fails the gate, whatever else is allowed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page's style and script: the files of render/html/, embedded by embed.cmake, and what a content security policy calls
-// them by.
+// The page's style and script: the files of render/html/, embedded by embed.cmake, and what a content security policy
+// calls them by.
 #pragma once
 
 #include <string_view>

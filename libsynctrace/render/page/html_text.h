@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HTML while it is written. Every text that is put in is escaped and bounded, unless it is marked as markup: a name that the
-// program under test chose can neither end an element nor change the direction of the line.
+// HTML while it is written. Every text that is put in is escaped and bounded, unless it is marked as markup: a name
+// that the program under test chose can neither end an element nor change the direction of the line.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,8 @@ namespace synctrace::page {
 
 inline constexpr std::size_t kTextColumns = 240;
 
-// `text` for the inside of an element or a quoted attribute: cut to so many columns, what changes directions made visible.
+// `text` for the inside of an element or a quoted attribute: cut to so many columns, what changes directions made
+// visible.
 std::string html_text(std::string_view text, std::size_t columns = kTextColumns);
 
 // HTML already.
@@ -28,10 +29,7 @@ inline std::string printed(std::string_view text) { return html_text(text); }
 inline std::string printed(const std::string& text) { return html_text(text); }
 inline std::string printed(const char* text) { return html_text(text); }
 template <class Number>
-  requires std::is_arithmetic_v<Number>
-Number printed(Number number) {
-  return number;
-}
+requires std::is_arithmetic_v<Number> Number printed(Number number) { return number; }
 
 template <class Value>
 using Printed = decltype(printed(std::declval<const Value&>()));

@@ -23,7 +23,9 @@ constexpr std::size_t kMostNameBytes = 400'000;  // of all names; those of later
 constexpr std::size_t kMostWindows = 1'000;
 constexpr std::size_t kMostCauses = 300;
 
-std::string name_text(std::string_view text) { return fitted(printable(text.substr(0, 4 * kNameColumns + 4)), kNameColumns); }
+std::string name_text(std::string_view text) {
+  return fitted(printable(text.substr(0, 4 * kNameColumns + 4)), kNameColumns);
+}
 
 // [kind, text], of causes [kind, device, row].
 Json names_json(const Timeline& timeline, const TimelineDetail& detail) {
@@ -57,16 +59,25 @@ Json lanes_json(const Timeline& timeline, const TimelineDetail& detail) {
   constexpr const char* kKinds[] = {"steps", "idle", "stream", "ranges", "thread"};
   Json lanes = Json::array();
   for (const Lane& lane : timeline.lanes()) {
-    lanes.push_back({{"kind", kKinds[static_cast<std::size_t>(lane.kind)]}, {"device", lane.device}, {"label", name_text(lane.label)}, {"rows", Json::array()}});
+    lanes.push_back({{"kind", kKinds[static_cast<std::size_t>(lane.kind)]},
+                     {"device", lane.device},
+                     {"label", name_text(lane.label)},
+                     {"rows", Json::array()}});
   }
   for (const DetailRow& row : detail.rows) {
-    lanes[row.lane]["rows"].push_back({{"items", row.items}, {"slices", row.slices}, {"busy_ns", row.busy_ns}, {"exact_from_ns", row.exact_from_ns}, {"cell_ns", row.cell_ns}, {"bytes", row.packed.size()}});
+    lanes[row.lane]["rows"].push_back({{"items", row.items},
+                                       {"slices", row.slices},
+                                       {"busy_ns", row.busy_ns},
+                                       {"exact_from_ns", row.exact_from_ns},
+                                       {"cell_ns", row.cell_ns},
+                                       {"bytes", row.packed.size()}});
   }
   return lanes;
 }
 
 // Rows far down the table are told apart no more.
-Json causes_json(const Report& report, const std::vector<IdleCause>& causes, const std::vector<CauseOccurrences>& occurrences, Nanoseconds base_ns) {
+Json causes_json(const Report& report, const std::vector<IdleCause>& causes,
+                 const std::vector<CauseOccurrences>& occurrences, Nanoseconds base_ns) {
   Json result = Json::array();
   for (std::size_t row = 0; row < std::min(causes.size(), kMostCauses); ++row) {
     const IdleCause& cause = causes[row];
@@ -85,7 +96,10 @@ Json causes_json(const Report& report, const std::vector<IdleCause>& causes, con
 Json devices_json(const Report& report, const std::vector<DeviceOccurrences>& occurrences, Nanoseconds base_ns) {
   Json devices = Json::array();
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
-    devices.push_back({{"id", report.devices[i].id}, {"idle", causes_json(report, report.devices[i].causes, occurrences[i].idle, base_ns)}, {"copying", causes_json(report, report.devices[i].copy_causes, occurrences[i].copying, base_ns)}});
+    devices.push_back(
+        {{"id", report.devices[i].id},
+         {"idle", causes_json(report, report.devices[i].causes, occurrences[i].idle, base_ns)},
+         {"copying", causes_json(report, report.devices[i].copy_causes, occurrences[i].copying, base_ns)}});
   }
   return devices;
 }
@@ -95,7 +109,8 @@ Json devices_json(const Report& report, const std::vector<DeviceOccurrences>& oc
 std::string gzip(std::string_view bytes) {
   z_stream stream{};
   constexpr int kGzip = 15 + 16;  // the largest window, and gzip's frame
-  if (deflateInit2(&stream, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::runtime_error("zlib has no memory");
+  if (deflateInit2(&stream, 6, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+    throw std::runtime_error("zlib has no memory");
   std::string out(deflateBound(&stream, bytes.size()), '\0');
   // zlib does not write to what it reads; its interface is older than const.
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
@@ -114,14 +129,17 @@ std::string base64(std::string_view bytes) {
   out.reserve((bytes.size() + 2) / 3 * 4);
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U);
     for (std::size_t k = 0; k < 4; ++k) out += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
   }
   return out;
 }
 
 std::string payload(const Report& report, const Timeline& timeline, const TimelineDetail& detail) {
-  std::vector<TimeSpan> windows(report.windows.begin(), report.windows.begin() + static_cast<std::ptrdiff_t>(std::min(kMostWindows, report.windows.size())));
+  std::vector<TimeSpan> windows(
+      report.windows.begin(),
+      report.windows.begin() + static_cast<std::ptrdiff_t>(std::min(kMostWindows, report.windows.size())));
   std::vector<TimeSpan> stretches = detail.stretches;
   const Json head = {{"length_ns", detail.end_ns - detail.base_ns},
                      {"slices", detail.slices},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page's script draws, as one text for the page: gzip of a length, JSON of that length, and the packed rows of the
-// timeline behind each other; in base64, so that no name in it can end the element that holds it.
+// What the page's script draws, as one text for the page: gzip of a length, JSON of that length, and the packed rows of
+// the timeline behind each other; in base64, so that no name in it can end the element that holds it.
 #pragma once
 
 #include <string>

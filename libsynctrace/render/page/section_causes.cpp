@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranked table of causes. Each opens to what is behind it: what to do, the stack with its source lines, how long the
-// stretches and the waits were.
+// The ranked table of causes. Each opens to what is behind it: what to do, the stack with its source lines, how long
+// the stretches and the waits were.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -28,10 +28,12 @@ double percent(Nanoseconds part, Nanoseconds whole) {
 
 class CauseTable {
  public:
-  CauseTable(const Report& report, const DeviceReport& device, const Limits& limits, const std::string& id, HtmlOut& out)
+  CauseTable(const Report& report, const DeviceReport& device, const Limits& limits, const std::string& id,
+             HtmlOut& out)
       : report_(report), device_(device), limits_(limits), id_(id), out_(out) {}
 
-  void table(std::string_view kind, const std::vector<IdleCause>& causes, const std::vector<CauseOccurrences>& occurrences, Nanoseconds whole_ns) {
+  void table(std::string_view kind, const std::vector<IdleCause>& causes,
+             const std::vector<CauseOccurrences>& occurrences, Nanoseconds whole_ns) {
     if (causes.empty() || whole_ns == 0) return;
     kind_ = kind;
     first_ = causes.data();
@@ -64,13 +66,16 @@ class CauseTable {
 
  private:
   void sum_row(std::string_view name, Nanoseconds idle_ns) {
-    out_.add("<tr class=\"sum\"><td></td><td>{}</td><td class=\"num\">{}</td><td colspan=\"4\"></td></tr>\n", name, time_cell(idle_ns));
+    out_.add("<tr class=\"sum\"><td></td><td>{}</td><td class=\"num\">{}</td><td colspan=\"4\"></td></tr>\n", name,
+             time_cell(idle_ns));
   }
 
   void open_table() {
-    out_.add_markup("<table class=\"causes\">\n<thead><tr><th scope=\"col\">#</th><th scope=\"col\">cause, and where</th>"
-                    "<th scope=\"col\" class=\"num\">idle</th><th scope=\"col\" class=\"num\">a step</th><th scope=\"col\" class=\"num\">times</th>"
-                    "<th scope=\"col\" class=\"num\">host waited</th>");
+    out_.add_markup(
+        "<table class=\"causes\">\n<thead><tr><th scope=\"col\">#</th><th scope=\"col\">cause, and where</th>"
+        "<th scope=\"col\" class=\"num\">idle</th><th scope=\"col\" class=\"num\">a step</th><th scope=\"col\" "
+        "class=\"num\">times</th>"
+        "<th scope=\"col\" class=\"num\">host waited</th>");
     const std::string scale = scale_percent_ == 0 ? std::string() : format_text("scale 0 to {} %", scale_percent_);
     out_.add("<th scope=\"col\" class=\"num\">mending saves<small>{}</small></th></tr></thead>\n", scale);
   }
@@ -79,7 +84,8 @@ class CauseTable {
   void choose_scale(const std::vector<const IdleCause*>& rows) {
     double most = 0;
     for (const IdleCause* cause : rows) {
-      if (cause->saving && cause->saving->alone.grade != Grade::kNone) most = std::max(most, percent(cause->saving->alone.hi_ns, report_.savings.base_ns));
+      if (cause->saving && cause->saving->alone.grade != Grade::kNone)
+        most = std::max(most, percent(cause->saving->alone.hi_ns, report_.savings.base_ns));
     }
     scale_percent_ = most <= 0 ? 0 : std::min(100, 10 * static_cast<int>(most / 10 + 1));
   }
@@ -87,16 +93,22 @@ class CauseTable {
   void row(const IdleCause& cause, std::size_t rank, Nanoseconds whole_ns) {
     const Nanoseconds idle_ns = counted_ns(report_, cause);
     const auto place = static_cast<std::size_t>(&cause - first_);
-    out_.add("<tbody class=\"cause {}\" id=\"{}-{}-{}\" data-device=\"{}\" data-kind=\"{}\" data-row=\"{}\">\n<tr>", cause_colour(place), id_, kind_, place,
-             id_.substr(id_.rfind('d') + 1), kind_, place);
+    out_.add("<tbody class=\"cause {}\" id=\"{}-{}-{}\" data-device=\"{}\" data-kind=\"{}\" data-row=\"{}\">\n<tr>",
+             cause_colour(place), id_, kind_, place, id_.substr(id_.rfind('d') + 1), kind_, place);
     out_.add("<td class=\"rank\"><span>{}</span></td><td class=\"what\">", rank);
     what(cause);
-    out_.add("</td><td class=\"num idle\">{}<span class=\"share\">{}</span><svg class=\"meter\" aria-hidden=\"true\"><rect class=\"{}\" width=\"{:.2f}%\" height=\"100%\"/></svg></td>",
-             time_cell(idle_ns), share_text(idle_ns, whole_ns), cause_colour(place), percent(idle_ns, whole_ns));
+    out_.add(
+        "</td><td class=\"num idle\">{}<span class=\"share\">{}</span><svg class=\"meter\" aria-hidden=\"true\"><rect "
+        "class=\"{}\" width=\"{:.2f}%\" height=\"100%\"/></svg></td>",
+        time_cell(idle_ns), share_text(idle_ns, whole_ns), cause_colour(place), percent(idle_ns, whole_ns));
     const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
-    out_.add("<td class=\"num step\">{}</td>", steps == 0 ? Markup{"<span class=\"none\">–</span>"} : time_cell(cause.steady_ns / static_cast<Nanoseconds>(steps)));
-    out_.add("<td class=\"num times\"><data value=\"{}\">{}</data></td><td class=\"num waited\">{}</td><td class=\"num saves\">", cause.count,
-             count_text(cause.count), time_or_dash(cause.host_blocked_ns));
+    out_.add("<td class=\"num step\">{}</td>", steps == 0
+                                                   ? Markup{"<span class=\"none\">–</span>"}
+                                                   : time_cell(cause.steady_ns / static_cast<Nanoseconds>(steps)));
+    out_.add(
+        "<td class=\"num times\"><data value=\"{}\">{}</data></td><td class=\"num waited\">{}</td><td class=\"num "
+        "saves\">",
+        cause.count, count_text(cause.count), time_or_dash(cause.host_blocked_ns));
     saving(cause);
     out_.add_markup("</td></tr>\n<tr class=\"more\"><td></td><td colspan=\"6\"><details><summary>");
     if (cause.saving) out_.add("<span class=\"fix\">{}</span> ", fix_words(*cause.saving));
@@ -110,7 +122,8 @@ class CauseTable {
     out_.add("<span class=\"rule\">{}</span> <b>{}</b>", cause.rule == nullptr ? "–" : cause.rule->id, cause.name);
     if (!place.empty()) out_.add(" <code class=\"place\">{}</code>", place);
     if (const std::string note = note_of(cause); !note.empty()) out_.add(" <span class=\"note\">{}</span>", note);
-    if (!cause.where.source.empty()) out_.add("<code class=\"source\">{}</code>", fitted(cause.where.source, kSourceColumns));
+    if (!cause.where.source.empty())
+      out_.add("<code class=\"source\">{}</code>", fitted(cause.where.source, kSourceColumns));
   }
 
   static std::string fix_words(const SavingReport& saving) {
@@ -127,11 +140,15 @@ class CauseTable {
     out_.add("<data value=\"{}\">{}</data>", alone.ns, saving_word(report_, cause));
     if (alone.grade == Grade::kNone) return;
     const double from = percent(alone.lo_ns, scale_ns);
-    out_.add("<span class=\"share\">{} – {}</span><svg class=\"interval\" role=\"img\" aria-label=\"between {} and {} of the time\">"
-             "<line x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/><rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"25%\" height=\"50%\"/>"
-             "<rect class=\"point\" x=\"{:.2f}%\" width=\"2\" height=\"100%\"/></svg>",
-             share_text(alone.lo_ns, base_ns), share_text(alone.hi_ns, base_ns), share_text(alone.lo_ns, base_ns), share_text(alone.hi_ns, base_ns), from,
-             std::max(0.5, percent(alone.hi_ns, scale_ns) - from), percent(alone.ns, scale_ns));
+    out_.add(
+        "<span class=\"share\">{} – {}</span><svg class=\"interval\" role=\"img\" aria-label=\"between {} and {} of "
+        "the time\">"
+        "<line x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/><rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"25%\" "
+        "height=\"50%\"/>"
+        "<rect class=\"point\" x=\"{:.2f}%\" width=\"2\" height=\"100%\"/></svg>",
+        share_text(alone.lo_ns, base_ns), share_text(alone.hi_ns, base_ns), share_text(alone.lo_ns, base_ns),
+        share_text(alone.hi_ns, base_ns), from, std::max(0.5, percent(alone.hi_ns, scale_ns) - from),
+        percent(alone.ns, scale_ns));
   }
 
   void details(const IdleCause& cause, std::size_t place) {
@@ -152,10 +169,13 @@ class CauseTable {
     if (!cause.call.empty()) words += "In " + cause.call + ". ";
     if (cause.irregular_ns > 0) words += duration_text(cause.irregular_ns) + " of it in irregular steps. ";
     if (cause.uncertain_ns > 0) words += duration_text(cause.uncertain_ns) + " of it is uncertain. ";
-    if (cause.saving) words += "Without it altogether: " + share_text(cause.saving->ceiling_ns, report_.savings.base_ns) + " less time. ";
+    if (cause.saving)
+      words +=
+          "Without it altogether: " + share_text(cause.saving->ceiling_ns, report_.savings.base_ns) + " less time. ";
     for (const IdleActivity& activity : cause.activities) {
       const std::string place = place_text(report_, activity.where);
-      words += "Meanwhile the host: " + activity.name + (place.empty() ? "" : " at " + place) + ", " + duration_text(activity.idle_ns) + ". ";
+      words += "Meanwhile the host: " + activity.name + (place.empty() ? "" : " at " + place) + ", " +
+               duration_text(activity.idle_ns) + ". ";
     }
     if (!words.empty()) out_.add("<p>{}</p>\n", Markup{html_text(words, 1'000)});
   }
@@ -173,8 +193,9 @@ class CauseTable {
       ++shown;
       const bool own = frame.file == where.file && frame.line == where.line && frame.function == where.function;
       const std::string file = frame.file.empty() ? frame.module : path_text(frame.file, report_.folder);
-      out_.add("<li{}><b>{}</b> <span class=\"place\">{}{}</span>", Markup{own ? " class=\"own\"" : ""}, frame.kind == FrameKind::kMissing ? "(frames are missing)" : frame.function,
-               fitted_tail(file, 80), frame.line == 0 ? "" : ":" + std::to_string(frame.line));
+      out_.add("<li{}><b>{}</b> <span class=\"place\">{}{}</span>", Markup{own ? " class=\"own\"" : ""},
+               frame.kind == FrameKind::kMissing ? "(frames are missing)" : frame.function, fitted_tail(file, 80),
+               frame.line == 0 ? "" : ":" + std::to_string(frame.line));
       if (!source.empty()) out_.add("<code class=\"source\">{}</code>", fitted(source, kSourceColumns));
       out_.add_markup("</li>\n");
     }
@@ -190,16 +211,23 @@ class CauseTable {
     while (counts.by_width[last] == 0) --last;
     const std::uint64_t most = *std::max_element(counts.by_width.begin(), counts.by_width.end());
     const std::size_t bins = std::max<std::size_t>(last - first + 1, 8);
-    out_.add("<figure><figcaption>{}: {}, the longest {}</figcaption><svg class=\"histogram\" role=\"img\" aria-label=\"{}\">", title, count_text(counts.total),
-             duration_text(counts.longest_ns), title);
+    out_.add(
+        "<figure><figcaption>{}: {}, the longest {}</figcaption><svg class=\"histogram\" role=\"img\" "
+        "aria-label=\"{}\">",
+        title, count_text(counts.total), duration_text(counts.longest_ns), title);
     for (std::size_t width = first; width <= last; ++width) {
-      const double height = counts.by_width[width] == 0 ? 0 : std::max(2.0, 100.0 * static_cast<double>(counts.by_width[width]) / static_cast<double>(most));
+      const double height =
+          counts.by_width[width] == 0
+              ? 0
+              : std::max(2.0, 100.0 * static_cast<double>(counts.by_width[width]) / static_cast<double>(most));
       const Nanoseconds from = width == 0 ? 0 : Nanoseconds{1} << (width - 1);
-      out_.add("<rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"{:.1f}%\" height=\"{:.1f}%\"><title>{} from {}</title></rect>",
-               100.0 * static_cast<double>(width - first) / static_cast<double>(bins), 96.0 / static_cast<double>(bins), 100 - height, height,
-               count_text(counts.by_width[width]), duration_text(from));
+      out_.add(
+          "<rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"{:.1f}%\" height=\"{:.1f}%\"><title>{} from {}</title></rect>",
+          100.0 * static_cast<double>(width - first) / static_cast<double>(bins), 96.0 / static_cast<double>(bins),
+          100 - height, height, count_text(counts.by_width[width]), duration_text(from));
     }
-    out_.add("</svg><div class=\"axis\"><span>{}</span><span>{}</span></div></figure>\n", duration_text(first == 0 ? 0 : Nanoseconds{1} << (first - 1)),
+    out_.add("</svg><div class=\"axis\"><span>{}</span><span>{}</span></div></figure>\n",
+             duration_text(first == 0 ? 0 : Nanoseconds{1} << (first - 1)),
              duration_text(Nanoseconds{1} << std::min<std::size_t>(first + bins - 1, 62)));
   }
 
@@ -216,7 +244,8 @@ class CauseTable {
 
 }  // namespace
 
-void write_causes(const Report& report, const std::vector<DeviceOccurrences>& occurrences, const Limits& limits, const std::string& id, HtmlOut& out) {
+void write_causes(const Report& report, const std::vector<DeviceOccurrences>& occurrences, const Limits& limits,
+                  const std::string& id, HtmlOut& out) {
   if (!report.has_timeline) return;
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     const DeviceReport& device = report.devices[i];

@@ -42,8 +42,9 @@ void idle_tile(const Report& report, HtmlOut& out) {
   const std::string all = duration_text(whole.idle_ns) + " of " + duration_text(whole.window_ns);
   const VerdictLine& verdict = report.verdict;
   if (verdict.word.empty()) return tile("GPU idle", {html_text(share_text(whole.idle_ns, whole.window_ns))}, all, out);
-  const std::string note = format_text("{} of {}, {} of it only copying; idle for {} in the whole run", duration_text(verdict.lacked_ns),
-                                       duration_text(verdict.of_ns), duration_text(verdict.copying_ns), all);
+  const std::string note =
+      format_text("{} of {}, {} of it only copying; idle for {} in the whole run", duration_text(verdict.lacked_ns),
+                  duration_text(verdict.of_ns), duration_text(verdict.copying_ns), all);
   tile(format_text("GPU {} lacked work{}", verdict.device, report.steps.figures.count == 0 ? "" : " in the steps"),
        {html_text(share_text(verdict.lacked_ns, verdict.of_ns))}, note, out);
 }
@@ -51,7 +52,8 @@ void idle_tile(const Report& report, HtmlOut& out) {
 void step_tile(const StepsReport& steps, HtmlOut& out) {
   const StepFigures& figures = steps.figures;
   if (figures.count == 0) return tile("Step", {"not found"}, "nothing in the run repeats", out);
-  std::string note = format_text("median {}, 99 % within {}; {} steps", duration_text(figures.p50_ns), duration_text(figures.p99_ns), count_text(figures.count));
+  std::string note = format_text("median {}, 99 % within {}; {} steps", duration_text(figures.p50_ns),
+                                 duration_text(figures.p99_ns), count_text(figures.count));
   if (figures.irregular > 0) note += format_text(", {} irregular", count_text(figures.irregular));
   if (figures.warm_up > 0) note += format_text(", {} of warm-up left out", count_text(figures.warm_up));
   tile("Step, mean", time_cell(figures.mean_ns), note, out);
@@ -61,8 +63,9 @@ void saving_tile(const SavingsReport& savings, HtmlOut& out) {
   if (!savings.refusal.empty()) return tile("Mending saves", {"not predicted"}, savings.refusal, out);
   if (savings.order.empty()) return tile("Mending saves", {"nothing certain"}, "no fix is promised to gain", out);
   const Interval& all = savings.order.back().cumulative;
-  const std::string note = format_text("between {} and {}, with {} {}", share_text(all.lo_ns, savings.base_ns), share_text(all.hi_ns, savings.base_ns),
-                                       savings.order.size(), savings.order.size() == 1 ? "fix" : "fixes");
+  const std::string note = format_text("between {} and {}, with {} {}", share_text(all.lo_ns, savings.base_ns),
+                                       share_text(all.hi_ns, savings.base_ns), savings.order.size(),
+                                       savings.order.size() == 1 ? "fix" : "fixes");
   tile("Mending saves", {html_text(share_text(all.ns, savings.base_ns))}, note, out);
 }
 
@@ -77,17 +80,20 @@ void tiles(const Report& report, HtmlOut& out) {
 }
 
 void bar_part(double from, double width, std::string_view colour, std::string_view words, HtmlOut& out) {
-  if (width > 0.01) out.add("<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"100%\"><title>{}</title></rect>", colour, from, width, words);
+  if (width > 0.01)
+    out.add("<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"100%\"><title>{}</title></rect>", colour, from,
+            width, words);
 }
 
 // Computing, copying, and idle time by cause, in the order of the table.
 void device_bar(const Report& report, const DeviceReport& device, HtmlOut& out) {
   const DeviceState& state = device.state;
   const std::string name = device.name.empty() ? "" : ", " + device.name + (report.simulated ? " (simulated)" : "");
-  out.add("<figure class=\"device\"><figcaption><b>GPU {}</b>{}: busy {}, copying only {}, idle {}</figcaption>\n", device.id, name,
-          share_text(state.compute_ns, state.window_ns), share_text(state.copy_only_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
-  out.add("<svg class=\"bar\" role=\"img\" aria-label=\"GPU {}: busy {}, idle {}\">", device.id, share_text(state.compute_ns, state.window_ns),
-          share_text(state.idle_ns, state.window_ns));
+  out.add("<figure class=\"device\"><figcaption><b>GPU {}</b>{}: busy {}, copying only {}, idle {}</figcaption>\n",
+          device.id, name, share_text(state.compute_ns, state.window_ns),
+          share_text(state.copy_only_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
+  out.add("<svg class=\"bar\" role=\"img\" aria-label=\"GPU {}: busy {}, idle {}\">", device.id,
+          share_text(state.compute_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
   double at = percent(state.compute_ns, state.window_ns);
   bar_part(0, at, "busy", "busy " + share_text(state.compute_ns, state.window_ns), out);
   const double copying = percent(state.copy_only_ns, state.window_ns);
@@ -96,8 +102,10 @@ void device_bar(const Report& report, const DeviceReport& device, HtmlOut& out) 
   for (std::size_t row = 0; row < device.causes.size(); ++row) {
     const IdleCause& cause = device.causes[row];
     const double width = percent(cause.idle_ns, state.window_ns);
-    bar_part(at, width, is_edge(cause.kind) ? std::string("edge") : cause_colour(row),
-             cause.name + " " + place_text(report, cause.where) + ": " + duration_text(cause.idle_ns) + " in the whole run", out);
+    bar_part(
+        at, width, is_edge(cause.kind) ? std::string("edge") : cause_colour(row),
+        cause.name + " " + place_text(report, cause.where) + ": " + duration_text(cause.idle_ns) + " in the whole run",
+        out);
     at += width;
   }
   out.add_markup("</svg></figure>\n");
@@ -119,14 +127,17 @@ Markup time_or_dash(Nanoseconds ns) { return ns == 0 ? Markup{"<span class=\"non
 void write_head(const Report& report, HtmlOut& out) {
   const std::string& program = report.program.empty() ? report.executable : report.program;
   out.add("<header>\n<p class=\"program\"><code>{}</code></p>\n", program.empty() ? report.path : program);
-  if (report.simulated) out.add_markup("<p class=\"simulated\">Simulated GPU: nothing here was measured on real hardware.</p>\n");
+  if (report.simulated)
+    out.add_markup("<p class=\"simulated\">Simulated GPU: nothing here was measured on real hardware.</p>\n");
   const Whole whole = whole_of(report);
   if (!report.has_timeline || whole.window_ns == 0) {
     out.add_markup("<h2 class=\"verdict\">No GPU timeline: only the host’s calls are known</h2>\n");
   } else if (report.verdict.word.empty()) {
-    out.add("<h2 class=\"verdict\">The GPU was idle for {} of the time</h2>\n", share_text(whole.idle_ns, whole.window_ns));
+    out.add("<h2 class=\"verdict\">The GPU was idle for {} of the time</h2>\n",
+            share_text(whole.idle_ns, whole.window_ns));
   } else {
-    out.add("<h2 class=\"verdict\"><span class=\"word\">{}</span></h2>\n<p class=\"evidence\">{}{}.</p>\n", report.verdict.word, report.verdict.evidence,
+    out.add("<h2 class=\"verdict\"><span class=\"word\">{}</span></h2>\n<p class=\"evidence\">{}{}.</p>\n",
+            report.verdict.word, report.verdict.evidence,
             report.verdict.is_hint ? " (a hint: much of it is uncertain)" : "");
   }
   tiles(report, out);

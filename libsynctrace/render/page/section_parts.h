@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The parts of the page about one process, as HTML that needs no script. Each writes nothing where it has nothing to say.
+// The parts of the page about one process, as HTML that needs no script. Each writes nothing where it has nothing to
+// say.
 #pragma once
 
 #include <cstddef>

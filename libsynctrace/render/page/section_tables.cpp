@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables beside the causes: the order of fixes, calls that waited, ranges, CUDA functions, work of the GPU, sleeping
-// threads; and what could not be known.
+// The tables beside the causes: the order of fixes, calls that waited, ranges, CUDA functions, work of the GPU,
+// sleeping threads; and what could not be known.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -23,20 +23,28 @@ struct Column {
 
 Markup text_cell(std::string_view text) { return {html_text(text)}; }
 Markup code_cell(std::string_view text) { return {"<code>" + html_text(text) + "</code>"}; }
-Markup count_cell(std::uint64_t count) { return {format_text("<data value=\"{}\">{}</data>", count, count_text(count))}; }
-Markup bytes_cell(std::uint64_t bytes) { return bytes == 0 ? Markup{"<span class=\"none\">–</span>"} : Markup{html_text(bytes_text(bytes))}; }
+Markup count_cell(std::uint64_t count) {
+  return {format_text("<data value=\"{}\">{}</data>", count, count_text(count))};
+}
+Markup bytes_cell(std::uint64_t bytes) {
+  return bytes == 0 ? Markup{"<span class=\"none\">–</span>"} : Markup{html_text(bytes_text(bytes))};
+}
 
 // A table that opens; `cells(row)` gives the cells of a row.
 template <class Row, class Cells>
-void table(std::string_view title, const std::vector<Column>& columns, const std::vector<Row>& rows, std::size_t most, HtmlOut& out, const Cells& cells) {
+void table(std::string_view title, const std::vector<Column>& columns, const std::vector<Row>& rows, std::size_t most,
+           HtmlOut& out, const Cells& cells) {
   if (rows.empty()) return;
-  out.add("<details class=\"table\"><summary><h3>{} <small>{}</small></h3></summary>\n<table>\n<thead><tr>", title, rows.size());
-  for (const Column& column : columns) out.add("<th scope=\"col\"{}>{}</th>", Markup{column.is_number ? " class=\"num\"" : ""}, column.name);
+  out.add("<details class=\"table\"><summary><h3>{} <small>{}</small></h3></summary>\n<table>\n<thead><tr>", title,
+          rows.size());
+  for (const Column& column : columns)
+    out.add("<th scope=\"col\"{}>{}</th>", Markup{column.is_number ? " class=\"num\"" : ""}, column.name);
   out.add_markup("</tr></thead>\n<tbody>\n");
   for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) {
     out.add_markup("<tr>");
     const std::vector<Markup> row = cells(rows[i]);
-    for (std::size_t k = 0; k < row.size(); ++k) out.add("<td{}>{}</td>", Markup{columns[k].is_number ? " class=\"num\"" : ""}, row[k]);
+    for (std::size_t k = 0; k < row.size(); ++k)
+      out.add("<td{}>{}</td>", Markup{columns[k].is_number ? " class=\"num\"" : ""}, row[k]);
     out.add_markup("</tr>\n");
   }
   out.add_markup("</tbody></table>\n");
@@ -46,7 +54,8 @@ void table(std::string_view title, const std::vector<Column>& columns, const std
 
 Markup place_cell(const Report& report, const UserLine& where) {
   if (!where.known()) return {"<span class=\"none\">not known</span>"};
-  const std::string source = where.source.empty() ? "" : "<code class=\"source\">" + html_text(where.source, 100) + "</code>";
+  const std::string source =
+      where.source.empty() ? "" : "<code class=\"source\">" + html_text(where.source, 100) + "</code>";
   return {"<code class=\"place\">" + html_text(place_text(report, where)) + "</code>" + source};
 }
 
@@ -56,69 +65,110 @@ std::string thread_words(const HostThread& thread) {
 }
 
 void waits(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("Calls that can wait for the GPU", {{"rule", false}, {"line", false}, {"call", false}, {"count"}, {"waited"}, {"waiting"}, {"in call"}, {"bytes"}, {"verdict", false}},
+  table("Calls that can wait for the GPU",
+        {{"rule", false},
+         {"line", false},
+         {"call", false},
+         {"count"},
+         {"waited"},
+         {"waiting"},
+         {"in call"},
+         {"bytes"},
+         {"verdict", false}},
         report.waits, limits.rows, out, [&](const CallSite& site) {
           const CallFigures& figures = site.figures;
-          return std::vector<Markup>{text_cell(site.rule() == nullptr ? "–" : site.rule()->id), place_cell(report, site.where), code_cell(call_words(site)),
-                                     count_cell(figures.count), count_cell(figures.blocked_count), time_or_dash(figures.host_blocked_ns),
-                                     time_cell(figures.host_ns), bytes_cell(figures.bytes), text_cell(verdict_word(site.verdict))};
+          return std::vector<Markup>{text_cell(site.rule() == nullptr ? "–" : site.rule()->id),
+                                     place_cell(report, site.where),
+                                     code_cell(call_words(site)),
+                                     count_cell(figures.count),
+                                     count_cell(figures.blocked_count),
+                                     time_or_dash(figures.host_blocked_ns),
+                                     time_cell(figures.host_ns),
+                                     bytes_cell(figures.bytes),
+                                     text_cell(verdict_word(site.verdict))};
         });
 }
 
 void polls(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("Polling", {{"line", false}, {"call", false}, {"queries"}, {"not ready"}, {"waits"}, {"waiting"}}, report.polls, limits.rows, out, [&](const PollSite& poll) {
-    return std::vector<Markup>{place_cell(report, poll.where), code_cell(poll.function), count_cell(poll.count), count_cell(poll.not_ready_count),
-                               count_cell(poll.waits), time_or_dash(poll.host_blocked_ns)};
-  });
+  table("Polling", {{"line", false}, {"call", false}, {"queries"}, {"not ready"}, {"waits"}, {"waiting"}}, report.polls,
+        limits.rows, out, [&](const PollSite& poll) {
+          return std::vector<Markup>{place_cell(report, poll.where), code_cell(poll.function),
+                                     count_cell(poll.count),         count_cell(poll.not_ready_count),
+                                     count_cell(poll.waits),         time_or_dash(poll.host_blocked_ns)};
+        });
 }
 
 void ranges(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("NVTX ranges, and what the GPUs did while one was open", {{"range", false}, {"count"}, {"length"}, {"host blocked"}, {"issued"}, {"GPU busy"}, {"GPU idle"}},
+  table("NVTX ranges, and what the GPUs did while one was open",
+        {{"range", false}, {"count"}, {"length"}, {"host blocked"}, {"issued"}, {"GPU busy"}, {"GPU idle"}},
         report.ranges, limits.rows, out, [](const RangeReport& row) {
           const std::string name = row.domain.empty() ? row.name : row.domain + ": " + row.name;
-          return std::vector<Markup>{code_cell(name), count_cell(row.count), time_cell(row.host_ns), time_or_dash(row.host_blocked_ns),
-                                     time_or_dash(row.issued_ns), time_or_dash(row.busy_ns), time_or_dash(row.idle_ns)};
+          return std::vector<Markup>{code_cell(name),
+                                     count_cell(row.count),
+                                     time_cell(row.host_ns),
+                                     time_or_dash(row.host_blocked_ns),
+                                     time_or_dash(row.issued_ns),
+                                     time_or_dash(row.busy_ns),
+                                     time_or_dash(row.idle_ns)};
         });
 }
 
 void apis(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("CUDA functions", {{"function", false}, {"count"}, {"in call"}, {"waiting"}, {"median"}, {"p99"}, {"longest"}}, report.apis, limits.rows, out, [](const ApiReport& row) {
-    return std::vector<Markup>{code_cell(row.function), count_cell(row.count), time_cell(row.host_ns), time_or_dash(row.host_blocked_ns),
-                               time_cell(row.p50_ns), time_cell(row.p99_ns), time_cell(row.longest_ns)};
-  });
+  table("CUDA functions", {{"function", false}, {"count"}, {"in call"}, {"waiting"}, {"median"}, {"p99"}, {"longest"}},
+        report.apis, limits.rows, out, [](const ApiReport& row) {
+          return std::vector<Markup>{code_cell(row.function),           count_cell(row.count), time_cell(row.host_ns),
+                                     time_or_dash(row.host_blocked_ns), time_cell(row.p50_ns), time_cell(row.p99_ns),
+                                     time_cell(row.longest_ns)};
+        });
 }
 
 void work(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("On the GPU", {{"work", false}, {"count"}, {"time"}, {"bytes"}, {"bandwidth"}}, report.work, limits.rows, out, [](const WorkReport& row) {
-    return std::vector<Markup>{text_cell(row.what), count_cell(row.count), time_cell(row.device_ns), bytes_cell(row.bytes), text_cell(bandwidth_text(row.bytes, row.device_ns))};
-  });
-  table("Kernels, without templates and parameters", {{"kernel", false}, {"count"}, {"time"}, {"mean"}}, report.kernel_families, limits.rows, out, [](const WorkReport& row) {
-    return std::vector<Markup>{code_cell(row.what), count_cell(row.count), time_cell(row.device_ns),
-                               time_cell(row.device_ns / static_cast<Nanoseconds>(std::max<std::uint64_t>(1, row.count)))};
-  });
+  table("On the GPU", {{"work", false}, {"count"}, {"time"}, {"bytes"}, {"bandwidth"}}, report.work, limits.rows, out,
+        [](const WorkReport& row) {
+          return std::vector<Markup>{text_cell(row.what), count_cell(row.count), time_cell(row.device_ns),
+                                     bytes_cell(row.bytes), text_cell(bandwidth_text(row.bytes, row.device_ns))};
+        });
+  table("Kernels, without templates and parameters", {{"kernel", false}, {"count"}, {"time"}, {"mean"}},
+        report.kernel_families, limits.rows, out, [](const WorkReport& row) {
+          return std::vector<Markup>{
+              code_cell(row.what), count_cell(row.count), time_cell(row.device_ns),
+              time_cell(row.device_ns / static_cast<Nanoseconds>(std::max<std::uint64_t>(1, row.count)))};
+        });
 }
 
 void memory(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("Memory taken and given back in the steps", {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}}, report.step_allocations, limits.rows, out,
-        [&](const AllocationReport& row) {
-          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function), count_cell(row.count), bytes_cell(row.bytes), time_cell(row.host_ns)};
+  table("Memory taken and given back in the steps",
+        {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}}, report.step_allocations, limits.rows,
+        out, [&](const AllocationReport& row) {
+          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function), count_cell(row.count),
+                                     bytes_cell(row.bytes), time_cell(row.host_ns)};
         });
-  table("Copies with pageable memory", {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}, {"transfer"}}, report.pageable_copies, limits.rows, out,
-        [&](const PageableCopyReport& row) {
-          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function + " " + row.direction), count_cell(row.count), bytes_cell(row.bytes),
-                                     time_cell(row.host_ns), time_or_dash(row.device_ns)};
+  table("Copies with pageable memory",
+        {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}, {"transfer"}}, report.pageable_copies,
+        limits.rows, out, [&](const PageableCopyReport& row) {
+          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function + " " + row.direction),
+                                     count_cell(row.count),         bytes_cell(row.bytes),
+                                     time_cell(row.host_ns),        time_or_dash(row.device_ns)};
         });
 }
 
 void host_threads(const Report& report, const Limits& limits, HtmlOut& out) {
-  table("Where threads slept outside of CUDA", {{"line", false}, {"thread", false}, {"in", false}, {"count"}, {"slept"}, {"longest"}, {"woken by", false}}, report.host_waits,
-        limits.rows, out, [&](const HostWaitSite& site) {
-          return std::vector<Markup>{place_cell(report, site.where), text_cell(thread_words(site.thread)), text_cell(site.call), count_cell(site.count),
-                                     time_cell(site.slept_ns), time_cell(site.longest_ns), text_cell(thread_words(site.waker))};
+  table("Where threads slept outside of CUDA",
+        {{"line", false}, {"thread", false}, {"in", false}, {"count"}, {"slept"}, {"longest"}, {"woken by", false}},
+        report.host_waits, limits.rows, out, [&](const HostWaitSite& site) {
+          return std::vector<Markup>{place_cell(report, site.where),
+                                     text_cell(thread_words(site.thread)),
+                                     text_cell(site.call),
+                                     count_cell(site.count),
+                                     time_cell(site.slept_ns),
+                                     time_cell(site.longest_ns),
+                                     text_cell(thread_words(site.waker))};
         });
-  table("Where samples found threads", {{"line", false}, {"thread", false}, {"samples"}, {"state", false}, {"in the kernel", false}}, report.samples, limits.rows, out,
-        [&](const SampleSite& site) {
-          return std::vector<Markup>{place_cell(report, site.where), text_cell(thread_words(site.thread)), count_cell(site.count), text_cell(site.state), code_cell(site.channel)};
+  table("Where samples found threads",
+        {{"line", false}, {"thread", false}, {"samples"}, {"state", false}, {"in the kernel", false}}, report.samples,
+        limits.rows, out, [&](const SampleSite& site) {
+          return std::vector<Markup>{place_cell(report, site.where), text_cell(thread_words(site.thread)),
+                                     count_cell(site.count), text_cell(site.state), code_cell(site.channel)};
         });
 }
 
@@ -127,10 +177,15 @@ void fix_row(const Report& report, const FixRow& row, std::size_t number, HtmlOu
   for (std::size_t k = 0; k < row.places.size(); ++k) {
     const FixPlace& place = row.places[k];
     const bool last = k + 1 == row.places.size();
-    out.add("<tr><td class=\"rank\">{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>", k == 0 ? std::to_string(number) : std::string("and"),
-            place.where.known() ? place_cell(report, place.where) : text_cell(place.call.empty() ? "in no known line" : place.call), remedy_words(place.saving.remedy), share_text(place.saving.alone.ns, base_ns));
-    out.add("<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n", last ? share_text(row.cumulative.ns, base_ns) : std::string(),
-            last ? share_text(row.cumulative.lo_ns, base_ns) + " to " + share_text(row.cumulative.hi_ns, base_ns) : std::string(),
+    out.add("<tr><td class=\"rank\">{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>",
+            k == 0 ? std::to_string(number) : std::string("and"),
+            place.where.known() ? place_cell(report, place.where)
+                                : text_cell(place.call.empty() ? "in no known line" : place.call),
+            remedy_words(place.saving.remedy), share_text(place.saving.alone.ns, base_ns));
+    out.add("<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
+            last ? share_text(row.cumulative.ns, base_ns) : std::string(),
+            last ? share_text(row.cumulative.lo_ns, base_ns) + " to " + share_text(row.cumulative.hi_ns, base_ns)
+                 : std::string(),
             last ? grade_name(row.cumulative.grade) : std::string_view());
   }
 }
@@ -140,18 +195,26 @@ void fix_row(const Report& report, const FixRow& row, std::size_t number, HtmlOu
 void write_savings(const Report& report, const Limits& limits, HtmlOut& out) {
   const SavingsReport& savings = report.savings;
   if (!report.has_timeline || (savings.order.empty() && savings.in_vain.empty() && savings.refusal.empty())) return;
-  out.add_markup("<h3>What mending it would save <small>predicted by running the recording again; savings do not add up</small></h3>\n");
+  out.add_markup(
+      "<h3>What mending it would save <small>predicted by running the recording again; savings do not add "
+      "up</small></h3>\n");
   if (!savings.refusal.empty()) return out.add("<p>Not predicted: {}.</p>\n", savings.refusal);
   if (!savings.order.empty()) {
-    out.add_markup("<div class=\"scroll\"><table class=\"fixes\"><thead><tr><th scope=\"col\">order</th><th scope=\"col\">line</th><th scope=\"col\">fix</th><th scope=\"col\" class=\"num\">alone</th>"
-                   "<th scope=\"col\" class=\"num\">together</th><th scope=\"col\" class=\"num\">between</th><th scope=\"col\">sure</th></tr></thead>\n<tbody>\n");
-    for (std::size_t i = 0; i < std::min(limits.rows, savings.order.size()); ++i) fix_row(report, savings.order[i], i + 1, out);
+    out.add_markup(
+        "<div class=\"scroll\"><table class=\"fixes\"><thead><tr><th scope=\"col\">order</th><th "
+        "scope=\"col\">line</th><th scope=\"col\">fix</th><th scope=\"col\" class=\"num\">alone</th>"
+        "<th scope=\"col\" class=\"num\">together</th><th scope=\"col\" class=\"num\">between</th><th "
+        "scope=\"col\">sure</th></tr></thead>\n<tbody>\n");
+    for (std::size_t i = 0; i < std::min(limits.rows, savings.order.size()); ++i)
+      fix_row(report, savings.order[i], i + 1, out);
     out.add_markup("</tbody></table></div>\n");
-    if (savings.order.size() > limits.rows) out.add("<p class=\"none\">and {} more</p>\n", savings.order.size() - limits.rows);
+    if (savings.order.size() > limits.rows)
+      out.add("<p class=\"none\">and {} more</p>\n", savings.order.size() - limits.rows);
   }
   for (std::size_t i = 0; i < std::min(limits.rows, savings.in_vain.size()); ++i) {
     const FixPlace& place = savings.in_vain[i];
-    out.add("<p><code>{}</code> alone saves {}: its wait moves to <code>{}</code>.</p>\n", place.where.known() ? place_text(report, place.where) : place.call,
+    out.add("<p><code>{}</code> alone saves {}: its wait moves to <code>{}</code>.</p>\n",
+            place.where.known() ? place_text(report, place.where) : place.call,
             share_text(place.saving.alone.ns, savings.base_ns), place.saving.moves_to);
   }
 }
@@ -170,7 +233,8 @@ void write_losses(const Report& report, HtmlOut& out) {
   if (report.losses.empty()) return;
   out.add_markup("<h3>What could not be known</h3>\n<ul class=\"losses\">\n");
   for (const LossReport& loss : report.losses) {
-    out.add("<li class=\"{}\"><b>{}</b>{}: {}</li>\n", severity_name(loss.severity), loss.name, loss.count == 1 ? std::string() : " (" + count_text(loss.count) + ")",
+    out.add("<li class=\"{}\"><b>{}</b>{}: {}</li>\n", severity_name(loss.severity), loss.name,
+            loss.count == 1 ? std::string() : " (" + count_text(loss.count) + ")",
             Markup{html_text(loss.sentence, 600)});
   }
   out.add_markup("</ul>\n");
@@ -180,8 +244,10 @@ void write_foot(const Report& report, HtmlOut& out) {
   out.add("<p class=\"foot\">Trace <code>{}</code>, process {}", report.path, report.process_id);
   if (!report.rank.empty()) out.add(", rank {}", report.rank);
   if (!report.host.empty()) out.add(", on {}", report.host);
-  out.add("; {} recorded, level {}, {} window{} with a GPU timeline", duration_text(report.recorded_ns), report.level, report.windows.size(), report.windows.size() == 1 ? "" : "s");
-  out.add("; {} pieces of overhead that CUPTI reports took {}", count_text(report.overhead_count), duration_text(report.overhead_ns));
+  out.add("; {} recorded, level {}, {} window{} with a GPU timeline", duration_text(report.recorded_ns), report.level,
+          report.windows.size(), report.windows.size() == 1 ? "" : "s");
+  out.add("; {} pieces of overhead that CUPTI reports took {}", count_text(report.overhead_count),
+          duration_text(report.overhead_ns));
   if (report.lossy_ns > 0) out.add("; {} may lack records", duration_text(report.lossy_ns));
   out.add_markup(".</p>\n");
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every trace of the golden folders, reported, gives exactly the NAME.report.txt, .short.txt, .report.json, .report.md and
-// .report.csv beside it.
-// A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU. Those of frameworks/ are large: of
-// them only the two texts are kept.
-// SYNCTRACE_BLESS=1 writes the expected files instead; review them as text before committing.
+// Every trace of the golden folders, reported, gives exactly the NAME.report.txt, .short.txt, .report.json, .report.md
+// and .report.csv beside it. A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
+// Those of frameworks/ are large: of them only the two texts are kept. SYNCTRACE_BLESS=1 writes the expected files
+// instead; review them as text before committing.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

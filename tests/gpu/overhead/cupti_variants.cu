@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each way of asking CUPTI about launches costs, without the recorder: a loop of empty kernels, in alternating windows in
-// a new random order every round. The question behind it: would other choices than the recorder's be cheaper?
+// What each way of asking CUPTI about launches costs, without the recorder: a loop of empty kernels, in alternating
+// windows in a new random order every round. The question behind it: would other choices than the recorder's be
+// cheaper?
 //
-//   records     CONCURRENT_KERNEL records, in pooled buffers of 256 KiB as the recorder has them; -1M, -8M: larger ones;
+//   records     CONCURRENT_KERNEL records, in pooled buffers of 256 KiB as the recorder has them; -1M, -8M: larger
+//   ones;
 //               -fresh: every buffer newly mapped, its pages touched for the first time by CUPTI
 //   callbacks   on cuLaunchKernel, entry and exit, that read no clock; -1, -2: one clock or two
-//   api-records CUPTI's own record of the call, asked for launches alone: of the runtime's call, or of the driver's beneath it
+//   api-records CUPTI's own record of the call, asked for launches alone: of the runtime's call, or of the driver's
+//   beneath it
 //
-// cupti_variants [--rounds N] [--calls N]   JSON on stdout: medians in ns per launch, the ratios to "off" of the same round,
-// and how many records a launch had of kernels and of calls, counted in a window of its own: a way that gives none is no way.
+// cupti_variants [--rounds N] [--calls N]   JSON on stdout: medians in ns per launch, the ratios to "off" of the same
+// round, and how many records a launch had of kernels and of calls, counted in a window of its own: a way that gives
+// none is no way.
 #include <cupti.h>
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -27,7 +31,8 @@ __global__ void empty() {}
 namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
-constexpr std::array<CUpti_CallbackId, 2> kLaunches = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
+constexpr std::array<CUpti_CallbackId, 2> kLaunches = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx};
 
 enum ApiRecords { kNone, kRuntime, kDriver };
 
@@ -145,7 +150,8 @@ bool start_cupti() {
   find(library, "cuptiActivityRegisterCallbacks", cupti.register_callbacks);
   find(library, "cuptiActivityFlushAll", cupti.flush);
   find(library, "cuptiActivityGetNextRecord", cupti.next_record);
-  if (cupti.subscribe == nullptr || cupti.subscribe(&cupti.subscriber, on_callback, nullptr) != CUPTI_SUCCESS) return false;
+  if (cupti.subscribe == nullptr || cupti.subscribe(&cupti.subscriber, on_callback, nullptr) != CUPTI_SUCCESS)
+    return false;
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof zeroed;
   cupti.set_attribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
@@ -153,7 +159,8 @@ bool start_cupti() {
 }
 
 void set_callbacks(bool on) {
-  for (const CUpti_CallbackId id : kLaunches) cupti.enable_callback(on ? 1 : 0, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+  for (const CUpti_CallbackId id : kLaunches)
+    cupti.enable_callback(on ? 1 : 0, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
 }
 
 void set_api_records(ApiRecords of, bool on) {
@@ -202,15 +209,17 @@ Counts counted(const Variant& variant, cudaStream_t stream, int calls) {
   return counts;
 }
 
-void print(const std::vector<const Variant*>& variants, const std::vector<std::vector<double>>& samples, const std::vector<Counts>& records,
-           int calls) {
+void print(const std::vector<const Variant*>& variants, const std::vector<std::vector<double>>& samples,
+           const std::vector<Counts>& records, int calls) {
   std::printf("{\"rounds\": %zu, \"modes\": {", samples[0].size());
   for (std::size_t mode = 0; mode < variants.size(); ++mode) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < samples[mode].size(); ++i) ratios.push_back(samples[mode][i] / samples[0][i]);
-    std::printf("%s\n \"%s\": {\"median_ns\": %.1f, \"ratio\": %.4f, \"kernel_records\": %.3f, \"call_records\": %.3f, \"ratios\": [",
-                mode > 0 ? "," : "", variants[mode]->name, median(samples[mode]), median(ratios),
-                static_cast<double>(records[mode].kernels) / calls, static_cast<double>(records[mode].calls) / calls);
+    std::printf(
+        "%s\n \"%s\": {\"median_ns\": %.1f, \"ratio\": %.4f, \"kernel_records\": %.3f, \"call_records\": %.3f, "
+        "\"ratios\": [",
+        mode > 0 ? "," : "", variants[mode]->name, median(samples[mode]), median(ratios),
+        static_cast<double>(records[mode].kernels) / calls, static_cast<double>(records[mode].calls) / calls);
     for (std::size_t i = 0; i < ratios.size(); ++i) std::printf("%s%.4f", i > 0 ? ", " : "", ratios[i]);
     std::printf("]}");
   }
@@ -235,7 +244,8 @@ int main(int argc, char** argv) {
   }
   std::vector<const Variant*> variants;
   for (const Variant& variant : kVariants) {
-    if (variant.api_records == kNone || (cupti.enable_driver_api != nullptr && cupti.enable_runtime_api != nullptr)) variants.push_back(&variant);
+    if (variant.api_records == kNone || (cupti.enable_driver_api != nullptr && cupti.enable_runtime_api != nullptr))
+      variants.push_back(&variant);
   }
   std::vector<std::vector<double>> samples(variants.size());
   std::vector<std::size_t> order(variants.size());

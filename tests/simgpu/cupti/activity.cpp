@@ -45,13 +45,15 @@ std::uint32_t recorded_kind(const SimgpuActivity& activity) {
       if (is_on(CUPTI_ACTIVITY_KIND_KERNEL)) return CUPTI_ACTIVITY_KIND_KERNEL;
       return kNone;
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER: return activity.kind;  // interest_in() has decided
+    case CUPTI_ACTIVITY_KIND_DRIVER:
+      return activity.kind;  // interest_in() has decided
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       if (activity.what.synchronization.result == cudaErrorNotReady && !all_sync_records) {
         return kNone;
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return is_on(activity.kind) ? activity.kind : kNone;
 }
@@ -63,8 +65,10 @@ CUptiResult check_kind(CUpti_ActivityKind kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_EVENT:
     case CUPTI_ACTIVITY_KIND_METRIC:
-    case CUPTI_ACTIVITY_KIND_PC_SAMPLING: return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
-    default: return CUPTI_SUCCESS;
+    case CUPTI_ACTIVITY_KIND_PC_SAMPLING:
+      return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
+    default:
+      return CUPTI_SUCCESS;
   }
 }
 
@@ -110,23 +114,15 @@ void* begin_record(const SimgpuActivity* activity) {
 
 void complete_record(void* token, std::int64_t start_ns, std::int64_t end_ns) {
   auto* slot = static_cast<Slot*>(token);
-  complete(*slot, [&](std::uint8_t* record) {
-    set_times(record, to_tool_clock(start_ns), to_tool_clock(end_ns));
-  });
+  complete(*slot, [&](std::uint8_t* record) { set_times(record, to_tool_clock(start_ns), to_tool_clock(end_ns)); });
   delete slot;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) {
-  return enable(kind, false);
-}
+SIMGPU_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) { return enable(kind, false); }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) {
-  return enable(kind, true);
-}
+SIMGPU_EXPORT CUptiResult cuptiActivityEnableAndDump(CUpti_ActivityKind kind) { return enable(kind, true); }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityEnableContext(CUcontext, CUpti_ActivityKind kind) {
-  return enable(kind, false);
-}
+SIMGPU_EXPORT CUptiResult cuptiActivityEnableContext(CUcontext, CUpti_ActivityKind kind) { return enable(kind, false); }
 
 SIMGPU_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   if (const CUptiResult bad = check_kind(kind); bad != CUPTI_SUCCESS) return bad;
@@ -158,9 +154,8 @@ SIMGPU_EXPORT CUptiResult cuptiSetThreadIdType(CUpti_ActivityThreadIdType type) 
 }
 
 SIMGPU_EXPORT CUptiResult cuptiGetThreadIdType(CUpti_ActivityThreadIdType* type) {
-  *type = system_thread_ids.load(std::memory_order_relaxed)
-              ? CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
-              : CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
+  *type = system_thread_ids.load(std::memory_order_relaxed) ? CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM
+                                                            : CUPTI_ACTIVITY_THREAD_ID_TYPE_DEFAULT;
   return CUPTI_SUCCESS;
 }
 

@@ -21,9 +21,17 @@ struct Attribute {
 // By CUpti_ActivityAttribute, with CUPTI 13.0's sizes and defaults. Kept for the tool; the
 // simulation has no device buffers to apply them to.
 std::array<Attribute, 11>& attributes() {
-  static std::array<Attribute, 11>& instance = *new std::array<Attribute, 11>{
-      {{8, 3'200'000}, {8, 8'388'608}, {8, 250}, {8, 25'000}, {8, 250}, {1, 0}, {8, 3}, {8, 3},
-       {1, 0}, {1, 1}, {8, 16'777'216}}};
+  static std::array<Attribute, 11>& instance = *new std::array<Attribute, 11>{{{8, 3'200'000},
+                                                                               {8, 8'388'608},
+                                                                               {8, 250},
+                                                                               {8, 25'000},
+                                                                               {8, 250},
+                                                                               {1, 0},
+                                                                               {8, 3},
+                                                                               {8, 3},
+                                                                               {1, 0},
+                                                                               {1, 1},
+                                                                               {8, 16'777'216}}};
   return instance;
 }
 
@@ -42,8 +50,8 @@ CUptiResult flush_all(bool forced) {
 
 }  // namespace
 
-SIMGPU_EXPORT CUptiResult cuptiActivityRegisterCallbacks(
-    CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
+SIMGPU_EXPORT CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc request,
+                                                         CUpti_BuffersCallbackCompleteFunc complete) {
   if (request == nullptr || complete == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (dead()) return CUPTI_ERROR_NOT_INITIALIZED;
   runtime();
@@ -51,8 +59,7 @@ SIMGPU_EXPORT CUptiResult cuptiActivityRegisterCallbacks(
   return CUPTI_SUCCESS;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(
-    CUpti_TimestampCallbackFunc clock) {
+SIMGPU_EXPORT CUptiResult cuptiActivityRegisterTimestampCallback(CUpti_TimestampCallbackFunc clock) {
   if (clock == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   use_tool_clock(clock);
   return CUPTI_SUCCESS;
@@ -69,8 +76,7 @@ SIMGPU_EXPORT CUptiResult cuptiActivityFlush(CUcontext, uint32_t, uint32_t flag)
 // Full buffers go back at once in any case; CUPTI's period covers no others.
 SIMGPU_EXPORT CUptiResult cuptiActivityFlushPeriod(uint32_t) { return CUPTI_SUCCESS; }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes,
-                                                     CUpti_Activity** record) {
+SIMGPU_EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t valid_bytes, CUpti_Activity** record) {
   if (record == nullptr || buffer == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   std::uint8_t* next = buffer;
   if (*record != nullptr) {
@@ -85,16 +91,14 @@ SIMGPU_EXPORT CUptiResult cuptiActivityGetNextRecord(uint8_t* buffer, size_t val
   return CUPTI_SUCCESS;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t,
-                                                            size_t* dropped) {
+SIMGPU_EXPORT CUptiResult cuptiActivityGetNumDroppedRecords(CUcontext, uint32_t, size_t* dropped) {
   if (dropped == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (dead()) return CUPTI_ERROR_NOT_INITIALIZED;
   *dropped = take_dropped();
   return CUPTI_SUCCESS;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute which, size_t* size,
-                                                    void* value) {
+SIMGPU_EXPORT CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute which, size_t* size, void* value) {
   Attribute* attribute = find_attribute(which);
   if (attribute == nullptr || size == nullptr || value == nullptr) {
     return CUPTI_ERROR_INVALID_PARAMETER;
@@ -106,8 +110,7 @@ SIMGPU_EXPORT CUptiResult cuptiActivitySetAttribute(CUpti_ActivityAttribute whic
   return CUPTI_SUCCESS;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute which, size_t* size,
-                                                    void* value) {
+SIMGPU_EXPORT CUptiResult cuptiActivityGetAttribute(CUpti_ActivityAttribute which, size_t* size, void* value) {
   const Attribute* attribute = find_attribute(which);
   if (attribute == nullptr || size == nullptr || value == nullptr) {
     return CUPTI_ERROR_INVALID_PARAMETER;

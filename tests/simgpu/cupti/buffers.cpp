@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cupti/buffers.h"
 
-#include <csignal>
 #include <pthread.h>
+#include <csignal>
 #include <thread>
 
 #include <algorithm>
@@ -105,9 +105,7 @@ void claim(ActivityBuffer& buffer) {
   buffer.full = true;
 }
 
-bool returnable(const ActivityBuffer* buffer) {
-  return buffer->full && !buffer->claimed && buffer->incomplete == 0;
-}
+bool returnable(const ActivityBuffer* buffer) { return buffer->full && !buffer->claimed && buffer->incomplete == 0; }
 
 void serve() {
   Pool& all = pool();
@@ -156,8 +154,7 @@ ActivityBuffer* request_buffer(CUpti_BuffersCallbackRequestFunc request) {
 
 }  // namespace
 
-void set_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request,
-                          CUpti_BuffersCallbackCompleteFunc complete) {
+void set_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete) {
   Pool& all = pool();
   const std::lock_guard<std::mutex> held(all.mutex);
   all.request = request;
@@ -193,8 +190,7 @@ Slot reserve(const void* record, std::size_t bytes) {
 
 std::uint8_t* lock_record(const Slot& slot) {
   pool().mutex.lock();
-  return slot.buffer->bytes != nullptr && !slot.buffer->claimed ? slot.buffer->bytes + slot.offset
-                                                                : nullptr;
+  return slot.buffer->bytes != nullptr && !slot.buffer->claimed ? slot.buffer->bytes + slot.offset : nullptr;
 }
 
 void unlock_record(const Slot& slot) {

@@ -23,8 +23,7 @@ struct Slot {
   std::size_t offset = 0;
 };
 
-void set_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request,
-                          CUpti_BuffersCallbackCompleteFunc complete);
+void set_buffer_callbacks(CUpti_BuffersCallbackRequestFunc request, CUpti_BuffersCallbackCompleteFunc complete);
 
 // Copies a record without its times into the calling thread's buffer. buffer is null when the
 // tool refused a buffer: the record is counted as dropped.

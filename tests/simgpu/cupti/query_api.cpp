@@ -40,10 +40,14 @@ const char* find(const Name (&names)[count], std::uint32_t number) {
 
 const char* find_callback(CUpti_CallbackDomain domain, std::uint32_t cbid) {
   switch (domain) {
-    case CUPTI_CB_DOMAIN_RUNTIME_API: return find(kRuntimeCallbacks, cbid);
-    case CUPTI_CB_DOMAIN_DRIVER_API: return find(kDriverCallbacks, cbid);
-    case CUPTI_CB_DOMAIN_RESOURCE: return find(kResourceCallbacks, cbid);
-    default: return nullptr;
+    case CUPTI_CB_DOMAIN_RUNTIME_API:
+      return find(kRuntimeCallbacks, cbid);
+    case CUPTI_CB_DOMAIN_DRIVER_API:
+      return find(kDriverCallbacks, cbid);
+    case CUPTI_CB_DOMAIN_RESOURCE:
+      return find(kResourceCallbacks, cbid);
+    default:
+      return nullptr;
   }
 }
 
@@ -80,8 +84,7 @@ SIMGPU_EXPORT CUptiResult cuptiGetErrorMessage(CUptiResult result, const char** 
 
 SIMGPU_EXPORT CUptiResult cuptiGetLastError() { return CUPTI_SUCCESS; }
 
-SIMGPU_EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid,
-                                               const char** name) {
+SIMGPU_EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint32_t cbid, const char** name) {
   if (name == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   const char* found = find_callback(domain, cbid);
   if (found == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -90,19 +93,16 @@ SIMGPU_EXPORT CUptiResult cuptiGetCallbackName(CUpti_CallbackDomain domain, uint
 }
 
 SIMGPU_EXPORT CUptiResult cuptiGetContextId(CUcontext context, uint32_t* id) {
-  return ask_runtime(CUPTI_ERROR_INVALID_CONTEXT, [&](const SimgpuRuntime& simulated) {
-    return simulated.context_id(context, id);
-  });
+  return ask_runtime(CUPTI_ERROR_INVALID_CONTEXT,
+                     [&](const SimgpuRuntime& simulated) { return simulated.context_id(context, id); });
 }
 
 SIMGPU_EXPORT CUptiResult cuptiGetDeviceId(CUcontext context, uint32_t* id) {
-  return ask_runtime(CUPTI_ERROR_INVALID_CONTEXT, [&](const SimgpuRuntime& simulated) {
-    return simulated.context_device(context, id);
-  });
+  return ask_runtime(CUPTI_ERROR_INVALID_CONTEXT,
+                     [&](const SimgpuRuntime& simulated) { return simulated.context_device(context, id); });
 }
 
-SIMGPU_EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream,
-                                             uint8_t per_thread, uint32_t* id) {
+SIMGPU_EXPORT CUptiResult cuptiGetStreamIdEx(CUcontext context, CUstream stream, uint8_t per_thread, uint32_t* id) {
   return ask_runtime(CUPTI_ERROR_INVALID_STREAM, [&](const SimgpuRuntime& simulated) {
     return simulated.stream_id(context, stream, per_thread, id);
   });
@@ -114,23 +114,20 @@ SIMGPU_EXPORT CUptiResult cuptiGetStreamId(CUcontext context, CUstream stream, u
 
 SIMGPU_EXPORT CUptiResult cuptiGetGraphId(CUgraph graph, uint32_t* id) {
   if (graph == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  return ask_runtime(CUPTI_ERROR_INVALID_PARAMETER, [&](const SimgpuRuntime& simulated) {
-    return simulated.graph_id(graph, id);
-  });
+  return ask_runtime(CUPTI_ERROR_INVALID_PARAMETER,
+                     [&](const SimgpuRuntime& simulated) { return simulated.graph_id(graph, id); });
 }
 
 SIMGPU_EXPORT CUptiResult cuptiGetGraphExecId(CUgraphExec graph, uint32_t* id) {
   if (graph == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  return ask_runtime(CUPTI_ERROR_INVALID_PARAMETER, [&](const SimgpuRuntime& simulated) {
-    return simulated.graph_exec_id(graph, id);
-  });
+  return ask_runtime(CUPTI_ERROR_INVALID_PARAMETER,
+                     [&](const SimgpuRuntime& simulated) { return simulated.graph_exec_id(graph, id); });
 }
 
 SIMGPU_EXPORT CUptiResult cuptiGetGraphNodeId(CUgraphNode node, uint64_t* id) {
   if (node == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
-  return ask_runtime(CUPTI_ERROR_INVALID_PARAMETER, [&](const SimgpuRuntime& simulated) {
-    return simulated.graph_node_id(node, id);
-  });
+  return ask_runtime(CUPTI_ERROR_INVALID_PARAMETER,
+                     [&](const SimgpuRuntime& simulated) { return simulated.graph_node_id(node, id); });
 }
 
 SIMGPU_EXPORT CUptiResult cuptiDeviceSupported(CUdevice, int* support) {
@@ -142,9 +139,7 @@ SIMGPU_EXPORT CUptiResult cuptiActivityEnableLatencyTimestamps(uint8_t) { return
 
 SIMGPU_EXPORT CUptiResult cuptiActivityEnableLaunchAttributes(uint8_t) { return CUPTI_SUCCESS; }
 
-SIMGPU_EXPORT CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t) {
-  return CUPTI_SUCCESS;
-}
+SIMGPU_EXPORT CUptiResult cuptiActivityEnableCudaEventDeviceTimestamps(uint8_t) { return CUPTI_SUCCESS; }
 
 // Newer hardware only, as on a real H200.
 SIMGPU_EXPORT CUptiResult cuptiActivityEnableHWTrace(uint8_t) { return CUPTI_ERROR_NOT_SUPPORTED; }

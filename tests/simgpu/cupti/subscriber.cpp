@@ -37,9 +37,7 @@ bool holds(CUpti_SubscriberHandle subscriber) {
   return subscriber != nullptr && current.load(std::memory_order_acquire) == subscriber;
 }
 
-bool valid(CUpti_CallbackDomain domain) {
-  return domain > CUPTI_CB_DOMAIN_INVALID && domain < CUPTI_CB_DOMAIN_SIZE;
-}
+bool valid(CUpti_CallbackDomain domain) { return domain > CUPTI_CB_DOMAIN_INVALID && domain < CUPTI_CB_DOMAIN_SIZE; }
 
 void enable_all(CUpti_CallbackDomain domain, bool on) {
   for (std::atomic<bool>& flag : enabled[domain]) flag.store(on, std::memory_order_release);
@@ -54,21 +52,20 @@ std::string holder() {
   return own != nullptr ? own->name : std::string();
 }
 
-CUptiResult subscribe(CUpti_SubscriberHandle* result, CUpti_CallbackFunc function,
-                      void* user_data, CUpti_SubscriberParams* parameters) {
+CUptiResult subscribe(CUpti_SubscriberHandle* result, CUpti_CallbackFunc function, void* user_data,
+                      CUpti_SubscriberParams* parameters) {
   if (result == nullptr || function == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   if (dead()) return CUPTI_ERROR_NOT_INITIALIZED;
   const std::lock_guard<std::mutex> held(subscription());
   if (const std::string other = holder(); !other.empty()) {
     if (parameters != nullptr && parameters->oldSubscriberName != nullptr) {
-      std::snprintf(parameters->oldSubscriberName, parameters->oldSubscriberSize, "%s",
-                    other.c_str());
+      std::snprintf(parameters->oldSubscriberName, parameters->oldSubscriberSize, "%s", other.c_str());
     }
     return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
   }
   const bool named = parameters != nullptr && parameters->subscriberName != nullptr;
-  auto* subscriber = new CUpti_Subscriber_st{
-      function, user_data, named ? parameters->subscriberName : "CUPTI client without a name"};
+  auto* subscriber =
+      new CUpti_Subscriber_st{function, user_data, named ? parameters->subscriberName : "CUPTI client without a name"};
   current.store(subscriber, std::memory_order_release);
   *result = subscriber;
   return CUPTI_SUCCESS;
@@ -87,18 +84,16 @@ std::uint32_t interest_in(std::uint32_t domain, std::uint32_t cbid) {
 void deliver_callback(std::uint32_t domain, std::uint32_t cbid, const void* data) {
   const CUpti_Subscriber_st* subscriber = current.load(std::memory_order_acquire);
   if (subscriber == nullptr) return;
-  subscriber->function(subscriber->user_data, static_cast<CUpti_CallbackDomain>(domain), cbid,
-                       data);
+  subscriber->function(subscriber->user_data, static_cast<CUpti_CallbackDomain>(domain), cbid, data);
 }
 
-SIMGPU_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber,
-                                         CUpti_CallbackFunc callback, void* userdata) {
+SIMGPU_EXPORT CUptiResult cuptiSubscribe(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                         void* userdata) {
   return subscribe(subscriber, callback, userdata, nullptr);
 }
 
-SIMGPU_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber,
-                                            CUpti_CallbackFunc callback, void* userdata,
-                                            CUpti_SubscriberParams* params) {
+SIMGPU_EXPORT CUptiResult cuptiSubscribe_v2(CUpti_SubscriberHandle* subscriber, CUpti_CallbackFunc callback,
+                                            void* userdata, CUpti_SubscriberParams* params) {
   const bool too_long = params != nullptr && params->subscriberName != nullptr &&
                         std::strlen(params->subscriberName) > CUPTI_SUBSCRIBER_NAME_MAX_LEN;
   if (too_long) return CUPTI_ERROR_INVALID_PARAMETER;
@@ -116,8 +111,7 @@ SIMGPU_EXPORT CUptiResult cuptiUnsubscribe(CUpti_SubscriberHandle subscriber) {
 }
 
 SIMGPU_EXPORT CUptiResult cuptiEnableCallback(uint32_t enable, CUpti_SubscriberHandle subscriber,
-                                              CUpti_CallbackDomain domain,
-                                              CUpti_CallbackId cbid) {
+                                              CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
   runtime();
   if (!holds(subscriber) || !valid(domain) || cbid == 0 || cbid >= kMaxCbid) {
     return CUPTI_ERROR_INVALID_PARAMETER;
@@ -134,8 +128,7 @@ SIMGPU_EXPORT CUptiResult cuptiEnableDomain(uint32_t enable, CUpti_SubscriberHan
   return CUPTI_SUCCESS;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiEnableAllDomains(uint32_t enable,
-                                                CUpti_SubscriberHandle subscriber) {
+SIMGPU_EXPORT CUptiResult cuptiEnableAllDomains(uint32_t enable, CUpti_SubscriberHandle subscriber) {
   runtime();
   if (!holds(subscriber)) return CUPTI_ERROR_INVALID_PARAMETER;
   for (int domain = CUPTI_CB_DOMAIN_DRIVER_API; domain < CUPTI_CB_DOMAIN_SIZE; ++domain) {
@@ -144,10 +137,8 @@ SIMGPU_EXPORT CUptiResult cuptiEnableAllDomains(uint32_t enable,
   return CUPTI_SUCCESS;
 }
 
-SIMGPU_EXPORT CUptiResult cuptiGetCallbackState(uint32_t* enable,
-                                                CUpti_SubscriberHandle subscriber,
-                                                CUpti_CallbackDomain domain,
-                                                CUpti_CallbackId cbid) {
+SIMGPU_EXPORT CUptiResult cuptiGetCallbackState(uint32_t* enable, CUpti_SubscriberHandle subscriber,
+                                                CUpti_CallbackDomain domain, CUpti_CallbackId cbid) {
   if (!holds(subscriber) || !valid(domain) || enable == nullptr || cbid >= kMaxCbid) {
     return CUPTI_ERROR_INVALID_PARAMETER;
   }
@@ -156,8 +147,7 @@ SIMGPU_EXPORT CUptiResult cuptiGetCallbackState(uint32_t* enable,
 }
 
 SIMGPU_EXPORT CUptiResult cuptiSupportedDomains(size_t* count, CUpti_DomainTable* table) {
-  static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API,
-                                           CUPTI_CB_DOMAIN_RUNTIME_API,
+  static CUpti_CallbackDomain domains[] = {CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_CB_DOMAIN_RUNTIME_API,
                                            CUPTI_CB_DOMAIN_RESOURCE};
   if (count == nullptr || table == nullptr) return CUPTI_ERROR_INVALID_PARAMETER;
   *count = std::size(domains);

@@ -21,9 +21,7 @@ thread_local cudaError_t last_error = cudaSuccess;
 
 const SimgpuTools* attached_tools() { return tools.load(std::memory_order_acquire); }
 
-void attach_tools(const SimgpuTools* attached) {
-  tools.store(attached, std::memory_order_release);
-}
+void attach_tools(const SimgpuTools* attached) { tools.store(attached, std::memory_order_release); }
 
 std::uint32_t current_correlation() { return correlation; }
 
@@ -64,16 +62,14 @@ void TracedCall::exit(std::uint32_t result) {
   if ((interest_ & SIMGPU_WANTS_CALLBACK) != 0) call_back(CUPTI_API_EXIT, &result);
   if ((interest_ & SIMGPU_WANTS_RECORD) == 0 || began_ == 0) return;
   SimgpuActivity activity{};
-  activity.kind = site_.domain == CUPTI_CB_DOMAIN_RUNTIME_API ? CUPTI_ACTIVITY_KIND_RUNTIME
-                                                              : CUPTI_ACTIVITY_KIND_DRIVER;
+  activity.kind =
+      site_.domain == CUPTI_CB_DOMAIN_RUNTIME_API ? CUPTI_ACTIVITY_KIND_RUNTIME : CUPTI_ACTIVITY_KIND_DRIVER;
   activity.correlation = correlation;
   activity.what.api = {site_.cbid, result};
   if (void* token = tools_->begin(&activity)) tools_->complete(token, began_, now_ns());
 }
 
-cudaError_t prepare(const CallSite& site) {
-  return site.needs == Needs::nothing ? cudaSuccess : initialise();
-}
+cudaError_t prepare(const CallSite& site) { return site.needs == Needs::nothing ? cudaSuccess : initialise(); }
 
 cudaError_t enter_body(const CallSite& site) {
   if (site.needs == Needs::nothing) return cudaSuccess;

@@ -80,8 +80,7 @@ const void* address_of(const Parameters& parameters) {
 inline const void* address_of(const NoParameters&) { return nullptr; }
 
 template <class Parameters, class Body>
-cudaError_t runtime_call(const CallSite& site, const Parameters& parameters, Body body,
-                         const char* symbol = nullptr) {
+cudaError_t runtime_call(const CallSite& site, const Parameters& parameters, Body body, const char* symbol = nullptr) {
   if (const cudaError_t error = prepare(site); error != cudaSuccess) return error;
   TracedCall call(site, address_of(parameters), symbol);
   call.enter();
@@ -95,8 +94,7 @@ cudaError_t runtime_call(const CallSite& site, const Parameters& parameters, Bod
 // A driver call made by the runtime on the caller's behalf. Runtime and driver number their
 // errors alike, so the body's cudaError_t doubles as the CUresult that the tool sees.
 template <class Parameters, class Body>
-cudaError_t driver_call(const CallSite& site, const Parameters& parameters, Body body,
-                        const char* symbol = nullptr) {
+cudaError_t driver_call(const CallSite& site, const Parameters& parameters, Body body, const char* symbol = nullptr) {
   if (attached_tools() == nullptr) return body();
   TracedCall call(site, address_of(parameters), symbol);
   call.enter();
@@ -109,71 +107,59 @@ template <class To>
 To handle_cast(const volatile void* pointer) {
   return reinterpret_cast<To>(const_cast<void*>(pointer));
 }
-inline CUdeviceptr device_address(const void* pointer) {
-  return reinterpret_cast<CUdeviceptr>(pointer);
-}
+inline CUdeviceptr device_address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
 
 }  // namespace synctrace::simgpu
 
 #define SIMGPU_EXPORT extern "C" __attribute__((visibility("default")))
 #define SIMGPU_UNPACK(...) __VA_ARGS__
 
-#define SIMGPU_RUNTIME_SITE(name, version, needs)                                \
-  ::synctrace::simgpu::CallSite {                                                \
-    CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name##version, #name, needs \
-  }
+#define SIMGPU_RUNTIME_SITE(name, version, needs) \
+  ::synctrace::simgpu::CallSite { CUPTI_CB_DOMAIN_RUNTIME_API, CUPTI_RUNTIME_TRACE_CBID_##name##version, #name, needs }
 
-#define SIMGPU_API_NEEDING(needs, name, version, parameters, arguments)                \
-  static cudaError_t name##_body parameters;                                           \
-  SIMGPU_EXPORT cudaError_t name parameters {                                          \
-    static constexpr auto site = SIMGPU_RUNTIME_SITE(name, version, needs);            \
-    return runtime_call(site, name##version##_params{SIMGPU_UNPACK arguments},         \
-                        [&] { return name##_body arguments; });                        \
-  }                                                                                    \
+#define SIMGPU_API_NEEDING(needs, name, version, parameters, arguments)                                                \
+  static cudaError_t name##_body parameters;                                                                           \
+  SIMGPU_EXPORT cudaError_t name parameters {                                                                          \
+    static constexpr auto site = SIMGPU_RUNTIME_SITE(name, version, needs);                                            \
+    return runtime_call(site, name##version##_params{SIMGPU_UNPACK arguments}, [&] { return name##_body arguments; }); \
+  }                                                                                                                    \
   static cudaError_t name##_body parameters
 
 // A function that needs a context, as most do.
 #define SIMGPU_API(name, version, parameters, arguments) \
   SIMGPU_API_NEEDING(Needs::context, name, version, parameters, arguments)
 
-#define SIMGPU_API_WITHOUT_PARAMETERS(needs, name, version)                            \
-  static cudaError_t name##_body();                                                    \
-  SIMGPU_EXPORT cudaError_t name() {                                                   \
-    static constexpr auto site = SIMGPU_RUNTIME_SITE(name, version, needs);            \
-    return runtime_call(site, NoParameters{}, [] { return name##_body(); });           \
-  }                                                                                    \
+#define SIMGPU_API_WITHOUT_PARAMETERS(needs, name, version)                  \
+  static cudaError_t name##_body();                                          \
+  SIMGPU_EXPORT cudaError_t name() {                                         \
+    static constexpr auto site = SIMGPU_RUNTIME_SITE(name, version, needs);  \
+    return runtime_call(site, NoParameters{}, [] { return name##_body(); }); \
+  }                                                                          \
   static cudaError_t name##_body()
 
 // A function whose twin (_ptsz or _ptds) uses the per-thread default stream. The block sees
 // `default_stream` beside the parameters.
-#define SIMGPU_STREAM_API(name, version, twin, twin_version, parameters, arguments)    \
-  static cudaError_t name##_body(DefaultStream default_stream, SIMGPU_UNPACK parameters); \
-  SIMGPU_EXPORT cudaError_t name parameters {                                          \
-    static constexpr auto site = SIMGPU_RUNTIME_SITE(name, version, Needs::context);   \
-    return runtime_call(site, name##version##_params{SIMGPU_UNPACK arguments}, [&] {   \
-      return name##_body(DefaultStream::legacy, SIMGPU_UNPACK arguments);              \
-    });                                                                                \
-  }                                                                                    \
-  SIMGPU_EXPORT cudaError_t name##twin parameters {                                    \
-    static constexpr auto site =                                                       \
-        SIMGPU_RUNTIME_SITE(name##twin, twin_version, Needs::context);                 \
-    return runtime_call(site, name##twin##twin_version##_params{SIMGPU_UNPACK arguments}, [&] { \
-      return name##_body(DefaultStream::per_thread, SIMGPU_UNPACK arguments);          \
-    });                                                                                \
-  }                                                                                    \
+#define SIMGPU_STREAM_API(name, version, twin, twin_version, parameters, arguments)                       \
+  static cudaError_t name##_body(DefaultStream default_stream, SIMGPU_UNPACK parameters);                 \
+  SIMGPU_EXPORT cudaError_t name parameters {                                                             \
+    static constexpr auto site = SIMGPU_RUNTIME_SITE(name, version, Needs::context);                      \
+    return runtime_call(site, name##version##_params{SIMGPU_UNPACK arguments},                            \
+                        [&] { return name##_body(DefaultStream::legacy, SIMGPU_UNPACK arguments); });     \
+  }                                                                                                       \
+  SIMGPU_EXPORT cudaError_t name##twin parameters {                                                       \
+    static constexpr auto site = SIMGPU_RUNTIME_SITE(name##twin, twin_version, Needs::context);           \
+    return runtime_call(site, name##twin##twin_version##_params{SIMGPU_UNPACK arguments},                 \
+                        [&] { return name##_body(DefaultStream::per_thread, SIMGPU_UNPACK arguments); }); \
+  }                                                                                                       \
   static cudaError_t name##_body(DefaultStream default_stream, SIMGPU_UNPACK parameters)
 
-#define SIMGPU_DRIVER_SITE(name)                                                       \
-  ::synctrace::simgpu::CallSite {                                                      \
-    CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name                  \
-  }
+#define SIMGPU_DRIVER_SITE(name) \
+  ::synctrace::simgpu::CallSite { CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_##name, #name }
 
 // The trailing argument is the body.
-#define SIMGPU_DRIVER_CALL(name, arguments, ...)                                       \
-  ::synctrace::simgpu::driver_call(SIMGPU_DRIVER_SITE(name),                           \
-                                   name##_params{SIMGPU_UNPACK arguments}, __VA_ARGS__)
+#define SIMGPU_DRIVER_CALL(name, arguments, ...) \
+  ::synctrace::simgpu::driver_call(SIMGPU_DRIVER_SITE(name), name##_params{SIMGPU_UNPACK arguments}, __VA_ARGS__)
 
-#define SIMGPU_DRIVER_TWIN_CALL(default_stream, name, twin, arguments, ...)            \
-  ((default_stream) == DefaultStream::legacy                                           \
-       ? SIMGPU_DRIVER_CALL(name, arguments, __VA_ARGS__)                              \
-       : SIMGPU_DRIVER_CALL(name##twin, arguments, __VA_ARGS__))
+#define SIMGPU_DRIVER_TWIN_CALL(default_stream, name, twin, arguments, ...)                     \
+  ((default_stream) == DefaultStream::legacy ? SIMGPU_DRIVER_CALL(name, arguments, __VA_ARGS__) \
+                                             : SIMGPU_DRIVER_CALL(name##twin, arguments, __VA_ARGS__))

@@ -13,9 +13,8 @@ cudaError_t copy(const CopyRequest& request, cudaStream_t handle, DefaultStream 
   return run_copy(*stream, plan_copy(*stream->device, request));
 }
 
-CopyRequest rectangle(void* dst, std::size_t dpitch, const void* src, std::size_t spitch,
-                      std::size_t width, std::size_t height, cudaMemcpyKind kind,
-                      bool asynchronous) {
+CopyRequest rectangle(void* dst, std::size_t dpitch, const void* src, std::size_t spitch, std::size_t width,
+                      std::size_t height, cudaMemcpyKind kind, bool asynchronous) {
   CopyRequest request;
   request.target = dst;
   request.source = src;
@@ -41,8 +40,7 @@ CUDA_MEMCPY2D driver_form(const CopyRequest& request) {
 }
 
 char* origin(const cudaPitchedPtr& where, const cudaPos& position) {
-  return static_cast<char*>(where.ptr) + position.x + position.y * where.pitch +
-         position.z * where.pitch * where.ysize;
+  return static_cast<char*>(where.ptr) + position.x + position.y * where.pitch + position.z * where.pitch * where.ysize;
 }
 
 CopyRequest box(const cudaMemcpy3DParms& what, bool asynchronous) {
@@ -71,8 +69,7 @@ CUDA_MEMCPY3D driver_form_3d(const CopyRequest& request) {
   return result;
 }
 
-FillRequest fill_of(void* target, int value, const Box& box, const Layout& layout,
-                    bool asynchronous) {
+FillRequest fill_of(void* target, int value, const Box& box, const Layout& layout, bool asynchronous) {
   FillRequest request;
   request.target = target;
   request.box = box;
@@ -95,8 +92,8 @@ unsigned char byte(int value) { return static_cast<unsigned char>(value); }
 }  // namespace
 
 SIMGPU_STREAM_API(cudaMemcpy2D, _v3020, _ptds, _v7000,
-                  (void* dst, std::size_t dpitch, const void* src, std::size_t spitch,
-                   std::size_t width, std::size_t height, cudaMemcpyKind kind),
+                  (void* dst, std::size_t dpitch, const void* src, std::size_t spitch, std::size_t width,
+                   std::size_t height, cudaMemcpyKind kind),
                   (dst, dpitch, src, spitch, width, height, kind)) {
   const CopyRequest request = rectangle(dst, dpitch, src, spitch, width, height, kind, false);
   const CUDA_MEMCPY2D form = driver_form(request);
@@ -105,9 +102,8 @@ SIMGPU_STREAM_API(cudaMemcpy2D, _v3020, _ptds, _v7000,
 }
 
 SIMGPU_STREAM_API(cudaMemcpy2DAsync, _v3020, _ptsz, _v7000,
-                  (void* dst, std::size_t dpitch, const void* src, std::size_t spitch,
-                   std::size_t width, std::size_t height, cudaMemcpyKind kind,
-                   cudaStream_t stream),
+                  (void* dst, std::size_t dpitch, const void* src, std::size_t spitch, std::size_t width,
+                   std::size_t height, cudaMemcpyKind kind, cudaStream_t stream),
                   (dst, dpitch, src, spitch, width, height, kind, stream)) {
   const CopyRequest request = rectangle(dst, dpitch, src, spitch, width, height, kind, true);
   const CUDA_MEMCPY2D form = driver_form(request);
@@ -123,8 +119,8 @@ SIMGPU_STREAM_API(cudaMemcpy3D, _v3020, _ptds, _v7000, (const cudaMemcpy3DParms*
   return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemcpy3D_v2, _ptds, (&form), body);
 }
 
-SIMGPU_STREAM_API(cudaMemcpy3DAsync, _v3020, _ptsz, _v7000,
-                  (const cudaMemcpy3DParms* p, cudaStream_t stream), (p, stream)) {
+SIMGPU_STREAM_API(cudaMemcpy3DAsync, _v3020, _ptsz, _v7000, (const cudaMemcpy3DParms* p, cudaStream_t stream),
+                  (p, stream)) {
   if (p->srcArray != nullptr || p->dstArray != nullptr) return cudaErrorNotSupported;
   const CopyRequest request = box(*p, true);
   const CUDA_MEMCPY3D form = driver_form_3d(request);
@@ -134,51 +130,40 @@ SIMGPU_STREAM_API(cudaMemcpy3DAsync, _v3020, _ptsz, _v7000,
 
 SIMGPU_STREAM_API(cudaMemset, _v3020, _ptds, _v7000, (void* devPtr, int value, std::size_t count),
                   (devPtr, value, count)) {
-  const auto body = [&] {
-    return fill(fill_of(devPtr, value, {count, 1, 1}, {}, false), nullptr, default_stream);
-  };
-  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemsetD8_v2, _ptds,
-                                 (device_address(devPtr), byte(value), count), body);
+  const auto body = [&] { return fill(fill_of(devPtr, value, {count, 1, 1}, {}, false), nullptr, default_stream); };
+  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemsetD8_v2, _ptds, (device_address(devPtr), byte(value), count),
+                                 body);
 }
 
 SIMGPU_STREAM_API(cudaMemsetAsync, _v3020, _ptsz, _v7000,
-                  (void* devPtr, int value, std::size_t count, cudaStream_t stream),
-                  (devPtr, value, count, stream)) {
-  const auto body = [&] {
-    return fill(fill_of(devPtr, value, {count, 1, 1}, {}, true), stream, default_stream);
-  };
+                  (void* devPtr, int value, std::size_t count, cudaStream_t stream), (devPtr, value, count, stream)) {
+  const auto body = [&] { return fill(fill_of(devPtr, value, {count, 1, 1}, {}, true), stream, default_stream); };
   return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemsetD8Async, _ptsz,
                                  (device_address(devPtr), byte(value), count, stream), body);
 }
 
 SIMGPU_STREAM_API(cudaMemset2D, _v3020, _ptds, _v7000,
-                  (void* devPtr, std::size_t pitch, int value, std::size_t width,
-                   std::size_t height),
+                  (void* devPtr, std::size_t pitch, int value, std::size_t width, std::size_t height),
                   (devPtr, pitch, value, width, height)) {
   const auto body = [&] {
-    return fill(fill_of(devPtr, value, {width, height, 1}, {pitch, 0}, false), nullptr,
-                default_stream);
+    return fill(fill_of(devPtr, value, {width, height, 1}, {pitch, 0}, false), nullptr, default_stream);
   };
   return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemsetD2D8_v2, _ptds,
-                                 (device_address(devPtr), pitch, byte(value), width, height),
-                                 body);
+                                 (device_address(devPtr), pitch, byte(value), width, height), body);
 }
 
 SIMGPU_STREAM_API(cudaMemset2DAsync, _v3020, _ptsz, _v7000,
-                  (void* devPtr, std::size_t pitch, int value, std::size_t width,
-                   std::size_t height, cudaStream_t stream),
+                  (void* devPtr, std::size_t pitch, int value, std::size_t width, std::size_t height,
+                   cudaStream_t stream),
                   (devPtr, pitch, value, width, height, stream)) {
   const auto body = [&] {
-    return fill(fill_of(devPtr, value, {width, height, 1}, {pitch, 0}, true), stream,
-                default_stream);
+    return fill(fill_of(devPtr, value, {width, height, 1}, {pitch, 0}, true), stream, default_stream);
   };
-  return SIMGPU_DRIVER_TWIN_CALL(
-      default_stream, cuMemsetD2D8Async, _ptsz,
-      (device_address(devPtr), pitch, byte(value), width, height, stream), body);
+  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemsetD2D8Async, _ptsz,
+                                 (device_address(devPtr), pitch, byte(value), width, height, stream), body);
 }
 
-SIMGPU_STREAM_API(cudaMemset3D, _v3020, _ptds, _v7000,
-                  (cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent),
+SIMGPU_STREAM_API(cudaMemset3D, _v3020, _ptds, _v7000, (cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent),
                   (pitchedDevPtr, value, extent)) {
   const Layout layout{pitchedDevPtr.pitch, pitchedDevPtr.pitch * pitchedDevPtr.ysize};
   const Box volume{extent.width, extent.height, extent.depth};
@@ -186,8 +171,7 @@ SIMGPU_STREAM_API(cudaMemset3D, _v3020, _ptds, _v7000,
 }
 
 SIMGPU_STREAM_API(cudaMemset3DAsync, _v3020, _ptsz, _v7000,
-                  (cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent,
-                   cudaStream_t stream),
+                  (cudaPitchedPtr pitchedDevPtr, int value, cudaExtent extent, cudaStream_t stream),
                   (pitchedDevPtr, value, extent, stream)) {
   const Layout layout{pitchedDevPtr.pitch, pitchedDevPtr.pitch * pitchedDevPtr.ysize};
   const Box volume{extent.width, extent.height, extent.depth};

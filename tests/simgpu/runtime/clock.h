@@ -22,9 +22,7 @@ inline Nanoseconds now_ns() {
   return time.tv_sec * kSecond + time.tv_nsec;
 }
 
-inline timespec to_timespec(Nanoseconds ns) {
-  return timespec{.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond};
-}
+inline timespec to_timespec(Nanoseconds ns) { return timespec{.tv_sec = ns / kSecond, .tv_nsec = ns % kSecond}; }
 
 inline void sleep_until(Nanoseconds deadline) {
   if (deadline <= now_ns()) return;

@@ -16,8 +16,7 @@ constexpr std::size_t kStagedBytes = 64 * 1024;
 constexpr Nanoseconds kCopyLatency = kMicrosecond;
 constexpr double kDeviceGbps = 2000;  // inside the device; 1 GB/s is one byte per nanosecond
 
-void copy_box(char* target, const Layout& to, const char* source, const Layout& from,
-              const Box& box) {
+void copy_box(char* target, const Layout& to, const char* source, const Layout& from, const Box& box) {
   for (std::size_t slice = 0; slice < box.depth; ++slice) {
     for (std::size_t row = 0; row < box.height; ++row) {
       std::memmove(target + slice * to.slice_pitch + row * to.row_pitch,
@@ -39,17 +38,20 @@ cudaMemcpyKind direction(const Located& target, const Located& source) {
 bool plausible(cudaMemcpyKind kind, const Located& target, const Located& source) {
   const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
   const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-  return (!to_device || target.known) && (!from_device || source.known) &&
-         (to_device || !target.on_device()) && (from_device || !source.on_device());
+  return (!to_device || target.known) && (!from_device || source.known) && (to_device || !target.on_device()) &&
+         (from_device || !source.on_device());
 }
 
 std::uint8_t memory_kind(const Located& where) {
   if (!where.known) return CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
   switch (where.allocation.kind) {
-    case Allocation::Kind::device: return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-    case Allocation::Kind::managed: return CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+    case Allocation::Kind::device:
+      return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    case Allocation::Kind::managed:
+      return CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
     case Allocation::Kind::pinned:
-    case Allocation::Kind::registered: break;
+    case Allocation::Kind::registered:
+      break;
   }
   return CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
 }
@@ -57,17 +59,20 @@ std::uint8_t memory_kind(const Located& where) {
 std::uint8_t copy_kind(cudaMemcpyKind kind, bool peer) {
   if (peer) return CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
   switch (kind) {
-    case cudaMemcpyHostToDevice: return CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-    case cudaMemcpyDeviceToHost: return CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
-    case cudaMemcpyDeviceToDevice: return CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
-    default: return CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+    case cudaMemcpyHostToDevice:
+      return CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+    case cudaMemcpyDeviceToHost:
+      return CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+    case cudaMemcpyDeviceToDevice:
+      return CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+    default:
+      return CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
   }
 }
 
 Nanoseconds duration_of(cudaMemcpyKind kind, bool pageable, std::size_t bytes) {
   const bool inside = kind == cudaMemcpyDeviceToDevice;
-  const double gbps =
-      inside ? kDeviceGbps : pageable ? settings().pageable_gbps : settings().pinned_gbps;
+  const double gbps = inside ? kDeviceGbps : pageable ? settings().pageable_gbps : settings().pinned_gbps;
   return kCopyLatency + static_cast<Nanoseconds>(static_cast<double>(bytes) / gbps);
 }
 
@@ -84,9 +89,7 @@ std::function<void()> effect_of(const CopyRequest& request, bool staged) {
   const auto* source = static_cast<const char*>(request.source);
   const Box box = request.box;
   if (!staged) {
-    return [=, to = request.target_layout, from = request.source_layout] {
-      copy_box(target, to, source, from, box);
-    };
+    return [=, to = request.target_layout, from = request.source_layout] { copy_box(target, to, source, from, box); };
   }
   auto bytes = std::make_shared<std::vector<char>>(box.bytes());
   const Layout packed{box.width, box.width * box.height};
@@ -147,8 +150,8 @@ Work fill_work(const FillRequest& request) {
   work.effect = [request] {
     for (std::size_t slice = 0; slice < request.box.depth; ++slice) {
       for (std::size_t row = 0; row < request.box.height; ++row) {
-        char* line = static_cast<char*>(request.target) + slice * request.layout.slice_pitch +
-                     row * request.layout.row_pitch;
+        char* line =
+            static_cast<char*>(request.target) + slice * request.layout.slice_pitch + row * request.layout.row_pitch;
         if (request.element_bytes == 1) {
           std::memset(line, static_cast<int>(request.value), request.box.width);
           continue;

@@ -64,9 +64,7 @@ void report_context(const Device& device) {
 }  // namespace
 
 Device::Device(int device_index)
-    : index(device_index),
-      context_id(static_cast<std::uint32_t>(device_index) + 1),
-      next_stream_id(kFirstStreamId) {
+    : index(device_index), context_id(static_cast<std::uint32_t>(device_index) + 1), next_stream_id(kFirstStreamId) {
   legacy.device = this;
   legacy.role = Stream::Role::legacy;
   legacy.id = kNullStreamId;

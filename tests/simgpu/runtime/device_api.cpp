@@ -68,33 +68,58 @@ cudaDeviceProp properties(const Device& device) {
 
 int attribute(const cudaDeviceProp& of, cudaDeviceAttr which) {
   switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock: return of.maxThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX: return of.maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY: return of.maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ: return of.maxThreadsDim[2];
-    case cudaDevAttrMaxGridDimX: return of.maxGridSize[0];
-    case cudaDevAttrMaxGridDimY: return of.maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ: return of.maxGridSize[2];
-    case cudaDevAttrMaxSharedMemoryPerBlock: return kSharedPerBlock;
+    case cudaDevAttrMaxThreadsPerBlock:
+      return of.maxThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX:
+      return of.maxThreadsDim[0];
+    case cudaDevAttrMaxBlockDimY:
+      return of.maxThreadsDim[1];
+    case cudaDevAttrMaxBlockDimZ:
+      return of.maxThreadsDim[2];
+    case cudaDevAttrMaxGridDimX:
+      return of.maxGridSize[0];
+    case cudaDevAttrMaxGridDimY:
+      return of.maxGridSize[1];
+    case cudaDevAttrMaxGridDimZ:
+      return of.maxGridSize[2];
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return kSharedPerBlock;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
       return static_cast<int>(of.sharedMemPerBlockOptin);
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return kSharedPerMultiprocessor;
-    case cudaDevAttrTotalConstantMemory: return static_cast<int>(of.totalConstMem);
-    case cudaDevAttrWarpSize: return of.warpSize;
-    case cudaDevAttrMaxPitch: return static_cast<int>(of.memPitch);
-    case cudaDevAttrMaxRegistersPerBlock: return of.regsPerBlock;
-    case cudaDevAttrMaxRegistersPerMultiprocessor: return of.regsPerMultiprocessor;
-    case cudaDevAttrClockRate: return kClockKilohertz;
-    case cudaDevAttrMemoryClockRate: return kMemoryClockKilohertz;
-    case cudaDevAttrGlobalMemoryBusWidth: return of.memoryBusWidth;
-    case cudaDevAttrL2CacheSize: return of.l2CacheSize;
-    case cudaDevAttrMultiProcessorCount: return of.multiProcessorCount;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return of.maxThreadsPerMultiProcessor;
-    case cudaDevAttrMaxBlocksPerMultiprocessor: return of.maxBlocksPerMultiProcessor;
-    case cudaDevAttrComputeCapabilityMajor: return of.major;
-    case cudaDevAttrComputeCapabilityMinor: return of.minor;
-    case cudaDevAttrAsyncEngineCount: return of.asyncEngineCount;
-    case cudaDevAttrPciBusId: return of.pciBusID;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return kSharedPerMultiprocessor;
+    case cudaDevAttrTotalConstantMemory:
+      return static_cast<int>(of.totalConstMem);
+    case cudaDevAttrWarpSize:
+      return of.warpSize;
+    case cudaDevAttrMaxPitch:
+      return static_cast<int>(of.memPitch);
+    case cudaDevAttrMaxRegistersPerBlock:
+      return of.regsPerBlock;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+      return of.regsPerMultiprocessor;
+    case cudaDevAttrClockRate:
+      return kClockKilohertz;
+    case cudaDevAttrMemoryClockRate:
+      return kMemoryClockKilohertz;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return of.memoryBusWidth;
+    case cudaDevAttrL2CacheSize:
+      return of.l2CacheSize;
+    case cudaDevAttrMultiProcessorCount:
+      return of.multiProcessorCount;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return of.maxThreadsPerMultiProcessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+      return of.maxBlocksPerMultiProcessor;
+    case cudaDevAttrComputeCapabilityMajor:
+      return of.major;
+    case cudaDevAttrComputeCapabilityMinor:
+      return of.minor;
+    case cudaDevAttrAsyncEngineCount:
+      return of.asyncEngineCount;
+    case cudaDevAttrPciBusId:
+      return of.pciBusID;
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrConcurrentKernels:
@@ -107,8 +132,10 @@ int attribute(const cudaDeviceProp& of, cudaDeviceAttr which) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrMemoryPoolsSupported:
-    case cudaDevAttrClusterLaunch: return 1;
-    default: return 0;
+    case cudaDevAttrClusterLaunch:
+      return 1;
+    default:
+      return 0;
   }
 }
 
@@ -116,34 +143,32 @@ cudaMemPool_t pool_of(int device) { return handle_cast<cudaMemPool_t>(&pools[dev
 
 }  // namespace
 
-SIMGPU_API_NEEDING(Needs::driver, cudaDriverGetVersion, _v3020, (int* driverVersion),
-                   (driverVersion)) {
+SIMGPU_API_NEEDING(Needs::driver, cudaDriverGetVersion, _v3020, (int* driverVersion), (driverVersion)) {
   *driverVersion = CUDART_VERSION;
   return cudaSuccess;
 }
 
-SIMGPU_API_NEEDING(Needs::driver, cudaRuntimeGetVersion, _v3020, (int* runtimeVersion),
-                   (runtimeVersion)) {
+SIMGPU_API_NEEDING(Needs::driver, cudaRuntimeGetVersion, _v3020, (int* runtimeVersion), (runtimeVersion)) {
   *runtimeVersion = CUDART_VERSION;
   return cudaSuccess;
 }
 
-SIMGPU_API_NEEDING(Needs::driver, cudaGetDeviceProperties, _v12000,
-                   (cudaDeviceProp * prop, int device), (prop, device)) {
+SIMGPU_API_NEEDING(Needs::driver, cudaGetDeviceProperties, _v12000, (cudaDeviceProp * prop, int device),
+                   (prop, device)) {
   if (!exists(device)) return cudaErrorInvalidDevice;
   *prop = properties(*devices()[static_cast<std::size_t>(device)]);
   return cudaSuccess;
 }
 
-SIMGPU_API_NEEDING(Needs::driver, cudaDeviceGetAttribute, _v5000,
-                   (int* value, cudaDeviceAttr attr, int device), (value, attr, device)) {
+SIMGPU_API_NEEDING(Needs::driver, cudaDeviceGetAttribute, _v5000, (int* value, cudaDeviceAttr attr, int device),
+                   (value, attr, device)) {
   if (!exists(device)) return cudaErrorInvalidDevice;
   *value = attribute(properties(*devices()[static_cast<std::size_t>(device)]), attr);
   return cudaSuccess;
 }
 
-SIMGPU_API_NEEDING(Needs::driver, cudaDeviceGetPCIBusId, _v4010,
-                   (char* pciBusId, int len, int device), (pciBusId, len, device)) {
+SIMGPU_API_NEEDING(Needs::driver, cudaDeviceGetPCIBusId, _v4010, (char* pciBusId, int len, int device),
+                   (pciBusId, len, device)) {
   if (!exists(device)) return cudaErrorInvalidDevice;
   std::snprintf(pciBusId, static_cast<std::size_t>(len), "0000:%02X:00.0", device + 1);
   return cudaSuccess;
@@ -158,8 +183,7 @@ SIMGPU_API_NEEDING(Needs::driver, cudaGetDeviceFlags, _v7000, (unsigned* flags),
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaInitDevice, _v12000, (int device, unsigned deviceFlags, unsigned flags),
-           (device, deviceFlags, flags)) {
+SIMGPU_API(cudaInitDevice, _v12000, (int device, unsigned deviceFlags, unsigned flags), (device, deviceFlags, flags)) {
   return exists(device) ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
@@ -177,8 +201,7 @@ SIMGPU_API(cudaDeviceCanAccessPeer, _v4000, (int* canAccessPeer, int device, int
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaDeviceEnablePeerAccess, _v4000, (int peerDevice, unsigned flags),
-           (peerDevice, flags)) {
+SIMGPU_API(cudaDeviceEnablePeerAccess, _v4000, (int peerDevice, unsigned flags), (peerDevice, flags)) {
   return exists(peerDevice) ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
@@ -186,9 +209,7 @@ SIMGPU_API(cudaDeviceDisablePeerAccess, _v4000, (int peerDevice), (peerDevice)) 
   return exists(peerDevice) ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-SIMGPU_API(cudaDeviceSetLimit, _v3020, (cudaLimit limit, std::size_t value), (limit, value)) {
-  return cudaSuccess;
-}
+SIMGPU_API(cudaDeviceSetLimit, _v3020, (cudaLimit limit, std::size_t value), (limit, value)) { return cudaSuccess; }
 
 SIMGPU_API(cudaDeviceGetLimit, _v3020, (std::size_t * pValue, cudaLimit limit), (pValue, limit)) {
   *pValue = limit == cudaLimitMallocHeapSize ? 8u << 20 : 1024;
@@ -206,29 +227,25 @@ SIMGPU_API_WITHOUT_PARAMETERS(Needs::context, cudaDeviceReset, _v3020) {
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaDeviceGetDefaultMemPool, _v11020, (cudaMemPool_t * memPool, int device),
-           (memPool, device)) {
+SIMGPU_API(cudaDeviceGetDefaultMemPool, _v11020, (cudaMemPool_t * memPool, int device), (memPool, device)) {
   if (!exists(device)) return cudaErrorInvalidDevice;
   *memPool = pool_of(device);
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaDeviceGetMemPool, _v11020, (cudaMemPool_t * memPool, int device),
-           (memPool, device)) {
+SIMGPU_API(cudaDeviceGetMemPool, _v11020, (cudaMemPool_t * memPool, int device), (memPool, device)) {
   if (!exists(device)) return cudaErrorInvalidDevice;
   *memPool = pool_of(device);
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaMemPoolSetAttribute, _v11020,
-           (cudaMemPool_t memPool, cudaMemPoolAttr attr, void* value), (memPool, attr, value)) {
+SIMGPU_API(cudaMemPoolSetAttribute, _v11020, (cudaMemPool_t memPool, cudaMemPoolAttr attr, void* value),
+           (memPool, attr, value)) {
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaMemPoolTrimTo, _v11020, (cudaMemPool_t memPool, std::size_t minBytesToKeep),
-           (memPool, minBytesToKeep)) {
-  return SIMGPU_DRIVER_CALL(cuMemPoolTrimTo, (memPool, minBytesToKeep),
-                            [] { return cudaSuccess; });
+SIMGPU_API(cudaMemPoolTrimTo, _v11020, (cudaMemPool_t memPool, std::size_t minBytesToKeep), (memPool, minBytesToKeep)) {
+  return SIMGPU_DRIVER_CALL(cuMemPoolTrimTo, (memPool, minBytesToKeep), [] { return cudaSuccess; });
 }
 
 SIMGPU_API_WITHOUT_PARAMETERS(Needs::context, cudaProfilerStart, _v4000) { return cudaSuccess; }

@@ -32,8 +32,7 @@ cudaError_t create_event(cudaEvent_t* result, unsigned flags) {
   return cudaSuccess;
 }
 
-cudaError_t record_event(cudaEvent_t handle, cudaStream_t stream_handle,
-                         DefaultStream default_stream) {
+cudaError_t record_event(cudaEvent_t handle, cudaStream_t stream_handle, DefaultStream default_stream) {
   Stream* stream = find_stream(stream_handle, default_stream);
   Event* event = to_event(handle);
   if (stream == nullptr || event == nullptr) return cudaErrorInvalidResourceHandle;
@@ -47,8 +46,7 @@ cudaError_t record_event(cudaEvent_t handle, cudaStream_t stream_handle,
     event->at.join(Fence(now_ns()));
     return cudaSuccess;
   };
-  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuEventRecord, _ptsz, (handle, stream_handle),
-                                 body);
+  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuEventRecord, _ptsz, (handle, stream_handle), body);
 }
 
 // A copy of the event's fence; false when the event was captured and has no time.
@@ -60,14 +58,12 @@ bool fence_of(const Event& event, Fence& result) {
 
 }  // namespace
 
-SIMGPU_API(cudaEventCreate, _v3020, (cudaEvent_t* event), (event)) {
+SIMGPU_API(cudaEventCreate, _v3020, (cudaEvent_t * event), (event)) {
   return SIMGPU_DRIVER_CALL(cuEventCreate, (event, 0), [&] { return create_event(event, 0); });
 }
 
-SIMGPU_API(cudaEventCreateWithFlags, _v3020, (cudaEvent_t* event, unsigned flags),
-           (event, flags)) {
-  return SIMGPU_DRIVER_CALL(cuEventCreate, (event, flags),
-                            [&] { return create_event(event, flags); });
+SIMGPU_API(cudaEventCreateWithFlags, _v3020, (cudaEvent_t * event, unsigned flags), (event, flags)) {
+  return SIMGPU_DRIVER_CALL(cuEventCreate, (event, flags), [&] { return create_event(event, flags); });
 }
 
 SIMGPU_API(cudaEventDestroy, _v3020, (cudaEvent_t event), (event)) {
@@ -77,14 +73,12 @@ SIMGPU_API(cudaEventDestroy, _v3020, (cudaEvent_t event), (event)) {
   });
 }
 
-SIMGPU_STREAM_API(cudaEventRecord, _v3020, _ptsz, _v7000, (cudaEvent_t event, cudaStream_t stream),
-                  (event, stream)) {
+SIMGPU_STREAM_API(cudaEventRecord, _v3020, _ptsz, _v7000, (cudaEvent_t event, cudaStream_t stream), (event, stream)) {
   return record_event(event, stream, default_stream);
 }
 
 SIMGPU_STREAM_API(cudaEventRecordWithFlags, _v11010, _ptsz, _v11010,
-                  (cudaEvent_t event, cudaStream_t stream, unsigned flags),
-                  (event, stream, flags)) {
+                  (cudaEvent_t event, cudaStream_t stream, unsigned flags), (event, stream, flags)) {
   return record_event(event, stream, default_stream);
 }
 
@@ -96,8 +90,7 @@ SIMGPU_API(cudaEventQuery, _v3020, (cudaEvent_t handle), (handle)) {
     Fence at;
     if (!fence_of(*event, at)) return cudaErrorCapturedEvent;
     const cudaError_t result = timeline().passed(at) ? cudaSuccess : cudaErrorNotReady;
-    report_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, nullptr,
-                           event->id, began, result);
+    report_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, nullptr, event->id, began, result);
     return result;
   });
 }
@@ -110,14 +103,13 @@ SIMGPU_API(cudaEventSynchronize, _v3020, (cudaEvent_t handle), (handle)) {
     Fence at;
     if (!fence_of(*event, at)) return cudaErrorCapturedEvent;
     timeline().wait(at);
-    report_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, nullptr,
-                           event->id, began, cudaSuccess);
+    report_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_EVENT_SYNCHRONIZE, nullptr, event->id, began,
+                           cudaSuccess);
     return cudaSuccess;
   });
 }
 
-SIMGPU_API(cudaEventElapsedTime, _v12080, (float* ms, cudaEvent_t start, cudaEvent_t end),
-           (ms, start, end)) {
+SIMGPU_API(cudaEventElapsedTime, _v12080, (float* ms, cudaEvent_t start, cudaEvent_t end), (ms, start, end)) {
   Event* first = to_event(start);
   Event* last = to_event(end);
   if (first == nullptr || last == nullptr) return cudaErrorInvalidResourceHandle;
@@ -133,8 +125,7 @@ SIMGPU_API(cudaEventElapsedTime, _v12080, (float* ms, cudaEvent_t start, cudaEve
 }
 
 SIMGPU_STREAM_API(cudaStreamWaitEvent, _v3020, _ptsz, _v7000,
-                  (cudaStream_t handle, cudaEvent_t event_handle, unsigned flags),
-                  (handle, event_handle, flags)) {
+                  (cudaStream_t handle, cudaEvent_t event_handle, unsigned flags), (handle, event_handle, flags)) {
   Stream* stream = find_stream(handle, default_stream);
   const Event* event = to_event(event_handle);
   if (stream == nullptr || event == nullptr) return cudaErrorInvalidResourceHandle;
@@ -152,12 +143,11 @@ SIMGPU_STREAM_API(cudaStreamWaitEvent, _v3020, _ptsz, _v7000,
       end.join(event->at);
       advance(*stream, end);
     }
-    report_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, stream,
-                           event->id, began, cudaSuccess);
+    report_synchronization(CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT, stream, event->id, began,
+                           cudaSuccess);
     return cudaSuccess;
   };
-  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuStreamWaitEvent, _ptsz,
-                                 (handle, event_handle, flags), body);
+  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuStreamWaitEvent, _ptsz, (handle, event_handle, flags), body);
 }
 
 }  // namespace synctrace::simgpu

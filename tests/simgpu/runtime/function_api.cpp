@@ -27,23 +27,38 @@ const char* error_name(cudaError_t error) {
 
 const char* error_text(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInitializationError: return "initialization error";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorInvalidDevice: return "invalid device ordinal";
-    case cudaErrorInvalidDeviceFunction: return "invalid device function";
-    case cudaErrorInvalidMemcpyDirection: return "invalid copy direction for memcpy";
-    case cudaErrorInvalidResourceHandle: return "invalid resource handle";
-    case cudaErrorInvalidSymbol: return "invalid device symbol";
-    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
-    case cudaErrorLaunchFailure: return "unspecified launch failure";
-    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
-    case cudaErrorNotReady: return "device not ready";
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInitializationError:
+      return "initialization error";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorInvalidDevice:
+      return "invalid device ordinal";
+    case cudaErrorInvalidDeviceFunction:
+      return "invalid device function";
+    case cudaErrorInvalidMemcpyDirection:
+      return "invalid copy direction for memcpy";
+    case cudaErrorInvalidResourceHandle:
+      return "invalid resource handle";
+    case cudaErrorInvalidSymbol:
+      return "invalid device symbol";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
+    case cudaErrorNoDevice:
+      return "no CUDA-capable device is detected";
+    case cudaErrorNotReady:
+      return "device not ready";
     case cudaErrorStreamCaptureUnsupported:
       return "operation not permitted when stream is capturing";
-    default: return error_name(error);
+    default:
+      return error_name(error);
   }
 }
 
@@ -59,8 +74,7 @@ SIMGPU_EXPORT const char* cudaGetErrorName(cudaError_t error) { return error_nam
 
 SIMGPU_EXPORT const char* cudaGetErrorString(cudaError_t error) { return error_text(error); }
 
-SIMGPU_API(cudaFuncGetAttributes, _v3020, (cudaFuncAttributes * attr, const void* func),
-           (attr, func)) {
+SIMGPU_API(cudaFuncGetAttributes, _v3020, (cudaFuncAttributes * attr, const void* func), (attr, func)) {
   if (find_kernel(func) == nullptr) return cudaErrorInvalidDeviceFunction;
   *attr = {};
   attr->maxThreadsPerBlock = 1024;
@@ -70,13 +84,11 @@ SIMGPU_API(cudaFuncGetAttributes, _v3020, (cudaFuncAttributes * attr, const void
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaFuncSetAttribute, _v9000, (const void* func, cudaFuncAttribute attr, int value),
-           (func, attr, value)) {
+SIMGPU_API(cudaFuncSetAttribute, _v9000, (const void* func, cudaFuncAttribute attr, int value), (func, attr, value)) {
   return find_kernel(func) != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
-SIMGPU_API(cudaFuncSetCacheConfig, _v3020, (const void* func, cudaFuncCache cacheConfig),
-           (func, cacheConfig)) {
+SIMGPU_API(cudaFuncSetCacheConfig, _v3020, (const void* func, cudaFuncCache cacheConfig), (func, cacheConfig)) {
   return find_kernel(func) != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
@@ -94,8 +106,7 @@ SIMGPU_API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, _v6050,
 }
 
 SIMGPU_API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, _v7000,
-           (int* numBlocks, const void* func, int blockSize, std::size_t dynamicSMemSize,
-            unsigned flags),
+           (int* numBlocks, const void* func, int blockSize, std::size_t dynamicSMemSize, unsigned flags),
            (numBlocks, func, blockSize, dynamicSMemSize, flags)) {
   return fill_blocks(numBlocks, func, blockSize);
 }

@@ -18,9 +18,7 @@ std::atomic<std::uint32_t> next_graph_id{1};
 std::atomic<std::uint64_t> next_node_id{1};
 int captures_forbidding_legacy = 0;  // guarded by the timeline's mutex
 
-bool forbids_legacy(const Capture& capture) {
-  return capture.mode != cudaStreamCaptureModeRelaxed;
-}
+bool forbids_legacy(const Capture& capture) { return capture.mode != cudaStreamCaptureModeRelaxed; }
 
 // Appends `node` after everything that it depends on.
 void append(const GraphNode* node, std::unordered_map<const GraphNode*, std::size_t>& places,
@@ -35,9 +33,7 @@ void append(const GraphNode* node, std::unordered_map<const GraphNode*, std::siz
   steps.push_back(std::move(step));
 }
 
-bool wanted(const SimgpuTools* tools, std::uint32_t kind) {
-  return tools != nullptr && tools->collects(kind) != 0;
-}
+bool wanted(const SimgpuTools* tools, std::uint32_t kind) { return tools != nullptr && tools->collects(kind) != 0; }
 
 }  // namespace
 
@@ -50,11 +46,15 @@ std::unique_ptr<Graph> make_graph() {
 cudaGraphNodeType node_type(const Work& work) {
   if (work.host_function) return cudaGraphNodeTypeHost;
   switch (work.activity.kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return cudaGraphNodeTypeKernel;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+      return cudaGraphNodeTypeKernel;
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-    case CUPTI_ACTIVITY_KIND_MEMCPY2: return cudaGraphNodeTypeMemcpy;
-    case CUPTI_ACTIVITY_KIND_MEMSET: return cudaGraphNodeTypeMemset;
-    default: return cudaGraphNodeTypeEmpty;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      return cudaGraphNodeTypeMemcpy;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+      return cudaGraphNodeTypeMemset;
+    default:
+      return cudaGraphNodeTypeEmpty;
   }
 }
 

@@ -13,8 +13,8 @@ Graph* to_graph(cudaGraph_t handle) { return handle_cast<Graph*>(handle); }
 GraphExec* to_exec(cudaGraphExec_t handle) { return handle_cast<GraphExec*>(handle); }
 GraphNode* to_node(cudaGraphNode_t handle) { return handle_cast<GraphNode*>(handle); }
 
-cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                std::size_t count, Work work) {
+cudaError_t add(cudaGraphNode_t* result, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+                Work work) {
   if (graph == nullptr) return cudaErrorInvalidValue;
   std::vector<GraphNode*> after;
   for (std::size_t i = 0; i < count; ++i) after.push_back(to_node(dependencies[i]));
@@ -52,21 +52,20 @@ cudaError_t instantiate(cudaGraphExec_t* result, cudaGraph_t graph, unsigned lon
 
 }  // namespace
 
-SIMGPU_STREAM_API(cudaStreamBeginCapture, _v10000, _ptsz, _v10000,
-                  (cudaStream_t handle, cudaStreamCaptureMode mode), (handle, mode)) {
+SIMGPU_STREAM_API(cudaStreamBeginCapture, _v10000, _ptsz, _v10000, (cudaStream_t handle, cudaStreamCaptureMode mode),
+                  (handle, mode)) {
   Stream* stream = find_stream(handle, default_stream);
   return stream != nullptr ? begin_capture(*stream, mode) : cudaErrorInvalidResourceHandle;
 }
 
-SIMGPU_STREAM_API(cudaStreamEndCapture, _v10000, _ptsz, _v10000,
-                  (cudaStream_t handle, cudaGraph_t* pGraph), (handle, pGraph)) {
+SIMGPU_STREAM_API(cudaStreamEndCapture, _v10000, _ptsz, _v10000, (cudaStream_t handle, cudaGraph_t* pGraph),
+                  (handle, pGraph)) {
   Stream* stream = find_stream(handle, default_stream);
   return stream != nullptr ? end_capture(*stream, pGraph) : cudaErrorInvalidResourceHandle;
 }
 
 SIMGPU_STREAM_API(cudaStreamIsCapturing, _v10000, _ptsz, _v10000,
-                  (cudaStream_t handle, cudaStreamCaptureStatus* pCaptureStatus),
-                  (handle, pCaptureStatus)) {
+                  (cudaStream_t handle, cudaStreamCaptureStatus* pCaptureStatus), (handle, pCaptureStatus)) {
   const Stream* stream = find_stream(handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const Timeline::Lock held = timeline().lock();
@@ -77,15 +76,14 @@ SIMGPU_STREAM_API(cudaStreamIsCapturing, _v10000, _ptsz, _v10000,
 }
 
 SIMGPU_STREAM_API(cudaStreamGetCaptureInfo, _v12030, _ptsz, _v12030,
-                  (cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id,
-                   cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
-                   const cudaGraphEdgeData** edges, std::size_t* count),
+                  (cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                   const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, std::size_t* count),
                   (handle, status, id, graph, dependencies, edges, count)) {
   const Stream* stream = find_stream(handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const Timeline::Lock held = timeline().lock();
   const Capture* capture = stream->capture;
-  *status = capture == nullptr   ? cudaStreamCaptureStatusNone
+  *status = capture == nullptr ? cudaStreamCaptureStatusNone
             : capture->invalid ? cudaStreamCaptureStatusInvalidated
                                : cudaStreamCaptureStatusActive;
   if (capture == nullptr) return cudaSuccess;
@@ -106,7 +104,7 @@ SIMGPU_API(cudaThreadExchangeStreamCaptureMode, _v10010, (cudaStreamCaptureMode 
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaGraphCreate, _v10000, (cudaGraph_t* pGraph, unsigned flags), (pGraph, flags)) {
+SIMGPU_API(cudaGraphCreate, _v10000, (cudaGraph_t * pGraph, unsigned flags), (pGraph, flags)) {
   *pGraph = handle_cast<cudaGraph_t>(make_graph().release());
   return cudaSuccess;
 }
@@ -118,15 +116,14 @@ SIMGPU_API(cudaGraphDestroy, _v10000, (cudaGraph_t graph), (graph)) {
 }
 
 SIMGPU_API(cudaGraphAddEmptyNode, _v10000,
-           (cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-            std::size_t count),
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count),
            (node, graph, dependencies, count)) {
   return add(node, graph, dependencies, count, {});
 }
 
 SIMGPU_API(cudaGraphAddKernelNode, _v10000,
-           (cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-            std::size_t count, const cudaKernelNodeParams* parameters),
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+            const cudaKernelNodeParams* parameters),
            (node, graph, dependencies, count, parameters)) {
   const Kernel* kernel = find_kernel(parameters->func);
   if (kernel == nullptr) return cudaErrorInvalidDeviceFunction;
@@ -136,9 +133,8 @@ SIMGPU_API(cudaGraphAddKernelNode, _v10000,
 }
 
 SIMGPU_API(cudaGraphAddMemcpyNode1D, _v11010,
-           (cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-            std::size_t count, void* dst, const void* src, std::size_t bytes,
-            cudaMemcpyKind kind),
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+            void* dst, const void* src, std::size_t bytes, cudaMemcpyKind kind),
            (node, graph, dependencies, count, dst, src, bytes, kind)) {
   CopyRequest request;
   request.target = dst;
@@ -152,8 +148,8 @@ SIMGPU_API(cudaGraphAddMemcpyNode1D, _v11010,
 }
 
 SIMGPU_API(cudaGraphAddMemsetNode, _v10000,
-           (cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-            std::size_t count, const cudaMemsetParams* parameters),
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+            const cudaMemsetParams* parameters),
            (node, graph, dependencies, count, parameters)) {
   FillRequest request;
   request.target = parameters->dst;
@@ -166,8 +162,8 @@ SIMGPU_API(cudaGraphAddMemsetNode, _v10000,
 }
 
 SIMGPU_API(cudaGraphAddHostNode, _v10000,
-           (cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-            std::size_t count, const cudaHostNodeParams* parameters),
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies, std::size_t count,
+            const cudaHostNodeParams* parameters),
            (node, graph, dependencies, count, parameters)) {
   Work work;
   work.host_function = [fn = parameters->fn, data = parameters->userData] { fn(data); };
@@ -175,8 +171,8 @@ SIMGPU_API(cudaGraphAddHostNode, _v10000,
 }
 
 SIMGPU_API(cudaGraphAddDependencies, _v12030,
-           (cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-            const cudaGraphEdgeData* edges, std::size_t count),
+           (cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, const cudaGraphEdgeData* edges,
+            std::size_t count),
            (graph, from, to, edges, count)) {
   const Timeline::Lock held = timeline().lock();
   for (std::size_t i = 0; i < count; ++i) {
@@ -185,8 +181,7 @@ SIMGPU_API(cudaGraphAddDependencies, _v12030,
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaGraphGetNodes, _v10000,
-           (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
+SIMGPU_API(cudaGraphGetNodes, _v10000, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
            (graph, nodes, count)) {
   const Timeline::Lock held = timeline().lock();
   const auto& all = to_graph(graph)->nodes;
@@ -199,21 +194,18 @@ SIMGPU_API(cudaGraphGetNodes, _v10000,
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaGraphNodeGetType, _v10000, (cudaGraphNode_t node, cudaGraphNodeType* type),
-           (node, type)) {
+SIMGPU_API(cudaGraphNodeGetType, _v10000, (cudaGraphNode_t node, cudaGraphNodeType* type), (node, type)) {
   *type = to_node(node)->type;
   return cudaSuccess;
 }
 
-SIMGPU_API(cudaGraphInstantiate, _v12000,
-           (cudaGraphExec_t* pGraphExec, cudaGraph_t graph, unsigned long long flags),
+SIMGPU_API(cudaGraphInstantiate, _v12000, (cudaGraphExec_t * pGraphExec, cudaGraph_t graph, unsigned long long flags),
            (pGraphExec, graph, flags)) {
   return instantiate(pGraphExec, graph, flags);
 }
 
 SIMGPU_API(cudaGraphInstantiateWithFlags, _v11040,
-           (cudaGraphExec_t* pGraphExec, cudaGraph_t graph, unsigned long long flags),
-           (pGraphExec, graph, flags)) {
+           (cudaGraphExec_t * pGraphExec, cudaGraph_t graph, unsigned long long flags), (pGraphExec, graph, flags)) {
   return instantiate(pGraphExec, graph, flags);
 }
 
@@ -221,24 +213,23 @@ SIMGPU_API(cudaGraphInstantiateWithFlags, _v11040,
 SIMGPU_API(cudaGraphExecUpdate, _v10020,
            (cudaGraphExec_t handle, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result),
            (handle, graph, result)) {
-  return SIMGPU_DRIVER_CALL(
-      cuGraphExecUpdate_v2,
-      (handle, graph, reinterpret_cast<CUgraphExecUpdateResultInfo*>(result)), [&] {
-        const Timeline::Lock held = timeline().lock();
-        std::vector<GraphExec::Step> steps = flatten(*to_graph(graph));
-        GraphExec& exec = *to_exec(handle);
-        const auto same = [](const GraphExec::Step& a, const GraphExec::Step& b) {
-          return node_type(a.work) == node_type(b.work) && a.after == b.after;
-        };
-        *result = {};
-        if (!std::equal(steps.begin(), steps.end(), exec.steps.begin(), exec.steps.end(), same)) {
-          result->result = cudaGraphExecUpdateErrorTopologyChanged;
-          return cudaErrorGraphExecUpdateFailure;
-        }
-        for (std::size_t i = 0; i < steps.size(); ++i) steps[i].node = exec.steps[i].node;
-        exec.steps = std::move(steps);
-        return cudaSuccess;
-      });
+  return SIMGPU_DRIVER_CALL(cuGraphExecUpdate_v2,
+                            (handle, graph, reinterpret_cast<CUgraphExecUpdateResultInfo*>(result)), [&] {
+                              const Timeline::Lock held = timeline().lock();
+                              std::vector<GraphExec::Step> steps = flatten(*to_graph(graph));
+                              GraphExec& exec = *to_exec(handle);
+                              const auto same = [](const GraphExec::Step& a, const GraphExec::Step& b) {
+                                return node_type(a.work) == node_type(b.work) && a.after == b.after;
+                              };
+                              *result = {};
+                              if (!std::equal(steps.begin(), steps.end(), exec.steps.begin(), exec.steps.end(), same)) {
+                                result->result = cudaGraphExecUpdateErrorTopologyChanged;
+                                return cudaErrorGraphExecUpdateFailure;
+                              }
+                              for (std::size_t i = 0; i < steps.size(); ++i) steps[i].node = exec.steps[i].node;
+                              exec.steps = std::move(steps);
+                              return cudaSuccess;
+                            });
 }
 
 SIMGPU_API(cudaGraphExecDestroy, _v10000, (cudaGraphExec_t handle), (handle)) {
@@ -249,22 +240,20 @@ SIMGPU_API(cudaGraphExecDestroy, _v10000, (cudaGraphExec_t handle), (handle)) {
   });
 }
 
-SIMGPU_STREAM_API(cudaGraphUpload, _v10000, _ptsz, _v10000,
-                  (cudaGraphExec_t handle, cudaStream_t stream), (handle, stream)) {
-  return find_stream(stream, default_stream) != nullptr ? cudaSuccess
-                                                        : cudaErrorInvalidResourceHandle;
+SIMGPU_STREAM_API(cudaGraphUpload, _v10000, _ptsz, _v10000, (cudaGraphExec_t handle, cudaStream_t stream),
+                  (handle, stream)) {
+  return find_stream(stream, default_stream) != nullptr ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-SIMGPU_STREAM_API(cudaGraphLaunch, _v10000, _ptsz, _v10000,
-                  (cudaGraphExec_t handle, cudaStream_t stream_handle), (handle, stream_handle)) {
+SIMGPU_STREAM_API(cudaGraphLaunch, _v10000, _ptsz, _v10000, (cudaGraphExec_t handle, cudaStream_t stream_handle),
+                  (handle, stream_handle)) {
   Stream* stream = find_stream(stream_handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const auto body = [&] {
     if (const cudaError_t error = refuse_during_capture(*stream)) return error;
     return launch_graph(*to_exec(handle), *stream);
   };
-  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuGraphLaunch, _ptsz, (handle, stream_handle),
-                                 body);
+  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuGraphLaunch, _ptsz, (handle, stream_handle), body);
 }
 
 }  // namespace synctrace::simgpu

@@ -71,9 +71,8 @@ int context_device(const void* context, std::uint32_t* index) {
 
 int stream_id(const void*, const void* stream, int per_thread, std::uint32_t* id) {
   if (devices().empty()) return 1;
-  const Stream* known = find_stream(
-      handle_cast<cudaStream_t>(stream),
-      per_thread != 0 ? DefaultStream::per_thread : DefaultStream::legacy);
+  const Stream* known = find_stream(handle_cast<cudaStream_t>(stream),
+                                    per_thread != 0 ? DefaultStream::per_thread : DefaultStream::legacy);
   if (known != nullptr) *id = known->id;
   return found(known != nullptr);
 }

@@ -63,8 +63,7 @@ void load_modules(const Device& device) {
   std::uint32_t module_id = 0;
   for (const void* module : modules) {
     ++module_id;
-    SIMGPU_DRIVER_CALL(cuLibraryLoadData, (nullptr, module, nullptr, nullptr, 0, nullptr, nullptr, 0),
-                       [&] {
+    SIMGPU_DRIVER_CALL(cuLibraryLoadData, (nullptr, module, nullptr, nullptr, 0, nullptr, nullptr, 0), [&] {
       const SimgpuTools* tools = attached_tools();
       constexpr auto kLoaded = CUPTI_CBID_RESOURCE_MODULE_LOADED;
       if (tools == nullptr || tools->interest(CUPTI_CB_DOMAIN_RESOURCE, kLoaded) == 0) {
@@ -98,8 +97,8 @@ SIMGPU_EXPORT void __cudaUnregisterFatBinary(void** handle) {
 
 SIMGPU_EXPORT char __cudaInitModule(void**) { return 1; }
 
-SIMGPU_EXPORT void __cudaRegisterFunction(void**, const char* host_stub, char*, const char* name,
-                                          int, uint3*, uint3*, dim3*, dim3*, int*) {
+SIMGPU_EXPORT void __cudaRegisterFunction(void**, const char* host_stub, char*, const char* name, int, uint3*, uint3*,
+                                          dim3*, dim3*, int*) {
   Registry& all = registry();
   const std::lock_guard<std::mutex> held(all.mutex);
   auto* kernel = new Kernel{name, host_stub};
@@ -107,13 +106,12 @@ SIMGPU_EXPORT void __cudaRegisterFunction(void**, const char* host_stub, char*, 
   all.kernels[kernel] = kernel;
 }
 
-SIMGPU_EXPORT void __cudaRegisterVar(void**, char* shadow, char*, const char*, int,
-                                     std::size_t bytes, int, int) {
+SIMGPU_EXPORT void __cudaRegisterVar(void**, char* shadow, char*, const char*, int, std::size_t bytes, int, int) {
   register_variable(shadow, bytes);
 }
 
-SIMGPU_EXPORT void __cudaRegisterManagedVar(void**, void** shadow, char*, const char*, int,
-                                            std::size_t bytes, int, int) {
+SIMGPU_EXPORT void __cudaRegisterManagedVar(void**, void** shadow, char*, const char*, int, std::size_t bytes, int,
+                                            int) {
   *shadow = map_memory(bytes);
   track_allocation(*shadow, {bytes, Allocation::Kind::managed, 0, 0});
 }

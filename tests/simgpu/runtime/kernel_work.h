@@ -10,7 +10,7 @@
 
 namespace synctrace::simgpu {
 
-Work kernel_work(Device& device, const Kernel& kernel, const dim3& grid, const dim3& block,
-                 std::size_t shared_bytes, void** arguments);
+Work kernel_work(Device& device, const Kernel& kernel, const dim3& grid, const dim3& block, std::size_t shared_bytes,
+                 void** arguments);
 
 }  // namespace synctrace::simgpu

@@ -45,8 +45,8 @@ cudaError_t launch(const Launch& what, DefaultStream default_stream) {
   Stream* stream = find_stream(what.stream, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const auto body = [&] {
-    return enqueue(*stream, kernel_work(*stream->device, *kernel, what.grid, what.block,
-                                        what.shared_bytes, what.arguments))
+    return enqueue(*stream,
+                   kernel_work(*stream->device, *kernel, what.grid, what.block, what.shared_bytes, what.arguments))
         .error;
   };
   if (attached_tools() == nullptr) return body();
@@ -57,14 +57,13 @@ cudaError_t launch(const Launch& what, DefaultStream default_stream) {
   const auto shared = static_cast<unsigned>(what.shared_bytes);
   if (default_stream == DefaultStream::legacy) {
     return call_driver(SIMGPU_DRIVER_SITE(cuLaunchKernel),
-                       cuLaunchKernel_params{function, what.grid.x, what.grid.y, what.grid.z,
-                                             what.block.x, what.block.y, what.block.z, shared,
-                                             what.stream, what.arguments, nullptr});
+                       cuLaunchKernel_params{function, what.grid.x, what.grid.y, what.grid.z, what.block.x,
+                                             what.block.y, what.block.z, shared, what.stream, what.arguments, nullptr});
   }
-  return call_driver(SIMGPU_DRIVER_SITE(cuLaunchKernel_ptsz),
-                     cuLaunchKernel_ptsz_params{function, what.grid.x, what.grid.y, what.grid.z,
-                                                what.block.x, what.block.y, what.block.z, shared,
-                                                what.stream, what.arguments, nullptr});
+  return call_driver(
+      SIMGPU_DRIVER_SITE(cuLaunchKernel_ptsz),
+      cuLaunchKernel_ptsz_params{function, what.grid.x, what.grid.y, what.grid.z, what.block.x, what.block.y,
+                                 what.block.z, shared, what.stream, what.arguments, nullptr});
 }
 
 // <<<>>> and cudaLaunchKernel look the same to tools: so does nvcc 13's code on a real GPU.
@@ -72,8 +71,7 @@ template <class Parameters>
 cudaError_t traced_launch(const CallSite& site, const Launch& what, DefaultStream default_stream) {
   const Kernel* kernel = find_kernel(what.function);
   const void* function = kernel != nullptr ? kernel->host_stub : what.function;
-  const Parameters parameters{function,           what.grid,         what.block,
-                              what.arguments,     what.shared_bytes, what.stream};
+  const Parameters parameters{function, what.grid, what.block, what.arguments, what.shared_bytes, what.stream};
   return runtime_call(
       site, parameters, [&] { return launch(what, default_stream); },
       kernel != nullptr ? kernel->name.c_str() : nullptr);
@@ -91,8 +89,8 @@ cudaError_t launch_per_thread(const Launch& what) {
 
 }  // namespace
 
-Work kernel_work(Device& device, const Kernel& kernel, const dim3& grid, const dim3& block,
-                 std::size_t shared_bytes, void** arguments) {
+Work kernel_work(Device& device, const Kernel& kernel, const dim3& grid, const dim3& block, std::size_t shared_bytes,
+                 void** arguments) {
   Work work;
   work.duration = kernel_duration(kernel, arguments);
   work.queue = &device.launches;
@@ -116,8 +114,7 @@ SIMGPU_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::s
   return 0;
 }
 
-SIMGPU_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block,
-                                                     std::size_t* shared_bytes, void* stream) {
+SIMGPU_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* shared_bytes, void* stream) {
   if (pushed_configurations.empty()) return cudaErrorMissingConfiguration;
   const Launch& pushed = pushed_configurations.back();
   *grid = pushed.grid;
@@ -128,41 +125,35 @@ SIMGPU_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block,
   return cudaSuccess;
 }
 
-SIMGPU_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block,
-                                             void** arguments, std::size_t shared_bytes,
-                                             cudaStream_t stream) {
+SIMGPU_EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                             std::size_t shared_bytes, cudaStream_t stream) {
   return launch_legacy({kernel, grid, block, arguments, shared_bytes, stream});
 }
 
-SIMGPU_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
-                                                  void** arguments, std::size_t shared_bytes,
-                                                  cudaStream_t stream) {
+SIMGPU_EXPORT cudaError_t __cudaLaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                                                  std::size_t shared_bytes, cudaStream_t stream) {
   return launch_per_thread({kernel, grid, block, arguments, shared_bytes, stream});
 }
 
-SIMGPU_EXPORT cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block,
-                                           void** arguments, std::size_t shared_bytes,
-                                           cudaStream_t stream) {
+SIMGPU_EXPORT cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                                           std::size_t shared_bytes, cudaStream_t stream) {
   return launch_legacy({function, grid, block, arguments, shared_bytes, stream});
 }
 
-SIMGPU_EXPORT cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block,
-                                                void** arguments, std::size_t shared_bytes,
-                                                cudaStream_t stream) {
+SIMGPU_EXPORT cudaError_t cudaLaunchKernel_ptsz(const void* function, dim3 grid, dim3 block, void** arguments,
+                                                std::size_t shared_bytes, cudaStream_t stream) {
   return launch_per_thread({function, grid, block, arguments, shared_bytes, stream});
 }
 
 SIMGPU_STREAM_API(cudaLaunchKernelExC, _v11060, _ptsz, _v11060,
-                  (const cudaLaunchConfig_t* config, const void* func, void** args),
-                  (config, func, args)) {
-  return launch({func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes,
-                 config->stream},
+                  (const cudaLaunchConfig_t* config, const void* func, void** args), (config, func, args)) {
+  return launch({func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, config->stream},
                 default_stream);
 }
 
 SIMGPU_STREAM_API(cudaLaunchCooperativeKernel, _v9000, _ptsz, _v9000,
-                  (const void* func, dim3 gridDim, dim3 blockDim, void** args,
-                   std::size_t sharedMem, cudaStream_t stream),
+                  (const void* func, dim3 gridDim, dim3 blockDim, void** args, std::size_t sharedMem,
+                   cudaStream_t stream),
                   (func, gridDim, blockDim, args, sharedMem, stream)) {
   return launch({func, gridDim, blockDim, args, sharedMem, stream}, default_stream);
 }

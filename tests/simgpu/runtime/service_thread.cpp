@@ -3,8 +3,8 @@
 // The timeline's one thread. It runs host functions, and applies results that a host thread may
 // be polling for in memory. It exists only in processes that need it, sleeps until the next
 // deadline, and is never joined: a process may exit with work in flight.
-#include <csignal>
 #include <pthread.h>
+#include <csignal>
 #include <thread>
 
 #include <algorithm>
@@ -54,7 +54,8 @@ void Timeline::serve() {
     const Nanoseconds next = next_service_time();
     if (next == kNever) {
       // Idle, it ends: it must not keep a process alive whose main thread has gone.
-      if (service_wanted_.wait_for(held, kIdle) == std::cv_status::no_timeout || next_service_time() != kNever) continue;
+      if (service_wanted_.wait_for(held, kIdle) == std::cv_status::no_timeout || next_service_time() != kNever)
+        continue;
       service_running_ = false;
       return;
     }

@@ -29,9 +29,8 @@ Stream* per_thread_stream(Device& device) {
 
 CUpti_ActivityStreamFlag record_flag(const Stream& stream) {
   if (stream.role == Stream::Role::legacy) return CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NULL;
-  return (stream.flags & cudaStreamNonBlocking) != 0
-             ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
-             : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
+  return (stream.flags & cudaStreamNonBlocking) != 0 ? CUPTI_ACTIVITY_STREAM_CREATE_FLAG_NON_BLOCKING
+                                                     : CUPTI_ACTIVITY_STREAM_CREATE_FLAG_DEFAULT;
 }
 
 void name_place(SimgpuActivity& activity, const Stream& stream) {
@@ -131,17 +130,15 @@ cudaError_t refuse_during_capture(Stream& stream) {
   return cudaErrorStreamCaptureUnsupported;
 }
 
-void report_synchronization(std::uint32_t type, const Stream* stream, std::uint32_t event,
-                            Nanoseconds began, cudaError_t result) {
+void report_synchronization(std::uint32_t type, const Stream* stream, std::uint32_t event, Nanoseconds began,
+                            cudaError_t result) {
   const SimgpuTools* tools = attached_tools();
   if (tools == nullptr) return;
   SimgpuActivity activity{};
   activity.kind = CUPTI_ACTIVITY_KIND_SYNCHRONIZATION;
   activity.correlation = current_correlation();
   activity.context = current_device().context_id;
-  activity.stream = stream != nullptr
-                        ? stream->id
-                        : static_cast<std::uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE);
+  activity.stream = stream != nullptr ? stream->id : static_cast<std::uint32_t>(CUPTI_SYNCHRONIZATION_INVALID_VALUE);
   activity.what.synchronization = {type, event, static_cast<std::uint32_t>(result)};
   if (void* token = tools->begin(&activity)) tools->complete(token, began, now_ns());
 }
@@ -159,9 +156,8 @@ void report_stream(const Stream& stream, std::uint32_t cbid) {
   if (cbid == 0 || tools->interest(CUPTI_CB_DOMAIN_RESOURCE, cbid) == 0) return;
   CUpti_ResourceData data{};
   data.context = stream.device->context();
-  data.resourceHandle.stream = const_cast<Stream&>(stream).role == Stream::Role::legacy
-                                   ? nullptr
-                                   : const_cast<Stream&>(stream).handle();
+  data.resourceHandle.stream =
+      const_cast<Stream&>(stream).role == Stream::Role::legacy ? nullptr : const_cast<Stream&>(stream).handle();
   tools->callback(CUPTI_CB_DOMAIN_RESOURCE, cbid, &data);
 }
 

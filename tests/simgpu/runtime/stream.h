@@ -28,9 +28,9 @@ struct Stream {
   std::uint32_t id = 0;
   unsigned flags = 0;
   int priority = 0;
-  Fence end;                              // of the work so far
-  Capture* capture = nullptr;             // set while a graph is being captured here
-  std::vector<GraphNode*> capture_tail;   // what the next captured node depends on
+  Fence end;                             // of the work so far
+  Capture* capture = nullptr;            // set while a graph is being captured here
+  std::vector<GraphNode*> capture_tail;  // what the next captured node depends on
 };
 
 // The stream that `handle` names on the current device; null if there is none.
@@ -61,8 +61,8 @@ void wait_for(Stream& stream);
 cudaError_t refuse_during_capture(Stream& stream);
 
 // Tells the tool about an explicit synchronisation (CUpti_ActivitySynchronizationType).
-void report_synchronization(std::uint32_t type, const Stream* stream, std::uint32_t event,
-                            Nanoseconds began, cudaError_t result);
+void report_synchronization(std::uint32_t type, const Stream* stream, std::uint32_t event, Nanoseconds began,
+                            cudaError_t result);
 
 // Emits the stream's record, and the RESOURCE callback with `cbid` unless it is 0.
 void report_stream(const Stream& stream, std::uint32_t cbid);

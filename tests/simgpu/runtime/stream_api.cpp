@@ -24,8 +24,7 @@ cudaError_t create_stream(cudaStream_t* result, unsigned flags, int priority) {
   return cudaSuccess;
 }
 
-cudaError_t add_host_function(cudaStream_t handle, DefaultStream default_stream,
-                              std::function<void()> function) {
+cudaError_t add_host_function(cudaStream_t handle, DefaultStream default_stream, std::function<void()> function) {
   Stream* stream = find_stream(handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   Work work;
@@ -35,19 +34,16 @@ cudaError_t add_host_function(cudaStream_t handle, DefaultStream default_stream,
 
 }  // namespace
 
-SIMGPU_API(cudaStreamCreate, _v3020, (cudaStream_t* pStream), (pStream)) {
-  return SIMGPU_DRIVER_CALL(cuStreamCreate, (pStream, 0),
-                            [&] { return create_stream(pStream, cudaStreamDefault, 0); });
+SIMGPU_API(cudaStreamCreate, _v3020, (cudaStream_t * pStream), (pStream)) {
+  return SIMGPU_DRIVER_CALL(cuStreamCreate, (pStream, 0), [&] { return create_stream(pStream, cudaStreamDefault, 0); });
 }
 
-SIMGPU_API(cudaStreamCreateWithFlags, _v5000, (cudaStream_t* pStream, unsigned flags),
-           (pStream, flags)) {
-  return SIMGPU_DRIVER_CALL(cuStreamCreate, (pStream, flags),
-                            [&] { return create_stream(pStream, flags, 0); });
+SIMGPU_API(cudaStreamCreateWithFlags, _v5000, (cudaStream_t * pStream, unsigned flags), (pStream, flags)) {
+  return SIMGPU_DRIVER_CALL(cuStreamCreate, (pStream, flags), [&] { return create_stream(pStream, flags, 0); });
 }
 
-SIMGPU_API(cudaStreamCreateWithPriority, _v5050,
-           (cudaStream_t* pStream, unsigned flags, int priority), (pStream, flags, priority)) {
+SIMGPU_API(cudaStreamCreateWithPriority, _v5050, (cudaStream_t * pStream, unsigned flags, int priority),
+           (pStream, flags, priority)) {
   return SIMGPU_DRIVER_CALL(cuStreamCreateWithPriority, (pStream, flags, priority),
                             [&] { return create_stream(pStream, flags, priority); });
 }
@@ -67,24 +63,23 @@ SIMGPU_API(cudaStreamDestroy, _v5050, (cudaStream_t handle), (handle)) {
   });
 }
 
-SIMGPU_STREAM_API(cudaStreamGetFlags, _v5050, _ptsz, _v7000,
-                  (cudaStream_t handle, unsigned* flags), (handle, flags)) {
+SIMGPU_STREAM_API(cudaStreamGetFlags, _v5050, _ptsz, _v7000, (cudaStream_t handle, unsigned* flags), (handle, flags)) {
   const Stream* stream = find_stream(handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   *flags = stream->flags;
   return cudaSuccess;
 }
 
-SIMGPU_STREAM_API(cudaStreamGetPriority, _v5050, _ptsz, _v7000,
-                  (cudaStream_t handle, int* priority), (handle, priority)) {
+SIMGPU_STREAM_API(cudaStreamGetPriority, _v5050, _ptsz, _v7000, (cudaStream_t handle, int* priority),
+                  (handle, priority)) {
   const Stream* stream = find_stream(handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   *priority = stream->priority;
   return cudaSuccess;
 }
 
-SIMGPU_STREAM_API(cudaStreamGetId, _v12000, _ptsz, _v12000,
-                  (cudaStream_t handle, unsigned long long* id), (handle, id)) {
+SIMGPU_STREAM_API(cudaStreamGetId, _v12000, _ptsz, _v12000, (cudaStream_t handle, unsigned long long* id),
+                  (handle, id)) {
   const Stream* stream = find_stream(handle, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   *id = stream->id;
@@ -140,23 +135,17 @@ SIMGPU_API_WITHOUT_PARAMETERS(Needs::context, cudaDeviceSynchronize, _v3020) {
   });
 }
 
-SIMGPU_STREAM_API(cudaLaunchHostFunc, _v10000, _ptsz, _v10000,
-                  (cudaStream_t stream, cudaHostFn_t fn, void* userData),
+SIMGPU_STREAM_API(cudaLaunchHostFunc, _v10000, _ptsz, _v10000, (cudaStream_t stream, cudaHostFn_t fn, void* userData),
                   (stream, fn, userData)) {
-  const auto body = [&] {
-    return add_host_function(stream, default_stream, [fn, userData] { fn(userData); });
-  };
-  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuLaunchHostFunc, _ptsz, (stream, fn, userData),
-                                 body);
+  const auto body = [&] { return add_host_function(stream, default_stream, [fn, userData] { fn(userData); }); };
+  return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuLaunchHostFunc, _ptsz, (stream, fn, userData), body);
 }
 
 SIMGPU_STREAM_API(cudaStreamAddCallback, _v5000, _ptsz, _v7000,
-                  (cudaStream_t stream, cudaStreamCallback_t callback, void* userData,
-                   unsigned flags),
+                  (cudaStream_t stream, cudaStreamCallback_t callback, void* userData, unsigned flags),
                   (stream, callback, userData, flags)) {
-  return add_host_function(stream, default_stream, [stream, callback, userData] {
-    callback(stream, cudaSuccess, userData);
-  });
+  return add_host_function(stream, default_stream,
+                           [stream, callback, userData] { callback(stream, cudaSuccess, userData); });
 }
 
 }  // namespace synctrace::simgpu

@@ -90,8 +90,7 @@ Nanoseconds Timeline::place(Work work, void* token, Nanoseconds earliest) {
   return end;
 }
 
-void Timeline::place_host_call(Work work, Nanoseconds earliest,
-                               std::shared_ptr<Milestone> milestone) {
+void Timeline::place_host_call(Work work, Nanoseconds earliest, std::shared_ptr<Milestone> milestone) {
   host_calls_.push({earliest, ++sequence_, std::move(work.host_function), std::move(milestone)});
   start_service();
 }

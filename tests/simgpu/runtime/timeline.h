@@ -80,8 +80,8 @@ struct Work {
   Engine* engine = nullptr;
   LaunchQueue* queue = nullptr;
   std::shared_ptr<GraphRun> run;
-  bool ends_run = false;          // the graph itself: spans its nodes
-  bool visible_to_host = false;   // the effect changes memory that a host thread may poll
+  bool ends_run = false;                // the graph itself: spans its nodes
+  bool visible_to_host = false;         // the effect changes memory that a host thread may poll
   std::function<void()> effect;         // at the end, under the mutex
   std::function<void()> host_function;  // on the service thread, without the mutex
 };

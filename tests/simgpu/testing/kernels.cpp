@@ -6,9 +6,8 @@
 extern "C" {
 void** __cudaRegisterFatBinary(void* fat_binary);
 void __cudaRegisterFatBinaryEnd(void** handle);
-void __cudaRegisterFunction(void** handle, const char* host_stub, char* device_stub,
-                            const char* name, int thread_limit, uint3* thread, uint3* block,
-                            dim3* block_size, dim3* grid_size, int* warp_size);
+void __cudaRegisterFunction(void** handle, const char* host_stub, char* device_stub, const char* name, int thread_limit,
+                            uint3* thread, uint3* block, dim3* block_size, dim3* grid_size, int* warp_size);
 }
 
 namespace synctrace::simgpu_test {
@@ -22,8 +21,7 @@ bool register_kernels() {
   static int fat_binary = 0;
   void** module = __cudaRegisterFatBinary(&fat_binary);
   const auto add = [module](const char* stub, const char* name) {
-    __cudaRegisterFunction(module, stub, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr,
-                           nullptr);
+    __cudaRegisterFunction(module, stub, nullptr, name, -1, nullptr, nullptr, nullptr, nullptr, nullptr);
   };
   add(&spin_stub, "_Z7spin_nsx");
   add(&work_stub, "_Z4workv");

@@ -110,7 +110,8 @@ Accuracy accuracy_of(const Program& program, const Run& run, const Trace& trace,
           continue;
         }
         const std::string pair = std::string(truth.cause) + "/" + std::string(truth.activity) + " -> " +
-                                 std::string(cause_name(next->kind)) + "/" + std::string(cause_name(next->activity_kind));
+                                 std::string(cause_name(next->kind)) + "/" +
+                                 std::string(cause_name(next->activity_kind));
         accuracy.confusion[pair] += common_ns;
         if (!sure) continue;
         accuracy.sure_wrong_ns += common_ns;

@@ -13,8 +13,8 @@ namespace synctrace::testing::generator {
 struct Accuracy {
   Nanoseconds total_ns = 0;
   Nanoseconds right_ns = 0;
-  Nanoseconds sure_ns = 0;         // of high confidence
-  Nanoseconds sure_wrong_ns = 0;   // and wrong
+  Nanoseconds sure_ns = 0;        // of high confidence
+  Nanoseconds sure_wrong_ns = 0;  // and wrong
   // "truth -> answer" of what was wrong, by time; and of that of high confidence.
   std::map<std::string, Nanoseconds> confusion;
   std::map<std::string, Nanoseconds> sure_confusion;

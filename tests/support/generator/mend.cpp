@@ -8,7 +8,8 @@ namespace synctrace::testing::generator {
 namespace {
 
 bool is_wait(Act act) {
-  return act == Act::kStreamSync || act == Act::kDeviceSync || act == Act::kEventSync || act == Act::kPoll || act == Act::kGpuSleep;
+  return act == Act::kStreamSync || act == Act::kDeviceSync || act == Act::kEventSync || act == Act::kPoll ||
+         act == Act::kGpuSleep;
 }
 
 class Mender {

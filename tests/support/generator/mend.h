@@ -7,12 +7,12 @@
 namespace synctrace::testing::generator {
 
 enum class Mend : std::uint8_t {
-  kRemoveWaits,     // of every kind
-  kDeferWaits,      // to the same line of the next step
-  kAsyncCopies,     // from pinned memory
+  kRemoveWaits,  // of every kind
+  kDeferWaits,   // to the same line of the next step
+  kAsyncCopies,  // from pinned memory
   kCacheMemory,
-  kFeedInput,       // batches are there when asked for
-  kHalveHost,       // host code takes half its time
+  kFeedInput,  // batches are there when asked for
+  kHalveHost,  // host code takes half its time
   kNoCollection,
   kPreload,
   kDropDependency,  // of those who wait for an event recorded there

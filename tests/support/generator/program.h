@@ -24,16 +24,16 @@ enum class Act : std::uint8_t {
   kStreamSync,
   kDeviceSync,
   kEventSync,
-  kPoll,          // queries the stream until it is done
-  kGpuSleep,      // sleeps until the stream is done, without a CUDA call
-  kAllocate,      // takes ns
-  kFree,          // waits for the device, then takes ns
-  kModule,        // loads code for ns
-  kOtherCall,     // a CUDA call that never waits, ns
-  kPost,          // a token
-  kBlock,         // until it is posted
-  kLoad,          // sleeps until a loader in another process has made a batch: ns since it gave out its last one
-  kStep,          // a step of the program begins
+  kPoll,       // queries the stream until it is done
+  kGpuSleep,   // sleeps until the stream is done, without a CUDA call
+  kAllocate,   // takes ns
+  kFree,       // waits for the device, then takes ns
+  kModule,     // loads code for ns
+  kOtherCall,  // a CUDA call that never waits, ns
+  kPost,       // a token
+  kBlock,      // until it is posted
+  kLoad,       // sleeps until a loader in another process has made a batch: ns since it gave out its last one
+  kStep,       // a step of the program begins
 };
 
 struct Action {

@@ -8,7 +8,8 @@ namespace {
 
 class Maker {
  public:
-  Maker(std::uint64_t seed, Nanoseconds scale, std::uint32_t steps) : random_(seed), scale_(scale), wanted_steps_(steps) {}
+  Maker(std::uint64_t seed, Nanoseconds scale, std::uint32_t steps)
+      : random_(seed), scale_(scale), wanted_steps_(steps) {}
 
   Program make() {
     program_.machine.jitter_percent = chance(50) ? 20 : 0;
@@ -46,7 +47,8 @@ class Maker {
   std::uint32_t place(std::uint32_t function, std::uint32_t line, bool loader = false, bool collector = false) {
     for (std::uint32_t i = 0; i < program_.places.size(); ++i) {
       const Place& known = program_.places[i];
-      if (known.function == function && known.line == line && known.loader == loader && known.collector == collector) return i;
+      if (known.function == function && known.line == line && known.loader == loader && known.collector == collector)
+        return i;
     }
     program_.places.push_back({function, line, loader, collector});
     return static_cast<std::uint32_t>(program_.places.size() - 1);
@@ -76,7 +78,8 @@ class Maker {
 };
 
 void Maker::waits(std::uint32_t thread, std::uint32_t function, std::uint32_t stream) {
-  constexpr Act kWaits[] = {Act::kStreamSync, Act::kStreamSync, Act::kDeviceSync, Act::kFree, Act::kPoll, Act::kGpuSleep};
+  constexpr Act kWaits[] = {Act::kStreamSync, Act::kStreamSync, Act::kDeviceSync,
+                            Act::kFree,       Act::kPoll,       Act::kGpuSleep};
   const Act act = kWaits[below(6)];
   launches(thread, function, stream);
   if (chance(50)) compute(thread, function, 20);
@@ -104,7 +107,8 @@ void Maker::burst(std::uint32_t thread, std::uint32_t function, std::uint32_t st
   compute(thread, function, 5);
   const std::uint32_t count = 12 + below(20);
   for (std::uint32_t i = 0; i < count; ++i) {
-    add(thread, {Act::kBurstLaunch, place(function, 10), i + 1 < count ? between(10'000, 40'000) : 0, between(2'000, 6'000), stream});
+    add(thread, {Act::kBurstLaunch, place(function, 10), i + 1 < count ? between(10'000, 40'000) : 0,
+                 between(2'000, 6'000), stream});
   }
   compute(thread, function, 40);
 }
@@ -165,6 +169,8 @@ void Maker::hand_over(std::uint32_t function) {
 
 }  // namespace
 
-Program random_program(std::uint64_t seed, Nanoseconds scale, std::uint32_t steps) { return Maker(seed, scale, steps).make(); }
+Program random_program(std::uint64_t seed, Nanoseconds scale, std::uint32_t steps) {
+  return Maker(seed, scale, steps).make();
+}
 
 }  // namespace synctrace::testing::generator

@@ -84,7 +84,8 @@ class Player {
   }
 
   HostEvent& add_host(std::uint32_t index, const Action& action, Nanoseconds begin_ns) {
-    return run_.host.emplace_back(HostEvent{{begin_ns, threads_[index].now_ns}, index, action.place, action.act, action.stream, action.object});
+    return run_.host.emplace_back(
+        HostEvent{{begin_ns, threads_[index].now_ns}, index, action.place, action.act, action.stream, action.object});
   }
 
   bool step(std::uint32_t index, Thread& thread, const Action& action);
@@ -143,9 +144,11 @@ void Player::add_work(const Action& action, std::uint32_t correlation, Nanosecon
       }
       stream.wait_link = kNoLink;
     }
-    run_.device.push_back({{start_ns, start_ns + action.gpu_ns}, stream.device, action.stream, correlation, graph, action.act});
+    run_.device.push_back(
+        {{start_ns, start_ns + action.gpu_ns}, stream.device, action.stream, correlation, graph, action.act});
     stream.end_ns = start_ns + action.gpu_ns;
-    stream.end_link = truth_.work(link, static_cast<std::uint32_t>(run_.device.size() - 1), stream.end_ns, action.place);
+    stream.end_link =
+        truth_.work(link, static_cast<std::uint32_t>(run_.device.size() - 1), stream.end_ns, action.place);
   }
 }
 
@@ -160,7 +163,8 @@ void Player::launch(std::uint32_t index, Thread& thread, const Action& action) {
   add_host(index, action, begin_ns).correlation = correlation;
   const Nanoseconds ready_ns = begin_ns + latency_ns;
   std::uint32_t link = truth_.link(before, std::min(ready_ns, thread.now_ns), cause, action.place);
-  if (ready_ns > thread.now_ns) link = truth_.link(link, ready_ns, dense ? "launch-bound" : "launch-latency", action.place);
+  if (ready_ns > thread.now_ns)
+    link = truth_.link(link, ready_ns, dense ? "launch-bound" : "launch-latency", action.place);
   add_work(action, correlation, ready_ns, link);
   if (dense) spend(thread, varied(action.ns, machine_.host_jitter_percent), "launch-bound", action.place);
 }
@@ -175,7 +179,8 @@ void Player::pageable_copy(std::uint32_t index, Thread& thread, const Action& ac
   const Nanoseconds copy_begin_ns = run_.device.back().span.begin_ns;
   spend(thread, copy_begin_ns - begin_ns, "pageable-copy", action.place);
   spend(thread, stream.end_ns + machine_.return_ns - copy_begin_ns, "blocking-memcpy", action.place);
-  if (queue_end_ns > begin_ns) truth_.waited(stream.device, thread.now_ns, stream.end_ns - begin_ns, "pageable-copy", action.place);
+  if (queue_end_ns > begin_ns)
+    truth_.waited(stream.device, thread.now_ns, stream.end_ns - begin_ns, "pageable-copy", action.place);
   add_host(index, action, begin_ns).correlation = correlation;
 }
 
@@ -228,7 +233,8 @@ void Player::event_call(const Thread& thread, const Action& action) {
   static_cast<void>(thread);
   if (action.act == Act::kRecord) {
     const bool by_wait = stream.wait_link != kNoLink && stream.wait_end_ns > stream.end_ns;
-    event = {by_wait ? stream.wait_end_ns : stream.end_ns, by_wait ? stream.wait_link : stream.end_link, action.place, stream.device};
+    event = {by_wait ? stream.wait_end_ns : stream.end_ns, by_wait ? stream.wait_link : stream.end_link, action.place,
+             stream.device};
   } else if (event.link != kNoLink && (stream.wait_link == kNoLink || event.end_ns > stream.wait_end_ns)) {
     stream.wait_end_ns = event.end_ns;
     stream.wait_link = event.link;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The generator's machine: plays a program by discrete events and keeps, for every moment at which something began, what
-// it had been waiting for. So the true cause of every nanosecond of a device's idle time is known: it is read off these
-// links, without looking at any record. Shares no code with attribution/.
+// The generator's machine: plays a program by discrete events and keeps, for every moment at which something began,
+// what it had been waiting for. So the true cause of every nanosecond of a device's idle time is known: it is read off
+// these links, without looking at any record. Shares no code with attribution/.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct HostEvent {
   std::uint32_t stream = 0;
   std::uint32_t object = 0;
   std::uint32_t correlation = 0;
-  std::uint32_t waker = 0;   // thread + 1 of a kBlock
+  std::uint32_t waker = 0;  // thread + 1 of a kBlock
   Nanoseconds wake_ns = 0;
 };
 

@@ -37,8 +37,10 @@ constexpr TracedApi kApis[] = {
 
 // Functions of one name share an id.
 ApiId api_of(Act act) {
-  const auto* found = std::find_if(std::begin(kApis), std::end(kApis), [&](const TracedApi& api) { return api.act == act; });
-  const auto* first = std::find_if(std::begin(kApis), std::end(kApis), [&](const TracedApi& api) { return api.name == found->name; });
+  const auto* found =
+      std::find_if(std::begin(kApis), std::end(kApis), [&](const TracedApi& api) { return api.act == act; });
+  const auto* first =
+      std::find_if(std::begin(kApis), std::end(kApis), [&](const TracedApi& api) { return api.name == found->name; });
   return format::make_api_id(format::ApiDomain::kRuntime, static_cast<std::uint32_t>(first - std::begin(kApis)) + 1);
 }
 
@@ -90,7 +92,8 @@ class Recorder {
 void Recorder::describe() {
   for (const TracedApi& api : kApis) builder_.add(format::ApiName{api_of(api.act), api.category, api.name});
   std::uint32_t devices = 0;
-  for (std::uint32_t i = 0; i < program_.stream_devices.size(); ++i) devices = std::max(devices, program_.stream_devices[i] + 1);
+  for (std::uint32_t i = 0; i < program_.stream_devices.size(); ++i)
+    devices = std::max(devices, program_.stream_devices[i] + 1);
   for (std::uint32_t device = 0; device < devices; ++device) {
     builder_.add(format::Context{context(device), DeviceId{device}, StreamId{7 + recording_.rename}});
   }
@@ -111,7 +114,8 @@ void Recorder::describe() {
     } else if (where.collector) {
       function = "gc_collect_main";
     }
-    builder_.add(format::Code{place + 1, kVersion, static_cast<std::int32_t>(where.line) - 1, file, function, kNextLine});
+    builder_.add(
+        format::Code{place + 1, kVersion, static_cast<std::int32_t>(where.line) - 1, file, function, kNextLine});
     const std::string frames = "p" + std::to_string(place + 1) + ":0 p" + std::to_string(outermost) + ":0";
     builder_.add(format::Stack{stack_of_place(place), frames});
   }
@@ -220,13 +224,14 @@ void Recorder::add_host(const HostEvent& event) {
     case Act::kBurstLaunch:
     case Act::kGraph: {
       const StackId stack = recording_.launch_stacks ? stack_of_place(event.place) : StackId{};
-      builder_.add(format::Launch{thread(event.thread), begin_ns, length, api_of(event.act), CorrelationId{event.correlation}, 0, stack});
+      builder_.add(format::Launch{thread(event.thread), begin_ns, length, api_of(event.act),
+                                  CorrelationId{event.correlation}, 0, stack});
       return;
     }
     case Act::kPoll: {
       const std::uint64_t queries = std::max<std::uint64_t>(1, length / 2'000);
-      builder_.add(format::Poll{thread(event.thread), begin_ns, length, api_of(event.act), event.stream, queries, queries - 1,
-                                stack_of_place(event.place)});
+      builder_.add(format::Poll{thread(event.thread), begin_ns, length, api_of(event.act), event.stream, queries,
+                                queries - 1, stack_of_place(event.place)});
       return;
     }
     default:
@@ -241,7 +246,8 @@ void Recorder::add_host(const HostEvent& event) {
   call.context = context(program_.stream_devices[event.stream]);
   call.stream = stream(event.stream);
   call.stack = stack_of_place(event.place);
-  if (event.act == Act::kRecord || event.act == Act::kWaitEvent || event.act == Act::kEventSync) call.object = 0x900 + event.object;
+  if (event.act == Act::kRecord || event.act == Act::kWaitEvent || event.act == Act::kEventSync)
+    call.object = 0x900 + event.object;
   if (event.act == Act::kFree || event.act == Act::kAllocate) call.object = 0x5000;
   if (event.act == Act::kCopy || event.act == Act::kPageableCopy) {
     call.bytes = 8U << 20;

@@ -12,8 +12,9 @@ bool is_copy(Act act) { return act == Act::kCopy || act == Act::kPageableCopy; }
 
 // Time of the host that would have overlapped the device's work, had no wait emptied its queue.
 bool is_host_time(std::string_view cause) {
-  static const std::set<std::string_view> kHostTime = {"host-compute",  "launch-bound", "launch-latency", "cuda-call",
-                                                       "python-gc",     "thread-wait",  "alloc-in-loop",  "loader-compute"};
+  static const std::set<std::string_view> kHostTime = {"host-compute",  "launch-bound",  "launch-latency",
+                                                       "cuda-call",     "python-gc",     "thread-wait",
+                                                       "alloc-in-loop", "loader-compute"};
   return kHostTime.contains(cause);
 }
 
@@ -38,7 +39,8 @@ void Truth::waited(std::uint32_t device, Nanoseconds end_ns, Nanoseconds waited_
   waits_.push_back({device, end_ns, waited_ns, cause, place});
 }
 
-// Every nanosecond without a kernel lies in a gap: idle until the next work of any kind, or copying until the next kernel.
+// Every nanosecond without a kernel lies in a gap: idle until the next work of any kind, or copying until the next
+// kernel.
 std::vector<Truth::Gap> Truth::gaps_of(const Run& run, std::uint32_t device) const {
   std::vector<std::uint32_t> order;
   for (std::uint32_t i = 0; i < run.device.size(); ++i) {
@@ -129,7 +131,8 @@ std::vector<TruthPart> Truth::explain(const Run& run) {
   for (const std::uint32_t device : devices) {
     std::vector<TruthPart> parts;
     for (const Gap& gap : gaps_of(run, device)) explain_gap(run, device, gap, parts);
-    std::sort(parts.begin(), parts.end(), [](const TruthPart& a, const TruthPart& b) { return a.span.begin_ns < b.span.begin_ns; });
+    std::sort(parts.begin(), parts.end(),
+              [](const TruthPart& a, const TruthPart& b) { return a.span.begin_ns < b.span.begin_ns; });
     charge_waits(device, parts);
     all.insert(all.end(), parts.begin(), parts.end());
   }

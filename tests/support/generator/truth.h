@@ -26,7 +26,8 @@ class Truth {
   void waits_for(std::uint32_t link, std::uint32_t device);
 
   // A wait that ended at `end_ns` held its thread up for `waited_ns` while the device worked.
-  void waited(std::uint32_t device, Nanoseconds end_ns, Nanoseconds waited_ns, std::string_view cause, std::uint32_t place);
+  void waited(std::uint32_t device, Nanoseconds end_ns, Nanoseconds waited_ns, std::string_view cause,
+              std::uint32_t place);
 
   // The causes of all idle and copy-only time, by device and time.
   std::vector<TruthPart> explain(const Run& run);

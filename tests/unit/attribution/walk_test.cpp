@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+// Single explanations that the generated programs do not reach: work behind host functions, launches of a thread that
+// works for another, traces that lost records, the edges of windows.
+#include "attribution/attribute.h"
+#include "support/catch.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr Nanoseconds kUs = 1'000;
+constexpr ThreadId kMain{100};
+constexpr ThreadId kEngine{101};
+constexpr ApiId kLaunch{1};
+constexpr ApiId kHostFunction{2};
+constexpr ApiId kCall{3};
+
+class Scene {
+ public:
+  Scene() {
+    trace_.contexts[ContextId{1}] = {DeviceId{0}, StreamId{7}};
+    trace_.apis[kLaunch] = {ApiCategory::kLaunch, "cudaLaunchKernel"};
+    trace_.apis[kHostFunction] = {ApiCategory::kHostFunction, "cudaLaunchHostFunc"};
+    trace_.codes[1] = Code{"/home/user/train.py", "main", "", 10, 0x030c0000};
+    trace_.stacks[StackId{5}] = {frame(1)};
+    trace_.codes[2] =
+        Code{"/usr/lib/python3/site-packages/torch/utils/data/dataloader.py", "__next__", "", 10, 0x030c0000};
+    trace_.stacks[StackId{6}] = {frame(2)};
+    trace_.codes[3] = Code{"/home/user/train.py", "prepare", "", 50, 0x030c0000};
+    trace_.stacks[StackId{7}] = {frame(3), frame(1)};
+  }
+
+  void launch_at_line(Nanoseconds begin_us, TimeSpan kernel_us) {
+    launch(begin_us, kernel_us);
+    trace_.launches.back().stack = StackId{5};
+  }
+
+  void launch(Nanoseconds begin_us, TimeSpan kernel_us, ThreadId thread = kMain) {
+    trace_.launches.push_back(launch_row(begin_us, kLaunch, thread));
+    trace_.launches.back().correlation = CorrelationId{next_};
+    Operation kernel;
+    kernel.span = {kernel_us.begin_ns * kUs, kernel_us.end_ns * kUs};
+    kernel.context = ContextId{1};
+    kernel.stream = StreamId{7};
+    kernel.correlation = CorrelationId{next_++};
+    trace_.operations.push_back(kernel);
+  }
+
+  void host_function(Nanoseconds begin_us, ThreadId thread = kMain) {
+    trace_.launches.push_back(launch_row(begin_us, kHostFunction, thread));
+  }
+
+  // A call without a stack that puts work of its own onto the stream.
+  void call(Nanoseconds begin_us, ApiCategory category, CopyKind copy_kind, TimeSpan work_us) {
+    Call call;
+    call.span = {begin_us * kUs, (begin_us + 4) * kUs};
+    call.thread = kMain;
+    call.api = kCall;
+    call.category = category;
+    call.copy_kind = copy_kind;
+    call.correlation = CorrelationId{next_};
+    trace_.calls.push_back(call);
+    Operation work;
+    work.kind = category == ApiCategory::kMemset ? OperationKind::kMemset : OperationKind::kCopy;
+    work.copy_kind = copy_kind;
+    work.span = {work_us.begin_ns * kUs, work_us.end_ns * kUs};
+    work.context = ContextId{1};
+    work.stream = StreamId{7};
+    work.correlation = CorrelationId{next_++};
+    trace_.operations.push_back(work);
+  }
+
+  // Of another thread, without a stack unless one is given.
+  void sleep(ThreadId thread, TimeSpan span_us, ThreadId waker, Nanoseconds wake_us, StackId stack = {}) {
+    wait(span_us, waker);
+    trace_.host_waits.back().thread = thread;
+    trace_.host_waits.back().wake_ns = wake_us * kUs;
+    trace_.host_waits.back().stack = stack;
+  }
+
+  void sample(Nanoseconds time_us, format::Sample::State state, StackId stack = StackId{6}) {
+    Sample sample;
+    sample.span = {time_us * kUs, time_us * kUs};
+    sample.thread = kMain;
+    sample.count = 1;
+    sample.state = state;
+    sample.stack = stack;
+    trace_.samples.push_back(sample);
+  }
+
+  void wait(TimeSpan span_us, ThreadId waker) {
+    HostWait wait;
+    wait.span = {span_us.begin_ns * kUs, span_us.end_ns * kUs};
+    wait.thread = kMain;
+    wait.waker = waker;
+    wait.wake_ns = wait.span.end_ns - 5 * kUs;
+    wait.call = HostCall::kCondition;
+    wait.stack = StackId{5};
+    trace_.host_waits.push_back(wait);
+  }
+
+  void lose_records() {
+    trace_.stats.add("ring-full", 3);
+    trace_.lossy = {{0, 10'000 * kUs}};
+  }
+
+  Trace& trace() { return trace_; }
+
+  // The causes of idle time between two moments, in order.
+  std::vector<Part> explained(TimeSpan span_us, TimeSpan window_us = {0, 10'000}) {
+    trace_.windows = {{{window_us.begin_ns * kUs, window_us.end_ns * kUs}, "start"}};
+    AttributeOptions options;
+    options.keep_parts = true;
+    const Attribution attribution = attribute(trace_, options);
+    REQUIRE(attribution.breaches.empty());
+    std::vector<Part> parts;
+    for (const Part& part : attribution.parts.at(DeviceId{0})) {
+      if (!intersect(part.span, {span_us.begin_ns * kUs, span_us.end_ns * kUs}).empty()) parts.push_back(part);
+    }
+    return parts;
+  }
+
+ private:
+  static StackFrame frame(std::uint32_t code) {
+    StackFrame frame;
+    frame.code = code;
+    return frame;
+  }
+
+  static Launch launch_row(Nanoseconds begin_us, ApiId api, ThreadId thread) {
+    Launch launch;
+    launch.span = {begin_us * kUs, (begin_us + 4) * kUs};
+    launch.thread = thread;
+    launch.api = api;
+    return launch;
+  }
+
+  Trace trace_;
+  std::uint32_t next_ = 1;
+};
+
+}  // namespace
+
+TEST_CASE("work behind a function of the host waited for that") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.host_function(30);
+  scene.launch(40, {500, 600});
+  const std::vector<Part> parts = scene.explained({100, 500});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].kind == CauseKind::kHostFunction);
+  CHECK(scene.trace().launches[parts[0].owner.row].api == kHostFunction);
+}
+
+TEST_CASE("work queued in time that starts late for no known reason is unknown, and says why") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.launch(40, {500, 600});
+  const std::vector<Part> parts = scene.explained({100, 500});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].kind == CauseKind::kUnknown);
+  CHECK(parts[0].reason == Reason::kLateOnDevice);
+  CHECK(parts[0].confidence == Confidence::kLow);
+}
+
+TEST_CASE("launches of a library's thread stand at the line that waited for them") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.wait({50, 1'000}, kEngine);
+  scene.launch(400, {410, 420}, kEngine);
+  scene.launch(700, {710, 720}, kEngine);
+  const std::vector<Part> parts = scene.explained({420, 700});
+  REQUIRE_FALSE(parts.empty());
+  for (const Part& part : parts) {
+    CHECK(part.owner.table == OwnerTable::kHostWait);
+    CHECK(part.thread == kEngine);
+  }
+}
+
+// One launch in some 64 has a stack. Those without one, and the host time between them, belong to its line and not to
+// that of the last call that has a stack, which may be milliseconds away.
+TEST_CASE("launches without a stack stand at the line of those around them that have one") {
+  Scene scene;
+  scene.launch(10, {20, 30});
+  scene.trace().launches.back().stack = StackId{6};
+  for (Nanoseconds t = 40; t < 400; t += 30) scene.launch(t, {t + 10, t + 20});
+  scene.trace().launches.back().stack = StackId{5};
+  scene.launch(400, {410, 420});
+  scene.trace().windows = {{{0, 10'000 * kUs}, "start"}};
+  const Attribution attribution = attribute(scene.trace());
+  Nanoseconds between_ns = 0;
+  for (const Cause& cause : attribution.causes.at(DeviceId{0})) {
+    if (cause.key.kind != CauseKind::kLaunchBound) continue;
+    CHECK(number(cause.key.site.stack) != 0);
+    if (cause.key.site.stack == StackId{6} && cause.key.site.until == StackId{5}) between_ns += cause.idle_ns;
+  }
+  CHECK(between_ns > 100 * kUs);
+}
+
+TEST_CASE(
+    "a memset and a copy within a device without a stack stand between the lines around them, other copies by "
+    "themselves") {
+  struct Case {
+    ApiCategory category;
+    CopyKind copy_kind;
+    OwnerTable table;
+  };
+  for (const Case& one : {Case{ApiCategory::kMemset, CopyKind::kUnknown, OwnerTable::kStretch},
+                          Case{ApiCategory::kCopyAsync, CopyKind::kDeviceToDevice, OwnerTable::kStretch},
+                          Case{ApiCategory::kCopyAsync, CopyKind::kDeviceToHost, OwnerTable::kCall}}) {
+    Scene scene;
+    scene.launch_at_line(10, {20, 100});
+    scene.call(300, one.category, one.copy_kind, {320, 330});
+    scene.launch_at_line(400, {420, 500});
+    bool seen = false;
+    for (const Part& part : scene.explained({300, 320})) {
+      if (part.span.begin_ns < 300 * kUs) continue;
+      CHECK(part.owner.table == one.table);
+      seen = true;
+    }
+    CHECK(seen);
+  }
+}
+
+// As in PyTorch: a thread of the loader reads what its workers made, pins it, and wakes the one that asked for a batch.
+// That one then waits for the interpreter's lock, which the loader's thread held.
+TEST_CASE("a starved loader shows at the line that asks for the batch, not in the loader's own thread") {
+  constexpr ThreadId kPinning{103};
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.sleep(kPinning, {200, 900}, {}, 0, StackId{6});
+  scene.trace().host_waits.back().call = HostCall::kRead;
+  scene.sleep(kMain, {150, 910}, kPinning, 905, StackId{5});
+  scene.sleep(kMain, {911, 990}, kPinning, 985, StackId{7});
+  scene.launch(1'000, {1'010, 1'100});
+  scene.trace().stacks[StackId{7}] = scene.trace().stacks[StackId{5}];
+  Nanoseconds input_ns = 0;
+  for (const Part& part : scene.explained({100, 1'010})) {
+    if (part.kind != CauseKind::kInput) continue;
+    REQUIRE(part.owner.table == OwnerTable::kHostWait);
+    CHECK(scene.trace().host_waits[part.owner.row].thread == kMain);
+    CHECK(scene.trace().host_waits[part.owner.row].stack == StackId{5});
+    input_ns += part.span.length_ns();
+  }
+  CHECK(input_ns == 700 * kUs);
+}
+
+TEST_CASE("where records were lost nothing is sure") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.launch(300, {310, 400});
+  scene.lose_records();
+  for (const Part& part : scene.explained({0, 10'000})) CHECK(part.confidence == Confidence::kLow);
+}
+
+TEST_CASE("work without its launch cannot be explained, and says so") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.launch(300, {310, 400});
+  scene.trace().launches.pop_back();
+  const std::vector<Part> parts = scene.explained({100, 310});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts[0].kind == CauseKind::kCapture);
+  CHECK(parts[0].reason == Reason::kNoLaunch);
+}
+
+TEST_CASE("time before the first work and after the last is no gap of the program") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  const std::vector<Part> parts = scene.explained({0, 10'000});
+  REQUIRE(parts.size() == 2);
+  CHECK(parts[0].kind == CauseKind::kStartup);
+  CHECK(parts[1].kind == CauseKind::kShutdown);
+}
+
+// As JAX does it: a driver's thread runs the host function behind a step and wakes a library's thread, which wakes
+// Python.
+TEST_CASE("a wait for the GPU that is handed on by a library's thread is a wait of the line that slept meanwhile") {
+  constexpr ThreadId kLibrary{102};
+  constexpr ThreadId kDriver{900};  // has no records
+  const auto steps = [](Scene& scene, StackId library_stack) {
+    for (Nanoseconds t = 0; t < 8'000; t += 1'000) {
+      scene.launch(t + 10, {t + 20, t + 320});
+      scene.host_function(t + 16);
+      scene.sleep(kLibrary, {t + 30, t + 430}, kDriver, t + 390, library_stack);
+      scene.sleep(kMain, {t + 50, t + 480}, kLibrary, t + 440, StackId{5});
+    }
+  };
+  Scene relayed;
+  steps(relayed, {});
+  Nanoseconds charged_ns = 0;
+  for (const Part& part : relayed.explained({3'320, 4'020})) {
+    if (part.kind != CauseKind::kFrameworkWait) continue;
+    CHECK(relayed.trace().host_waits[part.owner.row].thread == kMain);
+    charged_ns += part.span.length_ns();
+  }
+  CHECK(charged_ns >= 400 * kUs);  // the sleep and what it delayed, of 700 us
+
+  // A thread with Python lines of its own explains itself.
+  Scene own;
+  steps(own, StackId{5});
+  bool seen = false;
+  for (const Part& part : own.explained({3'320, 3'430})) {
+    if (part.kind != CauseKind::kFrameworkWait) continue;
+    seen = true;
+    CHECK(own.trace().host_waits[part.owner.row].thread == kLibrary);
+  }
+  CHECK(seen);
+}
+
+TEST_CASE("one sample is a hint, three that agree about a line are evidence") {
+  for (const int samples : {1, 3}) {
+    Scene scene;
+    for (int i = 0; i < samples; ++i) scene.sample(500 + i, format::Sample::State::kRunning);
+    scene.launch(10, {20, 30});
+    scene.launch(1'010, {1'020, 1'030});
+    bool seen = false;
+    for (const Part& part : scene.explained({30, 1'020})) {
+      if (part.kind != CauseKind::kLoaderCompute) continue;
+      seen = true;
+      CHECK(part.confidence == (samples == 1 ? Confidence::kLow : Confidence::kMedium));
+    }
+    CHECK(seen);
+  }
+}
+
+// Launches of one line, a millisecond apart, and samples of `prepare` in some of the gaps: whose is a gap without one?
+static Owner owner_of_third_gap(std::initializer_list<Nanoseconds> sampled_gaps) {
+  Scene scene;
+  for (Nanoseconds i = 0; i < 8; ++i) scene.launch_at_line(i * 1'000, {i * 1'000 + 20, i * 1'000 + 30});
+  for (const Nanoseconds gap : sampled_gaps)
+    scene.sample(gap * 1'000 + 500, format::Sample::State::kRunning, StackId{7});
+  for (const Part& part : scene.explained({2'100, 2'900})) {
+    if (part.kind == CauseKind::kHostCompute) return part.owner;
+  }
+  return {};
+}
+
+TEST_CASE("host time that no sample met is where three found the thread between the same two lines") {
+  CHECK(owner_of_third_gap({0, 1, 4}).table == OwnerTable::kSample);
+  CHECK(owner_of_third_gap({0, 4}).table == OwnerTable::kStretch);
+  CHECK(owner_of_third_gap({}).table == OwnerTable::kStretch);
+}
+
+}  // namespace synctrace::testing

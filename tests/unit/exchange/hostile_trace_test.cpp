@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// Traces that no recorder writes: any ids, any times, any order. Each gives a report whose figures add up.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "exchange/chrome_trace.h"
+#include "exchange/csv_tables.h"
+#include "exchange/nsys_database.h"
+#include "exchange/perfetto_trace.h"
+#include "exchange/wall_clock.h"
+#include "exchange/write_trace.h"
+#include "findings/build_report.h"
+#include "model/load_trace.h"
+#include "render/render_csv.h"
+#include "render/render_json.h"
+#include "render/render_markdown.h"
+#include "render/render_page.h"
+#include "render/render_text.h"
+#include "support/catch.h"
+#include "support/effort.h"
+#include "support/trace_maker.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr std::uint32_t kTraces = is_whole_effort() ? 3'000 : 1'000;
+
+class Hostile {
+ public:
+  explicit Hostile(std::uint32_t seed) : random_(seed) {}
+
+  Trace trace() {
+    TraceMaker maker;
+    const int records = static_cast<int>(below(120));
+    for (int i = 0; i < records; ++i) add_record(maker);
+    return maker.load();
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
+
+  // Small numbers, so that records meet, and now and then an absurd one.
+  std::uint64_t any_number() {
+    switch (below(12)) {
+      case 0:
+        return random_();
+      case 1:
+        return std::numeric_limits<std::uint64_t>::max() - below(3);
+      case 2:
+        return static_cast<std::uint64_t>(kLatestTime) - below(3);
+      default:
+        return below(5) * 50'000 + below(3);
+    }
+  }
+  std::int64_t any_time() { return static_cast<std::int64_t>(any_number()); }
+  template <class Id>
+  Id any_id() {
+    return static_cast<Id>(below(20) == 0 ? random_() : below(4));
+  }
+
+  // Any value for every field of any record.
+  template <class Record>
+  Record any_record() {
+    Record record;
+    Record::with_fields([&](const auto&... field) { (fill(record.*field.member), ...); });
+    return record;
+  }
+  void fill(std::string_view& text) {
+    constexpr std::string_view kTexts[] = {"",
+                                           "exit",
+                                           "n0:32 p0:2! n1:c352 ~",
+                                           "p1:1 | i2:0 n3:186a1 p3:0!",
+                                           "p2:50000 n1:1",
+                                           "/a/\x1b[2J.py",
+                                           "cudaEventRecord",
+                                           "cudaFree",
+                                           "\x1b[2J\xff",
+                                           "simulated",
+                                           "1",
+                                           "duty",
+                                           "start"};
+    text = kTexts[below(std::size(kTexts))];
+  }
+  template <class Value>
+  void fill(Value& value) {
+    if constexpr (std::is_enum_v<Value>) {
+      value = below(20) == 0 ? static_cast<Value>(random_()) : static_cast<Value>(below(22));
+      if (sizeof(Value) > 1 && below(4) != 0) value = static_cast<Value>(below(4));
+    } else {
+      value = static_cast<Value>(any_number());
+    }
+  }
+
+  void add_record(TraceMaker& maker) {
+    switch (below(28)) {
+      case 0:
+        return maker.add(any_record<format::Fact>());
+      case 1:
+        return maker.add(any_record<format::ApiName>());
+      case 2:
+        return maker.add(any_record<format::Context>());
+      case 3:
+        return maker.add(any_record<format::Stream>());
+      case 4:
+      case 5:
+      case 6:
+        return maker.add(any_record<format::Call>());
+      case 7:
+        return maker.add(any_record<format::Launch>());
+      case 8:
+        return maker.add(any_record<format::Poll>());
+      case 9:
+        return maker.add(any_record<format::Kernel>());
+      case 10:
+        return maker.add(any_record<format::Copy>());
+      case 11:
+        return maker.add(any_record<format::Memset>());
+      case 12:
+        return maker.add(any_record<format::Graph>());
+      case 13:
+        return maker.add(any_record<format::Window>());
+      case 14:
+        return maker.add(any_record<format::Loss>());
+      case 15:
+        return maker.add(any_record<format::Resource>());
+      case 16:
+        return maker.add(any_record<format::NvtxPush>());
+      case 17:
+        return maker.add(any_record<format::NvtxPop>());
+      case 18:
+        return maker.add(any_record<format::NvtxStart>());
+      case 19:
+        return maker.add(any_record<format::NvtxEnd>());
+      case 20:
+        return maker.add(any_record<format::Module>());
+      case 21:
+        return maker.add(any_record<format::Symbol>());
+      case 22:
+        return maker.add(any_record<format::SourceLine>());
+      case 23:
+        return maker.add(any_record<format::Code>());
+      case 24:
+        return maker.add(any_record<format::Stack>());
+      case 25:
+        return maker.add(any_record<format::HostWait>());
+      case 26:
+        return maker.add(any_record<format::Sample>());
+      default:
+        return maker.add(any_record<format::Overhead>());
+    }
+  }
+
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+TEST_CASE("a hostile trace gives a report whose figures add up") {
+  for (std::uint32_t seed = 0; seed < kTraces; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    const Attribution attribution = attribute(trace);
+    REQUIRE(adds_up(attribution));
+    for (std::size_t i = 0; i < trace.calls.size(); ++i) {
+      REQUIRE(attribution.judgements[i].blocked_ns >= 0);
+      REQUIRE(attribution.judgements[i].blocked_ns <= trace.calls[i].span.length_ns());
+    }
+    for (const bool all : {false, true}) {
+      const Report report = build_report(trace, attribution, {all, {}});
+      const std::string text = render_text(report, {TextLength::kFull, false, true});
+      REQUIRE(text.find('\x1b') == std::string::npos);
+      REQUIRE_FALSE(render_json({&report, 1}).empty());
+      REQUIRE(report.savings.refusal.find("a bug") == std::string::npos);
+      REQUIRE_FALSE(render_csv({&report, 1}).empty());
+      REQUIRE(render_markdown({&report, 1}).find('\x1b') == std::string::npos);
+      for (const CallSite& site : report.waits) REQUIRE(site.figures.host_blocked_ns <= site.figures.host_ns);
+    }
+  }
+}
+
+TEST_CASE("a hostile trace gives a page of bounded size, with no script but its own") {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    AttributeOptions options;
+    options.keep_parts = true;
+    const Attribution attribution = attribute(trace, options);
+    const Report report = build_report(trace, attribution, {});
+    const PageSection section = page_section(report, page::Timeline(trace, attribution, report), {kFewestPageBytes});
+    REQUIRE_FALSE(section.payload.empty());
+    REQUIRE(section.markup.find("<script") == std::string::npos);
+    const std::string page = render_page({&section, 1});
+    REQUIRE(page.size() <= kFewestPageBytes);
+    REQUIRE(page.find('\x1b') == std::string::npos);
+  }
+}
+
+TEST_CASE("a hostile trace gives an export in any format, and written as a file it is the same trace") {
+  for (std::uint32_t seed = 0; seed < 100; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    const ExportOptions options{"hostile", export_base_ns(trace.start_realtime_ns), false, true};
+    std::string bytes;
+    const TextSink sink = [&](std::string_view piece) { bytes += piece; };
+    PerfettoTrace perfetto(options, sink);
+    perfetto.add(trace);
+    REQUIRE_FALSE(perfetto.finish().has_value());
+    NsysDatabase database(options, ":memory:");
+    database.add(trace);
+    REQUIRE_FALSE(database.finish().has_value());
+    for (const CsvTable table : {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges})
+      write_csv_rows(table, trace, true, sink);
+    std::vector<std::byte> file;
+    write_trace(trace, [&](std::span<const std::byte> piece) { file.insert(file.end(), piece.begin(), piece.end()); });
+    const Result<Trace> again = load_trace_bytes(file, "again");
+    REQUIRE(again);
+    REQUIRE(again.value().stats.count(kLossBadRecords) == trace.stats.count(kLossBadRecords));
+    REQUIRE(again.value().calls.size() == trace.calls.size());
+    REQUIRE(again.value().operations.size() == trace.operations.size());
+    REQUIRE(again.value().nvtx_events.size() == trace.nvtx_events.size());
+    REQUIRE(again.value().samples.size() == trace.samples.size());
+  }
+}
+
+TEST_CASE("a hostile trace gives an export that is JSON, with slices that nest") {
+  for (std::uint32_t seed = 0; seed < 500; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    std::string text;
+    ChromeTrace result({"hostile", export_base_ns(trace.start_realtime_ns), false, true},
+                       [&](std::string_view piece) { text += piece; });
+    result.add(trace);
+    result.finish();
+    const nlohmann::json document = nlohmann::json::parse(text);
+    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<std::int64_t, std::int64_t>>> open;
+    for (const nlohmann::json& event : document["traceEvents"]) {
+      if (event["ph"] != "X") continue;
+      // Beyond 2^53 ns a double is no exact time; those slices are looked at in the tests of the rows alone.
+      if (event["ts"].get<double>() + event["dur"].get<double>() > 9e12) continue;
+      const std::int64_t begin_ns = std::llround(event["ts"].get<double>() * 1000);
+      const std::int64_t end_ns = begin_ns + std::llround(event["dur"].get<double>() * 1000);
+      auto& row = open[{event["pid"], event["tid"]}];
+      while (!row.empty() && row.back().second <= begin_ns) row.pop_back();
+      const bool begins_together = !row.empty() && row.back().first == begin_ns;
+      REQUIRE((row.empty() || begins_together || end_ns <= row.back().second));
+      row.emplace_back(begin_ns, end_ns);
+      std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) {
+        return std::pair(a.first, -a.second) < std::pair(b.first, -b.second);
+      });
+    }
+  }
+}
+
+}  // namespace synctrace::testing

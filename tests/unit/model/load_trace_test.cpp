@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <limits>
+#include <string>
+
+#include "model/load_trace.h"
+#include "model/loss_spans.h"
+#include "support/catch.h"
+#include "support/trace_maker.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr TestApi kMemcpyAsync{ApiId{1}, format::ApiCategory::kCopyAsync, "cudaMemcpyAsync"};
+
+TEST_CASE("clocks and losses at the end of time are those of the latest time") {
+  constexpr Nanoseconds kEndOfTime = std::numeric_limits<Nanoseconds>::max();
+  LossSpans spans;
+  spans.hole();
+  spans.clock(kEndOfTime);
+  spans.loss("ring-full", kEndOfTime);
+  spans.loss("cupti-dropped", kEndOfTime);
+  for (const TimeSpan span : spans.finish(true)) {
+    CHECK(span.begin_ns <= span.end_ns);
+    CHECK(span.end_ns <= kLatestTime + 1);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("times that no clock shows are left out and counted") {
+  TraceMaker maker;
+  maker.add_api(kMemcpyAsync);
+  for (const std::int64_t begin_ns : {std::int64_t{-1}, std::numeric_limits<std::int64_t>::min(), kLatestTime + 1}) {
+    format::Call call;
+    call.begin_ns = begin_ns;
+    maker.add(call);
+  }
+  format::Kernel kernel;
+  kernel.begin_ns = 10;
+  kernel.duration_ns = std::numeric_limits<std::uint64_t>::max();
+  maker.add(kernel);
+  maker.add(maker.make_call(kMemcpyAsync, {5, 5}, kStream, 1));
+  const Trace trace = maker.load();
+  CHECK(trace.calls.size() == 1);
+  CHECK(trace.operations.empty());
+  CHECK(trace.stats.count(kLossImpossibleTimes) == 4);
+  CHECK(trace.first_ns == 5);
+  CHECK(trace.last_ns == 5);
+}
+
+TEST_CASE("tables are in order of begin, whatever the order in the file") {
+  TraceMaker maker;
+  maker.add_api(kMemcpyAsync);
+  for (const Nanoseconds begin_ns : {30, 10, 20})
+    maker.add(maker.make_call(kMemcpyAsync, {begin_ns, begin_ns + 1}, kStream, 1));
+  const Trace trace = maker.load();
+  REQUIRE(trace.calls.size() == 3);
+  CHECK(trace.calls[0].span.begin_ns == 10);
+  CHECK(trace.calls[2].span.begin_ns == 30);
+  CHECK(trace.calls[0].category == format::ApiCategory::kCopyAsync);
+}
+
+TEST_CASE("a launch that failed keeps what it returned, wherever it lies in the file") {
+  TraceMaker maker;
+  for (const auto& [begin_ns, status] : {std::pair{30, 2U}, {10, 0U}, {20, 700U}}) {
+    format::Launch launch;
+    launch.begin_ns = begin_ns;
+    launch.correlation = CorrelationId{static_cast<std::uint32_t>(begin_ns)};
+    launch.status = status;
+    maker.add(launch);
+  }
+  const Trace trace = maker.load();
+  REQUIRE(trace.launches.size() == 3);
+  CHECK(status_of(trace, trace.launches[0]) == 0);
+  CHECK(status_of(trace, trace.launches[1]) == 700);
+  CHECK(status_of(trace, trace.launches[2]) == 2);
+}
+
+TEST_CASE("windows are disjoint and closed, whatever their edges were") {
+  TraceMaker maker;
+  for (const auto& [time_ns, open] : {std::pair{50, 0U}, {100, 1U}, {150, 1U}, {200, 0U}, {250, 0U}, {300, 1U}}) {
+    maker.add(format::Window{time_ns, open, "duty"});
+  }
+  maker.add(maker.make_call(kMemcpyAsync, {350, 400}, kStream, 1));
+  const Trace trace = maker.load();
+  REQUIRE(trace.windows.size() == 2);
+  CHECK(trace.windows[0].span == TimeSpan{100, 200});
+  CHECK(trace.windows[1].span == TimeSpan{300, 400});
+  CHECK(in_window(trace, {100, 200}));
+  CHECK_FALSE(in_window(trace, {99, 120}));
+  CHECK_FALSE(in_window(trace, {150, 201}));
+  CHECK_FALSE(in_window(trace, {250, 260}));
+}
+
+TEST_CASE("the transfer's own record says what memory a call copied") {
+  TraceMaker maker;
+  maker.add_api(kMemcpyAsync);
+  format::Call call = maker.make_call(kMemcpyAsync, {10, 20}, kStream, 3);
+  call.flags = format::Call::kKindsFromRanges;
+  call.source_memory = format::MemoryKind::kPageable;
+  maker.add(call);
+  maker.add(format::Copy{12, 5, DeviceId{0}, kContext, kStream, CorrelationId{3}, 64, format::CopyKind::kHostToDevice,
+                         format::MemoryKind::kPinned, format::MemoryKind::kDevice});
+  const Trace trace = maker.load();
+  CHECK(trace.calls[0].source_memory == format::MemoryKind::kPinned);
+  CHECK(trace.calls[0].copy_kind == format::CopyKind::kHostToDevice);
+}
+
+TEST_CASE("losses add up by name, and a trace without its end says so") {
+  TraceMaker maker;
+  maker.add(format::Loss{1, "ring-full", 3});
+  maker.add(format::Loss{2, "ring-full", 4});
+  SECTION("unclean") {
+    const Trace trace = maker.load();
+    CHECK(trace.stats.count("ring-full") == 7);
+    CHECK(trace.stats.count(kLossUncleanEnd) == 1);
+  }
+  SECTION("closed") {
+    maker.add(format::End{3, 5, "exit"});
+    CHECK(maker.load().stats.count(kLossUncleanEnd) == 0);
+  }
+}
+
+TEST_CASE("a file that is not there is an error with its name") {
+  const Result<Trace> trace = load_trace("no-such-file.synctrace");
+  REQUIRE_FALSE(trace);
+  CHECK(trace.error().message.find("no-such-file.synctrace") != std::string::npos);
+}
+
+}  // namespace synctrace::testing

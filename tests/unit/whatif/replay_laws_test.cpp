@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must hold for any program and any fixes: more fixes never take longer, all of them together are a ceiling, and
+// nothing is faster than its GPU work. Random programs of the generator, random sets of sites.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "support/catch.h"
+#include "support/effort.h"
+#include "support/generated_support.h"
+#include "support/generator/random_program.h"
+#include "support/replay_support.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr std::uint64_t kPrograms = effort(2'000);
+
+// The most work of any one stream, which no fix makes shorter.
+Nanoseconds longest_stream(const ReplayProgram& program) {
+  std::map<std::uint16_t, Nanoseconds> sums;
+  for (const ReplayEvent& event : program.events) {
+    if (event.kind == EventKind::kLaunch || event.kind == EventKind::kWork) sums[event.stream] += event.length;
+  }
+  Nanoseconds longest = 0;
+  for (const auto& [stream, sum] : sums) longest = std::max(longest, sum);
+  return longest;
+}
+
+// The most host time of any one thread in which it waits for nothing, with all fixes: every term of the thread's own.
+Nanoseconds busiest_thread(const ReplayProgram& program) {
+  std::vector<Nanoseconds> sums(program.thread_begins.size());
+  for (const ReplayEvent& event : program.events) {
+    if (event.kind == EventKind::kStep || event.kind == EventKind::kPost) continue;
+    if (event.kind == EventKind::kHost && event.site != 0) continue;
+    sums[event.thread] += event.pre;
+  }
+  return *std::max_element(sums.begin(), sums.end());
+}
+
+}  // namespace
+
+TEST_CASE("more fixes never take longer") {
+  for (std::uint64_t seed = 1; seed <= kPrograms; ++seed) {
+    CAPTURE(seed);
+    const generator::Program source = generator::random_program(seed + 50'000);
+    const Trace trace = generator::load_generated(source, generator::play(source, seed));
+    const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
+    REQUIRE(program.refusal == "");
+    std::mt19937_64 random(seed);
+    // Lane 0 has no fix, the last all; each lane has those of the one before, and some more.
+    Scenarios scenarios(program);
+    for (std::uint16_t site = 1; site < program.sites.size(); ++site) {
+      for (std::size_t lane = 1 + random() % (kLanes - 1); lane < kLanes; ++lane) scenarios.fix(lane, site);
+    }
+    const Outcome outcome = replay(program, scenarios);
+    for (std::size_t lane = 1; lane < kLanes; ++lane) {
+      CAPTURE(lane);
+      REQUIRE(outcome.end.at[lane] <= outcome.end.at[lane - 1]);
+      for (const Lanes& step : outcome.steps) REQUIRE(step.at[lane] <= step.at[lane - 1]);
+    }
+    REQUIRE(outcome.end.at[0] == program.end_ns);
+    REQUIRE(outcome.end.at[kLanes - 1] - program.begin_ns >= longest_stream(program));
+    REQUIRE(outcome.end.at[kLanes - 1] - program.begin_ns >= busiest_thread(program));
+  }
+}
+
+TEST_CASE("the corners that the bounds look at take nothing from an unchanged program but its unexplained delays") {
+  for (std::uint64_t seed = 1; seed <= kPrograms / 10; ++seed) {
+    CAPTURE(seed);
+    const generator::Program source = generator::random_program(seed + 70'000);
+    const Trace trace = generator::load_generated(source, generator::play(source, seed));
+    const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
+    Scenarios scenarios(program);
+    scenarios.corners[1].latency = Corner::Latency::kLow;
+    scenarios.corners[2].latency = Corner::Latency::kHigh;
+    scenarios.corners[3].use = Corner::Use::kNever;
+    scenarios.corners[4].use = Corner::Use::kNextWait;
+    scenarios.corners[5].loader_keeps_pace = false;
+    scenarios.corners[6].without_delays = true;
+    const Outcome outcome = replay(program, scenarios);
+    for (std::size_t lane = 1; lane <= 5; ++lane) REQUIRE(outcome.end.at[lane] == outcome.end.at[0]);
+    REQUIRE(outcome.end.at[6] <= outcome.end.at[0]);
+    REQUIRE(outcome.end.at[0] - outcome.end.at[6] <= program.unexplained_ns);
+  }
+}
+
+// The same events in two runs, the second going on where the first stopped, end as in one.
+TEST_CASE("a replay can be cut anywhere") {
+  for (std::uint64_t seed = 1; seed <= kPrograms / 10; ++seed) {
+    CAPTURE(seed);
+    const generator::Program source = generator::random_program(seed + 90'000);
+    const Trace trace = generator::load_generated(source, generator::play(source, seed));
+    const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
+    Scenarios scenarios(program);
+    for (std::uint16_t site = 1; site < program.sites.size(); ++site) scenarios.fix(site % kLanes, site);
+    const Outcome whole = replay(program, scenarios);
+    ReplayState state = initial_state(program);
+    const std::size_t cut = program.events.size() * (seed % 7 + 1) / 9;
+    replay(program, scenarios, 0, cut, state);
+    const Outcome rest = replay(program, scenarios, cut, program.events.size(), state);
+    REQUIRE(rest.end.at == whole.end.at);
+  }
+}
+
+}  // namespace synctrace::testing

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted savings against programs whose true savings are known: the generator plays the mended program. It shares no
+// code with the replay.
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <optional>
+
+#include "support/catch.h"
+#include "support/effort.h"
+#include "support/generated_support.h"
+#include "support/generator/mend.h"
+#include "support/generator/random_program.h"
+#include "support/replay_support.h"
+#include "whatif/what_if.h"
+
+namespace synctrace::testing::generator {
+namespace {
+
+// The time from the begin to the end of the last work or host action.
+Nanoseconds length_of(const Run& run) { return run.end_ns - kRunBeginNs; }
+
+// Script A of the hand-checked vector: a kernel, a wait, 20 us of host time, a kernel. B has a second wait behind the
+// first.
+Program hand_checked(bool second_wait) {
+  Program program;
+  program.machine.launch_ns = 5'000;
+  program.machine.latency_ns = 4'000;
+  program.machine.return_ns = 6'000;
+  program.machine.sync_ns = 2'000;
+  program.stream_devices = {0};
+  for (std::uint32_t line = 1; line <= 5; ++line) program.places.push_back({0, line});
+  std::vector<Action> script = {{Act::kLaunch, 0, 0, 100'000}, {Act::kStreamSync, 1}};
+  if (second_wait) script.push_back({Act::kStreamSync, 2});
+  script.push_back({Act::kCompute, 3, 20'000});
+  script.push_back({Act::kLaunch, 4, 0, 50'000});
+  program.threads = {script};
+  return program;
+}
+
+constexpr std::uint32_t kFirstWait = 1;
+constexpr std::uint32_t kSecondWait = 2;
+
+std::uint16_t wait_site(const WhatIf& result, std::uint32_t place) {
+  return result.find(site_of_cause(CauseKind::kStreamSync, stack_of_place(place), {}, {}, {}));
+}
+
+}  // namespace
+
+TEST_CASE("hand-checked: one wait removed saves the gap behind it") {
+  const Program program = hand_checked(false);
+  const Trace trace = load_generated(program, play(program, 1));
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  const Saving* saving = result.of_site(wait_site(result, kFirstWait));
+  REQUIRE(saving != nullptr);
+  CHECK(saving->remedy == Remedy::kRemoveWait);
+  CHECK(saving->alone.ns == 29'000);
+  CHECK(saving->moves_to == 0);
+}
+
+TEST_CASE("hand-checked: the first of two waits moves to the second, and only both together gain") {
+  const Program program = hand_checked(true);
+  const Trace trace = load_generated(program, play(program, 1));
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  const std::uint16_t first = wait_site(result, kFirstWait);
+  const std::uint16_t second = wait_site(result, kSecondWait);
+  REQUIRE(result.of_site(first) != nullptr);
+  REQUIRE(result.of_site(second) != nullptr);
+  CHECK(result.of_site(first)->alone.ns == 2'000);
+  CHECK(result.of_site(first)->moves_to == second);
+  CHECK(result.of_site(first)->moved_ns == 99'000);
+  CHECK(result.of_site(second)->alone.ns == 2'000);
+  CHECK(result.all.ns == 31'000);
+  REQUIRE_FALSE(result.order.empty());
+  CHECK(result.order.back().cumulative.ns == 31'000);
+}
+
+namespace {
+
+constexpr std::uint32_t kSteps = 40;
+
+// A training step as in the point-cloud program: the GPU has a batch of work, then a line looks whether anything is
+// left to do and the next one how much; then the host prepares the next step.
+Program absorbing_pair() {
+  Program program;
+  program.stream_devices = {0};
+  for (std::uint32_t line = 1; line <= 5; ++line) program.places.push_back({0, line});
+  std::vector<Action> script;
+  for (std::uint32_t step = 0; step < kSteps; ++step) {
+    script.push_back({Act::kStep, 0});
+    for (int i = 0; i < 12; ++i) script.push_back({Act::kLaunch, 0, 0, 150'000});
+    script.push_back({Act::kStreamSync, 1});
+    script.push_back({Act::kStreamSync, 2});
+    script.push_back({Act::kCompute, 3, 900'000});
+  }
+  program.threads = {script};
+  return program;
+}
+
+// The host looks 150 times in a step whether the work before the last is over: the GPU always has the next one queued.
+Program many_harmless_waits() {
+  Program program;
+  program.stream_devices = {0};
+  program.events = 3;
+  for (std::uint32_t line = 1; line <= 3; ++line) program.places.push_back({0, line});
+  std::vector<Action> script;
+  std::uint32_t count = 0;
+  for (std::uint32_t step = 0; step < 20; ++step) {
+    script.push_back({Act::kStep, 0});
+    for (int i = 0; i < 150; ++i, ++count) {
+      script.push_back({Act::kLaunch, 0, 0, 100'000});
+      script.push_back({Act::kRecord, 1, 0, 0, 0, count % 3});
+      if (count >= 2) script.push_back({Act::kEventSync, 2, 0, 0, 0, (count - 2) % 3});
+    }
+  }
+  program.threads = {script};
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("an absorbing pair: neither wait gains alone, the absorber is named, both together gain what they truly do") {
+  const Program program = absorbing_pair();
+  const Run run = play(program, 1);
+  const Trace trace = load_generated(program, run);
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  CHECK(result.by_steps);
+  const std::uint16_t first = wait_site(result, kFirstWait);
+  const std::uint16_t second = wait_site(result, kSecondWait);
+  REQUIRE(result.of_site(first) != nullptr);
+  REQUIRE(result.of_site(second) != nullptr);
+  CHECK(result.of_site(first)->alone.grade == Grade::kNone);
+  CHECK(result.of_site(second)->alone.grade == Grade::kNone);
+  CHECK(result.of_site(first)->moves_to == second);
+  REQUIRE(result.order.size() >= 1);
+  FixSet both = result.order.front().sites;
+  std::sort(both.begin(), both.end());
+  CHECK(both == FixSet{std::min(first, second), std::max(first, second)});
+  const Program after = mended(mended(program, Mend::kRemoveWaits, kFirstWait), Mend::kRemoveWaits, kSecondWait);
+  const double saved =
+      static_cast<double>(length_of(run) - length_of(play(after, 1))) / static_cast<double>(length_of(run));
+  const double predicted =
+      static_cast<double>(result.order.front().cumulative.ns) / static_cast<double>(result.base_ns);
+  CHECK(saved > 0.25);
+  CHECK(std::abs(predicted - saved) < 0.02);
+  CHECK(result.order.front().cumulative.lo_ns > 0);
+}
+
+TEST_CASE("negative control: a GPU-bound program with 150 waits a step has nothing to gain") {
+  const Program program = many_harmless_waits();
+  const Trace trace = load_generated(program, play(program, 1));
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  CHECK(result.order.empty());
+  CHECK(result.all.grade == Grade::kNone);
+  for (const Saving& saving : result.savings) CHECK(saving.alone.grade == Grade::kNone);
+}
+
+namespace {
+
+struct Fix {
+  Mend mend;
+  std::uint32_t place;
+};
+
+// What the generator has to do for the fix that was predicted; nothing where a site is not one place of the program.
+std::optional<Fix> fix_of(const Program& program, const ReplaySite& site) {
+  const std::uint32_t place = number(site.key.place) == 0 ? 0 : number(site.key.place) - 1;
+  if (number(site.key.place) == 0 || place >= program.places.size()) return std::nullopt;
+  switch (site.remedy) {
+    case Remedy::kRemoveWait:
+      return Fix{Mend::kRemoveWaits, place};
+    case Remedy::kDeferRead:
+      return Fix{Mend::kDeferWaits, place};
+    case Remedy::kAsyncCopy:
+      return Fix{Mend::kAsyncCopies, place};
+    case Remedy::kCacheMemory:
+      return Fix{Mend::kCacheMemory, place};
+    case Remedy::kFeedInput:
+      return Fix{Mend::kFeedInput, place};
+    case Remedy::kSpeedUp:
+      return Fix{Mend::kHalveHost, place};
+    case Remedy::kNoCollection:
+      return Fix{Mend::kNoCollection, place};
+    case Remedy::kPreload:
+      return Fix{Mend::kPreload, place};
+    case Remedy::kDropDependency:
+      return Fix{Mend::kDropDependency, place};
+    default:
+      return std::nullopt;
+  }
+}
+
+// The time that a prediction is about: from the end of the warm-up's work to the end of the last step's.
+Nanoseconds counted_time(const Run& run, std::size_t warm_up) {
+  std::vector<Nanoseconds> begins;
+  std::map<std::uint32_t, Nanoseconds> issued;
+  for (const HostEvent& event : run.host) {
+    if (event.act == Act::kStep) begins.push_back(event.span.begin_ns);
+    if (event.correlation != 0) issued[event.correlation] = event.span.begin_ns;
+  }
+  Nanoseconds before_ns = 0;
+  Nanoseconds last_ns = 0;
+  for (const DeviceEvent& work : run.device) {
+    last_ns = std::max(last_ns, work.span.end_ns);
+    if (issued.at(work.correlation) < begins[warm_up]) before_ns = std::max(before_ns, work.span.end_ns);
+  }
+  return last_ns - (before_ns == 0 ? begins[warm_up] : before_ns);
+}
+
+std::size_t warm_up_of(const Steps& steps) {
+  std::size_t count = 0;
+  while (count < steps.steps.size() && steps.steps[count].phase == Phase::kWarmUp) ++count;
+  return count;
+}
+
+struct Errors {
+  std::vector<double> of_time;    // of the predicted time, relative
+  std::vector<double> of_saving;  // in parts of the recorded time
+
+  static double quantile(std::vector<double> values, double part) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
+  }
+};
+
+Errors errors_of(std::uint64_t programs, std::uint32_t steps, std::uint32_t host_jitter_percent) {
+  Errors errors;
+  for (std::uint64_t seed = 1; seed <= programs; ++seed) {
+    CAPTURE(seed);
+    Program program = random_program(seed, 1, steps);
+    program.machine.host_jitter_percent = host_jitter_percent;
+    const Run recorded = play(program, seed);
+    const Trace trace = load_generated(program, recorded);
+    const Attribution attribution = explain_generated(trace);
+    const WhatIf result = what_if(attribution, same_place);
+    REQUIRE(result.refusal == "");
+    for (const Saving& saving : result.savings) {
+      const auto fix = fix_of(program, result.sites[saving.site]);
+      if (!fix) continue;
+      const Program after = mended(program, fix->mend, fix->place);
+      const auto total = [&](const Run& run) {
+        return static_cast<double>(result.by_steps ? counted_time(run, warm_up_of(attribution.steps)) : length_of(run));
+      };
+      // A second run of either: what is predicted has to hold for the program, not for the one run that was recorded.
+      const std::uint64_t other = host_jitter_percent == 0 ? seed : seed + 1'000'000;
+      const double before_ns = total(play(program, other));
+      const double after_ns = total(play(after, other));
+      const double predicted_ns = total(recorded) - static_cast<double>(saving.alone.ns);
+      errors.of_time.push_back(std::abs(predicted_ns - after_ns) / after_ns);
+      errors.of_saving.push_back(std::abs(static_cast<double>(saving.alone.ns) - (before_ns - after_ns)) / before_ns);
+      if (std::getenv("SYNCTRACE_SHOW_SEEDS") != nullptr && errors.of_time.back() > 0.01) {
+        WARN("seed " << seed << " remedy " << static_cast<int>(saving.remedy) << " place " << fix->place << " error "
+                     << errors.of_time.back() << " predicted " << saving.alone.ns << " true " << before_ns - after_ns
+                     << " of " << before_ns);
+      }
+    }
+  }
+  return errors;
+}
+
+void show(const char* what, const Errors& errors) {
+  if (std::getenv("SYNCTRACE_SHOW") == nullptr) return;
+  WARN(what << ": " << errors.of_time.size() << " fixes; time: median " << 100 * Errors::quantile(errors.of_time, 0.5)
+            << " %, p90 " << 100 * Errors::quantile(errors.of_time, 0.9) << " %, worst "
+            << 100 * Errors::quantile(errors.of_time, 1) << " %; saving: median "
+            << 100 * Errors::quantile(errors.of_saving, 0.5) << ", p90 "
+            << 100 * Errors::quantile(errors.of_saving, 0.9) << " points");
+}
+
+}  // namespace
+
+TEST_CASE("random programs, the same run mended: predicted times are right") {
+  const Errors errors = errors_of(effort(300), 0, 0);
+  show("no jitter", errors);
+  if (!is_whole_effort()) return;  // too few to say how many are right
+  CHECK(Errors::quantile(errors.of_time, 0.5) <= 0.0005);
+  CHECK(Errors::quantile(errors.of_time, 0.9) <= 0.002);
+}
+
+TEST_CASE("random programs, another run mended, host times 15 % apart: predicted times are right") {
+  const Errors errors = errors_of(effort(120), 30, 15);
+  show("15 % jitter", errors);
+  if (!is_whole_effort()) return;  // too few to say how many are right
+  CHECK(Errors::quantile(errors.of_time, 0.5) <= 0.005);
+  CHECK(Errors::quantile(errors.of_time, 0.9) <= 0.02);
+}
+
+}  // namespace synctrace::testing::generator
