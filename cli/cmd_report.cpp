@@ -12,7 +12,6 @@
 #include "exit_status.h"
 #include "findings/findings.h"
 #include "messages.h"
-#include "model/native_names.h"
 #include "page_file.h"
 #include "progress.h"
 #include "render/render_csv.h"
@@ -45,7 +44,7 @@ struct Options {
 
 struct Asked {
   UserCode user_code;
-  NameOptions names;
+  AskedNames names;
   std::string step_range;
   bool all = false;
   WhatIfQuestion question;
@@ -61,7 +60,7 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Asked
     std::optional<Joins> joins;
     std::optional<Trace> trace = load_or_say(file, kWho, &joins);
     if (!trace) continue;
-    if (asked.names.wanted && !has_names(*trace)) look_up_names(*trace, asked.names);
+    asked.names.add_to(*trace);
     progress.again("explaining idle time, trace", file);
     const Findings findings(*trace, {asked.user_code, asked.step_range, page != nullptr}, std::move(joins));
     progress.again("predicting savings, trace", file);

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "asked_names.h"
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
-#include "look_up_names.h"
 #include "messages.h"
 #include "stack_options.h"
 
@@ -16,13 +16,13 @@ int cmd_symbols(int argc, char** argv) {
   constexpr const char* kWho = "synctrace symbols";
   const CommandLine app("Stores the names and the source text of a trace's stacks in the trace.", kWho);
   std::vector<std::string> paths;
-  NameOptions options;
+  AskedNames options;
   std::vector<std::string> source_roots;
   bool own = false;
   bool quiet = false;
   bool verbose = false;
   app.add("TRACE", paths, "traces that were closed by their process", "").required();
-  app.add_flag("--debuginfod", options.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information");
+  app.add_flag("--debuginfod", options.how.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information");
   app.add_flag("--own", own, "you recorded the traces, on this machine: read whatever file they name");
   declare_source_options(app, source_roots);
   const CommandOption silent = app.add_flag("-q,--quiet", quiet, "print nothing but errors");
@@ -30,14 +30,14 @@ int cmd_symbols(int argc, char** argv) {
   if (const auto end = app.parse(argc, argv)) return *end;
   set_verbosity(verbose ? Verbosity::kDetails : quiet ? Verbosity::kWarnings : Verbosity::kNotes);
   options.progress = !quiet;
-  if (own) options.roots = SourceRoots::everywhere();
-  if (const auto wrong = take_source_roots(source_roots, options.roots)) {
+  if (own) options.how.roots = SourceRoots::everywhere();
+  if (const auto wrong = take_source_roots(source_roots, options.how.roots)) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
   int status = kExitOk;
   for (const std::string& path : paths) {
-    const Result<NamesStored> done = store_names(path, options);
+    const Result<NamesStored> done = options.store_in(path);
     if (!done) {
       say::error(kWho, done.error().message);
       status = kExitUnusable;

@@ -15,7 +15,7 @@
 
 #include "doctor_checks.h"
 #include "format/launch_contract.h"
-#include "guarded_probe.h"
+#include "names/guarded_probe.h"
 
 namespace synctrace::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "doctor_checks.h"
-#include "guarded_probe.h"
+#include "names/guarded_probe.h"
 
 namespace synctrace::cli {
 namespace {

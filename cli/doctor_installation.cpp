@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 
 #include "doctor_checks.h"
-#include "guarded_probe.h"
+#include "names/guarded_probe.h"
 
 namespace synctrace::cli {
 namespace {

@@ -20,7 +20,6 @@
 #include "findings/findings.h"
 #include "format/trace_reader.h"
 #include "messages.h"
-#include "model/native_names.h"
 #include "result_file.h"
 #include "trace_files.h"
 
@@ -151,7 +150,7 @@ std::vector<StackProfile> profiles_of(const ExportRequest& request) {
   for (const std::string& path : request.traces) {
     std::optional<Trace> trace = load_or_say(path, kWho);
     if (!trace) continue;
-    if (request.names.wanted && !has_names(*trace)) look_up_names(*trace, request.names);
+    request.names.add_to(*trace);
     const std::string_view rank = fact(*trace, "rank");
     const std::string name =
         rank.empty() ? "process " + std::to_string(trace->process_id) : "rank " + std::string(rank);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "look_up_names.h"
+#include "asked_names.h"
 #include "model/stack_profile.h"
 
 namespace synctrace::cli {
@@ -17,7 +17,7 @@ struct ExportRequest {
   std::string output;               // "-": stdout
   bool stacks = false;
   Measure weight = Measure::kGpuIdle;  // of formats that have one alone
-  NameOptions names;                   // of formats that are made of stacks
+  AskedNames names;                    // of formats that are made of stacks
 };
 
 struct ExportFormat {

@@ -14,7 +14,6 @@
 #include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
-#include "look_up_names.h"
 #include "messages.h"
 #include "standard_streams.h"
 
@@ -108,7 +107,7 @@ void compress_all(const Outcome& outcome) {
 // to is as good as before.
 void name_all(const RunOptions& options, const Outcome& outcome) {
   for (const std::string& path : outcome.traces) {
-    const Result<NamesStored> done = store_names(path, options.stacks.names);
+    const Result<NamesStored> done = options.stacks.names.store_in(path);
     if (done) continue;
     if (outcome.cut_short == 0)
       say::warn(kWho, "names are not stored: " + done.error().message);
@@ -185,7 +184,7 @@ FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest)
   const FinishedRun finished{outcome.traces, outcome.announced};
   if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
   if (outcome.traces.empty()) return finished;
-  if (options.stacks.names.wanted) name_all(options, outcome);
+  if (!options.stacks.names.none) name_all(options, outcome);
   if (options.compress) compress_all(outcome);
   const bool is_wanted = options.speaks() && !options.gate;  // the verdict takes its place
   const ReportStyle style = options.report.value_or(is_wanted ? ReportStyle::kShort : ReportStyle::kNone);

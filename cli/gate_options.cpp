@@ -15,9 +15,7 @@
 #include "findings/findings.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
-#include "look_up_names.h"
 #include "messages.h"
-#include "model/native_names.h"
 #include "source_root.h"
 #include "trace_files.h"
 #include "whole_file.h"
@@ -150,9 +148,9 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
 GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks,
                  const char* who) {
   GateRun run;
-  NameOptions names = stacks.names;
-  names.roots.add(gate.roots);
-  const Repository repository(gate.root, names.roots);
+  AskedNames names = stacks.names;
+  names.how.roots.add(gate.roots);
+  const Repository repository(gate.root, names.how.roots);
   AllowBook book(gate.config.allow, today());
   UserCode code = stacks.user_code;
   // Checked when they were read: at worst a pattern is too long, and then it matches nothing.
@@ -168,7 +166,7 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
       run.unreadable = true;
       continue;
     }
-    if (names.wanted && !has_names(*trace)) look_up_names(*trace, names);
+    names.add_to(*trace);
     const Findings findings(*trace, {code, gate.config.step_range}, std::move(joins));
     observations.push_back(observe(findings.wait_sites(asked), gate.config, repository, book));
   }

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/source_roots.h"
 #include "command_line.h"
 #include "gate/baseline.h"
 #include "gate/gate.h"
 #include "gate/gate_config.h"
 #include "gate/repository.h"
-#include "model/source_roots.h"
 #include "stack_options.h"
 
 namespace synctrace::cli {

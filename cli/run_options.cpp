@@ -254,7 +254,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
     return {std::nullopt, usage_error("--output is empty; give a file name, or a folder that ends in '/'.")};
   }
   options.stacks = flags.stacks;
-  options.stacks.names.roots = SourceRoots::everywhere();  // of what this very command has recorded
+  options.stacks.names.how.roots = SourceRoots::everywhere();  // of what this very command has recorded
   options.stacks.names.progress = options.speaks();
   options.output = flags.output ? *flags.output : environment(kEnvOutput);
   return {std::move(options), kExitOk};

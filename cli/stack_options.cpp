@@ -6,8 +6,9 @@
 namespace synctrace::cli {
 
 void declare_name_options(const CommandLine& app, StackOptions& options) {
-  const CommandOption none = app.add_flag("--no-symbols", options.no_symbols, "do not look up names and source text");
-  app.add_flag("--debuginfod", options.names.debuginfod, "ask the servers of DEBUGINFOD_URLS for debugging information")
+  const CommandOption none = app.add_flag("--no-symbols", options.names.none, "do not look up names and source text");
+  app.add_flag("--debuginfod", options.names.how.debuginfod,
+               "ask the servers of DEBUGINFOD_URLS for debugging information")
       .excludes(none);
 }
 
@@ -35,8 +36,7 @@ void declare_code_options(const CommandLine& app, StackOptions& options) {
 }
 
 std::optional<std::string> take_stack_options(StackOptions& options) {
-  options.names.wanted = !options.no_symbols;
-  if (const auto wrong = take_source_roots(options.source_roots, options.names.roots)) return wrong;
+  if (const auto wrong = take_source_roots(options.source_roots, options.names.how.roots)) return wrong;
   for (const std::string& pattern : options.user_patterns) {
     if (const auto wrong = options.user_code.add_user_pattern(pattern)) return "--user-code: " + wrong->message + ".";
   }

@@ -6,21 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "asked_names.h"
 #include "attribution/user_frame.h"
 #include "command_line.h"
-#include "look_up_names.h"
 
 namespace synctrace::cli {
 
 struct StackOptions {
-  NameOptions names;
+  AskedNames names;
   UserCode user_code;
 
   // As given.
   std::vector<std::string> user_patterns;
   std::vector<std::string> library_patterns;
   std::vector<std::string> source_roots;
-  bool no_symbols = false;
 };
 
 void declare_name_options(const CommandLine& app, StackOptions& options);

@@ -215,6 +215,16 @@ bool is_framework_source(std::string_view path) noexcept {
   });
 }
 
+bool is_nvidia_library(std::string_view module) noexcept {
+  return starts_with_any(
+      file_name(module),
+      {"libcuda.",        "libcudart",   "libcupti",     "libcublas",        "libcudnn",    "libnccl",
+       "libcufft",        "libcurand",   "libcusolver",  "libcusparse",      "libnvrtc",    "libnvJitLink",
+       "libnvToolsExt",   "libnvidia-",  "libnvinfer",   "libnvjpeg",        "libnvperf",   "libnvshmem",
+       "libcudadebugger", "libcufile",   "libnpp",       "libnvptxcompiler", "libcutensor", "libcutlass",
+       "libnvrm",         "libnvfatbin", "libnvgpucomp", "libcusparseLt",    "libnvblas"});
+}
+
 bool is_synctrace_library(std::string_view module) noexcept { return file_name(module).starts_with("libsynctrace"); }
 
 bool is_interpreter(std::string_view module) noexcept {

@@ -22,6 +22,8 @@ bool is_python_library(std::string_view path) noexcept;     // the standard libr
 bool is_python_launcher(std::string_view path) noexcept;    // bin/torchrun and the like
 bool is_framework_source(std::string_view path) noexcept;   // Python files of frameworks, generated ones included
 
+// CUDA's driver and toolkit and what NVIDIA ships beside them, by file name.
+bool is_nvidia_library(std::string_view module) noexcept;
 bool is_synctrace_library(std::string_view module) noexcept;
 bool is_interpreter(std::string_view module) noexcept;        // libpython, python3
 bool is_runtime_library(std::string_view module) noexcept;    // libc, libstdc++, libpython, python3

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

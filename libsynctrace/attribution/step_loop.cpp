@@ -5,7 +5,7 @@
 #include <unordered_map>
 
 #include "attribution/step_candidates.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "attribution/code_places.h"
 #include "base/glob.h"
-#include "model/symbolize.h"
 
 namespace synctrace {
 namespace {
@@ -47,7 +46,7 @@ CodeOwner python_owner(std::string_view file) {
 CodeOwner native_owner(const ResolvedFrame& frame, std::string_view executable) {
   const std::string_view module = frame.module;
   if (module.empty() || module.front() == '[') return CodeOwner::kRuntime;
-  if (is_nvidia_library(module)) return CodeOwner::kCuda;
+  if (places::is_nvidia_library(module)) return CodeOwner::kCuda;
   if (places::is_synctrace_library(module)) return CodeOwner::kSynctrace;
   if (places::is_runtime_library(module)) return CodeOwner::kRuntime;
   if (places::is_framework_library(module)) return CodeOwner::kFramework;

@@ -13,7 +13,7 @@
 #include "exchange/timeline_rows.h"
 #include "exchange/wall_clock.h"
 #include "model/nvtx_ranges.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

@@ -14,7 +14,7 @@
 #include "exchange/wall_clock.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

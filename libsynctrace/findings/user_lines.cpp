@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/shown_text.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

@@ -19,7 +19,7 @@
 #include "findings/trace_words.h"
 #include "findings/trust.h"
 #include "findings/user_lines.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

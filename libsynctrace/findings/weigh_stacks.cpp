@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attribution/user_frame.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {

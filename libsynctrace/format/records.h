@@ -230,7 +230,7 @@ struct LaunchShape {
 };
 
 // A function of Python, defined before the first stack that names it. Its line table is the interpreter's own, as it
-// was; model/python_lines decodes it.
+// was; names/python_lines decodes it.
 struct Code {
   static constexpr RecordKind kKind = RecordKind::kCode;
   static constexpr std::string_view kName = "code";

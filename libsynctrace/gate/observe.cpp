@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/shown_text.h"
-#include "model/source_lines.h"
+#include "names/source_lines.h"
 
 namespace synctrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/regular_file.h"
-#include "model/source_lines.h"
+#include "names/source_lines.h"
 
 namespace synctrace {
 namespace {

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/source_roots.h"
+#include "base/source_roots.h"
 
 namespace synctrace {
 

@@ -36,7 +36,7 @@ inline constexpr std::string_view kLossSwollenStacks = "swollen-stacks";
 inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
 inline constexpr std::string_view kLossClockUnusable = "clock-unusable";
 inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";
-// What the search for names and source text lacked (symbolize.h); each counts files.
+// What the search for names and source text lacked (names/); each counts files.
 inline constexpr std::string_view kLossSymbolsMissing = "symbols-file-missing";
 inline constexpr std::string_view kLossSymbolsChanged = "symbols-file-changed";
 inline constexpr std::string_view kLossSymbolsUnusable = "symbols-file-unusable";

@@ -193,7 +193,7 @@ struct StreamRole {
   bool blocking = false;        // known to synchronise with it
 };
 
-// A function of Python as it describes itself; python_lines decodes the table.
+// A function of Python as it describes itself; names/python_lines decodes the table.
 struct Code {
   std::string file;
   std::string function;

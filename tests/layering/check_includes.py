@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point only back: base < format < model < attribution < whatif < findings < render < gate < exchange < cli, and capture stands
-apart: it knows base and the writing half of format, and only its tests know it. What is shown, gated and exported is a finding:
-nobody but findings reads what it is made of. Usage: check_includes.py ROOT"""
+"""Includes point only back: base < format < model < names < attribution < whatif < findings < render < gate < exchange < cli, and capture
+stands apart: it knows base and the writing half of format, and only its tests know it. What is shown, gated and exported is a finding:
+nobody but findings reads what it is made of. How names are looked up is nobody's business but the room names'.
+Usage: check_includes.py ROOT"""
 
 import pathlib
 import re
@@ -9,7 +10,7 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "format", "model", "attribution", "whatif", "findings", "render", "gate", "exchange", "cli"]
+OFFLINE_ROOMS = ["base", "format", "model", "names", "attribution", "whatif", "findings", "render", "gate", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "exchange": {"base", "format", "model", "exchange"},
@@ -17,16 +18,25 @@ NARROW_ROOMS = {
     "gate": {"base", "findings", "render", "gate"},
     "cli": {"base", "format", "model", "findings", "render", "gate", "exchange", "cli"},
 }
-# Headers of other rooms that a narrow room may include all the same, and why.
+# Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
+CLOSED_ROOMS = {"names"}
+STACKS_WITH_NAMES = {"names/resolve_stack.h": "a stack's functions and lines, as the trace has them"}
+# Headers of closed rooms, and of rooms that a narrow room does not know, that it may include all the same, and why.
 ALLOWED_HEADERS = {
+    "attribution": STACKS_WITH_NAMES,
+    "findings": STACKS_WITH_NAMES,
+    "exchange": STACKS_WITH_NAMES,
     "gate": {
         "attribution/user_frame.h": "entries name paths by the same patterns as --user-code",
         "format/option_values.h": "sizes in the configuration are written as in options",
         "model/frames.h": "an entry of the allow list names frames, which are plain data",
-        "model/source_lines.h": "the comments of an allow list stand in source files, read with the model's limits",
-        "model/source_roots.h": "whose files may be read",
+        "names/source_lines.h": "the comments of an allow list stand in source files, read with the same limits",
     },
-    "cli": {"attribution/user_frame.h": "the options --user-code and --library-code make it"},
+    "cli": {
+        "attribution/user_frame.h": "the options --user-code and --library-code make it",
+        "names/add_names.h": "the one call that looks names up",
+        "names/guarded_probe.h": "doctor tries drivers and libraries that may crash",
+    },
 }
 ROOMS = OFFLINE_ROOMS + ["capture"]
 
@@ -47,7 +57,7 @@ CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 # Readers allocate and throw: they have no business inside somebody else's process.
 OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
                    "format/record_buffer.h", "base/format_text.h", "base/name_text.h", "base/quantity_text.h",
-                   "base/regular_file.h", "base/shown_text.h"}
+                   "base/regular_file.h", "base/shown_text.h", "base/source_roots.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.
 CUDA_FILES = {"cupti_api", "cupti_switch", "api_events", "api_params", "gpu_events", "traced_calls"}
@@ -80,6 +90,8 @@ def is_allowed(room, header):
         return False
     if header in ALLOWED_HEADERS.get(room, {}):
         return True
+    if target in CLOSED_ROOMS and target != room:
+        return False
     if room in NARROW_ROOMS:
         return target in NARROW_ROOMS[room]
     return OFFLINE_ROOMS.index(target) <= OFFLINE_ROOMS.index(room)

@@ -47,7 +47,7 @@ class Includes(TreeTest):
     def test_forward_is_not(self):
         self.assert_one(self.violations("libsynctrace/model/a.cpp", "findings/report.h"), "model/a.cpp:1", "model must not")
 
-    def test_exchange_knows_the_model_alone(self):
+    def test_exchange_knows_no_findings(self):
         self.assertEqual(self.violations("libsynctrace/exchange/a.cpp", "model/trace.h"), [])
         self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "findings/report.h"), "exchange must not")
 
@@ -66,6 +66,23 @@ class Includes(TreeTest):
             self.assert_one(self.violations(f"libsynctrace/{room}/a.cpp", "model/trace.h"), f"{room} must not")
             self.write(f"libsynctrace/{room}/a.cpp", "")
         self.assert_one(self.violations("libsynctrace/render/b.cpp", "gate/gate.h"), "render must not")
+
+    def test_names_are_looked_up_by_themselves(self):
+        self.assertEqual(self.violations("libsynctrace/names/a.cpp", "names/symbolize.h"), [])
+        self.assertEqual(self.violations("libsynctrace/names/b.cpp", "model/trace.h"), [])
+        self.assert_one(self.violations("libsynctrace/model/a.cpp", "names/resolve_stack.h"), "model must not")
+        self.write("libsynctrace/model/a.cpp", "")
+        for room in ("attribution", "whatif", "findings", "render", "gate", "exchange", "cli"):
+            folder = room if room == "cli" else f"libsynctrace/{room}"
+            with self.subTest(f"{room} includes the inside of names"):
+                self.assert_one(self.violations(f"{folder}/a.cpp", "names/symbolize.h"), f"{room} must not")
+                self.write(f"{folder}/a.cpp", "")
+        for room, header in (("findings", "names/add_names.h"), ("whatif", "names/resolve_stack.h"),
+                             ("gate", "names/resolve_stack.h")):
+            with self.subTest(f"{room} includes {header}"):
+                self.assert_one(self.violations(f"libsynctrace/{room}/a.cpp", header), f"{room} must not")
+                self.write(f"libsynctrace/{room}/a.cpp", "")
+        self.assert_one(self.violations("libsynctrace/names/c.cpp", "attribution/a.h"), "names must not")
 
     def test_headers_that_are_allowed_by_name(self):
         for room, headers in check_includes.ALLOWED_HEADERS.items():

@@ -19,7 +19,7 @@
 #include "capture/unwind/module_map.h"
 #include "capture/unwind/native_unwind.h"
 #include "capture/unwind/unwind_table.h"
-#include "model/python_lines.h"
+#include "names/python_lines.h"
 
 #define PROBE_EXPORT extern "C" __attribute__((visibility("default")))
 

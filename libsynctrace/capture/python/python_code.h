@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a code object says about itself, copied once, the first time that it is seen on a stack: file, function, first
-// line and the line table as it is (model/python_lines decodes it offline). No allocation, no Python API: a few
+// line and the line table as it is (names/python_lines decodes it offline). No allocation, no Python API: a few
 // hundred nanoseconds, more only for long line tables. Call it on the thread that walked, before the C call that it is
 // in returns: only then the code object is sure to be alive.
 #pragma once

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attribution/user_frame.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 
 namespace synctrace::page {
 namespace {

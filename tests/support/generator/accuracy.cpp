@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attribution/cause.h"
-#include "model/stacks.h"
+#include "names/resolve_stack.h"
 #include "support/generator/trace.h"
 
 namespace synctrace::testing::generator {

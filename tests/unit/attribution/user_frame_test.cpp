@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "attribution/code_places.h"
 #include "support/catch.h"
 
 namespace synctrace {
@@ -321,6 +322,16 @@ TEST_CASE("the interpreter's own frames are told from those of the user") {
             std::vector{script, interpreter, libc, extension, interpreter, script, loop, libc, extension, libc}) ==
         Hidden{false, true, false, false, true, false, true, false, false, true});
   CHECK(interpreter_frames(std::vector{interpreter, libc}) == Hidden{false, false});
+}
+
+TEST_CASE("NVIDIA's libraries are known by their names") {
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/x/nvidia/cudnn/lib/libcudnn.so.9",
+                           "libcupti.so.13", "/x/libnccl.so.2", "libnvidia-ml.so.1", "/y/libcublasLt.so.12"}) {
+    CHECK(places::is_nvidia_library(path));
+  }
+  for (const char* path : {"", "/", "/usr/lib/libcudart/libfoo.so", "/home/a/libcurl.so.4", "libc.so.6"}) {
+    CHECK_FALSE(places::is_nvidia_library(path));
+  }
 }
 
 }  // namespace synctrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "guarded_probe.h"
+#include "names/guarded_probe.h"
 
 #include <unistd.h>
 
@@ -9,7 +9,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::cli {
+namespace synctrace {
 namespace {
 
 using End = ProbeAnswer::End;
@@ -42,4 +42,4 @@ TEST_CASE("a probe that hangs is ended, with what it has started") {
 }
 
 }  // namespace
-}  // namespace synctrace::cli
+}  // namespace synctrace

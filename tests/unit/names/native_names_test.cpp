@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names as records: looked up in a library that is there, taken over, written down and read again.
-#include "model/native_names.h"
+#include "names/native_names.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -11,6 +11,7 @@
 #include "format/trace_append.h"
 #include "model/load_trace.h"
 #include "model/stacks.h"
+#include "names/resolve_stack.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 #include "support/trace_builder.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "model/python_lines.h"
+#include "names/python_lines.h"
 
 namespace synctrace {
 

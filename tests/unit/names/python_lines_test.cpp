@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/python_lines.h"
+#include "names/python_lines.h"
 
 #include <random>
 #include <string_view>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/source_lines.h"
+#include "names/source_lines.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

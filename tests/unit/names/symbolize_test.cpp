@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/symbolize.h"
+#include "names/symbolize.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <random>
 
-#include "model/symbol_table.h"
+#include "names/symbol_table.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 
@@ -300,16 +300,6 @@ TEST_CASE("a short name that stands for gigabytes stays as it is") {
     bomb += "1AIS" + std::string(1, static_cast<char>('0' + i % 10)) + "_S" +
             std::string(1, static_cast<char>('0' + i % 10)) + "_E";
   CHECK(demangled(bomb.c_str()) == bomb);
-}
-
-TEST_CASE("NVIDIA's libraries are known by their names") {
-  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/x/nvidia/cudnn/lib/libcudnn.so.9",
-                           "libcupti.so.13", "/x/libnccl.so.2", "libnvidia-ml.so.1", "/y/libcublasLt.so.12"}) {
-    CHECK(is_nvidia_library(path));
-  }
-  for (const char* path : {"", "/", "/usr/lib/libcudart/libfoo.so", "/home/a/libcurl.so.4", "libc.so.6"}) {
-    CHECK_FALSE(is_nvidia_library(path));
-  }
 }
 
 }  // namespace synctrace

@@ -14,9 +14,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/source_roots.h"
 #include "model/frames.h"
 #include "model/load_stats.h"
-#include "model/source_roots.h"
 
 namespace synctrace {
 
@@ -76,8 +76,5 @@ class Symbolizer {
 // Whether it is worth a search: a file is there that may be opened and looks like a program. Otherwise its loss is
 // counted. Reads four bytes and never waits.
 bool can_be_opened(const NativeModule& module, const SymbolizeOptions& options, LoadStats& losses);
-
-// CUDA's driver and toolkit and what NVIDIA ships beside them, by file name.
-bool is_nvidia_library(std::string_view path) noexcept;
 
 }  // namespace synctrace

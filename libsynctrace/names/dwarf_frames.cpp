@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/dwarf_frames.h"
+#include "names/dwarf_frames.h"
 
 #include <dwarf.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "model/symbol_table.h"
+#include "names/symbol_table.h"
 
 namespace synctrace {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/source_roots.h"
+#include "base/source_roots.h"
 
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/symbol_table.h"
+#include "names/symbol_table.h"
 
 #include <cxxabi.h>
 

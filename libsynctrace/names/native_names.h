@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gives the stacks of a trace their names and source text, on the machine that has the files, and writes them down as
 // records, so that the trace needs neither afterwards. In two halves: what is asked of one file is a value, and so is
-// the answer, because whoever reads files that nobody has checked does it in a process of its own (cli/look_up_names).
+// the answer, because files that nobody has checked are read in a process of their own (add_names.cpp).
 #pragma once
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "base/source_roots.h"
 #include "format/record_buffer.h"
 #include "model/load_stats.h"
-#include "model/source_roots.h"
-#include "model/symbolize.h"
 #include "model/trace.h"
+#include "names/symbolize.h"
 
 namespace synctrace {
 

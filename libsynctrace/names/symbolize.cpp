@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/symbolize.h"
+#include "names/symbolize.h"
 
 #include <elf.h>
 #include <elfutils/libdwelf.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -18,8 +17,8 @@
 
 #include "base/format_text.h"
 #include "base/regular_file.h"
-#include "model/dwarf_frames.h"
-#include "model/symbol_table.h"
+#include "names/dwarf_frames.h"
+#include "names/symbol_table.h"
 
 namespace synctrace {
 namespace {
@@ -52,8 +51,6 @@ class WithoutDebuginfod {
 bool is_file_name(std::string_view path) noexcept {
   return !path.empty() && path.front() != '[' && path.find('/') != std::string_view::npos;
 }
-
-std::string_view file_name(std::string_view path) noexcept { return path.substr(path.rfind('/') + 1); }
 
 std::string build_id_of(Elf* elf) {
   const void* bytes = nullptr;
@@ -237,18 +234,6 @@ bool can_be_opened(const NativeModule& module, const SymbolizeOptions& options, 
   const bool opened = open_module(module, options, loss).has_value();
   if (!opened && is_file_name(module.path)) losses.add(loss);
   return opened;
-}
-
-bool is_nvidia_library(std::string_view path) noexcept {
-  constexpr std::array<std::string_view, 29> kPrefixes = {
-      "libcuda.",        "libcudart",   "libcupti",     "libcublas",        "libcudnn",    "libnccl",
-      "libcufft",        "libcurand",   "libcusolver",  "libcusparse",      "libnvrtc",    "libnvJitLink",
-      "libnvToolsExt",   "libnvidia-",  "libnvinfer",   "libnvjpeg",        "libnvperf",   "libnvshmem",
-      "libcudadebugger", "libcufile",   "libnpp",       "libnvptxcompiler", "libcutensor", "libcutlass",
-      "libnvrm",         "libnvfatbin", "libnvgpucomp", "libcusparseLt",    "libnvblas"};
-  const std::string_view name = file_name(path);
-  return std::any_of(kPrefixes.begin(), kPrefixes.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace synctrace

@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "look_up_names.h"
+#include "names/add_names.h"
 
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "format/trace_append.h"
-#include "guarded_probe.h"
-#include "messages.h"
 #include "model/load_trace.h"
-#include "model/native_names.h"
-#include "progress.h"
-#include "trace_manifest.h"
+#include "names/guarded_probe.h"
+#include "names/native_names.h"
 
-namespace synctrace::cli {
+namespace synctrace {
 namespace {
 
-constexpr std::string_view kWho = "synctrace";
+using SteadyClock = std::chrono::steady_clock;
 
 // For one file of a trace that was recorded here. The largest that are known, debugging information of several GB, take
 // some ten seconds.
@@ -58,10 +55,11 @@ class Searcher {
   // Whatever the file answers goes into the trace, and what it lacks into `losses`.
   void search(const ModuleQuestions& questions, Trace& trace, LoadStats& losses) {
     if (!can_be_opened(questions.module, how_, losses)) return;
-    const std::int64_t begin_ns = monotonic_ns();
+    const SteadyClock::time_point begin = SteadyClock::now();
     const bool answered = left_ms_ > 0 && ask_in_child(questions, trace, losses);
     if (!answered) losses.add(kLossSymbolsFailed);
-    if (!is_ours_ && !how_.debuginfod) left_ms_ -= (monotonic_ns() - begin_ns) / 1'000'000;
+    if (!is_ours_ && !how_.debuginfod)
+      left_ms_ -= std::chrono::duration_cast<std::chrono::milliseconds>(SteadyClock::now() - begin).count();
   }
 
  private:
@@ -87,17 +85,17 @@ class Searcher {
 
 }  // namespace
 
-LoadStats look_up_names(Trace& trace, const NameOptions& options) {
+LoadStats add_names(Trace& trace, const NameOptions& options) {
   LoadStats losses;
+  if (has_names(trace)) return losses;
   const std::vector<ModuleQuestions> files = unnamed_addresses(trace);
   Searcher searcher(options);
-  Progress progress(options.progress, files.size());
   for (const ModuleQuestions& file : files) {
-    progress.next("looking up names, file", file.module.path);
+    if (options.next_file) options.next_file(file.module.path, files.size());
     LoadStats lacking;
     searcher.search(file, trace, lacking);
     for (const LoadStats::Counter& loss : lacking.counters()) {
-      say::debug(kWho, file.module.path + ": " + loss.name + ".");
+      if (options.lacks) options.lacks(file.module.path, loss.name);
       losses.add(loss.name, loss.count);
     }
   }
@@ -112,10 +110,10 @@ Result<NamesStored> store_names(const std::string& path, const NameOptions& opti
   Trace& trace = loaded.value();
   if (has_names(trace)) return NamesStored::kAlready;
   if (trace.stacks.empty()) return NamesStored::kNoStacks;
-  const LoadStats losses = look_up_names(trace, options);
+  const LoadStats losses = add_names(trace, options);
   const auto failed = format::append_records(path, [&](format::RecordBuffer& out) { write_names(trace, losses, out); });
   if (failed) return *failed;
   return NamesStored::kStored;
 }
 
-}  // namespace synctrace::cli
+}  // namespace synctrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/native_names.h"
+#include "names/native_names.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +10,9 @@
 
 #include "format/trace_writer.h"
 #include "model/load_trace.h"
-#include "model/source_lines.h"
 #include "model/stacks.h"
+#include "names/resolve_stack.h"
+#include "names/source_lines.h"
 
 namespace synctrace {
 namespace {

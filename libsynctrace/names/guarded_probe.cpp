@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "guarded_probe.h"
+#include "names/guarded_probe.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -10,14 +10,15 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <exception>
 
-#include "trace_manifest.h"
-
-namespace synctrace::cli {
+namespace synctrace {
 namespace {
+
+using SteadyClock = std::chrono::steady_clock;
 
 [[noreturn]] void answer(const std::function<std::string()>& probe, int pipe_end) {
   setpgid(0, 0);              // so that what the probe starts can be ended with it
@@ -47,12 +48,12 @@ ProbeAnswer run_guarded(const std::function<std::string()>& probe, int limit_ms)
   const pid_t child = fork();
   if (child == 0) answer(probe, ends[1]);
   close(ends[1]);
-  const std::int64_t deadline_ns = monotonic_ns() + std::int64_t{limit_ms} * 1'000'000;
+  const SteadyClock::time_point deadline = SteadyClock::now() + std::chrono::milliseconds(limit_ms);
   bool timed_out = false;
   for (bool open = child > 0; open;) {
     pollfd readable{ends[0], POLLIN, 0};
-    const std::int64_t left_ms = std::max<std::int64_t>(0, (deadline_ns - monotonic_ns()) / 1'000'000);
-    timed_out = poll(&readable, 1, static_cast<int>(left_ms)) == 0;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now());
+    timed_out = poll(&readable, 1, static_cast<int>(std::max<std::int64_t>(0, left.count()))) == 0;
     if (timed_out) break;
     std::array<char, 4096> buffer;
     const ssize_t got = read(ends[0], buffer.data(), buffer.size());
@@ -72,4 +73,4 @@ ProbeAnswer run_guarded(const std::function<std::string()>& probe, int limit_ms)
   return result;
 }
 
-}  // namespace synctrace::cli
+}  // namespace synctrace
