@@ -93,6 +93,8 @@ std::uint32_t CauseTable::add(const Part& part, Phase phase) {
   cause.by_confidence[static_cast<std::size_t>(part.confidence)] += length_ns;
   if (phase == Phase::kSteady) cause.steady_ns += length_ns;
   if (phase == Phase::kIrregular) cause.irregular_ns += length_ns;
+  const bool in_steps = phase == Phase::kSteady || phase == Phase::kIrregular;
+  if (in_steps && part.confidence == Confidence::kLow) cause.uncertain_in_steps_ns += length_ns;
   // A stretch or nothing is no event of its own: each time counts.
   const bool is_event = part.owner.table != OwnerTable::kStretch && part.owner.table != OwnerTable::kNone;
   if (is_new || !is_event || !(last_owner_[last_] == part.owner)) ++cause.occurrences;

@@ -49,6 +49,7 @@ struct Cause {
   Nanoseconds steady_ns = 0;                              // of it, in ordinary steps
   Nanoseconds irregular_ns = 0;                           // of it, in steps that took unusually long
   std::array<Nanoseconds, kConfidences> by_confidence{};  // sums to idle_ns
+  Nanoseconds uncertain_in_steps_ns = 0;                  // of steady_ns and irregular_ns, known with low confidence
   std::uint64_t occurrences = 0;                          // of the owner: times that it cost something
   ThreadId thread{};                                      // one of those concerned
   std::uint32_t number = 0;  // of its device's causes, in the order of their first appearance

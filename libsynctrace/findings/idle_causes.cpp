@@ -151,6 +151,7 @@ class CauseMerger {
     row.steady_ns += cause.steady_ns;
     row.irregular_ns += cause.irregular_ns;
     row.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
+    row.uncertain_in_steps_ns += cause.uncertain_in_steps_ns;
     row.occurrences += cause.occurrences;
     row.numbers.push_back(cause.number);
     draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;

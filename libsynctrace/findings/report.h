@@ -152,13 +152,14 @@ struct IdleCause {
   std::uint64_t occurrences = 0;
   Nanoseconds host_blocked_ns = 0;
   Nanoseconds idle_ns = 0;
-  Nanoseconds steady_ns = 0;             // of it, in ordinary steps
-  Nanoseconds irregular_ns = 0;          // of it, in steps that took unusually long
-  Nanoseconds uncertain_ns = 0;          // of it, known with low confidence only
-  std::vector<IdleActivity> activities;  // dearest first
-  std::vector<std::uint32_t> numbers;    // Cause::number of the causes that it adds up
-  FixKey site;                           // what a fix would apply to
-  std::optional<SavingReport> saving;    // nothing: too little to look at, or no fix applies
+  Nanoseconds steady_ns = 0;              // of it, in ordinary steps
+  Nanoseconds irregular_ns = 0;           // of it, in steps that took unusually long
+  Nanoseconds uncertain_ns = 0;           // of it, known with low confidence only
+  Nanoseconds uncertain_in_steps_ns = 0;  // of that, in ordinary or irregular steps
+  std::vector<IdleActivity> activities;   // dearest first
+  std::vector<std::uint32_t> numbers;     // Cause::number of the causes that it adds up
+  FixKey site;                            // what a fix would apply to
+  std::optional<SavingReport> saving;     // nothing: too little to look at, or no fix applies
 };
 
 // A place to mend, of one row of the order of fixes.

@@ -78,9 +78,7 @@ void add(const std::vector<IdleCause>& causes, bool in_steps, bool copying, Shar
     }
     const Nanoseconds idle_ns = in_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
     (copying ? shares.copying_ns : shares.idle_ns) += idle_ns;
-    const double uncertain =
-        static_cast<double>(cause.uncertain_ns) / static_cast<double>(std::max<Nanoseconds>(1, cause.idle_ns));
-    shares.uncertain_ns += static_cast<Nanoseconds>(uncertain * static_cast<double>(idle_ns));
+    shares.uncertain_ns += in_steps ? cause.uncertain_in_steps_ns : cause.uncertain_ns;
     // Copy-only time is the transfers' whatever the host did meanwhile.
     shares.by_class[static_cast<std::size_t>(copying ? Class::kTransfer : its_class)] += idle_ns;
   }

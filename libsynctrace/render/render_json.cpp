@@ -88,6 +88,7 @@ Json cause_json(const IdleCause& cause) {
           {"idle_in_steps_ns", cause.steady_ns},
           {"idle_in_irregular_steps_ns", cause.irregular_ns},
           {"uncertain_ns", cause.uncertain_ns},
+          {"uncertain_in_steps_ns", cause.uncertain_in_steps_ns},
           {"activities", std::move(activities)},
           {"saving", cause.saving ? saving_json(*cause.saving) : Json(nullptr)},
           {"stack", stack_json(cause.where.stack)}};

@@ -87,7 +87,7 @@ def judge(case, report):
               if c["cause"] not in ("startup", "shutdown", "capture-edge")]
     causes.sort(key=lambda c: -in_steps(c, has_steps))
     idle_ns = sum(in_steps(c, has_steps) for c in causes)
-    uncertain_ns = sum(c["uncertain_ns"] * in_steps(c, has_steps) / c["idle_ns"] for c in causes if c["idle_ns"])
+    uncertain_ns = sum(c["uncertain_in_steps_ns" if has_steps else "uncertain_ns"] for c in causes)
     first = causes[0] if causes else None
     row = {"name": case.name, "verdict": report["verdict"], "evidence": report["verdict_evidence"],
            "steps": report["steps"]["count"], "steps_by": report["steps"]["source"], "mean_ns": report["steps"]["mean_ns"],
