@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribution/invariants.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "attribution/attribute.h"
@@ -57,6 +58,10 @@ std::vector<std::string> check_sums(const Attribution& attribution) {
       const Nanoseconds levels_ns =
           std::accumulate(cause.by_confidence.begin(), cause.by_confidence.end(), Nanoseconds{0});
       if (levels_ns != cause.idle_ns) breaches.push_back("I5: levels do not sum to their cause" + device);
+      const Nanoseconds uncertain_ns = cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
+      if (cause.uncertain_in_steps_ns > std::min(uncertain_ns, cause.steady_ns + cause.irregular_ns)) {
+        breaches.push_back("I5: more is uncertain in the steps than there is" + device);
+      }
     }
     if (idle_ns != state.idle_ns) breaches.push_back("I2: causes do not sum to the idle time" + device);
     if (copying_ns != state.copy_only_ns) breaches.push_back("I2: causes do not sum to the copy-only time" + device);
