@@ -53,7 +53,7 @@ inline constexpr std::size_t kCauseKinds = static_cast<std::size_t>(CauseKind::k
 // "stream-sync". Static storage.
 std::string_view cause_name(CauseKind kind) noexcept;
 
-// Before the first work, after the last, outside what was recorded: true, but nothing to mend.
+// Before the first work, after the last, outside what was recorded: true, but nothing to fix.
 constexpr bool is_edge(CauseKind kind) noexcept {
   return kind == CauseKind::kStartup || kind == CauseKind::kShutdown || kind == CauseKind::kCapture;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How every table of idle time is cut, in each output alike: with steps, the time in them is what a fix changes, so
 // that what comes before, between and after them is one line. The edges stand last and are always shown: they may be
-// most of the time, and nothing is to be mended there.
+// most of the time, and nothing is to be fixed there.
 #pragma once
 
 #include <string>

@@ -132,7 +132,7 @@ class CauseMerger {
     cause.kind = key.kind;
     cause.reason = reason_words(key.reason);
     cause.where = lines_.describe(place);
-    // Under a copy's rule, what mends the copy is asked for.
+    // Under a copy's rule, the copy's fix is asked for.
     const bool waits_for_copy = rule_of_cause(key.kind, {}) == &kDependencyRule && cause.rule != &kDependencyRule;
     cause.site = fix_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
     if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
@@ -173,7 +173,7 @@ class CauseMerger {
   IdleCause finished(Draft& draft) const {
     IdleCause& cause = draft.cause;
     if (cause.count == 0) cause.count = cause.occurrences;
-    // What is to be mended is where the other thread spends the time, as soon as that is a tenth of it: the line itself
+    // What is to be fixed is where the other thread spends the time, as soon as that is a tenth of it: the line itself
     // waits for that thread and no fix of its own would help.
     if (draft.helper_ns > cause.idle_ns / 10) cause.site = draft.helper;
     // Told where it is what most of the row has in common.

@@ -131,10 +131,10 @@ struct IdleActivity {
   Nanoseconds idle_ns = 0;
 };
 
-// What mending a place would save, of SavingsReport::base_ns. Savings do not add up.
+// What fixing a place would save, of SavingsReport::base_ns. Savings do not add up.
 struct SavingReport {
   Interval alone;
-  Remedy remedy = Remedy::kNone;  // kNone: nothing legal mends it; then only the ceiling is known
+  Fix fix = Fix::kNone;  // kNone: no fix is legal; then only the ceiling is known
   Nanoseconds ceiling_ns = 0;
   std::string moves_to;  // "train.py:93": where the wait would be waited instead; empty: nowhere
 };
@@ -162,7 +162,7 @@ struct IdleCause {
   std::optional<SavingReport> saving;     // nothing: too little to look at, or no fix applies
 };
 
-// A place to mend, of one row of the order of fixes.
+// A fix at its line, of one row of the order of fixes.
 struct FixPlace {
   UserLine where;
   std::string call;  // where the line is not known: the function
@@ -181,8 +181,8 @@ struct FixRow {
 struct AskedWay {
   std::size_t choice = 0;  // which part
   bool taken = false;
-  std::vector<Remedy> remedies;  // kNone: not legal, the gain is what it would be if it were
-  Nanoseconds gain_ns = 0;       // with what was taken of the other parts
+  std::vector<Fix> fixes;   // kNone: not legal, the gain is what it would be if it were
+  Nanoseconds gain_ns = 0;  // with what was taken of the other parts
 };
 
 // The answer to WhatIfQuestion.
@@ -199,7 +199,7 @@ struct SavingsReport {
   std::size_t steps = 0;
   Nanoseconds base_ns = 0;      // without the recorder,
   Nanoseconds recorded_ns = 0;  // and with it
-  Interval all;                 // if every place were mended
+  Interval all;                 // with every fix
   std::vector<FixRow> order;
   std::vector<FixPlace> in_vain;  // places whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;

@@ -28,10 +28,10 @@ class SavingsWriter {
   SavingReport saving_of(std::uint16_t site) const {
     SavingReport report;
     const Saving* saving = found_.of_site(site);
-    report.remedy = found_.sites[site].remedy;
+    report.fix = found_.sites[site].fix;
     if (saving == nullptr) return report;
     report.alone = saving->alone;
-    report.remedy = saving->remedy;
+    report.fix = saving->fix;
     report.ceiling_ns = saving->ceiling_ns;
     if (saving->moves_to != 0) report.moves_to = place_words(saving->moves_to);
     return report;
@@ -75,9 +75,8 @@ std::vector<AskedWay> asked_ways(const WhatIf& found) {
       row.taken = found.choices[i].taken == k;
       row.gain_ns = way.gain_ns;
       for (const std::uint16_t site : way.sites) {
-        const Remedy remedy = found.sites[site].remedy;
-        if (std::find(row.remedies.begin(), row.remedies.end(), remedy) == row.remedies.end())
-          row.remedies.push_back(remedy);
+        const Fix fix = found.sites[site].fix;
+        if (std::find(row.fixes.begin(), row.fixes.end(), fix) == row.fixes.end()) row.fixes.push_back(fix);
       }
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What mending each place would save, alone and in the best order, as a report shows it.
+// What the fix of each place would save, alone and in the best order, as a report shows it.
 #pragma once
 
 #include "attribution/attribute.h"

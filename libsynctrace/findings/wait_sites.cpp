@@ -219,7 +219,7 @@ void WaitFinder::add_sleeps() {
     // A library's thread that slept for the sake of another is that one's wait.
     if (!sleeps[row].waited || sleeps[row].owner != row) continue;
     const HostWait& wait = trace_.host_waits[row];
-    // Threads of a library that run nothing of the program's wait for the next task as well, and nobody can mend that.
+    // Threads of a library that run nothing of the program's wait for the next task as well, and nobody can fix that.
     const StackTraits traits = attribution_.evidence->stacks.traits(wait.stack);
     if (number(wait.stack) != 0 && !traits.python && !traits.user) continue;
     Event event;

@@ -4,14 +4,14 @@
 #include <charconv>
 #include <utility>
 
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 
 namespace synctrace {
 namespace {
 
-constexpr Remedy kRemedies[] = {Remedy::kRemoveWait,   Remedy::kDeferRead, Remedy::kDeferWait,     Remedy::kAsyncCopy,
-                                Remedy::kCacheMemory,  Remedy::kGraph,     Remedy::kFeedInput,     Remedy::kSpeedUp,
-                                Remedy::kNoCollection, Remedy::kPreload,   Remedy::kDropDependency};
+constexpr Fix kFixes[] = {Fix::kRemoveWait,   Fix::kDeferRead, Fix::kDeferWait,     Fix::kAsyncCopy,
+                          Fix::kCacheMemory,  Fix::kGraph,     Fix::kFeedInput,     Fix::kSpeedUp,
+                          Fix::kNoCollection, Fix::kPreload,   Fix::kDropDependency};
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
@@ -25,7 +25,7 @@ std::vector<std::string_view> parts_of(std::string_view text) {
 
 std::string names_of_fixes() {
   std::string names = "fix";
-  for (const Remedy remedy : kRemedies) names += ", " + std::string(remedy_name(remedy));
+  for (const Fix fix : kFixes) names += ", " + std::string(fix_name(fix));
   return names;
 }
 
@@ -46,10 +46,10 @@ std::optional<Error> add_wishes(std::string_view text, WhatIfQuestion& question)
     if (!whole || wish.line == 0) return Error{"'" + std::string(part) + "' is not of the form FIX@FILE:LINE."};
     wish.file = part.substr(at + 1, colon - at - 1);
     const std::string_view name = part.substr(0, at);
-    for (const Remedy remedy : kRemedies) {
-      if (remedy_name(remedy) == name) wish.remedy = remedy;
+    for (const Fix fix : kFixes) {
+      if (fix_name(fix) == name) wish.fix = fix;
     }
-    if (!wish.remedy && name != "fix")
+    if (!wish.fix && name != "fix")
       return Error{"'" + std::string(name) + "' is no fix; there are " + names_of_fixes() + "."};
     question.wishes.push_back(std::move(wish));
   }

@@ -15,9 +15,9 @@
 namespace synctrace {
 
 struct FixWish {
-  std::string words;             // as given
-  std::optional<Remedy> remedy;  // nothing: whatever fits
-  std::string file;              // the end of its path
+  std::string words;       // as given
+  std::optional<Fix> fix;  // nothing: whatever fits
+  std::string file;        // the end of its path
   std::uint32_t line = 0;
 };
 

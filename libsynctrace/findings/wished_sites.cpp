@@ -7,7 +7,7 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "base/shown_text.h"
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 
 namespace synctrace {
 namespace {
@@ -24,7 +24,7 @@ bool is_at(const FixWish& wish, const ReplaySite& site, const UserLine& where) {
     return line == wish.line && ends_in_path(file, wish.file);
   };
   if (names(where.file, where.line)) return true;
-  return site.remedy == Remedy::kFeedInput &&
+  return site.fix == Fix::kFeedInput &&
          std::any_of(where.stack.begin(), where.stack.end(),
                      [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
 }
@@ -33,31 +33,31 @@ constexpr double kLeastShareTold = 0.005;  // of the time: other ways that save 
 
 // Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of
 // it: of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing else
-// gains, that it cannot be mended is the answer.
+// gains, that it cannot be fixed is the answer.
 int rank(const ReplaySite& site) noexcept {
-  switch (site.remedy) {
-    case Remedy::kRemoveWait:
-    case Remedy::kDeferRead:
-    case Remedy::kDeferWait:
-    case Remedy::kAsyncCopy:
+  switch (site.fix) {
+    case Fix::kRemoveWait:
+    case Fix::kDeferRead:
+    case Fix::kDeferWait:
+    case Fix::kAsyncCopy:
       return 0;
-    case Remedy::kNone:
+    case Fix::kNone:
       return 1;
-    case Remedy::kFeedInput:
+    case Fix::kFeedInput:
       return 2;
-    case Remedy::kDropDependency:
+    case Fix::kDropDependency:
       return 3;
-    case Remedy::kGraph:
+    case Fix::kGraph:
       return 4;
-    case Remedy::kCacheMemory:
+    case Fix::kCacheMemory:
       return 5;
-    case Remedy::kNoCollection:
+    case Fix::kNoCollection:
       return 6;
-    case Remedy::kPreload:
+    case Fix::kPreload:
       return 7;
-    case Remedy::kNoProfiler:
+    case Fix::kNoProfiler:
       return 8;
-    case Remedy::kSpeedUp:
+    case Fix::kSpeedUp:
       return 9;
   }
   return 9;
@@ -66,7 +66,7 @@ int rank(const ReplaySite& site) noexcept {
 std::string names_of(const Way& way, const WhatIf& found) {
   std::string names;
   for (const std::uint16_t site : way.sites) {
-    const std::string name(remedy_name(found.sites[site].remedy));
+    const std::string name(fix_name(found.sites[site].fix));
     if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
   }
   return names;
@@ -79,8 +79,8 @@ std::vector<Choice> WishedSites::choices(const std::vector<ReplaySite>& sites) {
   for (const FixWish& wish : question_.wishes) take(wish, sites, choices);
   Way assumed;
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
-    const bool is_assumed = (question_.pinned && sites[site].remedy == Remedy::kAsyncCopy) ||
-                            (question_.no_input_wait && sites[site].remedy == Remedy::kFeedInput) ||
+    const bool is_assumed = (question_.pinned && sites[site].fix == Fix::kAsyncCopy) ||
+                            (question_.no_input_wait && sites[site].fix == Fix::kFeedInput) ||
                             (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch &&
                              sites[site].key.function == 1);
     if (is_assumed) assumed.sites.push_back(site);
@@ -99,14 +99,14 @@ void WishedSites::take(const FixWish& wish, const std::vector<ReplaySite>& sites
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
     if (!is_at(wish, sites[site], lines_.describe(sites[site].key.place))) continue;
     any = true;
-    const Remedy remedy = sites[site].remedy;
-    if (!wish.remedy || *wish.remedy == remedy) {
+    const Fix fix = sites[site].fix;
+    if (!wish.fix || *wish.fix == fix) {
       Way& way = ways[rank(sites[site])];
-      way.legal = remedy != Remedy::kNone;
-      way.by_name = remedy == Remedy::kSpeedUp;  // says nothing about how
+      way.legal = fix != Fix::kNone;
+      way.by_name = fix == Fix::kSpeedUp;  // says nothing about how
       way.sites.push_back(site);
-    } else if (remedy != Remedy::kNone && possible.find(remedy_name(remedy)) == std::string::npos) {
-      possible += (possible.empty() ? "" : ", ") + std::string(remedy_name(remedy));
+    } else if (fix != Fix::kNone && possible.find(fix_name(fix)) == std::string::npos) {
+      possible += (possible.empty() ? "" : ", ") + std::string(fix_name(fix));
     }
   }
   const std::string words = printable(wish.words);

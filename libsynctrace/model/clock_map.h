@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The GPU's clock brought in line with the host's. Two facts order them: work starts after the begin of the call that
 // issued it, and a wait returns after the work it waited for ended. Where a second of the trace breaks either, its GPU
-// times are shifted by the middle of what would mend both, linearly from one second to the next; nothing else is
+// times are shifted by the middle of what would correct both, linearly from one second to the next; nothing else is
 // touched.
 #pragma once
 

@@ -37,7 +37,7 @@ constexpr std::array kKinds = {
     NamedLoss{
         kLossClockUnusable,
         {Severity::kWarning,
-         "times the GPU's clock contradicts the host's, and no shift mends it: causes of idle time are uncertain"}},
+         "times the GPU's clock contradicts the host's, and no shift corrects it: causes of idle time are uncertain"}},
     NamedLoss{kLossUnmatchedOperations,
               {Severity::kNote, "GPU operations have no recorded call; they count as issued when they began"}},
     NamedLoss{kLossSymbolsMissing,

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 
 namespace synctrace {
 namespace {
@@ -87,10 +87,7 @@ void saving(const std::optional<SavingReport>& saving, CsvLine& line) {
     for (int i = 0; i < 6; ++i) line.nothing();
     return;
   }
-  line.text(remedy_name(saving->remedy))
-      .number(saving->alone.ns)
-      .number(saving->alone.lo_ns)
-      .number(saving->alone.hi_ns);
+  line.text(fix_name(saving->fix)).number(saving->alone.ns).number(saving->alone.lo_ns).number(saving->alone.hi_ns);
   line.text(grade_name(saving->alone.grade)).text(saving->moves_to);
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 #include "render/json_parts.h"
 #include "render/json_text.h"
 #include "render/words.h"
@@ -62,7 +62,7 @@ Json saving_json(const SavingReport& saving) {
           {"lo_ns", saving.alone.lo_ns},
           {"hi_ns", saving.alone.hi_ns},
           {"grade", grade_name(saving.alone.grade)},
-          {"fix", remedy_name(saving.remedy)},
+          {"fix", fix_name(saving.fix)},
           {"ceiling_ns", saving.ceiling_ns},
           {"moves_to", text_or_null(saving.moves_to)}};
 }
@@ -248,9 +248,12 @@ Json windows_json(const Report& report) {
 }
 
 Json fix_place_json(const FixPlace& place) {
-  return {{"file", text_or_null(place.where.file)},         {"line", line_or_null(place.where.line)},
-          {"function", text_or_null(place.where.function)}, {"api", text_or_null(place.call)},
-          {"fix", remedy_name(place.saving.remedy)},        {"alone_ns", place.saving.alone.ns},
+  return {{"file", text_or_null(place.where.file)},
+          {"line", line_or_null(place.where.line)},
+          {"function", text_or_null(place.where.function)},
+          {"api", text_or_null(place.call)},
+          {"fix", fix_name(place.saving.fix)},
+          {"alone_ns", place.saving.alone.ns},
           {"moves_to", text_or_null(place.saving.moves_to)}};
 }
 
@@ -261,9 +264,9 @@ Json fix_row_json(const Report& report, const FixRow& row) {
   for (const DeviceReport& candidate : report.devices) {
     if (!causes.empty()) break;
     for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
-      const bool mended = std::any_of(row.places.begin(), row.places.end(),
-                                      [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
-      if (mended) causes.push_back(i);
+      const bool fixed = std::any_of(row.places.begin(), row.places.end(),
+                                     [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
+      if (fixed) causes.push_back(i);
     }
     if (!causes.empty()) device = candidate.id;
   }
@@ -285,7 +288,7 @@ Json fix_order_json(const Report& report) {
 
 Json asked_way_json(const AskedWay& way) {
   Json names = Json::array();
-  for (const Remedy remedy : way.remedies) names.push_back(remedy_name(remedy));
+  for (const Fix fix : way.fixes) names.push_back(fix_name(fix));
   return {{"part", way.choice}, {"fixes", std::move(names)}, {"taken", way.taken}, {"gain_ns", way.gain_ns}};
 }
 

@@ -8,7 +8,7 @@
 #include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 #include "render/columns.h"
 #include "render/render_savings.h"
 #include "render/words.h"
@@ -129,7 +129,7 @@ void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds idle_ns, Na
 void MarkdownRenderer::savings() {
   const SavingsReport& savings = report_.savings;
   if (!report_.has_timeline || (savings.refusal.empty() && savings.order.empty())) return;
-  line("\n### What mending it would save\n");
+  line("\n### What fixing it would save\n");
   if (!savings.refusal.empty()) return line("Not predicted: {}.", escaped(savings.refusal));
   const auto share = [&](Nanoseconds ns) { return share_text(ns, savings.base_ns); };
   line("| order | line | fix | alone | together | between | sure |\n|---:|---|---|---:|---:|---|---|");
@@ -137,9 +137,9 @@ void MarkdownRenderer::savings() {
     const FixRow& row = savings.order[i];
     for (const FixPlace& fix : row.places) {
       line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
-           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call),
-           remedy_words(fix.saving.remedy), share(fix.saving.alone.ns), share(row.cumulative.ns),
-           share(row.cumulative.lo_ns), share(row.cumulative.hi_ns), grade_name(row.cumulative.grade));
+           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call), fix_words(fix.saving.fix),
+           share(fix.saving.alone.ns), share(row.cumulative.ns), share(row.cumulative.lo_ns),
+           share(row.cumulative.hi_ns), grade_name(row.cumulative.grade));
     }
   }
 }

@@ -22,7 +22,7 @@ using page::Markup;
 constexpr std::size_t kShellBytes = 100'000;  // front end and frame
 constexpr std::size_t kMostSections = 16;     // of a page; of more processes the table alone tells
 constexpr std::size_t kMostItems = 400'000;   // of a timeline: more would tell no more, and cost memory of the browser
-constexpr double kBytesOfItem = 7;            // in the page; a first guess, mended by what comes out
+constexpr double kBytesOfItem = 7;            // in the page; a first guess, corrected by what comes out
 constexpr int kMostTries = 6;
 
 std::size_t bytes_of_section(const PageOptions& options) {

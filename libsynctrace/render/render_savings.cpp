@@ -6,7 +6,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 #include "render/columns.h"
 
 namespace synctrace {
@@ -26,10 +26,10 @@ class SavingsText {
 
   void run() {
     if (!savings_.refusal.empty()) {
-      page_.title("What mending it would save");
+      page_.title("What fixing it would save");
       return page_.wrapped("  ", "Not predicted: " + savings_.refusal + ".");
     }
-    page_.title(format_text("What mending it would save, of {}", base_words()));
+    page_.title(format_text("What fixing it would save, of {}", base_words()));
     if (savings_.order.empty()) {
       nothing();
     } else {
@@ -73,7 +73,7 @@ class SavingsText {
         const bool last = k + 1 == row.places.size();
         const std::string between =
             last ? format_text("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
-        page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", remedy_words(fix.saving.remedy),
+        page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", fix_words(fix.saving.fix),
                    share(fix.saving.alone.ns), last ? share(row.marginal.ns) : "", last ? share(row.cumulative.ns) : "",
                    between, last ? grade_name(row.cumulative.grade) : "");
       }
@@ -100,7 +100,7 @@ class SavingsText {
   // How much of loading falls into the steps depends on how long the run was, and on what the driver had compiled
   // before.
   bool preloads() const {
-    const auto is_preload = [](const FixPlace& fix) { return fix.saving.remedy == Remedy::kPreload; };
+    const auto is_preload = [](const FixPlace& fix) { return fix.saving.fix == Fix::kPreload; };
     return std::any_of(savings_.order.begin(), savings_.order.end(), [&](const FixRow& row) {
       return std::any_of(row.places.begin(), row.places.end(), is_preload);
     });
@@ -120,7 +120,7 @@ class SavingsText {
     const IdleCause* most = nullptr;
     for (const DeviceReport& device : report_.devices) {
       for (const IdleCause& cause : device.causes) {
-        if (!cause.saving || cause.saving->remedy != Remedy::kNone || cause.saving->ceiling_ns * 100 < savings_.base_ns)
+        if (!cause.saving || cause.saving->fix != Fix::kNone || cause.saving->ceiling_ns * 100 < savings_.base_ns)
           continue;
         if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
       }
@@ -143,7 +143,7 @@ class SavingsText {
           share(all.ns), share(all.hi_ns));
     } else if (all.hi_ns > 0) {
       words = format_text(
-          "Expect no gain from mending any line: all of them together would save {}, and {} if all went well",
+          "Expect no gain from fixing any line: all of them together would save {}, and {} if all went well",
           share(all.ns), share(all.hi_ns));
     }
     if (const std::string beyond = out_of_reach(); !beyond.empty()) words += ". " + beyond;
@@ -164,7 +164,7 @@ class SavingsText {
     page_.title("What you asked");
     for (const FixPlace& fix : asked.places) {
       place(fix, "-");
-      page_.line("        {:<33} {:>9}", remedy_words(fix.saving.remedy),
+      page_.line("        {:<33} {:>9}", fix_words(fix.saving.fix),
                  fix.saving.alone.ns == 0 ? "" : share(fix.saving.alone.ns));
     }
     if (!asked.places.empty())

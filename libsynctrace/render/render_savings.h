@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of a text report that says what mending the causes would save.
+// The part of a text report that says what fixing the causes would save.
 #pragma once
 
 #include <string>

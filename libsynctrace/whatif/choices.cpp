@@ -12,7 +12,7 @@ void add(const FixSet& sites, FixSet& to) {
   }
 }
 
-// Each way of the choice alone, where `others` are mended.
+// Each way of the choice alone, where `others` are fixed.
 std::vector<Nanoseconds> gains(const Evaluator& evaluator, const FixSet& others, const Choice& choice) {
   std::vector<FixSet> sets = {others};
   for (const Way& way : choice.ways) add(way.sites, sets.emplace_back(others));
@@ -40,7 +40,7 @@ std::optional<std::size_t> best_of(const Choice& choice, const std::vector<Nanos
 
 }  // namespace
 
-// A wait that would only move to another line of the question gains something only where that one is mended too, so
+// A wait that would only move to another line of the question gains something only where that one is fixed too, so
 // each choice is made with all that could be done elsewhere.
 FixSet take_ways(const Evaluator& evaluator, Nanoseconds least_ns, std::vector<Choice>& choices) {
   const auto others_of = [&](const Choice& of, bool only_taken) {

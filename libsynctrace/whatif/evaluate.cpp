@@ -31,7 +31,7 @@ Scenarios Evaluator::without_recorder() const {
   Scenarios scenarios(program_);
   scenarios.without_recorder = true;
   for (std::size_t site = 0; site < program_.sites.size(); ++site) {
-    if (program_.sites[site].remedy == Remedy::kNoProfiler) scenarios.fixed[site] = 0xff;
+    if (program_.sites[site].fix == Fix::kNoProfiler) scenarios.fixed[site] = 0xff;
   }
   return scenarios;
 }
@@ -52,7 +52,7 @@ void Evaluator::choose_whole(const Steps& steps) {
   for (std::size_t i = 0; i < program_.events.size(); ++i) {
     if (program_.events[i].kind == EventKind::kStep && program_.events[i].slot >= warm_up) marks_.push_back(i);
   }
-  // A program is mended from its begin on, and its host may be ahead of the GPU when the steps that count begin.
+  // A program is fixed from its begin on, and its host may be ahead of the GPU when the steps that count begin.
   whole_.last = marks_.back() + 1;
   whole_.warm_up = warm_up;
   begin_ns_ = steps.steps[warm_up].host.begin_ns;

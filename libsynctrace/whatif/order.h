@@ -12,7 +12,7 @@
 
 namespace synctrace {
 
-// Wait that moves from one site to another when the first is mended, as a share of what the first one waited.
+// Wait that moves from one site to another when the first is fixed, as a share of what the first one waited.
 struct Absorption {
   std::uint16_t from = 0;
   std::uint16_t to = 0;

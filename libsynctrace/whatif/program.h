@@ -63,7 +63,7 @@ struct ReplayEvent {
 };
 
 // What is done about a site. The letters are those of docs/whatif.md.
-enum class Remedy : std::uint8_t {
+enum class Fix : std::uint8_t {
   kNone,            // nothing that would be legal
   kRemoveWait,      // F1: nothing of the host's depends on the wait
   kDeferRead,       // F2: the value is looked at one step later
@@ -107,8 +107,8 @@ struct FixKeyHash {
 
 struct ReplaySite {
   FixKey key;
-  Remedy remedy = Remedy::kNone;
-  bool shapes_work = false;  // a value read there decides on the next launches: no remedy, only a ceiling
+  Fix fix = Fix::kNone;
+  bool shapes_work = false;  // a value read there decides on the next launches: no fix, only a ceiling
   std::uint64_t events = 0;
 };
 

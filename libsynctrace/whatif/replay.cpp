@@ -98,17 +98,17 @@ class Pass {
 // Host time of a call after its fix.
 Nanoseconds Pass::fixed_call(const ReplayEvent& event) const {
   const ReplayPace& pace = program_.pace;
-  switch (program_.sites[event.site].remedy) {
-    case Remedy::kRemoveWait:
-    case Remedy::kNoProfiler:
+  switch (program_.sites[event.site].fix) {
+    case Fix::kRemoveWait:
+    case Fix::kNoProfiler:
       return 0;
-    case Remedy::kAsyncCopy:
+    case Fix::kAsyncCopy:
       return event.kind == EventKind::kWait ? 0 : std::min(own_of(event), pace.async_call);
-    case Remedy::kCacheMemory:
+    case Fix::kCacheMemory:
       return std::min(own_of(event), pace.cached_call);
-    case Remedy::kGraph:
+    case Fix::kGraph:
       return std::min(own_of(event), pace.graph_node);
-    case Remedy::kPreload:
+    case Fix::kPreload:
       return std::min(own_of(event), pace.launch_call);
     default:
       return own_of(event);
@@ -171,15 +171,15 @@ void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixe
     start.at[i] = std::max({issued.at[i] + event.latency, before, after}) + event.delay;
   });
   if (fixed != 0 || !plain_) {
-    const Remedy remedy = program_.sites[event.site].remedy;
+    const Fix fix = program_.sites[event.site].fix;
     for_lanes([&](std::size_t i) {
-      const bool mended = (fixed >> i & 1) != 0;
-      const Nanoseconds pause = mended && remedy == Remedy::kGraph ? graph_pause(event, i) : event.pause;
+      const bool is_fixed = (fixed >> i & 1) != 0;
+      const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(event, i) : event.pause;
       const Nanoseconds before = ordered ? end.at[i] + pause : kNeverNs;
       const Nanoseconds foreign = implied ? std::max(waits.at[i], other.at[i]) : waits.at[i];
       const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
       const Nanoseconds delay = scenarios_.corners[i].without_delays ? 0 : event.delay;
-      const bool quick = mended && remedy == Remedy::kAsyncCopy;
+      const bool quick = is_fixed && fix == Fix::kAsyncCopy;
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + reach, before, after}) + delay;
@@ -239,7 +239,7 @@ const Lanes& Pass::target_of(const ReplayEvent& event) const {
 Nanoseconds Pass::deferred(const ReplayEvent& event, std::size_t lane, Nanoseconds own, Nanoseconds target) {
   const Corner::Use use = scenarios_.corners[lane].use;
   if (use == Corner::Use::kNever) return own;
-  const bool next_wait = program_.sites[event.site].remedy == Remedy::kDeferWait || use == Corner::Use::kNextWait;
+  const bool next_wait = program_.sites[event.site].fix == Fix::kDeferWait || use == Corner::Use::kNextWait;
   if (next_wait) {
     Nanoseconds& owed = state_.owed[event.thread].at[lane];
     owed = std::max(owed, target + event.ret);
@@ -267,8 +267,8 @@ void Pass::wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_
     owed.at[i] = here ? kNeverNs : owed.at[i];
   });
   if (fixed == 0) return;
-  const Remedy remedy = program_.sites[event.site].remedy;
-  const bool defers = remedy == Remedy::kDeferRead || remedy == Remedy::kDeferWait;
+  const Fix fix = program_.sites[event.site].fix;
+  const bool defers = fix == Fix::kDeferRead || fix == Fix::kDeferWait;
   const Nanoseconds own = fixed_call(event);
   for_lanes([&](std::size_t i) {
     if ((fixed >> i & 1) == 0) return;

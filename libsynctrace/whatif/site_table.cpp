@@ -50,36 +50,36 @@ Family family_of(CauseKind kind) noexcept {
   }
 }
 
-Remedy remedy_of_wait(std::uint8_t sights) noexcept {
-  if ((sights & SiteTable::kReadsScalar) != 0 || (sights & SiteTable::kSleeps) != 0) return Remedy::kDeferRead;
-  if ((sights & SiteTable::kReadsData) != 0) return Remedy::kDeferWait;
-  return (sights & SiteTable::kUploads) != 0 ? Remedy::kAsyncCopy : Remedy::kRemoveWait;
+Fix fix_of_wait(std::uint8_t sights) noexcept {
+  if ((sights & SiteTable::kReadsScalar) != 0 || (sights & SiteTable::kSleeps) != 0) return Fix::kDeferRead;
+  if ((sights & SiteTable::kReadsData) != 0) return Fix::kDeferWait;
+  return (sights & SiteTable::kUploads) != 0 ? Fix::kAsyncCopy : Fix::kRemoveWait;
 }
 
-Remedy remedy_of(const FixKey& key, std::uint8_t sights) noexcept {
+Fix fix_of(const FixKey& key, std::uint8_t sights) noexcept {
   switch (key.family) {
     case Family::kWait:
-      return remedy_of_wait(sights);
+      return fix_of_wait(sights);
     case Family::kMemory:
-      return Remedy::kCacheMemory;
+      return Fix::kCacheMemory;
     case Family::kLaunch:
-      return Remedy::kGraph;
+      return Fix::kGraph;
     case Family::kInput:
-      return Remedy::kFeedInput;
+      return Fix::kFeedInput;
     case Family::kHost:
-      return Remedy::kSpeedUp;
+      return Fix::kSpeedUp;
     case Family::kCollector:
-      return Remedy::kNoCollection;
+      return Fix::kNoCollection;
     case Family::kCode:
-      return Remedy::kPreload;
+      return Fix::kPreload;
     case Family::kProfiler:
-      return Remedy::kNoProfiler;
+      return Fix::kNoProfiler;
     case Family::kDependency:
-      return Remedy::kDropDependency;
+      return Fix::kDropDependency;
     case Family::kNone:
-      return Remedy::kNone;
+      return Fix::kNone;
   }
-  return Remedy::kNone;
+  return Fix::kNone;
 }
 
 // Where the place is known, its functions and what comes behind it are one; else these stand for it.
@@ -179,9 +179,9 @@ std::uint16_t SiteTable::of_dependency(StackId record_stack, ApiId record_api) {
 
 std::vector<ReplaySite> SiteTable::take() {
   for (std::size_t i = 1; i < sites_.size(); ++i) {
-    sites_[i].remedy = remedy_of(sites_[i].key, sights_[i]);
+    sites_[i].fix = fix_of(sites_[i].key, sights_[i]);
     sites_[i].shapes_work = (sights_[i] & kShapes) != 0;
-    if (sites_[i].shapes_work) sites_[i].remedy = Remedy::kNone;
+    if (sites_[i].shapes_work) sites_[i].fix = Fix::kNone;
   }
   index_.clear();
   return std::move(sites_);

@@ -42,7 +42,7 @@ class SiteTable {
   std::uint16_t of_graph_range();
   std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
 
-  // With the remedy of each.
+  // With the fix of each.
   std::vector<ReplaySite> take();
 
  private:

@@ -43,7 +43,7 @@ class Study {
   std::map<std::uint16_t, Nanoseconds> costs() const;
   FixSet candidates(const Bounds& bounds) const;
   void find_savings(const Bounds& bounds, FixSet sites);
-  void find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const;
+  void find_absorber(const Bounds& bounds, const TrialResult& fixed, Saving& saving) const;
   void find_order(const Evaluator& evaluator, const Bounds& bounds);
   std::vector<FixSet> rows_of(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const;
   void leave_out_the_needless(const FixSet& done, FixSet& together, const Evaluator& evaluator) const;
@@ -148,7 +148,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
 }
 
 // The sites that cost the GPU time, and those at which the host waits as long: what they cost may show only when
-// another one is mended.
+// another one is fixed.
 FixSet Study::candidates(const Bounds& bounds) const {
   std::map<std::uint16_t, Nanoseconds> cost = costs();
   for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
@@ -158,7 +158,7 @@ FixSet Study::candidates(const Bounds& bounds) const {
   const auto least_ns = static_cast<Nanoseconds>(kLeastCostShare * static_cast<double>(result_.base_ns));
   FixSet sites;
   for (const auto& [site, ns] : cost) {
-    const bool ours = result_.sites[site].remedy == Remedy::kNoProfiler;  // gone in every prediction
+    const bool ours = result_.sites[site].fix == Fix::kNoProfiler;  // gone in every prediction
     if (site != 0 && !ours && ns >= least_ns && ns > 0) sites.push_back(site);
   }
   std::stable_sort(sites.begin(), sites.end(),
@@ -168,12 +168,12 @@ FixSet Study::candidates(const Bounds& bounds) const {
 }
 
 // Where the wait goes: the site at which the host then waits longer, by most.
-void Study::find_absorber(const Bounds& bounds, const TrialResult& mended, Saving& saving) const {
+void Study::find_absorber(const Bounds& bounds, const TrialResult& fixed, Saving& saving) const {
   if (result_.sites[saving.site].key.family != FixKey::Family::kWait &&
       result_.sites[saving.site].key.family != FixKey::Family::kMemory)
     return;
   for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
-    const Nanoseconds growth_ns = mended.waited[site] - bounds.base().waited[site];
+    const Nanoseconds growth_ns = fixed.waited[site] - bounds.base().waited[site];
     if (site == saving.site || growth_ns <= saving.moved_ns) continue;
     saving.moved_ns = growth_ns;
     saving.moves_to = site;
@@ -194,8 +194,8 @@ void Study::find_savings(const Bounds& bounds, FixSet sites) {
     const std::vector<Interval> intervals = bounds.savings(sets, &details);
     FixSet absorbers;
     for (std::size_t i = 0; i < sites.size(); ++i) {
-      Saving saving{sites[i], result_.sites[sites[i]].remedy, intervals[i], intervals[i].ns, 0, 0};
-      if (saving.remedy == Remedy::kNone) saving.alone = {};
+      Saving saving{sites[i], result_.sites[sites[i]].fix, intervals[i], intervals[i].ns, 0, 0};
+      if (saving.fix == Fix::kNone) saving.alone = {};
       find_absorber(bounds, details[i], saving);
       if (saving.moves_to != 0) absorbers.push_back(saving.moves_to);
       result_.savings.push_back(saving);
@@ -214,7 +214,7 @@ void Study::find_order(const Evaluator& evaluator, const Bounds& bounds) {
   FixSet legal;
   std::vector<Absorption> absorptions;
   for (const Saving& saving : result_.savings) {
-    if (saving.remedy == Remedy::kNone) continue;
+    if (saving.fix == Fix::kNone) continue;
     legal.push_back(saving.site);
     const Nanoseconds waited_ns = std::max<Nanoseconds>(1, bounds.base().waited[saving.site]);
     if (saving.moves_to != 0)

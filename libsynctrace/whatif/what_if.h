@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The room's one entry point: what a program would save if a line of it were mended, alone and together with others,
+// The room's one entry point: what a program would save if a line of it were fixed, alone and together with others,
 // and how sure that is. Times are ns of what was counted: the ordinary and irregular steps, or the whole recording.
 #pragma once
 
@@ -27,8 +27,8 @@ struct Interval {
 
 struct Saving {
   std::uint16_t site = 0;
-  Remedy remedy = Remedy::kNone;
-  Interval alone;              // zero where no remedy is legal
+  Fix fix = Fix::kNone;
+  Interval alone;              // zero where no fix is legal
   Nanoseconds ceiling_ns = 0;  // if there were one
   std::uint16_t moves_to = 0;  // the site at which most of its wait would be waited instead; 0: none
   Nanoseconds moved_ns = 0;
@@ -42,7 +42,7 @@ struct FixStep {
 };
 
 struct WhatIfOptions {
-  // What to mend, all together, and in which ways it could be; none: nothing is asked.
+  // What to fix, all together, and in which ways it could be; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<ReplaySite>&)> asked;
   std::string graph_range;  // see build_program
 };
@@ -53,7 +53,7 @@ struct WhatIf {
   std::size_t steps = 0;        // counted
   Nanoseconds base_ns = 0;      // time of what is counted, without the recorder,
   Nanoseconds recorded_ns = 0;  // and with it
-  Interval all;                 // if all were mended
+  Interval all;                 // if all were fixed
   std::vector<ReplaySite> sites;
   std::vector<Saving> savings;  // of the sites that cost something, largest saving first
   std::vector<FixStep> order;

@@ -91,7 +91,7 @@ def has_irregular_steps(report):
 
 @dataclass
 class Change:
-    """What leads from a stage to a later one: the lines that it mends, by their source text, or an assumption."""
+    """What leads from a stage to a later one: the lines that it fixes, by their source text, or an assumption."""
     before: str
     after: str
     lines: tuple = ()
@@ -146,7 +146,7 @@ STUDIES = [
           {"data0": {"input-bound": has_verdict("input-bound")},
            "data4": {"input-bound": has_verdict("input-bound"), "mean and median differ": has_uneven_steps},
            "eager": {"launch-bound": has_verdict("launch-bound")},
-           "kernel": {"GPU-bound: nothing to mend": has_verdict("gpu-bound")}},
+           "kernel": {"GPU-bound: nothing to fix": has_verdict("gpu-bound")}},
           [Change("data0", "data4", assume="no-input-wait"),
            Change("data4", "data8", assume="no-input-wait"),
            Change("eager", "graph", assume="graph:train_step")],
@@ -154,7 +154,7 @@ STUDIES = [
            "data8": ("--preset", "data", "--workers", "8"), "eager": ("--preset", "eager"), "graph": ("--preset", "graph"),
            "kernel": ("--preset", "kernel")}),
     Study("timeline_patterns", ("healthy", "input", "kernels", "transfer", "allocation", "slow_step", "casts", "forward", "logging", "first_steps"),
-          {"healthy": {"nothing to mend": has_verdict("gpu-bound")},
+          {"healthy": {"nothing to fix": has_verdict("gpu-bound")},
            "input": {"the line that makes the sample": is_cause("words[", ("ST052", "ST051"))},
            "kernels": {"the loop of small kernels": is_cause("x * 1.0001", ("ST050",), within=1)},
            "transfer": {"the pageable copy": is_cause("self.on_host.to(self.device)", ("ST011",), within=1)},

@@ -9,7 +9,7 @@
 #include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 #include "render/columns.h"
 #include "render/page/section_parts.h"
 #include "render/render_savings.h"
@@ -77,7 +77,7 @@ class CauseTable {
         "class=\"num\">times</th>"
         "<th scope=\"col\" class=\"num\">host waited</th>");
     const std::string scale = scale_percent_ == 0 ? std::string() : format_text("scale 0 to {} %", scale_percent_);
-    out_.add("<th scope=\"col\" class=\"num\">mending saves<small>{}</small></th></tr></thead>\n", scale);
+    out_.add("<th scope=\"col\" class=\"num\">fixing saves<small>{}</small></th></tr></thead>\n", scale);
   }
 
   // In tens of percent, so that the widest interval fits.
@@ -111,7 +111,7 @@ class CauseTable {
         cause.count, count_text(cause.count), time_or_dash(cause.host_blocked_ns));
     saving(cause);
     out_.add_markup("</td></tr>\n<tr class=\"more\"><td></td><td colspan=\"6\"><details><summary>");
-    if (cause.saving) out_.add("<span class=\"fix\">{}</span> ", fix_words(*cause.saving));
+    if (cause.saving) out_.add("<span class=\"fix\">{}</span> ", fix_note(*cause.saving));
     out_.add_markup("evidence</summary>\n");
     details(cause, place);
     out_.add_markup("</details></td></tr>\n</tbody>\n");
@@ -126,12 +126,12 @@ class CauseTable {
       out_.add("<code class=\"source\">{}</code>", fitted(cause.where.source, kSourceColumns));
   }
 
-  static std::string fix_words(const SavingReport& saving) {
-    const std::string words = "fix: " + std::string(remedy_words(saving.remedy));
+  static std::string fix_note(const SavingReport& saving) {
+    const std::string words = "fix: " + std::string(fix_words(saving.fix));
     return saving.moves_to.empty() ? words : words + "; the wait moves to " + saving.moves_to;
   }
 
-  // The share that mending it saves, and the interval in which that lies on the scale of the column.
+  // The share that fixing it saves, and the interval in which that lies on the scale of the column.
   void saving(const IdleCause& cause) {
     if (!cause.saving) return out_.add_markup("<span class=\"none\">–</span>");
     const Nanoseconds base_ns = report_.savings.base_ns;

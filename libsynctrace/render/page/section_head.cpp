@@ -60,13 +60,13 @@ void step_tile(const StepsReport& steps, HtmlOut& out) {
 }
 
 void saving_tile(const SavingsReport& savings, HtmlOut& out) {
-  if (!savings.refusal.empty()) return tile("Mending saves", {"not predicted"}, savings.refusal, out);
-  if (savings.order.empty()) return tile("Mending saves", {"nothing certain"}, "no fix is promised to gain", out);
+  if (!savings.refusal.empty()) return tile("Fixing saves", {"not predicted"}, savings.refusal, out);
+  if (savings.order.empty()) return tile("Fixing saves", {"nothing certain"}, "no fix is promised to gain", out);
   const Interval& all = savings.order.back().cumulative;
   const std::string note = format_text("between {} and {}, with {} {}", share_text(all.lo_ns, savings.base_ns),
                                        share_text(all.hi_ns, savings.base_ns), savings.order.size(),
                                        savings.order.size() == 1 ? "fix" : "fixes");
-  tile("Mending saves", {html_text(share_text(all.ns, savings.base_ns))}, note, out);
+  tile("Fixing saves", {html_text(share_text(all.ns, savings.base_ns))}, note, out);
 }
 
 void tiles(const Report& report, HtmlOut& out) {

@@ -9,7 +9,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 #include "render/page/section_parts.h"
 #include "render/words.h"
 
@@ -181,7 +181,7 @@ void fix_row(const Report& report, const FixRow& row, std::size_t number, HtmlOu
             k == 0 ? std::to_string(number) : std::string("and"),
             place.where.known() ? place_cell(report, place.where)
                                 : text_cell(place.call.empty() ? "in no known line" : place.call),
-            remedy_words(place.saving.remedy), share_text(place.saving.alone.ns, base_ns));
+            fix_words(place.saving.fix), share_text(place.saving.alone.ns, base_ns));
     out.add("<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
             last ? share_text(row.cumulative.ns, base_ns) : std::string(),
             last ? share_text(row.cumulative.lo_ns, base_ns) + " to " + share_text(row.cumulative.hi_ns, base_ns)
@@ -196,7 +196,7 @@ void write_savings(const Report& report, const Limits& limits, HtmlOut& out) {
   const SavingsReport& savings = report.savings;
   if (!report.has_timeline || (savings.order.empty() && savings.in_vain.empty() && savings.refusal.empty())) return;
   out.add_markup(
-      "<h3>What mending it would save <small>predicted by running the recording again; savings do not add "
+      "<h3>What fixing it would save <small>predicted by running the recording again; savings do not add "
       "up</small></h3>\n");
   if (!savings.refusal.empty()) return out.add("<p>Not predicted: {}.</p>\n", savings.refusal);
   if (!savings.order.empty()) {

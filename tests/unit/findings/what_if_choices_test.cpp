@@ -104,7 +104,7 @@ TEST_CASE("where what is natural is not legal and nothing else gains, nothing is
   CHECK(share(found, found.choices[0].ways[0].gain_ns) > 0.25);
 }
 
-// Each alone gains nothing, so each is chosen with the other mended.
+// Each alone gains nothing, so each is chosen with the other fixed.
 TEST_CASE("the lines of one question are chosen together") {
   const WhatIf found = answer([](std::uint16_t first, std::uint16_t second) {
     return std::vector<Choice>{{{{{first}}, {{}}}, {}}, {{{{second}}, {{}}}, {}}};

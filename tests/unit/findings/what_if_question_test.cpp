@@ -8,10 +8,10 @@ TEST_CASE("a question names fixes, files and lines") {
   WhatIfQuestion question;
   REQUIRE_FALSE(add_wishes("fix@train.py:88,defer-read@src/a b.py:7", question));
   REQUIRE(question.wishes.size() == 2);
-  CHECK_FALSE(question.wishes[0].remedy.has_value());
+  CHECK_FALSE(question.wishes[0].fix.has_value());
   CHECK(question.wishes[0].file == "train.py");
   CHECK(question.wishes[0].line == 88);
-  CHECK(question.wishes[1].remedy == Remedy::kDeferRead);
+  CHECK(question.wishes[1].fix == Fix::kDeferRead);
   CHECK(question.wishes[1].file == "src/a b.py");
   CHECK(question.wishes[1].line == 7);
 }

@@ -78,7 +78,7 @@ TEST_CASE("a clock that drifts is followed") {
   check_causal(trace, kWorstSkewNs);
 }
 
-TEST_CASE("facts that nothing mends make the clock unusable") {
+TEST_CASE("facts that nothing corrects make the clock unusable") {
   Trace trace = make_trace(0, 0, 1'000);
   for (std::size_t i = 0; i < trace.operations.size(); i += 2) {
     trace.operations[i].span.begin_ns -= 200'000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Predicted savings against programs whose true savings are known: the generator plays the mended program. It shares no
+// Predicted savings against programs whose true savings are known: the generator plays the fixed program. It shares no
 // code with the replay.
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 #include "support/catch.h"
 #include "support/effort.h"
 #include "support/generated_support.h"
-#include "support/generator/mend.h"
+#include "support/generator/fixed_program.h"
 #include "support/generator/random_program.h"
 #include "support/replay_support.h"
 #include "whatif/what_if.h"
@@ -56,7 +56,7 @@ TEST_CASE("hand-checked: one wait removed saves the gap behind it") {
   REQUIRE(result.refusal == "");
   const Saving* saving = result.of_site(wait_site(result, kFirstWait));
   REQUIRE(saving != nullptr);
-  CHECK(saving->remedy == Remedy::kRemoveWait);
+  CHECK(saving->fix == Fix::kRemoveWait);
   CHECK(saving->alone.ns == 29'000);
   CHECK(saving->moves_to == 0);
 }
@@ -143,7 +143,7 @@ TEST_CASE("an absorbing pair: neither wait gains alone, the absorber is named, b
   FixSet both = result.order.front().sites;
   std::sort(both.begin(), both.end());
   CHECK(both == FixSet{std::min(first, second), std::max(first, second)});
-  const Program after = mended(mended(program, Mend::kRemoveWaits, kFirstWait), Mend::kRemoveWaits, kSecondWait);
+  const Program after = fixed(fixed(program, LineFix::kRemoveWaits, kFirstWait), LineFix::kRemoveWaits, kSecondWait);
   const double saved =
       static_cast<double>(length_of(run) - length_of(play(after, 1))) / static_cast<double>(length_of(run));
   const double predicted =
@@ -166,34 +166,34 @@ TEST_CASE("negative control: a GPU-bound program with 150 waits a step has nothi
 
 namespace {
 
-struct Fix {
-  Mend mend;
+struct FixOfLine {
+  LineFix fix;
   std::uint32_t place;
 };
 
 // What the generator has to do for the fix that was predicted; nothing where a site is not one place of the program.
-std::optional<Fix> fix_of(const Program& program, const ReplaySite& site) {
+std::optional<FixOfLine> fix_of(const Program& program, const ReplaySite& site) {
   const std::uint32_t place = number(site.key.place) == 0 ? 0 : number(site.key.place) - 1;
   if (number(site.key.place) == 0 || place >= program.places.size()) return std::nullopt;
-  switch (site.remedy) {
-    case Remedy::kRemoveWait:
-      return Fix{Mend::kRemoveWaits, place};
-    case Remedy::kDeferRead:
-      return Fix{Mend::kDeferWaits, place};
-    case Remedy::kAsyncCopy:
-      return Fix{Mend::kAsyncCopies, place};
-    case Remedy::kCacheMemory:
-      return Fix{Mend::kCacheMemory, place};
-    case Remedy::kFeedInput:
-      return Fix{Mend::kFeedInput, place};
-    case Remedy::kSpeedUp:
-      return Fix{Mend::kHalveHost, place};
-    case Remedy::kNoCollection:
-      return Fix{Mend::kNoCollection, place};
-    case Remedy::kPreload:
-      return Fix{Mend::kPreload, place};
-    case Remedy::kDropDependency:
-      return Fix{Mend::kDropDependency, place};
+  switch (site.fix) {
+    case Fix::kRemoveWait:
+      return FixOfLine{LineFix::kRemoveWaits, place};
+    case Fix::kDeferRead:
+      return FixOfLine{LineFix::kDeferWaits, place};
+    case Fix::kAsyncCopy:
+      return FixOfLine{LineFix::kAsyncCopies, place};
+    case Fix::kCacheMemory:
+      return FixOfLine{LineFix::kCacheMemory, place};
+    case Fix::kFeedInput:
+      return FixOfLine{LineFix::kFeedInput, place};
+    case Fix::kSpeedUp:
+      return FixOfLine{LineFix::kHalveHost, place};
+    case Fix::kNoCollection:
+      return FixOfLine{LineFix::kNoCollection, place};
+    case Fix::kPreload:
+      return FixOfLine{LineFix::kPreload, place};
+    case Fix::kDropDependency:
+      return FixOfLine{LineFix::kDropDependency, place};
     default:
       return std::nullopt;
   }
@@ -246,7 +246,7 @@ Errors errors_of(std::uint64_t programs, std::uint32_t steps, std::uint32_t host
     for (const Saving& saving : result.savings) {
       const auto fix = fix_of(program, result.sites[saving.site]);
       if (!fix) continue;
-      const Program after = mended(program, fix->mend, fix->place);
+      const Program after = fixed(program, fix->fix, fix->place);
       const auto total = [&](const Run& run) {
         return static_cast<double>(result.by_steps ? counted_time(run, warm_up_of(attribution.steps)) : length_of(run));
       };
@@ -258,7 +258,7 @@ Errors errors_of(std::uint64_t programs, std::uint32_t steps, std::uint32_t host
       errors.of_time.push_back(std::abs(predicted_ns - after_ns) / after_ns);
       errors.of_saving.push_back(std::abs(static_cast<double>(saving.alone.ns) - (before_ns - after_ns)) / before_ns);
       if (std::getenv("SYNCTRACE_SHOW_SEEDS") != nullptr && errors.of_time.back() > 0.01) {
-        WARN("seed " << seed << " remedy " << static_cast<int>(saving.remedy) << " place " << fix->place << " error "
+        WARN("seed " << seed << " fix " << static_cast<int>(saving.fix) << " place " << fix->place << " error "
                      << errors.of_time.back() << " predicted " << saving.alone.ns << " true " << before_ns - after_ns
                      << " of " << before_ns);
       }
@@ -278,7 +278,7 @@ void show(const char* what, const Errors& errors) {
 
 }  // namespace
 
-TEST_CASE("random programs, the same run mended: predicted times are right") {
+TEST_CASE("random programs, the same run fixed: predicted times are right") {
   const Errors errors = errors_of(effort(300), 0, 0);
   show("no jitter", errors);
   if (!is_whole_effort()) return;  // too few to say how many are right
@@ -286,7 +286,7 @@ TEST_CASE("random programs, the same run mended: predicted times are right") {
   CHECK(Errors::quantile(errors.of_time, 0.9) <= 0.002);
 }
 
-TEST_CASE("random programs, another run mended, host times 15 % apart: predicted times are right") {
+TEST_CASE("random programs, another run fixed, host times 15 % apart: predicted times are right") {
   const Errors errors = errors_of(effort(120), 30, 15);
   show("15 % jitter", errors);
   if (!is_whole_effort()) return;  // too few to say how many are right

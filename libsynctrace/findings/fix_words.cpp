@@ -1,67 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/remedy_words.h"
+#include "findings/fix_words.h"
 
 namespace synctrace {
 
-std::string_view remedy_words(Remedy remedy) noexcept {
-  switch (remedy) {
-    case Remedy::kNone:
+std::string_view fix_words(Fix fix) noexcept {
+  switch (fix) {
+    case Fix::kNone:
       return "needs another algorithm";
-    case Remedy::kRemoveWait:
+    case Fix::kRemoveWait:
       return "remove the wait";
-    case Remedy::kDeferRead:
+    case Fix::kDeferRead:
       return "read it one step later";
-    case Remedy::kDeferWait:
+    case Fix::kDeferWait:
       return "copy asynchronously, wait later";
-    case Remedy::kAsyncCopy:
+    case Fix::kAsyncCopy:
       return "pinned memory, without waiting";
-    case Remedy::kCacheMemory:
+    case Fix::kCacheMemory:
       return "keep the memory";
-    case Remedy::kGraph:
+    case Fix::kGraph:
       return "one CUDA graph, or fused";
-    case Remedy::kFeedInput:
+    case Fix::kFeedInput:
       return "have the input ready";
-    case Remedy::kSpeedUp:
+    case Fix::kSpeedUp:
       return "make it twice as fast";
-    case Remedy::kNoCollection:
+    case Fix::kNoCollection:
       return "no collection in steps";
-    case Remedy::kPreload:
+    case Fix::kPreload:
       return "load it before the steps";
-    case Remedy::kNoProfiler:
+    case Fix::kNoProfiler:
       return "without the recorder";
-    case Remedy::kDropDependency:
+    case Fix::kDropDependency:
       return "drop the dependency";
   }
   return "";
 }
 
-std::string_view remedy_name(Remedy remedy) noexcept {
-  switch (remedy) {
-    case Remedy::kNone:
+std::string_view fix_name(Fix fix) noexcept {
+  switch (fix) {
+    case Fix::kNone:
       return "none";
-    case Remedy::kRemoveWait:
+    case Fix::kRemoveWait:
       return "remove-wait";
-    case Remedy::kDeferRead:
+    case Fix::kDeferRead:
       return "defer-read";
-    case Remedy::kDeferWait:
+    case Fix::kDeferWait:
       return "defer-wait";
-    case Remedy::kAsyncCopy:
+    case Fix::kAsyncCopy:
       return "async-copy";
-    case Remedy::kCacheMemory:
+    case Fix::kCacheMemory:
       return "cache-memory";
-    case Remedy::kGraph:
+    case Fix::kGraph:
       return "graph";
-    case Remedy::kFeedInput:
+    case Fix::kFeedInput:
       return "feed-input";
-    case Remedy::kSpeedUp:
+    case Fix::kSpeedUp:
       return "speed-up";
-    case Remedy::kNoCollection:
+    case Fix::kNoCollection:
       return "no-collection";
-    case Remedy::kPreload:
+    case Fix::kPreload:
       return "preload";
-    case Remedy::kNoProfiler:
+    case Fix::kNoProfiler:
       return "no-profiler";
-    case Remedy::kDropDependency:
+    case Fix::kDropDependency:
       return "drop-dependency";
   }
   return "";

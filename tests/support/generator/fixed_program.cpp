@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/generator/mend.h"
+#include "support/generator/fixed_program.h"
 
 #include <utility>
 #include <vector>
@@ -12,9 +12,9 @@ bool is_wait(Act act) {
          act == Act::kGpuSleep;
 }
 
-class Mender {
+class Fixer {
  public:
-  Mender(Program& program, Mend mend, std::uint32_t place) : program_(program), mend_(mend), place_(place) {}
+  Fixer(Program& program, LineFix fix, std::uint32_t place) : program_(program), fix_(fix), place_(place) {}
 
   std::vector<Action> run(const std::vector<Action>& actions) {
     done_.clear();
@@ -22,8 +22,8 @@ class Mender {
     for (const Action& action : actions) {
       if (action.act == Act::kRecord) recorders_[action.object] = action.place;
       const bool depends = action.act == Act::kWaitEvent && recorders_[action.object] == place_;
-      if (mend_ == Mend::kDropDependency && depends) continue;
-      if (action.place == place_ && mend_ != Mend::kDropDependency)
+      if (fix_ == LineFix::kDropDependency && depends) continue;
+      if (action.place == place_ && fix_ != LineFix::kDropDependency)
         take(action);
       else
         done_.push_back(action);
@@ -36,14 +36,14 @@ class Mender {
   void add_to_graph(const Action& launch);
 
   Program& program_;
-  Mend mend_;
+  LineFix fix_;
   std::uint32_t place_;
   std::vector<std::uint32_t> recorders_;  // of events: the place of the last record
   std::vector<Action> done_;
 };
 
 // The launches of a run become the nodes of one graph.
-void Mender::add_to_graph(const Action& launch) {
+void Fixer::add_to_graph(const Action& launch) {
   const bool goes_on = !done_.empty() && done_.back().act == Act::kGraph && done_.back().place == place_;
   if (goes_on) {
     ++done_.back().count;
@@ -55,38 +55,38 @@ void Mender::add_to_graph(const Action& launch) {
   done_.push_back(graph);
 }
 
-void Mender::take(Action action) {
-  switch (mend_) {
-    case Mend::kRemoveWaits:
+void Fixer::take(Action action) {
+  switch (fix_) {
+    case LineFix::kRemoveWaits:
       if (is_wait(action.act)) return;
       break;
-    case Mend::kDeferWaits:
+    case LineFix::kDeferWaits:
       if (!is_wait(action.act)) break;
       done_.push_back({Act::kEventSync, place_, 0, 0, action.stream, program_.events - 1});
       action = {Act::kRecord, place_, 0, 0, action.stream, program_.events - 1};
       break;
-    case Mend::kAsyncCopies:
+    case LineFix::kAsyncCopies:
       if (action.act == Act::kPageableCopy) action.act = Act::kCopy;
       break;
-    case Mend::kCacheMemory:
+    case LineFix::kCacheMemory:
       if (action.act == Act::kFree || action.act == Act::kAllocate) action = {Act::kOtherCall, place_, 1'000};
       break;
-    case Mend::kFeedInput:
+    case LineFix::kFeedInput:
       if (action.act == Act::kLoad || action.act == Act::kCompute) return;
       break;
-    case Mend::kHalveHost:
+    case LineFix::kHalveHost:
       if (action.act == Act::kCompute) action.ns /= 2;
       break;
-    case Mend::kNoCollection:
+    case LineFix::kNoCollection:
       if (action.act == Act::kCollect) return;
       break;
-    case Mend::kPreload:
+    case LineFix::kPreload:
       if (action.act == Act::kModule) return;
       break;
-    case Mend::kGraph:
+    case LineFix::kGraph:
       if (action.act == Act::kBurstLaunch) return add_to_graph(action);
       break;
-    case Mend::kDropDependency:
+    case LineFix::kDropDependency:
       break;
   }
   done_.push_back(action);
@@ -94,10 +94,10 @@ void Mender::take(Action action) {
 
 }  // namespace
 
-Program mended(const Program& program, Mend mend, std::uint32_t place) {
+Program fixed(const Program& program, LineFix fix, std::uint32_t place) {
   Program result = program;
-  if (mend == Mend::kDeferWaits) ++result.events;
-  for (std::vector<Action>& actions : result.threads) actions = Mender(result, mend, place).run(actions);
+  if (fix == LineFix::kDeferWaits) ++result.events;
+  for (std::vector<Action>& actions : result.threads) actions = Fixer(result, fix, place).run(actions);
   return result;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with one of its lines mended: played, it shows what the fix truly saves.
+// A program with one of its lines fixed: played, it shows what the fix truly saves.
 #pragma once
 
 #include "support/generator/program.h"
 
 namespace synctrace::testing::generator {
 
-enum class Mend : std::uint8_t {
+enum class LineFix : std::uint8_t {
   kRemoveWaits,  // of every kind
   kDeferWaits,   // to the same line of the next step
   kAsyncCopies,  // from pinned memory
@@ -19,6 +19,6 @@ enum class Mend : std::uint8_t {
   kGraph,           // a run of launches becomes one
 };
 
-Program mended(const Program& program, Mend mend, std::uint32_t place);
+Program fixed(const Program& program, LineFix fix, std::uint32_t place);
 
 }  // namespace synctrace::testing::generator
