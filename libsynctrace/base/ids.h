@@ -16,6 +16,7 @@ enum class CorrelationId : std::uint32_t {};  // joins an API call with the GPU 
 enum class ApiId : std::uint32_t {};          // callback domain and callback id: see format/records.h
 enum class StringId : std::uint32_t {};       // a text, defined once
 enum class StackId : std::uint32_t {};        // a host stack, defined once
+enum class StackPlace : std::uint32_t {};     // a line of the user's: the first of the stacks that are at it
 enum class ShapeId : std::uint32_t {};        // a launch configuration, defined once
 enum class GraphId : std::uint32_t {};        // CUPTI's graph id
 enum class NvtxDomainId : std::uint32_t {};   // zero is NVTX's default domain

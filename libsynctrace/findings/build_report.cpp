@@ -22,8 +22,8 @@
 #include "findings/range_table.h"
 #include "findings/savings.h"
 #include "findings/sites.h"
+#include "findings/stack_places.h"
 #include "findings/trace_words.h"
-#include "findings/user_lines.h"
 #include "model/demangle.h"
 
 namespace synctrace {
@@ -163,13 +163,13 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
     add_ranges(trace, attribution, report);
     add_launches_and_overhead(trace, report);
   });
-  UserLines lines(trace, options.user_code);
-  const LineRules rules(trace, attribution.evidence->stacks, lines);
-  add_sites(trace, attribution, rules, lines, report);
-  add_idle_causes(trace, attribution, rules, lines, report);
-  add_savings(trace, attribution, lines, options.question, report);
-  add_host_threads(trace, lines, report);
-  add_call_tables(trace, attribution, lines, report);
+  StackPlaces places(trace, options.user_code);
+  const LineRules rules(trace, attribution.evidence->stacks, places);
+  add_sites(trace, attribution, rules, places, report);
+  add_idle_causes(trace, attribution, rules, places, report);
+  add_savings(trace, attribution, places, options.question, report);
+  add_host_threads(trace, places, report);
+  add_call_tables(trace, attribution, places, report);
   tables.get();
   add_limits(trace, attribution, report);
   return report;

@@ -66,13 +66,13 @@ bool dearer(const Row& a, const Row& b) {
          std::tie(a.host_ns, a.count, b.function, b.where.file, b.where.line, b.where.function);
 }
 
-void add_pageable_copies(const Trace& trace, const Correlation& correlation, UserLines& lines, Report& report) {
-  std::map<std::tuple<StackId, ApiId, std::string_view>, PageableCopyReport> rows;
+void add_pageable_copies(const Trace& trace, const Correlation& correlation, StackPlaces& places, Report& report) {
+  std::map<std::tuple<StackPlace, ApiId, std::string_view>, PageableCopyReport> rows;
   for (const Call& call : trace.calls) {
     const bool pageable = is_copy(call.category) &&
                           host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
     if (!pageable || !is_covered(trace, report, call.span)) continue;
-    PageableCopyReport& row = rows[{lines.representative(call.stack), call.api, direction_word(call.copy_kind)}];
+    PageableCopyReport& row = rows[{places.place_of(call.stack), call.api, direction_word(call.copy_kind)}];
     ++row.count;
     row.bytes += call.bytes;
     row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
@@ -81,7 +81,7 @@ void add_pageable_copies(const Trace& trace, const Correlation& correlation, Use
     }
   }
   for (auto& [key, row] : rows) {
-    row.where = lines.describe(std::get<0>(key));
+    row.where = places.line_of(std::get<0>(key));
     row.function = printable(api_name(trace, std::get<1>(key)));
     row.direction = std::get<2>(key);
     report.pageable_copies.push_back(std::move(row));
@@ -103,21 +103,21 @@ bool is_memory_call(ApiCategory category) {
   }
 }
 
-void add_step_allocations(const Trace& trace, const Steps& steps, UserLines& lines, Report& report) {
-  std::map<std::pair<StackId, ApiId>, AllocationReport> rows;
+void add_step_allocations(const Trace& trace, const Steps& steps, StackPlaces& places, Report& report) {
+  std::map<std::pair<StackPlace, ApiId>, AllocationReport> rows;
   std::size_t step = 0;
   for (const Call& call : trace.calls) {
     if (!is_memory_call(call.category)) continue;
     const Phase phase = steps.phase_at(call.span.begin_ns, step);
     if (phase != Phase::kSteady && phase != Phase::kIrregular) continue;
-    AllocationReport& row = rows[{lines.representative(call.stack), call.api}];
+    AllocationReport& row = rows[{places.place_of(call.stack), call.api}];
     if (row.count == 0) row.rule = rule_of(call);
     ++row.count;
     row.bytes += call.bytes;
     row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
   }
   for (auto& [key, row] : rows) {
-    row.where = lines.describe(key.first);
+    row.where = places.line_of(key.first);
     row.function = printable(api_name(trace, key.second));
     report.step_allocations.push_back(std::move(row));
   }
@@ -126,10 +126,10 @@ void add_step_allocations(const Trace& trace, const Steps& steps, UserLines& lin
 
 }  // namespace
 
-void add_call_tables(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report) {
+void add_call_tables(const Trace& trace, const Attribution& attribution, StackPlaces& places, Report& report) {
   add_apis(trace, attribution, report);
-  add_pageable_copies(trace, attribution.evidence->correlation, lines, report);
-  add_step_allocations(trace, attribution.steps, lines, report);
+  add_pageable_copies(trace, attribution.evidence->correlation, places, report);
+  add_step_allocations(trace, attribution.steps, places, report);
 }
 
 }  // namespace synctrace

@@ -5,12 +5,12 @@
 
 #include "attribution/attribute.h"
 #include "findings/report.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
 
 // Fills apis, pageable_copies and step_allocations, from calls that `report` covers.
-void add_call_tables(const Trace& trace, const Attribution& attribution, UserLines& lines, Report& report);
+void add_call_tables(const Trace& trace, const Attribution& attribution, StackPlaces& places, Report& report);
 
 }  // namespace synctrace

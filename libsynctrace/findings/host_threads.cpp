@@ -51,13 +51,13 @@ void count_wait(const HostWait& wait, Grouped& group) {
   ++group.wakers[wait.waker];
 }
 
-void add_host_waits(const Trace& trace, const std::set<ThreadId>& with_cuda, UserLines& lines, Report& report) {
-  std::map<std::tuple<ThreadId, StackId, HostCall>, Grouped> groups;
+void add_host_waits(const Trace& trace, const std::set<ThreadId>& with_cuda, StackPlaces& places, Report& report) {
+  std::map<std::tuple<ThreadId, StackPlace, HostCall>, Grouped> groups;
   for (const HostWait& wait : trace.host_waits)
-    count_wait(wait, groups[{wait.thread, lines.representative(wait.stack), wait.call}]);
+    count_wait(wait, groups[{wait.thread, places.place_of(wait.stack), wait.call}]);
   for (auto& [key, group] : groups) {
     const auto& [thread, place, call] = key;
-    group.site.where = lines.describe(place);
+    group.site.where = places.line_of(place);
     group.site.thread = thread_of(trace, thread, with_cuda.contains(thread));
     group.site.call = host_call_word(call);
     const auto most = std::max_element(group.wakers.begin(), group.wakers.end(),
@@ -69,15 +69,15 @@ void add_host_waits(const Trace& trace, const std::set<ThreadId>& with_cuda, Use
                    [](const HostWaitSite& a, const HostWaitSite& b) { return a.slept_ns > b.slept_ns; });
 }
 
-void add_samples(const Trace& trace, const std::set<ThreadId>& with_cuda, UserLines& lines, Report& report) {
+void add_samples(const Trace& trace, const std::set<ThreadId>& with_cuda, StackPlaces& places, Report& report) {
   using State = format::Sample::State;
-  std::map<std::tuple<ThreadId, StackId, State, StringId>, std::uint64_t> counts;
+  std::map<std::tuple<ThreadId, StackPlace, State, StringId>, std::uint64_t> counts;
   for (const Sample& sample : trace.samples)
-    counts[{sample.thread, lines.representative(sample.stack), sample.state, sample.channel}] += sample.count;
+    counts[{sample.thread, places.place_of(sample.stack), sample.state, sample.channel}] += sample.count;
   for (const auto& [key, count] : counts) {
     const auto& [thread, place, state, channel] = key;
     const auto name = trace.strings.find(channel);
-    report.samples.push_back({lines.describe(place), thread_of(trace, thread, with_cuda.contains(thread)),
+    report.samples.push_back({places.line_of(place), thread_of(trace, thread, with_cuda.contains(thread)),
                               std::string(sample_state_word(state)),
                               name == trace.strings.end() ? std::string() : printable(name->second), count});
   }
@@ -87,10 +87,10 @@ void add_samples(const Trace& trace, const std::set<ThreadId>& with_cuda, UserLi
 
 }  // namespace
 
-void add_host_threads(const Trace& trace, UserLines& lines, Report& report) {
+void add_host_threads(const Trace& trace, StackPlaces& places, Report& report) {
   const std::set<ThreadId> with_cuda = threads_with_cuda(trace);
-  add_host_waits(trace, with_cuda, lines, report);
-  add_samples(trace, with_cuda, lines, report);
+  add_host_waits(trace, with_cuda, places, report);
+  add_samples(trace, with_cuda, places, report);
 }
 
 }  // namespace synctrace

@@ -4,12 +4,12 @@
 #pragma once
 
 #include "findings/report.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
 
 // Fills host_waits and samples of `report`.
-void add_host_threads(const Trace& trace, UserLines& lines, Report& report);
+void add_host_threads(const Trace& trace, StackPlaces& places, Report& report);
 
 }  // namespace synctrace

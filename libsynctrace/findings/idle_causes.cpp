@@ -38,24 +38,24 @@ class HostCosts {
     Nanoseconds blocked_ns = 0;
   };
 
-  HostCosts(const Trace& trace, const Attribution& attribution, UserLines& lines) {
+  HostCosts(const Trace& trace, const Attribution& attribution, StackPlaces& places) {
     for (std::size_t row = 0; row < trace.calls.size(); ++row) {
       const Call& call = trace.calls[row];
-      add({lines.representative(call.stack), number(call.api), false}, attribution.judgements[row].blocked_ns);
+      add({places.place_of(call.stack), number(call.api), false}, attribution.judgements[row].blocked_ns);
     }
     for (std::size_t row = 0; row < trace.polls.size(); ++row) {
       const Poll& poll = trace.polls[row];
-      add({lines.representative(poll.stack), number(poll.api), false}, is_wait(poll) ? poll.span.length_ns() : 0);
+      add({places.place_of(poll.stack), number(poll.api), false}, is_wait(poll) ? poll.span.length_ns() : 0);
     }
     for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
       const HostWait& wait = trace.host_waits[row];
       const bool waited = attribution.sleeps.host_waits[row].waited;
-      add({lines.representative(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true},
+      add({places.place_of(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true},
           waited ? wait.span.length_ns() : 0);
     }
   }
 
-  Cost of(StackId place, const Site& site) const {
+  Cost of(StackPlace place, const Site& site) const {
     const bool slept = site.table == OwnerTable::kHostWait;
     if (!slept && site.table != OwnerTable::kCall && site.table != OwnerTable::kPoll) return {};
     const auto found =
@@ -64,7 +64,7 @@ class HostCosts {
   }
 
  private:
-  using Key = std::tuple<StackId, std::uint32_t, bool>;  // place, function, whether of the C library
+  using Key = std::tuple<StackPlace, std::uint32_t, bool>;  // place, function, whether of the C library
   void add(const Key& key, Nanoseconds blocked_ns) {
     Cost& cost = costs_[key];
     ++cost.count;
@@ -76,8 +76,8 @@ class HostCosts {
 
 class CauseMerger {
  public:
-  CauseMerger(const Trace& trace, const LineRules& rules, const HostCosts& costs, UserLines& lines)
-      : trace_(trace), rules_(rules), costs_(costs), lines_(lines) {}
+  CauseMerger(const Trace& trace, const LineRules& rules, const HostCosts& costs, StackPlaces& places)
+      : trace_(trace), rules_(rules), costs_(costs), places_(places) {}
 
   std::vector<IdleCause> run(const std::vector<Cause>& causes, bool copying) {
     std::map<Key, Draft> drafts;
@@ -98,27 +98,27 @@ class CauseMerger {
 
  private:
   // Name, place, reason; and where the place is not known what comes behind it, and the function.
-  using Key = std::tuple<std::string_view, StackId, StackId, Reason, ApiId, HostCall>;
+  using Key = std::tuple<std::string_view, StackPlace, StackPlace, Reason, ApiId, HostCall>;
   struct Draft {
     IdleCause cause;
     bool started = false;
-    std::map<std::pair<CauseKind, StackId>, Nanoseconds> activities;
-    std::map<StackId, Nanoseconds> untils;
+    std::map<std::pair<CauseKind, StackPlace>, Nanoseconds> activities;
+    std::map<StackPlace, Nanoseconds> untils;
     FixKey helper;  // where a library's thread worked for this place, most of the time that it did
     Nanoseconds helper_ns = 0;
   };
 
   std::string_view name_of(const CauseKey& key) {
-    const Rule* rule = rules_.of(key, lines_.representative(key.site.stack));
+    const Rule* rule = rules_.of(key, places_.place_of(key.site.stack));
     return rule == nullptr ? cause_name(key.kind) : rule->name;
   }
 
   Key key_of(const CauseKey& key) {
-    const StackId place = lines_.representative(key.site.stack);
+    const StackPlace place = places_.place_of(key.site.stack);
     const bool placed = number(place) != 0;
     return {name_of(key),
             place,
-            placed ? StackId{} : lines_.representative(key.site.until),
+            placed ? StackPlace{} : places_.place_of(key.site.until),
             key.reason,
             placed ? ApiId{} : key.site.api,
             placed ? HostCall{} : key.site.host_call};
@@ -126,12 +126,12 @@ class CauseMerger {
 
   void start(const CauseKey& key, Draft& draft) {
     IdleCause& cause = draft.cause;
-    const StackId place = lines_.representative(key.site.stack);
+    const StackPlace place = places_.place_of(key.site.stack);
     cause.rule = rules_.of(key, place);
     cause.name = name_of(key);
     cause.kind = key.kind;
     cause.reason = reason_words(key.reason);
-    cause.where = lines_.describe(place);
+    cause.where = places_.line_of(place);
     // Under a copy's rule, the copy's fix is asked for.
     const bool waits_for_copy = rule_of_cause(key.kind, {}) == &kDependencyRule && cause.rule != &kDependencyRule;
     cause.site = fix_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
@@ -140,8 +140,7 @@ class CauseMerger {
   }
 
   FixKey fix_of(CauseKind kind, const Site& site) {
-    return site_of_cause(kind, lines_.representative(site.stack), lines_.representative(site.until), site.api,
-                         site.host_call);
+    return site_of_cause(kind, places_.place_of(site.stack), places_.place_of(site.until), site.api, site.host_call);
   }
 
   void add(const Cause& cause, Draft& draft) {
@@ -154,11 +153,11 @@ class CauseMerger {
     row.uncertain_in_steps_ns += cause.uncertain_in_steps_ns;
     row.occurrences += cause.occurrences;
     row.numbers.push_back(cause.number);
-    draft.untils[lines_.representative(cause.key.site.until)] += cause.idle_ns;
+    draft.untils[places_.place_of(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
     const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
     const HostCosts::Cost cost =
-        worked ? HostCosts::Cost{} : costs_.of(lines_.representative(cause.key.site.stack), cause.key.site);
+        worked ? HostCosts::Cost{} : costs_.of(places_.place_of(cause.key.site.stack), cause.key.site);
     row.count = std::max(row.count, cost.count);
     row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
     if (!cause.key.drained && !(cause.key.activity == cause.key.site)) {
@@ -166,7 +165,7 @@ class CauseMerger {
       draft.helper_ns += cause.idle_ns;
     }
     if (cause.key.drained) {
-      draft.activities[{cause.key.activity_kind, lines_.representative(cause.key.activity.stack)}] += cause.idle_ns;
+      draft.activities[{cause.key.activity_kind, places_.place_of(cause.key.activity.stack)}] += cause.idle_ns;
     }
   }
 
@@ -178,14 +177,14 @@ class CauseMerger {
     if (draft.helper_ns > cause.idle_ns / 10) cause.site = draft.helper;
     // Told where it is what most of the row has in common.
     for (const auto& [until, ns] : draft.untils) {
-      if (number(until) != 0 && ns > cause.idle_ns / 2) cause.until = lines_.describe(until);
+      if (number(until) != 0 && ns > cause.idle_ns / 2) cause.until = places_.line_of(until);
     }
-    std::vector<std::pair<Nanoseconds, std::pair<CauseKind, StackId>>> sorted;
+    std::vector<std::pair<Nanoseconds, std::pair<CauseKind, StackPlace>>> sorted;
     for (const auto& [what, ns] : draft.activities) sorted.emplace_back(ns, what);
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [ns, what] : sorted) {
       if (cause.activities.size() == kMostActivities) break;
-      cause.activities.push_back({std::string(cause_name(what.first)), lines_.describe(what.second), ns});
+      cause.activities.push_back({std::string(cause_name(what.first)), places_.line_of(what.second), ns});
     }
     return std::move(cause);
   }
@@ -193,7 +192,7 @@ class CauseMerger {
   const Trace& trace_;
   const LineRules& rules_;
   const HostCosts& costs_;
-  UserLines& lines_;
+  StackPlaces& places_;
 };
 
 StepsReport steps_report(const Steps& steps) {
@@ -222,12 +221,12 @@ StepsReport steps_report(const Steps& steps) {
 
 }  // namespace
 
-void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
                      Report& report) {
   report.steps = steps_report(attribution.steps);
   if (!trace.has_timeline()) return;
-  const HostCosts costs(trace, attribution, lines);
-  CauseMerger merger(trace, rules, costs, lines);
+  const HostCosts costs(trace, attribution, places);
+  CauseMerger merger(trace, rules, costs, places);
   for (DeviceReport& device : report.devices) {
     const auto causes = attribution.causes.find(DeviceId{device.id});
     if (causes == attribution.causes.end()) continue;

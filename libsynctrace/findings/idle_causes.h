@@ -6,12 +6,12 @@
 #include "attribution/attribute.h"
 #include "findings/line_rules.h"
 #include "findings/report.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 
 namespace synctrace {
 
 // Fills the causes of `report`'s devices, its steps and its verdict. After the devices.
-void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
                      Report& report);
 
 }  // namespace synctrace

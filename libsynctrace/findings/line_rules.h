@@ -10,7 +10,7 @@
 #include "attribution/cause_table.h"
 #include "attribution/stack_traits.h"
 #include "findings/rules.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -18,28 +18,28 @@ namespace synctrace {
 class LineRules {
  public:
   // Reads all calls once. The arguments must outlive the object.
-  LineRules(const Trace& trace, const StackReader& stacks, UserLines& lines);
+  LineRules(const Trace& trace, const StackReader& stacks, StackPlaces& places);
 
-  // `place`: the representative of the stack. Null: no rule.
-  const Rule* of(const Call& call, StackId place) const;
-  const Rule* of(const CauseKey& key, StackId place) const;
+  // `place`: of the call's stack. Null: no rule.
+  const Rule* of(const Call& call, StackPlace place) const;
+  const Rule* of(const CauseKey& key, StackPlace place) const;
 
  private:
   struct Line {
     const Rule* reads = nullptr;  // what its copies to the host are for, if they read numbers or sizes
     const Rule* copy = nullptr;   // of a copy that a synchronisation of its stream stands behind
   };
-  void note_read(const Call& call, StackId place, const StackReader& stacks, UserLines& lines);
-  const Rule* of_sync(StackId place) const;
-  const Rule* of_copy(const Rule* rule, CopyKind kind, StackId place) const;
-  const Line& line(StackId place) const;
+  void note_read(const Call& call, StackPlace place, const StackReader& stacks, StackPlaces& places);
+  const Rule* of_sync(StackPlace place) const;
+  const Rule* of_copy(const Rule* rule, CopyKind kind, StackPlace place) const;
+  const Line& line(StackPlace place) const;
 
   const Trace& trace_;
-  std::unordered_map<StackId, Line> lines_;
+  std::unordered_map<StackPlace, Line> lines_;
 };
 
 // Whether one statement made both: the synchronisation follows the copy on its thread, from the same line, on the same
 // stream.
-bool is_one_statement(const Call& copy, const Call& sync, UserLines& lines);
+bool is_one_statement(const Call& copy, const Call& sync, StackPlaces& places);
 
 }  // namespace synctrace

@@ -39,7 +39,7 @@ struct ShownFrame {
 };
 
 // The user's own line that made a call.
-struct UserLine {
+struct SourceLine {
   std::string file;  // empty: not known
   std::uint32_t line = 0;
   std::string function;  // empty: nothing is known of the place
@@ -77,7 +77,7 @@ struct SiteCalls {
 // What a user would fix in one place: the calls of a function from one line, or the copies from one line together with
 // the synchronisation that stands behind each of them, as one statement of a framework makes them.
 struct CallSite {
-  UserLine where;
+  SourceLine where;
   std::vector<SiteCalls> calls;  // one, or two; the first gives the site its rule
   CallFigures figures;           // of a copy and its synchronisation as one
   bool can_wait = false;
@@ -87,7 +87,7 @@ struct CallSite {
 };
 
 struct PollSite {
-  UserLine where;
+  SourceLine where;
   std::string function;  // of CUDA
   std::uint64_t count = 0;
   std::uint64_t not_ready_count = 0;
@@ -103,7 +103,7 @@ struct HostThread {
 
 // Where a thread slept in a blocking call of the C library.
 struct HostWaitSite {
-  UserLine where;
+  SourceLine where;
   HostThread thread;
   std::string call;  // "semaphore", "condition variable"...
   std::uint64_t count = 0;
@@ -117,7 +117,7 @@ struct HostWaitSite {
 
 // What samples found a thread at.
 struct SampleSite {
-  UserLine where;
+  SourceLine where;
   HostThread thread;
   std::string state;    // "running", "runnable", "blocked", "unknown"
   std::string channel;  // where in the kernel it sleeps; empty: not known
@@ -127,7 +127,7 @@ struct SampleSite {
 // What the host did while the time was a wait's doing.
 struct IdleActivity {
   std::string name;
-  UserLine where;
+  SourceLine where;
   Nanoseconds idle_ns = 0;
 };
 
@@ -146,8 +146,8 @@ struct IdleCause {
   CauseKind kind = CauseKind::kUnknown;
   std::string reason;  // why it is not known; empty for most
   std::string call;    // function of CUDA; empty: none
-  UserLine where;
-  UserLine until;           // known for host code of which only the calls around it are: then `where` is the one before
+  SourceLine where;
+  SourceLine until;         // known for host code of which only the calls around it are: then `where` is the one before
   std::uint64_t count = 0;  // of the calls there; where it is no call, of the gaps
   std::uint64_t occurrences = 0;
   Nanoseconds host_blocked_ns = 0;
@@ -164,7 +164,7 @@ struct IdleCause {
 
 // A fix at its line, of one row of the order of fixes.
 struct FixPlace {
-  UserLine where;
+  SourceLine where;
   std::string call;  // where the line is not known: the function
   FixKey site;
   SavingReport saving;
@@ -276,7 +276,7 @@ struct RangeReport {
 
 // Copies with pageable memory on the host's side, from one line in one direction.
 struct PageableCopyReport {
-  UserLine where;
+  SourceLine where;
   std::string function;  // of CUDA
   std::string direction;
   std::uint64_t count = 0;
@@ -287,7 +287,7 @@ struct PageableCopyReport {
 
 // Calls that take or give back memory, from one line, in steps that are no warm-up.
 struct AllocationReport {
-  UserLine where;
+  SourceLine where;
   const Rule* rule = nullptr;
   std::string function;  // of CUDA
   std::uint64_t count = 0;

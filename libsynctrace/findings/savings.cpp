@@ -22,8 +22,8 @@ constexpr std::size_t kMostReplayed = 200'000;
 
 class SavingsWriter {
  public:
-  SavingsWriter(const Trace& trace, const WhatIf& found, UserLines& lines)
-      : trace_(trace), found_(found), lines_(lines) {}
+  SavingsWriter(const Trace& trace, const WhatIf& found, StackPlaces& places)
+      : trace_(trace), found_(found), places_(places) {}
 
   SavingReport saving_of(std::uint16_t site) const {
     SavingReport report;
@@ -39,7 +39,7 @@ class SavingsWriter {
 
   FixPlace place_of(std::uint16_t site) const {
     const FixKey& key = found_.sites[site].key;
-    return {lines_.describe(key.place), call_of(key), key, saving_of(site)};
+    return {places_.line_of(key.place), call_of(key), key, saving_of(site)};
   }
 
  private:
@@ -54,7 +54,7 @@ class SavingsWriter {
 
   // "train.py:93"; where the line is not known, the function.
   std::string place_words(std::uint16_t site) const {
-    const UserLine where = lines_.describe(found_.sites[site].key.place);
+    const SourceLine where = places_.line_of(found_.sites[site].key.place);
     if (where.file.empty()) return where.function.empty() ? call_of(found_.sites[site].key) : where.function;
     const std::string file = path_text(where.file, printable(fact(trace_, "working_folder")));
     return where.line == 0 ? file : file + ":" + std::to_string(where.line);
@@ -62,7 +62,7 @@ class SavingsWriter {
 
   const Trace& trace_;
   const WhatIf& found_;
-  UserLines& lines_;
+  StackPlaces& places_;
 };
 
 std::vector<AskedWay> asked_ways(const WhatIf& found) {
@@ -85,14 +85,14 @@ std::vector<AskedWay> asked_ways(const WhatIf& found) {
 
 }  // namespace
 
-void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question,
-                 Report& report) {
+void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces& places,
+                 const WhatIfQuestion& question, Report& report) {
   if (!trace.has_timeline()) return;
-  WishedSites wished(question, lines);
+  WishedSites wished(question, places);
   WhatIfOptions options;
   options.graph_range = question.graph_range;
   if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choices(sites); };
-  const auto place_of = [&](StackId stack) { return lines.representative(stack); };
+  const auto place_of = [&](StackId stack) { return places.place_of(stack); };
   const bool is_long = rows_of(trace) > kMostReplayed;
   Nanoseconds looked_at_ns = 0;
   const WhatIf found = is_long ? what_if_of_middle(trace, attribution, place_of, options, kMostReplayed, looked_at_ns)
@@ -111,7 +111,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, UserLines& 
   savings.all = found.all;
   savings.unexplained_share = found.unexplained_share;
   if (!found.refusal.empty()) return;
-  const SavingsWriter writer(trace, found, lines);
+  const SavingsWriter writer(trace, found, places);
   for (DeviceReport& device : report.devices) {
     for (std::vector<IdleCause>* causes : {&device.causes, &device.copy_causes}) {
       for (IdleCause& cause : *causes) {

@@ -4,13 +4,13 @@
 
 #include "attribution/attribute.h"
 #include "findings/report.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "findings/what_if_question.h"
 
 namespace synctrace {
 
 // Fills the savings of `report` and of its causes. After the causes.
-void add_savings(const Trace& trace, const Attribution& attribution, UserLines& lines, const WhatIfQuestion& question,
-                 Report& report);
+void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces& places,
+                 const WhatIfQuestion& question, Report& report);
 
 }  // namespace synctrace

@@ -23,14 +23,15 @@ constexpr Nanoseconds kLongSiteNs = 1'000'000;
 
 // A site is named by its copy, if it has one, and the function of the synchronisation that follows each copy.
 struct PairKey {
-  SiteKey call;
+  SiteKey call;  // without its stack: those of one place are one
+  StackPlace place{};
   ApiId sync{};
   friend bool operator==(const PairKey&, const PairKey&) = default;
 };
 
 struct PairKeyHash {
   std::size_t operator()(const PairKey& key) const noexcept {
-    return SiteKeyHash{}(key.call) * 31 + static_cast<std::size_t>(number(key.sync));
+    return (SiteKeyHash{}(key.call) * 31 + number(key.place)) * 31 + number(key.sync);
   }
 };
 
@@ -113,8 +114,8 @@ bool dearer(const CallSite& a, const CallSite& b) {
 // Groups calls into sites.
 class Sites {
  public:
-  Sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines)
-      : trace_(trace), attribution_(attribution), rules_(rules), lines_(lines) {}
+  Sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places)
+      : trace_(trace), attribution_(attribution), rules_(rules), places_(places) {}
 
   template <class Visit>
   void each_site(const std::vector<Statement>& statements, Visit visit) {
@@ -126,11 +127,11 @@ class Sites {
   }
 
  private:
-  void count(std::size_t row, std::size_t sync_row, StackId place) {
+  void count(std::size_t row, std::size_t sync_row, StackPlace place) {
     const Call& call = trace_.calls[row];
     const Judgement& judgement = attribution_.judgements[row];
-    PairKey key{site_of(call, judgement.creates_context), {}};
-    key.call.stack = place;
+    PairKey key{site_of(call, judgement.creates_context), place, {}};
+    key.call.stack = {};
     if (sync_row != Statement::kNoRow) key.sync = trace_.calls[sync_row].api;
     const auto [found, is_new] = sites_.try_emplace(key);
     CallSite& site = found->second;
@@ -149,8 +150,8 @@ class Sites {
     site.can_wait = true;
   }
 
-  void start(const Call& call, bool creates_context, std::size_t sync_row, StackId place, CallSite& site) {
-    site.where = lines_.describe(place);
+  void start(const Call& call, bool creates_context, std::size_t sync_row, StackPlace place, CallSite& site) {
+    site.where = places_.line_of(place);
     site.calls.push_back(start_calls(trace_, call, creates_context, rules_.of(call, place)));
     if (sync_row == Statement::kNoRow) return;
     const Call& sync = trace_.calls[sync_row];
@@ -161,14 +162,14 @@ class Sites {
   const Trace& trace_;
   const Attribution& attribution_;
   const LineRules& rules_;
-  UserLines& lines_;
+  StackPlaces& places_;
   std::unordered_map<PairKey, CallSite, PairKeyHash> sites_;
 };
 
-void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
                     Report& report) {
-  Sites sites(trace, attribution, rules, lines);
-  const std::vector<Statement> statements = find_statements(trace, lines, [&](const Call& call) {
+  Sites sites(trace, attribution, rules, places);
+  const std::vector<Statement> statements = find_statements(trace, places, [&](const Call& call) {
     const bool covered = is_covered(trace, report, call.span);
     report.left_out_calls += covered ? 0 : 1;
     return covered;
@@ -189,11 +190,11 @@ void add_call_sites(const Trace& trace, const Attribution& attribution, const Li
   std::sort(report.long_calls.begin(), report.long_calls.end(), dearer);
 }
 
-void add_poll_sites(const Trace& trace, UserLines& lines, Report& report) {
-  std::map<std::pair<ApiId, StackId>, PollSite> sites;
+void add_poll_sites(const Trace& trace, StackPlaces& places, Report& report) {
+  std::map<std::pair<ApiId, StackPlace>, PollSite> sites;
   for (const Poll& poll : trace.polls) {
     if (!is_covered(trace, report, poll.span)) continue;
-    PollSite& site = sites[{poll.api, lines.representative(poll.stack)}];
+    PollSite& site = sites[{poll.api, places.place_of(poll.stack)}];
     site.count += poll.count;
     site.not_ready_count += poll.not_ready_count;
     if (!is_wait(poll)) continue;
@@ -202,7 +203,7 @@ void add_poll_sites(const Trace& trace, UserLines& lines, Report& report) {
   }
   for (auto& [key, site] : sites) {
     site.function = printable(api_name(trace, key.first));
-    site.where = lines.describe(key.second);
+    site.where = places.line_of(key.second);
     report.polls.push_back(std::move(site));
   }
   std::sort(report.polls.begin(), report.polls.end(), [](const PollSite& a, const PollSite& b) {
@@ -217,10 +218,10 @@ bool is_covered(const Trace& trace, const Report& report, TimeSpan span) {
   return report.covers_all || in_window(trace, {span.begin_ns, span.begin_ns});
 }
 
-void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
                Report& report) {
-  add_call_sites(trace, attribution, rules, lines, report);
-  add_poll_sites(trace, lines, report);
+  add_call_sites(trace, attribution, rules, places, report);
+  add_poll_sites(trace, places, report);
 }
 
 }  // namespace synctrace

@@ -5,7 +5,7 @@
 #include "attribution/attribute.h"
 #include "findings/line_rules.h"
 #include "findings/report.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -14,7 +14,7 @@ namespace synctrace {
 bool is_covered(const Trace& trace, const Report& report, TimeSpan span);
 
 // Fills waits, long_calls, polls and the totals of calls in `report`, from calls that `report` covers.
-void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, UserLines& lines,
+void add_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
                Report& report);
 
 }  // namespace synctrace

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "attribution/sync_test.h"
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -18,11 +18,11 @@ struct Statement {
 
   std::size_t row = 0;            // of Trace::calls
   std::size_t sync_row = kNoRow;  // of the synchronisation behind a copy; kNoRow: there is none
-  StackId place{};                // of the user's line (UserLines::representative)
+  StackPlace place{};             // of the user's line (StackPlaces::place_of)
 };
 
 // Of all calls that `is_covered`, in the order of time.
-std::vector<Statement> find_statements(const Trace& trace, UserLines& lines,
+std::vector<Statement> find_statements(const Trace& trace, StackPlaces& places,
                                        const std::function<bool(const Call&)>& is_covered);
 
 // Whether a copy, and not the synchronisation behind it, gives the statement its rule: by what it is, not by which of

@@ -15,10 +15,10 @@
 #include "base/shown_text.h"
 #include "findings/line_rules.h"
 #include "findings/rules.h"
+#include "findings/stack_places.h"
 #include "findings/statements.h"
 #include "findings/trace_words.h"
 #include "findings/trust.h"
-#include "findings/user_lines.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -29,7 +29,7 @@ struct Event {
   const Rule* rule = nullptr;
   std::vector<std::string_view> other_rules;
   StackId stack{};
-  StackId place{};
+  StackPlace place{};
   ThreadId thread{};
   Nanoseconds time_ns = 0;
   std::string function;
@@ -43,8 +43,8 @@ class WaitFinder {
              const WaitSitesOptions& options)
       : trace_(trace),
         attribution_(attribution),
-        lines_(trace, user_code),
-        rules_(trace, attribution.evidence->stacks, lines_),
+        places_(trace, user_code),
+        rules_(trace, attribution.evidence->stacks, places_),
         surroundings_(trace, options.ranges) {
     find_step_spans(options);
   }
@@ -63,7 +63,7 @@ class WaitFinder {
   WaitSites take() { return std::move(found_); }
 
  private:
-  using Key = std::tuple<const Rule*, StackId, std::string>;  // the function only where the place is not known
+  using Key = std::tuple<const Rule*, StackPlace, std::string>;  // the function only where the place is not known
   struct Draft {
     WaitSite site;
     std::map<std::pair<StackId, std::uint32_t>, std::size_t> groups;  // by stack and surroundings
@@ -82,7 +82,7 @@ class WaitFinder {
 
   const Trace& trace_;
   const Attribution& attribution_;
-  UserLines lines_;
+  StackPlaces places_;
   LineRules rules_;
   Surroundings surroundings_;
   std::map<Key, Draft> sites_;
@@ -145,7 +145,7 @@ const Rule* WaitFinder::rule_of_statement(const Statement& statement) const {
 }
 
 void WaitFinder::add_calls() {
-  const std::vector<Statement> statements = find_statements(trace_, lines_, [](const Call&) { return true; });
+  const std::vector<Statement> statements = find_statements(trace_, places_, [](const Call&) { return true; });
   for (const Statement& statement : statements) add_statement(statement);
 }
 
@@ -202,7 +202,7 @@ void WaitFinder::add_polls() {
     Event event;
     event.rule = &kPollingRule;
     event.stack = poll.stack;
-    event.place = lines_.representative(poll.stack);
+    event.place = places_.place_of(poll.stack);
     event.thread = poll.thread;
     event.time_ns = poll.span.begin_ns;
     event.function = printable(api_name(trace_, poll.api));
@@ -225,7 +225,7 @@ void WaitFinder::add_sleeps() {
     Event event;
     event.rule = &kFrameworkWaitRule;
     event.stack = wait.stack;
-    event.place = lines_.representative(wait.stack);
+    event.place = places_.place_of(wait.stack);
     event.thread = wait.thread;
     event.time_ns = wait.span.begin_ns;
     event.function = host_call_word(wait.call);
@@ -241,7 +241,7 @@ std::uint32_t WaitFinder::stack_of(StackId stack) {
   const auto [known, is_new] = stacks_.try_emplace(stack, static_cast<std::uint32_t>(found_.stacks.size()));
   if (!is_new) return known->second;
   std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
-  if (stack_bytes_ >= UserLines::kMostDescribedBytes) frames.resize(std::min<std::size_t>(frames.size(), 1));
+  if (stack_bytes_ >= StackPlaces::kMostDescribedBytes) frames.resize(std::min<std::size_t>(frames.size(), 1));
   for (const ResolvedFrame& frame : frames) stack_bytes_ += sizeof(frame) + frame.function.size() + frame.file.size();
   found_.stacks.push_back(std::move(frames));
   return known->second;
@@ -257,7 +257,7 @@ void WaitFinder::add(const Event& event) {
   WaitSite& site = draft->second.site;
   if (is_new) {
     site.rule = event.rule;
-    site.where = lines_.describe(event.place);
+    site.where = places_.line_of(event.place);
   }
   const auto [known, is_first] = draft->second.groups.try_emplace({event.stack, around}, site.groups.size());
   if (is_first) site.groups.push_back({around, stack_of(event.stack), event.function, event.other_rules, {}});

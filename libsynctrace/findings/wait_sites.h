@@ -48,7 +48,7 @@ struct WaitGroup {
 
 struct WaitSite {
   const Rule* rule = nullptr;  // never null
-  UserLine where;
+  SourceLine where;
   std::vector<WaitGroup> groups;
 };
 

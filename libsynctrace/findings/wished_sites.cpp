@@ -19,7 +19,7 @@ bool ends_in_path(std::string_view path, std::string_view end) {
 
 // Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from
 // there.
-bool is_at(const FixWish& wish, const ReplaySite& site, const UserLine& where) {
+bool is_at(const FixWish& wish, const ReplaySite& site, const SourceLine& where) {
   const auto names = [&](const std::string& file, std::uint32_t line) {
     return line == wish.line && ends_in_path(file, wish.file);
   };
@@ -97,7 +97,7 @@ void WishedSites::take(const FixWish& wish, const std::vector<ReplaySite>& sites
   std::string possible;
   bool any = false;
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
-    if (!is_at(wish, sites[site], lines_.describe(sites[site].key.place))) continue;
+    if (!is_at(wish, sites[site], places_.line_of(sites[site].key.place))) continue;
     any = true;
     const Fix fix = sites[site].fix;
     if (!wish.fix || *wish.fix == fix) {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 #include "findings/what_if_question.h"
 #include "whatif/what_if.h"
 
@@ -14,7 +14,7 @@ namespace synctrace {
 class WishedSites {
  public:
   // Both must outlive the object.
-  WishedSites(const WhatIfQuestion& question, UserLines& lines) : question_(question), lines_(lines) {}
+  WishedSites(const WhatIfQuestion& question, StackPlaces& places) : question_(question), places_(places) {}
 
   std::vector<Choice> choices(const std::vector<ReplaySite>& sites);
 
@@ -26,7 +26,7 @@ class WishedSites {
   std::string note_of(const std::string& words, const Choice& choice, const WhatIf& found) const;
 
   const WhatIfQuestion& question_;
-  UserLines& lines_;
+  StackPlaces& places_;
   std::vector<std::string> words_;    // of each choice; empty: nothing has to be said of it
   std::vector<std::string> refused_;  // sentences about wishes that became no choice
 };

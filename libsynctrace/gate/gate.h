@@ -35,7 +35,7 @@ struct Finding {
   GateLevel level = GateLevel::kError;
   std::string rule_id;
   std::string rule_name;
-  UserLine where;
+  SourceLine where;
   std::string path;      // in the repository; empty: not known
   std::string function;  // of CUDA
   std::string message;   // a sentence without its full stop

@@ -32,7 +32,7 @@ struct Sighting {
 
 struct ObservedSite {
   const Rule* rule = nullptr;  // never null
-  UserLine where;
+  SourceLine where;
   std::string path;      // of where.file in the repository
   std::string function;  // of CUDA, "cudaStreamSynchronize + copy"
   std::vector<Sighting> sightings;

@@ -244,10 +244,10 @@ struct StackFrame {
 };
 
 // A line of a source file.
-struct SourceLine {
+struct FileLine {
   std::string file;
   std::uint32_t line = 0;  // from 1
-  friend auto operator<=>(const SourceLine&, const SourceLine&) = default;
+  friend auto operator<=>(const FileLine&, const FileLine&) = default;
 };
 
 struct Trace {
@@ -262,8 +262,8 @@ struct Trace {
   std::unordered_map<StackId, std::vector<StackFrame>> stacks;  // innermost frame first
   std::unordered_map<std::uint32_t, Module> modules;
   std::unordered_map<CodeAddress, std::vector<ResolvedFrame>, CodeAddressHash>
-      symbols;                                     // each innermost first, never none
-  std::map<SourceLine, std::string> source_lines;  // their texts
+      symbols;                                   // each innermost first, never none
+  std::map<FileLine, std::string> source_lines;  // their texts
   std::unordered_map<ApiId, Api> apis;
   std::map<ThreadId, std::string> threads;  // last name of each
   std::map<DeviceId, Device> devices;

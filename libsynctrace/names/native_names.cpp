@@ -113,7 +113,7 @@ bool take_answer(std::vector<std::byte> answer, const ModuleQuestions& questions
 }
 
 void read_source_lines_of(Trace& trace, const SourceRoots& roots, LoadStats& losses) {
-  std::set<SourceLine> wanted;
+  std::set<FileLine> wanted;
   const auto want = [&](const ResolvedFrame& frame) {
     if (!frame.file.empty() && frame.line > 0 && wanted.size() < kMostSourceLines)
       wanted.insert({frame.file, frame.line});
@@ -128,7 +128,7 @@ void read_source_lines_of(Trace& trace, const SourceRoots& roots, LoadStats& los
         const auto known = trace.symbols.find(address);
         if (known != trace.symbols.end()) std::for_each(known->second.begin(), known->second.end(), want);
       });
-  const std::vector<SourceLine> lines(wanted.begin(), wanted.end());
+  const std::vector<FileLine> lines(wanted.begin(), wanted.end());
   SourceTexts found =
       read_source_lines(lines, {std::string(fact(trace, "working_folder")), trace.start_realtime_ns, roots});
   for (std::size_t i = 0; i < lines.size(); ++i) {

@@ -32,7 +32,7 @@ std::string full_name(const std::string& file, const std::string& folder) {
 // Questions by file, each file's in the order of their numbers.
 using Wanted = std::map<std::string, std::vector<std::size_t>>;
 
-Wanted by_file(const std::vector<SourceLine>& lines) {
+Wanted by_file(const std::vector<FileLine>& lines) {
   Wanted wanted;
   for (std::size_t place = 0; place < lines.size(); ++place) wanted[lines[place].file].push_back(place);
   return wanted;
@@ -43,7 +43,7 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-void take_lines(std::string_view text, const std::vector<SourceLine>& lines, std::vector<std::size_t> wanted,
+void take_lines(std::string_view text, const std::vector<FileLine>& lines, std::vector<std::size_t> wanted,
                 std::vector<std::string>& texts) {
   std::sort(wanted.begin(), wanted.end(), [&](std::size_t a, std::size_t b) { return lines[a].line < lines[b].line; });
   std::size_t begin = 0;
@@ -62,7 +62,7 @@ void take_lines(std::string_view text, const std::vector<SourceLine>& lines, std
 
 }  // namespace
 
-SourceTexts read_source_lines(const std::vector<SourceLine>& lines, const SourceOrigin& origin) {
+SourceTexts read_source_lines(const std::vector<FileLine>& lines, const SourceOrigin& origin) {
   SourceTexts result;
   result.texts.resize(lines.size());
   Wanted files;  // by the path that is opened: a file has many names

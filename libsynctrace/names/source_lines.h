@@ -33,7 +33,7 @@ struct SourceTexts {
 
 // Texts come without indentation and line end, control characters and broken UTF-8 as '?'. Each file is read once, up
 // to kMostSourceBytes in all.
-SourceTexts read_source_lines(const std::vector<SourceLine>& lines, const SourceOrigin& origin = {});
+SourceTexts read_source_lines(const std::vector<FileLine>& lines, const SourceOrigin& origin = {});
 
 // What is shown of a line's bytes.
 std::string shown_source_line(std::string_view bytes);

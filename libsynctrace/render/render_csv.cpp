@@ -78,7 +78,7 @@ constexpr std::string_view kColumnNames[] = {"trace",
 
 void begin(const Report& report, CsvLine& line) { line.text(report.path).text(report.rank); }
 
-void place(const UserLine& where, CsvLine& line) {
+void place(const SourceLine& where, CsvLine& line) {
   line.text(where.file).line(where.line).text(where.function).text(where.source);
 }
 

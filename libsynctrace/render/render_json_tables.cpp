@@ -11,7 +11,7 @@ Json rate(std::uint64_t bytes, Nanoseconds ns) {
   return ns <= 0 || rate > kMost ? Json(nullptr) : Json(static_cast<std::uint64_t>(rate));
 }
 
-Json place(const UserLine& where) {
+Json place(const SourceLine& where) {
   return {{"file", text_or_null(where.file)},
           {"line", line_or_null(where.line)},
           {"function", text_or_null(where.function)},

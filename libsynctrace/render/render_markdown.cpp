@@ -30,7 +30,7 @@ std::string escaped(std::string_view sentence) {
   return text;
 }
 
-std::string place_words(const Report& report, const UserLine& where) {
+std::string place_words(const Report& report, const SourceLine& where) {
   if (!where.known()) return "";
   if (where.file.empty()) return where.function;
   const std::string line = where.line == 0 ? "" : format_text(":{}", where.line);

@@ -38,14 +38,14 @@ void TextPage::wrapped(std::string_view lead, std::string_view text) {
   line("{}{}", lead, text);
 }
 
-std::string TextPage::place_words(const UserLine& where, std::size_t columns) const {
+std::string TextPage::place_words(const SourceLine& where, std::size_t columns) const {
   const std::string function = where.function.empty() ? "?" : fitted(function_text(where.function), kFunctionColumns);
   if (where.file.empty()) return fitted("in " + function, columns);
   const std::string tail = format_text("{} in {}", where.line == 0 ? "" : format_text(":{}", where.line), function);
   return fitted_tail(path_text(where.file, report_.folder), columns - columns_of(tail)) + tail;
 }
 
-bool TextPage::place_line(std::string_view id, const UserLine& where) {
+bool TextPage::place_line(std::string_view id, const SourceLine& where) {
   if (!where.known()) return false;
   const std::size_t room = kColumns - kIndent;
   const std::string place = place_words(where, where.source.empty() ? room : kPlaceColumns);
@@ -54,7 +54,7 @@ bool TextPage::place_line(std::string_view id, const UserLine& where) {
   return true;
 }
 
-void TextPage::stack_lines(const UserLine& where) {
+void TextPage::stack_lines(const SourceLine& where) {
   if (!options_.stacks) return;
   for (const auto& [frame, source, hidden] : where.stack) {
     if (hidden) continue;

@@ -34,11 +34,11 @@ class TextPage {
   void wrapped(std::string_view lead, std::string_view text);
 
   // "train.py:88 in train_step", the path cut from the left to fit.
-  std::string place_words(const UserLine& where, std::size_t columns) const;
+  std::string place_words(const SourceLine& where, std::size_t columns) const;
   // The place of a row and the text of its line, to stand above the row. False, and nothing, where it is not known.
-  bool place_line(std::string_view id, const UserLine& where);
+  bool place_line(std::string_view id, const SourceLine& where);
   // Where asked for: all frames but the interpreter's own, innermost first.
-  void stack_lines(const UserLine& where);
+  void stack_lines(const SourceLine& where);
 
   std::string take() { return std::move(text_); }
 

@@ -95,8 +95,8 @@ struct FixKey {
   };
   Family family = Family::kNone;
   CauseKind kind = CauseKind::kUnknown;  // of kHost: what the thread did
-  StackId place{};
-  StackId until{};           // of host time between two places
+  StackPlace place{};
+  StackPlace until{};        // of host time between two places
   std::uint32_t function{};  // where the place is not known: of CUDA or of the C library
   friend bool operator==(const FixKey&, const FixKey&) = default;
 };

@@ -83,9 +83,9 @@ Fix fix_of(const FixKey& key, std::uint8_t sights) noexcept {
 }
 
 // Where the place is known, its functions and what comes behind it are one; else these stand for it.
-FixKey placed(Family family, CauseKind kind, StackId place, StackId until, std::uint32_t function) noexcept {
+FixKey placed(Family family, CauseKind kind, StackPlace place, StackPlace until, std::uint32_t function) noexcept {
   const bool known = number(place) != 0;
-  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, known ? StackId{} : until,
+  return {family, family == Family::kHost ? kind : CauseKind::kUnknown, place, known ? StackPlace{} : until,
           known ? 0 : function};
 }
 
@@ -100,7 +100,7 @@ std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
   return static_cast<std::size_t>(hash ^ hash >> 29);
 }
 
-FixKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept {
+FixKey site_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept {
   const Family family = family_of(kind);
   std::uint32_t function = number(api);
   if (function == 0 && number(host_call) != 0)

@@ -14,11 +14,10 @@
 
 namespace synctrace {
 
-// A stack that stands for all stacks of the same line of the user's; zero: the line is not known.
-using PlaceOf = std::function<StackId(StackId)>;
+using PlaceOf = std::function<StackPlace(StackId)>;
 
 // The site of a cause of idle time. Family kNone: no fix applies to it.
-FixKey site_of_cause(CauseKind kind, StackId place, StackId until, ApiId api, HostCall host_call) noexcept;
+FixKey site_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept;
 
 class SiteTable {
  public:

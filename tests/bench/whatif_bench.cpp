@@ -68,7 +68,7 @@ Trace make_trace(std::uint32_t launches) {
   return trace;
 }
 
-StackId same_place(StackId stack) { return stack; }
+StackPlace same_place(StackId stack) { return StackPlace{number(stack)}; }
 
 // Of trace events: calls, launches and operations.
 std::int64_t events_of(const Trace& trace) {

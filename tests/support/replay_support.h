@@ -11,7 +11,7 @@
 
 namespace synctrace::testing {
 
-inline StackId same_place(StackId stack) { return stack; }
+inline StackPlace same_place(StackId stack) { return StackPlace{number(stack)}; }
 
 // Empty when every time of every event is that of the recording; else the first difference.
 inline std::string replay_difference(const Attribution& attribution) {

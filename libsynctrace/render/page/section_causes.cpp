@@ -180,7 +180,7 @@ class CauseTable {
     if (!words.empty()) out_.add("<p>{}</p>\n", Markup{html_text(words, 1'000)});
   }
 
-  void stack(const UserLine& where) {
+  void stack(const SourceLine& where) {
     if (where.stack.empty()) return out_.add_markup("<p class=\"none\">No stack was recorded.</p>\n");
     out_.add_markup("<div><p class=\"note\">One of its stacks, innermost first</p>\n<ol class=\"stack\">\n");
     std::size_t shown = 0;

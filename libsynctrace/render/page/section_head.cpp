@@ -115,7 +115,7 @@ void device_bar(const Report& report, const DeviceReport& device, HtmlOut& out) 
 
 std::string cause_colour(std::size_t row) { return row < kColours ? "c" + std::to_string(row) : "other"; }
 
-std::string place_text(const Report& report, const UserLine& where) {
+std::string place_text(const Report& report, const SourceLine& where) {
   if (where.file.empty()) return where.function;
   const std::string file = path_text(where.file, report.folder);
   return where.line == 0 ? file : file + ":" + std::to_string(where.line);

@@ -31,7 +31,7 @@ void write_losses(const Report& report, HtmlOut& out);
 void write_foot(const Report& report, HtmlOut& out);
 
 // "train.py:88", the file relative to the working folder; empty where it is not known.
-std::string place_text(const Report& report, const UserLine& where);
+std::string place_text(const Report& report, const SourceLine& where);
 // A duration with its exact value beside it, for programs.
 Markup time_cell(Nanoseconds ns);
 Markup time_or_dash(Nanoseconds ns);

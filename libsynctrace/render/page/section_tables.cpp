@@ -52,7 +52,7 @@ void table(std::string_view title, const std::vector<Column>& columns, const std
   out.add_markup("</details>\n");
 }
 
-Markup place_cell(const Report& report, const UserLine& where) {
+Markup place_cell(const Report& report, const SourceLine& where) {
   if (!where.known()) return {"<span class=\"none\">not known</span>"};
   const std::string source =
       where.source.empty() ? "" : "<code class=\"source\">" + html_text(where.source, 100) + "</code>";

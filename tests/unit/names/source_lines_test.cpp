@@ -100,7 +100,7 @@ TEST_CASE("what lies outside of the roots is not read, and counted when it is th
 TEST_CASE("a file with many names is read once") {
   const TemporaryFolder folder;
   write(folder, "large.py", std::string(kLargestSourceFile, '\n'));
-  std::vector<SourceLine> lines;
+  std::vector<FileLine> lines;
   std::string name = folder.path("large.py");
   for (int i = 0; i < 2000; ++i) lines.push_back({name = "/" + name, 1});
   write(folder, "last.py", "here");

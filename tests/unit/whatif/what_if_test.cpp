@@ -43,7 +43,7 @@ constexpr std::uint32_t kFirstWait = 1;
 constexpr std::uint32_t kSecondWait = 2;
 
 std::uint16_t wait_site(const WhatIf& result, std::uint32_t place) {
-  return result.find(site_of_cause(CauseKind::kStreamSync, stack_of_place(place), {}, {}, {}));
+  return result.find(site_of_cause(CauseKind::kStreamSync, same_place(stack_of_place(place)), {}, {}, {}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/user_lines.h"
+#include "findings/stack_places.h"
 
 #include <utility>
 #include <vector>
@@ -19,28 +19,29 @@ ResolvedFrame printable_frame(ResolvedFrame frame) {
 
 }  // namespace
 
-UserLines::UserLines(const Trace& trace, const UserCode& user_code) : trace_(trace), user_code_(user_code) {
+StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code) : trace_(trace), user_code_(user_code) {
   user_code_.set_executable(std::string(fact(trace, "executable")));
 }
 
-StackId UserLines::representative(StackId stack) {
-  const auto known = representatives_.find(stack);
-  if (known != representatives_.end()) return known->second;
+StackPlace StackPlaces::place_of(StackId stack) {
+  const auto known = of_stacks_.find(stack);
+  if (known != of_stacks_.end()) return known->second;
   const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
   const ChosenFrame chosen = choose_frame(frames, user_code_);
-  StackId result{};
+  StackPlace result{};
   if (chosen.basis != FrameBasis::kNone) {
     const ResolvedFrame& frame = frames[chosen.index];
-    result = places_.try_emplace(std::tuple(frame.file, frame.line, frame.function), stack).first->second;
+    const std::tuple line(frame.file, frame.line, frame.function);
+    result = of_lines_.try_emplace(line, StackPlace{number(stack)}).first->second;
   }
-  representatives_.emplace(stack, result);
+  of_stacks_.emplace(stack, result);
   return result;
 }
 
-UserLine UserLines::describe(StackId stack) const {
-  const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
+SourceLine StackPlaces::line_of(StackPlace place) const {
+  const std::vector<ResolvedFrame> frames = resolve_stack(trace_, StackId{number(place)});
   const ChosenFrame chosen = choose_frame(frames, user_code_);
-  UserLine result;
+  SourceLine result;
   if (chosen.basis == FrameBasis::kNone) return result;
   const std::vector<bool> hidden = interpreter_frames(frames);
   const bool whole = described_bytes_ <= kMostDescribedBytes;
