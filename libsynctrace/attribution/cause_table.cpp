@@ -4,23 +4,6 @@
 #include <algorithm>
 
 namespace synctrace {
-namespace {
-
-void mix(std::uint64_t& hash, std::uint64_t value) noexcept {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
-  hash ^= hash >> 29;
-}
-
-void mix(std::uint64_t& hash, const Site& site) noexcept {
-  mix(hash, static_cast<std::uint64_t>(number(site.table)) << 32 |
-                static_cast<std::uint64_t>(number(site.copy_kind)) << 24 |
-                static_cast<std::uint64_t>(number(site.source_memory)) << 16 |
-                static_cast<std::uint64_t>(number(site.target_memory)) << 8 | number(site.host_call));
-  mix(hash, static_cast<std::uint64_t>(number(site.api)) << 32 | number(site.stack));
-  mix(hash, number(site.until));
-}
-
-}  // namespace
 
 std::size_t CauseKeyHash::operator()(const CauseKey& key) const noexcept {
   std::uint64_t hash =
@@ -31,19 +14,12 @@ std::size_t CauseKeyHash::operator()(const CauseKey& key) const noexcept {
   return static_cast<std::size_t>(hash);
 }
 
-Site CauseTable::site_of(Owner owner) const {
-  Site site;
+CallSiteKey CauseTable::key_of(Owner owner) const {
+  CallSiteKey site;
   site.table = owner.table;
   switch (owner.table) {
-    case OwnerTable::kCall: {
-      const Call& call = trace_.calls[owner.row];
-      site.api = call.api;
-      site.stack = call.stack;
-      site.copy_kind = call.copy_kind;
-      site.source_memory = call.source_memory;
-      site.target_memory = call.target_memory;
-      break;
-    }
+    case OwnerTable::kCall:
+      return synctrace::key_of(trace_.calls[owner.row]);
     case OwnerTable::kLaunch:
       site.api = trace_.launches[owner.row].api;
       site.stack = trace_.launches[owner.row].stack;
@@ -83,8 +59,8 @@ bool CauseTable::add_row(const CauseKey& key, ThreadId thread) {
 }
 
 std::uint32_t CauseTable::add(const Part& part, Phase phase) {
-  CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, site_of(part.owner), {}};
-  key.activity = part.activity == part.owner ? key.site : site_of(part.activity);
+  CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, key_of(part.owner), {}};
+  key.activity = part.activity == part.owner ? key.site : key_of(part.activity);
   const bool is_known = last_ < causes_.size() && causes_[last_].key == key;  // parts of one cause come in runs
   const bool is_new = !is_known && add_row(key, part.thread);
   Cause& cause = causes_[last_];

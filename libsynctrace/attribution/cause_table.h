@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "attribution/call_site_key.h"
 #include "attribution/cause.h"
 #include "attribution/host_timeline.h"
 #include "attribution/steps.h"
@@ -15,27 +16,14 @@
 
 namespace synctrace {
 
-// Where something happened: one line of the program, as far as a trace tells. Rows of one function and stack are one.
-struct Site {
-  OwnerTable table = OwnerTable::kNone;
-  CopyKind copy_kind = CopyKind::kUnknown;
-  MemoryKind source_memory = MemoryKind::kUnknown;
-  MemoryKind target_memory = MemoryKind::kUnknown;
-  HostCall host_call = HostCall::kUnknown;
-  ApiId api{};
-  StackId stack{};
-  StackId until{};  // of kStretch: `stack` comes before it, this one after
-  friend bool operator==(const Site&, const Site&) = default;
-};
-
 struct CauseKey {
   CauseKind kind = CauseKind::kUnknown;
   CauseKind activity_kind = CauseKind::kUnknown;
   Reason reason = Reason::kNone;
   bool drained = false;
   bool copying = false;
-  Site site;
-  Site activity;  // equals site unless drained, or done by a library's thread that the site waited for
+  CallSiteKey site;
+  CallSiteKey activity;  // equals site unless drained, or done by a library's thread that the site waited for
   friend bool operator==(const CauseKey&, const CauseKey&) = default;
 };
 
@@ -67,7 +55,7 @@ class CauseTable {
   std::vector<Cause> take();
 
  private:
-  Site site_of(Owner owner) const;
+  CallSiteKey key_of(Owner owner) const;
   bool add_row(const CauseKey& key, ThreadId thread);
 
   const Trace& trace_;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "attribution/site.h"
+#include "attribution/call_site_key.h"
 #include "attribution/wait_table.h"
 
 namespace synctrace {
@@ -201,21 +201,21 @@ bool is_proven(const Votes& votes) {
 
 // Takes back the waits of functions not known to wait, unless their site as a whole behaves like a wait.
 void keep_proven_sites(const Trace& trace, std::vector<Judgement>& judgements) {
-  std::unordered_map<SiteKey, Votes, SiteKeyHash> votes;
+  std::unordered_map<CallSiteKey, Votes, CallSiteKeyHash> votes;
   const auto needs_proof = [&](std::size_t row) {
     const WaitHabit habit = wait_habit(trace.calls[row]);
     return judgements[row].met_work && (habit == WaitHabit::kNever || habit == WaitHabit::kUnknown);
   };
   for (std::size_t row = 0; row < judgements.size(); ++row) {
     if (!needs_proof(row)) continue;
-    Votes& site = votes[site_of(trace.calls[row], judgements[row].creates_context)];
+    Votes& site = votes[key_of(trace.calls[row], judgements[row].creates_context)];
     ++site.met_work;
     if (judgements[row].verdict == Verdict::kBlocked) ++site.blocked;
   }
   for (std::size_t row = 0; row < judgements.size(); ++row) {
     Judgement& judgement = judgements[row];
     if (judgement.verdict != Verdict::kBlocked || !needs_proof(row)) continue;
-    if (is_proven(votes[site_of(trace.calls[row], judgement.creates_context)])) continue;
+    if (is_proven(votes[key_of(trace.calls[row], judgement.creates_context)])) continue;
     judgement.verdict = Verdict::kReturnedAtOnce;
     judgement.waited_ns = 0;
     judgement.blocked_ns = 0;

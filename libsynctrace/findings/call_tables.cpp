@@ -60,33 +60,37 @@ void add_apis(const Trace& trace, const Attribution& attribution, Report& report
 }
 
 // Most time of the host first; the words only make the order of equals the same on every machine.
-template <class Row>
-bool dearer(const Row& a, const Row& b) {
-  return std::tie(b.host_ns, b.count, a.function, a.where.file, a.where.line, a.where.function) <
-         std::tie(a.host_ns, a.count, b.function, b.where.file, b.where.line, b.where.function);
+bool dearer(const CallSite& a, const CallSite& b) {
+  return std::tie(b.figures.host_ns, b.figures.count, a.function(), a.where.file, a.where.line, a.where.function) <
+         std::tie(a.figures.host_ns, a.figures.count, b.function(), b.where.file, b.where.line, b.where.function);
+}
+
+void count_call(const Call& call, CallFigures& figures) {
+  ++figures.count;
+  figures.bytes += call.bytes;
+  figures.host_ns = add_saturated(figures.host_ns, call.span.length_ns());
 }
 
 void add_pageable_copies(const Trace& trace, const Correlation& correlation, StackPlaces& places, Report& report) {
-  std::map<std::tuple<StackPlace, ApiId, std::string_view>, PageableCopyReport> rows;
+  std::map<std::tuple<StackPlace, ApiId, std::string_view>, CallFigures> rows;
   for (const Call& call : trace.calls) {
     const bool pageable = is_copy(call.category) &&
                           host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
     if (!pageable || !is_covered(trace, report, call.span)) continue;
-    PageableCopyReport& row = rows[{places.place_of(call.stack), call.api, direction_word(call.copy_kind)}];
-    ++row.count;
-    row.bytes += call.bytes;
-    row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
+    CallFigures& row = rows[{places.place_of(call.stack), call.api, direction_word(call.copy_kind)}];
+    count_call(call, row);
     if (const auto work = correlation.work_of({false, static_cast<std::uint32_t>(&call - trace.calls.data())})) {
       row.device_ns = add_saturated(row.device_ns, trace.operations[work->first_operation].span.length_ns());
     }
   }
-  for (auto& [key, row] : rows) {
-    row.where = places.line_of(std::get<0>(key));
-    row.function = printable(api_name(trace, std::get<1>(key)));
-    row.direction = std::get<2>(key);
-    report.pageable_copies.push_back(std::move(row));
+  for (const auto& [key, figures] : rows) {
+    const auto& [place, api, direction] = key;
+    CallSite& site = report.pageable_copies.emplace_back();
+    site.where = places.line_of(place);
+    site.calls.push_back({nullptr, printable(api_name(trace, api)), std::string(direction), {}, {}, figures});
+    site.figures = figures;
   }
-  std::sort(report.pageable_copies.begin(), report.pageable_copies.end(), dearer<PageableCopyReport>);
+  std::sort(report.pageable_copies.begin(), report.pageable_copies.end(), dearer);
 }
 
 bool is_memory_call(ApiCategory category) {
@@ -104,24 +108,24 @@ bool is_memory_call(ApiCategory category) {
 }
 
 void add_step_allocations(const Trace& trace, const Steps& steps, StackPlaces& places, Report& report) {
-  std::map<std::pair<StackPlace, ApiId>, AllocationReport> rows;
+  std::map<std::pair<StackPlace, ApiId>, SiteCalls> rows;
   std::size_t step = 0;
   for (const Call& call : trace.calls) {
     if (!is_memory_call(call.category)) continue;
     const Phase phase = steps.phase_at(call.span.begin_ns, step);
     if (phase != Phase::kSteady && phase != Phase::kIrregular) continue;
-    AllocationReport& row = rows[{places.place_of(call.stack), call.api}];
-    if (row.count == 0) row.rule = rule_of(call);
-    ++row.count;
-    row.bytes += call.bytes;
-    row.host_ns = add_saturated(row.host_ns, call.span.length_ns());
+    SiteCalls& row = rows[{places.place_of(call.stack), call.api}];
+    if (row.figures.count == 0) row.rule = rule_of(call);
+    count_call(call, row.figures);
   }
   for (auto& [key, row] : rows) {
-    row.where = places.line_of(key.first);
     row.function = printable(api_name(trace, key.second));
-    report.step_allocations.push_back(std::move(row));
+    CallSite& site = report.step_allocations.emplace_back();
+    site.where = places.line_of(key.first);
+    site.figures = row.figures;
+    site.calls.push_back(std::move(row));
   }
-  std::sort(report.step_allocations.begin(), report.step_allocations.end(), dearer<AllocationReport>);
+  std::sort(report.step_allocations.begin(), report.step_allocations.end(), dearer);
 }
 
 }  // namespace

@@ -34,12 +34,12 @@ std::set<ThreadId> threads_with_cuda(const Trace& trace) {
 }
 
 struct Grouped {
-  HostWaitSite site;
+  HostCallSite site;
   std::map<ThreadId, std::uint64_t> wakers;
 };
 
 void count_wait(const HostWait& wait, Grouped& group) {
-  HostWaitSite& site = group.site;
+  HostCallSite& site = group.site;
   const Nanoseconds length_ns = wait.span.length_ns();
   ++site.count;
   site.slept_ns = add_saturated(site.slept_ns, length_ns);
@@ -66,7 +66,7 @@ void add_host_waits(const Trace& trace, const std::set<ThreadId>& with_cuda, Sta
     report.host_waits.push_back(std::move(group.site));
   }
   std::stable_sort(report.host_waits.begin(), report.host_waits.end(),
-                   [](const HostWaitSite& a, const HostWaitSite& b) { return a.slept_ns > b.slept_ns; });
+                   [](const HostCallSite& a, const HostCallSite& b) { return a.slept_ns > b.slept_ns; });
 }
 
 void add_samples(const Trace& trace, const std::set<ThreadId>& with_cuda, StackPlaces& places, Report& report) {
@@ -82,7 +82,7 @@ void add_samples(const Trace& trace, const std::set<ThreadId>& with_cuda, StackP
                               name == trace.strings.end() ? std::string() : printable(name->second), count});
   }
   std::stable_sort(report.samples.begin(), report.samples.end(),
-                   [](const SampleSite& a, const SampleSite& b) { return a.count > b.count; });
+                   [](const SampledLine& a, const SampledLine& b) { return a.count > b.count; });
 }
 
 }  // namespace

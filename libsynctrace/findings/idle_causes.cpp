@@ -55,7 +55,7 @@ class HostCosts {
     }
   }
 
-  Cost of(StackPlace place, const Site& site) const {
+  Cost of(StackPlace place, const CallSiteKey& site) const {
     const bool slept = site.table == OwnerTable::kHostWait;
     if (!slept && site.table != OwnerTable::kCall && site.table != OwnerTable::kPoll) return {};
     const auto found =
@@ -139,7 +139,7 @@ class CauseMerger {
     draft.started = true;
   }
 
-  FixKey fix_of(CauseKind kind, const Site& site) {
+  FixKey fix_of(CauseKind kind, const CallSiteKey& site) {
     return site_of_cause(kind, places_.place_of(site.stack), places_.place_of(site.until), site.api, site.host_call);
   }
 

@@ -72,7 +72,7 @@ const Rule* LineRules::of(const CauseKey& key, StackPlace place) const {
     return rule_of_cause(key.kind, key.site.copy_kind);
   // What waits for the transfer, and the transfer that waits for its stream, wait at the copy's line. A copy that is as
   // asynchronous as it can be has no rule.
-  const Site& site = key.site;
+  const CallSiteKey& site = key.site;
   const Rule* rule = rule_of_copy(api->second.category, site.copy_kind,
                                   host_memory(site.copy_kind, site.source_memory, site.target_memory));
   return of_copy(rule == nullptr ? rule_of_cause(key.kind, site.copy_kind) : rule, site.copy_kind, place);

@@ -58,10 +58,12 @@ struct CallFigures {
   std::uint64_t unclear_count = 0;
   std::uint64_t by_length_count = 0;  // judged without the GPU timeline
   std::uint64_t failed_count = 0;     // returned an error
+  std::uint64_t not_ready_count = 0;  // of queries; those in a row that stood for a wait are one blocked_count
   std::uint64_t bytes = 0;
   Nanoseconds host_blocked_ns = 0;
   Nanoseconds host_ns = 0;  // length of the calls
   Nanoseconds longest_ns = 0;
+  Nanoseconds device_ns = 0;  // of the transfers of pageable copies; 0 without a timeline
 };
 
 // Calls of one CUDA function with one kind of copy.
@@ -75,7 +77,8 @@ struct SiteCalls {
 };
 
 // What a user would fix in one place: the calls of a function from one line, or the copies from one line together with
-// the synchronisation that stands behind each of them, as one statement of a framework makes them.
+// the synchronisation that stands behind each of them, as one statement of a framework makes them. Of the figures, each
+// table fills those that it shows.
 struct CallSite {
   SourceLine where;
   std::vector<SiteCalls> calls;  // one, or two; the first gives the site its rule
@@ -84,15 +87,7 @@ struct CallSite {
   SiteVerdict verdict = SiteVerdict::kNoWait;
 
   const Rule* rule() const noexcept { return calls.front().rule; }
-};
-
-struct PollSite {
-  SourceLine where;
-  std::string function;  // of CUDA
-  std::uint64_t count = 0;
-  std::uint64_t not_ready_count = 0;
-  std::uint64_t waits = 0;  // runs of queries that stood for a wait
-  Nanoseconds host_blocked_ns = 0;
+  const std::string& function() const noexcept { return calls.front().function; }
 };
 
 struct HostThread {
@@ -101,8 +96,8 @@ struct HostThread {
   bool uses_cuda = false;
 };
 
-// Where a thread slept in a blocking call of the C library.
-struct HostWaitSite {
+// A thread's blocking calls of one function of the C library from one line.
+struct HostCallSite {
   SourceLine where;
   HostThread thread;
   std::string call;  // "semaphore", "condition variable"...
@@ -115,8 +110,8 @@ struct HostWaitSite {
   Nanoseconds longest_ns = 0;
 };
 
-// What samples found a thread at.
-struct SampleSite {
+// A line at which samples found a thread.
+struct SampledLine {
   SourceLine where;
   HostThread thread;
   std::string state;    // "running", "runnable", "blocked", "unknown"
@@ -274,27 +269,6 @@ struct RangeReport {
   Nanoseconds idle_ns = 0;          // likewise: in no work at all
 };
 
-// Copies with pageable memory on the host's side, from one line in one direction.
-struct PageableCopyReport {
-  SourceLine where;
-  std::string function;  // of CUDA
-  std::string direction;
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  Nanoseconds host_ns = 0;    // length of the calls
-  Nanoseconds device_ns = 0;  // of the transfers; 0 without a timeline
-};
-
-// Calls that take or give back memory, from one line, in steps that are no warm-up.
-struct AllocationReport {
-  SourceLine where;
-  const Rule* rule = nullptr;
-  std::string function;  // of CUDA
-  std::uint64_t count = 0;
-  std::uint64_t bytes = 0;
-  Nanoseconds host_ns = 0;
-};
-
 struct LossReport {
   std::string name;
   std::uint64_t count = 0;
@@ -325,18 +299,18 @@ struct Report {
   StepsReport steps;
   std::vector<DeviceReport> devices;
   SavingsReport savings;
-  std::vector<CallSite> waits;       // all sites that can wait, dearest first
-  std::vector<CallSite> long_calls;  // the others that took a millisecond or more in sum, dearest first
-  std::vector<PollSite> polls;
-  std::vector<HostWaitSite> host_waits;  // longest in sum first
-  std::vector<SampleSite> samples;       // most first
+  std::vector<CallSite> waits;           // all sites that can wait, dearest first
+  std::vector<CallSite> long_calls;      // the others that took a millisecond or more in sum, dearest first
+  std::vector<CallSite> polls;           // queries, those that waited longest first
+  std::vector<HostCallSite> host_waits;  // longest in sum first
+  std::vector<SampledLine> samples;      // most first
   std::vector<WorkReport> work;
   std::vector<WorkReport> top_kernels;
-  std::vector<WorkReport> kernel_families;          // by name without templates and parameters, dearest first
-  std::vector<ApiReport> apis;                      // most time first
-  std::vector<RangeReport> ranges;                  // most idle time of the devices first
-  std::vector<PageableCopyReport> pageable_copies;  // most time of the host first
-  std::vector<AllocationReport> step_allocations;   // likewise
+  std::vector<WorkReport> kernel_families;  // by name without templates and parameters, dearest first
+  std::vector<ApiReport> apis;              // most time first
+  std::vector<RangeReport> ranges;          // most idle time of the devices first
+  std::vector<CallSite> pageable_copies;    // by line and direction, most time of the host first
+  std::vector<CallSite> step_allocations;   // take or give back memory in steps that are no warm-up; likewise
   std::uint64_t launch_count = 0;
   Nanoseconds launch_host_ns = 0;
   Nanoseconds overhead_ns = 0;

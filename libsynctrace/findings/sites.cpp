@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "attribution/site.h"
+#include "attribution/call_site_key.h"
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
-#include "findings/statements.h"
+#include "findings/paired_calls.h"
 #include "findings/trace_words.h"
 
 namespace synctrace {
@@ -23,7 +23,7 @@ constexpr Nanoseconds kLongSiteNs = 1'000'000;
 
 // A site is named by its copy, if it has one, and the function of the synchronisation that follows each copy.
 struct PairKey {
-  SiteKey call;  // without its stack: those of one place are one
+  CallSiteKey call;  // without its stack: those of one place are one
   StackPlace place{};
   ApiId sync{};
   friend bool operator==(const PairKey&, const PairKey&) = default;
@@ -31,7 +31,7 @@ struct PairKey {
 
 struct PairKeyHash {
   std::size_t operator()(const PairKey& key) const noexcept {
-    return (SiteKeyHash{}(key.call) * 31 + number(key.place)) * 31 + number(key.sync);
+    return (CallSiteKeyHash{}(key.call) * 31 + number(key.place)) * 31 + number(key.sync);
   }
 };
 
@@ -118,8 +118,8 @@ class Sites {
       : trace_(trace), attribution_(attribution), rules_(rules), places_(places) {}
 
   template <class Visit>
-  void each_site(const std::vector<Statement>& statements, Visit visit) {
-    for (const Statement& statement : statements) count(statement.row, statement.sync_row, statement.place);
+  void each_site(const std::vector<PairedCall>& pairs, Visit visit) {
+    for (const PairedCall& pair : pairs) count(pair.row, pair.sync_row, pair.place);
     for (auto& [key, site] : sites_) {
       site.verdict = verdict_of(site.figures);
       visit(site);
@@ -130,14 +130,14 @@ class Sites {
   void count(std::size_t row, std::size_t sync_row, StackPlace place) {
     const Call& call = trace_.calls[row];
     const Judgement& judgement = attribution_.judgements[row];
-    PairKey key{site_of(call, judgement.creates_context), place, {}};
+    PairKey key{key_of(call, judgement.creates_context), place, {}};
     key.call.stack = {};
-    if (sync_row != Statement::kNoRow) key.sync = trace_.calls[sync_row].api;
+    if (sync_row != PairedCall::kNoRow) key.sync = trace_.calls[sync_row].api;
     const auto [found, is_new] = sites_.try_emplace(key);
     CallSite& site = found->second;
     if (is_new) start(call, judgement.creates_context, sync_row, place, site);
     site.can_wait = site.can_wait || can_wait(call, judgement);
-    if (sync_row == Statement::kNoRow) {
+    if (sync_row == PairedCall::kNoRow) {
       count_call(call, judgement, site.figures);
       site.calls.front().figures = site.figures;
       return;
@@ -153,7 +153,7 @@ class Sites {
   void start(const Call& call, bool creates_context, std::size_t sync_row, StackPlace place, CallSite& site) {
     site.where = places_.line_of(place);
     site.calls.push_back(start_calls(trace_, call, creates_context, rules_.of(call, place)));
-    if (sync_row == Statement::kNoRow) return;
+    if (sync_row == PairedCall::kNoRow) return;
     const Call& sync = trace_.calls[sync_row];
     site.calls.push_back(start_calls(trace_, sync, false, rules_.of(sync, place)));
     if (!copy_leads(call)) std::swap(site.calls[0], site.calls[1]);
@@ -169,12 +169,12 @@ class Sites {
 void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
                     Report& report) {
   Sites sites(trace, attribution, rules, places);
-  const std::vector<Statement> statements = find_statements(trace, places, [&](const Call& call) {
+  const std::vector<PairedCall> pairs = pair_calls(trace, places, [&](const Call& call) {
     const bool covered = is_covered(trace, report, call.span);
     report.left_out_calls += covered ? 0 : 1;
     return covered;
   });
-  sites.each_site(statements, [&](CallSite& site) {
+  sites.each_site(pairs, [&](CallSite& site) {
     for (const SiteCalls& calls : site.calls) {
       report.call_count += calls.figures.count;
       report.blocked_count += calls.figures.blocked_count;
@@ -191,24 +191,24 @@ void add_call_sites(const Trace& trace, const Attribution& attribution, const Li
 }
 
 void add_poll_sites(const Trace& trace, StackPlaces& places, Report& report) {
-  std::map<std::pair<ApiId, StackPlace>, PollSite> sites;
+  std::map<std::pair<ApiId, StackPlace>, CallSite> sites;
   for (const Poll& poll : trace.polls) {
     if (!is_covered(trace, report, poll.span)) continue;
-    PollSite& site = sites[{poll.api, places.place_of(poll.stack)}];
-    site.count += poll.count;
-    site.not_ready_count += poll.not_ready_count;
+    CallFigures& figures = sites[{poll.api, places.place_of(poll.stack)}].figures;
+    figures.count += poll.count;
+    figures.not_ready_count += poll.not_ready_count;
     if (!is_wait(poll)) continue;
-    ++site.waits;
-    site.host_blocked_ns = add_saturated(site.host_blocked_ns, poll.span.length_ns());
+    ++figures.blocked_count;
+    figures.host_blocked_ns = add_saturated(figures.host_blocked_ns, poll.span.length_ns());
   }
   for (auto& [key, site] : sites) {
-    site.function = printable(api_name(trace, key.first));
+    site.calls.push_back({&kPollingRule, printable(api_name(trace, key.first)), {}, {}, {}, site.figures});
     site.where = places.line_of(key.second);
     report.polls.push_back(std::move(site));
   }
-  std::sort(report.polls.begin(), report.polls.end(), [](const PollSite& a, const PollSite& b) {
-    return std::tie(b.host_blocked_ns, b.count, a.function, a.where.file, a.where.line) <
-           std::tie(a.host_blocked_ns, a.count, b.function, b.where.file, b.where.line);
+  std::sort(report.polls.begin(), report.polls.end(), [](const CallSite& a, const CallSite& b) {
+    return std::tie(b.figures.host_blocked_ns, b.figures.count, a.function(), a.where.file, a.where.line) <
+           std::tie(a.figures.host_blocked_ns, a.figures.count, b.function(), b.where.file, b.where.line);
   });
 }
 

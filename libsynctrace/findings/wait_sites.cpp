@@ -14,9 +14,9 @@
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
 #include "findings/line_rules.h"
+#include "findings/paired_calls.h"
 #include "findings/rules.h"
 #include "findings/stack_places.h"
-#include "findings/statements.h"
 #include "findings/trace_words.h"
 #include "findings/trust.h"
 #include "names/resolve_stack.h"
@@ -72,10 +72,10 @@ class WaitFinder {
   void find_step_spans(const WaitSitesOptions& options);
   std::uint32_t step_at(Nanoseconds t) const;
   void add_calls();
-  void add_statement(const Statement& statement);
+  void add_pair(const PairedCall& pair);
   void add_polls();
   void add_sleeps();
-  const Rule* rule_of_statement(const Statement& statement) const;
+  const Rule* rule_of_pair(const PairedCall& pair) const;
   void add(const Event& event);
   std::uint32_t stack_of(StackId stack);
   void count_pageable(const Call& call);
@@ -136,17 +136,17 @@ void count(Verdict verdict, Basis basis, WaitFigures& figures) {
 }
 
 // As in the report's tables.
-const Rule* WaitFinder::rule_of_statement(const Statement& statement) const {
-  const Call& call = trace_.calls[statement.row];
-  const bool by_sync = statement.sync_row != Statement::kNoRow && !copy_leads(call);
-  const Rule* rule = rules_.of(by_sync ? trace_.calls[statement.sync_row] : call, statement.place);
+const Rule* WaitFinder::rule_of_pair(const PairedCall& pair) const {
+  const Call& call = trace_.calls[pair.row];
+  const bool by_sync = pair.sync_row != PairedCall::kNoRow && !copy_leads(call);
+  const Rule* rule = rules_.of(by_sync ? trace_.calls[pair.sync_row] : call, pair.place);
   if (rule != nullptr) return rule;
   return is_copy(call.category) ? &kBlockingMemcpyRule : &kHiddenSyncRule;
 }
 
 void WaitFinder::add_calls() {
-  const std::vector<Statement> statements = find_statements(trace_, places_, [](const Call&) { return true; });
-  for (const Statement& statement : statements) add_statement(statement);
+  const std::vector<PairedCall> pairs = pair_calls(trace_, places_, [](const Call&) { return true; });
+  for (const PairedCall& pair : pairs) add_pair(pair);
 }
 
 void WaitFinder::count_pageable(const Call& call) {
@@ -157,17 +157,17 @@ void WaitFinder::count_pageable(const Call& call) {
   found_.pageable_bytes[std::min<std::size_t>(step_at(call.span.begin_ns), found_.steps.size())] += call.bytes;
 }
 
-void WaitFinder::add_statement(const Statement& statement) {
-  const Call& call = trace_.calls[statement.row];
-  const Judgement& judged = attribution_.judgements[statement.row];
+void WaitFinder::add_pair(const PairedCall& pair) {
+  const Call& call = trace_.calls[pair.row];
+  const Judgement& judged = attribution_.judgements[pair.row];
   count_pageable(call);
-  const bool has_sync = statement.sync_row != Statement::kNoRow;
+  const bool has_sync = pair.sync_row != PairedCall::kNoRow;
   if (judged.creates_context) return;
   if (!has_sync && !can_wait(call, judged)) return;
   Event event;
-  event.rule = rule_of_statement(statement);
+  event.rule = rule_of_pair(pair);
   event.stack = call.stack;
-  event.place = statement.place;
+  event.place = pair.place;
   event.thread = call.thread;
   event.time_ns = call.span.begin_ns;
   event.function = printable(api_name(trace_, call.api));
@@ -178,8 +178,8 @@ void WaitFinder::add_statement(const Statement& statement) {
   event.figures.host_blocked_ns = judged.blocked_ns;
   if (const Rule* rule = rule_of(call)) event.other_rules = {rule->id, rule->name};
   if (has_sync) {
-    const Call& sync = trace_.calls[statement.sync_row];
-    const Judgement& synced = attribution_.judgements[statement.sync_row];
+    const Call& sync = trace_.calls[pair.sync_row];
+    const Judgement& synced = attribution_.judgements[pair.sync_row];
     verdict = verdict_of_pair(verdict, synced.verdict);
     if (synced.verdict == verdict) basis = synced.basis;
     event.synchronises = true;

@@ -77,7 +77,7 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
   for (const auto& [device, causes] : attribution.causes) {
     for (const Cause& cause : causes) {
       if (cause.key.copying) continue;
-      const Site& site = cause.key.site;
+      const CallSiteKey& site = cause.key.site;
       weigher.add(site.stack, is_cuda(site.table) ? api_name(trace, site.api) : std::string(),
                   bracketed(cause_name(cause.key.kind)), Measure::kGpuIdle, cause.idle_ns);
     }

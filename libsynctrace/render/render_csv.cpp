@@ -107,26 +107,16 @@ void cause_rows(const Report& report, const DeviceReport& device, std::string_vi
   }
 }
 
+// Of polls as in JSON: the queries, and how many runs of them were waits.
 void wait_row(const Report& report, const CallSite& site, std::string& out) {
   CsvLine line(out);
   begin(report, line);
   line.nothing().text("wait").text(site.rule() == nullptr ? std::string_view() : site.rule()->id);
   line.text(site.rule() == nullptr ? std::string_view() : site.rule()->name);
   place(site.where, line);
-  line.text(site.calls.front().function).number(static_cast<std::int64_t>(site.figures.count));
+  line.text(site.function()).number(static_cast<std::int64_t>(site.figures.count));
   line.number(static_cast<std::int64_t>(site.figures.blocked_count)).number(site.figures.host_blocked_ns);
   line.nothing().nothing().nothing().nothing().number(static_cast<std::int64_t>(site.figures.bytes));
-  saving(std::nullopt, line);
-}
-
-// As in JSON: the queries, and how many runs of them were waits.
-void poll_row(const Report& report, const PollSite& poll, std::string& out) {
-  CsvLine line(out);
-  begin(report, line);
-  line.nothing().text("wait").text(kPollingRule.id).text(kPollingRule.name);
-  place(poll.where, line);
-  line.text(poll.function).number(static_cast<std::int64_t>(poll.count)).number(static_cast<std::int64_t>(poll.waits));
-  line.number(poll.host_blocked_ns).nothing().nothing().nothing().nothing().number(0);
   saving(std::nullopt, line);
 }
 
@@ -144,7 +134,7 @@ std::string render_csv(std::span<const Report> reports) {
       cause_rows(report, device, "copy-only", device.copy_causes, out);
     }
     for (const CallSite& site : report.waits) wait_row(report, site, out);
-    for (const PollSite& poll : report.polls) poll_row(report, poll, out);
+    for (const CallSite& site : report.polls) wait_row(report, site, out);
   }
   return out;
 }

@@ -23,24 +23,24 @@ std::string thread_words(const HostThread& thread) {
 }
 
 // Threads that never call CUDA sleep most of the time, and that is no news; but where none calls it, all are shown.
-template <class Site>
-std::vector<const Site*> worth_showing(const std::vector<Site>& sites) {
-  const auto uses_cuda = [](const Site& site) { return site.thread.uses_cuda; };
-  const bool some = std::any_of(sites.begin(), sites.end(), uses_cuda);
-  std::vector<const Site*> rows;
-  for (const Site& site : sites) {
-    if (!some || site.thread.uses_cuda) rows.push_back(&site);
+template <class Row>
+std::vector<const Row*> worth_showing(const std::vector<Row>& all) {
+  const auto uses_cuda = [](const Row& row) { return row.thread.uses_cuda; };
+  const bool some = std::any_of(all.begin(), all.end(), uses_cuda);
+  std::vector<const Row*> rows;
+  for (const Row& row : all) {
+    if (!some || uses_cuda(row)) rows.push_back(&row);
   }
   return rows;
 }
 
 void render_waits(const Report& report, TextPage& page) {
-  const std::vector<const HostWaitSite*> rows = worth_showing(report.host_waits);
+  const std::vector<const HostCallSite*> rows = worth_showing(report.host_waits);
   if (rows.empty()) return;
   page.title("Where threads that use CUDA slept outside of it");
   page.line("        {:<24} {:<18} {:>7} {:>9} {:>9}  {}", "thread", "in", "count", "slept", "longest", "woken by");
   for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
-    const HostWaitSite& site = *rows[i];
+    const HostCallSite& site = *rows[i];
     page.place_line("", site.where);
     page.line("        {:<24} {:<18} {:>7} {:>9} {:>9}  {}", thread_words(site.thread), site.call, site.count,
               duration_text(site.slept_ns), duration_text(site.longest_ns), fitted(thread_words(site.waker), 18));
@@ -50,12 +50,12 @@ void render_waits(const Report& report, TextPage& page) {
 }
 
 void render_samples(const Report& report, TextPage& page) {
-  const std::vector<const SampleSite*> rows = worth_showing(report.samples);
+  const std::vector<const SampledLine*> rows = worth_showing(report.samples);
   if (rows.empty()) return;
   page.title("Where samples found threads that use CUDA");
   page.line("        {:<24} {:>7}  {:<9} {}", "thread", "samples", "state", "in the kernel");
   for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
-    const SampleSite& site = *rows[i];
+    const SampledLine& site = *rows[i];
     page.place_line("", site.where);
     page.line("        {:<24} {:>7}  {:<9} {}", thread_words(site.thread), site.count, site.state,
               fitted(site.channel, 40));

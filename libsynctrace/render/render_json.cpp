@@ -174,20 +174,21 @@ Json site_json(const CallSite& site) {
           {"stack", stack_json(site.where.stack)}};
 }
 
-Json poll_json(const PollSite& poll) {
+Json poll_json(const CallSite& poll) {
+  const CallFigures& figures = poll.figures;
   return {{"rule", kPollingRule.id},
           {"name", kPollingRule.name},
           {"file", text_or_null(poll.where.file)},
           {"line", line_or_null(poll.where.line)},
           {"function", text_or_null(poll.where.function)},
           {"source", text_or_null(poll.where.source)},
-          {"api", poll.function},
-          {"verdict", poll.waits > 0 ? "polls" : "no-wait"},
-          {"count", poll.count},
-          {"not_ready_count", poll.not_ready_count},
-          {"blocked_count", poll.waits},
+          {"api", poll.function()},
+          {"verdict", figures.blocked_count > 0 ? "polls" : "no-wait"},
+          {"count", figures.count},
+          {"not_ready_count", figures.not_ready_count},
+          {"blocked_count", figures.blocked_count},
           {"redundant_count", 0},
-          {"host_blocked_ns", poll.host_blocked_ns},
+          {"host_blocked_ns", figures.host_blocked_ns},
           {"bytes", 0},
           {"stack", stack_json(poll.where.stack)}};
 }
@@ -197,7 +198,7 @@ Json thread_json(const HostThread& thread) {
   return {{"id", thread.id}, {"name", text_or_null(thread.name)}, {"uses_cuda", thread.uses_cuda}};
 }
 
-Json host_wait_json(const HostWaitSite& site) {
+Json host_wait_json(const HostCallSite& site) {
   return {{"file", text_or_null(site.where.file)},
           {"line", line_or_null(site.where.line)},
           {"function", text_or_null(site.where.function)},
@@ -214,7 +215,7 @@ Json host_wait_json(const HostWaitSite& site) {
           {"stack", stack_json(site.where.stack)}};
 }
 
-Json sample_json(const SampleSite& site) {
+Json sample_json(const SampledLine& site) {
   return {{"file", text_or_null(site.where.file)},
           {"line", line_or_null(site.where.line)},
           {"function", text_or_null(site.where.function)},
@@ -325,16 +326,16 @@ Json savings_json(const SavingsReport& savings) {
 // Calls and polls as one table, those that blocked longest first.
 void write_waits(const Report& report, JsonText& out) {
   struct Row {
-    Nanoseconds blocked_ns = 0;
     const CallSite* site = nullptr;
-    const PollSite* poll = nullptr;
+    bool polls = false;
   };
   std::vector<Row> rows;
-  for (const CallSite& site : report.waits) rows.push_back({site.figures.host_blocked_ns, &site, nullptr});
-  for (const PollSite& poll : report.polls) rows.push_back({poll.host_blocked_ns, nullptr, &poll});
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.blocked_ns > b.blocked_ns; });
-  out.array("waits", rows,
-            [](const Row& row) { return row.site != nullptr ? site_json(*row.site) : poll_json(*row.poll); });
+  for (const CallSite& site : report.waits) rows.push_back({&site, false});
+  for (const CallSite& site : report.polls) rows.push_back({&site, true});
+  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    return a.site->figures.host_blocked_ns > b.site->figures.host_blocked_ns;
+  });
+  out.array("waits", rows, [](const Row& row) { return row.polls ? poll_json(*row.site) : site_json(*row.site); });
 }
 
 void write_report(const Report& report, JsonText& out) {

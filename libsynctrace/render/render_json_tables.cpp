@@ -47,25 +47,26 @@ Json range(const RangeReport& row) {
           {"idle_ns", row.idle_ns}};
 }
 
-Json pageable_copy(const PageableCopyReport& row) {
+Json pageable_copy(const CallSite& row) {
+  const CallFigures& figures = row.figures;
   Json result = place(row.where);
-  result["api"] = row.function;
-  result["direction"] = text_or_null(row.direction);
-  result["count"] = row.count;
-  result["bytes"] = row.bytes;
-  result["host_ns"] = row.host_ns;
-  result["device_ns"] = row.device_ns;
-  result["bytes_per_second"] = rate(row.bytes, row.device_ns > 0 ? row.device_ns : row.host_ns);
+  result["api"] = row.function();
+  result["direction"] = text_or_null(row.calls.front().direction);
+  result["count"] = figures.count;
+  result["bytes"] = figures.bytes;
+  result["host_ns"] = figures.host_ns;
+  result["device_ns"] = figures.device_ns;
+  result["bytes_per_second"] = rate(figures.bytes, figures.device_ns > 0 ? figures.device_ns : figures.host_ns);
   return result;
 }
 
-Json allocation(const AllocationReport& row) {
+Json allocation(const CallSite& row) {
   Json result = place(row.where);
-  result["rule"] = rule_or_null(row.rule);
-  result["api"] = row.function;
-  result["count"] = row.count;
-  result["bytes"] = row.bytes;
-  result["host_ns"] = row.host_ns;
+  result["rule"] = rule_or_null(row.rule());
+  result["api"] = row.function();
+  result["count"] = row.figures.count;
+  result["bytes"] = row.figures.bytes;
+  result["host_ns"] = row.figures.host_ns;
   return result;
 }
 

@@ -168,10 +168,11 @@ void MarkdownRenderer::polls() {
       "\n### Polling\n\n| rule | call | line | source | queries | not ready | waits | waiting "
       "|\n|---|---|---|---|---:|---:|---:|---:|");
   for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
-    const PollSite& poll = report_.polls[i];
-    line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function),
-         markdown_code(place_words(report_, poll.where)), markdown_code(poll.where.source), count_text(poll.count),
-         count_text(poll.not_ready_count), count_text(poll.waits), duration_text(poll.host_blocked_ns));
+    const CallSite& poll = report_.polls[i];
+    line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function()),
+         markdown_code(place_words(report_, poll.where)), markdown_code(poll.where.source),
+         count_text(poll.figures.count), count_text(poll.figures.not_ready_count),
+         count_text(poll.figures.blocked_count), duration_text(poll.figures.host_blocked_ns));
   }
   if (report_.polls.size() > kRows) line("| | and {} more | | | | | | |", report_.polls.size() - kRows);
 }

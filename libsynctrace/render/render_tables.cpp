@@ -10,6 +10,7 @@
 #include "base/quantity_text.h"
 #include "render/columns.h"
 #include "render/text_page.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {
@@ -105,12 +106,13 @@ void render_pageable_copies(const Report& report, TextPage& page) {
   if (report.pageable_copies.empty()) return;
   page.title("Copies with pageable memory");
   page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", "call", "count", "bytes", "in call", "transfer", "bandwidth");
-  first_rows(report.pageable_copies, page, [&](const PageableCopyReport& row) {
+  first_rows(report.pageable_copies, page, [&](const CallSite& row) {
+    const CallFigures& figures = row.figures;
     page.place_line("", row.where);
-    const Nanoseconds timed_ns = row.device_ns > 0 ? row.device_ns : row.host_ns;
-    page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", fitted(row.function + " " + row.direction, 33), row.count,
-              bytes_or_dash(row.bytes), duration_text(row.host_ns), time_or_dash(row.device_ns),
-              bandwidth_text(row.bytes, timed_ns));
+    const Nanoseconds timed_ns = figures.device_ns > 0 ? figures.device_ns : figures.host_ns;
+    page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", fitted(call_words(row), 33), figures.count,
+              bytes_or_dash(figures.bytes), duration_text(figures.host_ns), time_or_dash(figures.device_ns),
+              bandwidth_text(figures.bytes, timed_ns));
   });
 }
 
@@ -118,13 +120,14 @@ void render_step_allocations(const Report& report, TextPage& page) {
   if (report.step_allocations.empty()) return;
   page.title("Memory taken and given back in the steps");
   page.line("  {:<5} {:<33} {:>7} {:>9} {:>9} {:>9}", "rule", "call", "count", "a step", "bytes", "in call");
-  first_rows(report.step_allocations, page, [&](const AllocationReport& row) {
-    const std::string_view id = row.rule == nullptr ? std::string_view("-") : row.rule->id;
+  first_rows(report.step_allocations, page, [&](const CallSite& row) {
+    const CallFigures& figures = row.figures;
+    const std::string_view id = row.rule() == nullptr ? std::string_view("-") : row.rule()->id;
     const std::string_view lead = page.place_line(id, row.where) ? "" : id;
     const double per_step =
-        static_cast<double>(row.count) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
-    page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function, 33), row.count, per_step,
-              bytes_or_dash(row.bytes), duration_text(row.host_ns));
+        static_cast<double>(figures.count) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
+    page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function(), 33), figures.count, per_step,
+              bytes_or_dash(figures.bytes), duration_text(figures.host_ns));
   });
 }
 

@@ -155,10 +155,11 @@ void TextRenderer::polls() {
   page_.title("Polling");
   line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", "rule", "call", "queries", "not ready", "waits", "waiting");
   for (std::size_t i = 0; i < std::min(kRowsInFull, report_.polls.size()); ++i) {
-    const PollSite& poll = report_.polls[i];
+    const CallSite& poll = report_.polls[i];
+    const CallFigures& figures = poll.figures;
     const std::string_view lead = page_.place_line(kPollingRule.id, poll.where) ? "" : kPollingRule.id;
-    line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", lead, fitted(poll.function, kCallColumns), poll.count,
-         poll.not_ready_count, poll.waits, duration_text(poll.host_blocked_ns));
+    line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", lead, fitted(poll.function(), kCallColumns), figures.count,
+         figures.not_ready_count, figures.blocked_count, duration_text(figures.host_blocked_ns));
   }
 }
 

@@ -137,7 +137,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
   std::map<std::uint16_t, Nanoseconds> costs;
   for (const auto& [device, causes] : attribution_.causes) {
     for (const Cause& cause : causes) {
-      const Site& site = cause.key.site;
+      const CallSiteKey& site = cause.key.site;
       const std::uint16_t index = result_.find(
           site_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
       Nanoseconds& cost = costs[index];

@@ -91,10 +91,11 @@ void waits(const Report& report, const Limits& limits, HtmlOut& out) {
 
 void polls(const Report& report, const Limits& limits, HtmlOut& out) {
   table("Polling", {{"line", false}, {"call", false}, {"queries"}, {"not ready"}, {"waits"}, {"waiting"}}, report.polls,
-        limits.rows, out, [&](const PollSite& poll) {
-          return std::vector<Markup>{place_cell(report, poll.where), code_cell(poll.function),
-                                     count_cell(poll.count),         count_cell(poll.not_ready_count),
-                                     count_cell(poll.waits),         time_or_dash(poll.host_blocked_ns)};
+        limits.rows, out, [&](const CallSite& poll) {
+          const CallFigures& figures = poll.figures;
+          return std::vector<Markup>{place_cell(report, poll.where),    code_cell(poll.function()),
+                                     count_cell(figures.count),         count_cell(figures.not_ready_count),
+                                     count_cell(figures.blocked_count), time_or_dash(figures.host_blocked_ns)};
         });
 }
 
@@ -139,23 +140,25 @@ void work(const Report& report, const Limits& limits, HtmlOut& out) {
 void memory(const Report& report, const Limits& limits, HtmlOut& out) {
   table("Memory taken and given back in the steps",
         {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}}, report.step_allocations, limits.rows,
-        out, [&](const AllocationReport& row) {
-          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function), count_cell(row.count),
-                                     bytes_cell(row.bytes), time_cell(row.host_ns)};
+        out, [&](const CallSite& row) {
+          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function()),
+                                     count_cell(row.figures.count), bytes_cell(row.figures.bytes),
+                                     time_cell(row.figures.host_ns)};
         });
   table("Copies with pageable memory",
         {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}, {"transfer"}}, report.pageable_copies,
-        limits.rows, out, [&](const PageableCopyReport& row) {
-          return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function + " " + row.direction),
-                                     count_cell(row.count),         bytes_cell(row.bytes),
-                                     time_cell(row.host_ns),        time_or_dash(row.device_ns)};
+        limits.rows, out, [&](const CallSite& row) {
+          const CallFigures& figures = row.figures;
+          return std::vector<Markup>{place_cell(report, row.where), code_cell(call_words(row)),
+                                     count_cell(figures.count),     bytes_cell(figures.bytes),
+                                     time_cell(figures.host_ns),    time_or_dash(figures.device_ns)};
         });
 }
 
 void host_threads(const Report& report, const Limits& limits, HtmlOut& out) {
   table("Where threads slept outside of CUDA",
         {{"line", false}, {"thread", false}, {"in", false}, {"count"}, {"slept"}, {"longest"}, {"woken by", false}},
-        report.host_waits, limits.rows, out, [&](const HostWaitSite& site) {
+        report.host_waits, limits.rows, out, [&](const HostCallSite& site) {
           return std::vector<Markup>{place_cell(report, site.where),
                                      text_cell(thread_words(site.thread)),
                                      text_cell(site.call),
@@ -166,7 +169,7 @@ void host_threads(const Report& report, const Limits& limits, HtmlOut& out) {
         });
   table("Where samples found threads",
         {{"line", false}, {"thread", false}, {"samples"}, {"state", false}, {"in the kernel", false}}, report.samples,
-        limits.rows, out, [&](const SampleSite& site) {
+        limits.rows, out, [&](const SampledLine& site) {
           return std::vector<Markup>{place_cell(report, site.where), text_cell(thread_words(site.thread)),
                                      count_cell(site.count), text_cell(site.state), code_cell(site.channel)};
         });

@@ -137,10 +137,11 @@ TEST_CASE("pageable copies have bytes, time and the time of their transfers") {
   }
   const Report report = report_of(maker);
   REQUIRE(report.pageable_copies.size() == 1);
-  const PageableCopyReport& row = report.pageable_copies.front();
+  const SiteCalls& calls = report.pageable_copies.front().calls.front();
+  const CallFigures& row = report.pageable_copies.front().figures;
   CHECK(row.count == 2);
   CHECK(row.bytes == 2'000'000);
-  CHECK(row.direction == "H2D");
+  CHECK(calls.direction == "H2D");
   CHECK(row.host_ns == kMs);
   CHECK(row.device_ns == 400 * kUs);
 }
@@ -162,9 +163,9 @@ TEST_CASE("memory counts where steps take it, and not before them") {
   const Report report = report_of(maker);
   REQUIRE(report.steps.figures.count > 0);
   REQUIRE(report.step_allocations.size() == 1);
-  CHECK(report.step_allocations.front().count == 5);
-  CHECK(report.step_allocations.front().bytes == 320);
-  CHECK(report.step_allocations.front().rule == &kAllocRule);
+  CHECK(report.step_allocations.front().figures.count == 5);
+  CHECK(report.step_allocations.front().figures.bytes == 320);
+  CHECK(report.step_allocations.front().rule() == &kAllocRule);
 }
 
 TEST_CASE("irregular steps have their own causes") {

@@ -13,7 +13,7 @@
 
 namespace synctrace {
 
-struct Statement {
+struct PairedCall {
   static constexpr std::size_t kNoRow = static_cast<std::size_t>(-1);
 
   std::size_t row = 0;            // of Trace::calls
@@ -22,8 +22,8 @@ struct Statement {
 };
 
 // Of all calls that `is_covered`, in the order of time.
-std::vector<Statement> find_statements(const Trace& trace, StackPlaces& places,
-                                       const std::function<bool(const Call&)>& is_covered);
+std::vector<PairedCall> pair_calls(const Trace& trace, StackPlaces& places,
+                                   const std::function<bool(const Call&)>& is_covered);
 
 // Whether a copy, and not the synchronisation behind it, gives the statement its rule: by what it is, not by which of
 // the two happened to wait in this run, so that the statement keeps its rule.
