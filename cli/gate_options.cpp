@@ -171,8 +171,8 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
     observations.push_back(observe(findings.wait_sites(asked), gate.config, repository, book));
   }
   for (const Observation& seen : observations) {
-    run.step_ns.insert(run.step_ns.end(), seen.step_lengths.begin(), seen.step_lengths.end());
-    for (const DeviceIdle& idle : seen.idle) {
+    run.step_ns.insert(run.step_ns.end(), seen.found.step_lengths.begin(), seen.found.step_lengths.end());
+    for (const DeviceIdle& idle : seen.found.idle) {
       if (idle.of_ns > 0)
         run.idle_shares.push_back(static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns));
     }

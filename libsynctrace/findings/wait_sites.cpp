@@ -65,7 +65,7 @@ class WaitFinder {
  private:
   using Key = std::tuple<const Rule*, StackPlace, std::string>;  // the function only where the place is not known
   struct Draft {
-    WaitSite site;
+    GroupedCallSite site;
     std::map<std::pair<StackId, std::uint32_t>, std::size_t> groups;  // by stack and surroundings
   };
 
@@ -254,7 +254,7 @@ void WaitFinder::add(const Event& event) {
   const bool is_placed = number(event.place) != 0;
   const auto [draft, is_new] =
       sites_.try_emplace({event.rule, event.place, is_placed ? std::string() : event.function});
-  WaitSite& site = draft->second.site;
+  GroupedCallSite& site = draft->second.site;
   if (is_new) {
     site.rule = event.rule;
     site.where = places_.line_of(event.place);
@@ -304,6 +304,18 @@ void WaitFigures::add(const WaitFigures& other) noexcept {
   unclear += other.unclear;
   bytes += other.bytes;
   host_blocked_ns = add_saturated(host_blocked_ns, other.host_blocked_ns);
+}
+
+WaitFigures WaitGroup::figures() const noexcept {
+  WaitFigures sum;
+  for (const StepWaits& step : steps) sum.add(step.figures);
+  return sum;
+}
+
+std::uint64_t WaitGroup::synchronising() const noexcept {
+  std::uint64_t sum = 0;
+  for (const StepWaits& step : steps) sum += step.synchronising;
+  return sum;
 }
 
 WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code,

@@ -37,16 +37,20 @@ struct StepWaits {
   WaitFigures figures;
 };
 
-// Calls of one place from the same stack and in the same surroundings.
+// Calls of one site from the same stack and in the same surroundings.
 struct WaitGroup {
   std::uint32_t around = 0;                   // of WaitSites::surroundings
   std::uint32_t stack = 0;                    // of WaitSites::stacks
   std::string function;                       // of CUDA, "cudaStreamSynchronize + copy"; of the first of them
   std::vector<std::string_view> other_rules;  // ids and names of the rules that its parts would have alone
   std::vector<StepWaits> steps;               // in order of time
+
+  WaitFigures figures() const noexcept;  // of all steps
+  std::uint64_t synchronising() const noexcept;
 };
 
-struct WaitSite {
+// A call site whose calls stand apart, not added up as in a CallSite.
+struct GroupedCallSite {
   const Rule* rule = nullptr;  // never null
   SourceLine where;
   std::vector<WaitGroup> groups;
@@ -78,8 +82,8 @@ struct WaitSites {
   std::string step_name;
   std::vector<TimeSpan> steps;  // of the host, from begin to begin
   std::vector<Nanoseconds>
-      step_lengths;             // beside them, as the report has them: of steps found, from end of work to end of work
-  std::vector<WaitSite> sites;  // without what the program says is not to be judged
+      step_lengths;  // beside them, as the report has them: of steps found, from end of work to end of work
+  std::vector<GroupedCallSite> sites;  // without what the program says is not to be judged
   std::vector<Surrounding> surroundings;
   std::vector<std::vector<ResolvedFrame>> stacks;  // of WaitGroup, innermost first
   std::vector<std::uint64_t> pageable_bytes;  // copied from or to pageable memory, by step; the last is outside of them

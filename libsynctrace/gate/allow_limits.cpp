@@ -42,11 +42,13 @@ AllowLimits::AllowLimits(std::span<const Observation> observations, const AllowB
     : sentences_(book.entries().size()) {
   for (const Observation& seen : observations) {
     std::map<std::size_t, CallsByStep> used;
-    for (const ObservedSite& site : seen.sites) {
-      for (const Sighting& sighting : site.sightings) {
-        if (sighting.allow == kNotAllowed || !has_limit(book.entries()[sighting.allow])) continue;
-        if (sighting.figures.waited == 0 && !sighting.strict) continue;
-        for (const StepCount& step : sighting.steps) used[sighting.allow][step.step] += step.calls;
+    for (const GateCallSite& site : seen.sites) {
+      for (std::size_t i = 0; i < site.allowed.size(); ++i) {
+        const WaitGroup& group = site.calls.groups[i];
+        const std::size_t entry = site.allowed[i];
+        if (entry == kNotAllowed || !has_limit(book.entries()[entry])) continue;
+        if (group.figures().waited == 0 && !seen.around(group).strict) continue;
+        for (const StepWaits& step : group.steps) used[entry][step.step] += step.figures.calls;
       }
     }
     for (const auto& [entry, steps] : used) {

@@ -61,12 +61,12 @@ void add_budgets(const Observation& seen, const GateConfig& config, GateResult& 
              result);
   }
   if (!config.max_gpu_idle_pct) return;
-  if (!seen.has_timeline) {
-    result.nothing.push_back("max-gpu-idle-pct needs the GPU's timeline: record with --level=timeline (" + seen.trace +
-                             ")");
+  if (!seen.found.has_timeline) {
+    result.nothing.push_back("max-gpu-idle-pct needs the GPU's timeline: record with --level=timeline (" +
+                             seen.found.trace + ")");
     return;
   }
-  for (const DeviceIdle& idle : seen.idle) {
+  for (const DeviceIdle& idle : seen.found.idle) {
     const double share =
         idle.of_ns > 0 ? 100.0 * static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns) : 0.0;
     if (share <= *config.max_gpu_idle_pct) continue;
@@ -74,22 +74,22 @@ void add_budgets(const Observation& seen, const GateConfig& config, GateResult& 
     std::snprintf(limit, sizeof(limit), "%g %%", *config.max_gpu_idle_pct);
     complain(config, "max-gpu-idle-pct",
              "GPU " + std::to_string(idle.device) + " was idle for " + share_text(idle.idle_ns, idle.of_ns) + " of " +
-                 (seen.steps > 0 ? "the steps" : "the time") + ", more than " + limit + "; synctrace report " +
-                 seen.trace + " says why",
+                 (seen.found.steps.size() > 0 ? "the steps" : "the time") + ", more than " + limit +
+                 "; synctrace report " + seen.found.trace + " says why",
              result);
   }
 }
 
 void add_trust(const Observation& seen, const GateConfig& config, GateResult& result) {
-  const auto nothing = [&](const std::string& why) { result.nothing.push_back(why + " (" + seen.trace + ")"); };
-  if (!seen.blind.empty()) nothing(seen.blind);
-  if (seen.blind.empty() && seen.events < config.min_events) {
-    nothing(seen.events == 0 ? "no CUDA call was recorded"
-                             : "only " + count_text(seen.events) + " CUDA calls were recorded");
+  const auto nothing = [&](const std::string& why) { result.nothing.push_back(why + " (" + seen.found.trace + ")"); };
+  if (!seen.found.blind.empty()) nothing(seen.found.blind);
+  if (seen.found.blind.empty() && seen.found.events < config.min_events) {
+    nothing(seen.found.events == 0 ? "no CUDA call was recorded"
+                                   : "only " + count_text(seen.found.events) + " CUDA calls were recorded");
   }
   std::uint64_t lost = 0;
   std::string names;
-  for (const LostEvents& loss : seen.lost) {
+  for (const LostEvents& loss : seen.found.lost) {
     lost += loss.count;
     names += (names.empty() ? "" : "; ") + loss.name + ": " + loss.sentence;
   }
@@ -97,11 +97,11 @@ void add_trust(const Observation& seen, const GateConfig& config, GateResult& re
     nothing(count_text(lost) + " losses, more than " + count_text(config.max_lost_events) + ": " + names);
   const bool wants_steps = config.steps.asked_for || !config.step_range.empty();
   if (config.only_zones) {
-    if (seen.zones.empty()) nothing("no zone was entered (expect-no-sync)");
-  } else if (seen.steps == 0 && wants_steps) {
+    if (seen.found.zones.empty()) nothing("no zone was entered (expect-no-sync)");
+  } else if (seen.found.steps.size() == 0 && wants_steps) {
     nothing("no steps were found: mark them with an NVTX range (docs/gate.md)");
-  } else if (seen.steps > 0 && seen.judged_steps == 0) {
-    nothing(count_text(seen.steps) + " steps, all of them left out as warm-up; see the key steps");
+  } else if (seen.found.steps.size() > 0 && seen.judged_steps == 0) {
+    nothing(count_text(seen.found.steps.size()) + " steps, all of them left out as warm-up; see the key steps");
   }
 }
 
@@ -114,12 +114,13 @@ void add_complaints(std::span<const Observation> observations, const GateConfig&
   for (const Observation& seen : observations) {
     add_trust(seen, config, result);
     add_budgets(seen, config, result);
-    by_length += seen.judged_by_length;
-    for (const std::string& text : seen.unknown_annotations) {
+    by_length += seen.found.judged_by_length;
+    for (const std::string& text : seen.found.unknown_annotations) {
       if (std::find(unknown.begin(), unknown.end(), text) == unknown.end()) unknown.push_back(text);
     }
-    if (seen.steps == 0 && !config.only_zones && seen.events > 0) {
-      result.remarks.push_back("no steps were found in " + seen.trace + ", so all of it was judged, start and end too");
+    if (seen.found.steps.size() == 0 && !config.only_zones && seen.found.events > 0) {
+      result.remarks.push_back("no steps were found in " + seen.found.trace +
+                               ", so all of it was judged, start and end too");
     }
   }
   for (const std::string& text : unknown) {

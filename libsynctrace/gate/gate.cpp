@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kRareByLength = 20;
 constexpr std::uint64_t kSeveral = 4;
 
-// What the sightings of one site come to in one trace.
+// What the calls of one site come to in one trace.
 struct Share {
   WaitFigures figures;
   std::map<std::uint32_t, std::uint64_t> steps;  // calls by step
@@ -28,12 +28,12 @@ struct Share {
   std::string reason;
   bool any = false;
 
-  void add(const Sighting& sighting) {
+  void add(const WaitGroup& group, const std::string& its_zone) {
     any = true;
-    figures.add(sighting.figures);
-    synchronising += sighting.synchronising;
-    for (const StepCount& step : sighting.steps) steps[step.step] += step.calls;
-    if (zone.empty()) zone = sighting.zone;
+    figures.add(group.figures());
+    synchronising += group.synchronising();
+    for (const StepWaits& step : group.steps) steps[step.step] += step.figures.calls;
+    if (zone.empty()) zone = its_zone;
   }
 
   std::uint64_t per_step() const {
@@ -56,7 +56,7 @@ class Judge {
   // Findings by place, with the traces' figures added up.
   std::vector<Finding> find() {
     for (const Observation& seen : observations_) {
-      for (const ObservedSite& site : seen.sites) judge_site(site);
+      for (const GateCallSite& site : seen.sites) judge_site(seen, site);
     }
     std::vector<Finding> findings;
     for (auto& [key, finding] : findings_) findings.push_back(std::move(finding));
@@ -66,26 +66,28 @@ class Judge {
  private:
   using Key = std::tuple<std::string, std::uint32_t, std::string, std::string, std::string, int, std::string>;
 
-  void judge_site(const ObservedSite& site) {
+  void judge_site(const Observation& seen, const GateCallSite& site) {
     std::map<std::string, Share> strict;  // by zone
     Share unexpected;
     Share allowed;
-    for (const Sighting& sighting : site.sightings) {
-      const bool is_allowed = sighting.allow != kNotAllowed && !limits_.is_exceeded(sighting.allow);
-      const bool is_strict = sighting.strict && sighting.synchronising > 0;
-      Share& share = is_allowed ? allowed : is_strict ? strict[sighting.zone] : unexpected;
-      share.add(sighting);
-      if (sighting.allow != kNotAllowed && share.reason.empty()) {
-        share.reason = is_allowed ? book_.entries()[sighting.allow].reason : limits_.sentence(sighting.allow);
-      }
+    for (std::size_t i = 0; i < site.allowed.size(); ++i) {
+      const WaitGroup& group = site.calls.groups[i];
+      const Surrounding& around = seen.around(group);
+      const std::size_t entry = site.allowed[i];
+      const bool is_allowed = entry != kNotAllowed && !limits_.is_exceeded(entry);
+      const bool is_strict = around.strict && group.synchronising() > 0;
+      Share& share = is_allowed ? allowed : is_strict ? strict[around.zone] : unexpected;
+      share.add(group, around.zone);
+      if (entry != kNotAllowed && share.reason.empty())
+        share.reason = is_allowed ? book_.entries()[entry].reason : limits_.sentence(entry);
     }
     for (const auto& [zone, share] : strict) put(site, share, FindingStatus::kNew, GateLevel::kError, true);
-    const GateLevel level = config_.level_of(site.rule->id, site.rule->name);
+    const GateLevel level = config_.level_of(site.calls.rule->id, site.calls.rule->name);
     if (unexpected.any && level != GateLevel::kOff) put_unexpected(site, unexpected, level);
     if (allowed.any) put(site, allowed, FindingStatus::kAllowed, GateLevel::kNote, false);
   }
 
-  void put_unexpected(const ObservedSite& site, const Share& share, GateLevel level) {
+  void put_unexpected(const GateCallSite& site, const Share& share, GateLevel level) {
     const bool waits = share.figures.waited > 0 && !is_weak(share.figures);
     const bool perhaps = share.figures.waited > 0 || share.figures.unclear > 0;
     if (waits)
@@ -96,19 +98,20 @@ class Judge {
       put(site, share, FindingStatus::kHarmless, GateLevel::kNote, false);
   }
 
-  void put(const ObservedSite& site, const Share& share, FindingStatus status, GateLevel level, bool strict) {
-    const std::string function = site.where.known() ? std::string() : site.function;
+  void put(const GateCallSite& site, const Share& share, FindingStatus status, GateLevel level, bool strict) {
+    const SourceLine& where = site.calls.where;
+    const Rule& rule = *site.calls.rule;
+    const std::string function = where.known() ? std::string() : site.function;
     const int sort = status == FindingStatus::kAllowed ? 2 : strict ? 1 : 0;
-    const auto [known, is_new] =
-        findings_.try_emplace({site.path, site.where.line, site.where.function, std::string(site.rule->id), function,
-                               sort, strict ? share.zone : std::string()});
+    const auto [known, is_new] = findings_.try_emplace({site.path, where.line, where.function, std::string(rule.id),
+                                                        function, sort, strict ? share.zone : std::string()});
     Finding& finding = known->second;
     if (is_new) {
       finding.status = status;
       finding.level = level;
-      finding.rule_id = site.rule->id;
-      finding.rule_name = site.rule->name;
-      finding.where = site.where;
+      finding.rule_id = rule.id;
+      finding.rule_name = rule.name;
+      finding.where = where;
       finding.path = site.path;
       finding.function = site.function;
       finding.strict = strict;
@@ -226,9 +229,11 @@ bool mark_failures(const GateConfig& config, GateResult& result) {
 
 void add_traces(std::span<const Observation> observations, GateResult& result) {
   for (const Observation& seen : observations) {
-    result.traces.push_back({seen.trace, seen.program, seen.level, seen.step_source, seen.step_name, seen.steps,
-                             seen.judged_steps, seen.judged_calls, seen.simulated, seen.has_timeline});
-    for (const Zone& zone : seen.zones) {
+    const WaitSites& found = seen.found;
+    result.traces.push_back({found.trace, found.program, found.level, found.step_source, found.step_name,
+                             found.steps.size(), seen.judged_steps, seen.judged_calls, found.simulated,
+                             found.has_timeline});
+    for (const Zone& zone : found.zones) {
       const auto known = std::find_if(result.zones.begin(), result.zones.end(),
                                       [&](const Zone& other) { return other.name == zone.name; });
       Zone& sum = known == result.zones.end() ? result.zones.emplace_back(Zone{zone.name, 0, 0}) : *known;

@@ -2,7 +2,9 @@
 #include "gate/observe.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
+#include <vector>
 
 #include "base/shown_text.h"
 #include "names/source_lines.h"
@@ -12,15 +14,16 @@ namespace {
 
 class Observer {
  public:
-  Observer(const WaitSites& found, const GateConfig& config, const Repository& repository, AllowBook& book)
-      : found_(found), config_(config), repository_(repository), book_(book) {}
+  Observer(Observation& out, const GateConfig& config, const Repository& repository, AllowBook& book)
+      : out_(out), config_(config), repository_(repository), book_(book) {}
 
-  void run(Observation& out) {
-    for (const WaitSite& site : found_.sites) add(site, out);
-    for (std::size_t step = 0; step < found_.pageable_bytes.size(); ++step) {
-      const bool outside = step == found_.steps.size();
+  void run() {
+    WaitSites& found = out_.found;
+    for (GroupedCallSite& site : std::exchange(found.sites, {})) add(std::move(site));
+    for (std::size_t step = 0; step < found.pageable_bytes.size(); ++step) {
+      const bool outside = step == found.steps.size();
       if (judges(outside ? kOutsideSteps : static_cast<std::uint32_t>(step), false)) {
-        out.most_pageable_bytes = std::max(out.most_pageable_bytes, found_.pageable_bytes[step]);
+        out_.most_pageable_bytes = std::max(out_.most_pageable_bytes, found.pageable_bytes[step]);
       }
     }
   }
@@ -30,72 +33,58 @@ class Observer {
   bool judges(std::uint32_t step, bool strict) const {
     const bool in_step = step != kOutsideSteps;
     if (in_step && (step < config_.steps.first || step >= config_.steps.last)) return false;
-    return strict || (!config_.only_zones && (in_step || found_.steps.empty()));
+    return strict || (!config_.only_zones && (in_step || out_.found.steps.empty()));
   }
 
-  const Surrounding& around_of(const WaitGroup& group) const { return found_.surroundings[group.around]; }
-  void add(const WaitSite& site, Observation& out);
-  Sighting sighting_of(const WaitGroup& group) const;
-  std::size_t allowed(const WaitGroup& group, const ObservedSite& site);
-  std::size_t allowed_by_comment(const WaitGroup& group, const ObservedSite& site);
-  std::size_t allowed_by_range(const WaitGroup& group, const ObservedSite& site);
+  void add(GroupedCallSite calls);
+  std::size_t allowed(const WaitGroup& group, const GateCallSite& site);
+  std::size_t allowed_by_comment(const WaitGroup& group, const GateCallSite& site);
+  std::size_t allowed_by_range(const WaitGroup& group, const GateCallSite& site);
 
-  const WaitSites& found_;
+  Observation& out_;
   const GateConfig& config_;
   const Repository& repository_;
   AllowBook& book_;
 };
 
-void Observer::add(const WaitSite& site, Observation& out) {
-  ObservedSite seen;
-  for (const WaitGroup& group : site.groups) {
-    Sighting sighting = sighting_of(group);
-    if (sighting.steps.empty()) continue;
-    if (seen.sightings.empty()) {
-      seen.rule = site.rule;
-      seen.where = site.where;
-      seen.path = repository_.path_of(seen.where.file, found_.folder);
-      for (ShownFrame& shown : seen.where.stack)
-        shown.frame.file = repository_.path_of(shown.frame.file, found_.folder);
-      seen.function = group.function;
-    }
-    out.judged_calls += sighting.figures.calls;
-    sighting.allow = allowed(group, seen);
-    seen.sightings.push_back(std::move(sighting));
+void Observer::add(GroupedCallSite calls) {
+  for (WaitGroup& group : calls.groups) {
+    const bool strict = out_.around(group).strict;
+    std::erase_if(group.steps, [&](const StepWaits& step) { return !judges(step.step, strict); });
   }
-  if (!seen.sightings.empty()) out.sites.push_back(std::move(seen));
+  std::erase_if(calls.groups, [](const WaitGroup& group) { return group.steps.empty(); });
+  if (calls.groups.empty()) return;
+  const std::string& folder = out_.found.folder;
+  for (ShownFrame& shown : calls.where.stack) shown.frame.file = repository_.path_of(shown.frame.file, folder);
+  GateCallSite& site = out_.sites.emplace_back();
+  site.path = repository_.path_of(calls.where.file, folder);
+  site.function = calls.groups.front().function;
+  site.calls = std::move(calls);
+  for (const WaitGroup& group : site.calls.groups) {
+    out_.judged_calls += group.figures().calls;
+    site.allowed.push_back(allowed(group, site));
+  }
 }
 
-// Of the steps that count; none of them: not judged.
-Sighting Observer::sighting_of(const WaitGroup& group) const {
-  Sighting sighting;
-  sighting.strict = around_of(group).strict;
-  sighting.zone = around_of(group).zone;
-  for (const StepWaits& step : group.steps) {
-    if (!judges(step.step, sighting.strict)) continue;
-    sighting.figures.add(step.figures);
-    sighting.synchronising += step.synchronising;
-    sighting.steps.push_back({step.step, step.figures.calls});
-  }
-  return sighting;
-}
-
-std::size_t Observer::allowed(const WaitGroup& group, const ObservedSite& site) {
-  const Surrounding& around = around_of(group);
+std::size_t Observer::allowed(const WaitGroup& group, const GateCallSite& site) {
+  const Surrounding& around = out_.around(group);
   std::size_t entry = allowed_by_range(group, site);
   // In a strict zone only what the program itself says inside of it counts.
   if (entry != kNotAllowed || around.strict) return entry;
   entry = allowed_by_comment(group, site);
   if (entry != kNotAllowed) return entry;
-  return book_.find({site.rule->id, site.rule->name, group.other_rules, site.path, site.where.line, site.where.function,
-                     found_.stacks[group.stack], around.ranges});
+  const SourceLine& where = site.calls.where;
+  const Rule& rule = *site.calls.rule;
+  return book_.find({rule.id, rule.name, group.other_rules, site.path, where.line, where.function,
+                     out_.found.stacks[group.stack], around.ranges});
 }
 
-std::size_t Observer::allowed_by_range(const WaitGroup& group, const ObservedSite& site) {
-  for (const std::string& text : around_of(group).allows) {
+std::size_t Observer::allowed_by_range(const WaitGroup& group, const GateCallSite& site) {
+  const Rule& rule = *site.calls.rule;
+  for (const std::string& text : out_.around(group).allows) {
     std::optional<AllowEntry> entry = parse_allow_range(text);
     if (!entry) continue;
-    const bool fits = covers(*entry, {site.rule->id, site.rule->name, group.other_rules, {}, 0, {}, {}, {}});
+    const bool fits = covers(*entry, {rule.id, rule.name, group.other_rules, {}, 0, {}, {}, {}});
     const bool has_reason = !entry->reason.empty();
     const std::size_t number = book_.add(std::move(*entry));
     if (!fits) continue;
@@ -106,12 +95,14 @@ std::size_t Observer::allowed_by_range(const WaitGroup& group, const ObservedSit
 }
 
 // On the line itself, or on a line of its own above it. The file must still have the line that ran.
-std::size_t Observer::allowed_by_comment(const WaitGroup& group, const ObservedSite& site) {
-  if (site.where.line == 0) return kNotAllowed;
-  const std::optional<std::string> now = repository_.line_of(site.path, site.where.line);
-  const bool is_same = now && (site.where.source.empty() || printable(shown_source_line(*now)) == site.where.source);
-  std::uint32_t line = site.where.line;
-  std::optional<AllowEntry> entry = parse_allow_comment(is_same ? *now : site.where.source);
+std::size_t Observer::allowed_by_comment(const WaitGroup& group, const GateCallSite& site) {
+  const SourceLine& where = site.calls.where;
+  const Rule& rule = *site.calls.rule;
+  if (where.line == 0) return kNotAllowed;
+  const std::optional<std::string> now = repository_.line_of(site.path, where.line);
+  const bool is_same = now && (where.source.empty() || printable(shown_source_line(*now)) == where.source);
+  std::uint32_t line = where.line;
+  std::optional<AllowEntry> entry = parse_allow_comment(is_same ? *now : where.source);
   if (!entry && is_same) {
     const std::string above = repository_.line_of(site.path, --line).value_or("");
     const std::size_t begin = above.find_first_not_of(" \t");
@@ -123,7 +114,7 @@ std::size_t Observer::allowed_by_comment(const WaitGroup& group, const ObservedS
   entry->file = site.path;
   entry->line = line;
   entry->reason = printable(entry->reason);
-  const bool fits = covers(*entry, {site.rule->id, site.rule->name, group.other_rules, {}, 0, {}, {}, {}});
+  const bool fits = covers(*entry, {rule.id, rule.name, group.other_rules, {}, 0, {}, {}, {}});
   const bool has_reason = !entry->reason.empty();
   const std::size_t number = book_.add(std::move(*entry));
   if (!fits) return kNotAllowed;
@@ -144,27 +135,16 @@ WaitSitesOptions asked_of(const GateConfig& config) {
 
 Observation observe(WaitSites found, const GateConfig& config, const Repository& repository, AllowBook& book) {
   Observation out;
-  Observer(found, config, repository, book).run(out);
-  out.trace = std::move(found.trace);
-  out.program = std::move(found.program);
-  out.level = std::move(found.level);
-  out.simulated = found.simulated;
-  out.has_timeline = found.has_timeline;
-  out.judged_by_length = found.judged_by_length;
-  out.events = found.events;
-  out.step_source = std::move(found.step_source);
-  out.step_name = std::move(found.step_name);
-  out.steps = found.steps.size();
-  const std::size_t last = std::min(config.steps.last, out.steps);
-  out.judged_steps = last - std::min(config.steps.first, last);
-  for (std::size_t i = last - out.judged_steps; i < last; ++i) out.step_lengths.push_back(found.step_lengths[i]);
-  out.zones = std::move(found.zones);
-  out.unknown_annotations = std::move(found.unknown_annotations);
-  for (LostEvents& loss : found.lost) {
-    if (!loss.is_end || !config.unfinished) out.lost.push_back(std::move(loss));
-  }
-  out.blind = std::move(found.blind);
-  out.idle = std::move(found.idle);
+  out.found = std::move(found);
+  Observer(out, config, repository, book).run();
+  out.found.stacks = {};
+  const std::size_t steps = out.found.steps.size();
+  const std::size_t last = std::min(config.steps.last, steps);
+  const std::size_t first = std::min(config.steps.first, last);
+  out.judged_steps = last - first;
+  std::vector<Nanoseconds>& lengths = out.found.step_lengths;
+  lengths = {lengths.begin() + static_cast<std::ptrdiff_t>(first), lengths.begin() + static_cast<std::ptrdiff_t>(last)};
+  if (config.unfinished) std::erase_if(out.found.lost, [](const LostEvents& loss) { return loss.is_end; });
   return out;
 }
 

@@ -15,50 +15,21 @@
 
 namespace synctrace {
 
-struct StepCount {
-  std::uint32_t step = 0;
-  std::uint64_t calls = 0;
-};
-
-// Calls of one place from the same stack and in the same surroundings.
-struct Sighting {
-  std::size_t allow = kNotAllowed;  // of AllowBook
-  bool strict = false;              // in a zone in which nothing may synchronise
-  std::string zone;
-  std::uint64_t synchronising = 0;  // calls that are waits by what they are, or waited
-  WaitFigures figures;
-  std::vector<StepCount> steps;  // in order
-};
-
-struct ObservedSite {
-  const Rule* rule = nullptr;  // never null
-  SourceLine where;
-  std::string path;      // of where.file in the repository
-  std::string function;  // of CUDA, "cudaStreamSynchronize + copy"
-  std::vector<Sighting> sightings;
+struct GateCallSite {
+  GroupedCallSite calls;             // those of the steps that count
+  std::string path;                  // of calls.where.file in the repository; the stack's files are such paths too
+  std::string function;              // of CUDA, "cudaStreamSynchronize + copy"
+  std::vector<std::size_t> allowed;  // beside calls.groups: of AllowBook, or kNotAllowed
 };
 
 struct Observation {
-  std::string trace;
-  std::string program;
-  std::string level;
-  bool simulated = false;
-  bool has_timeline = false;
-  std::uint64_t judged_by_length = 0;
-  std::uint64_t events = 0;        // calls, launches and queries in the whole trace
+  WaitSites found;  // but for its sites and stacks; of lengths and losses those that count
+  std::vector<GateCallSite> sites;
   std::uint64_t judged_calls = 0;  // in what counts
-  std::string step_source = "none";
-  std::string step_name;
-  std::size_t steps = 0;
   std::size_t judged_steps = 0;
-  std::vector<Nanoseconds> step_lengths;  // of those judged
-  std::vector<ObservedSite> sites;
-  std::vector<Zone> zones;
-  std::vector<std::string> unknown_annotations;
-  std::vector<LostEvents> lost;
-  std::string blind;                      // why this trace cannot show what waited; empty: it can
-  std::vector<DeviceIdle> idle;           // of the steps, or of the recording; none without a timeline
   std::uint64_t most_pageable_bytes = 0;  // in one step
+
+  const Surrounding& around(const WaitGroup& group) const { return found.surroundings[group.around]; }
 };
 
 // What the findings must tell apart for this configuration.
