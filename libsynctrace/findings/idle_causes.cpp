@@ -134,12 +134,12 @@ class CauseMerger {
     cause.where = places_.line_of(place);
     // Under a copy's rule, the copy's fix is asked for.
     const bool waits_for_copy = rule_of_cause(key.kind, {}) == &kDependencyRule && cause.rule != &kDependencyRule;
-    cause.site = fix_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
+    cause.fix_key = fix_key_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
     if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
     draft.started = true;
   }
 
-  FixKey fix_of(CauseKind kind, const CallSiteKey& site) {
+  FixKey fix_key_of(CauseKind kind, const CallSiteKey& site) {
     return site_of_cause(kind, places_.place_of(site.stack), places_.place_of(site.until), site.api, site.host_call);
   }
 
@@ -161,7 +161,7 @@ class CauseMerger {
     row.count = std::max(row.count, cost.count);
     row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
     if (!cause.key.drained && !(cause.key.activity == cause.key.site)) {
-      if (draft.helper_ns == 0) draft.helper = fix_of(cause.key.kind, cause.key.activity);
+      if (draft.helper_ns == 0) draft.helper = fix_key_of(cause.key.kind, cause.key.activity);
       draft.helper_ns += cause.idle_ns;
     }
     if (cause.key.drained) {
@@ -174,7 +174,7 @@ class CauseMerger {
     if (cause.count == 0) cause.count = cause.occurrences;
     // What is to be fixed is where the other thread spends the time, as soon as that is a tenth of it: the line itself
     // waits for that thread and no fix of its own would help.
-    if (draft.helper_ns > cause.idle_ns / 10) cause.site = draft.helper;
+    if (draft.helper_ns > cause.idle_ns / 10) cause.fix_key = draft.helper;
     // Told where it is what most of the row has in common.
     for (const auto& [until, ns] : draft.untils) {
       if (number(until) != 0 && ns > cause.idle_ns / 2) cause.until = places_.line_of(until);

@@ -153,21 +153,21 @@ struct IdleCause {
   Nanoseconds uncertain_in_steps_ns = 0;  // of that, in ordinary or irregular steps
   std::vector<IdleActivity> activities;   // dearest first
   std::vector<std::uint32_t> numbers;     // Cause::number of the causes that it adds up
-  FixKey site;                            // what a fix would apply to
+  FixKey fix_key;                         // what a fix would apply to
   std::optional<SavingReport> saving;     // nothing: too little to look at, or no fix applies
 };
 
-// A fix at its line, of one row of the order of fixes.
-struct FixPlace {
+// A fix at its line, as a report shows it.
+struct ShownFix {
   SourceLine where;
   std::string call;  // where the line is not known: the function
-  FixKey site;
+  FixKey key;        // what it applies to
   SavingReport saving;
 };
 
 // One more fix, or several that pay only together.
 struct FixRow {
-  std::vector<FixPlace> places;
+  std::vector<ShownFix> fixes;
   Interval marginal;
   Interval cumulative;
 };
@@ -183,7 +183,7 @@ struct AskedWay {
 // The answer to WhatIfQuestion.
 struct AskedReport {
   Interval saving;  // of all that was granted, together
-  std::vector<FixPlace> places;
+  std::vector<ShownFix> fixes;
   std::vector<std::string> notes;  // what was taken where there was a choice, what was not granted, and why
   std::vector<AskedWay> ways;
 };
@@ -196,7 +196,7 @@ struct SavingsReport {
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;                 // with every fix
   std::vector<FixRow> order;
-  std::vector<FixPlace> in_vain;  // places whose wait would mostly move, dearest first
+  std::vector<ShownFix> in_vain;  // whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;
   double unexplained_share = 0;  // of the time: starts of work that nothing explains
 };

@@ -9,7 +9,7 @@
 #include "base/shown_text.h"
 #include "findings/middle_savings.h"
 #include "findings/trace_words.h"
-#include "findings/wished_sites.h"
+#include "findings/wished_fixes.h"
 #include "model/excerpt.h"
 
 namespace synctrace {
@@ -37,7 +37,7 @@ class SavingsWriter {
     return report;
   }
 
-  FixPlace place_of(std::uint16_t site) const {
+  ShownFix fix_at(std::uint16_t site) const {
     const FixKey& key = found_.sites[site].key;
     return {places_.line_of(key.place), call_of(key), key, saving_of(site)};
   }
@@ -88,7 +88,7 @@ std::vector<AskedWay> asked_ways(const WhatIf& found) {
 void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces& places,
                  const WhatIfQuestion& question, Report& report) {
   if (!trace.has_timeline()) return;
-  WishedSites wished(question, places);
+  WishedFixes wished(question, places);
   WhatIfOptions options;
   options.graph_range = question.graph_range;
   if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choices(sites); };
@@ -115,19 +115,19 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   for (DeviceReport& device : report.devices) {
     for (std::vector<IdleCause>* causes : {&device.causes, &device.copy_causes}) {
       for (IdleCause& cause : *causes) {
-        const std::uint16_t site = found.find(cause.site);
+        const std::uint16_t site = found.find(cause.fix_key);
         if (site != 0 && found.of_site(site) != nullptr) cause.saving = writer.saving_of(site);
       }
     }
   }
   for (const FixStep& step : found.order) {
     FixRow row{{}, step.marginal, step.cumulative};
-    for (const std::uint16_t site : step.sites) row.places.push_back(writer.place_of(site));
+    for (const std::uint16_t site : step.sites) row.fixes.push_back(writer.fix_at(site));
     savings.order.push_back(std::move(row));
   }
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
-    for (const std::uint16_t site : found.asked_sites) asked.places.push_back(writer.place_of(site));
+    for (const std::uint16_t site : found.asked_sites) asked.fixes.push_back(writer.fix_at(site));
     if (!question.graph_range.empty() && found.graph_site == 0)
       asked.notes.push_back("There is no NVTX range '" + printable(question.graph_range) + "'.");
     if (found.waits_in_graph > 0) {
@@ -139,7 +139,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   for (const Saving& saving : found.savings) {
     const bool in_vain =
         saving.moves_to != 0 && (saving.alone.grade == Grade::kNone || saving.alone.ns < saving.moved_ns / kSmallPart);
-    if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.place_of(saving.site));
+    if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.fix_at(saving.site));
   }
 }
 

@@ -248,32 +248,32 @@ Json windows_json(const Report& report) {
   return array;
 }
 
-Json fix_place_json(const FixPlace& place) {
-  return {{"file", text_or_null(place.where.file)},
-          {"line", line_or_null(place.where.line)},
-          {"function", text_or_null(place.where.function)},
-          {"api", text_or_null(place.call)},
-          {"fix", fix_name(place.saving.fix)},
-          {"alone_ns", place.saving.alone.ns},
-          {"moves_to", text_or_null(place.saving.moves_to)}};
+Json shown_fix_json(const ShownFix& fix) {
+  return {{"file", text_or_null(fix.where.file)},
+          {"line", line_or_null(fix.where.line)},
+          {"function", text_or_null(fix.where.function)},
+          {"api", text_or_null(fix.call)},
+          {"fix", fix_name(fix.saving.fix)},
+          {"alone_ns", fix.saving.alone.ns},
+          {"moves_to", text_or_null(fix.saving.moves_to)}};
 }
 
-// `causes` are the rows of the first device that has any of the places.
+// `causes` are the rows of the first device that has any of the fixes.
 Json fix_row_json(const Report& report, const FixRow& row) {
   Json causes = Json::array();
   Json device = nullptr;
   for (const DeviceReport& candidate : report.devices) {
     if (!causes.empty()) break;
     for (std::size_t i = 0; i < candidate.causes.size(); ++i) {
-      const bool fixed = std::any_of(row.places.begin(), row.places.end(),
-                                     [&](const FixPlace& place) { return place.site == candidate.causes[i].site; });
+      const bool fixed = std::any_of(row.fixes.begin(), row.fixes.end(),
+                                     [&](const ShownFix& fix) { return fix.key == candidate.causes[i].fix_key; });
       if (fixed) causes.push_back(i);
     }
     if (!causes.empty()) device = candidate.id;
   }
   return {{"device", std::move(device)},
           {"causes", std::move(causes)},
-          {"fixes", array_of(row.places, fix_place_json)},
+          {"fixes", array_of(row.fixes, shown_fix_json)},
           {"marginal_saving_ns", row.marginal.ns},
           {"cumulative_saving_ns", row.cumulative.ns},
           {"lo_ns", row.cumulative.lo_ns},
@@ -295,7 +295,7 @@ Json asked_way_json(const AskedWay& way) {
 
 Json asked_json(const AskedReport& asked) {
   return {{"saving", interval_json(asked.saving)},
-          {"fixes", array_of(asked.places, fix_place_json)},
+          {"fixes", array_of(asked.fixes, shown_fix_json)},
           {"ways", array_of(asked.ways, asked_way_json)},
           {"notes", asked.notes}};
 }

@@ -135,7 +135,7 @@ void MarkdownRenderer::savings() {
   line("| order | line | fix | alone | together | between | sure |\n|---:|---|---|---:|---:|---|---|");
   for (std::size_t i = 0; i < std::min(kRows, savings.order.size()); ++i) {
     const FixRow& row = savings.order[i];
-    for (const FixPlace& fix : row.places) {
+    for (const ShownFix& fix : row.fixes) {
       line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
            markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call), fix_words(fix.saving.fix),
            share(fix.saving.alone.ns), share(row.cumulative.ns), share(row.cumulative.lo_ns),

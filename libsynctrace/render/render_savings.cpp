@@ -53,12 +53,12 @@ class SavingsText {
                        savings_.by_steps ? " a step" : "", recorded);
   }
 
-  void place(const FixPlace& place, std::string_view number) {
-    const std::string where = place.where.known()  ? page_.place_words(place.where, 60)
-                              : place.call.empty() ? "in no known line"
-                                                   : place.call;
+  void lead(const ShownFix& fix, std::string_view number) {
+    const std::string where = fix.where.known()  ? page_.place_words(fix.where, 60)
+                              : fix.call.empty() ? "in no known line"
+                                                 : fix.call;
     const std::string source =
-        place.where.source.empty() ? "" : fitted(place.where.source, kColumns - 10 - columns_of(where));
+        fix.where.source.empty() ? "" : fitted(fix.where.source, kColumns - 10 - columns_of(where));
     page_.line("  {:>3}   {}  {}", number, where, source);
   }
 
@@ -67,10 +67,10 @@ class SavingsText {
                "sure");
     for (std::size_t i = 0; i < std::min(rows_, savings_.order.size()); ++i) {
       const FixRow& row = savings_.order[i];
-      for (std::size_t k = 0; k < row.places.size(); ++k) {
-        const FixPlace& fix = row.places[k];
-        place(fix, k == 0 ? format_text("{}.", i + 1) : "and");
-        const bool last = k + 1 == row.places.size();
+      for (std::size_t k = 0; k < row.fixes.size(); ++k) {
+        const ShownFix& fix = row.fixes[k];
+        lead(fix, k == 0 ? format_text("{}.", i + 1) : "and");
+        const bool last = k + 1 == row.fixes.size();
         const std::string between =
             last ? format_text("{} and {}", share(row.cumulative.lo_ns), share(row.cumulative.hi_ns)) : "";
         page_.line("        {:<33} {:>9} {:>9} {:>9}   {:<17} {}", fix_words(fix.saving.fix),
@@ -100,10 +100,9 @@ class SavingsText {
   // How much of loading falls into the steps depends on how long the run was, and on what the driver had compiled
   // before.
   bool preloads() const {
-    const auto is_preload = [](const FixPlace& fix) { return fix.saving.fix == Fix::kPreload; };
-    return std::any_of(savings_.order.begin(), savings_.order.end(), [&](const FixRow& row) {
-      return std::any_of(row.places.begin(), row.places.end(), is_preload);
-    });
+    const auto is_preload = [](const ShownFix& fix) { return fix.saving.fix == Fix::kPreload; };
+    return std::any_of(savings_.order.begin(), savings_.order.end(),
+                       [&](const FixRow& row) { return std::any_of(row.fixes.begin(), row.fixes.end(), is_preload); });
   }
 
   void expectation() {
@@ -162,22 +161,22 @@ class SavingsText {
 
   void answer(const AskedReport& asked) {
     page_.title("What you asked");
-    for (const FixPlace& fix : asked.places) {
-      place(fix, "-");
+    for (const ShownFix& fix : asked.fixes) {
+      lead(fix, "-");
       page_.line("        {:<33} {:>9}", fix_words(fix.saving.fix),
                  fix.saving.alone.ns == 0 ? "" : share(fix.saving.alone.ns));
     }
-    if (!asked.places.empty())
-      page_.wrapped("  ", expected(asked.saving, asked.places.size() > 1 ? "Together they save" : "That saves"));
+    if (!asked.fixes.empty())
+      page_.wrapped("  ", expected(asked.saving, asked.fixes.size() > 1 ? "Together they save" : "That saves"));
     for (const std::string& note : asked.notes) page_.wrapped("  ", note);
   }
 
   void in_vain() {
     for (std::size_t i = 0; i < std::min(rows_, savings_.in_vain.size()); ++i) {
-      const FixPlace& place = savings_.in_vain[i];
-      const std::string where = place.where.known() ? page_.place_words(place.where, 60) : place.call;
-      page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(place.saving.alone.ns),
-                                      place.saving.moves_to));
+      const ShownFix& fix = savings_.in_vain[i];
+      const std::string where = fix.where.known() ? page_.place_words(fix.where, 60) : fix.call;
+      page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(fix.saving.alone.ns),
+                                      fix.saving.moves_to));
     }
   }
 

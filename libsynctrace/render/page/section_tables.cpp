@@ -177,14 +177,14 @@ void host_threads(const Report& report, const Limits& limits, HtmlOut& out) {
 
 void fix_row(const Report& report, const FixRow& row, std::size_t number, HtmlOut& out) {
   const Nanoseconds base_ns = report.savings.base_ns;
-  for (std::size_t k = 0; k < row.places.size(); ++k) {
-    const FixPlace& place = row.places[k];
-    const bool last = k + 1 == row.places.size();
-    out.add("<tr><td class=\"rank\">{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>",
-            k == 0 ? std::to_string(number) : std::string("and"),
-            place.where.known() ? place_cell(report, place.where)
-                                : text_cell(place.call.empty() ? "in no known line" : place.call),
-            fix_words(place.saving.fix), share_text(place.saving.alone.ns, base_ns));
+  for (std::size_t k = 0; k < row.fixes.size(); ++k) {
+    const ShownFix& fix = row.fixes[k];
+    const bool last = k + 1 == row.fixes.size();
+    out.add(
+        "<tr><td class=\"rank\">{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>",
+        k == 0 ? std::to_string(number) : std::string("and"),
+        fix.where.known() ? place_cell(report, fix.where) : text_cell(fix.call.empty() ? "in no known line" : fix.call),
+        fix_words(fix.saving.fix), share_text(fix.saving.alone.ns, base_ns));
     out.add("<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
             last ? share_text(row.cumulative.ns, base_ns) : std::string(),
             last ? share_text(row.cumulative.lo_ns, base_ns) + " to " + share_text(row.cumulative.hi_ns, base_ns)
@@ -215,10 +215,10 @@ void write_savings(const Report& report, const Limits& limits, HtmlOut& out) {
       out.add("<p class=\"none\">and {} more</p>\n", savings.order.size() - limits.rows);
   }
   for (std::size_t i = 0; i < std::min(limits.rows, savings.in_vain.size()); ++i) {
-    const FixPlace& place = savings.in_vain[i];
+    const ShownFix& fix = savings.in_vain[i];
     out.add("<p><code>{}</code> alone saves {}: its wait moves to <code>{}</code>.</p>\n",
-            place.where.known() ? place_text(report, place.where) : place.call,
-            share_text(place.saving.alone.ns, savings.base_ns), place.saving.moves_to);
+            fix.where.known() ? place_text(report, fix.where) : fix.call,
+            share_text(fix.saving.alone.ns, savings.base_ns), fix.saving.moves_to);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/wished_sites.h"
+#include "findings/wished_fixes.h"
 
 #include <algorithm>
 #include <map>
@@ -74,7 +74,7 @@ std::string names_of(const Way& way, const WhatIf& found) {
 
 }  // namespace
 
-std::vector<Choice> WishedSites::choices(const std::vector<ReplaySite>& sites) {
+std::vector<Choice> WishedFixes::choices(const std::vector<ReplaySite>& sites) {
   std::vector<Choice> choices;
   for (const FixWish& wish : question_.wishes) take(wish, sites, choices);
   Way assumed;
@@ -92,7 +92,7 @@ std::vector<Choice> WishedSites::choices(const std::vector<ReplaySite>& sites) {
   return choices;
 }
 
-void WishedSites::take(const FixWish& wish, const std::vector<ReplaySite>& sites, std::vector<Choice>& choices) {
+void WishedFixes::take(const FixWish& wish, const std::vector<ReplaySite>& sites, std::vector<Choice>& choices) {
   std::map<int, Way> ways;
   std::string possible;
   bool any = false;
@@ -123,7 +123,7 @@ void WishedSites::take(const FixWish& wish, const std::vector<ReplaySite>& sites
   }
 }
 
-std::string WishedSites::note_of(const std::string& words, const Choice& choice, const WhatIf& found) const {
+std::string WishedFixes::note_of(const std::string& words, const Choice& choice, const WhatIf& found) const {
   const auto least_ns = static_cast<Nanoseconds>(kLeastShareTold * static_cast<double>(found.base_ns));
   std::string note;
   std::string others;
@@ -146,7 +146,7 @@ std::string WishedSites::note_of(const std::string& words, const Choice& choice,
   return note;
 }
 
-std::vector<std::string> WishedSites::notes(const WhatIf& found) const {
+std::vector<std::string> WishedFixes::notes(const WhatIf& found) const {
   std::vector<std::string> notes = refused_;
   for (std::size_t i = 0; i < found.choices.size() && i < words_.size(); ++i) {
     const bool plain = found.choices[i].ways.size() == 1 && found.choices[i].taken;

@@ -11,10 +11,10 @@
 
 namespace synctrace {
 
-class WishedSites {
+class WishedFixes {
  public:
   // Both must outlive the object.
-  WishedSites(const WhatIfQuestion& question, StackPlaces& places) : question_(question), places_(places) {}
+  WishedFixes(const WhatIfQuestion& question, StackPlaces& places) : question_(question), places_(places) {}
 
   std::vector<Choice> choices(const std::vector<ReplaySite>& sites);
 
