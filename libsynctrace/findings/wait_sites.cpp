@@ -183,8 +183,7 @@ void WaitFinder::add_pair(const PairedCall& pair) {
     verdict = verdict_of_pair(verdict, synced.verdict);
     if (synced.verdict == verdict) basis = synced.basis;
     event.synchronises = true;
-    event.function =
-        copy_leads(call) ? event.function + " + synchronisation" : printable(api_name(trace_, sync.api)) + " + copy";
+    event.function = copy_leads(call) ? event.function + " + sync" : printable(api_name(trace_, sync.api)) + " + copy";
     event.figures.host_blocked_ns = add_saturated(event.figures.host_blocked_ns, synced.blocked_ns);
     if (const Rule* rule = rule_of(sync)) event.other_rules.insert(event.other_rules.end(), {rule->id, rule->name});
   }
