@@ -101,7 +101,7 @@ void add_options(const CommandLine& app, Options& options) {
   app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
           "FILE");
   app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
-               "the most that page may have, 300k or more (default 5M)", "SIZE");
+               "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE");
 }
 
 std::string rendered(const std::vector<Report>& reports, const Options& options) {

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "base/quantity_text.h"
 #include "doctor_checks.h"
 
 namespace synctrace::cli {
@@ -44,7 +45,7 @@ void check_folder(Checks& checks) {
   struct statvfs disk {};
   const bool known = statvfs(".", &disk) == 0;
   const std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
-  const std::string free_space = known ? ", " + std::to_string(free_bytes >> 20) + " MiB free" : "";
+  const std::string free_space = known ? ", " + bytes_text(free_bytes) + " free" : "";
   if (known && free_bytes < kEnoughBytes) {
     checks.push_back({"folder", Verdict::kWarn, folder + free_space,
                       "Long runs may fill the disk: limit the trace with --max-size."});

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/format_text.h"
+#include "base/quantity_text.h"
 #include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
@@ -52,17 +53,6 @@ std::string shell_word(const std::string& text) {
   return quoted + "'";
 }
 
-std::string in_words(std::uint64_t bytes) {
-  constexpr std::string_view kUnits[] = {"B", "kB", "MB", "GB", "TB"};
-  auto amount = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (amount >= 999.5 && unit + 1 < std::size(kUnits)) {
-    amount /= 1000;
-    ++unit;
-  }
-  return format_text("{:.{}f} {}", amount, unit > 0 && amount < 99.5 ? 1 : 0, kUnits[unit]);
-}
-
 Outcome settle_all(const TraceManifest& manifest) {
   Outcome outcome;
   const std::int64_t deadline_ns = monotonic_ns() + kPatienceNs;
@@ -95,8 +85,8 @@ void compress_all(const Outcome& outcome) {
   for (const std::string& path : outcome.traces) {
     const Result<format::Compression> done = format::compress_trace(path);
     if (done) {
-      say::debug(kWho, format_text("{}: compressed from {} to {}.", shown(path), in_words(done.value().bytes_before),
-                                   in_words(done.value().bytes_after)));
+      say::debug(kWho, format_text("{}: compressed from {} to {}.", shown(path), bytes_text(done.value().bytes_before),
+                                   bytes_text(done.value().bytes_after)));
     } else if (outcome.cut_short == 0) {
       say::warn(kWho, "not compressed: " + done.error().message);
     }
@@ -134,7 +124,7 @@ void print_last_line(const RunOptions& options, const Outcome& outcome) {
     const std::uintmax_t size = fs::file_size(path, ignored);
     if (!ignored) bytes += size;
   }
-  std::string remarks = in_words(bytes);
+  std::string remarks = bytes_text(bytes);
   if (options.simulated_gpu) remarks += ", simulated GPU";
   if (outcome.cut_short == 1 && outcome.traces.size() == 1) {
     remarks += ", cut short when its process died";

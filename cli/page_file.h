@@ -12,7 +12,7 @@
 
 namespace synctrace::cli {
 
-inline constexpr std::size_t kMostPageBytes = 500'000'000;  // what a browser still opens
+inline constexpr std::size_t kMostPageBytes = std::size_t{500} << 20;  // what a browser still opens
 
 class PageFile {
  public:

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <memory>
 
+#include "base/quantity_text.h"
 #include "base/regular_file.h"
 
 namespace synctrace::cli {
@@ -30,7 +31,7 @@ Result<std::string> read_stream(const std::string& path, std::FILE* file, std::u
   while (const std::size_t got = std::fread(block, 1, sizeof(block), file)) {
     content.append(block, got);
     if (content.size() > most_bytes) {
-      return Error{"cannot read " + shown(path) + ": it has more than " + size_words(most_bytes) + "."};
+      return Error{"cannot read " + shown(path) + ": it has more than " + bytes_text(most_bytes) + "."};
     }
   }
   if (std::ferror(file) != 0) return failure("read", path);

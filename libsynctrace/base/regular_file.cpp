@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <iterator>
 #include <optional>
 #include <utility>
+
+#include "base/quantity_text.h"
 
 namespace synctrace {
 namespace {
@@ -22,7 +22,7 @@ std::optional<Error> refusal(const std::string& path, const struct stat& status,
   if (!S_ISREG(status.st_mode)) return Error{path + ": is not a regular file"};
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (size <= most_bytes) return std::nullopt;
-  return Error{path + ": has " + size_words(size) + ", and no more than " + size_words(most_bytes) + " are read"};
+  return Error{path + ": has " + bytes_text(size) + ", and no more than " + bytes_text(most_bytes) + " are read"};
 }
 
 }  // namespace
@@ -83,17 +83,6 @@ std::string RegularFile::content() const {
 
 bool is_given_stream(const std::string& path) noexcept {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
-}
-
-std::string size_words(std::uint64_t bytes) {
-  constexpr const char* kUnits[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  auto amount = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  for (; amount >= 1024 && unit + 1 < std::size(kUnits); ++unit) amount /= 1024;
-  const bool is_whole = amount == static_cast<double>(static_cast<std::uint64_t>(amount));
-  char text[32];
-  std::snprintf(text, sizeof text, is_whole ? "%.0f %s" : "%.1f %s", amount, kUnits[unit]);
-  return text;
 }
 
 }  // namespace synctrace

@@ -53,7 +53,4 @@ class RegularFile {
 // what is behind it may be a pipe, and is read up to a limit.
 bool is_given_stream(const std::string& path) noexcept;
 
-// "1 MiB", "4.8 GiB": for messages about limits.
-std::string size_words(std::uint64_t bytes);
-
 }  // namespace synctrace

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/quantity_text.h"
 #include "exchange/trace_draft.h"
 
 namespace synctrace {
@@ -238,8 +239,7 @@ std::optional<Error> read_kineto(TextInput& input, const std::string& name, Kine
   const bool whole = !input.error() && nlohmann::json::sax_parse(input.begin(), TextInput::end(), &reader);
   if (input.error()) return input.error();
   if (reader.error) return reader.error;
-  if (input.stopped())
-    return Error{name + " holds a text of more than " + std::to_string(TextInput::kLongestToken >> 20) + " MiB"};
+  if (input.stopped()) return Error{name + " holds a text of more than " + bytes_text(TextInput::kLongestToken)};
   if (reader.too_deep()) return Error{name + " is no trace: its JSON is nested too deeply"};
   if (!whole) {
     const std::string where =

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/quantity_text.h"
 #include "base/regular_file.h"
 
 namespace synctrace {
@@ -63,7 +64,7 @@ bool TextInput::fill() {
   taken_bytes_ += static_cast<std::uint64_t>(count);
   if (taken_bytes_ > most_bytes_) {
     error_ = most_bytes_ == kMostStreamBytes
-                 ? Error{path_ + " gives more than " + size_words(kMostStreamBytes) + "; import it from a file"}
+                 ? Error{path_ + " gives more than " + bytes_text(kMostStreamBytes) + "; import it from a file"}
                  : Error{path_ + " unpacks to more than " + std::to_string(kMostUnpackedOfAByte) +
                          " times its size, as no recording does; unpack it yourself to import it all the same"};
     return false;

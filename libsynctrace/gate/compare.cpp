@@ -55,11 +55,14 @@ std::string amount(const std::optional<Finding>& finding) {
          duration_text(static_cast<Nanoseconds>(waited_per_step(*finding)));
 }
 
-std::string spread_words(const Spread& before, const Spread& after, double unit, const char* suffix) {
+std::string time_words(double ns) { return duration_text(static_cast<Nanoseconds>(ns)); }
+std::string share_words(double share) { return format_text("{:.3g} %", 100 * share); }
+
+std::string spread_words(const Spread& before, const Spread& after, std::string (*words)(double)) {
   const auto one = [&](const Spread& spread) {
     if (spread.count == 0) return std::string("not known");
-    return format_text("{:.3g}{} ({:.3g} to {:.3g}, {} values)", spread.middle / unit, suffix, spread.low / unit,
-                       spread.high / unit, spread.count);
+    return format_text("{} ({} to {}, {} values)", words(spread.middle), words(spread.low), words(spread.high),
+                       spread.count);
   };
   std::string text = one(before) + " -> " + one(after);
   if (before.count > 0 && after.count > 0 && before.middle > 0) {
@@ -148,9 +151,9 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
 }
 
 std::string render_compared_text(const ComparedRuns& runs) {
-  std::string text = "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], 1e6, " ms") + "\n";
+  std::string text = "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], time_words) + "\n";
   if (runs.idle_share[0].count + runs.idle_share[1].count > 0)
-    text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], 0.01, " %") + "\n";
+    text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], share_words) + "\n";
   for (const ComparedLine& line : runs.lines) {
     const Finding& finding = shown(line);
     text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id,

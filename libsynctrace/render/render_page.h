@@ -13,8 +13,9 @@
 
 namespace synctrace {
 
-inline constexpr std::size_t kDefaultPageBytes = 5'000'000;
-inline constexpr std::size_t kFewestPageBytes = 300'000;  // less would leave no room for what must be said
+inline constexpr std::size_t kDefaultPageBytes = std::size_t{5} << 20;
+inline constexpr std::size_t kFewestPageBytes = std::size_t{300}
+                                                << 10;  // less would leave no room for what must be said
 
 struct PageOptions {
   std::size_t most_bytes = kDefaultPageBytes;

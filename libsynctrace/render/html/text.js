@@ -4,7 +4,7 @@
 
 function durationText(ns) {
   if (ns < 1e3) return `${Math.round(ns)} ns`;
-  if (ns < 999950) return `${(ns / 1e3).toFixed(1)} µs`;
+  if (ns < 999950) return `${(ns / 1e3).toFixed(1)} us`;
   if (ns < 999950000) return `${(ns / 1e6).toFixed(1)} ms`;
   return `${(ns / 1e9).toFixed(3)} s`;
 }
@@ -14,7 +14,7 @@ function timeText(ns, step) {
   if (step >= 1e9) return `${(ns / 1e9).toFixed(0)} s`;
   if (step >= 1e6) return `${(ns / 1e9).toFixed(step >= 1e8 ? 1 : step >= 1e7 ? 2 : 3)} s`;
   if (step >= 1e3) return `${(ns / 1e6).toFixed(step >= 1e5 ? 1 : step >= 1e4 ? 2 : 3)} ms`;
-  return `${(ns / 1e3).toFixed(step >= 100 ? 1 : 2)} µs`;
+  return `${(ns / 1e3).toFixed(step >= 100 ? 1 : 2)} us`;
 }
 
 const countText = count => Math.round(count).toLocaleString('en-US');

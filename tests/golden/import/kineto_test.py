@@ -140,7 +140,7 @@ class Hostile(ImportCase):
         self.refused(self.document("[]"), "no CUDA calls")
         self.refused(self.document({"traceEvents": [{"ph": "X"}]}), "no CUDA calls")
         self.refused(self.document("[" * 100000), "too deeply")
-        self.refused(self.document('{"traceEvents": ["' + "a" * (17 << 20) + '"]}'), "16 MiB")
+        self.refused(self.document('{"traceEvents": ["' + "a" * (17 << 20) + '"]}'), "16.0 MiB")
         self.refused(self.folder / "absent.json", "absent.json")
         self.refused(self.document("x", "report.nsys-rep"), "nsys export")
         packed = self.folder / "cut.json.gz"
