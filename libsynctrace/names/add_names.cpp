@@ -22,8 +22,8 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// For one file of a trace that was recorded here. The largest that are known, debugging information of several GB, take
-// some ten seconds.
+// For one file of a trace that was recorded here. The largest that are known, debugging information of several GiB,
+// take some ten seconds.
 constexpr int kPatienceMs = 120'000;
 constexpr int kPatienceWithStrangersMs = 8'000;  // for all files that a trace from elsewhere names
 constexpr int kPatienceWithServersMs = 900'000;  // for one file; debuginfod loads it first

@@ -97,7 +97,7 @@ TEST_CASE("chunks that spread too far are neither written nor read") {
   const auto compressed = compress_trace(path);
   REQUIRE(compressed);
   CHECK(compressed.value().compressed_chunks > 0);
-  CHECK(compressed.value().bytes_after > 1'000'000);  // a chunk was left as it was; else some kB
+  CHECK(compressed.value().bytes_after > 1'000'000);  // a chunk was left as it was; else some KiB
   const auto again = load_trace(path);
   REQUIRE(again);
   CHECK(again.value().stats.count(kLossBadChunks) == 0);

@@ -144,7 +144,7 @@ int main(int argc, char** argv) {
       seconds_of[cost.command] += cost.cpu_seconds;
       if (const char* what = complaint(cost)) {
         bad = true;
-        std::fprintf(out, "%s: %s: %s (%.1f s, %llu MB)\n", what, mutant.c_str(), cost.command.c_str(),
+        std::fprintf(out, "%s: %s: %s (%.1f s, %llu MiB)\n", what, mutant.c_str(), cost.command.c_str(),
                      cost.cpu_seconds, static_cast<unsigned long long>(cost.peak_bytes >> 20));
       }
     }
@@ -152,7 +152,8 @@ int main(int argc, char** argv) {
       std::fprintf(out, "%llu mutants\n", static_cast<unsigned long long>(number + 1 - first));
   }
   std::fprintf(
-      out, "%llu mutants, %llu commands\nslowest: %.2f s, %s\nmost memory: %llu MB, %s\nlongest output: %llu kB, %s\n",
+      out,
+      "%llu mutants, %llu commands\nslowest: %.2f s, %s\nmost memory: %llu MiB, %s\nlongest output: %llu KiB, %s\n",
       static_cast<unsigned long long>(count), static_cast<unsigned long long>(commands), worst.seconds,
       worst.slow.c_str(), static_cast<unsigned long long>(worst.peak_bytes >> 20), worst.large.c_str(),
       static_cast<unsigned long long>(worst.output_bytes >> 10), worst.long_output.c_str());

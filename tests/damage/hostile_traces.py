@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Mutants of the stored traces through every command and format: no crash, at most 10 s of processor time and 1 GB each.
+"""Mutants of the stored traces through every command and format: no crash, at most 10 s of processor time and 1 GiB each.
 
 hostile_traces.py BIN GOLDEN [COUNT [FIRST]]: BIN holds hostile_traces and synctrace, GOLDEN the stored traces. COUNT
-mutants run inside one process, and a fourth as many floods of one kind of record each (of 1 MB where COUNT is large); then
+mutants run inside one process, and a fourth as many floods of one kind of record each (of 1 MiB where COUNT is large); then
 a few mutants by the command line itself. A mutant that ends the process is named, and the run goes on behind it.
 """
 import os
@@ -61,7 +61,7 @@ def check_command(binary, command, trace):
     if process.returncode not in (0, 1, 3, 4):
         return [f"{name} ended with {process.returncode}"]
     if seconds > MOST_SECONDS or peak > MOST_BYTES:
-        return [f"{name} took {seconds:.1f} s and {peak >> 20} MB"]
+        return [f"{name} took {seconds:.1f} s and {peak >> 20} MiB"]
     return []
 
 

@@ -150,7 +150,7 @@ TEST_CASE("without its first chunk a trace is read by the built-in layouts") {
 }
 
 TEST_CASE("headers that all claim the longest payload cost linear time") {
-  // Read with a search inside each, this would be some 500 GB of checksums.
+  // Read with a search inside each, this would be some 500 GiB of checksums.
   const Bytes claim = with_header(chunk_of({}, 0), [](ChunkHeader& header) {
     header.stored_bytes = header.raw_bytes = kMaxChunkBytes;
     header.payload_crc = 1;
