@@ -118,16 +118,16 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
   const std::vector<Progress> at_waits = progress_at_ends(trace, correlation, trace.host_waits);
   const std::vector<WorkEnd> ends = ends_before_host_functions(trace, correlation);
   std::map<std::tuple<HostCall, StackId, ThreadId>, Votes> votes;
-  const auto place_of = [](const HostWait& wait) { return std::tuple(wait.call, wait.stack, wait.thread); };
+  const auto group_of = [](const HostWait& wait) { return std::tuple(wait.call, wait.stack, wait.thread); };
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
     const HostWait& wait = trace.host_waits[row];
-    Votes& place = votes[place_of(wait)];
-    // Work that is not in the trace must not speak against a place.
+    Votes& group = votes[group_of(wait)];
+    // Work that is not in the trace must not speak against a group.
     const bool votes_count = !may_lack_records(trace.lossy, wait.span);
     const bool woken_by_worker = number(wait.waker) != 0 && host.index_of(wait.waker) != HostTimeline::kNoThread;
     if (votes_count && at_waits[row].last_end_ns > wait.span.begin_ns + kOutstandingMarginNs) {
-      ++place.met_work;
-      if (woken_by_worker) ++place.ended_by_workers;
+      ++group.met_work;
+      if (woken_by_worker) ++group.ended_by_workers;
     }
     // What a loader's code sleeps for is its next batch, however often that comes when GPU work ends.
     if (stacks.traits(wait.stack).loader) continue;
@@ -135,14 +135,14 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
     sleeps.host_waits[row] = judged(wait.span, at_waits[row], latest_ns + kWakeUpNs);
     const bool by_function = !sleeps.host_waits[row].waited && number(wait.waker) != 0 && wait.wake_ns > 0;
     if (by_function) sleeps.host_waits[row] = judged_by_wake(wait, ends);
-    if (votes_count && sleeps.host_waits[row].waited) ++place.returned_with_work;
+    if (votes_count && sleeps.host_waits[row].waited) ++group.returned_with_work;
   }
   for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
     const HostWait& wait = trace.host_waits[row];
-    const Votes& place = votes[place_of(wait)];
+    const Votes& group = votes[group_of(wait)];
     GpuSleep& sleep = sleeps.host_waits[row];
-    if (!place.all_wait_for_work()) {
-      sleep.of_pool = place.are_of_pool() && !stacks.traits(wait.stack).python;
+    if (!group.all_wait_for_work()) {
+      sleep.of_pool = group.are_of_pool() && !stacks.traits(wait.stack).python;
       if (!sleep.of_pool) sleep = {};
     }
     sleep.owner = static_cast<std::uint32_t>(row);

@@ -21,21 +21,21 @@ CauseKind kind_of_sample(const Sample& sample, const StackTraits& traits) noexce
 SampleVotes::SampleVotes(const Trace& trace, const StackReader& stacks) {
   for (const Sample& sample : trace.samples) {
     const StackTraits traits = stacks.traits(sample.stack);
-    Votes& votes = votes_[place_of(sample, traits)];
+    Votes& votes = votes_[group_of(sample, traits)];
     votes.all += sample.count;
     votes.by_kind[kind_of_sample(sample, traits)] += sample.count;
   }
 }
 
-SampleVotes::Place SampleVotes::place_of(const Sample& sample, const StackTraits& traits) noexcept {
-  return traits.python ? Place{traits.python_line, StackId{}} : Place{0, sample.stack};
+SampleVotes::Group SampleVotes::group_of(const Sample& sample, const StackTraits& traits) noexcept {
+  return traits.python ? Group{traits.python_line, StackId{}} : Group{0, sample.stack};
 }
 
 Confidence SampleVotes::confidence_of(const Sample& sample, const StackTraits& traits) const {
   const CauseKind kind = kind_of_sample(sample, traits);
   // A thread that is between two records and not asleep runs code of its own: that holds without any sample.
   if (kind == CauseKind::kHostCompute) return Confidence::kMedium;
-  const auto found = votes_.find(place_of(sample, traits));
+  const auto found = votes_.find(group_of(sample, traits));
   if (found == votes_.end()) return Confidence::kLow;
   const Votes& votes = found->second;
   const auto agreeing = votes.by_kind.find(kind);

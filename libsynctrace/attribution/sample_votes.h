@@ -27,10 +27,10 @@ class SampleVotes {
     std::map<CauseKind, std::uint64_t> by_kind;
   };
   // The line of Python, or the stack where there is none.
-  using Place = std::pair<std::uint64_t, StackId>;
-  static Place place_of(const Sample& sample, const StackTraits& traits) noexcept;
+  using Group = std::pair<std::uint64_t, StackId>;
+  static Group group_of(const Sample& sample, const StackTraits& traits) noexcept;
 
-  std::map<Place, Votes> votes_;
+  std::map<Group, Votes> votes_;
 };
 
 }  // namespace synctrace

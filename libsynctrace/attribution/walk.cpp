@@ -32,7 +32,7 @@ Owner owner_of(const std::optional<Correlation::Issuer>& issuer) {
 
 }  // namespace
 
-Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence), places_(evidence) {
+Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence), owners_(evidence) {
   constexpr std::uint64_t kJumpsOfARecord = 4;
   const Trace& trace = evidence.trace;
   jumps_left_ = kMostJumps * kMostJumps +
@@ -98,7 +98,7 @@ void Walk::explain_copying(std::span<const Gap> gaps) {
 
 void Walk::add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence, Reason reason) {
   if (span.empty()) return;
-  owner = places_.of_work(owner);
+  owner = owners_.of_work(owner);
   Part part;
   part.span = span;
   part.thread = thread_;
@@ -250,13 +250,13 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
   }
 }
 
-Owner Walk::place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span) {
+Owner Walk::owner_of_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span) {
   switch (piece.owner.table) {
     case OwnerTable::kNone:
-      return places_.of_open_time(thread, evidence_.host.item_before(thread, span.end_ns).span);
+      return owners_.of_open_time(thread, evidence_.host.item_before(thread, span.end_ns).span);
     case OwnerTable::kHostWait:
     case OwnerTable::kSample:
-      return places_.of(thread, span, piece.owner);
+      return owners_.of(thread, span, piece.owner);
     default:
       return piece.owner;
   }
@@ -267,9 +267,9 @@ Owner Walk::place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpa
 void Walk::add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind,
                      Confidence confidence) {
   if (span.empty()) return;
-  const Owner place = place_of(piece, thread, span);
-  add(span, kind, place, confidence);
-  if (piece.owner.table != OwnerTable::kNone && !(place == piece.owner)) found_.back().activity = piece.owner;
+  const Owner owner = owner_of_piece(piece, thread, span);
+  add(span, kind, owner, confidence);
+  if (piece.owner.table != OwnerTable::kNone && !(owner == piece.owner)) found_.back().activity = piece.owner;
 }
 
 // Goes on with the thread that ended the sleep, from when it did. False when nobody is known to have.

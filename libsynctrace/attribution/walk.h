@@ -14,7 +14,7 @@
 
 #include "attribution/classify.h"
 #include "attribution/device_gaps.h"
-#include "attribution/host_places.h"
+#include "attribution/host_owners.h"
 
 namespace synctrace {
 
@@ -26,7 +26,7 @@ class Walk {
   std::vector<Part>& explain(DeviceId device, std::span<const Gap> gaps);
 
   // Host time of which only the stacks around it are known: the rows of OwnerTable::kStretch.
-  const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return places_.stretches(); }
+  const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return owners_.stretches(); }
 
  private:
   static constexpr int kMostJumps = 64;
@@ -51,14 +51,14 @@ class Walk {
   void explain_start(std::uint32_t operation, const Requirement& requirement, TimeSpan span);
   void explain_latency(std::uint32_t operation, Correlation::Issuer issuer, Nanoseconds from_ns);
   void walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from_ns);
-  Owner place_of(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span);
+  Owner owner_of_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span);
   void add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind,
                  Confidence confidence);
   bool jump(const HostPiece& piece, HostTimeline::Index& thread, Nanoseconds& t, Nanoseconds begin_ns);
 
   const Evidence& evidence_;
   HostClassifier classifier_;
-  HostPlaces places_;
+  HostOwners owners_;
   DeviceId device_{};
   ThreadId thread_{};
   bool inferred_ = false;         // the rest of this walk rests on a guess

@@ -34,8 +34,8 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
 
 std::uint16_t HostSegments::site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t) {
   if (piece.owner.table == OwnerTable::kLaunch) return site_of_launch(piece.owner.row);
-  if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, places_.of_work(piece.owner));
-  return site_at(piece.kind, places_.of_open_time(thread, evidence_.host.item_before(thread, t).span));
+  if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, owners_.of_work(piece.owner));
+  return site_at(piece.kind, owners_.of_open_time(thread, evidence_.host.item_before(thread, t).span));
 }
 
 // As an explanation places it.
@@ -43,7 +43,7 @@ std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
   const Launch& launch = evidence_.trace.launches[row];
   const HostTimeline::Index thread = evidence_.host.index_of(launch.thread);
   if (!evidence_.runs.covers(thread, launch.span.end_ns)) return 0;
-  return site_at(CauseKind::kLaunchBound, places_.of_work({row, OwnerTable::kLaunch}));
+  return site_at(CauseKind::kLaunchBound, owners_.of_work({row, OwnerTable::kLaunch}));
 }
 
 std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
@@ -58,7 +58,7 @@ std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
     case OwnerTable::kSample:
       return sites_.of_cause(kind, trace.samples[place.row].stack, {});
     case OwnerTable::kStretch:
-      return sites_.of_cause(kind, places_.stretches()[place.row].before, places_.stretches()[place.row].after);
+      return sites_.of_cause(kind, owners_.stretches()[place.row].before, owners_.stretches()[place.row].after);
     default:
       return sites_.of_cause(kind, {}, {});
   }

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "attribution/classify.h"
-#include "attribution/host_places.h"
+#include "attribution/host_owners.h"
 #include "whatif/site_table.h"
 
 namespace synctrace {
@@ -13,7 +13,7 @@ namespace synctrace {
 class HostSegments {
  public:
   HostSegments(const Evidence& evidence, SiteTable& sites)
-      : evidence_(evidence), classifier_(evidence), places_(evidence), sites_(sites) {}
+      : evidence_(evidence), classifier_(evidence), owners_(evidence), sites_(sites) {}
 
   struct Segment {
     TimeSpan span;
@@ -32,7 +32,7 @@ class HostSegments {
 
   const Evidence& evidence_;
   HostClassifier classifier_;
-  HostPlaces places_;
+  HostOwners owners_;
   SiteTable& sites_;
   std::vector<Segment> found_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attribution/host_places.h"
+#include "attribution/host_owners.h"
 
 #include <algorithm>
 #include <iterator>
@@ -30,7 +30,7 @@ std::optional<NamelessWork> nameless_work(const Trace& trace, Owner owner) {
 
 }  // namespace
 
-HostPlaces::HostPlaces(const Evidence& evidence) : evidence_(evidence), ended_by_(evidence.host.threads()) {
+HostOwners::HostOwners(const Evidence& evidence) : evidence_(evidence), ended_by_(evidence.host.threads()) {
   for (std::uint32_t row = 0; row < evidence.trace.host_waits.size(); ++row) {
     const HostWait& wait = evidence.trace.host_waits[row];
     const HostTimeline::Index waker = evidence.host.index_of(wait.waker);
@@ -40,17 +40,17 @@ HostPlaces::HostPlaces(const Evidence& evidence) : evidence_(evidence), ended_by
   find_usual_samples();
 }
 
-std::uint64_t HostPlaces::line_of(StackId stack) const {
+std::uint64_t HostOwners::line_of(StackId stack) const {
   const StackTraits traits = evidence_.stacks.traits(stack);
   return traits.python ? traits.python_line : number(stack);
 }
 
-HostPlaces::Lines HostPlaces::lines_around(HostTimeline::Index thread, TimeSpan span) const {
+HostOwners::Lines HostOwners::lines_around(HostTimeline::Index thread, TimeSpan span) const {
   const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
   return {line_of(around.before), line_of(around.after)};
 }
 
-void HostPlaces::find_usual_samples() {
+void HostOwners::find_usual_samples() {
   struct Votes {
     std::uint32_t row = 0;  // the first there
     std::uint64_t samples = 0;
@@ -78,13 +78,13 @@ void HostPlaces::find_usual_samples() {
   }
 }
 
-HostPlaces::Told HostPlaces::told(StackId stack) const {
+HostOwners::Told HostOwners::told(StackId stack) const {
   const StackTraits traits = evidence_.stacks.traits(stack);
   if (traits.user) return Told::kUserCode;
   return traits.python ? Told::kPython : Told::kNot;
 }
 
-std::optional<Owner> HostPlaces::waiting_for(HostTimeline::Index thread, TimeSpan span, Told own) const {
+std::optional<Owner> HostOwners::waiting_for(HostTimeline::Index thread, TimeSpan span, Told own) const {
   const std::vector<std::uint32_t>& ended = ended_by_[thread];
   if (ended.empty() || own == Told::kUserCode) return std::nullopt;
   const std::vector<HostWait>& waits = evidence_.trace.host_waits;
@@ -96,19 +96,19 @@ std::optional<Owner> HostPlaces::waiting_for(HostTimeline::Index thread, TimeSpa
   return Owner{*std::prev(after), OwnerTable::kHostWait};
 }
 
-Owner HostPlaces::of(HostTimeline::Index thread, TimeSpan span, Owner owner) const {
+Owner HostOwners::of(HostTimeline::Index thread, TimeSpan span, Owner owner) const {
   const bool slept = owner.table == OwnerTable::kHostWait;
   const Trace& trace = evidence_.trace;
   const StackId stack = slept ? trace.host_waits[owner.row].stack : trace.samples[owner.row].stack;
   return waiting_for(thread, span, told(stack)).value_or(owner);
 }
 
-Owner HostPlaces::of_open_time(HostTimeline::Index thread, TimeSpan span) {
+Owner HostOwners::of_open_time(HostTimeline::Index thread, TimeSpan span) {
   const auto usual = usual_.empty() ? usual_.end() : usual_.find(lines_around(thread, span));
   return usual == usual_.end() ? of(thread, span) : of(thread, span, {usual->second, OwnerTable::kSample});
 }
 
-Owner HostPlaces::of(HostTimeline::Index thread, TimeSpan span) {
+Owner HostOwners::of(HostTimeline::Index thread, TimeSpan span) {
   const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
   if (!ended_by_[thread].empty()) {
     const auto waiting = waiting_for(thread, span, std::max(told(around.before), told(around.after)));
@@ -121,7 +121,7 @@ Owner HostPlaces::of(HostTimeline::Index thread, TimeSpan span) {
   return {last_, OwnerTable::kStretch};
 }
 
-Owner HostPlaces::of_work(Owner owner) {
+Owner HostOwners::of_work(Owner owner) {
   const std::optional<NamelessWork> work = nameless_work(evidence_.trace, owner);
   if (!work) return owner;
   const Owner place = of(evidence_.host.index_of(work->thread), work->span);

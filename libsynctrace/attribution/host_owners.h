@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The place of host time that has no stack of its own: between the stacks around it. And of a library's thread, whose
-// stacks have no line of the program (autograd's engine, what pins a loader's batches): where the thread waited
-// meanwhile that it then woke. Time between two places that no sample met is where samples found the thread when it was
-// between the same two before, if they agree.
+// The owner of host time that has no stack of its own: the stretch between the stacks around it. Of a library's thread,
+// whose stacks have no line of the program (autograd's engine, what pins a loader's batches), it is where the thread
+// waited meanwhile that it then woke. Time between two places that no sample met is where samples found the thread when
+// it was between the same two before, if they agree.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace synctrace {
 
-class HostPlaces {
+class HostOwners {
  public:
-  explicit HostPlaces(const Evidence& evidence);
+  explicit HostOwners(const Evidence& evidence);
 
   // A row of OwnerTable::kStretch or kHostWait.
   Owner of(HostTimeline::Index thread, TimeSpan span);
