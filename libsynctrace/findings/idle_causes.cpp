@@ -140,7 +140,7 @@ class CauseMerger {
   }
 
   FixKey fix_key_of(CauseKind kind, const CallSiteKey& site) {
-    return site_of_cause(kind, places_.place_of(site.stack), places_.place_of(site.until), site.api, site.host_call);
+    return fix_key_of_cause(kind, places_.place_of(site.stack), places_.place_of(site.until), site.api, site.host_call);
   }
 
   void add(const Cause& cause, Draft& draft) {

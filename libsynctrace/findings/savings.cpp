@@ -91,7 +91,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   WishedFixes wished(question, places);
   WhatIfOptions options;
   options.graph_range = question.graph_range;
-  if (!question.empty()) options.asked = [&](const std::vector<ReplaySite>& sites) { return wished.choices(sites); };
+  if (!question.empty()) options.asked = [&](const std::vector<FixSite>& sites) { return wished.choices(sites); };
   const auto place_of = [&](StackId stack) { return places.place_of(stack); };
   const bool is_long = rows_of(trace) > kMostReplayed;
   Nanoseconds looked_at_ns = 0;

@@ -19,7 +19,7 @@ bool ends_in_path(std::string_view path, std::string_view end) {
 
 // Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from
 // there.
-bool is_at(const FixWish& wish, const ReplaySite& site, const SourceLine& where) {
+bool is_at(const FixWish& wish, const FixSite& site, const SourceLine& where) {
   const auto names = [&](const std::string& file, std::uint32_t line) {
     return line == wish.line && ends_in_path(file, wish.file);
   };
@@ -34,7 +34,7 @@ constexpr double kLeastShareTold = 0.005;  // of the time: other ways that save 
 // Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of
 // it: of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing else
 // gains, that it cannot be fixed is the answer.
-int rank(const ReplaySite& site) noexcept {
+int rank(const FixSite& site) noexcept {
   switch (site.fix) {
     case Fix::kRemoveWait:
     case Fix::kDeferRead:
@@ -74,7 +74,7 @@ std::string names_of(const Way& way, const WhatIf& found) {
 
 }  // namespace
 
-std::vector<Choice> WishedFixes::choices(const std::vector<ReplaySite>& sites) {
+std::vector<Choice> WishedFixes::choices(const std::vector<FixSite>& sites) {
   std::vector<Choice> choices;
   for (const FixWish& wish : question_.wishes) take(wish, sites, choices);
   Way assumed;
@@ -92,7 +92,7 @@ std::vector<Choice> WishedFixes::choices(const std::vector<ReplaySite>& sites) {
   return choices;
 }
 
-void WishedFixes::take(const FixWish& wish, const std::vector<ReplaySite>& sites, std::vector<Choice>& choices) {
+void WishedFixes::take(const FixWish& wish, const std::vector<FixSite>& sites, std::vector<Choice>& choices) {
   std::map<int, Way> ways;
   std::string possible;
   bool any = false;

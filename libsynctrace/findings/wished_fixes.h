@@ -16,13 +16,13 @@ class WishedFixes {
   // Both must outlive the object.
   WishedFixes(const WhatIfQuestion& question, StackPlaces& places) : question_(question), places_(places) {}
 
-  std::vector<Choice> choices(const std::vector<ReplaySite>& sites);
+  std::vector<Choice> choices(const std::vector<FixSite>& sites);
 
   // How each wish was taken, where there was more than one way or none; after `choices`.
   std::vector<std::string> notes(const WhatIf& found) const;
 
  private:
-  void take(const FixWish& wish, const std::vector<ReplaySite>& sites, std::vector<Choice>& choices);
+  void take(const FixWish& wish, const std::vector<FixSite>& sites, std::vector<Choice>& choices);
   std::string note_of(const std::string& words, const Choice& choice, const WhatIf& found) const;
 
   const WhatIfQuestion& question_;

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "whatif/fix_sites.h"
 #include "whatif/program.h"
-#include "whatif/site_table.h"
 
 namespace synctrace {
 

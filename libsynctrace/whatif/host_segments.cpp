@@ -20,7 +20,7 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
   for (Nanoseconds t = span.end_ns; t > span.begin_ns;) {
     const HostPiece piece = classifier_.piece_before(thread, t, span.begin_ns, DeviceId{});
     const Nanoseconds begin_ns = std::clamp(piece.begin_ns, span.begin_ns, t - 1);
-    const FixKey::Family family = site_of_cause(piece.kind, {}, {}, {}, {}).family;
+    const FixKey::Family family = fix_key_of_cause(piece.kind, {}, {}, {}, {}).family;
     const std::uint16_t site = family == FixKey::Family::kNone ? std::uint16_t{0} : site_of(piece, thread, t);
     if (!found_.empty() && found_.back().site == site)
       found_.back().span.begin_ns = begin_ns;

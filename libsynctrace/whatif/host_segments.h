@@ -6,13 +6,13 @@
 
 #include "attribution/classify.h"
 #include "attribution/host_owners.h"
-#include "whatif/site_table.h"
+#include "whatif/fix_sites.h"
 
 namespace synctrace {
 
 class HostSegments {
  public:
-  HostSegments(const Evidence& evidence, SiteTable& sites)
+  HostSegments(const Evidence& evidence, FixSites& sites)
       : evidence_(evidence), classifier_(evidence), owners_(evidence), sites_(sites) {}
 
   struct Segment {
@@ -33,7 +33,7 @@ class HostSegments {
   const Evidence& evidence_;
   HostClassifier classifier_;
   HostOwners owners_;
-  SiteTable& sites_;
+  FixSites& sites_;
   std::vector<Segment> found_;
 };
 

@@ -105,7 +105,8 @@ struct FixKeyHash {
   std::size_t operator()(const FixKey& key) const noexcept;
 };
 
-struct ReplaySite {
+// A place that a fix can change, and the fix that is legal there.
+struct FixSite {
   FixKey key;
   Fix fix = Fix::kNone;
   bool shapes_work = false;  // a value read there decides on the next launches: no fix, only a ceiling
@@ -135,7 +136,7 @@ struct ReplayPace {
 
 struct ReplayProgram {
   std::vector<ReplayEvent> events;
-  std::vector<ReplaySite> sites;  // [0] is none
+  std::vector<FixSite> sites;  // [0] is none
   std::vector<ReplayStream> streams;
   std::vector<Nanoseconds> thread_begins;  // of each thread's first event
   std::uint32_t slots = 0;

@@ -92,7 +92,7 @@ class ProgramBuilder {
   IssuedWork issued_;
   LinkSpeed link_;
   RecorderCost recorder_;
-  SiteTable sites_;
+  FixSites sites_;
   ReplayProgram program_;
   WorkEdges edges_;
   HostSegments segments_;

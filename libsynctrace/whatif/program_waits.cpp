@@ -102,7 +102,7 @@ void ProgramBuilder::sleep(const Turn& turn) {
   const WaitTarget target = targets_.of_sleep(turn.row);
   if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
     return wait(turn, end_ns, target, {},
-                sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), SiteTable::kSleeps));
+                sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), FixSites::kSleeps));
   }
   const StackTraits traits = evidence_.stacks.traits(row.stack);
   const bool loads = traits.loader;

@@ -139,7 +139,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
     for (const Cause& cause : causes) {
       const CallSiteKey& site = cause.key.site;
       const std::uint16_t index = result_.find(
-          site_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
+          fix_key_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
       Nanoseconds& cost = costs[index];
       cost = add_saturated(cost, result_.by_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns);
     }
@@ -303,7 +303,7 @@ const Saving* WhatIf::of_site(std::uint16_t site) const noexcept {
 
 std::uint16_t WhatIf::find(const FixKey& key) const noexcept {
   if (key.family == FixKey::Family::kNone) return 0;
-  const auto found = std::find_if(sites.begin(), sites.end(), [&](const ReplaySite& site) { return site.key == key; });
+  const auto found = std::find_if(sites.begin(), sites.end(), [&](const FixSite& site) { return site.key == key; });
   return found == sites.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - sites.begin());
 }
 

@@ -11,8 +11,8 @@
 #include "attribution/attribute.h"
 #include "whatif/choices.h"
 #include "whatif/evaluate.h"
+#include "whatif/fix_sites.h"
 #include "whatif/program.h"
-#include "whatif/site_table.h"
 
 namespace synctrace {
 
@@ -43,7 +43,7 @@ struct FixStep {
 
 struct WhatIfOptions {
   // What to fix, all together, and in which ways it could be; none: nothing is asked.
-  std::function<std::vector<Choice>(const std::vector<ReplaySite>&)> asked;
+  std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program
 };
 
@@ -54,7 +54,7 @@ struct WhatIf {
   Nanoseconds base_ns = 0;      // time of what is counted, without the recorder,
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;                 // if all were fixed
-  std::vector<ReplaySite> sites;
+  std::vector<FixSite> sites;
   std::vector<Saving> savings;  // of the sites that cost something, largest saving first
   std::vector<FixStep> order;
   std::vector<Choice> choices;    // that were asked about

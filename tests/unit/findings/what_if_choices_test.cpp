@@ -37,7 +37,7 @@ Program two_waits() {
   return program;
 }
 
-std::uint16_t wait_at(const std::vector<ReplaySite>& sites, std::uint32_t place) {
+std::uint16_t wait_at(const std::vector<FixSite>& sites, std::uint32_t place) {
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
     if (sites[site].key.family == FixKey::Family::kWait && sites[site].key.place == same_place(stack_of_place(place)))
       return site;
@@ -51,7 +51,7 @@ WhatIf answer(Make make) {
   const Program program = two_waits();
   const Trace trace = load_generated(program, play(program, 1));
   WhatIfOptions options;
-  options.asked = [&](const std::vector<ReplaySite>& sites) {
+  options.asked = [&](const std::vector<FixSite>& sites) {
     return make(wait_at(sites, kFirstWait), wait_at(sites, kSecondWait));
   };
   return what_if(explain_generated(trace), same_place, options);

@@ -43,7 +43,7 @@ constexpr std::uint32_t kFirstWait = 1;
 constexpr std::uint32_t kSecondWait = 2;
 
 std::uint16_t wait_site(const WhatIf& result, std::uint32_t place) {
-  return result.find(site_of_cause(CauseKind::kStreamSync, same_place(stack_of_place(place)), {}, {}, {}));
+  return result.find(fix_key_of_cause(CauseKind::kStreamSync, same_place(stack_of_place(place)), {}, {}, {}));
 }
 
 }  // namespace
@@ -172,7 +172,7 @@ struct FixOfLine {
 };
 
 // What the generator has to do for the fix that was predicted; nothing where a site is not one place of the program.
-std::optional<FixOfLine> fix_of(const Program& program, const ReplaySite& site) {
+std::optional<FixOfLine> fix_of(const Program& program, const FixSite& site) {
   const std::uint32_t place = number(site.key.place) == 0 ? 0 : number(site.key.place) - 1;
   if (number(site.key.place) == 0 || place >= program.places.size()) return std::nullopt;
   switch (site.fix) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "whatif/site_table.h"
+#include "whatif/fix_sites.h"
 
 #include <limits>
 #include <utility>
@@ -51,9 +51,9 @@ Family family_of(CauseKind kind) noexcept {
 }
 
 Fix fix_of_wait(std::uint8_t sights) noexcept {
-  if ((sights & SiteTable::kReadsScalar) != 0 || (sights & SiteTable::kSleeps) != 0) return Fix::kDeferRead;
-  if ((sights & SiteTable::kReadsData) != 0) return Fix::kDeferWait;
-  return (sights & SiteTable::kUploads) != 0 ? Fix::kAsyncCopy : Fix::kRemoveWait;
+  if ((sights & FixSites::kReadsScalar) != 0 || (sights & FixSites::kSleeps) != 0) return Fix::kDeferRead;
+  if ((sights & FixSites::kReadsData) != 0) return Fix::kDeferWait;
+  return (sights & FixSites::kUploads) != 0 ? Fix::kAsyncCopy : Fix::kRemoveWait;
 }
 
 Fix fix_of(const FixKey& key, std::uint8_t sights) noexcept {
@@ -100,7 +100,7 @@ std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
   return static_cast<std::size_t>(hash ^ hash >> 29);
 }
 
-FixKey site_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept {
+FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept {
   const Family family = family_of(kind);
   std::uint32_t function = number(api);
   if (function == 0 && number(host_call) != 0)
@@ -110,11 +110,11 @@ FixKey site_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId a
   return placed(family, kind, place, until, by_function ? function : 0);
 }
 
-std::uint8_t SiteTable::shape_sight(StackId stack) const {
+std::uint8_t FixSites::shape_sight(StackId stack) const {
   return static_cast<std::uint8_t>(evidence_.stacks.traits(stack).dynamic_shape ? kShapes : 0);
 }
 
-std::uint16_t SiteTable::index_of(FixKey key, std::uint8_t sights) {
+std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   if (key.family == Family::kNone) return 0;
   const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint16_t>(sites_.size()));
   if (is_new && sites_.size() > std::numeric_limits<std::uint16_t>::max()) {
@@ -130,7 +130,7 @@ std::uint16_t SiteTable::index_of(FixKey key, std::uint8_t sights) {
   return entry->second;
 }
 
-std::uint16_t SiteTable::of_call(const Call& call, std::uint8_t sights) {
+std::uint16_t FixSites::of_call(const Call& call, std::uint8_t sights) {
   Family family = Family::kNone;
   switch (call.category) {
     case ApiCategory::kAlloc:
@@ -160,24 +160,24 @@ std::uint16_t SiteTable::of_call(const Call& call, std::uint8_t sights) {
                   static_cast<std::uint8_t>(sights | shape));
 }
 
-std::uint16_t SiteTable::of_wait(StackId stack, std::uint32_t function, std::uint8_t sights) {
+std::uint16_t FixSites::of_wait(StackId stack, std::uint32_t function, std::uint8_t sights) {
   const std::uint32_t id = (sights & kSleeps) != 0 ? kHostFunctions | function : function;
   return index_of(placed(Family::kWait, CauseKind::kUnknown, place_of_(stack), {}, id),
                   static_cast<std::uint8_t>(sights | shape_sight(stack)));
 }
 
-std::uint16_t SiteTable::of_cause(CauseKind kind, StackId stack, StackId until) {
-  return index_of(site_of_cause(kind, place_of_(stack), place_of_(until), {}, {}), 0);
+std::uint16_t FixSites::of_cause(CauseKind kind, StackId stack, StackId until) {
+  return index_of(fix_key_of_cause(kind, place_of_(stack), place_of_(until), {}, {}), 0);
 }
 
 // A site of its own: no place in the code is that function.
-std::uint16_t SiteTable::of_graph_range() { return index_of({Family::kLaunch, CauseKind::kLaunchBound, {}, {}, 1}, 0); }
+std::uint16_t FixSites::of_graph_range() { return index_of({Family::kLaunch, CauseKind::kLaunchBound, {}, {}, 1}, 0); }
 
-std::uint16_t SiteTable::of_dependency(StackId record_stack, ApiId record_api) {
+std::uint16_t FixSites::of_dependency(StackId record_stack, ApiId record_api) {
   return index_of(placed(Family::kDependency, CauseKind::kUnknown, place_of_(record_stack), {}, number(record_api)), 0);
 }
 
-std::vector<ReplaySite> SiteTable::take() {
+std::vector<FixSite> FixSites::take() {
   for (std::size_t i = 1; i < sites_.size(); ++i) {
     sites_[i].fix = fix_of(sites_[i].key, sights_[i]);
     sites_[i].shapes_work = (sights_[i] & kShapes) != 0;

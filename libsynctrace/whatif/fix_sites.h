@@ -16,10 +16,10 @@ namespace synctrace {
 
 using PlaceOf = std::function<StackPlace(StackId)>;
 
-// The site of a cause of idle time. Family kNone: no fix applies to it.
-FixKey site_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept;
+// What a fix of that cause of idle time would apply to. Family kNone: no fix applies to it.
+FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept;
 
-class SiteTable {
+class FixSites {
  public:
   // What was seen at a site.
   enum Sight : std::uint8_t {
@@ -30,7 +30,7 @@ class SiteTable {
     kShapes = 16,  // of a function whose result's size the host has to know
   };
 
-  SiteTable(const Evidence& evidence, const PlaceOf& place_of) : evidence_(evidence), place_of_(place_of) {
+  FixSites(const Evidence& evidence, const PlaceOf& place_of) : evidence_(evidence), place_of_(place_of) {
     sites_.emplace_back();
     sights_.push_back(0);
   }
@@ -42,7 +42,7 @@ class SiteTable {
   std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
 
   // With the fix of each.
-  std::vector<ReplaySite> take();
+  std::vector<FixSite> take();
 
  private:
   std::uint16_t index_of(FixKey key, std::uint8_t sights);
@@ -50,7 +50,7 @@ class SiteTable {
 
   const Evidence& evidence_;
   const PlaceOf& place_of_;
-  std::vector<ReplaySite> sites_;
+  std::vector<FixSite> sites_;
   std::vector<std::uint8_t> sights_;
   std::unordered_map<FixKey, std::uint16_t, FixKeyHash> index_;
 };
