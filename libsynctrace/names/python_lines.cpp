@@ -14,14 +14,14 @@ class Line {
 
   std::int32_t value() const noexcept {
     const auto line = static_cast<std::int32_t>(value_);
-    return line > 0 ? line : SourcePlace::kUnknown;
+    return line > 0 ? line : SourceRange::kUnknown;
   }
 
  private:
   std::uint32_t value_;
 };
 
-SourcePlace whole_line(const Line& line) noexcept { return {line.value(), line.value()}; }
+SourceRange whole_line(const Line& line) noexcept { return {line.value(), line.value()}; }
 
 // The bytes of a table, front to back; zeros after its end, where is_cut() says so.
 class Bytes {
@@ -64,7 +64,7 @@ class Bytes {
   bool is_cut_ = false;
 };
 
-SourcePlace find_in_steps(Bytes bytes, std::int32_t first_line, std::int64_t offset) noexcept {
+SourceRange find_in_steps(Bytes bytes, std::int32_t first_line, std::int64_t offset) noexcept {
   Line line(first_line);
   std::int64_t address = 0;
   while (!bytes.empty()) {
@@ -76,7 +76,7 @@ SourcePlace find_in_steps(Bytes bytes, std::int32_t first_line, std::int64_t off
   return whole_line(line);
 }
 
-SourcePlace find_in_ranges(Bytes bytes, std::int32_t first_line, std::int64_t offset) noexcept {
+SourceRange find_in_ranges(Bytes bytes, std::int32_t first_line, std::int64_t offset) noexcept {
   constexpr std::int8_t kNoLine = -128;
   Line line(first_line);
   std::int64_t end = 0;
@@ -85,18 +85,18 @@ SourcePlace find_in_ranges(Bytes bytes, std::int32_t first_line, std::int64_t of
     const std::int8_t step = bytes.signed_byte();
     if (bytes.is_cut()) break;
     if (step != kNoLine) line.step(step);
-    if (offset < end) return step == kNoLine ? SourcePlace{} : whole_line(line);
+    if (offset < end) return step == kNoLine ? SourceRange{} : whole_line(line);
   }
   return {};
 }
 
 // Numbers of columns and lines come as unsigned values; what does not fit is unknown.
 std::int32_t bounded(std::uint64_t value) noexcept {
-  return value > 0x7fffffff ? SourcePlace::kUnknown : static_cast<std::int32_t>(value);
+  return value > 0x7fffffff ? SourceRange::kUnknown : static_cast<std::int32_t>(value);
 }
 
 // What follows the first byte of an entry of `kind`; moves `line` along.
-SourcePlace read_location(Bytes& bytes, unsigned kind, Line& line) noexcept {
+SourceRange read_location(Bytes& bytes, unsigned kind, Line& line) noexcept {
   constexpr unsigned kOneLine = 10;  // 10, 11, 12: 0, 1 or 2 lines down, two bytes of columns
   constexpr unsigned kNoColumns = 13;
   constexpr unsigned kLong = 14;
@@ -108,40 +108,40 @@ SourcePlace read_location(Bytes& bytes, unsigned kind, Line& line) noexcept {
   }
   if (kind == kLong) {
     line.step(bytes.signed_varint());
-    SourcePlace place = whole_line(line);
+    SourceRange range = whole_line(line);
     const std::uint32_t more_lines = bytes.varint();
-    if (place.line > 0) place.end_line = bounded(std::uint64_t{more_lines} + static_cast<std::uint32_t>(place.line));
+    if (range.line > 0) range.end_line = bounded(std::uint64_t{more_lines} + static_cast<std::uint32_t>(range.line));
     // Columns are kept plus one, and zero says that there is none.
-    place.column = bounded(std::uint64_t{bytes.varint()}) - 1;
-    place.end_column = bounded(std::uint64_t{bytes.varint()}) - 1;
-    if (place.column < 0) place.column = SourcePlace::kUnknown;
-    if (place.end_column < 0) place.end_column = SourcePlace::kUnknown;
-    return place;
+    range.column = bounded(std::uint64_t{bytes.varint()}) - 1;
+    range.end_column = bounded(std::uint64_t{bytes.varint()}) - 1;
+    if (range.column < 0) range.column = SourceRange::kUnknown;
+    if (range.end_column < 0) range.end_column = SourceRange::kUnknown;
+    return range;
   }
   if (kind >= kOneLine) {
     line.step(static_cast<std::int32_t>(kind - kOneLine));
-    SourcePlace place = whole_line(line);
-    place.column = bytes.byte();
-    place.end_column = bytes.byte();
-    return place;
+    SourceRange range = whole_line(line);
+    range.column = bytes.byte();
+    range.end_column = bytes.byte();
+    return range;
   }
-  SourcePlace place = whole_line(line);
+  SourceRange range = whole_line(line);
   const std::uint8_t columns = bytes.byte();
-  place.column = static_cast<std::int32_t>(kind << 3 | ((columns >> 4) & 7));
-  place.end_column = place.column + (columns & 15);
-  return place;
+  range.column = static_cast<std::int32_t>(kind << 3 | ((columns >> 4) & 7));
+  range.end_column = range.column + (columns & 15);
+  return range;
 }
 
-SourcePlace find_in_locations(Bytes bytes, std::int32_t first_line, std::int64_t offset) noexcept {
+SourceRange find_in_locations(Bytes bytes, std::int32_t first_line, std::int64_t offset) noexcept {
   Line line(first_line);
   std::int64_t end = 0;
   while (!bytes.empty()) {
     const std::uint8_t head = bytes.byte();
     if ((head & 0x80) == 0) return {};  // every entry begins with the top bit set, and no other byte has it
     end += 2 * ((head & 7) + 1);
-    const SourcePlace place = read_location(bytes, (head >> 3) & 15, line);
+    const SourceRange range = read_location(bytes, (head >> 3) & 15, line);
     if (bytes.is_cut()) return {};
-    if (offset < end) return place.line > 0 ? place : SourcePlace{};
+    if (offset < end) return range.line > 0 ? range : SourceRange{};
   }
   return {};
 }
@@ -155,9 +155,9 @@ LineTableFormat line_table_format(std::uint32_t python_version) noexcept {
   return minor == 10 ? LineTableFormat::kRanges : LineTableFormat::kLocations;
 }
 
-SourcePlace find_place(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
+SourceRange find_range(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
                        std::int32_t offset_bytes) noexcept {
-  if (offset_bytes < 0) return format == LineTableFormat::kUnknown ? SourcePlace{} : whole_line(Line(first_line));
+  if (offset_bytes < 0) return format == LineTableFormat::kUnknown ? SourceRange{} : whole_line(Line(first_line));
   switch (format) {
     case LineTableFormat::kSteps:
       return find_in_steps(Bytes(table), first_line, offset_bytes);

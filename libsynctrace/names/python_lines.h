@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the offset of an instruction to its place in the source, by the line table of its code object as CPython 3.8
-// to 3.14 keeps it. Total on any bytes: a table that ends early or makes no sense leads to an unknown line, never to a
-// read outside of it.
+// From the offset of an instruction to its lines and columns in the source, by the line table of its code object as
+// CPython 3.8 to 3.14 keeps it. Total on any bytes: a table that ends early or makes no sense leads to an unknown line,
+// never to a read outside of it.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class LineTableFormat : std::uint8_t {
 // The format that an interpreter of this PY_VERSION_HEX writes.
 LineTableFormat line_table_format(std::uint32_t python_version) noexcept;
 
-struct SourcePlace {
+struct SourceRange {
   static constexpr std::int32_t kUnknown = -1;
 
   std::int32_t line = kUnknown;  // 1-based; unknown: the instruction belongs to no line
@@ -28,12 +28,12 @@ struct SourcePlace {
   std::int32_t column = kUnknown;      // 0-based, in bytes of the line as UTF-8
   std::int32_t end_column = kUnknown;  // one past the last byte
 
-  bool operator==(const SourcePlace&) const = default;
+  bool operator==(const SourceRange&) const = default;
 };
 
-// The place of the instruction at `offset_bytes`; a negative offset, of a function that has not begun, is at its first
-// line.
-SourcePlace find_place(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
+// The lines and columns of the instruction at `offset_bytes`; a negative offset, of a function that has not begun, is
+// at its first line.
+SourceRange find_range(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
                        std::int32_t offset_bytes) noexcept;
 
 }  // namespace synctrace

@@ -56,13 +56,13 @@ std::vector<ResolvedFrame> resolve_address(const Trace& trace, const CodeAddress
 }  // namespace
 
 ResolvedFrame resolve_code(const Code& code, std::int32_t offset_bytes) {
-  const SourcePlace place = find_place(line_table_format(code.python_version),
+  const SourceRange range = find_range(line_table_format(code.python_version),
                                        std::as_bytes(std::span(code.line_table)), code.first_line, offset_bytes);
   ResolvedFrame frame;
   frame.kind = FrameKind::kPython;
   frame.named = !code.function.empty();
-  frame.line = place.line > 0 ? static_cast<std::uint32_t>(place.line) : 0;
-  frame.column = place.column >= 0 ? static_cast<std::uint32_t>(place.column) + 1 : 0;
+  frame.line = range.line > 0 ? static_cast<std::uint32_t>(range.line) : 0;
+  frame.column = range.column >= 0 ? static_cast<std::uint32_t>(range.column) + 1 : 0;
   frame.function = code.function;
   frame.file = code.file;
   return frame;

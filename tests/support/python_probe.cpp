@@ -59,8 +59,8 @@ void print_frame(Printer& printer, const PythonFrame& frame) {
     printer.print("%s", "?\n");
     return;
   }
-  const SourcePlace place =
-      find_place(line_table_format(code.python_version), code.line_table, code.first_line, frame.offset_bytes);
+  const SourceRange place =
+      find_range(line_table_format(code.python_version), code.line_table, code.first_line, frame.offset_bytes);
   printer.print("%.*s\t%d\t%d\t%d\t%d\t%.*s\n", static_cast<int>(code.file.size()), code.file.data(), place.line,
                 place.end_line, place.column, place.end_column, static_cast<int>(code.function.size()),
                 code.function.data());

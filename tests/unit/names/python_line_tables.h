@@ -13,7 +13,7 @@ namespace synctrace {
 struct PythonLineTable {
   struct Run {
     std::int32_t end_bytes;  // of the bytecode that this place is of
-    SourcePlace place;
+    SourceRange place;
   };
 
   std::uint32_t python_version;

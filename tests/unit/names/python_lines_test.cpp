@@ -23,18 +23,18 @@ std::vector<std::byte> from_hex(std::string_view hex) {
 constexpr LineTableFormat kFormats[] = {LineTableFormat::kUnknown, LineTableFormat::kSteps, LineTableFormat::kRanges,
                                         LineTableFormat::kLocations};
 
-std::string text(const SourcePlace& place) {
+std::string text(const SourceRange& place) {
   return std::to_string(place.line) + "-" + std::to_string(place.end_line) + " " + std::to_string(place.column) + "-" +
          std::to_string(place.end_column);
 }
 
 // Lines are positive or unknown, columns are not negative or unknown, and an unknown line has nothing else.
-bool is_sound(const SourcePlace& place) {
-  constexpr std::int32_t kUnknown = SourcePlace::kUnknown;
+bool is_sound(const SourceRange& place) {
+  constexpr std::int32_t kUnknown = SourceRange::kUnknown;
   const bool numbers = (place.line > 0 || place.line == kUnknown) &&
                        (place.end_line > 0 || place.end_line == kUnknown) && place.column >= kUnknown &&
                        place.end_column >= kUnknown;
-  return numbers && (place.line != kUnknown || place == SourcePlace{});
+  return numbers && (place.line != kUnknown || place == SourceRange{});
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ TEST_CASE("every instruction of a real function is where its interpreter says") 
     for (const PythonLineTable::Run& run : table.runs) {
       for (; offset < run.end_bytes; ++offset) {
         INFO("Python " << std::hex << table.python_version << std::dec << ", offset " << offset);
-        CHECK(text(find_place(format, bytes, table.first_line, offset)) == text(run.place));
+        CHECK(text(find_range(format, bytes, table.first_line, offset)) == text(run.place));
       }
     }
   }
@@ -66,20 +66,20 @@ TEST_CASE("the format of a line table follows from the version") {
 
 TEST_CASE("a function that has not begun is at its first line") {
   const std::vector<std::byte> table = from_hex("0a05");
-  CHECK(text(find_place(LineTableFormat::kSteps, table, 7, -1)) == "7-7 -1--1");
-  CHECK(text(find_place(LineTableFormat::kLocations, {}, 7, -1)) == "7-7 -1--1");
-  CHECK(find_place(LineTableFormat::kUnknown, table, 7, -1) == SourcePlace{});
+  CHECK(text(find_range(LineTableFormat::kSteps, table, 7, -1)) == "7-7 -1--1");
+  CHECK(text(find_range(LineTableFormat::kLocations, {}, 7, -1)) == "7-7 -1--1");
+  CHECK(find_range(LineTableFormat::kUnknown, table, 7, -1) == SourceRange{});
 }
 
 TEST_CASE("what lies behind the end of a line table has no line") {
   const PythonLineTable& last = kPythonLineTables.back();
   const std::vector<std::byte> bytes = from_hex(last.hex);
   const std::int32_t end = last.runs.back().end_bytes;
-  CHECK(find_place(LineTableFormat::kLocations, bytes, 1, end) == SourcePlace{});
-  CHECK(find_place(LineTableFormat::kLocations, bytes, 1, INT32_MAX) == SourcePlace{});
+  CHECK(find_range(LineTableFormat::kLocations, bytes, 1, end) == SourceRange{});
+  CHECK(find_range(LineTableFormat::kLocations, bytes, 1, INT32_MAX) == SourceRange{});
   // Steps have no end: the last line holds on.
-  CHECK(text(find_place(LineTableFormat::kSteps, from_hex("0a05"), 7, INT32_MAX)) == "12-12 -1--1");
-  CHECK(find_place(LineTableFormat::kRanges, from_hex("0a05"), 7, 10) == SourcePlace{});
+  CHECK(text(find_range(LineTableFormat::kSteps, from_hex("0a05"), 7, INT32_MAX)) == "12-12 -1--1");
+  CHECK(find_range(LineTableFormat::kRanges, from_hex("0a05"), 7, 10) == SourceRange{});
 }
 
 TEST_CASE("a line table that was cut knows the places before the cut, and no wrong one after it") {
@@ -90,9 +90,9 @@ TEST_CASE("a line table that was cut knows the places before the cut, and no wro
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const std::vector<std::byte> cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
       for (std::int32_t offset = 0; offset < table.runs.back().end_bytes; offset += 2) {
-        const SourcePlace place = find_place(format, cut, table.first_line, offset);
-        if (place == SourcePlace{}) continue;
-        REQUIRE(place == find_place(format, whole, table.first_line, offset));
+        const SourceRange place = find_range(format, cut, table.first_line, offset);
+        if (place == SourceRange{}) continue;
+        REQUIRE(place == find_range(format, whole, table.first_line, offset));
       }
     }
   }
@@ -100,13 +100,13 @@ TEST_CASE("a line table that was cut knows the places before the cut, and no wro
 
 TEST_CASE("numbers that no interpreter writes are unknown, not undefined") {
   // A step of -(2^31 - 1) lines, then lines and columns beyond 32 bits.
-  const auto place = find_place(LineTableFormat::kLocations,
+  const auto place = find_range(LineTableFormat::kLocations,
                                 from_hex("f07f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f7f7f7f7f7f3f"), INT32_MIN, 0);
   CHECK(is_sound(place));
   // A number whose continuation never ends.
-  CHECK(find_place(LineTableFormat::kLocations, std::vector<std::byte>(5000, std::byte{0xff}), 1, 0) == SourcePlace{});
+  CHECK(find_range(LineTableFormat::kLocations, std::vector<std::byte>(5000, std::byte{0xff}), 1, 0) == SourceRange{});
   // Line 1 and a step of one line up.
-  CHECK(find_place(LineTableFormat::kLocations, from_hex("e803"), 1, 0) == SourcePlace{});
+  CHECK(find_range(LineTableFormat::kLocations, from_hex("e803"), 1, 0) == SourceRange{});
 }
 
 TEST_CASE("random and damaged tables lead to sound places") {
@@ -122,6 +122,6 @@ TEST_CASE("random and damaged tables lead to sound places") {
     const std::vector<std::byte> exact(bytes.begin(), bytes.end());
     const auto first_line = static_cast<std::int32_t>(random() % 4 == 0 ? random() : random() % 1000);
     const auto offset = static_cast<std::int32_t>(random() % 4 == 0 ? random() : random() % 700);
-    for (const LineTableFormat format : kFormats) REQUIRE(is_sound(find_place(format, exact, first_line, offset)));
+    for (const LineTableFormat format : kFormats) REQUIRE(is_sound(find_range(format, exact, first_line, offset)));
   }
 }
