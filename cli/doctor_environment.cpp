@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 #include "doctor_checks.h"
@@ -46,8 +47,8 @@ void check_own_variables(Checks& checks) {
     const std::string_view whole = *entry;
     if (!whole.starts_with(kPrefix)) continue;
     const std::string_view name = whole.substr(0, whole.find('='));
-    const bool known = std::find(format::kKnownVariables.begin(), format::kKnownVariables.end(), name) !=
-                       format::kKnownVariables.end();
+    const bool known = std::find(std::begin(format::kKnownVariables), std::end(format::kKnownVariables), name) !=
+                       std::end(format::kKnownVariables);
     checks.push_back({"environment", known ? Verdict::kNote : Verdict::kWarn,
                       std::string(whole) + (known ? "" : ": there is no such variable"),
                       known ? "" : "man synctrace-run lists them."});

@@ -3,7 +3,6 @@
 // between the command line and the process under test.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 namespace synctrace::format {
@@ -46,7 +45,8 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";  // the rank, where no
 // in one write() to a descriptor opened with O_APPEND. A process that cannot (the file is gone: `run` has ended) goes
 // on without.
 
-inline constexpr std::array kKnownVariables = {
+// No std::array without its arguments: GCC 12 puts that among the things that can be written to.
+inline constexpr const char* kKnownVariables[] = {
     kEnvOutput,       kEnvForceOverwrite, kEnvEnable,     kEnvLevel,       kEnvDelay,         kEnvDuration,
     kEnvCaptureRange, kEnvStepMarker,     kEnvDuty,       kEnvMaxSize,     kEnvBufferSize,    kEnvGraphNodes,
     kEnvCuptiPath,    kEnvReport,         kEnvQuiet,      kEnvRank,        kEnvManifest,      kEnvTestControl,

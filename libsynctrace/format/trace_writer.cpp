@@ -56,8 +56,7 @@ std::size_t varint_bytes(std::uint64_t value) noexcept {
 
 std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept {
 #if defined(__x86_64__)
-  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
-  if (has_instruction) return ~crc_by_instruction(~0U, bytes);
+  if (__builtin_cpu_supports("sse4.2") != 0) return ~crc_by_instruction(~0U, bytes);
 #endif
   return ~crc_by_table(~0U, bytes);
 }
