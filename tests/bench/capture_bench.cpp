@@ -51,7 +51,7 @@ Record make_event(std::uint32_t i) {
 }
 
 void empty_rings() {
-  thread_buffers().for_each([](ThreadBuffer& buffer) {
+  thread_buffers.for_each([](ThreadBuffer& buffer) {
     buffer.take_all([](const EventView&) {});
     if (buffer.take_dropped() != 0) std::abort();  // a dropped event is cheap: the figure would flatter
   });
@@ -81,7 +81,7 @@ void push_take_encode(benchmark::State& state) {
   std::uint32_t i = 0;
   for (auto _ : state) {
     for (std::int64_t n = 0; n < kBatch; ++n) push_event(make_event<Record>(i++));
-    thread_buffers().for_each([&](ThreadBuffer& buffer) {
+    thread_buffers.for_each([&](ThreadBuffer& buffer) {
       buffer.take_all([&](const EventView& event) {
         const auto record = event.as<Record>();
         if (writer.add(record)) return;

@@ -38,8 +38,8 @@ void report(benchmark::State& state, std::size_t count) {
 ThreadUnwinder& prepared() {
   static ThreadUnwinder unwinder;
   prepare_fallback();
-  module_map().refresh();
-  build_missing_tables(module_map());
+  module_map.refresh();
+  build_missing_tables(module_map);
   unwinder.prepare_here();
   return unwinder;
 }
@@ -99,16 +99,16 @@ void build_table(benchmark::State& state) {
   const char* path = std::getenv("SYNCTRACE_BENCH_LIBRARY");
   if (path != nullptr && dlopen(path, RTLD_NOW | RTLD_LOCAL) == nullptr) return state.SkipWithError(dlerror());
   prepared();
-  const Module* module = module_map().newest();
+  const Module* module = module_map.newest();
   while (path != nullptr && module != nullptr && std::strcmp(module->path, path) != 0) module = module->previous;
   if (path == nullptr)
-    module = module_map().current().find(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "_ZSt9terminatev")));
+    module = module_map.current().find(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, "_ZSt9terminatev")));
   if (module == nullptr) return state.SkipWithError("no such module");
   for (auto _ : state) {
     state.PauseTiming();
     module->table.store(nullptr);
     state.ResumeTiming();
-    build_missing_tables(module_map());
+    build_missing_tables(module_map);
   }
   const UnwindTable::Counts& counts = module->table.load()->counts();
   state.counters["functions"] = static_cast<double>(counts.functions);

@@ -45,8 +45,8 @@ std::mutex map_lock;
 
 void bring_up_to_date() {
   const std::lock_guard lock(map_lock);
-  module_map().refresh();
-  build_missing_tables(module_map());
+  module_map.refresh();
+  build_missing_tables(module_map);
 }
 
 struct PerThread {
@@ -59,7 +59,7 @@ struct PerThread {
 };
 
 void print_frame(const char* whose, std::size_t index, std::uintptr_t pc) {
-  const Module* module = module_map().current().find(pc - 1);
+  const Module* module = module_map.current().find(pc - 1);
   std::fprintf(stderr, "  %s frame %zu: %s+%#zx\n", whose, index, module == nullptr ? "?" : module->path,
                static_cast<std::size_t>(pc - (module == nullptr ? 0 : module->bias)));
 }
@@ -135,8 +135,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   static std::atomic<bool> started{false};
   if (started.exchange(true)) return 1;
   CUpti_SubscriberHandle subscriber = nullptr;
-  if (cupti().load("") != CuptiStatus::kLoaded ||
-      cupti()->Subscribe(&subscriber, on_callback, nullptr) != CUPTI_SUCCESS) {
+  if (cupti.load("") != CuptiStatus::kLoaded || cupti->Subscribe(&subscriber, on_callback, nullptr) != CUPTI_SUCCESS) {
     std::fputs("unwind_walks: no CUPTI, or another tool holds it\n", stderr);
     return 1;
   }
@@ -146,7 +145,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   prepare_fallback();
   bring_up_to_date();
   for (const TracedCall& call : traced_calls())
-    cupti()->EnableCallback(1, subscriber, static_cast<CUpti_CallbackDomain>(call.domain), call.callback_id);
+    cupti->EnableCallback(1, subscriber, static_cast<CUpti_CallbackDomain>(call.domain), call.callback_id);
   std::atexit(print_totals);
   return 1;
 }

@@ -94,13 +94,13 @@ class Includes(TreeTest):
         self.assert_one(self.violations("libsynctrace/base/a.h", "format/records.h"), "base must not")
 
     def test_nobody_includes_capture(self):
-        self.assert_one(self.violations("cli/a.cpp", "capture/recorder/session.h"), "cli must not")
+        self.assert_one(self.violations("cli/a.cpp", "capture/recorder/recorder.h"), "cli must not")
 
     def test_examples_do_not_include_capture(self):
-        self.assert_one(self.violations("examples/cuda/a/a.cu", "capture/recorder/session.h"), "examples must not")
+        self.assert_one(self.violations("examples/cuda/a/a.cu", "capture/recorder/recorder.h"), "examples must not")
 
     def test_tests_include_capture(self):
-        self.assertEqual(self.violations("tests/unit/a_test.cpp", "capture/recorder/session.h"), [])
+        self.assertEqual(self.violations("tests/unit/a_test.cpp", "capture/recorder/recorder.h"), [])
 
     def test_subfolders_of_capture(self):
         for own, allowed in check_includes.CAPTURE_ROOMS.items():
@@ -137,14 +137,14 @@ class Includes(TreeTest):
 
     def test_cuda_stays_in_its_files(self):
         self.assertEqual(self.violations("libsynctrace/capture/cupti/cupti_api.cpp", "cupti.h", "<>"), [])
-        self.assert_one(self.violations("libsynctrace/capture/recorder/session.cpp", "cupti.h", "<>"), "CUDA header")
+        self.assert_one(self.violations("libsynctrace/capture/recorder/recorder.cpp", "cupti.h", "<>"), "CUDA header")
 
     def test_offline_half_knows_no_cuda(self):
         self.assert_one(self.violations("libsynctrace/model/a.cpp", "cuda_runtime.h", "<>"), "CUDA header")
 
     def test_nvtx_stays_in_its_file(self):
         self.assertEqual(self.violations("libsynctrace/capture/nvtx/nvtx_handler.cpp", "nvtx3/nvToolsExt.h", "<>"), [])
-        self.assert_one(self.violations("libsynctrace/capture/recorder/session.h", "nvtx3/nvToolsExt.h", "<>"), "NVTX header")
+        self.assert_one(self.violations("libsynctrace/capture/recorder/recorder.h", "nvtx3/nvToolsExt.h", "<>"), "NVTX header")
 
     def test_missing_header(self):
         self.write("libsynctrace/model/a.cpp", '#include "model/absent.h"\n')

@@ -55,7 +55,7 @@ struct Printer {
 void print_frame(Printer& printer, const PythonFrame& frame) {
   auto& room = room_of_this_thread<std::array<std::byte, CodeDescription::kMaxBytes>>();
   CodeDescription code;
-  if (describe_code(*python_reader().runtime(), frame.code, frame.identity, room, code) != DescribeStatus::kOk) {
+  if (describe_code(*python_reader.runtime(), frame.code, frame.identity, room, code) != DescribeStatus::kOk) {
     printer.print("%s", "?\n");
     return;
   }
@@ -84,7 +84,7 @@ std::vector<std::uintptr_t> native_frames() {
 PROBE_EXPORT int probe(char* out, int room) {
   Printer printer{out, static_cast<std::size_t>(room)};
   printer.print("%s", "");
-  PythonReader& reader = python_reader();
+  PythonReader& reader = python_reader;
   if (reader.state() == PythonReader::State::kAbsent) reader.start();
   auto& stack = room_of_this_thread<PythonStack>();
   const bool walked = reader.walk(stack);
@@ -102,7 +102,7 @@ PROBE_EXPORT int probe(char* out, int room) {
 // -1 when one does not.
 PROBE_EXPORT int probe_entries() {
   auto& stack = room_of_this_thread<PythonStack>();
-  if (!python_reader().walk(stack)) return 0;
+  if (!python_reader.walk(stack)) return 0;
   const std::vector<std::uintptr_t> native = native_frames();
   int count = 0;
   std::ptrdiff_t last = -1;
@@ -110,7 +110,7 @@ PROBE_EXPORT int probe_entries() {
     const PythonFrame& frame = stack.frames[i];
     if (!frame.is_entry) continue;
     ++count;
-    if (python_reader().runtime()->layout.frame_kind == PythonFrameKind::kObjects) continue;
+    if (python_reader.runtime()->layout.frame_kind == PythonFrameKind::kObjects) continue;
     const auto at = std::upper_bound(native.begin(), native.end(), frame.entry_address) - native.begin();
     if (at == 0 || at == static_cast<std::ptrdiff_t>(native.size()) || at <= last) return -1;
     last = at;
@@ -135,10 +135,10 @@ PROBE_EXPORT int probe_merged() {
     room_of_this_thread<Room>().unwinder.prepare_here();
     return &room_of_this_thread<Room>();
   }();
-  if (module_map().refresh()) build_missing_tables(module_map());
-  if (!python_reader().walk(room->python)) return 0;
+  if (module_map.refresh()) build_missing_tables(module_map);
+  if (!python_reader.walk(room->python)) return 0;
   const Walk walk = walk_here(room->native);
-  const PythonRuntime& runtime = *python_reader().runtime();
+  const PythonRuntime& runtime = *python_reader.runtime();
   const StackParts parts{std::span(room->python.frames).first(room->python.count),
                          !room->python.is_truncated,
                          std::span(room->native).first(walk.count),
@@ -168,12 +168,12 @@ PROBE_EXPORT int probe_merged() {
 // best of several loops, in hundredths.
 PROBE_EXPORT long probe_stack_cost(int kinds) {
   static const bool is_ready = [] {
-    thread_buffers().start(64U << 20);
+    thread_buffers.start(64U << 20);
     return true;
   }();
   constexpr int kRounds = 2000;
   enable_stacks(static_cast<StackKinds>(kinds));
-  build_missing_tables(module_map());
+  build_missing_tables(module_map);
   if (!is_ready || capture_stack() == StackId{}) return -1;
   std::int64_t best_ns = INT64_MAX;
   for (int loop = 0; loop < 50; ++loop) {
@@ -193,7 +193,7 @@ PROBE_EXPORT long probe_cost() {
   std::int64_t best_ns = INT64_MAX;
   for (int loop = 0; loop < 50; ++loop) {
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < kRounds; ++i) python_reader().walk(stack);
+    for (int i = 0; i < kRounds; ++i) python_reader.walk(stack);
     const auto end = std::chrono::steady_clock::now();
     best_ns = std::min(best_ns, std::int64_t{std::chrono::nanoseconds(end - begin).count()});
   }

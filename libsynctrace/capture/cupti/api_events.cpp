@@ -6,6 +6,7 @@
 #include "capture/cupti/call_stacks.h"
 #include "capture/cupti/cupti_api.h"
 #include "capture/cupti/cupti_switch.h"
+#include "capture/cupti/gpu_events.h"
 #include "capture/cupti/memory_ranges.h"
 #include "capture/cupti/traced_calls.h"
 #include "capture/cupti/window.h"
@@ -70,7 +71,7 @@ void count_poll(const TracedCall& call, const CallArguments& arguments, std::int
 
 // The end of a copy that is on the device by the copy's own word is device memory, whoever allocated it.
 MemoryKind memory_of(std::uintptr_t address, bool on_device) noexcept {
-  const MemoryKind kind = memory_ranges().kind_of(address);
+  const MemoryKind kind = memory_ranges.kind_of(address);
   if (!on_device) return kind;
   return kind == MemoryKind::kPageable || kind == MemoryKind::kUnknown ? MemoryKind::kDevice : kind;
 }
@@ -104,13 +105,13 @@ void apply_memory_effect(MemoryEffect effect, const CallArguments& arguments) no
     case MemoryEffect::kRemoves:
       break;  // done at the call's entry
     case MemoryEffect::kAddsDevice:
-      memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kDevice);
+      memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kDevice);
       break;
     case MemoryEffect::kAddsPinned:
-      memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kPinned);
+      memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kPinned);
       break;
     case MemoryEffect::kAddsManaged:
-      memory_ranges().add(arguments.address, arguments.bytes, MemoryKind::kManaged);
+      memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kManaged);
       break;
   }
 }
@@ -125,7 +126,7 @@ struct KnownStream {
   std::uint32_t id = 0;
   bool per_thread = false;
 };
-std::atomic<std::uint32_t> stream_epoch{1};
+constinit std::atomic<std::uint32_t> stream_epoch{1};
 thread_local __attribute__((tls_model("initial-exec"))) KnownStream known_stream;
 
 StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, CUstream stream) noexcept {
@@ -136,7 +137,7 @@ StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, 
                    known.per_thread == traced.per_thread_stream;
   if (!hit) {
     known = {data.context, stream, epoch, 0, traced.per_thread_stream};
-    cupti()->GetStreamIdEx(data.context, stream, traced.per_thread_stream ? 1 : 0, &known.id);
+    cupti->GetStreamIdEx(data.context, stream, traced.per_thread_stream ? 1 : 0, &known.id);
   }
   return static_cast<StreamId>(known.id);
 }
@@ -196,7 +197,7 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
   if (status == 0) apply_memory_effect(traced.effect, arguments);
   push_event(call);
   if (traced.category == format::ApiCategory::kProfiler) {
-    window_control().on_profiler_call(documented_name(traced.cupti_name).ends_with("Start"));
+    window_control.on_profiler_call(documented_name(traced.cupti_name).ends_with("Start"));
   }
 }
 
@@ -216,7 +217,8 @@ void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std
 
 // A release takes its range off the map before it happens: once it has returned, another thread may own the address.
 void forget_released_memory(const TracedCall& traced, const CUpti_CallbackData& data) noexcept {
-  if (traced.effect == MemoryEffect::kRemoves) memory_ranges().remove(traced.arguments(data.functionParams).address);
+  if (traced.effect == MemoryEffect::kRemoves) [[unlikely]]
+    memory_ranges.remove(traced.arguments(data.functionParams).address);
 }
 
 // A thread inside a call with a stack need not be asked for one; zero ends that.
@@ -236,8 +238,8 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
   const TracedCall* traced = find_traced_call(domain, callback_id);
   open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
   if (traced != nullptr) {
-    forget_released_memory(*traced, data);
     if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+    forget_released_memory(*traced, data);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
     open_call.begin_ns += open_call.stack.cost_ns;
     if (open_call.stack.id != StackId{}) tell_sampler(open_call.stack.id, epoch);
@@ -272,12 +274,12 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
   std::uint32_t number = 0;
   if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED || id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
     const bool created = id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
-    if (created) context_created.store(true, std::memory_order_relaxed);
+    if (created) gpu_events.note_context();
     resource.what = created ? What::kContextCreated : What::kContextDestroyed;
-    cupti()->GetContextId(data.context, &number);
+    cupti->GetContextId(data.context, &number);
   } else if (id == CUPTI_CBID_RESOURCE_STREAM_CREATED) {
     resource.what = What::kStreamCreated;
-    cupti()->GetStreamIdEx(data.context, data.resourceHandle.stream, 0, &number);
+    cupti->GetStreamIdEx(data.context, data.resourceHandle.stream, 0, &number);
   } else if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data.resourceDescriptor != nullptr) {
     const auto& module = *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
     resource.what = What::kModuleLoaded;
@@ -286,7 +288,7 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
   } else if (id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED && data.resourceDescriptor != nullptr) {
     resource.what = What::kGraphExecCreated;
     CUgraphExec graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor)->graphExec;
-    if (cupti()->GetGraphExecId != nullptr) cupti()->GetGraphExecId(graph, &number);
+    if (cupti->GetGraphExecId != nullptr) cupti->GetGraphExecId(graph, &number);
   } else {
     return;
   }
@@ -298,7 +300,7 @@ void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
 void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
   const char* message = data.notification.message == nullptr ? "no reason given" : data.notification.message;
   if (id == CUPTI_CBID_STATE_FATAL_ERROR) {
-    cupti_errors.fetch_add(1, std::memory_order_relaxed);
+    gpu_events.note_error();
     notice("CUPTI stopped: %s; from here on the trace has no events", message);
   }
 }

@@ -5,9 +5,6 @@
 
 #include <cupti.h>
 
-#include <atomic>
-#include <cstdint>
-
 namespace synctrace::capture {
 
 // The subscriber's callback.
@@ -19,11 +16,5 @@ void flush_open_poll() noexcept;
 
 // Whether the calling thread is inside a CUDA call that is traced: what it waits for there is that call's.
 bool inside_cuda_call() noexcept;
-
-// How often CUPTI reported an error that it does not survive.
-inline constinit std::atomic<std::uint64_t> cupti_errors{0};
-
-// True once a CUDA context exists: flushing CUPTI before that can hang.
-inline constinit std::atomic<bool> context_created{false};
 
 }  // namespace synctrace::capture

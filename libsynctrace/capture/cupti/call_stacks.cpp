@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/cupti/call_stacks.h"
 
-#include <atomic>
 #include <optional>
 
 #include "capture/process/clocks.h"
@@ -19,10 +18,6 @@ constexpr std::int64_t kPauseNs = 50'000;
 // Launches from one sample to the next: 1 to 127 by chance, 64 in the mean. A fixed number would meet the same few
 // launches of a program's step again and again.
 constexpr std::uint32_t kSampleMask = 127;
-
-std::atomic<std::uint64_t> skipped{0};
-std::atomic<std::uint64_t> taken{0};
-std::atomic<std::uint64_t> taken_ns{0};
 
 struct LaunchPace {
   std::int64_t last_end_ns = 0;  // of the thread's last call
@@ -89,14 +84,14 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
   // The line will do where all frames of a launch or copy cannot be afforded.
   if (use == Use::kWork && !budget->allows(Use::kWork, stack.site, entry_ns)) use = Use::kSample;
   if (use != Use::kWork && !budget->allows(*use, stack.site, entry_ns)) {
-    if (use == Use::kCall) skipped.fetch_add(1, std::memory_order_relaxed);
+    if (use == Use::kCall) call_stack_counts.skipped.fetch_add(1, std::memory_order_relaxed);
     return stack;
   }
   stack.id = use == Use::kSample ? capture_line() : capture_stack();
   stack.cost_ns = now_ns() - entry_ns;
   budget->spend(*use, stack.site, entry_ns, stack.cost_ns);
-  taken.fetch_add(1, std::memory_order_relaxed);
-  taken_ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
+  call_stack_counts.taken.fetch_add(1, std::memory_order_relaxed);
+  call_stack_counts.taken_ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
   return stack;
 }
 
@@ -111,18 +106,12 @@ StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept {
   if (budget == nullptr) return StackId{};
   const StackBudget::Site site = StackBudget::site_of(traced.callback_id, 0);
   if (!budget->allows(Use::kCall, site, exit_ns)) {
-    skipped.fetch_add(1, std::memory_order_relaxed);
+    call_stack_counts.skipped.fetch_add(1, std::memory_order_relaxed);
     return StackId{};
   }
   const StackId id = capture_stack();
   budget->spend(Use::kCall, site, exit_ns, now_ns() - exit_ns);
   return id;
-}
-
-std::uint64_t take_skipped_stacks() noexcept { return skipped.exchange(0, std::memory_order_relaxed); }
-
-StackCosts stack_costs() noexcept {
-  return {taken.load(std::memory_order_relaxed), taken_ns.load(std::memory_order_relaxed)};
 }
 
 }  // namespace synctrace::capture

@@ -6,6 +6,7 @@
 // refuses is counted.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 #include "base/ids.h"
@@ -30,14 +31,14 @@ void stack_at_exit(const CallStack& stack, std::int64_t begin_ns, std::int64_t e
 // Of the query that begins a run of them, at its exit.
 StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept;
 
-// Drain thread: calls that the budget left without a stack, since the last call.
-std::uint64_t take_skipped_stacks() noexcept;
-
-// What stacks have cost the program's threads so far, at calls that they were taken for.
-struct StackCosts {
-  std::uint64_t taken = 0;
-  std::uint64_t total_ns = 0;
+// What stacks at calls have cost the program's threads, and the calls that the budget left without one.
+struct CallStackCounts {
+  std::atomic<std::uint64_t> taken{0};
+  std::atomic<std::uint64_t> taken_ns{0};
+  std::atomic<std::uint64_t> skipped{0};
 };
-StackCosts stack_costs() noexcept;
+
+// The recorder's.
+[[gnu::visibility("hidden")]] extern CallStackCounts& call_stack_counts;
 
 }  // namespace synctrace::capture

@@ -64,11 +64,6 @@ bool resolve_all(void* handle, CuptiFunctions& f) noexcept {
 
 }  // namespace
 
-CuptiApi& cupti() noexcept {
-  static constinit CuptiApi api;
-  return api;
-}
-
 CuptiStatus CuptiApi::try_loaded(void* handle) noexcept {
   CuptiFunctions found;
   if (!resolve_all(handle, found)) return CuptiStatus::kUnusable;

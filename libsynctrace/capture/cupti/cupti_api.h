@@ -63,7 +63,7 @@ class CuptiApi {
   char path_[1024] = "";
 };
 
-// The process's copy.
-CuptiApi& cupti() noexcept;
+// The recorder's, which is the process's copy.
+[[gnu::visibility("hidden")]] extern CuptiApi& cupti;
 
 }  // namespace synctrace::capture

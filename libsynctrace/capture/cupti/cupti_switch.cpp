@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/cupti/cupti_switch.h"
 
-#include <pthread.h>
-
 #include <iterator>
 
 #include "capture/cupti/cupti_api.h"
@@ -32,29 +30,24 @@ constexpr CUpti_CallbackId kResourceCallbacks[] = {
     CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
 };
 
-pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-CUpti_SubscriberHandle subscriber = nullptr;
-Sources current = Sources::kNone;
-std::atomic<std::uint32_t> unknown_calls{0};
-std::atomic<bool> discards{false};
-
 CUpti_CallbackDomain domain_of(const TracedCall& call) noexcept {
   return call.domain == format::ApiDomain::kRuntime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
 }
 
-void set_callbacks(Scope scope, bool on) noexcept {
+// How many CUPTI refused.
+std::uint32_t set_callbacks(CUpti_SubscriberHandle subscriber, Scope scope, bool on) noexcept {
   std::uint32_t refused = 0;
   for (const TracedCall& call : traced_calls()) {
     if (call.scope != scope) continue;
-    if (cupti()->EnableCallback(on ? 1 : 0, subscriber, domain_of(call), call.callback_id) != CUPTI_SUCCESS) ++refused;
+    if (cupti->EnableCallback(on ? 1 : 0, subscriber, domain_of(call), call.callback_id) != CUPTI_SUCCESS) ++refused;
   }
-  if (on) unknown_calls.fetch_add(refused, std::memory_order_relaxed);
+  return refused;
 }
 
 void set_kinds(bool on) noexcept {
   for (const CUpti_ActivityKind kind : kTimelineKinds) {
     // A kind that this copy lacks leaves a hole that the report names by its missing records; nothing else can be done.
-    [[maybe_unused]] const CUptiResult result = on ? cupti()->ActivityEnable(kind) : cupti()->ActivityDisable(kind);
+    [[maybe_unused]] const CUptiResult result = on ? cupti->ActivityEnable(kind) : cupti->ActivityDisable(kind);
   }
 }
 
@@ -69,41 +62,42 @@ constexpr RecorderState state_of(Sources sources) noexcept {
 
 }  // namespace
 
-bool start_sources(CUpti_SubscriberHandle handle, bool graph_nodes) noexcept {
-  subscriber = handle;
+bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool graph_nodes) noexcept {
+  subscriber_ = handle;
   for (const CUpti_ActivityKind kind : kStandingKinds) {
-    if (cupti()->ActivityEnable(kind) != CUPTI_SUCCESS) return false;
+    if (cupti->ActivityEnable(kind) != CUPTI_SUCCESS) return false;
   }
   if (!graph_nodes) {
     // Optional: since CUDA 11.7. Without it the nodes are recorded one by one.
-    [[maybe_unused]] const CUptiResult result = cupti()->ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    [[maybe_unused]] const CUptiResult result = cupti->ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   }
   for (const CUpti_CallbackId id : kResourceCallbacks) {
-    if (cupti()->EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id) != CUPTI_SUCCESS) return false;
+    if (cupti->EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id) != CUPTI_SUCCESS) return false;
   }
   // Optional: not every version has the domain.
   [[maybe_unused]] const CUptiResult state =
-      cupti()->EnableCallback(1, subscriber, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
+      cupti->EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   return true;
 }
 
-void switch_sources(Sources next) noexcept {
-  pthread_mutex_lock(&lock);
-  if (next != current && subscriber != nullptr) {
+void CuptiSwitch::switch_to(Sources next) noexcept {
+  pthread_mutex_lock(&lock_);
+  if (next != current_ && subscriber_ != nullptr) {
     switch_count.fetch_add(1, std::memory_order_relaxed);
+    const auto set_scope = [this](Scope scope, bool on) {
+      const std::uint32_t refused = set_callbacks(subscriber_, scope, on);
+      if (on) unknown_calls_.fetch_add(refused, std::memory_order_relaxed);
+    };
     // Off before the callbacks go, on after they came: no event is taken for the wrong state.
-    if (state_of(next) < state_of(current)) recorder_state.store(state_of(next), std::memory_order_relaxed);
-    if (has_sync_calls(next) != has_sync_calls(current)) set_callbacks(Scope::kAlways, has_sync_calls(next));
-    if (has_records(next) != has_records(current)) set_kinds(has_records(next));
-    if (has_launch_calls(next) != has_launch_calls(current)) set_callbacks(Scope::kTimeline, has_launch_calls(next));
+    if (state_of(next) < state_of(current_)) recorder_state.store(state_of(next), std::memory_order_relaxed);
+    if (has_sync_calls(next) != has_sync_calls(current_)) set_scope(Scope::kAlways, has_sync_calls(next));
+    if (has_records(next) != has_records(current_)) set_kinds(has_records(next));
+    if (has_launch_calls(next) != has_launch_calls(current_)) set_scope(Scope::kTimeline, has_launch_calls(next));
     recorder_state.store(state_of(next), std::memory_order_relaxed);
-    discards.store(next == Sources::kRecordsOnly, std::memory_order_relaxed);
-    current = next;
+    discards_.store(next == Sources::kRecordsOnly, std::memory_order_relaxed);
+    current_ = next;
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&lock_);
 }
-
-bool records_are_discarded() noexcept { return discards.load(std::memory_order_relaxed); }
-std::uint32_t unknown_call_count() noexcept { return unknown_calls.load(std::memory_order_relaxed); }
 
 }  // namespace synctrace::capture

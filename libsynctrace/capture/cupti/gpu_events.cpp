@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 #include "capture/cupti/cupti_api.h"
@@ -13,72 +12,16 @@
 namespace synctrace::capture {
 namespace {
 
-enum class BufferState : std::uint8_t { kUnmapped, kFree, kWithCupti, kComplete };
-
-struct ActivityBuffer {
-  std::atomic<BufferState> state{BufferState::kUnmapped};
-  std::atomic<std::uint8_t*> data{nullptr};  // mapped on first use, then for good
-  std::size_t valid_bytes = 0;
-  std::uint64_t order = 0;  // of completion
-};
-
-constexpr std::size_t kMaxBuffers = 1024;
-constinit ActivityBuffer buffers[kMaxBuffers];
-std::size_t allowed_buffers = kMaxBuffers;
-std::atomic<std::uint64_t> completed_count{0};
-std::atomic<std::uint64_t> refused_count{0};
-std::uint64_t untimed_count = 0;
-bool monotonic = false;
-std::int64_t gpu_clock_offset_ns = 0;  // to add to CUPTI's times; 0 when they are monotonic
-
-bool take_buffer(ActivityBuffer& buffer) noexcept {
-  BufferState expected = BufferState::kFree;
-  if (buffer.state.compare_exchange_strong(expected, BufferState::kWithCupti, std::memory_order_acq_rel)) return true;
-  if (expected != BufferState::kUnmapped) return false;
-  if (!buffer.state.compare_exchange_strong(expected, BufferState::kWithCupti, std::memory_order_acq_rel)) return false;
-  void* memory = mmap(nullptr, kActivityBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
-    buffer.state.store(BufferState::kUnmapped, std::memory_order_release);
-    return false;
-  }
-  buffer.data.store(static_cast<std::uint8_t*>(memory), std::memory_order_relaxed);
-  return true;
-}
-
-void CUPTIAPI on_buffer_requested(std::uint8_t** data, std::size_t* bytes, std::size_t* max_records) noexcept {
-  *data = nullptr;
-  *bytes = 0;
-  *max_records = 0;
-  for (std::size_t i = 0; i < allowed_buffers; ++i) {
-    if (!take_buffer(buffers[i])) continue;
-    *data = buffers[i].data.load(std::memory_order_relaxed);
-    *bytes = kActivityBufferBytes;
-    return;
-  }
-  refused_count.fetch_add(1, std::memory_order_relaxed);
-}
-
-void CUPTIAPI on_buffer_completed(CUcontext, std::uint32_t, std::uint8_t* data, std::size_t,
-                                  std::size_t valid_bytes) noexcept {
-  for (ActivityBuffer& buffer : buffers) {
-    if (data == nullptr || buffer.data.load(std::memory_order_relaxed) != data) continue;
-    buffer.valid_bytes = std::min(valid_bytes, kActivityBufferBytes);
-    buffer.order = completed_count.fetch_add(1, std::memory_order_relaxed);
-    buffer.state.store(BufferState::kComplete, std::memory_order_release);
-    return;
-  }
-}
-
 std::uint64_t CUPTIAPI read_timestamp() noexcept { return static_cast<std::uint64_t>(now_ns()); }
 
 // The measured times of a record, on our axis. False (and counted) when CUPTI had no room to time the work.
 template <class Activity, class Record>
-bool take_times(const Activity& activity, Record& record) noexcept {
+bool take_times(const Activity& activity, GpuEvents::Times& times, Record& record) noexcept {
   if (activity.start == 0) {
-    ++untimed_count;
+    ++times.untimed_count;
     return false;
   }
-  record.begin_ns = static_cast<std::int64_t>(activity.start) + gpu_clock_offset_ns;
+  record.begin_ns = static_cast<std::int64_t>(activity.start) + times.offset_ns;
   record.duration_ns = activity.end > activity.start ? activity.end - activity.start : 0;
   return true;
 }
@@ -92,9 +35,9 @@ void take_place(const Activity& activity, Record& record) noexcept {
 }
 
 // Each kind is read through the oldest struct that has the fields: layouts grow at the end only (CUPTI 12 and 13).
-void add_kernel(const CUpti_ActivityKernel9& activity, TraceStream& out) noexcept {
+void add_kernel(const CUpti_ActivityKernel9& activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   format::Kernel record;
-  if (!take_times(activity, record)) return;
+  if (!take_times(activity, times, record)) return;
   take_place(activity, record);
   record.name = out.string_id(activity.name == nullptr ? std::string_view{} : std::string_view(activity.name));
   format::LaunchShape shape;
@@ -125,17 +68,17 @@ void describe_copy(const Activity& activity, format::Copy& record) noexcept {
 }
 
 template <class Activity>
-void add_copy(const Activity& activity, TraceStream& out) noexcept {
+void add_copy(const Activity& activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   format::Copy record;
-  if (!take_times(activity, record)) return;
+  if (!take_times(activity, times, record)) return;
   take_place(activity, record);
   describe_copy(activity, record);
   out.add(record);
 }
 
-void add_memset(const CUpti_ActivityMemset4& activity, TraceStream& out) noexcept {
+void add_memset(const CUpti_ActivityMemset4& activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   format::Memset record;
-  if (!take_times(activity, record)) return;
+  if (!take_times(activity, times, record)) return;
   take_place(activity, record);
   record.bytes = activity.bytes;
   record.memory = static_cast<format::MemoryKind>(activity.memoryKind);
@@ -144,17 +87,17 @@ void add_memset(const CUpti_ActivityMemset4& activity, TraceStream& out) noexcep
   out.add(record);
 }
 
-void add_graph(const CUpti_ActivityGraphTrace& activity, TraceStream& out) noexcept {
+void add_graph(const CUpti_ActivityGraphTrace& activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   format::Graph record;
-  if (!take_times(activity, record)) return;
+  if (!take_times(activity, times, record)) return;
   take_place(activity, record);
   record.graph = static_cast<GraphId>(activity.graphId);
   out.add(record);
 }
 
-void add_overhead(const CUpti_ActivityOverhead& activity, TraceStream& out) noexcept {
+void add_overhead(const CUpti_ActivityOverhead& activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   format::Overhead record;
-  if (!take_times(activity, record)) return;
+  if (!take_times(activity, times, record)) return;
   record.overhead_kind = static_cast<std::uint32_t>(activity.overheadKind);
   if (activity.objectKind == CUPTI_ACTIVITY_OBJECT_THREAD)
     record.thread = static_cast<ThreadId>(activity.objectId.pt.threadId);
@@ -200,21 +143,21 @@ const Activity& as(const CUpti_Activity* activity) noexcept {
   return *reinterpret_cast<const Activity*>(activity);
 }
 
-void add_activity(const CUpti_Activity* activity, TraceStream& out) noexcept {
+void add_activity(const CUpti_Activity* activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
     case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return add_kernel(as<CUpti_ActivityKernel9>(activity), out);
+      return add_kernel(as<CUpti_ActivityKernel9>(activity), times, out);
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return add_copy(as<CUpti_ActivityMemcpy5>(activity), out);
+      return add_copy(as<CUpti_ActivityMemcpy5>(activity), times, out);
     case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return add_copy(as<CUpti_ActivityMemcpyPtoP4>(activity), out);
+      return add_copy(as<CUpti_ActivityMemcpyPtoP4>(activity), times, out);
     case CUPTI_ACTIVITY_KIND_MEMSET:
-      return add_memset(as<CUpti_ActivityMemset4>(activity), out);
+      return add_memset(as<CUpti_ActivityMemset4>(activity), times, out);
     case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return add_graph(as<CUpti_ActivityGraphTrace>(activity), out);
+      return add_graph(as<CUpti_ActivityGraphTrace>(activity), times, out);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      return add_overhead(as<CUpti_ActivityOverhead>(activity), out);
+      return add_overhead(as<CUpti_ActivityOverhead>(activity), times, out);
     case CUPTI_ACTIVITY_KIND_DEVICE:
       return add_device(as<CUpti_ActivityDevice4>(activity), out);
     case CUPTI_ACTIVITY_KIND_CONTEXT:
@@ -226,44 +169,88 @@ void add_activity(const CUpti_Activity* activity, TraceStream& out) noexcept {
   }
 }
 
-ActivityBuffer* oldest_complete() noexcept {
-  ActivityBuffer* oldest = nullptr;
-  for (ActivityBuffer& buffer : buffers) {
+}  // namespace
+
+bool GpuEvents::take(Buffer& buffer) noexcept {
+  BufferState expected = BufferState::kFree;
+  if (buffer.state.compare_exchange_strong(expected, BufferState::kWithCupti, std::memory_order_acq_rel)) return true;
+  if (expected != BufferState::kUnmapped) return false;
+  if (!buffer.state.compare_exchange_strong(expected, BufferState::kWithCupti, std::memory_order_acq_rel)) return false;
+  void* memory = mmap(nullptr, kActivityBufferBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) {
+    buffer.state.store(BufferState::kUnmapped, std::memory_order_release);
+    return false;
+  }
+  buffer.data.store(static_cast<std::uint8_t*>(memory), std::memory_order_relaxed);
+  return true;
+}
+
+void GpuEvents::request(std::uint8_t** data, std::size_t* bytes) noexcept {
+  for (std::size_t i = 0; i < allowed_buffers_; ++i) {
+    if (!take(buffers_[i])) continue;
+    *data = buffers_[i].data.load(std::memory_order_relaxed);
+    *bytes = kActivityBufferBytes;
+    return;
+  }
+  refused_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void GpuEvents::complete(const std::uint8_t* data, std::size_t valid_bytes) noexcept {
+  for (Buffer& buffer : buffers_) {
+    if (data == nullptr || buffer.data.load(std::memory_order_relaxed) != data) continue;
+    buffer.valid_bytes = std::min(valid_bytes, kActivityBufferBytes);
+    buffer.order = completed_count_.fetch_add(1, std::memory_order_relaxed);
+    buffer.state.store(BufferState::kComplete, std::memory_order_release);
+    return;
+  }
+}
+
+GpuEvents::Buffer* GpuEvents::oldest_complete() noexcept {
+  Buffer* oldest = nullptr;
+  for (Buffer& buffer : buffers_) {
     if (buffer.state.load(std::memory_order_acquire) != BufferState::kComplete) continue;
     if (oldest == nullptr || buffer.order < oldest->order) oldest = &buffer;
   }
   return oldest;
 }
 
-}  // namespace
-
-bool start_gpu_events(std::size_t budget_bytes) noexcept {
-  if (cupti().may_refuse_buffers()) {
-    allowed_buffers = std::clamp<std::size_t>(budget_bytes / kActivityBufferBytes, 2, kMaxBuffers);
-  }
-  monotonic = cupti()->ActivityRegisterTimestampCallback != nullptr &&
-              cupti()->ActivityRegisterTimestampCallback(read_timestamp) == CUPTI_SUCCESS;
-  if (!monotonic) {
+bool GpuEvents::start(std::size_t budget_bytes) noexcept {
+  allowed_buffers_ = !cupti.may_refuse_buffers()
+                         ? kMaxBuffers
+                         : std::clamp<std::size_t>(budget_bytes / kActivityBufferBytes, 2, kMaxBuffers);
+  times_.is_monotonic = cupti->ActivityRegisterTimestampCallback != nullptr &&
+                        cupti->ActivityRegisterTimestampCallback(read_timestamp) == CUPTI_SUCCESS;
+  if (!times_.is_monotonic) {
     std::uint64_t cupti_time = 0;
-    if (cupti()->GetTimestamp(&cupti_time) == CUPTI_SUCCESS)
-      gpu_clock_offset_ns = now_ns() - static_cast<std::int64_t>(cupti_time);
+    if (cupti->GetTimestamp(&cupti_time) == CUPTI_SUCCESS)
+      times_.offset_ns = now_ns() - static_cast<std::int64_t>(cupti_time);
   }
-  if (cupti()->SetThreadIdType != nullptr) cupti()->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
+  if (cupti->SetThreadIdType != nullptr) cupti->SetThreadIdType(CUPTI_ACTIVITY_THREAD_ID_TYPE_SYSTEM);
   // We zero the buffers on the drain thread; otherwise CUPTI does it on the program's.
   std::uint8_t zeroed = 1;
   std::size_t size = sizeof(zeroed);
   [[maybe_unused]] const CUptiResult attribute =
-      cupti()->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
-  return cupti()->ActivityRegisterCallbacks(on_buffer_requested, on_buffer_completed) == CUPTI_SUCCESS;
+      cupti->ActivitySetAttribute(CUPTI_ACTIVITY_ATTR_ZEROED_OUT_ACTIVITY_BUFFER, &size, &zeroed);
+  // CUPTI hands these two no argument of ours.
+  const auto on_requested = [](std::uint8_t** data, std::size_t* bytes, std::size_t* max_records) noexcept {
+    *data = nullptr;
+    *bytes = 0;
+    *max_records = 0;
+    gpu_events.request(data, bytes);
+  };
+  const auto on_completed = [](CUcontext, std::uint32_t, std::uint8_t* data, std::size_t, std::size_t valid) noexcept {
+    gpu_events.complete(data, valid);
+  };
+  return cupti->ActivityRegisterCallbacks(on_requested, on_completed) == CUPTI_SUCCESS;
 }
 
-std::size_t drain_gpu_events(TraceStream& out, bool discard) noexcept {
+std::size_t GpuEvents::drain(TraceStream& out, bool discard) noexcept {
   std::size_t count = 0;
-  for (ActivityBuffer* buffer = oldest_complete(); buffer != nullptr; buffer = oldest_complete()) {
+  for (Buffer* buffer = oldest_complete(); buffer != nullptr; buffer = oldest_complete()) {
     std::uint8_t* data = buffer->data.load(std::memory_order_relaxed);
     CUpti_Activity* activity = nullptr;
-    while (!discard && cupti()->ActivityGetNextRecord(data, buffer->valid_bytes, &activity) == CUPTI_SUCCESS) {
-      add_activity(activity, out);
+    while (!discard && cupti->ActivityGetNextRecord(data, buffer->valid_bytes, &activity) == CUPTI_SUCCESS) {
+      add_activity(activity, times_, out);
     }
     std::memset(data, 0, buffer->valid_bytes);
     buffer->state.store(BufferState::kFree, std::memory_order_release);
@@ -272,20 +259,19 @@ std::size_t drain_gpu_events(TraceStream& out, bool discard) noexcept {
   return count;
 }
 
-void flush_gpu_events(bool forced) noexcept {
-  [[maybe_unused]] const CUptiResult result = cupti()->ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
+void GpuEvents::flush(bool forced) noexcept {
+  if (!has_context_.load(std::memory_order_relaxed)) return;
+  [[maybe_unused]] const CUptiResult result = cupti->ActivityFlushAll(forced ? CUPTI_ACTIVITY_FLAG_FLUSH_FORCED : 0);
 }
 
-void report_gpu_losses(TraceStream& out) noexcept {
+void GpuEvents::report_losses(TraceStream& out) noexcept {
   std::size_t dropped = 0;
-  const bool has_cupti = cupti()->ActivityGetNumDroppedRecords != nullptr;
-  if (has_cupti && cupti()->ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS)
+  const bool has_cupti = cupti->ActivityGetNumDroppedRecords != nullptr;
+  if (has_cupti && cupti->ActivityGetNumDroppedRecords(nullptr, 0, &dropped) == CUPTI_SUCCESS)
     out.add_loss("cupti-dropped", dropped);
-  out.add_loss("buffer-refused", refused_count.exchange(0, std::memory_order_relaxed));
-  out.add_loss("cupti-untimed", untimed_count);
-  untimed_count = 0;
+  out.add_loss("buffer-refused", refused_count_.exchange(0, std::memory_order_relaxed));
+  out.add_loss("cupti-untimed", times_.untimed_count);
+  times_.untimed_count = 0;
 }
-
-bool gpu_clock_is_monotonic() noexcept { return monotonic; }
 
 }  // namespace synctrace::capture

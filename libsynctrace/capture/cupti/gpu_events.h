@@ -4,6 +4,7 @@
 // The pool is never unmapped: CUPTI may write into a buffer until the process ends.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,21 +16,65 @@ namespace synctrace::capture {
 // 256 KiB hold 1,200 kernel records, 4 ms at the highest launch rate measured, and 64 threads need 16 MiB.
 inline constexpr std::size_t kActivityBufferBytes = 256U << 10;
 
-// Registers buffers and clock with CUPTI. Once, at injection, before any kind is enabled. `budget_bytes` bounds the
-// pool where CUPTI can be refused a buffer. False when CUPTI refused.
-[[nodiscard]] bool start_gpu_events(std::size_t budget_bytes) noexcept;
+class GpuEvents {
+ public:
+  // Registers buffers and clock with CUPTI. Once, at injection, before any kind is enabled. `budget_bytes` bounds the
+  // pool where CUPTI can be refused a buffer. False when CUPTI refused.
+  [[nodiscard]] bool start(std::size_t budget_bytes) noexcept;
 
-// Drain thread only: decodes the buffers that CUPTI has completed, oldest first, into `out`; with `discard` they are
-// only given back. Returns the number of buffers.
-std::size_t drain_gpu_events(TraceStream& out, bool discard) noexcept;
+  // Any thread: a context exists, or CUPTI reported an error that it does not survive.
+  void note_context() noexcept { has_context_.store(true, std::memory_order_relaxed); }
+  void note_error() noexcept { errors_.fetch_add(1, std::memory_order_relaxed); }
 
-// Drain thread only: asks CUPTI for what is complete; `forced` also for records of work still running.
-void flush_gpu_events(bool forced) noexcept;
+  // Drain thread only: decodes the buffers that CUPTI has completed, oldest first, into `out`; with `discard` they are
+  // only given back. Returns the number of buffers.
+  std::size_t drain(TraceStream& out, bool discard) noexcept;
 
-// Drain thread only: adds CUPTI's and our own counts of lost records to the trace.
-void report_gpu_losses(TraceStream& out) noexcept;
+  // Drain thread only: asks CUPTI for what is complete; `forced` also for records of work still running. Nothing before
+  // there is a context, when it can hang.
+  void flush(bool forced) noexcept;
 
-// GPU times are on CLOCK_MONOTONIC by CUPTI's own conversion, not shifted from wall time by us.
-bool gpu_clock_is_monotonic() noexcept;
+  // Drain thread only: adds CUPTI's and our own counts of lost records to the trace.
+  void report_losses(TraceStream& out) noexcept;
+  std::uint64_t take_errors() noexcept { return errors_.exchange(0, std::memory_order_relaxed); }
+
+  // GPU times are on CLOCK_MONOTONIC by CUPTI's own conversion, not shifted from wall time by us.
+  bool clock_is_monotonic() const noexcept { return times_.is_monotonic; }
+
+  // How CUPTI's times become ours. Set at the start; then the drain thread's.
+  struct Times {
+    bool is_monotonic = false;
+    std::int64_t offset_ns = 0;  // to add to CUPTI's times; 0 when they are monotonic
+    std::uint64_t untimed_count = 0;
+  };
+
+ private:
+  enum class BufferState : std::uint8_t { kUnmapped, kFree, kWithCupti, kComplete };
+
+  struct Buffer {
+    std::atomic<BufferState> state{BufferState::kUnmapped};
+    std::atomic<std::uint8_t*> data{nullptr};  // mapped on first use, then for good
+    std::size_t valid_bytes = 0;
+    std::uint64_t order = 0;  // of completion
+  };
+
+  static bool take(Buffer& buffer) noexcept;
+  void request(std::uint8_t** data, std::size_t* bytes) noexcept;
+  void complete(const std::uint8_t* data, std::size_t valid_bytes) noexcept;
+  Buffer* oldest_complete() noexcept;
+
+  static constexpr std::size_t kMaxBuffers = 1024;
+
+  Buffer buffers_[kMaxBuffers];
+  std::size_t allowed_buffers_ = 0;
+  std::atomic<std::uint64_t> completed_count_{0};
+  std::atomic<std::uint64_t> refused_count_{0};
+  std::atomic<std::uint64_t> errors_{0};
+  std::atomic<bool> has_context_{false};
+  Times times_;
+};
+
+// The recorder's.
+[[gnu::visibility("hidden")]] extern GpuEvents& gpu_events;
 
 }  // namespace synctrace::capture

@@ -38,11 +38,6 @@ class MemoryRanges::Change {
   MemoryRanges& ranges_;
 };
 
-MemoryRanges& memory_ranges() noexcept {
-  static constinit MemoryRanges ranges;
-  return ranges;
-}
-
 // Index of the first range that begins after `address`.
 std::size_t MemoryRanges::upper_bound(std::uintptr_t address) const noexcept {
   std::size_t low = 0;

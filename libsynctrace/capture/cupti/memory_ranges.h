@@ -47,6 +47,7 @@ class MemoryRanges {
   Range ranges_[kCapacity];
 };
 
-MemoryRanges& memory_ranges() noexcept;
+// The recorder's.
+[[gnu::visibility("hidden")]] extern MemoryRanges& memory_ranges;
 
 }  // namespace synctrace::capture

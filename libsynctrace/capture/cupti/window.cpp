@@ -39,33 +39,33 @@ class Locked {
 
 }  // namespace
 
-WindowControl& window_control() noexcept {
-  static constinit WindowControl control;
-  return control;
-}
-
 void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexcept {
   Locked locked(lock_);
-  settings_ = settings;
   start_ns_ = start_ns;
+  delay_ns_ = settings.delay_ns;
+  duration_ns_ = settings.duration_ns;
+  duty_ = settings.duty;
+  range_ = settings.range;
+  step_marker_ = settings.step_marker;
+  has_window_ = settings.has_window();
   wants_timeline_ = settings.level == Level::kTimeline;
   clock_allows_ = clock_allows(start_ns);
-  switch_sources(Sources::kSyncs);
+  cupti_switch.switch_to(Sources::kSyncs);
   update("start");
   started_.store(true, std::memory_order_release);
 }
 
 bool WindowControl::clock_allows(std::int64_t now_ns) noexcept {
-  const std::int64_t since_delay_ns = now_ns - start_ns_ - settings_.delay_ns;
+  const std::int64_t since_delay_ns = now_ns - start_ns_ - delay_ns_;
   if (since_delay_ns < 0) return false;
-  if (settings_.duration_ns != 0 && since_delay_ns >= settings_.duration_ns) return false;
-  if (settings_.duty.period_ns == 0) return true;
-  return since_delay_ns % settings_.duty.period_ns < settings_.duty.on_ns;
+  if (duration_ns_ != 0 && since_delay_ns >= duration_ns_) return false;
+  if (duty_.period_ns == 0) return true;
+  return since_delay_ns % duty_.period_ns < duty_.on_ns;
 }
 
 void WindowControl::update(const char* reason) noexcept {
-  const bool in_range = settings_.range.kind == RangeKind::kNone ||
-                        (settings_.range.kind == RangeKind::kSteps ? steps_open_ : open_ranges_ > 0);
+  const bool in_range =
+      range_.kind == RangeKind::kNone || (range_.kind == RangeKind::kSteps ? steps_open_ : open_ranges_ > 0);
   set_open(wants_timeline_ && !closed_for_good_ && clock_allows_ && in_range, reason);
 }
 
@@ -73,23 +73,23 @@ void WindowControl::set_open(bool open, const char* reason) noexcept {
   if (open == open_) return;
   open_ = open;
   // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
-  if (open) switch_sources(Sources::kTimeline);
+  if (open) cupti_switch.switch_to(Sources::kTimeline);
   push_event(WindowEvent{now_ns(), open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
-  if (!open) switch_sources(Sources::kSyncs);
+  if (!open) cupti_switch.switch_to(Sources::kSyncs);
   if (open) opened_once_.store(true, std::memory_order_relaxed);
 }
 
 void WindowControl::tick(std::int64_t now_ns) noexcept {
-  if (!is_started() || !wants_timeline_ || !settings_.has_window()) return;
+  if (!is_started() || !wants_timeline_ || !has_window_) return;
   const bool allows = clock_allows(now_ns);
   Locked locked(lock_);
   if (allows == clock_allows_) return;
   clock_allows_ = allows;
-  update(settings_.duty.period_ns != 0 ? "duty" : (allows ? "delay" : "duration"));
+  update(duty_.period_ns != 0 ? "duty" : (allows ? "delay" : "duration"));
 }
 
 void WindowControl::on_profiler_call(bool started) noexcept {
-  if (!is_started() || settings_.range.kind != RangeKind::kProfilerApi) return;
+  if (!is_started() || range_.kind != RangeKind::kProfilerApi) return;
   Locked locked(lock_);
   open_ranges_ = started ? 1 : 0;
   update("capture-range");
@@ -97,9 +97,9 @@ void WindowControl::on_profiler_call(bool started) noexcept {
 
 bool WindowControl::watches(std::string_view text) const noexcept {
   if (!is_started()) return false;
-  if (settings_.range.kind == RangeKind::kNvtx) return text == settings_.range.name;
-  if (settings_.range.kind != RangeKind::kSteps) return false;
-  const std::string_view marker(settings_.step_marker);
+  if (range_.kind == RangeKind::kNvtx) return text == range_.name;
+  if (range_.kind != RangeKind::kSteps) return false;
+  const std::string_view marker(step_marker_);
   if (!marker.empty()) return is_numbered(text, marker);
   return std::any_of(std::begin(kStepNames), std::end(kStepNames),
                      [&](std::string_view name) { return is_numbered(text, name); });
@@ -108,22 +108,22 @@ bool WindowControl::watches(std::string_view text) const noexcept {
 void WindowControl::range_begin() noexcept {
   Locked locked(lock_);
   ++open_ranges_;
-  if (step_count_++ == settings_.range.first_step) steps_open_ = true;
+  if (step_count_++ == range_.first_step) steps_open_ = true;
   update("capture-range");
 }
 
 void WindowControl::range_end() noexcept {
   Locked locked(lock_);
   if (open_ranges_ > 0) --open_ranges_;
-  if (step_count_ > settings_.range.last_step) steps_open_ = false;
+  if (step_count_ > range_.last_step) steps_open_ = false;
   update("capture-range");
 }
 
 void WindowControl::range_mark() noexcept {
-  if (settings_.range.kind != RangeKind::kSteps) return;
+  if (range_.kind != RangeKind::kSteps) return;
   Locked locked(lock_);
-  if (step_count_ == settings_.range.first_step) steps_open_ = true;
-  if (step_count_ > settings_.range.last_step) steps_open_ = false;
+  if (step_count_ == range_.first_step) steps_open_ = true;
+  if (step_count_ > range_.last_step) steps_open_ = false;
   ++step_count_;
   update("capture-range");
 }

@@ -47,20 +47,26 @@ class WindowControl {
 
   // Constant once started_: the other threads are there before start() is.
   std::atomic<bool> started_{false};
-  Settings settings_;
   std::int64_t start_ns_ = 0;
+  std::int64_t delay_ns_ = 0;
+  std::int64_t duration_ns_ = 0;
+  format::DutyCycle duty_;
+  format::CaptureRange range_;
+  const char* step_marker_ = nullptr;
+  bool has_window_ = false;
   bool wants_timeline_ = false;
   // Guards all below. Taken by program threads only when a watched range or profiler call passes by.
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool open_ = false;
   bool closed_for_good_ = false;
-  bool clock_allows_ = true;
+  bool clock_allows_ = false;
   std::uint32_t open_ranges_ = 0;
   std::uint64_t step_count_ = 0;
   bool steps_open_ = false;
   std::atomic<bool> opened_once_{false};
 };
 
-WindowControl& window_control() noexcept;
+// The recorder's.
+[[gnu::visibility("hidden")]] extern WindowControl& window_control;
 
 }  // namespace synctrace::capture

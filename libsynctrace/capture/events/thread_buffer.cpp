@@ -17,17 +17,9 @@ namespace {
 constexpr std::size_t kRingBytes = 1U << 20;
 constexpr std::size_t kSmallRingBytes = 128U << 10;
 constexpr std::size_t kThreadsWithFullRing = 12;
-
-// Tells when a thread ends. Made by start(); the key of a process lives as long as the process.
-pthread_key_t end_key;
-bool have_end_key = false;
+constexpr std::size_t kUsualBudgetBytes = 32U << 20;
 
 }  // namespace
-
-ThreadBuffers& thread_buffers() noexcept {
-  static constinit ThreadBuffers buffers;
-  return buffers;
-}
 
 void mark_recorder_thread() noexcept { this_thread.is_recorders = true; }
 
@@ -57,13 +49,15 @@ ThreadBuffer* ThreadBuffers::buffer_of_this_thread() noexcept {
 
 void ThreadBuffers::start(std::size_t budget_bytes) noexcept {
   budget_bytes_ = budget_bytes;
-  const auto on_thread_end = [](void* buffer) {
-    if (thread_buffers().end_hook_ != nullptr) thread_buffers().end_hook_();
-    this_thread.buffer = nullptr;
-    this_thread.ended = true;
-    static_cast<ThreadBuffer*>(buffer)->thread_ended_.store(true, std::memory_order_release);
-  };
-  have_end_key = pthread_key_create(&end_key, on_thread_end) == 0;
+  have_end_key_ = pthread_key_create(&end_key_, &on_thread_end) == 0;
+}
+
+void ThreadBuffers::on_thread_end(void* of_thread) noexcept {
+  auto* buffer = static_cast<ThreadBuffer*>(of_thread);
+  if (buffer->home_->end_hook_ != nullptr) buffer->home_->end_hook_();
+  this_thread.buffer = nullptr;
+  this_thread.ended = true;
+  buffer->thread_ended_.store(true, std::memory_order_release);
 }
 
 ThreadBuffer* ThreadBuffers::make_buffer() noexcept {
@@ -73,7 +67,7 @@ ThreadBuffer* ThreadBuffers::make_buffer() noexcept {
   if (buffer == nullptr && full_rings_.fetch_add(1, std::memory_order_relaxed) < kThreadsWithFullRing)
     buffer = map_buffer(thread, kRingBytes);
   if (buffer == nullptr) buffer = map_buffer(thread, kSmallRingBytes);
-  if (buffer != nullptr && have_end_key) pthread_setspecific(end_key, buffer);
+  if (buffer != nullptr && have_end_key_) pthread_setspecific(end_key_, buffer);
   return buffer;
 }
 
@@ -81,8 +75,9 @@ ThreadBuffer* ThreadBuffers::make_buffer() noexcept {
 ThreadBuffer* ThreadBuffers::map_buffer(ThreadId thread, std::size_t ring_bytes) noexcept {
   if (count_.load(std::memory_order_relaxed) >= kMaxThreads) return nullptr;
   const std::size_t mapped = sizeof(ThreadBuffer) + ring_bytes;
+  const std::size_t budget = budget_bytes_ != 0 ? budget_bytes_ : kUsualBudgetBytes;
   void* memory = MAP_FAILED;
-  if (mapped_bytes_.fetch_add(mapped, std::memory_order_relaxed) + mapped <= budget_bytes_) {
+  if (mapped_bytes_.fetch_add(mapped, std::memory_order_relaxed) + mapped <= budget) {
     memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   }
   if (memory == MAP_FAILED) {
@@ -92,7 +87,7 @@ ThreadBuffer* ThreadBuffers::map_buffer(ThreadId thread, std::size_t ring_bytes)
   const std::size_t index = count_.fetch_add(1, std::memory_order_acq_rel);
   if (index >= kMaxThreads) return nullptr;  // 4096 threads at once: the last comers' mappings are never touched
   std::byte* ring = static_cast<std::byte*>(memory) + sizeof(ThreadBuffer);
-  auto* buffer = new (memory) ThreadBuffer(thread, ring, ring_bytes);
+  auto* buffer = new (memory) ThreadBuffer(thread, ring, ring_bytes, this);
   buffers_[index].store(buffer, std::memory_order_release);
   return buffer;
 }

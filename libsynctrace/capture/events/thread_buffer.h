@@ -100,9 +100,9 @@ class SampleSlot {
 // by one side only (release) and loaded by the other (acquire).
 class ThreadBuffer {
  public:
-  // On the thread that will own it, as is adopt().
-  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes) noexcept
-      : ring_(ring), ring_bytes_(ring_bytes) {
+  // On the thread that will own it, as is adopt(). `home`: told when the thread ends.
+  ThreadBuffer(ThreadId thread, std::byte* ring, std::size_t ring_bytes, class ThreadBuffers* home = nullptr) noexcept
+      : home_(home), ring_(ring), ring_bytes_(ring_bytes) {
     adopt(thread);
   }
 
@@ -247,6 +247,7 @@ class ThreadBuffer {
   std::atomic<pthread_t> handle_{};
   std::atomic<std::uint64_t> open_call_{0};
   std::atomic<bool> is_recorders_{false};
+  ThreadBuffers* const home_;
   std::byte* ring_;
   std::size_t ring_bytes_;  // a power of two
   // Producer's side.
@@ -309,7 +310,8 @@ class ThreadBuffers {
   // Called on a thread that ends, while it can still push. Set before start().
   void set_end_hook(void (*hook)() noexcept) noexcept { end_hook_ = hook; }
 
-  // Once, before the first buffer_of_this_thread(): rings may take `budget_bytes` in total.
+  // Once, before the first buffer_of_this_thread(): rings may take `budget_bytes` in total, 32 MiB where nobody says
+  // so.
   void start(std::size_t budget_bytes) noexcept;
 
   // The calling thread's ring, made on first use; nullptr when no more can be made (the event is then counted as
@@ -336,7 +338,12 @@ class ThreadBuffers {
   ThreadBuffer* map_buffer(ThreadId thread, std::size_t ring_bytes) noexcept;
   ThreadBuffer* reuse_buffer(ThreadId thread) noexcept;
 
-  std::size_t budget_bytes_ = 32U << 20;
+  static void on_thread_end(void* buffer) noexcept;
+
+  std::size_t budget_bytes_ = 0;
+  // Tells when a thread ends. The key of a process lives as long as the process.
+  pthread_key_t end_key_ = 0;
+  bool have_end_key_ = false;
   std::atomic<std::size_t> mapped_bytes_{0};
   std::atomic<std::size_t> full_rings_{0};  // asked for
   std::atomic<std::size_t> count_{0};
@@ -345,8 +352,8 @@ class ThreadBuffers {
   std::atomic<std::uint64_t> dropped_{0};
 };
 
-// The process's rings. Immortal: callbacks may arrive at any moment until the very end of the process.
-ThreadBuffers& thread_buffers() noexcept;
+// The recorder's. Immortal: callbacks may arrive at any moment until the very end of the process.
+[[gnu::visibility("hidden")]] extern ThreadBuffers& thread_buffers;
 
 // The calling thread is the recorder's own: nobody's samples.
 void mark_recorder_thread() noexcept;
@@ -356,7 +363,7 @@ template <class Record>
 void push_event(const Record& record, TextStorage storage = TextStorage::kNone, std::string_view text = {}) noexcept {
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (buffer == nullptr) [[unlikely]]
-    buffer = thread_buffers().buffer_of_this_thread();
+    buffer = thread_buffers.buffer_of_this_thread();
   if (buffer != nullptr) buffer->push(record, storage, text);
 }
 

@@ -5,7 +5,6 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <cwchar>
@@ -21,8 +20,6 @@
 
 namespace synctrace::capture {
 namespace {
-
-std::atomic<std::uint64_t> next_range{1};
 
 // The text of a message: a view of the caller's memory, of a registered string, or of `room` for a wide one.
 struct Message {
@@ -64,23 +61,23 @@ struct Message {
 NvtxDomainId id_of(nvtxDomainHandle_t handle) noexcept { return domain_id(handle); }
 
 void mark(NvtxDomainId domain, const Message& message) noexcept {
-  apply_test_control(message.text);
+  test_control.apply(message.text);
   const ReentryGuard entry;
   if (!recording() || !entry) return;
-  if (window_control().watches(message.text)) window_control().range_mark();
+  if (window_control.watches(message.text)) window_control.range_mark();
   push_event(format::NvtxMark{this_thread_id(), now_ns(), domain, StringId{}}, message.storage, message.text);
 }
 
 int push(NvtxDomainId domain, const Message& message) noexcept {
   const ReentryGuard entry;
   if (!recording() || !entry) return 0;
-  ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread();
+  ThreadBuffer* buffer = thread_buffers.buffer_of_this_thread();
   if (buffer == nullptr) return 0;
-  const bool watched = window_control().watches(message.text);
+  const bool watched = window_control.watches(message.text);
   const std::uint32_t depth = buffer->open_range_count++;
   if (depth < ThreadBuffer::kMaxOpenRanges) {
     buffer->open_ranges[depth] = {static_cast<std::uint16_t>(number(domain)), watched};
-    if (watched) window_control().range_begin();
+    if (watched) window_control.range_begin();
   }
   buffer->push(format::NvtxPush{buffer->thread(), now_ns(), domain, StringId{}}, message.storage, message.text);
   return static_cast<int>(depth);
@@ -106,21 +103,22 @@ bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, bool& watched) n
 int pop(NvtxDomainId domain) noexcept {
   const ReentryGuard entry;
   if (!recording() || !entry) return NVTX_NO_PUSH_POP_TRACKING;
-  ThreadBuffer* buffer = thread_buffers().buffer_of_this_thread();
+  ThreadBuffer* buffer = thread_buffers.buffer_of_this_thread();
   bool watched = false;
   if (buffer == nullptr || !take_open_range(*buffer, domain, watched)) return NVTX_NO_PUSH_POP_TRACKING;
   buffer->push(format::NvtxPop{buffer->thread(), now_ns(), domain});
-  if (watched) window_control().range_end();
+  if (watched) window_control.range_end();
   return static_cast<int>(buffer->open_range_count);
 }
 
 // The lowest bit of a range id says that its end closes a watched range.
 nvtxRangeId_t start_range(NvtxDomainId domain, const Message& message) noexcept {
-  const bool watched = recording() && window_control().watches(message.text);
-  const nvtxRangeId_t id = next_range.fetch_add(1, std::memory_order_relaxed) << 1 | (watched ? 1 : 0);
+  if (!recording()) return nvtx_names.next_range() << 1;
+  const bool watched = window_control.watches(message.text);
+  const nvtxRangeId_t id = nvtx_names.next_range() << 1 | (watched ? 1 : 0);
   const ReentryGuard entry;
-  if (!recording() || !entry) return id;
-  if (watched) window_control().range_begin();
+  if (!entry) return id;
+  if (watched) window_control.range_begin();
   push_event(format::NvtxStart{this_thread_id(), now_ns(), domain, StringId{}, id}, message.storage, message.text);
   return id;
 }
@@ -129,7 +127,7 @@ void end_range(nvtxRangeId_t id) noexcept {
   const ReentryGuard entry;
   if (!recording() || !entry) return;
   push_event(format::NvtxEnd{this_thread_id(), now_ns(), id});
-  if ((id & 1) != 0) window_control().range_end();
+  if ((id & 1) != 0) window_control.range_end();
 }
 
 void name_thread(std::uint32_t thread, const Message& message) noexcept {
@@ -165,13 +163,13 @@ int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAttribute
 }
 int NVTX_API domain_range_pop(nvtxDomainHandle_t d) { return pop(id_of(d)); }
 nvtxStringHandle_t NVTX_API domain_register_string_a(nvtxDomainHandle_t, const char* m) {
-  return register_text(Message(m).text);
+  return nvtx_names.register_text(Message(m).text);
 }
 nvtxStringHandle_t NVTX_API domain_register_string_w(nvtxDomainHandle_t, const wchar_t* m) {
-  return register_text(Message(m).text);
+  return nvtx_names.register_text(Message(m).text);
 }
-nvtxDomainHandle_t NVTX_API domain_create_a(const char* m) { return create_domain(Message(m).text); }
-nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t* m) { return create_domain(Message(m).text); }
+nvtxDomainHandle_t NVTX_API domain_create_a(const char* m) { return nvtx_names.create_domain(Message(m).text); }
+nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t* m) { return nvtx_names.create_domain(Message(m).text); }
 
 // A client's table of pointers to its own function pointers, filled one by one where it has the slot.
 class ClientTable {

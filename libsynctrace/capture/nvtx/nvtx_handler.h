@@ -4,15 +4,12 @@
 // take the only CUPTI subscription. Ranges pushed before recording began are not in the trace, nor are their pops.
 #pragma once
 
-#include "capture/events/trace_stream.h"
+#include <cstdint>
 
 namespace synctrace::capture {
 
 // Fills one NVTX client's function tables. `get_export_table` is NVTX's NvtxGetExportTableFunc_t. Returns non-zero on
 // success, as NVTX wants it. Any thread, once for each library that carries NVTX.
 int install_nvtx_handlers(const void* (*get_export_table)(std::uint32_t)) noexcept;
-
-// Drain thread only: defines the domains that were created since the last call.
-void drain_nvtx_domains(TraceStream& out) noexcept;
 
 }  // namespace synctrace::capture

@@ -4,17 +4,12 @@
 #include <sched.h>
 #include <sys/mman.h>
 
-#include <array>
-#include <atomic>
 #include <cstring>
 #include <new>
 
-#include "capture/nvtx/nvtx_handler.h"
-
 namespace synctrace::capture {
-namespace {
 
-struct Name {
+struct NvtxNames::Name {
   std::uint32_t id;  // of a domain
   std::uint32_t length;
   char text[];
@@ -22,69 +17,67 @@ struct Name {
   std::string_view view() const noexcept { return {text, length}; }
 };
 
-constexpr std::size_t kArenaBytes = 4U << 20;  // virtual; touched as names come. Enough for 60,000 names.
-constexpr std::size_t kMaxDomains = 256;       // programs have a handful: their own, NCCL's, cuBLAS's...
+namespace {
 
-std::atomic_flag lock;
-std::byte* arena = nullptr;
-std::size_t arena_used = 0;
-std::array<std::atomic<Name*>, kMaxDomains> domains{};
-std::atomic<std::size_t> domain_count{0};
-std::size_t written_domains = 0;  // drain thread only
+constexpr std::size_t kArenaBytes = 4U << 20;  // virtual; touched as names come. Enough for 60,000 names.
 
 class Locked {
  public:
-  Locked() noexcept {
-    while (lock.test_and_set(std::memory_order_acquire)) sched_yield();
+  explicit Locked(std::atomic_flag& lock) noexcept : lock_(lock) {
+    while (lock_.test_and_set(std::memory_order_acquire)) sched_yield();
   }
-  ~Locked() { lock.clear(std::memory_order_release); }
+  ~Locked() { lock_.clear(std::memory_order_release); }
   Locked(const Locked&) = delete;
   Locked& operator=(const Locked&) = delete;
-};
 
-// With the lock held.
-Name* new_name(std::string_view text, std::uint32_t id) noexcept {
-  if (arena == nullptr) {
-    void* memory = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    arena = static_cast<std::byte*>(memory);
-  }
-  const std::size_t bytes = (sizeof(Name) + text.size() + 7) & ~std::size_t{7};
-  if (kArenaBytes - arena_used < bytes) return nullptr;
-  Name* name = new (arena + arena_used) Name{id, static_cast<std::uint32_t>(text.size())};
-  std::memcpy(name->text, text.data(), text.size());
-  arena_used += bytes;
-  return name;
-}
+ private:
+  std::atomic_flag& lock_;
+};
 
 }  // namespace
 
-nvtxDomainRegistration_st* create_domain(std::string_view text) noexcept {
-  Locked locked;
-  const std::size_t count = domain_count.load(std::memory_order_relaxed);
+// With the lock held.
+NvtxNames::Name* NvtxNames::new_name(std::string_view text, std::uint32_t id) noexcept {
+  if (arena_ == nullptr) {
+    void* memory = mmap(nullptr, kArenaBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return nullptr;
+    arena_ = static_cast<std::byte*>(memory);
+  }
+  const std::size_t bytes = (sizeof(Name) + text.size() + 7) & ~std::size_t{7};
+  if (kArenaBytes - arena_used_ < bytes) return nullptr;
+  Name* name = new (arena_ + arena_used_) Name{id, static_cast<std::uint32_t>(text.size())};
+  std::memcpy(name->text, text.data(), text.size());
+  arena_used_ += bytes;
+  return name;
+}
+
+nvtxDomainRegistration_st* NvtxNames::create_domain(std::string_view text) noexcept {
+  Locked locked(lock_);
+  const std::size_t count = domain_count_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < count; ++i) {
-    Name* known = domains[i].load(std::memory_order_relaxed);
+    Name* known = domains_[i].load(std::memory_order_relaxed);
     if (known->view() == text) return reinterpret_cast<nvtxDomainRegistration_st*>(known);
   }
   if (count == kMaxDomains) return nullptr;
   Name* name = new_name(text, static_cast<std::uint32_t>(count + 1));
   if (name == nullptr) return nullptr;
-  domains[count].store(name, std::memory_order_relaxed);
-  domain_count.store(count + 1, std::memory_order_release);
+  domains_[count].store(name, std::memory_order_relaxed);
+  domain_count_.store(count + 1, std::memory_order_release);
   return reinterpret_cast<nvtxDomainRegistration_st*>(name);
 }
 
 NvtxDomainId domain_id(nvtxDomainRegistration_st* handle) noexcept {
-  return handle == nullptr ? NvtxDomainId{} : static_cast<NvtxDomainId>(reinterpret_cast<const Name*>(handle)->id);
+  return handle == nullptr ? NvtxDomainId{}
+                           : static_cast<NvtxDomainId>(reinterpret_cast<const NvtxNames::Name*>(handle)->id);
 }
 
-nvtxStringRegistration_st* register_text(std::string_view text) noexcept {
-  Locked locked;
+nvtxStringRegistration_st* NvtxNames::register_text(std::string_view text) noexcept {
+  Locked locked(lock_);
   return reinterpret_cast<nvtxStringRegistration_st*>(new_name(text, 0));
 }
 
 std::string_view registered_text(nvtxStringRegistration_st* handle) noexcept {
-  return handle == nullptr ? std::string_view{} : reinterpret_cast<const Name*>(handle)->view();
+  return handle == nullptr ? std::string_view{} : reinterpret_cast<const NvtxNames::Name*>(handle)->view();
 }
 
 std::size_t to_utf8(const wchar_t* text, char* out, std::size_t room) noexcept {
@@ -104,10 +97,10 @@ std::size_t to_utf8(const wchar_t* text, char* out, std::size_t room) noexcept {
   return used;
 }
 
-void drain_nvtx_domains(TraceStream& out) noexcept {
-  const std::size_t count = domain_count.load(std::memory_order_acquire);
-  for (; written_domains < count; ++written_domains) {
-    const Name* name = domains[written_domains].load(std::memory_order_relaxed);
+void NvtxNames::drain(TraceStream& out) noexcept {
+  const std::size_t count = domain_count_.load(std::memory_order_acquire);
+  for (; written_domains_ < count; ++written_domains_) {
+    const Name* name = domains_[written_domains_].load(std::memory_order_relaxed);
     out.add(format::NvtxDomain{static_cast<NvtxDomainId>(name->id), name->view()});
   }
 }

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/nvtx/test_control.h"
 
-#include <atomic>
-
 #include "capture/cupti/cupti_switch.h"
-#include "capture/samples/sampler.h"
+#include "capture/samples/sample_queue.h"
 #include "capture/stacks/stack_table.h"
 #include "capture/waits/host_waits.h"
 
 namespace synctrace::capture {
 namespace {
-
-std::atomic<bool> is_allowed{false};
-StackKinds usual_stacks{};
-bool usual_host_waits = false;
 
 std::string_view take_word(std::string_view& text) noexcept {
   const std::size_t end = text.find(' ');
@@ -23,38 +17,38 @@ std::string_view take_word(std::string_view& text) noexcept {
 }
 
 void switch_sources_to(std::string_view word) noexcept {
-  if (word == "off") switch_sources(Sources::kNone);
-  if (word == "syncs") switch_sources(Sources::kSyncs);
-  if (word == "timeline") switch_sources(Sources::kTimeline);
-  if (word == "cupti-only") switch_sources(Sources::kRecordsOnly);
+  if (word == "off") cupti_switch.switch_to(Sources::kNone);
+  if (word == "syncs") cupti_switch.switch_to(Sources::kSyncs);
+  if (word == "timeline") cupti_switch.switch_to(Sources::kTimeline);
+  if (word == "cupti-only") cupti_switch.switch_to(Sources::kRecordsOnly);
 }
 
 }  // namespace
 
-void allow_test_control(const Settings& settings) noexcept {
-  usual_stacks = settings.stacks;
-  usual_host_waits = settings.host_waits && is_preloaded();
-  is_allowed.store(true, std::memory_order_release);
+void TestControl::allow(const Settings& settings) noexcept {
+  usual_stacks_ = settings.stacks;
+  usual_host_waits_ = settings.host_waits && is_preloaded();
+  is_allowed_.store(true, std::memory_order_release);
 }
 
-void apply_test_control(std::string_view mark) noexcept {
+void TestControl::obey(std::string_view mark) noexcept {
   constexpr std::string_view kPrefix = "synctrace:";
-  if (!is_allowed.load(std::memory_order_acquire) || !mark.starts_with(kPrefix)) return;
+  if (!mark.starts_with(kPrefix)) return;
   mark.remove_prefix(kPrefix.size());
   const std::string_view sources = take_word(mark);
-  StackKinds stacks = usual_stacks;
-  bool host_waits = usual_host_waits;
+  StackKinds stacks = usual_stacks_;
+  bool waits = usual_host_waits_;
   bool samples = true;
   while (!mark.empty()) {
     const std::string_view part = take_word(mark);
     if (part == "-stacks") stacks = StackKinds::kNone;
     if (part == "-native" && format::includes(stacks, StackKinds::kPython)) stacks = StackKinds::kPython;
-    if (part == "-waits") host_waits = false;
+    if (part == "-waits") waits = false;
     if (part == "-samples") samples = false;
   }
   switch_stacks(stacks);
-  switch_host_waits(host_waits);
-  pause_samples(!samples);
+  switch_host_waits(waits);
+  sample_queue.pause(!samples);
   switch_sources_to(sources);
 }
 

@@ -8,7 +8,7 @@
 namespace synctrace::capture {
 
 void FileThread::start() noexcept {
-  if (!start_helper(helper_)) return;
+  if (!helper_threads.start(helper_)) return;
   wait_while(State::kStarting);
   is_running_ = state() == State::kIdle;
 }

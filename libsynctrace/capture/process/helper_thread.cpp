@@ -18,10 +18,9 @@ namespace {
 
 constexpr int kLowNice = 10;
 
-std::atomic<std::uint32_t> running{0};
-std::atomic<bool> stopped{false};
+}  // namespace
 
-void* run_helper(void* context) noexcept {
+void* HelperThreads::run(void* context) noexcept {
   const Helper& helper = *static_cast<const Helper*>(context);
   mark_own_thread();
   prctl(PR_SET_NAME, helper.name);
@@ -31,13 +30,11 @@ void* run_helper(void* context) noexcept {
   // Refused, it has to look whether what it opened is still its own.
   if (helper.owns_files) static_cast<void>(take_own_descriptors());
   helper.run(helper.context);
-  running.fetch_sub(1, std::memory_order_relaxed);
+  helper_threads.running_.fetch_sub(1, std::memory_order_relaxed);
   return nullptr;
 }
 
-}  // namespace
-
-bool start_helper(const Helper& helper) noexcept {
+bool HelperThreads::start(const Helper& helper) noexcept {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -46,19 +43,13 @@ bool start_helper(const Helper& helper) noexcept {
   pthread_attr_init(&attributes);
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_t thread;
-  running.fetch_add(1, std::memory_order_relaxed);
-  const bool is_made = pthread_create(&thread, &attributes, &run_helper, const_cast<Helper*>(&helper)) == 0;
-  if (!is_made) running.fetch_sub(1, std::memory_order_relaxed);
+  running_.fetch_add(1, std::memory_order_relaxed);
+  const bool is_made = pthread_create(&thread, &attributes, &run, const_cast<Helper*>(&helper)) == 0;
+  if (!is_made) running_.fetch_sub(1, std::memory_order_relaxed);
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return is_made;
 }
-
-std::uint32_t helper_count() noexcept { return running.load(std::memory_order_relaxed); }
-
-void stop_helpers() noexcept { stopped.store(true, std::memory_order_relaxed); }
-
-bool helpers_are_stopped() noexcept { return stopped.load(std::memory_order_relaxed); }
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {
   const timespec timeout{timeout_ns / 1'000'000'000, timeout_ns % 1'000'000'000};

@@ -17,15 +17,27 @@ struct Helper {
   void* context;
 };
 
-// Starts it. `helper` must live as long as its thread. False when none could be made.
-[[nodiscard]] bool start_helper(const Helper& helper) noexcept;
+class HelperThreads {
+ public:
+  // Starts one. `helper` must live as long as its thread. False when none could be made.
+  [[nodiscard]] bool start(const Helper& helper) noexcept;
 
-// Helpers that are running. Any thread.
-std::uint32_t helper_count() noexcept;
+  // Helpers that are running. Any thread.
+  std::uint32_t count() const noexcept { return running_.load(std::memory_order_relaxed); }
 
-// Every helper but the drain thread ends soon: they look at the flag when they wake up, at least ten times a second.
-void stop_helpers() noexcept;
-bool helpers_are_stopped() noexcept;
+  // Every helper but the drain thread ends soon: they look at the flag when they wake up, at least ten times a second.
+  void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
+  bool are_stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
+
+ private:
+  static void* run(void* helper) noexcept;
+
+  std::atomic<std::uint32_t> running_{0};
+  std::atomic<bool> stopped_{false};
+};
+
+// The recorder's.
+[[gnu::visibility("hidden")]] extern HelperThreads& helper_threads;
 
 // The kernel's wait on a word, at most `timeout_ns`, and its end.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder does at this moment, in one atomic byte that every callback looks at first. Set by session and by
-// cupti_switch; kOff is final once the process has forked, is ending, or recording was given up.
+// What the recorder does at this moment, in one atomic byte that every callback looks at first. Set by the recorder and
+// by cupti_switch; kOff is final once the process has forked, is ending, or recording was given up.
 #pragma once
 
 #include <atomic>

@@ -16,9 +16,9 @@ namespace {
 constexpr std::uint32_t kFirstReleaseCandidate = 0xc0;  // in the low byte of PY_VERSION_HEX
 
 template <class Memory>
-class Recorder {
+class FrameKeeper {
  public:
-  Recorder(const PythonLayout& layout, Memory& memory, PythonStack& out) noexcept
+  FrameKeeper(const PythonLayout& layout, Memory& memory, PythonStack& out) noexcept
       : layout_(layout), memory_(memory), out_(out) {}
 
   bool frame(std::uintptr_t code, std::int64_t offset) noexcept {
@@ -149,11 +149,6 @@ const char* check_self_description(const PythonLayout& layout, std::uintptr_t ru
 
 }  // namespace
 
-PythonReader& python_reader() noexcept {
-  static constinit PythonReader reader;
-  return reader;
-}
-
 PythonReader::State PythonReader::start() noexcept {
   if (state() == State::kAbsent) {
     void* symbol = nullptr;
@@ -211,7 +206,7 @@ bool PythonReader::walk(PythonStack& out) noexcept {
   if (now == State::kUnchecked && !check_first_stack(thread_state)) return false;
   PlainMemory memory;
   PythonVisit visit(runtime_, memory);
-  Recorder recorder(runtime_.layout, memory, out);
+  FrameKeeper recorder(runtime_.layout, memory, out);
   out.is_truncated = false;
   if (visit.from(visit.top_of(thread_state), recorder) != VisitEnd::kRoot) out.is_truncated = true;
   out.is_uncertain = has_subinterpreters_.load(std::memory_order_relaxed);
@@ -266,7 +261,7 @@ bool PythonReader::walk_guarded(std::uintptr_t thread_state, GuardedMemory& memo
     out.is_truncated = attempt != 0;
     top = attempt == 0 ? visit.top_of(thread_state) : visit.next_top(top);
     if (top == 0) return attempt == 0 && !memory.failed();
-    Recorder recorder(runtime_.layout, memory, out);
+    FrameKeeper recorder(runtime_.layout, memory, out);
     const VisitEnd end = visit.from(top, recorder);
     if (end != VisitEnd::kRoot) out.is_truncated = true;
     const bool is_whole = end == VisitEnd::kRoot || end == VisitEnd::kStopped || end == VisitEnd::kTooDeep;

@@ -103,6 +103,7 @@ class PythonReader {
   std::atomic<bool> has_subinterpreters_{false};
 };
 
-PythonReader& python_reader() noexcept;
+// The recorder's.
+[[gnu::visibility("hidden")]] extern PythonReader& python_reader;
 
 }  // namespace synctrace::capture

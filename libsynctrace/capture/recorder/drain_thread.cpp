@@ -11,19 +11,17 @@
 #include <span>
 #include <string_view>
 
-#include "capture/cupti/api_events.h"
 #include "capture/cupti/call_stacks.h"
 #include "capture/cupti/cupti_switch.h"
 #include "capture/cupti/gpu_events.h"
 #include "capture/cupti/memory_ranges.h"
 #include "capture/cupti/window.h"
 #include "capture/events/thread_buffer.h"
-#include "capture/nvtx/nvtx_handler.h"
+#include "capture/nvtx/nvtx_names.h"
 #include "capture/process/clocks.h"
 #include "capture/process/notice.h"
 #include "capture/process/recorder_state.h"
 #include "capture/samples/sample_queue.h"
-#include "capture/stacks/module_watch.h"
 #include "capture/stacks/stack_table.h"
 #include "capture/unwind/module_map.h"
 #include "capture/waits/host_waits.h"
@@ -64,7 +62,7 @@ bool is_last_thread() noexcept {
   struct stat tasks {};
   constexpr nlink_t kDots = 2;
   constexpr nlink_t kMain = 1;
-  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_count()) return false;
+  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_threads.count()) return false;
   char path[64];
   char text[128];
   std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
@@ -80,7 +78,7 @@ bool is_last_thread() noexcept {
 
 }  // namespace
 
-bool DrainThread::start() noexcept { return start_helper(helper_); }
+bool DrainThread::start() noexcept { return helper_threads.start(helper_); }
 
 bool DrainThread::stop(const char* reason) noexcept {
   end_reason_ = reason;
@@ -106,9 +104,9 @@ void DrainThread::run() noexcept {
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
   while (stop_requested_.load(std::memory_order_acquire) == 0) {
     const bool busy = drain_once();
-    if (module_map().wants_refresh()) module_watch().wake();
+    if (module_map.wants_refresh()) watch_.wake();
     const std::int64_t now = now_ns();
-    window_control().tick(now);
+    window_control.tick(now);
     if (now >= next_upkeep_ns_) {
       every_half_second(now);
       bool is_last = false;
@@ -119,7 +117,7 @@ void DrainThread::run() noexcept {
     deliver_notices();
     if (out_.failed()) {
       // Nothing can be written any more: the program goes on at its own speed.
-      switch_sources(Sources::kNone);
+      cupti_switch.switch_to(Sources::kNone);
     }
     sleep(busy);
   }
@@ -137,17 +135,17 @@ void DrainThread::sleep(bool busy) noexcept {
 // True when some ring was more than an eighth full or a GPU buffer had come: there may be more at once.
 bool DrainThread::drain_once() noexcept {
   bool busy = false;
-  const std::uint64_t samples = sample_queue().ready();
-  std::uint64_t dropped = thread_buffers().take_dropped();
-  drain_nvtx_domains(out_);
-  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+  const std::uint64_t samples = sample_queue.ready();
+  std::uint64_t dropped = thread_buffers.take_dropped();
+  nvtx_names.drain(out_);
+  thread_buffers.for_each([&](ThreadBuffer& buffer) {
     const std::size_t taken = buffer.take_all([this](const EventView& event) { write_event(event); });
     if (taken > buffer.ring_bytes() / 8) busy = true;
     dropped += buffer.take_dropped();
   });
   out_.add_loss("ring-full", dropped);
-  sample_queue().take_until(samples, [this](const SampledRun& run) { write_samples(run); });
-  if (drain_gpu_events(out_, records_are_discarded()) != 0) busy = true;
+  sample_queue.take_until(samples, [this](const SampledRun& run) { write_samples(run); });
+  if (gpu_events.drain(out_, cupti_switch.discards_records()) != 0) busy = true;
   enforce_max_size();
   if (busy) progress_.fetch_add(1, std::memory_order_relaxed);
   return busy;
@@ -211,7 +209,7 @@ void DrainThread::write_samples(const SampledRun& run) noexcept {
 }
 
 void DrainThread::every_half_second(std::int64_t now) noexcept {
-  if (context_created.load(std::memory_order_relaxed)) flush_gpu_events(false);
+  gpu_events.flush(false);
   drain_once();
   out_.add(format::Clock{now, realtime_ns()});
   write_thread_names();
@@ -231,7 +229,7 @@ void DrainThread::write_thread_names() noexcept {
     }
     batch.count = 0;
   };
-  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+  thread_buffers.for_each([&](ThreadBuffer& buffer) {
     NamedThread& next = batch.threads[batch.count++];
     next.buffer = &buffer;
     next.thread = buffer.thread();
@@ -241,28 +239,14 @@ void DrainThread::write_thread_names() noexcept {
 }
 
 void DrainThread::report_losses() noexcept {
-  report_gpu_losses(out_);
-  out_.add_loss("stacks-full", take_refused_stacks());
-  out_.add_loss("stack-budget", take_skipped_stacks());
-  out_.add_loss("host-wait-stacks", take_rationed_waits());
-  report_sample_losses();
-  out_.add_loss("cupti-error", cupti_errors.exchange(0, std::memory_order_relaxed));
-  const std::uint32_t unknown = unknown_call_count();
-  out_.add_loss("unknown-api", unknown - reported_unknown_calls_);
-  reported_unknown_calls_ = unknown;
-  const std::uint64_t overflow = memory_ranges().overflow_count();
-  out_.add_loss("range-table-full", overflow - reported_range_overflow_);
-  reported_range_overflow_ = overflow;
-  const std::uint64_t names = out_.refused_names();
-  out_.add_loss("names-full", names - reported_names_);
-  reported_names_ = names;
-}
-
-void DrainThread::report_sample_losses() noexcept {
-  SampleCounts& counts = sample_queue().counts;
   const auto report = [this](std::string_view name, std::atomic<std::uint64_t>& count) {
     out_.add_loss(name, count.exchange(0, std::memory_order_relaxed));
   };
+  gpu_events.report_losses(out_);
+  report("stacks-full", shared_stacks.refused);
+  report("stack-budget", call_stack_counts.skipped);
+  report("host-wait-stacks", host_waits.rationed);
+  SampleCounts& counts = sample_queue.counts;
   report("sample-late", counts.late);
   report("sample-moved", counts.moved);
   report("sample-unread", counts.unread);
@@ -270,6 +254,16 @@ void DrainThread::report_sample_losses() noexcept {
   report("sample-queue-full", counts.dropped);
   report("sample-threads", counts.threads);
   report("sample-eintr", counts.spoiled);
+  out_.add_loss("cupti-error", gpu_events.take_errors());
+  const std::uint32_t unknown = cupti_switch.unknown_call_count();
+  out_.add_loss("unknown-api", unknown - reported_unknown_calls_);
+  reported_unknown_calls_ = unknown;
+  const std::uint64_t overflow = memory_ranges.overflow_count();
+  out_.add_loss("range-table-full", overflow - reported_range_overflow_);
+  reported_range_overflow_ = overflow;
+  const std::uint64_t names = out_.refused_names();
+  out_.add_loss("names-full", names - reported_names_);
+  reported_names_ = names;
 }
 
 void DrainThread::write_number(std::string_view key, std::uint64_t value) noexcept {
@@ -280,12 +274,12 @@ void DrainThread::write_number(std::string_view key, std::uint64_t value) noexce
 
 // What stacks and samples cost this process, for whoever asks later.
 void DrainThread::write_own_costs() noexcept {
-  const StackCosts stacks = stack_costs();
-  if (stacks.taken != 0) {
-    write_number("stacks.taken", stacks.taken);
-    write_number("stacks.total_ns", stacks.total_ns);
+  const std::uint64_t taken = call_stack_counts.taken.load(std::memory_order_relaxed);
+  if (taken != 0) {
+    write_number("stacks.taken", taken);
+    write_number("stacks.total_ns", call_stack_counts.taken_ns.load(std::memory_order_relaxed));
   }
-  const SampleCounts& counts = sample_queue().counts;
+  const SampleCounts& counts = sample_queue.counts;
   if (counts.thread_ns.load(std::memory_order_relaxed) == 0) return;
   write_number("sampling.thread_ns", counts.thread_ns.load(std::memory_order_relaxed));
   write_number("sampling.signals", counts.signals.load(std::memory_order_relaxed));
@@ -299,17 +293,15 @@ void DrainThread::enforce_max_size() noexcept {
   const std::uint64_t limit = settings_.max_file_bytes;
   if (limit == 0 || size_reached_ || out_.written_bytes() < limit / 10 * 9) return;
   size_reached_ = true;
-  window_control().close_for_good("max-size");
+  window_control.close_for_good("max-size");
   remark("the trace nears its size limit: the timeline ends here, waits are still recorded");
 }
 
 void DrainThread::finish() noexcept {
   recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
-  stop_helpers();
-  if (context_created.load(std::memory_order_relaxed)) {
-    flush_gpu_events(false);
-    progress_.fetch_add(1, std::memory_order_relaxed);
-    flush_gpu_events(true);
+  helper_threads.stop();
+  for (const bool forced : {false, true}) {
+    gpu_events.flush(forced);
     progress_.fetch_add(1, std::memory_order_relaxed);
   }
   drain_once();

@@ -12,14 +12,15 @@
 #include "capture/process/file_thread.h"
 #include "capture/process/helper_thread.h"
 #include "capture/process/settings.h"
+#include "capture/stacks/module_watch.h"
 #include "capture/stacks/stack_records.h"
 
 namespace synctrace::capture {
 
 class DrainThread {
  public:
-  DrainThread(TraceStream& out, FileThread& files, const Settings& settings) noexcept
-      : out_(out), files_(files), settings_(settings) {}
+  DrainThread(TraceStream& out, FileThread& files, ModuleWatch& watch, const Settings& settings) noexcept
+      : out_(out), files_(files), watch_(watch), settings_(settings) {}
 
   // False when no thread could be made.
   [[nodiscard]] bool start() noexcept;
@@ -36,7 +37,6 @@ class DrainThread {
   void every_half_second(std::int64_t now_ns) noexcept;
   void write_thread_names() noexcept;
   void report_losses() noexcept;
-  void report_sample_losses() noexcept;
   void write_number(std::string_view key, std::uint64_t value) noexcept;
   void write_own_costs() noexcept;
   void enforce_max_size() noexcept;
@@ -45,6 +45,7 @@ class DrainThread {
 
   TraceStream& out_;
   FileThread& files_;
+  ModuleWatch& watch_;
   const Settings& settings_;
   StackRecords stacks_{out_};
   ApiNames api_names_{out_};

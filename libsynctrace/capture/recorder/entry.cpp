@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "capture/nvtx/nvtx_handler.h"
-#include "capture/recorder/session.h"
+#include "capture/recorder/recorder.h"
 #include "capture/waits/host_waits_bind.h"
 
 namespace {
@@ -14,17 +14,17 @@ __attribute__((constructor)) void on_load() {
   synctrace::capture::bind_thread_calls();
   synctrace::capture::bind_file_calls();
   synctrace::capture::bind_syscall();
-  synctrace::capture::prepare_process();
+  synctrace::capture::recorder.prepare_process();
 }
 
-__attribute__((destructor)) void on_unload() { synctrace::capture::say_if_missed(); }
+__attribute__((destructor)) void on_unload() { synctrace::capture::recorder.say_if_missed(); }
 
 }  // namespace
 
 // Called by the CUDA driver at the process's first CUDA call. Non-zero is success; there is no failure that the
 // program should hear of.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  synctrace::capture::start_session();
+  synctrace::capture::recorder.start();
   return 1;
 }
 

@@ -145,9 +145,9 @@ bool gpu_is_simulated() noexcept {
 }
 
 void write_cupti_facts(TraceStream& out) noexcept {
-  if (cupti().version() != 0) add_number(out, "cupti_version", cupti().version());
-  add_fact(out, "cupti_path", cupti().path());
-  add_fact(out, "timestamp_source", gpu_clock_is_monotonic() ? "monotonic" : "realtime-shifted");
+  if (cupti.version() != 0) add_number(out, "cupti_version", cupti.version());
+  add_fact(out, "cupti_path", cupti.path());
+  add_fact(out, "timestamp_source", gpu_events.clock_is_monotonic() ? "monotonic" : "realtime-shifted");
   if (gpu_is_simulated()) add_fact(out, "simulated", "1");
 }
 

@@ -35,11 +35,10 @@ bool find_tool(char* path, std::size_t room) noexcept {
 constexpr const char* kOurVariables[] = {
     "LD_PRELOAD=", "CUDA_INJECTION64_PATH=", "NVTX_INJECTION64_PATH=", "SYNCTRACE_"};
 
-// The environment less what would load us into the tool. Bounded: variables beyond it are left out.
-constexpr std::size_t kMaxVariables = 4096;
-void clean_environment(char** out) noexcept {
+// The environment less what would load us into the tool.
+void clean_environment(std::span<char*> out) noexcept {
   std::size_t count = 0;
-  for (char** entry = environ; *entry != nullptr && count + 1 < kMaxVariables; ++entry) {
+  for (char** entry = environ; *entry != nullptr && count + 1 < out.size(); ++entry) {
     bool ours = false;
     for (const char* prefix : kOurVariables) ours = ours || std::strncmp(*entry, prefix, std::strlen(prefix)) == 0;
     if (!ours) out[count++] = *entry;
@@ -48,14 +47,14 @@ void clean_environment(char** out) noexcept {
 }
 
 // Runs the tool and waits for it; false, after a notice, when it could not be started.
-bool run_tool(const char* tool, const char* const* arguments, bool stdout_to_stderr, int& status) noexcept {
-  static char* environment[kMaxVariables];
+bool run_tool(const char* tool, const char* const* arguments, bool stdout_to_stderr, std::span<char*> environment,
+              int& status) noexcept {
   clean_environment(environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (stdout_to_stderr) posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
   pid_t child = 0;
-  const int error = posix_spawn(&child, tool, &actions, nullptr, const_cast<char**>(arguments), environment);
+  const int error = posix_spawn(&child, tool, &actions, nullptr, const_cast<char**>(arguments), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     notice("cannot start %s: %s", tool, std::strerror(error));
@@ -68,7 +67,7 @@ bool run_tool(const char* tool, const char* const* arguments, bool stdout_to_std
 
 }  // namespace
 
-void report_at_exit(const char* trace, const char* target) noexcept {
+void report_at_exit(const char* trace, const char* target, std::span<char*> room) noexcept {
   char tool[4200];
   if (!find_tool(tool, sizeof(tool))) {
     notice("no synctrace tool beside the library; make the report with: synctrace report %s", trace);
@@ -76,10 +75,10 @@ void report_at_exit(const char* trace, const char* target) noexcept {
   }
   int status = 0;
   const char* symbols[] = {"synctrace", "symbols", "--own", "--quiet", trace, nullptr};
-  if (!run_tool(tool, symbols, true, status)) return;
+  if (!run_tool(tool, symbols, true, room, status)) return;
   const bool to_stderr = std::strcmp(target, "-") == 0;
   const char* report[] = {"synctrace", "report", trace, to_stderr ? nullptr : "-o", target, nullptr};
-  if (!run_tool(tool, report, to_stderr, status)) return;
+  if (!run_tool(tool, report, to_stderr, room, status)) return;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) notice("the report failed; try: synctrace report %s", trace);
 }
 

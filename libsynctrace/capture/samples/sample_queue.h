@@ -66,6 +66,10 @@ class SampleQueue {
     }
   }
 
+  // No looks until it is called again with false. Any thread.
+  void pause(bool paused) noexcept { is_paused_.store(paused, std::memory_order_relaxed); }
+  bool is_paused() const noexcept { return is_paused_.load(std::memory_order_relaxed); }
+
   SampleCounts counts;
 
  private:
@@ -75,9 +79,10 @@ class SampleQueue {
   std::array<SampledRun, kRoom> runs_;
   std::atomic<std::uint64_t> head_{0};
   std::atomic<std::uint64_t> tail_{0};
+  std::atomic<bool> is_paused_{false};
 };
 
-// The process's; immortal.
-SampleQueue& sample_queue() noexcept;
+// The recorder's.
+[[gnu::visibility("hidden")]] extern SampleQueue& sample_queue;
 
 }  // namespace synctrace::capture

@@ -19,7 +19,7 @@ namespace synctrace::capture {
 namespace {
 
 void count_call(InterruptedCall call) noexcept {
-  SampleCounts& counts = sample_queue().counts;
+  SampleCounts& counts = sample_queue.counts;
   if (call == InterruptedCall::kRestarted) counts.restarted.fetch_add(1, std::memory_order_relaxed);
   if (call == InterruptedCall::kUnknown) counts.spoiled.fetch_add(1, std::memory_order_relaxed);
 }
@@ -42,7 +42,7 @@ void on_signal(int, siginfo_t*, void* context) noexcept {
   ThreadBuffer* buffer = recording() ? ThreadBuffers::ready_buffer_of_this_thread() : nullptr;
   if (buffer != nullptr && buffer->sample.is_asked()) buffer->sample.answer(capture_interrupted_stack(context));
   count_call(repair_interrupted_call(*static_cast<ucontext_t*>(context)));
-  SampleCounts& counts = sample_queue().counts;
+  SampleCounts& counts = sample_queue.counts;
   counts.signals.fetch_add(1, std::memory_order_relaxed);
   const std::int64_t used_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
   counts.signal_ns.fetch_add(static_cast<std::uint64_t>(used_ns), std::memory_order_relaxed);

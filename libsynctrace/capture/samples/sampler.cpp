@@ -32,35 +32,20 @@ constexpr std::int64_t kPauseForCost = 200;  // 0.5 %
 constexpr std::int64_t kIdlePauseNs = 10'000'000;
 constexpr std::int64_t kStopPatienceNs = 100'000'000;
 
-std::atomic<pthread_t> main_thread{};
-std::atomic<bool> is_paused{false};
-
 bool window_is_open() noexcept {
-  return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline &&
-         !is_paused.load(std::memory_order_relaxed);
+  return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline && !sample_queue.is_paused();
 }
 
 bool is_main(ThreadId thread) noexcept { return number(thread) == static_cast<std::uint32_t>(getpid()); }
 
 }  // namespace
 
-SampleQueue& sample_queue() noexcept {
-  static constinit SampleQueue queue;
-  return queue;
-}
-
-void pause_samples(bool paused) noexcept { is_paused.store(paused, std::memory_order_relaxed); }
-
-void note_main_thread() noexcept {
-  if (syscall(SYS_gettid) == getpid()) main_thread.store(pthread_self(), std::memory_order_relaxed);
-}
-
-bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks) noexcept {
+bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread) noexcept {
   period_ns_ = 1'000'000'000 / rate_hz;
   is_limited_ = rate_hz <= format::kDefaultSampleRate;
-  note_main_thread();
+  main_thread_ = main_thread;
   if (stacks != format::StackKinds::kNone) prepare_stacks(stacks);
-  return start_helper(helper_);
+  return helper_threads.start(helper_);
 }
 
 void Sampler::prepare_stacks(format::StackKinds stacks) noexcept {
@@ -83,10 +68,10 @@ void Sampler::stop() noexcept {
 
 void Sampler::run() noexcept {
   mark_recorder_thread();
-  SampleCounts& counts = sample_queue().counts;
+  SampleCounts& counts = sample_queue.counts;
   budget_time_ns_ = last_tick_ns_ = now_ns();
   std::int64_t next_ns = budget_time_ns_ + next_pause_ns();
-  while (stop_requested_.load(std::memory_order_acquire) == 0 && !helpers_are_stopped()) {
+  while (stop_requested_.load(std::memory_order_acquire) == 0 && !helper_threads.are_stopped()) {
     const std::int64_t pause_ns = next_ns - now_ns();
     if (pause_ns > 0) futex_wait(stop_requested_, 0, pause_ns);
     const std::int64_t now = now_ns();
@@ -112,7 +97,7 @@ void Sampler::run() noexcept {
 std::int64_t Sampler::affordable_ns(std::int64_t now_ns) noexcept {
   if (!is_limited_) return now_ns;
   constexpr std::int64_t kMostSaved = 1'000'000;  // what an idle time leaves for a burst
-  const std::uint64_t signal_ns = sample_queue().counts.signal_ns.load(std::memory_order_relaxed);
+  const std::uint64_t signal_ns = sample_queue.counts.signal_ns.load(std::memory_order_relaxed);
   const std::int64_t spent_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + static_cast<std::int64_t>(signal_ns);
   budget_ns_ = std::min(budget_ns_ + (now_ns - budget_time_ns_) / kPauseForCost, kMostSaved) - (spent_ns - spent_ns_);
   budget_time_ns_ = now_ns;
@@ -142,13 +127,13 @@ void Sampler::tick(std::int64_t now_ns) noexcept {
     if (is_gone) forget(target);
   }
   bool main_has_buffer = false;
-  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+  thread_buffers.for_each([&](ThreadBuffer& buffer) {
     if (buffer.has_ended() || buffer.is_recorders()) return;
     auto* target = std::find_if(targets_.begin(), targets_.end(), [&](const Target& t) { return t.buffer == &buffer; });
     if (target == targets_.end()) {
       target = std::find_if(targets_.begin(), targets_.end(), [](const Target& t) { return t.buffer == nullptr; });
       if (target == targets_.end()) {
-        sample_queue().counts.threads.fetch_add(1, std::memory_order_relaxed);
+        sample_queue.counts.threads.fetch_add(1, std::memory_order_relaxed);
         return;
       }
       watch(*target, &buffer, buffer.thread(), buffer.handle());
@@ -156,10 +141,9 @@ void Sampler::tick(std::int64_t now_ns) noexcept {
     main_has_buffer |= is_main(target->thread);
     look(*target, now_ns);
   });
-  const pthread_t main = main_thread.load(std::memory_order_relaxed);
-  const bool runs_python = python_reader().state() == PythonReader::State::kOn;
-  if (main_has_buffer || main == pthread_t{} || !runs_python) return forget(main_);
-  if (main_.thread == ThreadId{}) watch(main_, nullptr, static_cast<ThreadId>(getpid()), main);
+  const bool runs_python = python_reader.state() == PythonReader::State::kOn;
+  if (main_has_buffer || main_thread_ == pthread_t{} || !runs_python) return forget(main_);
+  if (main_.thread == ThreadId{}) watch(main_, nullptr, static_cast<ThreadId>(getpid()), main_thread_);
   look(main_, now_ns);
 }
 
@@ -192,7 +176,7 @@ void Sampler::look(Target& target, std::int64_t now_ns) noexcept {
     // Where our signal is blocked it would only be seen by a call that waits for signals, or late. Asking that takes a
     // moment, in which the thread may have fallen asleep.
     if (target.probe.blocks_signal(SampleSignal::kNumber)) {
-      sample_queue().counts.busy.fetch_add(1, std::memory_order_relaxed);
+      sample_queue.counts.busy.fetch_add(1, std::memory_order_relaxed);
     } else if (target.probe.state() != TaskState::kBlocked) {
       return ask(target, seen);
     } else {
@@ -229,7 +213,7 @@ bool Sampler::settle(Target& target, std::int64_t now_ns) noexcept {
     return false;
   }
   target.is_answer_late = true;
-  sample_queue().counts.busy.fetch_add(1, std::memory_order_relaxed);
+  sample_queue.counts.busy.fetch_add(1, std::memory_order_relaxed);
   add(target, target.asked);
   return true;
 }
@@ -255,7 +239,7 @@ void Sampler::look_at_sleeper(Target& target, std::uint64_t run_count, SampledRu
       return sleep.probe.run_count() == sleep.run_count;
     };
     const SleepingStack result = capture_sleeping_stack({target.handle, target.python_state, is_asleep, &watch});
-    SampleCounts& counts = sample_queue().counts;
+    SampleCounts& counts = sample_queue.counts;
     if (result.status == SleepingStack::Status::kMoved) {
       counts.moved.fetch_add(1, std::memory_order_relaxed);
       target.sleep = 0;
@@ -286,7 +270,7 @@ void Sampler::add(Target& target, const SampledRun& seen) noexcept {
 }
 
 void Sampler::end_run(Target& target) noexcept {
-  if (target.run.count != 0) sample_queue().push(target.run);
+  if (target.run.count != 0) sample_queue.push(target.run);
   target.run.count = 0;
 }
 

@@ -25,8 +25,9 @@ class Sampler {
  public:
   // Samples `rate_hz` times a second on the average; up to the default rate less often where that would cost more than
   // 0.5 % of a core. False when no thread could be made. Once.
-  // Without stacks only the threads' states are sampled, and no thread is sent a signal.
-  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks) noexcept;
+  // Without stacks only the threads' states are sampled, and no thread is sent a signal. `main_thread`: zero when not
+  // known.
+  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread) noexcept;
 
   // Hands over what it has and ends; waits for that, but not long. Any thread.
   void stop() noexcept;
@@ -73,6 +74,7 @@ class Sampler {
 
   const Helper helper_{"synctrace-look", false, true, [](void* self) noexcept { static_cast<Sampler*>(self)->run(); },
                        this};
+  pthread_t main_thread_{};
   std::int64_t period_ns_ = 0;
   bool is_limited_ = false;
   std::int64_t spent_ns_ = 0;        // CPU time of all looks so far
@@ -91,11 +93,5 @@ class Sampler {
   std::atomic<std::uint32_t> stop_requested_{0};
   std::atomic<std::uint32_t> done_{0};
 };
-
-// No looks until it is called again with false. Any thread.
-void pause_samples(bool paused) noexcept;
-
-// The main thread, if this is it: its handle is found nowhere else. From the library's constructor.
-void note_main_thread() noexcept;
 
 }  // namespace synctrace::capture

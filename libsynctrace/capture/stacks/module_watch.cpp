@@ -3,7 +3,6 @@
 
 #include <ctime>
 
-#include "capture/process/helper_thread.h"
 #include "capture/stacks/stack_table.h"
 #include "capture/unwind/module_map.h"
 #include "capture/unwind/unwind_table.h"
@@ -23,16 +22,7 @@ thread_local __attribute__((tls_model("initial-exec"))) constinit bool fork_has_
 
 }  // namespace
 
-ModuleWatch& module_watch() noexcept {
-  static constinit ModuleWatch watch;
-  return watch;
-}
-
-bool ModuleWatch::start() noexcept {
-  static const Helper helper{"synctrace-map", true, true,
-                             [](void* self) noexcept { static_cast<ModuleWatch*>(self)->run(); }, this};
-  return start_helper(helper);
-}
+bool ModuleWatch::start() noexcept { return helper_threads.start(helper_); }
 
 void ModuleWatch::wake() noexcept {
   bell_.store(1, std::memory_order_release);
@@ -40,21 +30,21 @@ void ModuleWatch::wake() noexcept {
 }
 
 void ModuleWatch::run() noexcept {
-  while (!helpers_are_stopped()) {
+  while (!helper_threads.are_stopped()) {
     bell_.store(0, std::memory_order_relaxed);
     pthread_mutex_lock(&loader_turn_);
     ask_loader();
     pthread_mutex_unlock(&loader_turn_);
     // Also when nothing was loaded: a table that could not be built then may be built now.
-    build_missing_tables(module_map());
+    build_missing_tables(module_map);
     futex_wait(bell_, 0, kLookEveryNs);
   }
 }
 
 // An interpreter comes with a module; sub-interpreters come without one.
 void ModuleWatch::ask_loader() noexcept {
-  module_map().take_refresh_request();
-  const bool has_changed = module_map().refresh();
+  module_map.take_refresh_request();
+  const bool has_changed = module_map.refresh();
   if (has_changed || looks_++ % kLooksPerPython == 0) look_for_python();
 }
 

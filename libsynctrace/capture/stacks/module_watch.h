@@ -9,11 +9,13 @@
 #include <atomic>
 #include <cstdint>
 
+#include "capture/process/helper_thread.h"
+
 namespace synctrace::capture {
 
 class ModuleWatch {
  public:
-  // False when no thread could be made. Once, at the start of the session, after enable_stacks().
+  // False when no thread could be made. Once, after enable_stacks().
   [[nodiscard]] bool start() noexcept;
 
   // Looks at once. Any thread, not in a signal handler: ModuleMap::ask_for_refresh() is for those.
@@ -28,11 +30,11 @@ class ModuleWatch {
   void run() noexcept;
   void ask_loader() noexcept;
 
+  const Helper helper_{"synctrace-map", true, true, [](void* self) noexcept { static_cast<ModuleWatch*>(self)->run(); },
+                       this};
   std::atomic<std::uint32_t> bell_{0};
   std::uint32_t looks_ = 0;
   pthread_mutex_t loader_turn_ = PTHREAD_MUTEX_INITIALIZER;  // held while the loader is asked
 };
-
-ModuleWatch& module_watch() noexcept;
 
 }  // namespace synctrace::capture

@@ -77,7 +77,7 @@ void StackRecords::add_stack(const EventView& event) noexcept {
 }
 
 void StackRecords::define_module(std::uint32_t id) noexcept {
-  const Module* module = module_map().with_id(id);
+  const Module* module = module_map.with_id(id);
   if (module == nullptr || module->is_in_trace) return;
   module->is_in_trace = true;
   std::array<char, 2 * ModuleImage::kMaxBuildId> build_id;

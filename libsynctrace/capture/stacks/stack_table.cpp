@@ -22,12 +22,8 @@
 namespace synctrace::capture {
 namespace {
 
-std::atomic<StackKinds> wanted{StackKinds::kNone};
-std::atomic<bool> can_read_guarded{false};
-StackBounds own_code;  // of the module that this code is in; constant once enabled
-std::atomic<std::uint32_t> next_stack{1};
-std::atomic<std::uint32_t> next_code{1};
-std::atomic<std::uint64_t> refused{0};
+// Looked at in every call that may want a stack.
+constinit std::atomic<StackKinds> wanted{StackKinds::kNone};
 
 bool wants(StackKinds kind) noexcept { return format::includes(wanted.load(std::memory_order_relaxed), kind); }
 
@@ -64,7 +60,7 @@ thread_local __attribute__((tls_model("initial-exec"))) constinit ThreadStacks* 
 // The thread's tables, mapped at the first call; needs the thread's turn.
 ThreadStacks* prepared_stacks() noexcept {
   if (this_thread_stacks != nullptr) return this_thread_stacks;
-  if (thread_buffers().buffer_of_this_thread() == nullptr) return nullptr;  // also while the thread ends
+  if (thread_buffers.buffer_of_this_thread() == nullptr) return nullptr;  // also while the thread ends
   void* memory = mmap(nullptr, sizeof(ThreadStacks), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return nullptr;
   auto* stacks = static_cast<ThreadStacks*>(memory);
@@ -94,16 +90,16 @@ class Capture {
   void take_python() noexcept {
     if (!wants(StackKinds::kPython)) return;
     if (of_ == Of::kCall) {
-      python_reader().walk(own_.python);
-    } else if (can_read_guarded.load(std::memory_order_relaxed)) {
-      python_reader().walk_interrupted(own_.guarded, own_.python);
+      python_reader.walk(own_.python);
+    } else if (shared_stacks.can_read_guarded.load(std::memory_order_relaxed)) {
+      python_reader.walk_interrupted(own_.guarded, own_.python);
     }
     keep_python_with_runtime();
   }
 
   SleeperWalk take_sleeping_python() noexcept {
     const SleeperWalk walk =
-        python_reader().walk_sleeping(sleeper_->thread, sleeper_->python_state, own_.guarded, own_.python);
+        python_reader.walk_sleeping(sleeper_->thread, sleeper_->python_state, own_.guarded, own_.python);
     keep_python_with_runtime();
     return walk;
   }
@@ -111,7 +107,7 @@ class Capture {
   // The frames of the recorder itself are nobody's business.
   void take_native(const Walk& walk) noexcept {
     std::size_t first = 0;
-    while (first < walk.count && own_code.holds(own_.native[first].pc)) ++first;
+    while (first < walk.count && shared_stacks.own_code.holds(own_.native[first].pc)) ++first;
     native_ = std::span(own_.native).subspan(first, walk.count - first);
     native_sp_ = first == 0 ? walk.sp : own_.native[first - 1].cfa;
     native_is_whole_ = walk.end == WalkEnd::kRoot;
@@ -122,7 +118,7 @@ class Capture {
  private:
   // The reader may have been switched off meanwhile; then nothing describes the frames.
   void keep_python_with_runtime() noexcept {
-    runtime_ = own_.python.count == 0 ? nullptr : python_reader().runtime();
+    runtime_ = own_.python.count == 0 ? nullptr : python_reader.runtime();
     if (runtime_ == nullptr) own_.python.count = 0;
   }
 
@@ -153,7 +149,7 @@ std::uint64_t Capture::hash() const noexcept {
   };
   const PythonStack& python = own_.python;
   std::uint64_t hash =
-      mix(python.count, native_.size() * 2 + (native_is_whole_ ? 1 : 0), module_map().current().unload_count());
+      mix(python.count, native_.size() * 2 + (native_is_whole_ ? 1 : 0), module_map.current().unload_count());
   for (std::uint32_t i = 0; i < python.count; ++i) {
     const PythonFrame& frame = python.frames[i];
     hash = mix(mix(hash, frame.code, frame.identity), static_cast<std::uint64_t>(frame.offset_bytes), 0);
@@ -177,7 +173,7 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   if (status != DescribeStatus::kOk || has_moved_) return 0;
   const std::span<const std::byte> table = code.line_table.first(std::min(code.line_table.size(), kMaxLineTableBytes));
   CodeEvent event;
-  event.id = next_code.fetch_add(1, std::memory_order_relaxed);
+  event.id = shared_stacks.code_count.fetch_add(1, std::memory_order_relaxed) + 1;
   event.python_version = code.python_version;
   event.first_line = code.first_line;
   event.file_bytes = static_cast<std::uint32_t>(code.file.size());
@@ -193,7 +189,7 @@ std::uintptr_t code_of(const NativeFrame& frame) noexcept { return frame.pc - (f
 // The module of each native frame. Where the loader has another one than our map says, the stack is cut: what was
 // walked by the rules of a module that is no longer there is not believed.
 void Capture::find_modules() noexcept {
-  const CodeMap& map = module_map().current();
+  const CodeMap& map = module_map.current();
   for (std::size_t i = 0; i < native_.size(); ++i) {
     const Module* known = map.find(code_of(native_[i]));
     own_.modules[i] = known;
@@ -203,7 +199,7 @@ void Capture::find_modules() noexcept {
     if (agrees) continue;
     own_.modules[i] = nullptr;
     map_is_old_ = true;
-    module_map().ask_for_refresh();
+    module_map.ask_for_refresh();
     if (known == nullptr) continue;
     native_ = native_.first(i + 1);
     native_is_whole_ = false;
@@ -252,7 +248,7 @@ StackId Capture::write() noexcept {
   const std::size_t count = merge_stacks(parts, own_.items);
   for (std::size_t i = 0; i < count; ++i) own_.frames[i] = describe(own_.items[i]);
   if (has_moved_) return StackId{};
-  const StackEvent event{static_cast<StackId>(next_stack.fetch_add(1, std::memory_order_relaxed)),
+  const StackEvent event{static_cast<StackId>(shared_stacks.stack_count.fetch_add(1, std::memory_order_relaxed) + 1),
                          static_cast<std::uint32_t>(count)};
   const auto frames = std::as_bytes(std::span(own_.frames).first(count));
   return buffer_.push_long(event, {as_text(frames)}) ? event.id : StackId{};
@@ -263,7 +259,7 @@ StackId Capture::id() noexcept {
   const std::uint64_t key = hash();
   auto* slot = own_.stacks.find(key);
   if (slot == nullptr) {
-    refused.fetch_add(1, std::memory_order_relaxed);
+    shared_stacks.refused.fetch_add(1, std::memory_order_relaxed);
     return StackId{};
   }
   if (slot->id != 0) return static_cast<StackId>(slot->id);
@@ -277,12 +273,13 @@ StackId Capture::id() noexcept {
 }  // namespace
 
 void enable_stacks(StackKinds kinds) noexcept {
-  can_read_guarded.store(GuardedMemory::works(), std::memory_order_relaxed);
+  module_map.start();
+  shared_stacks.can_read_guarded.store(GuardedMemory::works(), std::memory_order_relaxed);
   if (format::includes(kinds, StackKinds::kNative)) {
     prepare_fallback();
-    module_map().refresh();
+    module_map.refresh();
     const auto here = reinterpret_cast<std::uintptr_t>(&enable_stacks);
-    if (const Module* module = module_map().current().find(here)) own_code = {module->begin, module->end};
+    if (const Module* module = module_map.current().find(here)) shared_stacks.own_code = {module->begin, module->end};
   }
   wanted.store(kinds, std::memory_order_relaxed);
   look_for_python();
@@ -301,13 +298,11 @@ void release_thread_stacks() noexcept {
 
 void look_for_python() noexcept {
   if (!wants(StackKinds::kPython)) return;
-  if (python_reader().start() != PythonReader::State::kOff) return;
+  if (python_reader.start() != PythonReader::State::kOff) return;
   const bool also_native = wants(StackKinds::kNative);
   wanted.store(also_native ? StackKinds::kNative : StackKinds::kNone, std::memory_order_relaxed);
-  notice("no Python stacks: %s", python_reader().off_reason());
+  notice("no Python stacks: %s", python_reader.off_reason());
 }
-
-std::uint64_t take_refused_stacks() noexcept { return refused.exchange(0, std::memory_order_relaxed); }
 
 bool stacks_prepared_here() noexcept { return this_thread_stacks != nullptr; }
 
@@ -369,7 +364,7 @@ StackId capture_interrupted_stack(const void* context) noexcept {
   return capture.id();
 }
 
-bool can_take_sleeping_stacks() noexcept { return can_read_guarded.load(std::memory_order_relaxed); }
+bool can_take_sleeping_stacks() noexcept { return shared_stacks.can_read_guarded.load(std::memory_order_relaxed); }
 
 SleepingStack capture_sleeping_stack(const Sleeper& sleeper) noexcept {
   using Status = SleepingStack::Status;

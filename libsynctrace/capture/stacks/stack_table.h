@@ -9,17 +9,31 @@
 
 #include <pthread.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/ids.h"
 #include "capture/events/thread_buffer.h"
 #include "capture/stacks/stack_budget.h"
+#include "capture/unwind/thread_stack.h"
 #include "format/option_values.h"
 
 namespace synctrace::capture {
 
 using format::StackKinds;
+
+// What the captures of all threads share.
+struct SharedStacks {
+  std::atomic<bool> can_read_guarded{false};
+  StackBounds own_code;  // of the module that this code is in; constant once enabled
+  std::atomic<std::uint32_t> stack_count{0};
+  std::atomic<std::uint32_t> code_count{0};
+  std::atomic<std::uint64_t> refused{0};  // stacks that found no place in their thread's table
+};
+
+// The recorder's.
+[[gnu::visibility("hidden")]] extern SharedStacks& shared_stacks;
 
 // From here on stacks of these kinds are taken. Once, at the start, before module_watch: makes the map of modules.
 void enable_stacks(StackKinds kinds) noexcept;
@@ -81,9 +95,6 @@ void release_thread_stacks() noexcept;
 
 // Module watch: looks for an interpreter while none has been found. Tells, once, why Python stacks cannot be read.
 void look_for_python() noexcept;
-
-// Drain thread: stacks that found no place in their thread's table, since the last call.
-std::uint64_t take_refused_stacks() noexcept;
 
 // Of one stack, marks for missing frames included.
 inline constexpr std::size_t kMaxStackFrames = 388;

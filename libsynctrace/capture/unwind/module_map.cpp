@@ -132,7 +132,13 @@ struct ModuleMap::Scan {
   }
 };
 
+void ModuleMap::start() noexcept {
+  const CodeMap* none = nullptr;
+  current_.compare_exchange_strong(none, &kEmpty, std::memory_order_acq_rel);
+}
+
 bool ModuleMap::refresh() noexcept {
+  start();
   Counters now;
   dl_iterate_phdr(&Scan::read_counters, &now);
   if (now.adds == adds_ && now.subs == subs_) return false;
@@ -220,11 +226,6 @@ bool ModuleMap::publish(const Scan& scan) noexcept {
   made->count_ = used;
   current_.store(made, std::memory_order_release);
   return true;
-}
-
-ModuleMap& module_map() noexcept {
-  static constinit ModuleMap map;
-  return map;
 }
 
 }  // namespace synctrace::capture

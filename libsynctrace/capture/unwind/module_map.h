@@ -98,11 +98,14 @@ class ModuleMap {
   // At 300 modules a map is 7 KiB: room for thousands of changes.
   static constexpr std::size_t kMaxBytes = 64U << 20;
 
+  // The map without modules. Before current(); refresh() does it, too.
+  void start() noexcept;
+
   // Asks the loader; true when the loaded modules changed and a new map was published. Takes the loader's lock: one
   // background thread only, never from a callback.
   bool refresh() noexcept;
 
-  // Wait-free, any thread, also in a signal handler. Never null.
+  // Wait-free, any thread, also in a signal handler. Not before start().
   const CodeMap& current() const noexcept { return *current_.load(std::memory_order_acquire); }
 
   // A walk met code of no known module: refresh soon. Any thread, also in a signal handler.
@@ -127,7 +130,7 @@ class ModuleMap {
   bool publish(const Scan& scan) noexcept;
 
   static const CodeMap kEmpty;
-  std::atomic<const CodeMap*> current_{&kEmpty};
+  std::atomic<const CodeMap*> current_{nullptr};
   std::atomic<const Module*> newest_{nullptr};
   std::atomic<bool> refresh_wanted_{false};
   std::atomic<std::uint64_t> refused_count_{0};
@@ -143,7 +146,7 @@ class ModuleMap {
 // What ModuleImage::fingerprint is made of.
 std::uint64_t frame_header_fingerprint(std::span<const std::byte> header) noexcept;
 
-// The process's.
-ModuleMap& module_map() noexcept;
+// The recorder's.
+[[gnu::visibility("hidden")]] extern ModuleMap& module_map;
 
 }  // namespace synctrace::capture

@@ -73,7 +73,7 @@ Registers registers_of(const ucontext_t& context) noexcept {
 class StackWalk {
  public:
   StackWalk(ThreadUnwinder& thread, const Registers& from, std::span<NativeFrame> out) noexcept
-      : thread_(thread), map_(module_map().current()), out_(out), at_(from) {
+      : thread_(thread), map_(module_map.current()), out_(out), at_(from) {
     if (thread_.generation_ == map_.generation()) return;
     std::memset(static_cast<void*>(thread_.cache_), 0, sizeof(thread_.cache_));
     thread_.generation_ = map_.generation();
@@ -170,7 +170,7 @@ const UnwindRule& StackWalk::look_up(std::uintptr_t pc, ThreadUnwinder::CachedRu
   const Module* module = map_.find(pc);
   if (module == nullptr) {
     why_no_rule_ = WalkEnd::kGeneratedCode;
-    module_map().ask_for_refresh();
+    module_map.ask_for_refresh();
     return uncached_;
   }
   const UnwindTable* table = module->table.load(std::memory_order_acquire);

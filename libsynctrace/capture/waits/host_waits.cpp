@@ -17,15 +17,9 @@
 #include "capture/process/reentry_guard.h"
 #include "capture/python/python_frames.h"
 #include "capture/stacks/stack_table.h"
-#include "capture/waits/wake_table.h"
 
 namespace synctrace::capture {
 namespace {
-
-constinit WakeTable wakes;
-constinit TickClock tick_clock;
-constinit std::atomic<pid_t> recorded_process{0};
-constinit std::atomic<std::uint64_t> rationed{0};
 
 // A stack costs about a microsecond. Waits of a millisecond or more always get one: there are at most a thousand a
 // second. The shorter ones of a thread get 100 in 50 ms, 2,000 a second.
@@ -67,8 +61,8 @@ class SignalsBlocked {
 bool is_recorded_thread() noexcept {
   if (inside_recorder.load(std::memory_order_relaxed) || inside_cuda_call()) return false;
   const bool uses_cuda = ThreadBuffers::ready_buffer_of_this_thread() != nullptr;
-  if (!uses_cuda && !python_reader().runs_on_this_thread()) return false;
-  if (raw_syscall(SYS_getpid) != recorded_process.load(std::memory_order_relaxed)) return false;
+  if (!uses_cuda && !python_reader.runs_on_this_thread()) return false;
+  if (raw_syscall(SYS_getpid) != host_waits.process.load(std::memory_order_relaxed)) return false;
   return number(this_thread_id()) == static_cast<std::uint32_t>(raw_syscall(SYS_gettid));
 }
 
@@ -116,8 +110,8 @@ void push_wait(const LongWait& wait, int call_errno) noexcept {
   const TickMoment now = read_tick_moment();
   format::HostWait record;
   record.thread = this_thread_id();
-  record.begin_ns = tick_clock.time_of(wait.begin_ticks, now);
-  const std::int64_t end_ns = tick_clock.time_of(wait.end_ticks, now);
+  record.begin_ns = host_waits.clock.time_of(wait.begin_ticks, now);
+  const std::int64_t end_ns = host_waits.clock.time_of(wait.end_ticks, now);
   const std::int64_t duration_ns = end_ns - record.begin_ns;
   if (duration_ns < kShortestWaitNs) return;
   record.duration_ns = static_cast<std::uint64_t>(duration_ns);
@@ -126,16 +120,16 @@ void push_wait(const LongWait& wait, int call_errno) noexcept {
   record.flags = flags_of(wait, call_errno);
   record.waker = wait.waker;
   if (has_signallers(wait.call)) {
-    const Wake wake = wakes.find(wait.object, wait.begin_ticks, wait.end_ticks);
+    const Wake wake = host_waits.wakes.find(wait.object, wait.begin_ticks, wait.end_ticks);
     record.waker = wake.thread;
-    if (wake.thread != ThreadId{}) record.wake_ns = tick_clock.time_of(wake.ticks, now);
+    if (wake.thread != ThreadId{}) record.wake_ns = host_waits.clock.time_of(wake.ticks, now);
   }
   record.stack = wait.stack;
   if (wait.stack == StackId{}) {
     if (duration_ns >= kAlwaysWithStackNs || take_from_ration(end_ns)) {
       record.stack = capture_waiting_stack(readable_stacks(wait.call));
     } else {
-      rationed.fetch_add(1, std::memory_order_relaxed);
+      host_waits.rationed.fetch_add(1, std::memory_order_relaxed);
     }
   }
   push_event(record);
@@ -166,7 +160,10 @@ void record_wait(const LongWait& wait) noexcept {
 }
 
 void note_wake(std::uint64_t address) noexcept {
-  if (!inside_recorder.load(std::memory_order_relaxed)) wakes.note(address, this_thread_id(), read_ticks());
+  if (inside_recorder.load(std::memory_order_relaxed)) return;
+  const ThreadId thread = this_thread_id();
+  const std::uint64_t ticks = read_ticks();
+  host_waits.wakes.note(address, thread, ticks);
 }
 
 // Libraries that are loaded later stand behind the C library in the loader's list.
@@ -180,13 +177,11 @@ bool is_preloaded() noexcept {
   return false;
 }
 
-void prepare_host_waits() noexcept { tick_clock.start(); }
+void prepare_host_waits() noexcept { host_waits.clock.start(); }
 
 void switch_host_waits(bool on) noexcept {
-  recorded_process.store(getpid(), std::memory_order_relaxed);
-  shortest_wait_ticks.store(on ? tick_clock.ticks_of(kShortestWaitNs) : 0, std::memory_order_relaxed);
+  host_waits.process.store(getpid(), std::memory_order_relaxed);
+  shortest_wait_ticks.store(on ? host_waits.clock.ticks_of(kShortestWaitNs) : 0, std::memory_order_relaxed);
 }
-
-std::uint64_t take_rationed_waits() noexcept { return rationed.exchange(0, std::memory_order_relaxed); }
 
 }  // namespace synctrace::capture

@@ -9,6 +9,8 @@
 // anywhere, and what happens after a long one happens with all signals blocked.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <type_traits>
@@ -16,6 +18,7 @@
 #include "base/ids.h"
 #include "capture/process/cpu_ticks.h"
 #include "capture/process/recorder_state.h"
+#include "capture/waits/wake_table.h"
 #include "format/records.h"
 
 namespace synctrace::capture {
@@ -29,6 +32,17 @@ inline constexpr std::int64_t kShortestWaitNs = 50'000;
 inline constinit std::atomic<std::uint64_t> shortest_wait_ticks{0};
 
 inline bool host_waits_on() noexcept { return recording() && shortest_wait_ticks.load(std::memory_order_relaxed) != 0; }
+
+// What the waits of all threads share.
+struct HostWaits {
+  WakeTable wakes;
+  TickClock clock;
+  std::atomic<pid_t> process{0};           // the one that is recorded
+  std::atomic<std::uint64_t> rationed{0};  // waits without a stack, because their thread had used up its ration
+};
+
+// The recorder's.
+[[gnu::visibility("hidden")]] extern HostWaits& host_waits;
 
 struct LongWait {
   HostCall call{};
@@ -62,12 +76,9 @@ void note_wake(std::uint64_t address) noexcept;
 // library (injected without LD_PRELOAD): then no call of the program comes to us.
 bool is_preloaded() noexcept;
 
-// From start_session(): begins to learn the counter's rate. Later they are switched on.
+// When the recorder starts: begins to learn the counter's rate. Later they are switched on.
 void prepare_host_waits() noexcept;
 void switch_host_waits(bool on) noexcept;
-
-// Drain thread: waits recorded without a stack, because their thread had used up its ration, since the last call.
-std::uint64_t take_rationed_waits() noexcept;
 
 template <class Value>
 std::uint64_t as_object(Value value) noexcept {

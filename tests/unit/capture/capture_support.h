@@ -31,10 +31,10 @@ namespace synctrace::testing {
 // From here on this process takes stacks, as a recorded one does. Once in a process, whatever is asked for later.
 inline void start_stacks(capture::StackKinds kinds) {
   static const bool once = [kinds] {
-    capture::thread_buffers().set_end_hook(capture::release_thread_stacks);
-    capture::thread_buffers().start(64U << 20);
+    capture::thread_buffers.set_end_hook(capture::release_thread_stacks);
+    capture::thread_buffers.start(64U << 20);
     capture::enable_stacks(kinds);
-    capture::build_missing_tables(capture::module_map());
+    capture::build_missing_tables(capture::module_map);
     return true;
   }();
   static_cast<void>(once);

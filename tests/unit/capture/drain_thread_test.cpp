@@ -30,15 +30,16 @@ struct Drain {
   explicit Drain(OpenTrace& trace) {
     static std::vector<std::unique_ptr<DrainThread>> all;
     static std::vector<std::unique_ptr<Settings>> all_settings;
+    static ModuleWatch watch;
     all_settings.push_back(std::make_unique<Settings>());
-    all.push_back(std::make_unique<DrainThread>(*trace.stream, trace.files, *all_settings.back()));
+    all.push_back(std::make_unique<DrainThread>(*trace.stream, trace.files, watch, *all_settings.back()));
     thread = all.back().get();
   }
 };
 
 void start_rings() {
   static const bool started = [] {
-    thread_buffers().start(32U << 20);
+    thread_buffers.start(32U << 20);
     return true;
   }();
   REQUIRE(started);

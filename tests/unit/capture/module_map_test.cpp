@@ -16,13 +16,13 @@ namespace {
 using namespace synctrace::capture;
 
 const Module* module_of(const void* address) {
-  return module_map().current().find(reinterpret_cast<std::uintptr_t>(address));
+  return module_map.current().find(reinterpret_cast<std::uintptr_t>(address));
 }
 
 int here() { return 1; }
 
 TEST_CASE("Every function is found in the module it lies in") {
-  module_map().refresh();
+  module_map.refresh();
   const Module* program = module_of(reinterpret_cast<const void*>(&here));
   const Module* libc = module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
   REQUIRE(program != nullptr);
@@ -34,8 +34,8 @@ TEST_CASE("Every function is found in the module it lies in") {
   REQUIRE(dladdr(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"), &info) != 0);
   CHECK(libc->bias == reinterpret_cast<std::uintptr_t>(info.dli_fbase));
   CHECK(libc->build_id().size() == 20);
-  CHECK(module_map().current().find(0) == nullptr);
-  CHECK(module_map().current().find(~std::uintptr_t{0}) == nullptr);
+  CHECK(module_map.current().find(0) == nullptr);
+  CHECK(module_map.current().find(~std::uintptr_t{0}) == nullptr);
   int on_stack = 0;
   CHECK(module_of(&on_stack) == nullptr);
 }
@@ -54,7 +54,7 @@ TEST_CASE("A module is known again by its page, or by the start of a segment of 
 }
 
 TEST_CASE("Segments' file offsets lead to the code that is mapped") {
-  module_map().refresh();
+  module_map.refresh();
   const Module* libc = module_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
   REQUIRE(libc != nullptr);
   const ModuleSegment& code = libc->code()[0];
@@ -68,8 +68,8 @@ TEST_CASE("Segments' file offsets lead to the code that is mapped") {
 }
 
 TEST_CASE("A map is sorted, without overlaps, and both ends of each range are exact") {
-  module_map().refresh();
-  const CodeMap& map = module_map().current();
+  module_map.refresh();
+  const CodeMap& map = module_map.current();
   std::uintptr_t last = 0;
   for (const CodeMap::Range& range : map.ranges()) {
     CHECK(range.begin >= last);
@@ -83,32 +83,32 @@ TEST_CASE("A map is sorted, without overlaps, and both ends of each range are ex
 }
 
 TEST_CASE("Loading and unloading make new maps; what was unloaded stays known; what comes back is the same") {
-  module_map().refresh();
-  CHECK(!module_map().refresh());
-  const CodeMap& before = module_map().current();
+  module_map.refresh();
+  CHECK(!module_map.refresh());
+  const CodeMap& before = module_map.current();
 
   void* library = dlopen(SYNCTRACE_PROBE, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
-  CHECK(module_map().refresh());
+  CHECK(module_map.refresh());
   const void* function = dlsym(library, "probe_call");
   const Module* loaded = module_of(function);
   REQUIRE(loaded != nullptr);
-  CHECK(module_map().current().generation() == before.generation() + 1);
+  CHECK(module_map.current().generation() == before.generation() + 1);
   CHECK(before.find(reinterpret_cast<std::uintptr_t>(function)) == nullptr);  // the old map is as it was
 
   dlclose(library);
-  CHECK(module_map().refresh());
+  CHECK(module_map.refresh());
   CHECK(module_of(function) == nullptr);
   bool known = false;
   std::set<std::uint32_t> ids;
-  for (const Module* module = module_map().newest(); module != nullptr; module = module->previous) {
+  for (const Module* module = module_map.newest(); module != nullptr; module = module->previous) {
     known = known || module == loaded;
     CHECK(ids.insert(module->id).second);
   }
   CHECK(known);
 
   library = dlopen(SYNCTRACE_PROBE, RTLD_NOW | RTLD_LOCAL);
-  CHECK(module_map().refresh());
+  CHECK(module_map.refresh());
   if (dlsym(library, "probe_call") == function) CHECK(module_of(function) == loaded);
   dlclose(library);
 }

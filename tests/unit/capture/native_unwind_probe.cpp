@@ -13,8 +13,8 @@ __attribute__((visibility("default"))) int probe_call(int (*function)(void*), vo
 }
 
 __attribute__((visibility("default"))) void probe_prepare() {
-  capture::module_map().refresh();
-  capture::build_missing_tables(capture::module_map());
+  capture::module_map.refresh();
+  capture::build_missing_tables(capture::module_map);
   static capture::ThreadUnwinder unwinder;
   unwinder.prepare_here();
 }

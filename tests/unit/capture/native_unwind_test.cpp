@@ -29,8 +29,8 @@ using test::Comparison;
 struct Prepared {
   Prepared() {
     prepare_fallback();
-    module_map().refresh();
-    build_missing_tables(module_map());
+    module_map.refresh();
+    build_missing_tables(module_map);
     unwinder->prepare_here();
   }
   ~Prepared() { ThreadUnwinder::forget_here(); }
@@ -214,27 +214,27 @@ TEST_CASE("A module loaded at run time is walked by guess or by libgcc, and by i
   REQUIRE(call != nullptr);
   const auto comparison = std::make_unique<Comparison>();
 
-  module_map().take_refresh_request();
+  module_map.take_refresh_request();
   call(walk_in_callback, comparison.get());
-  CHECK(module_map().take_refresh_request());
+  CHECK(module_map.take_refresh_request());
   CHECK((comparison->walk.end == WalkEnd::kGeneratedCode || comparison->walk.guessed));
 
-  CHECK(module_map().refresh());
+  CHECK(module_map.refresh());
   call(walk_in_callback, comparison.get());
   CHECK(comparison->walk.used_libgcc);
   CHECK(comparison->all_equal());
 
-  CHECK(build_missing_tables(module_map()) == 1);
+  CHECK(build_missing_tables(module_map) == 1);
   call(walk_in_callback, comparison.get());
   CHECK(!comparison->walk.used_libgcc);
   CHECK(comparison->all_equal());
   CHECK(comparison->walk.end == WalkEnd::kRoot);
 
   const auto pc = reinterpret_cast<std::uintptr_t>(call);
-  CHECK(module_map().current().find(pc) != nullptr);
+  CHECK(module_map.current().find(pc) != nullptr);
   dlclose(library);
-  CHECK(module_map().refresh());
-  CHECK(module_map().current().find(pc) == nullptr);
+  CHECK(module_map.refresh());
+  CHECK(module_map.current().find(pc) == nullptr);
 }
 
 TEST_CASE("A short buffer gets the innermost frames") {

@@ -65,7 +65,7 @@ std::vector<std::string> take_events() {
   const auto put = [&](const char* kind, NvtxDomainId domain, std::string_view text) {
     events.push_back(std::string(kind) + " " + std::to_string(number(domain)) + " " + std::string(text));
   };
-  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+  thread_buffers.for_each([&](ThreadBuffer& buffer) {
     buffer.take_all([&](const EventView& event) {
       using format::RecordKind;
       if (event.kind == RecordKind::kNvtxPush) put("push", event.as<format::NvtxPush>().domain, event.text);

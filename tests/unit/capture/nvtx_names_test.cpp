@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "capture/nvtx/nvtx_handler.h"
 #include "capture_support.h"
 
 namespace synctrace::capture {
@@ -51,33 +50,36 @@ TEST_CASE("a text that does not fit is cut between characters") {
 }
 
 TEST_CASE("a domain has one handle and one number, however often it is created") {
-  auto* first = create_domain("NCCL");
-  auto* second = create_domain("cuBLAS");
+  NvtxNames names;
+  auto* first = names.create_domain("NCCL");
+  auto* second = names.create_domain("cuBLAS");
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
   CHECK(first != second);
-  CHECK(create_domain(std::string("NC") + "CL") == first);
+  CHECK(names.create_domain(std::string("NC") + "CL") == first);
   CHECK(domain_id(first) != domain_id(second));
   CHECK(domain_id(first) != NvtxDomainId{});
   CHECK(domain_id(nullptr) == NvtxDomainId{});
 }
 
 TEST_CASE("a registered text outlives what it was made from") {
+  NvtxNames names;
   std::string passing = "forward";
-  auto* handle = register_text(passing);
+  auto* handle = names.register_text(passing);
   passing.assign("-------");
   CHECK(registered_text(handle) == "forward");
-  CHECK(registered_text(register_text("")).empty());
+  CHECK(registered_text(names.register_text("")).empty());
   CHECK(registered_text(nullptr).empty());
 }
 
 TEST_CASE("a trace defines each domain once, with its name") {
+  NvtxNames names;
   testing::OpenTrace trace;
-  create_domain("drained first");
-  drain_nvtx_domains(*trace.stream);
-  auto* late = create_domain("drained second");
-  drain_nvtx_domains(*trace.stream);
-  drain_nvtx_domains(*trace.stream);
+  names.create_domain("drained first");
+  names.drain(*trace.stream);
+  auto* late = names.create_domain("drained second");
+  names.drain(*trace.stream);
+  names.drain(*trace.stream);
   trace.stream->end("exit");
   std::map<std::string, std::vector<NvtxDomainId>> domains;
   testing::read_trace(trace.path(), [&](const format::NvtxDomain& record) {
@@ -87,20 +89,20 @@ TEST_CASE("a trace defines each domain once, with its name") {
   CHECK(domains["drained second"] == std::vector<NvtxDomainId>{domain_id(late)});
 }
 
-// Last: from here on the tables of this process are full.
 TEST_CASE("full tables answer the default domain and the empty text, and keep what they have") {
-  auto* known = create_domain("NCCL");
+  NvtxNames names;
+  auto* known = names.create_domain("NCCL");
   std::size_t made = 0;
-  while (create_domain("domain " + std::to_string(made)) != nullptr && made < 1000) ++made;
+  while (names.create_domain("domain " + std::to_string(made)) != nullptr && made < 1000) ++made;
   CHECK(made > 100);
   CHECK(made < 256);
-  CHECK(create_domain("one more") == nullptr);
-  CHECK(create_domain("NCCL") == known);
-  CHECK(create_domain("domain 7") != nullptr);
-  auto* text = register_text("kept");
+  CHECK(names.create_domain("one more") == nullptr);
+  CHECK(names.create_domain("NCCL") == known);
+  CHECK(names.create_domain("domain 7") != nullptr);
+  auto* text = names.register_text("kept");
   const std::string filler(500, 'x');
   std::size_t texts = 0;
-  while (register_text(filler) != nullptr && texts < 100'000) ++texts;
+  while (names.register_text(filler) != nullptr && texts < 100'000) ++texts;
   CHECK(texts > 5'000);
   CHECK(texts < 100'000);
   CHECK(registered_text(text) == "kept");

@@ -43,9 +43,9 @@ ReadBack drain_and_read() {
   OpenTrace trace;
   StackRecords records(*trace.stream);
   // Each trace of this process is to have its modules.
-  for (const Module* module = module_map().newest(); module != nullptr; module = module->previous)
+  for (const Module* module = module_map.newest(); module != nullptr; module = module->previous)
     module->is_in_trace = false;
-  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+  thread_buffers.for_each([&](ThreadBuffer& buffer) {
     buffer.take_all([&](const EventView& event) {
       if (event.kind == format::RecordKind::kStack) records.add_stack(event);
       if (event.kind == format::RecordKind::kCode) records.add_code(event);
@@ -77,8 +77,8 @@ using ProbeCall = int (*)(int (*)(void*), void*);
 ProbeCall load_probe(void*& library) {
   library = dlopen(SYNCTRACE_PROBE, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
-  module_map().refresh();
-  build_missing_tables(module_map());
+  module_map.refresh();
+  build_missing_tables(module_map);
   return reinterpret_cast<ProbeCall>(dlsym(library, "probe_call"));
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a stack has an id of its own, is written once, and names its modules"
   CHECK(caller.dli_saddr == reinterpret_cast<void*>(call));
   CHECK(drain_and_read().stacks.empty());
   dlclose(library);
-  module_map().refresh();
+  module_map.refresh();
 }
 
 TEST_CASE("a module that comes back elsewhere is another module, and its stack another stack") {
@@ -140,7 +140,7 @@ TEST_CASE("a module that comes back elsewhere is another module, and its stack a
   }
   dlclose(second_library);
   if (other != nullptr) dlclose(other);
-  module_map().refresh();
+  module_map.refresh();
 }
 
 TEST_CASE("every thread prepares itself and gives everything back") {
@@ -166,7 +166,7 @@ TEST_CASE("every thread prepares itself and gives everything back") {
   CHECK(ids.size() == 3);
   drain_and_read();
   dlclose(library);
-  module_map().refresh();
+  module_map.refresh();
 }
 
 StackId in_handler{};
@@ -216,7 +216,7 @@ TEST_CASE("python alone and none take no native frames; a forked child takes non
   CHECK(id == StackId{});
   enable_stacks(StackKinds::kAll);
   dlclose(library);
-  module_map().refresh();
+  module_map.refresh();
 }
 
 }  // namespace

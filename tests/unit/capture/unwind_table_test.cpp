@@ -17,9 +17,9 @@ namespace {
 using namespace synctrace::capture;
 
 const Module* module_with(const char* symbol) {
-  module_map().refresh();
-  build_missing_tables(module_map());
-  return module_map().current().find(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, symbol)));
+  module_map.refresh();
+  build_missing_tables(module_map);
+  return module_map.current().find(reinterpret_cast<std::uintptr_t>(dlsym(RTLD_DEFAULT, symbol)));
 }
 
 struct Frames {

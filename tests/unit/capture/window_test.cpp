@@ -19,7 +19,7 @@ using format::RangeKind;
 // "+reason" for a window that opens, "-reason" for one that closes, in order of time.
 std::vector<std::string> take_changes() {
   std::vector<std::pair<std::int64_t, std::string>> changes;
-  thread_buffers().for_each([&](ThreadBuffer& buffer) {
+  thread_buffers.for_each([&](ThreadBuffer& buffer) {
     buffer.take_all([&](const EventView& event) {
       if (event.kind != format::RecordKind::kWindow) return;
       const auto window = event.as<WindowEvent>();

@@ -1,66 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "capture/recorder/session.h"
+#include "capture/recorder/recorder.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <optional>
+#include <span>
 
 #include "capture/cupti/api_events.h"
-#include "capture/cupti/cupti_api.h"
-#include "capture/cupti/cupti_switch.h"
-#include "capture/cupti/gpu_events.h"
-#include "capture/cupti/window.h"
-#include "capture/events/thread_buffer.h"
-#include "capture/nvtx/nvtx_handler.h"
-#include "capture/nvtx/test_control.h"
 #include "capture/process/clocks.h"
 #include "capture/process/notice.h"
 #include "capture/process/plain_syscalls.h"
 #include "capture/process/recorder_state.h"
 #include "capture/process/reentry_guard.h"
-#include "capture/recorder/drain_thread.h"
-#include "capture/recorder/process_facts.h"
 #include "capture/recorder/report_at_exit.h"
-#include "capture/samples/sampler.h"
-#include "capture/stacks/module_watch.h"
-#include "capture/stacks/stack_table.h"
-#include "capture/waits/host_waits.h"
 #include "format/launch_contract.h"
 
 namespace synctrace::capture {
 namespace {
-
-struct Session {
-  Settings settings;
-  ProcessIdentity identity;
-  FileThread files;
-  FileSink sink{files};
-  TraceStream stream{sink};
-  DrainThread drain{stream, files, settings};
-  Sampler sampler;
-  bool draining = false;
-};
-
-// Storage that no destructor touches: threads may still push while the process ends.
-alignas(Session) std::byte session_storage[sizeof(Session)];
-Session* session = nullptr;  // set once, by the starting thread
-std::atomic<bool> started{false};
-std::atomic<pid_t> owner{0};  // the process that records; a forked child is another
-
-void on_fork_in_child() noexcept {
-  recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
-  switch_stacks(StackKinds::kNone);
-  if (session != nullptr) session->sink.abandon_after_fork();
-}
 
 void decide_on_plain_syscalls(const Settings& settings) noexcept {
   if (!settings.plain_syscalls && !has_filter_of_its_own()) return;
@@ -82,21 +46,91 @@ void append_to_manifest(const Session& s) noexcept {
   close(descriptor);
 }
 
-// Has a process of this run already made a trace of that name? The head of a manifest answers for all but huge jobs.
-bool is_in_manifest(const Session& s, const char* path) noexcept {
-  const int descriptor = *s.settings.manifest == '\0' ? -1 : open(s.settings.manifest, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-  if (descriptor < 0) return false;
-  static char text[64 << 10];
-  const ssize_t length = read(descriptor, text, sizeof(text) - 1);
-  close(descriptor);
-  if (length <= 0) return false;
-  text[length] = '\0';
-  char line[4200];
-  std::snprintf(line, sizeof(line), "%s\n", path);
-  return std::strstr(text, line) != nullptr;
+// Closes a trace that will hold nothing but why.
+void give_up(Session& s, const char* reason) noexcept {
+  write_cupti_facts(s.stream);
+  s.stream.add(format::Fact{"disabled_reason", reason});
+  s.stream.end("disabled");
 }
 
-bool open_trace(Session& s) noexcept {
+bool load_cupti(Session& s) noexcept {
+  switch (cupti.load(s.settings.cupti_path)) {
+    case CuptiStatus::kLoaded:
+      return true;
+    case CuptiStatus::kNotFound:
+      notice("no libcupti found%s%s; nothing is recorded (set %s, or run: synctrace doctor)",
+             *s.settings.cupti_path == '\0' ? "" : " at ", s.settings.cupti_path, format::kEnvCuptiPath);
+      give_up(s, "no CUPTI library was found");
+      return false;
+    case CuptiStatus::kUnusable:
+      notice("%s is not a usable CUPTI library; nothing is recorded (set %s, or run: synctrace doctor)", cupti.path(),
+             format::kEnvCuptiPath);
+      give_up(s, "the CUPTI library could not be used");
+      return false;
+    case CuptiStatus::kUnsupported:
+      notice("%s is CUPTI %u, which this version does not know (CUDA 12 or 13); nothing is recorded", cupti.path(),
+             cupti.version());
+      give_up(s, "the CUPTI library has an unsupported version");
+      return false;
+  }
+  return false;
+}
+
+bool subscribe(Session& s, CUpti_SubscriberHandle& handle) noexcept {
+  char holder[128] = "";
+  CUptiResult result = CUPTI_SUCCESS;
+  if (cupti->Subscribe_v2 != nullptr) {
+    CUpti_SubscriberParams params{};
+    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
+    params.subscriberName = "synctrace";
+    params.oldSubscriberName = holder;
+    params.oldSubscriberSize = sizeof(holder);
+    result = cupti->Subscribe_v2(&handle, on_cupti_callback, nullptr, &params);
+  } else {
+    result = cupti->Subscribe(&handle, on_cupti_callback, nullptr);
+  }
+  if (result == CUPTI_SUCCESS) return true;
+  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
+    holder[sizeof(holder) - 1] = '\0';
+    const char* who = *holder == '\0' ? "another tool" : holder;
+    notice("CUPTI is in use by %s, and serves one tool at a time; nothing is recorded", who);
+    s.stream.add(format::Fact{"subscriber_holder", who});
+    give_up(s, "another tool holds CUPTI");
+    return false;
+  }
+  const char* text = "unknown error";
+  cupti->GetResultString(result, &text);
+  notice("CUPTI refused the subscription: %s; nothing is recorded (run: synctrace doctor)", text);
+  give_up(s, text);
+  return false;
+}
+
+void warn_about_environment() noexcept {
+  const auto is_set = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
+  };
+  if (is_set("CUDA_LAUNCH_BLOCKING"))
+    notice("CUDA_LAUNCH_BLOCKING is set: every launch waits, so the times are not those of a normal run");
+  if (is_set("TEARDOWN_CUPTI")) notice("TEARDOWN_CUPTI is set: torch.profiler may shut CUPTI down for us too");
+}
+
+}  // namespace
+
+// Has a process of this run already made a trace of that name? The head of a manifest answers for all but huge jobs.
+bool Recorder::is_in_manifest(const Session& s, const char* path) noexcept {
+  const int descriptor = *s.settings.manifest == '\0' ? -1 : open(s.settings.manifest, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) return false;
+  const ssize_t length = read(descriptor, scratch_.data(), scratch_.size() - 1);
+  close(descriptor);
+  if (length <= 0) return false;
+  scratch_[static_cast<std::size_t>(length)] = '\0';
+  char line[4200];
+  std::snprintf(line, sizeof(line), "%s\n", path);
+  return std::strstr(scratch_.data(), line) != nullptr;
+}
+
+bool Recorder::open_trace(Session& s) noexcept {
   read_process_identity(s.identity);
   format::OutputName name;
   format::PatternStatus status = format::expand_output_pattern(s.settings.output, s.identity.facts, name);
@@ -125,77 +159,9 @@ bool open_trace(Session& s) noexcept {
   return true;
 }
 
-// Closes a trace that will hold nothing but why.
-void give_up(Session& s, const char* reason) noexcept {
-  write_cupti_facts(s.stream);
-  s.stream.add(format::Fact{"disabled_reason", reason});
-  s.stream.end("disabled");
-}
-
-bool load_cupti(Session& s) noexcept {
-  switch (cupti().load(s.settings.cupti_path)) {
-    case CuptiStatus::kLoaded:
-      return true;
-    case CuptiStatus::kNotFound:
-      notice("no libcupti found%s%s; nothing is recorded (set %s, or run: synctrace doctor)",
-             *s.settings.cupti_path == '\0' ? "" : " at ", s.settings.cupti_path, format::kEnvCuptiPath);
-      give_up(s, "no CUPTI library was found");
-      return false;
-    case CuptiStatus::kUnusable:
-      notice("%s is not a usable CUPTI library; nothing is recorded (set %s, or run: synctrace doctor)", cupti().path(),
-             format::kEnvCuptiPath);
-      give_up(s, "the CUPTI library could not be used");
-      return false;
-    case CuptiStatus::kUnsupported:
-      notice("%s is CUPTI %u, which this version does not know (CUDA 12 or 13); nothing is recorded", cupti().path(),
-             cupti().version());
-      give_up(s, "the CUPTI library has an unsupported version");
-      return false;
-  }
-  return false;
-}
-
-bool subscribe(Session& s, CUpti_SubscriberHandle& handle) noexcept {
-  char holder[128] = "";
-  CUptiResult result = CUPTI_SUCCESS;
-  if (cupti()->Subscribe_v2 != nullptr) {
-    CUpti_SubscriberParams params{};
-    params.structSize = CUpti_SubscriberParams_STRUCT_SIZE;
-    params.subscriberName = "synctrace";
-    params.oldSubscriberName = holder;
-    params.oldSubscriberSize = sizeof(holder);
-    result = cupti()->Subscribe_v2(&handle, on_cupti_callback, nullptr, &params);
-  } else {
-    result = cupti()->Subscribe(&handle, on_cupti_callback, nullptr);
-  }
-  if (result == CUPTI_SUCCESS) return true;
-  if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED) {
-    holder[sizeof(holder) - 1] = '\0';
-    const char* who = *holder == '\0' ? "another tool" : holder;
-    notice("CUPTI is in use by %s, and serves one tool at a time; nothing is recorded", who);
-    s.stream.add(format::Fact{"subscriber_holder", who});
-    give_up(s, "another tool holds CUPTI");
-    return false;
-  }
-  const char* text = "unknown error";
-  cupti()->GetResultString(result, &text);
-  notice("CUPTI refused the subscription: %s; nothing is recorded (run: synctrace doctor)", text);
-  give_up(s, text);
-  return false;
-}
-
-void warn_about_environment() noexcept {
-  const auto is_set = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' && std::strcmp(value, "0") != 0;
-  };
-  if (is_set("CUDA_LAUNCH_BLOCKING"))
-    notice("CUDA_LAUNCH_BLOCKING is set: every launch waits, so the times are not those of a normal run");
-  if (is_set("TEARDOWN_CUPTI")) notice("TEARDOWN_CUPTI is set: torch.profiler may shut CUPTI down for us too");
-}
-
-void on_exit() noexcept {
-  if (getpid() != owner.load(std::memory_order_relaxed) || session == nullptr || !session->draining) return;
+void Recorder::stop_at_exit() noexcept {
+  Session* session = session_;
+  if (getpid() != owner_.load(std::memory_order_relaxed) || session == nullptr || !session->draining) return;
   session->draining = false;
   const ReentryGuard entry;
   flush_open_poll();
@@ -206,28 +172,29 @@ void on_exit() noexcept {
     notice("the end of the trace could not be written in time; %s is readable as it is", session->sink.partial_path());
     return;
   }
-  if (window_control().never_opened()) {
+  if (windows.never_opened()) {
     notice(
         "no recording window ever opened: check --delay and --capture-range; waits, copies and allocations were "
         "recorded");
   }
   if (*session->settings.report != '\0') {
-    report_at_exit(session->sink.final_path(), session->settings.report);
+    const std::span<char*> room(reinterpret_cast<char**>(scratch_.data()), scratch_.size() / sizeof(char*));
+    report_at_exit(session->sink.final_path(), session->settings.report, room);
   } else if (*session->settings.manifest == '\0') {
     remark("wrote %s; next: synctrace report %s", session->sink.final_path(), session->sink.final_path());
   }
 }
 
-void start_recording(Session& s) noexcept {
+void Recorder::start_recording(Session& s) noexcept {
   CUpti_SubscriberHandle handle = nullptr;
   if (!load_cupti(s) || !subscribe(s, handle)) return;
-  thread_buffers().set_end_hook([]() noexcept {
+  rings.set_end_hook([]() noexcept {
     const ReentryGuard entry;
     flush_open_poll();
     release_thread_stacks();
   });
-  thread_buffers().start(s.settings.buffer_bytes / 2);
-  if (!start_gpu_events(s.settings.buffer_bytes / 2) || !start_sources(handle, s.settings.graph_nodes)) {
+  rings.start(s.settings.buffer_bytes / 2);
+  if (!gpu.start(s.settings.buffer_bytes / 2) || !sources.start(handle, s.settings.graph_nodes)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
     give_up(s, "CUPTI refused to record");
     return;
@@ -241,33 +208,34 @@ void start_recording(Session& s) noexcept {
   }
   s.draining = true;
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
-  if (s.settings.stacks != StackKinds::kNone && !module_watch().start())
-    remark("no thread could be made to watch modules");
-  std::atexit(on_exit);
+  if (s.settings.stacks != StackKinds::kNone && !s.watch.start()) remark("no thread could be made to watch modules");
+  std::atexit([] { recorder.stop_at_exit(); });
   if (s.settings.host_waits && is_preloaded()) switch_host_waits(true);
-  window_control().start(s.settings, now_ns());
+  windows.start(s.settings, now_ns());
   const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
-  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks))
+  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks, main_thread_))
     remark("no thread could be made to take samples");
 }
 
-}  // namespace
+void Recorder::note_main_thread() noexcept {
+  if (syscall(SYS_gettid) == getpid()) main_thread_ = pthread_self();
+}
 
-void prepare_process() noexcept {
+void Recorder::prepare_process() noexcept {
   Dl_info self;
-  if (dladdr(reinterpret_cast<void*>(&prepare_process), &self) == 0 || self.dli_fname == nullptr) return;
+  if (dladdr(this, &self) == 0 || self.dli_fname == nullptr) return;
   char path[4096];
   if (realpath(self.dli_fname, path) == nullptr) return;
   note_main_thread();
-  owner.store(getpid(), std::memory_order_relaxed);
+  owner_.store(getpid(), std::memory_order_relaxed);
   // Set only where unset: another tool's wish comes first. The driver reads the one at its first call, each NVTX client
   // the other.
   setenv("CUDA_INJECTION64_PATH", path, 0);
   setenv("NVTX_INJECTION64_PATH", path, 0);
 }
 
-void say_if_missed() noexcept {
-  if (started.load(std::memory_order_relaxed) || getpid() != owner.load(std::memory_order_relaxed)) return;
+void Recorder::say_if_missed() const noexcept {
+  if (started_.load(std::memory_order_relaxed) || getpid() != owner_.load(std::memory_order_relaxed)) return;
   if (std::getenv("CUDA_INJECTION64_PATH") != nullptr) return;
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) == nullptr && !gpu_is_simulated()) return;
   notice(
@@ -275,22 +243,29 @@ void say_if_missed() noexcept {
       "program keep it)");
 }
 
-void start_session() noexcept {
-  if (started.exchange(true)) return;
+void Recorder::go_silent_in_child() noexcept {
+  recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
+  switch_stacks(StackKinds::kNone);
+  session_->sink.abandon_after_fork();
+}
+
+void Recorder::start() noexcept {
+  if (started_.exchange(true)) return;
   const Settings settings = read_settings();
   if (!settings.enabled) return;
   set_quiet(settings.quiet);
-  session = new (session_storage) Session;
-  session->settings = settings;
-  owner.store(getpid(), std::memory_order_relaxed);
+  session_ = new (session_room_.data()) Session(settings);
+  note_main_thread();
+  owner_.store(getpid(), std::memory_order_relaxed);
   decide_on_plain_syscalls(settings);
-  pthread_atfork([] { module_watch().before_fork(); }, [] { module_watch().after_fork_in_parent(); }, on_fork_in_child);
+  pthread_atfork([] { recorder.session_->watch.before_fork(); },
+                 [] { recorder.session_->watch.after_fork_in_parent(); }, [] { recorder.go_silent_in_child(); });
   prepare_host_waits();
-  session->files.start();
+  session_->files.start();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
-  if (settings.test_control) allow_test_control(settings);
-  if (open_trace(*session)) start_recording(*session);
-  if (!session->draining) session->files.stop();
+  if (settings.test_control) control.allow(settings);
+  if (open_trace(*session_)) start_recording(*session_);
+  if (!session_->draining) session_->files.stop();
 }
 
 }  // namespace synctrace::capture
