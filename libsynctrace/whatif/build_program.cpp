@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "whatif/build_program.h"
 
-#include <utility>
-
 #include "attribution/wait_table.h"
 #include "whatif/program_builder.h"
 
@@ -20,7 +18,7 @@ ReplayProgram ProgramBuilder::run() {
   if (threads_.size() > 0xffff) program_.refusal = "the program uses more threads than can be simulated";
   begin_threads(turns);
   if (graph_ranges_.any()) program_.graph_site = sites_.of_graph_range();
-  program_.events.reserve(turns.size() + turns.size() / 4);
+  program_.events.reserve(turns.size() + turns.size() / 4, trace_.launches.size());
   program_.end_ns = kNeverNs;
   for (Turn turn : turns) {
     if (!program_.refusal.empty()) break;
@@ -45,30 +43,14 @@ void ProgramBuilder::begin_threads(const std::vector<Turn>& turns) {
 
 void ProgramBuilder::take(const Turn& turn) {
   switch (turn.kind) {
-    case TurnKind::kStep:
-      return step();
-    case TurnKind::kPost:
-      return post(turn);
-    case TurnKind::kSleepEnd:
-      return sleep(turn);
-    case TurnKind::kCall:
-      return call(turn);
-    case TurnKind::kLaunch:
-      return launch(turn);
-    case TurnKind::kPoll:
-      return poll(turn);
-    case TurnKind::kWork:
-      return work(turn);
+    case TurnKind::kStep: return step();
+    case TurnKind::kPost: return post(turn);
+    case TurnKind::kSleepEnd: return sleep(turn);
+    case TurnKind::kCall: return call(turn);
+    case TurnKind::kLaunch: return launch(turn);
+    case TurnKind::kPoll: return poll(turn);
+    case TurnKind::kWork: return work(turn);
   }
-}
-
-ReplayEvent& ProgramBuilder::emit(EventKind kind, std::uint32_t thread, std::uint16_t site) {
-  ReplayEvent& event = program_.events.emplace_back();
-  event.kind = kind;
-  event.thread = static_cast<std::uint16_t>(thread);
-  event.site = site;
-  event.pre = std::exchange(threads_[thread].pre_ns, 0);
-  return event;
 }
 
 // The recorded times after the last event.
@@ -101,9 +83,9 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
       continue;
     }
     const Nanoseconds plain_ns = std::exchange(state.pre_ns, 0);
-    ReplayEvent& event = emit(EventKind::kHost, thread, segment.site);
+    HostEvent& event = emit<HostEvent>(thread, segment.site);
     event.pre = plain_ns + length_ns;
-    event.fixed = plain_ns + (segment.family == FixKey::Family::kHost ? length_ns / 2 : 0);
+    event.fixed_pre = plain_ns + (segment.family == FixKey::Family::kHost ? length_ns / 2 : 0);
     passed(thread, segment.span.end_ns);
   }
   state.now_ns = until_ns;
@@ -111,40 +93,40 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
 
 void ProgramBuilder::advance_in_graph(std::uint32_t thread, Nanoseconds until_ns) {
   const Nanoseconds length_ns = until_ns - threads_[thread].now_ns;
-  ReplayEvent& event = emit(EventKind::kHost, thread, program_.graph_site);
-  event.fixed = event.pre;
+  HostEvent& event = emit<HostEvent>(thread, program_.graph_site);
+  event.fixed_pre = event.pre;
   event.pre += length_ns;
   passed(thread, until_ns);
 }
 
 void ProgramBuilder::step() {
-  ReplayEvent& event = program_.events.emplace_back();
-  event.kind = EventKind::kStep;
-  event.thread = static_cast<std::uint16_t>(nobody_);
-  event.slot = program_.steps++;
+  program_.events.add_step(program_.steps++, nobody_);
   if (recorded_ != nullptr) recorded_->emplace_back();
 }
 
-void ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event) {
-  edges_.issue(operation, host_ns, issued_ns, event);
-  const std::uint32_t slot = targets_.kept_slot(operation);
-  if (slot != kNoSlot) {
-    event.slot = slot;
-    event.keeps_end = true;
-    edges_.keep_end(slot, event.stream);
-  }
+WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns,
+                                         WorkWeights& work) {
+  const WorkEdges::Latency latency = edges_.issue(operation, host_ns, issued_ns, work);
+  work.end_slot = targets_.kept_slot(operation);
+  if (work.end_slot != kNoSlot) edges_.keep_end(work.end_slot, work.stream);
+  return latency;
+}
+
+// Work of a thread that makes no call at that moment.
+void ProgramBuilder::issue_more(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns,
+                                std::uint16_t site) {
+  const Nanoseconds now_ns = threads_[thread].now_ns;
+  MoreWorkEvent& event = program_.events.add<MoreWorkEvent>(thread, site);
+  issue_launched(operation, now_ns, issued_ns, event);
+  const Operation& row = trace_.operations[operation];
+  event.pinned_length = row.kind == OperationKind::kCopy ? link_.pinned_length(row) : row.span.length_ns();
+  passed(thread, now_ns, &row);
 }
 
 // Further pieces of work of a call that has returned.
 void ProgramBuilder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns,
                                std::uint16_t site) {
-  for (; operation != kNoRow; operation = issued_.next(operation)) {
-    const Nanoseconds now_ns = threads_[thread].now_ns;
-    ReplayEvent& event = emit(EventKind::kWork, thread, site);
-    event.in_graph = true;
-    issue(operation, now_ns, issued_ns, event);
-    passed(thread, now_ns, &trace_.operations[operation]);
-  }
+  for (; operation != kNoRow; operation = issued_.next(operation)) issue_more(thread, operation, issued_ns, site);
 }
 
 void ProgramBuilder::launch(const Turn& turn) {
@@ -155,10 +137,10 @@ void ProgramBuilder::launch(const Turn& turn) {
       in_graph(turn.thread, turn.begin_ns + 1) ? program_.graph_site : segments_.site_of_launch(turn.row);
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   if (first == kNoRow) return plain(turn, end_ns, site);
-  ReplayEvent& event = emit(EventKind::kLaunch, turn.thread, site);
+  LaunchEvent& event = emit<LaunchEvent>(turn.thread, site);
   event.own = end_ns - turn.begin_ns;
   event.ours = recorder_.of_call(event.own, true);
-  issue(first, turn.begin_ns, row.span.begin_ns, event);
+  issue_launched(first, turn.begin_ns, row.span.begin_ns, event);
   passed(turn.thread, end_ns, &trace_.operations[first]);
   more_work(turn.thread, issued_.next(first), row.span.begin_ns, site);
 }
@@ -197,14 +179,18 @@ void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
   const std::uint16_t stream = edges_.stream_of({own.context, own.stream}, own.device);
   const Nanoseconds queue_ns = edges_.queue_end(stream);
   const std::uint32_t next = issued_.next(first);
-  ReplayEvent& event = emit(EventKind::kCopy, turn.thread, site);
+  CopyEvent& event = emit<CopyEvent>(turn.thread, site);
   issue(first, turn.begin_ns, row.span.begin_ns, event);
-  event.fixed = link_.pinned_length(own);
-  event.hidden = false;
+  event.pinned_length = link_.pinned_length(own);
   if (next == kNoRow) {
     const WaitTarget target = targets_.of_copy(turn.row, own, stream, queue_ns);
+    event.wait_for = target.wait_for;
     event.own = end_ns - turn.begin_ns;
-    if (target.wait_for != WaitFor::kNothing) weigh(event, {turn.begin_ns, end_ns}, target, cost_of(row));
+    if (target.wait_for != WaitFor::kNothing) {
+      const auto [own_ns, ret_ns] = weigh({turn.begin_ns, end_ns}, target, cost_of(row));
+      event.own = own_ns;
+      event.ret = ret_ns;
+    }
     event.ours = recorder_.of_call(event.own, true);
     return passed(turn.thread, end_ns, &own);
   }
@@ -236,7 +222,8 @@ void ProgramBuilder::event_call(const Turn& turn) {
     site = dependency_sites_[slot];
     edges_.wait_for(slot, stream);
   }
-  ReplayEvent& event = emit(records ? EventKind::kRecord : EventKind::kStreamWait, turn.thread, site);
+  MarkEvent& event = emit<MarkEvent>(turn.thread, site);
+  event.records = records;
   event.own = end_ns - turn.begin_ns;
   event.ours = recorder_.of_call(event.own, false);
   event.slot = slot;
@@ -251,14 +238,11 @@ void ProgramBuilder::work(const Turn& turn) {
   std::uint32_t thread = std::min(turn.thread, nobody_);
   if (operation.span.begin_ns + kFarNs < threads_[thread].now_ns) thread = nobody_;
   advance(thread, turn.time_ns);
-  const Nanoseconds now_ns = threads_[thread].now_ns;
   if (threads_[thread].pre_ns > 0) {
-    emit(EventKind::kHost, thread, 0);
-    passed(thread, now_ns);
+    emit<HostEvent>(thread, 0);
+    passed(thread, threads_[thread].now_ns);
   }
-  ReplayEvent& event = emit(EventKind::kWork, thread, 0);
-  issue(turn.row, now_ns, turn.time_ns, event);
-  passed(thread, now_ns, &operation);
+  issue_more(thread, turn.row, turn.time_ns, 0);
 }
 
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,

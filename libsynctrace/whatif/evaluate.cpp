@@ -50,7 +50,7 @@ void Evaluator::choose_whole(const Steps& steps) {
   whole_.state = initial_state(program_);
   if (!whole_.by_steps) return;
   for (std::size_t i = 0; i < program_.events.size(); ++i) {
-    if (program_.events[i].kind == EventKind::kStep && program_.events[i].slot >= warm_up) marks_.push_back(i);
+    if (program_.events[i].kind == EventKind::kStep && program_.events[i].row >= warm_up) marks_.push_back(i);
   }
   // A program is fixed from its begin on, and its host may be ahead of the GPU when the steps that count begin.
   whole_.last = marks_.back() + 1;

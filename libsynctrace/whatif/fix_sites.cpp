@@ -18,35 +18,25 @@ Family family_of(CauseKind kind) noexcept {
     case CauseKind::kFrameworkWait:
     case CauseKind::kBlockingCopy:
     case CauseKind::kPageableCopy:
-    case CauseKind::kHiddenSync:
-      return Family::kWait;
+    case CauseKind::kHiddenSync: return Family::kWait;
     case CauseKind::kAllocation:
-    case CauseKind::kRelease:
-      return Family::kMemory;
-    case CauseKind::kModuleLoad:
-      return Family::kCode;
+    case CauseKind::kRelease: return Family::kMemory;
+    case CauseKind::kModuleLoad: return Family::kCode;
     case CauseKind::kLaunchBound:
-    case CauseKind::kLatency:
-      return Family::kLaunch;
+    case CauseKind::kLatency: return Family::kLaunch;
     case CauseKind::kInput:
-    case CauseKind::kLoaderCompute:
-      return Family::kInput;
-    case CauseKind::kGarbageCollection:
-      return Family::kCollector;
-    case CauseKind::kProfiler:
-      return Family::kProfiler;
+    case CauseKind::kLoaderCompute: return Family::kInput;
+    case CauseKind::kGarbageCollection: return Family::kCollector;
+    case CauseKind::kProfiler: return Family::kProfiler;
     case CauseKind::kStreamDependency:
-    case CauseKind::kDeviceDependency:
-      return Family::kDependency;
+    case CauseKind::kDeviceDependency: return Family::kDependency;
     case CauseKind::kHostCompute:
     case CauseKind::kGil:
     case CauseKind::kLock:
     case CauseKind::kSleep:
     case CauseKind::kIo:
-    case CauseKind::kCpuStarved:
-      return Family::kHost;
-    default:
-      return Family::kNone;
+    case CauseKind::kCpuStarved: return Family::kHost;
+    default: return Family::kNone;
   }
 }
 
@@ -58,26 +48,16 @@ Fix fix_of_wait(std::uint8_t sights) noexcept {
 
 Fix fix_of(const FixKey& key, std::uint8_t sights) noexcept {
   switch (key.family) {
-    case Family::kWait:
-      return fix_of_wait(sights);
-    case Family::kMemory:
-      return Fix::kCacheMemory;
-    case Family::kLaunch:
-      return Fix::kGraph;
-    case Family::kInput:
-      return Fix::kFeedInput;
-    case Family::kHost:
-      return Fix::kSpeedUp;
-    case Family::kCollector:
-      return Fix::kNoCollection;
-    case Family::kCode:
-      return Fix::kPreload;
-    case Family::kProfiler:
-      return Fix::kNoProfiler;
-    case Family::kDependency:
-      return Fix::kDropDependency;
-    case Family::kNone:
-      return Fix::kNone;
+    case Family::kWait: return fix_of_wait(sights);
+    case Family::kMemory: return Fix::kCacheMemory;
+    case Family::kLaunch: return Fix::kGraph;
+    case Family::kInput: return Fix::kFeedInput;
+    case Family::kHost: return Fix::kSpeedUp;
+    case Family::kCollector: return Fix::kNoCollection;
+    case Family::kCode: return Fix::kPreload;
+    case Family::kProfiler: return Fix::kNoProfiler;
+    case Family::kDependency: return Fix::kDropDependency;
+    case Family::kNone: return Fix::kNone;
   }
   return Fix::kNone;
 }
@@ -136,23 +116,16 @@ std::uint16_t FixSites::of_call(const Call& call, std::uint8_t sights) {
     case ApiCategory::kAlloc:
     case ApiCategory::kHostAlloc:
     case ApiCategory::kFree:
-    case ApiCategory::kHostFree:
-      family = Family::kMemory;
-      break;
+    case ApiCategory::kHostFree: family = Family::kMemory; break;
     case ApiCategory::kModule:
     case ApiCategory::kGraph:
-    case ApiCategory::kContext:
-      family = Family::kCode;
-      break;
+    case ApiCategory::kContext: family = Family::kCode; break;
     case ApiCategory::kStreamSync:
     case ApiCategory::kDeviceSync:
     case ApiCategory::kEventSync:
     case ApiCategory::kCopy:
-    case ApiCategory::kCopyAsync:
-      family = Family::kWait;
-      break;
-    default:
-      return 0;
+    case ApiCategory::kCopyAsync: family = Family::kWait; break;
+    default: return 0;
   }
   const std::uint32_t function = family == Family::kCode ? 0 : number(call.api);
   const std::uint8_t shape = family == Family::kWait ? shape_sight(call.stack) : std::uint8_t{0};

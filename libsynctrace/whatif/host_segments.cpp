@@ -49,18 +49,13 @@ std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
 std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
   const Trace& trace = evidence_.trace;
   switch (place.table) {
-    case OwnerTable::kCall:
-      return sites_.of_cause(kind, trace.calls[place.row].stack, {});
-    case OwnerTable::kLaunch:
-      return sites_.of_cause(kind, trace.launches[place.row].stack, {});
-    case OwnerTable::kHostWait:
-      return sites_.of_cause(kind, trace.host_waits[place.row].stack, {});
-    case OwnerTable::kSample:
-      return sites_.of_cause(kind, trace.samples[place.row].stack, {});
+    case OwnerTable::kCall: return sites_.of_cause(kind, trace.calls[place.row].stack, {});
+    case OwnerTable::kLaunch: return sites_.of_cause(kind, trace.launches[place.row].stack, {});
+    case OwnerTable::kHostWait: return sites_.of_cause(kind, trace.host_waits[place.row].stack, {});
+    case OwnerTable::kSample: return sites_.of_cause(kind, trace.samples[place.row].stack, {});
     case OwnerTable::kStretch:
       return sites_.of_cause(kind, owners_.stretches()[place.row].before, owners_.stretches()[place.row].after);
-    default:
-      return sites_.of_cause(kind, {}, {});
+    default: return sites_.of_cause(kind, {}, {});
   }
 }
 

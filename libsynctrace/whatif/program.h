@@ -13,54 +13,12 @@
 #include "attribution/cause.h"
 #include "base/ids.h"
 #include "base/time_span.h"
+#include "whatif/replay_event.h"
 
 namespace synctrace {
 
 // Far earlier than any time, and still no overflow when weights are added.
 inline constexpr Nanoseconds kNeverNs = std::numeric_limits<Nanoseconds>::min() / 4;
-inline constexpr std::uint32_t kNoSlot = 0xffff'ffff;
-inline constexpr std::int32_t kNoEdge = std::numeric_limits<std::int32_t>::min();
-
-enum class EventKind : std::uint8_t {
-  kHost,        // a thread runs for `pre`
-  kCall,        // then is in a call for `own`
-  kLaunch,      // a call that issues one piece of work and waits for nothing
-  kCopy,        // a call that issues one piece of work and may wait for it: see WaitFor
-  kWork,        // one more piece of work of the thread's last call, or of a call inside another
-  kWait,        // a call or a sleep that waits for GPU work
-  kRecord,      // an event call: the slot becomes the mark of the stream's end
-  kStreamWait,  // an event call: the stream's next work waits for the slot
-  kPost,        // the slot becomes the time of the thread, `pre` after its last event
-  kBlock,       // a sleep that another thread ended: `ret` after the slot
-  kInput,  // a sleep until a loader had made the next batch: `ret` after the last such moment, or as long as recorded
-  kStep,   // a step of the program begins
-};
-
-// What a kWait or a kCopy waits for.
-enum class WaitFor : std::uint8_t { kNothing, kStream, kDevice, kSlot, kOwnEnd, kOwnStart };
-
-struct ReplayEvent {
-  EventKind kind = EventKind::kHost;
-  WaitFor wait_for = WaitFor::kNothing;
-  std::uint16_t thread = 0;
-  std::uint16_t stream = 0;  // of the program's streams; of a wait for a device, any of its streams
-  std::uint16_t site = 0;    // of the program's sites; 0: none, which no fix changes
-  std::uint32_t slot = kNoSlot;
-  std::int32_t latency = 0;   // of work: from the begin of the call to its start
-  std::int32_t pause = 0;     // from the end of the stream's work before to its start; kNoEdge: not ordered
-  std::int32_t handover = 0;  // from the end of work in other streams that it waits for to its start
-  std::int32_t ours = 0;      // of own: what the recorder took
-  bool hidden = false;        // other things than the call held the work up: its latency was not seen
-  bool in_graph = false;      // not the first piece of work of its call
-  bool keeps_end = false;     // the slot becomes the end of the work
-  bool keeps_pace = false;    // of input: the last batch was waited for too, so the loader had been at work ever since
-  Nanoseconds pre = 0;        // host time since the thread's last event
-  Nanoseconds own = 0;        // of a call that finds nothing to wait for
-  Nanoseconds ret = 0;        // from the end of what is waited for to the return
-  Nanoseconds delay = 0;      // of the work's start, for reasons that are not known: more than kResidualNs
-  Nanoseconds length = 0;     // of the work
-  Nanoseconds fixed = 0;  // kHost: `pre` after the fix; kCopy: `length` after it; work: the longest latency possible
-};
 
 // What is done about a site. The letters are those of docs/whatif.md.
 enum class Fix : std::uint8_t {
@@ -118,7 +76,6 @@ struct ReplayStream {
   std::uint16_t waits_for =
       0;  // a stream whose work comes before that of this one: the default stream's rule; itself: none
   std::uint16_t feeds = 0;  // a stream that stands for this one and others; itself: none
-  std::uint32_t queue = 0;  // launches that it takes before a call has to wait; 0: never so many
 };
 
 // Typical quantities, for what a fix brings to light that the recording did not show.
@@ -135,7 +92,7 @@ struct ReplayPace {
 };
 
 struct ReplayProgram {
-  std::vector<ReplayEvent> events;
+  ReplayEvents events;
   std::vector<FixSite> sites;  // [0] is none
   std::vector<ReplayStream> streams;
   std::vector<Nanoseconds> thread_begins;  // of each thread's first event

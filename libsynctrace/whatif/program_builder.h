@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "whatif/build_program.h"
@@ -56,7 +57,13 @@ class ProgramBuilder {
   void begin_threads(const std::vector<Turn>& turns);
   void take(const Turn& turn);
 
-  ReplayEvent& emit(EventKind kind, std::uint32_t thread, std::uint16_t site);
+  // The thread's next event, but for its weights.
+  template <class Event>
+  Event& emit(std::uint32_t thread, std::uint16_t site) {
+    Event& event = program_.events.add<Event>(thread, site);
+    event.pre = std::exchange(threads_[thread].pre_ns, 0);
+    return event;
+  }
   void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
   void advance(std::uint32_t thread, Nanoseconds until_ns);
   bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
@@ -77,8 +84,20 @@ class ProgramBuilder {
   void work(const Turn& turn);
   void plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
   void wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site);
-  void weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost);
-  void issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event);
+  struct WaitWeights {
+    Nanoseconds own = 0;
+    Nanoseconds ret = 0;
+  };
+  WaitWeights weigh(TimeSpan span, const WaitTarget& target, Cost cost);
+  WorkEdges::Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
+  template <class Launched>
+  void issue_launched(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, Launched& work) {
+    const WorkEdges::Latency latency = issue(operation, host_ns, issued_ns, work);
+    work.hidden = latency.hidden;
+    work.longest_latency = latency.longest_ns;
+  }
+  void issue_more(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
+  std::uint32_t post_before(std::uint32_t thread, Nanoseconds time_ns);
   void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
   std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
   Cost cost_of(const Call& row) const {

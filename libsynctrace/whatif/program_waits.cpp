@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
-
 #include "attribution/waker.h"
 #include "whatif/program_builder.h"
 
@@ -15,20 +13,24 @@ bool ProgramBuilder::woken_by_guess(std::uint32_t thread, Nanoseconds until_ns) 
     return false;
   const auto guess = guess_waker(evidence_, thread, until_ns);
   if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return false;
-  const Thread& waker = threads_[guess->thread];
-  const std::uint32_t slot = new_post();
-  ReplayEvent& post = program_.events.emplace_back();
-  post.kind = EventKind::kPost;
-  post.thread = static_cast<std::uint16_t>(guess->thread);
-  post.slot = slot;
-  post.pre = waker.pre_ns + guess->time_ns - waker.now_ns;
-  if (recorded_ != nullptr) recorded_->push_back({waker.now_ns - waker.pre_ns, kNeverNs, kNeverNs});
-  ReplayEvent& block = emit(EventKind::kBlock, thread, 0);
+  const std::uint32_t slot = post_before(guess->thread, guess->time_ns);
+  BlockEvent& block = emit<BlockEvent>(thread, 0);
   block.slot = slot;
   block.ret = until_ns - guess->time_ns;
   free_slots_.push_back(slot);
   passed(thread, until_ns);
   return true;
+}
+
+// A slot that becomes the time of a thread at that moment. The thread's own time stays at its last event.
+std::uint32_t ProgramBuilder::post_before(std::uint32_t thread, Nanoseconds time_ns) {
+  const Thread& state = threads_[thread];
+  const std::uint32_t slot = new_post();
+  PostEvent& event = program_.events.add<PostEvent>(thread, 0);
+  event.slot = slot;
+  event.pre = state.pre_ns + time_ns - state.now_ns;
+  if (recorded_ != nullptr) recorded_->push_back({state.now_ns - state.pre_ns, kNeverNs, kNeverNs});
+  return slot;
 }
 
 std::uint32_t ProgramBuilder::new_post() {
@@ -39,7 +41,7 @@ std::uint32_t ProgramBuilder::new_post() {
 }
 
 void ProgramBuilder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
-  ReplayEvent& event = emit(EventKind::kCall, turn.thread, site);
+  CallEvent& event = emit<CallEvent>(turn.thread, site);
   event.own = end_ns - turn.begin_ns;
   if (turn.kind != TurnKind::kSleepEnd) event.ours = recorder_.of_call(event.own, false);
   passed(turn.thread, end_ns);
@@ -47,27 +49,28 @@ void ProgramBuilder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t s
 
 // A wait takes as long as such calls do that find nothing to wait for, or returns so long after the end of the work,
 // whichever is later.
-void ProgramBuilder::weigh(ReplayEvent& event, TimeSpan span, const WaitTarget& target, Cost cost) {
-  event.wait_for = target.wait_for;
-  if (target.stream != kNoSlot) event.stream = static_cast<std::uint16_t>(target.stream);
-  if (target.slot != kNoSlot) event.slot = target.slot;
+ProgramBuilder::WaitWeights ProgramBuilder::weigh(TimeSpan span, const WaitTarget& target, Cost cost) {
   const Nanoseconds after_ns = span.end_ns - target.until_ns;
   if (target.until_ns > span.begin_ns) {
     edges_.count_edge(after_ns);
-    event.own = std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns()));
-    event.ret = after_ns;
-  } else {
-    event.own = span.length_ns();
-    event.ret = std::min(evidence_.calibration.return_latency.p50_ns + (cost.works_after ? event.own : 0), after_ns);
+    return {std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns())), after_ns};
   }
+  const Nanoseconds own_ns = span.length_ns();
+  const Nanoseconds usual_ns = evidence_.calibration.return_latency.p50_ns;
+  return {own_ns, std::min(usual_ns + (cost.works_after ? own_ns : 0), after_ns)};
 }
 
 void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost,
                           std::uint16_t site) {
   if (target.wait_for == WaitFor::kNothing || target.until_ns == kNeverNs) return plain(turn, end_ns, site);
   if (in_graph(turn.thread, turn.begin_ns + 1)) ++program_.waits_in_graph;
-  ReplayEvent& event = emit(EventKind::kWait, turn.thread, site);
-  weigh(event, {turn.begin_ns, end_ns}, target, cost);
+  WaitEvent& event = emit<WaitEvent>(turn.thread, site);
+  if (target.stream != kNoSlot) event.stream = static_cast<std::uint16_t>(target.stream);
+  event.slot = target.slot;
+  event.wait_for = target.wait_for;
+  const auto [own, ret] = weigh({turn.begin_ns, end_ns}, target, cost);
+  event.own = own;
+  event.ret = ret;
   if (turn.kind == TurnKind::kCall) event.ours = recorder_.of_call(event.own, false);
   passed(turn.thread, end_ns);
 }
@@ -84,15 +87,7 @@ void ProgramBuilder::poll(const Turn& turn) {
 
 void ProgramBuilder::post(const Turn& turn) {
   if (turn.time_ns > threads_[turn.thread].now_ns) advance(turn.thread, turn.time_ns);
-  const std::uint32_t slot = new_post();
-  posts_[turn.row] = slot;
-  Thread& thread = threads_[turn.thread];
-  ReplayEvent& event = program_.events.emplace_back();
-  event.kind = EventKind::kPost;
-  event.thread = static_cast<std::uint16_t>(turn.thread);
-  event.slot = slot;
-  event.pre = thread.pre_ns + turn.time_ns - thread.now_ns;
-  if (recorded_ != nullptr) recorded_->push_back({thread.now_ns - thread.pre_ns, kNeverNs, kNeverNs});
+  posts_[turn.row] = post_before(turn.thread, turn.time_ns);
 }
 
 void ProgramBuilder::sleep(const Turn& turn) {
@@ -116,7 +111,7 @@ void ProgramBuilder::sleep(const Turn& turn) {
     posts_.erase(post);
     // Who held the interpreter's lock is chance: this thread needs nothing that the other one did.
     if (traits.gil) return plain(turn, end_ns, 0);
-    ReplayEvent& event = emit(EventKind::kBlock, turn.thread, site);
+    BlockEvent& event = emit<BlockEvent>(turn.thread, site);
     event.slot = slot;
     event.ret = end_ns - std::min(row.wake_ns, end_ns);
     return passed(turn.thread, end_ns);
@@ -124,7 +119,7 @@ void ProgramBuilder::sleep(const Turn& turn) {
   if (!loads) return plain(turn, end_ns, 0);
   Loader& loader = loaders_[site];
   if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
-  ReplayEvent& event = emit(EventKind::kInput, turn.thread, site);
+  InputEvent& event = emit<InputEvent>(turn.thread, site);
   event.slot = loader.slot;
   event.own = end_ns - turn.begin_ns;
   event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;

@@ -30,62 +30,63 @@ class Pass {
                            [](const Corner& c) { return c == Corner{}; })),
         ours_(scenarios.without_recorder ? ~Nanoseconds{0} : 0) {}
 
-  void run(const ReplayEvent& event) {
-    const std::uint8_t fixed = scenarios_.fixed[event.site];
-    switch (event.kind) {
-      case EventKind::kHost:
-        return host(event, fixed);
-      case EventKind::kCall:
-        return call(event, fixed);
-      case EventKind::kLaunch:
-        return launch(event, fixed);
-      case EventKind::kCopy:
-        return copy(event, fixed);
-      case EventKind::kWork:
-        return work(event, state_.host[event.thread], fixed);
-      case EventKind::kWait:
-        return wait(event, fixed);
-      case EventKind::kRecord:
-      case EventKind::kStreamWait:
-        return event_call(event, fixed);
-      case EventKind::kPost:
-      case EventKind::kBlock:
-        return hand_over(event, fixed);
-      case EventKind::kInput:
-        return input(event, fixed);
-      case EventKind::kStep:
-        return step();
-    }
+  void run(const ReplayEvent& head) {
+    const std::uint8_t fixed = scenarios_.fixed[head.site];
+    program_.events.visit(head, [&](const auto& event) { pass(head, event, fixed); });
   }
 
   Lanes start;  // of the last work, for observers
 
  private:
-  void host(const ReplayEvent& event, std::uint8_t fixed) {
-    Lanes& now = state_.host[event.thread];
-    for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed : event.pre; });
+  void pass(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
+    Lanes& now = state_.host[head.thread];
+    for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre : event.pre; });
   }
+  void pass(const ReplayEvent& head, const CallEvent& event, std::uint8_t fixed) {
+    call(head, event.pre, own_of(event), fixed);
+  }
+  void pass(const ReplayEvent& head, const LaunchEvent& event, std::uint8_t fixed) {
+    Lanes& now = state_.host[head.thread];
+    for_lanes([&](std::size_t i) { now.at[i] += event.pre; });
+    work(head, event, fixed);
+    call(head, 0, own_of(event), fixed);
+  }
+  void pass(const ReplayEvent& head, const MoreWorkEvent& event, std::uint8_t fixed) { work(head, event, fixed); }
+  void pass(const ReplayEvent& head, const CopyEvent& event, std::uint8_t fixed);
+  void pass(const ReplayEvent& head, const WaitEvent& event, std::uint8_t fixed) {
+    Lanes& now = state_.host[head.thread];
+    for_lanes([&](std::size_t i) { now.at[i] += event.pre; });
+    wait_until(head, event, target_of(event), fixed);
+  }
+  void pass(const ReplayEvent& head, const MarkEvent& event, std::uint8_t fixed);
+  void pass(const ReplayEvent& head, const PostEvent& event, std::uint8_t) {
+    const Lanes& now = state_.host[head.thread];
+    for_lanes([&](std::size_t i) { state_.slots[event.slot].at[i] = now.at[i] + event.pre; });
+  }
+  void pass(const ReplayEvent& head, const BlockEvent& event, std::uint8_t fixed);
+  void pass(const ReplayEvent& head, const InputEvent& event, std::uint8_t fixed);
+  void pass(const ReplayEvent& head, const ReplayEvent& step, std::uint8_t fixed);
 
-  void call(const ReplayEvent& event, std::uint8_t fixed);
-  void launch(const ReplayEvent& event, std::uint8_t fixed);
-  void copy(const ReplayEvent& event, std::uint8_t fixed);
-  void wait(const ReplayEvent& event, std::uint8_t fixed);
-  void event_call(const ReplayEvent& event, std::uint8_t fixed);
-  void hand_over(const ReplayEvent& event, std::uint8_t fixed);
-  void input(const ReplayEvent& event, std::uint8_t fixed);
-  void step();
-
-  void work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixed);
-  Nanoseconds latency(const ReplayEvent& event, std::size_t lane) const;
+  void call(const ReplayEvent& head, Nanoseconds pre, Nanoseconds own, std::uint8_t fixed);
+  template <class Work>
+  void work(const ReplayEvent& head, const Work& event, std::uint8_t fixed);
+  Nanoseconds latency(const CopyEvent& event, std::size_t) const { return event.latency; }
+  template <class Launched>
+  Nanoseconds latency(const Launched& event, std::size_t lane) const;
   // Host time of a call that waits for nothing.
-  Nanoseconds own_of(const ReplayEvent& event) const { return event.own - (event.ours & ours_); }
-  Nanoseconds fixed_call(const ReplayEvent& event) const;
-  Nanoseconds pinned_length(const ReplayEvent& event, std::size_t lane) const;
-  Nanoseconds graph_pause(const ReplayEvent& event, std::size_t lane) const;
-  void wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_t fixed);
-  Nanoseconds deferred(const ReplayEvent& event, std::size_t lane, Nanoseconds own, Nanoseconds target);
-  const Lanes& target_of(const ReplayEvent& event) const;
-  void hold_in_queue(const ReplayEvent& event, Lanes& now);
+  template <class Event>
+  Nanoseconds own_of(const Event& event) const {
+    return event.own - (event.ours & ours_);
+  }
+  Nanoseconds fixed_call(const ReplayEvent& head, Nanoseconds own) const;
+  Nanoseconds pinned_length(const LaunchEvent& event, std::size_t) const { return event.length; }  // it copies nothing
+  template <class Transfer>
+  Nanoseconds pinned_length(const Transfer& event, std::size_t lane) const;
+  Nanoseconds graph_pause(const WorkWeights& event, std::size_t lane) const;
+  template <class Event>
+  void wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed);
+  Nanoseconds deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned);
+  const Lanes& target_of(const WaitEvent& event) const;
 
   const ReplayProgram& program_;
   const Scenarios& scenarios_;
@@ -96,56 +97,49 @@ class Pass {
 };
 
 // Host time of a call after its fix.
-Nanoseconds Pass::fixed_call(const ReplayEvent& event) const {
+Nanoseconds Pass::fixed_call(const ReplayEvent& head, Nanoseconds own) const {
   const ReplayPace& pace = program_.pace;
-  switch (program_.sites[event.site].fix) {
+  switch (program_.sites[head.site].fix) {
     case Fix::kRemoveWait:
-    case Fix::kNoProfiler:
-      return 0;
-    case Fix::kAsyncCopy:
-      return event.kind == EventKind::kWait ? 0 : std::min(own_of(event), pace.async_call);
-    case Fix::kCacheMemory:
-      return std::min(own_of(event), pace.cached_call);
-    case Fix::kGraph:
-      return std::min(own_of(event), pace.graph_node);
-    case Fix::kPreload:
-      return std::min(own_of(event), pace.launch_call);
-    default:
-      return own_of(event);
+    case Fix::kNoProfiler: return 0;
+    case Fix::kAsyncCopy: return head.kind == EventKind::kWait ? 0 : std::min(own, pace.async_call);
+    case Fix::kCacheMemory: return std::min(own, pace.cached_call);
+    case Fix::kGraph: return std::min(own, pace.graph_node);
+    case Fix::kPreload: return std::min(own, pace.launch_call);
+    default: return own;
   }
 }
 
-void Pass::call(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
-  const Nanoseconds own = event.pre + own_of(event);
-  if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += own; });
-  const Nanoseconds fixed_own = event.pre + fixed_call(event);
-  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : own; });
+void Pass::call(const ReplayEvent& head, Nanoseconds pre, Nanoseconds own, std::uint8_t fixed) {
+  Lanes& now = state_.host[head.thread];
+  if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += pre + own; });
+  const Nanoseconds fixed_own = pre + fixed_call(head, own);
+  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : pre + own; });
 }
 
-Nanoseconds Pass::latency(const ReplayEvent& event, std::size_t lane) const {
+template <class Launched>
+Nanoseconds Pass::latency(const Launched& event, std::size_t lane) const {
   if (!event.hidden) return event.latency;
   switch (scenarios_.corners[lane].latency) {
-    case Corner::Latency::kLow:
-      return std::min<Nanoseconds>(event.latency, program_.pace.latency_low);
+    case Corner::Latency::kLow: return std::min<Nanoseconds>(event.latency, program_.pace.latency_low);
     case Corner::Latency::kHigh:
       return std::clamp<Nanoseconds>(program_.pace.latency_high, event.latency,
-                                     std::max<Nanoseconds>(event.latency, event.fixed));
-    case Corner::Latency::kTypical:
-      break;
+                                     std::max<Nanoseconds>(event.latency, event.longest_latency));
+    case Corner::Latency::kTypical: break;
   }
   return event.latency;
 }
 
-Nanoseconds Pass::pinned_length(const ReplayEvent& event, std::size_t lane) const {
+template <class Transfer>
+Nanoseconds Pass::pinned_length(const Transfer& event, std::size_t lane) const {
   const bool slow = scenarios_.corners[lane].slow_link && !program_.pace.link_measured;
-  return slow ? std::min(event.length, 2 * event.fixed) : event.fixed;
+  return slow ? std::min(event.length, 2 * event.pinned_length) : event.pinned_length;
 }
 
 // On an H200 graphs of 100 and 3,600 nodes took 0.2 us a node more than their kernels had taken one by one, each
 // recorded by itself (docs/measurements/archive/2026-11-22-h200-savings.md). At worst there is a pause as between
 // launches, at best none.
-Nanoseconds Pass::graph_pause(const ReplayEvent& event, std::size_t lane) const {
+Nanoseconds Pass::graph_pause(const WorkWeights& event, std::size_t lane) const {
   Nanoseconds usual = program_.pace.graph_pause;
   if (scenarios_.corners[lane].latency == Corner::Latency::kHigh)
     usual = std::max(usual, program_.pace.graph_pause_high);
@@ -154,7 +148,9 @@ Nanoseconds Pass::graph_pause(const ReplayEvent& event, std::size_t lane) const 
 }
 
 // Starts when the last of what it needs is there: its call, the work before it, work in other streams.
-void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixed) {
+template <class Work>
+void Pass::work(const ReplayEvent& head, const Work& event, std::uint8_t fixed) {
+  const Lanes& issued = state_.host[head.thread];
   const ReplayStream& stream = program_.streams[event.stream];
   Lanes& end = state_.stream_end[event.stream];
   Lanes& waits = state_.stream_wait[event.stream];
@@ -171,7 +167,7 @@ void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixe
     start.at[i] = std::max({issued.at[i] + event.latency, before, after}) + event.delay;
   });
   if (fixed != 0 || !plain_) {
-    const Fix fix = program_.sites[event.site].fix;
+    const Fix fix = program_.sites[head.site].fix;
     for_lanes([&](std::size_t i) {
       const bool is_fixed = (fixed >> i & 1) != 0;
       const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(event, i) : event.pause;
@@ -195,69 +191,41 @@ void Pass::work(const ReplayEvent& event, const Lanes& issued, std::uint8_t fixe
     state_.latest.at[i] = std::max(state_.latest.at[i], end.at[i]);
     waits.at[i] = kNeverNs;
   });
-  if (event.keeps_end) state_.slots[event.slot] = end;
+  if (event.end_slot != kNoSlot) state_.slots[event.end_slot] = end;
 }
 
-// A stream takes so many launches; the next one waits until one of them has started.
-void Pass::hold_in_queue(const ReplayEvent& event, Lanes& now) {
-  const std::uint32_t size = program_.streams[event.stream].queue;
-  if (size == 0) return;
-  std::vector<Lanes>& queue = state_.queues[event.stream];
-  std::uint32_t& count = state_.queued[event.stream];
-  Lanes& oldest = queue[count % size];
-  if (count >= size) for_lanes([&](std::size_t i) { now.at[i] = std::max(now.at[i], oldest.at[i] + event.ret); });
-  oldest = start;
-  ++count;
-}
-
-void Pass::launch(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
-  for_lanes([&](std::size_t i) { now.at[i] += event.pre; });
-  work(event, now, fixed);
-  const Nanoseconds own = own_of(event);
-  if (fixed == 0) {
-    for_lanes([&](std::size_t i) { now.at[i] += own; });
-  } else {
-    const Nanoseconds fixed_own = fixed_call(event);
-    for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : own; });
-  }
-  hold_in_queue(event, now);
-}
-
-const Lanes& Pass::target_of(const ReplayEvent& event) const {
+const Lanes& Pass::target_of(const WaitEvent& event) const {
   switch (event.wait_for) {
-    case WaitFor::kDevice:
-      return state_.device_end[program_.streams[event.stream].device];
-    case WaitFor::kSlot:
-      return state_.slots[event.slot];
-    default:
-      return state_.stream_end[event.stream];
+    case WaitFor::kDevice: return state_.device_end[program_.streams[event.stream].device];
+    case WaitFor::kSlot: return state_.slots[event.slot];
+    default: return state_.stream_end[event.stream];
   }
 }
 
 // What a deferred wait leaves of the call at its own place; when the data are waited for is kept.
-Nanoseconds Pass::deferred(const ReplayEvent& event, std::size_t lane, Nanoseconds own, Nanoseconds target) {
+Nanoseconds Pass::deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned) {
   const Corner::Use use = scenarios_.corners[lane].use;
   if (use == Corner::Use::kNever) return own;
-  const bool next_wait = program_.sites[event.site].fix == Fix::kDeferWait || use == Corner::Use::kNextWait;
+  const bool next_wait = program_.sites[head.site].fix == Fix::kDeferWait || use == Corner::Use::kNextWait;
   if (next_wait) {
-    Nanoseconds& owed = state_.owed[event.thread].at[lane];
-    owed = std::max(owed, target + event.ret);
+    Nanoseconds& owed = state_.owed[head.thread].at[lane];
+    owed = std::max(owed, returned);
     return own;
   }
-  Nanoseconds& due = state_.read_due[event.site].at[lane];
+  Nanoseconds& due = state_.read_due[head.site].at[lane];
   const Nanoseconds until = std::max(own, due);
-  Nanoseconds& next = program_.steps > 0 ? state_.read_now[event.site].at[lane] : due;
-  next = std::max(next, target + event.ret);
+  Nanoseconds& next = program_.steps > 0 ? state_.read_now[head.site].at[lane] : due;
+  next = std::max(next, returned);
   return until;
 }
 
 // The call's own time is part of it: one that finds its work done takes as long.
-void Pass::wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_t fixed) {
+template <class Event>
+void Pass::wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed) {
   const Nanoseconds unblocked = own_of(event);
-  Lanes& now = state_.host[event.thread];
-  Lanes& owed = state_.owed[event.thread];
-  Lanes& waited = outcome_.waited[event.site];
+  Lanes& now = state_.host[head.thread];
+  Lanes& owed = state_.owed[head.thread];
+  Lanes& waited = outcome_.waited[head.site];
   for_lanes([&](std::size_t i) {
     const Nanoseconds until = std::max(target.at[i], owed.at[i] - event.ret);
     const Nanoseconds begin = now.at[i];
@@ -267,44 +235,35 @@ void Pass::wait_until(const ReplayEvent& event, const Lanes& target, std::uint8_
     owed.at[i] = here ? kNeverNs : owed.at[i];
   });
   if (fixed == 0) return;
-  const Fix fix = program_.sites[event.site].fix;
+  const Fix fix = program_.sites[head.site].fix;
   const bool defers = fix == Fix::kDeferRead || fix == Fix::kDeferWait;
-  const Nanoseconds own = fixed_call(event);
+  const Nanoseconds own = fixed_call(head, unblocked);
   for_lanes([&](std::size_t i) {
     if ((fixed >> i & 1) == 0) return;
-    now.at[i] = defers ? deferred(event, i, now.at[i] + own, target.at[i]) : now.at[i] + own;
+    now.at[i] = defers ? deferred(head, i, now.at[i] + own, target.at[i] + event.ret) : now.at[i] + own;
   });
 }
 
-void Pass::copy(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
+void Pass::pass(const ReplayEvent& head, const CopyEvent& event, std::uint8_t fixed) {
+  Lanes& now = state_.host[head.thread];
   for_lanes([&](std::size_t i) { now.at[i] += event.pre; });
-  const Lanes before = target_of(event);
-  work(event, now, fixed);
+  const Lanes& end = state_.stream_end[event.stream];
+  const Lanes before = end;
+  work(head, event, fixed);
   switch (event.wait_for) {
-    case WaitFor::kNothing:
-      return wait_until(event, everywhere(kNeverNs), fixed);
-    case WaitFor::kOwnStart:
-      return wait_until(event, start, fixed);
-    case WaitFor::kOwnEnd:
-      return wait_until(event, state_.stream_end[event.stream], fixed);
-    default:
-      return wait_until(event, before, fixed);
+    case WaitFor::kOwnStart: return wait_until(head, event, start, fixed);
+    case WaitFor::kOwnEnd: return wait_until(head, event, end, fixed);
+    case WaitFor::kStream: return wait_until(head, event, before, fixed);
+    default: return wait_until(head, event, everywhere(kNeverNs), fixed);
   }
 }
 
-void Pass::wait(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
-  for_lanes([&](std::size_t i) { now.at[i] += event.pre; });
-  wait_until(event, target_of(event), fixed);
-}
-
-void Pass::event_call(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
+void Pass::pass(const ReplayEvent& head, const MarkEvent& event, std::uint8_t fixed) {
+  Lanes& now = state_.host[head.thread];
   for_lanes([&](std::size_t i) { now.at[i] += event.pre + own_of(event); });
   Lanes& slot = state_.slots[event.slot];
   Lanes& waits = state_.stream_wait[event.stream];
-  if (event.kind == EventKind::kRecord) {
+  if (event.records) {
     const Lanes& end = state_.stream_end[event.stream];
     return for_lanes([&](std::size_t i) { slot.at[i] = std::max(end.at[i], waits.at[i]); });
   }
@@ -313,23 +272,22 @@ void Pass::event_call(const ReplayEvent& event, std::uint8_t fixed) {
   });
 }
 
-void Pass::hand_over(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
-  Lanes& slot = state_.slots[event.slot];
-  if (event.kind == EventKind::kPost) return for_lanes([&](std::size_t i) { slot.at[i] = now.at[i] + event.pre; });
-  Lanes& waited = outcome_.waited[event.site];
+void Pass::pass(const ReplayEvent& head, const BlockEvent& event, std::uint8_t fixed) {
+  Lanes& now = state_.host[head.thread];
+  const Lanes& slot = state_.slots[event.slot];
+  Lanes& waited = outcome_.waited[head.site];
   for_lanes([&](std::size_t i) {
     const Nanoseconds begin = now.at[i] + event.pre;
-    const Nanoseconds until = (fixed >> i & 1) != 0 ? begin : std::max(begin + event.own, slot.at[i] + event.ret);
+    const Nanoseconds until = (fixed >> i & 1) != 0 ? begin : std::max(begin, slot.at[i] + event.ret);
     waited.at[i] += until - begin;
     now.at[i] = until;
   });
 }
 
-void Pass::input(const ReplayEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[event.thread];
+void Pass::pass(const ReplayEvent& head, const InputEvent& event, std::uint8_t fixed) {
+  Lanes& now = state_.host[head.thread];
   Lanes& made = state_.slots[event.slot];
-  Lanes& waited = outcome_.waited[event.site];
+  Lanes& waited = outcome_.waited[head.site];
   for_lanes([&](std::size_t i) {
     const Nanoseconds begin = now.at[i] + event.pre;
     const bool keeps_pace = event.keeps_pace && scenarios_.corners[i].loader_keeps_pace && made.at[i] != kNeverNs;
@@ -340,7 +298,7 @@ void Pass::input(const ReplayEvent& event, std::uint8_t fixed) {
   });
 }
 
-void Pass::step() {
+void Pass::pass(const ReplayEvent&, const ReplayEvent&, std::uint8_t) {
   outcome_.steps.push_back(state_.latest);
   state_.read_due.swap(state_.read_now);
   std::fill(state_.read_now.begin(), state_.read_now.end(), everywhere(kNeverNs));
@@ -365,8 +323,6 @@ ReplayState initial_state(const ReplayProgram& program) {
   state.slots.assign(program.slots, never);
   state.read_now.assign(program.sites.size(), never);
   state.read_due.assign(program.sites.size(), never);
-  state.queued.assign(program.streams.size(), 0);
-  for (const ReplayStream& stream : program.streams) state.queues.emplace_back(stream.queue, never);
   state.latest = never;
   return state;
 }
@@ -392,12 +348,12 @@ Outcome replay(const ReplayProgram& program, const Scenarios& scenarios, ReplayO
   outcome.waited.resize(program.sites.size());
   Pass pass(program, scenarios, state, outcome);
   for (std::size_t i = 0; i < program.events.size(); ++i) {
-    const ReplayEvent& event = program.events[i];
-    pass.run(event);
-    const bool works =
-        event.kind == EventKind::kLaunch || event.kind == EventKind::kCopy || event.kind == EventKind::kWork;
-    observer.passed(i, event.kind == EventKind::kStep ? kNeverNs : state.host[event.thread].at[0],
-                    works ? pass.start.at[0] : kNeverNs, works ? pass.start.at[0] + event.length : kNeverNs);
+    const ReplayEvent& head = program.events[i];
+    pass.run(head);
+    const WorkWeights* work = program.events.work(head);
+    observer.passed(i, head.kind == EventKind::kStep ? kNeverNs : state.host[head.thread].at[0],
+                    work != nullptr ? pass.start.at[0] : kNeverNs,
+                    work != nullptr ? pass.start.at[0] + work->length : kNeverNs);
   }
   outcome.end = end_of(state);
   return outcome;

@@ -53,11 +53,9 @@ struct ReplayState {
   std::vector<Lanes> stream_wait;  // what its next work has to wait for
   std::vector<Lanes> device_end;
   std::vector<Lanes> slots;
-  std::vector<Lanes> read_now;             // by site: deferred reads of this step,
-  std::vector<Lanes> read_due;             // and of the last one
-  std::vector<std::vector<Lanes>> queues;  // by stream: starts of the last launches
-  std::vector<std::uint32_t> queued;
-  Lanes latest;  // end of any work so far
+  std::vector<Lanes> read_now;  // by site: deferred reads of this step,
+  std::vector<Lanes> read_due;  // and of the last one
+  Lanes latest;                 // end of any work so far
 };
 
 struct Outcome {

@@ -101,17 +101,14 @@ WaitTarget WaitTargets::of_call(std::uint32_t row) const {
       break;
     case ApiCategory::kDeviceSync:
     case ApiCategory::kFree:
-    case ApiCategory::kHostFree:
-      target = device_target(call, latest_ns);
-      break;
+    case ApiCategory::kHostFree: target = device_target(call, latest_ns); break;
     case ApiCategory::kEventSync: {
       const auto event = events_.find(call.object);
       if (event == events_.end() || edges_.slot(event->second) > latest_ns) break;
       target = {WaitFor::kSlot, kNoSlot, event->second, edges_.slot(event->second)};
       break;
     }
-    default:
-      break;
+    default: break;
   }
   return target.wait_for == WaitFor::kNothing ? hidden_target(row) : target;
 }

@@ -24,8 +24,10 @@ struct Cost {
 // Of the time, how much passed before work that started late for reasons that are not known.
 double unexplained_share(const ReplayProgram& program, const Evaluator& evaluator, Nanoseconds base_ns) {
   double sum = 0;
-  for (std::size_t i = evaluator.first_counted(); i < evaluator.whole().last; ++i)
-    sum += static_cast<double>(program.events[i].delay);
+  for (std::size_t i = evaluator.first_counted(); i < evaluator.whole().last; ++i) {
+    const WorkWeights* work = program.events.work(program.events[i]);
+    if (work != nullptr) sum += static_cast<double>(work->delay);
+  }
   return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
 }
 

@@ -61,7 +61,7 @@ std::uint16_t WorkEdges::add_stream(std::uint16_t device) {
     return 0;
   }
   const auto index = static_cast<std::uint16_t>(program_.streams.size());
-  program_.streams.push_back({device, index, index, 0});
+  program_.streams.push_back({device, index, index});
   ends_.push_back(kNeverNs);
   waits_.push_back(kNeverNs);
   return index;
@@ -109,29 +109,32 @@ std::uint32_t WorkEdges::stream_ending_at(Nanoseconds end_ns) const {
   return found == ends_.end() ? kNoSlot : static_cast<std::uint32_t>(found - ends_.begin());
 }
 
-void WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event) {
+WorkEdges::Latency WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nanoseconds issued_ns,
+                                    WorkWeights& weights) {
   const Operation& work = evidence_.trace.operations[row];
-  event.stream = stream_of({work.context, work.stream}, work.device);
-  const ReplayStream stream = program_.streams[event.stream];
+  weights.stream = stream_of({work.context, work.stream}, work.device);
+  const ReplayStream stream = program_.streams[weights.stream];
   const Nanoseconds start_ns = work.span.begin_ns;
   if (start_ns - host_ns < -kLargestWeightNs)
     program_.refusal = "recorded times contradict each other: work began long before its call";
   const Nanoseconds foreign_ns =
-      std::max(waits_[event.stream], stream.waits_for == event.stream ? kNeverNs : ends_[stream.waits_for]);
+      std::max(waits_[weights.stream], stream.waits_for == weights.stream ? kNeverNs : ends_[stream.waits_for]);
   count_edge(start_ns - issued_ns);
   if (foreign_ns != kNeverNs) count_edge(start_ns - foreign_ns);
-  weigh({start_ns, host_ns, issued_ns, ends_[event.stream], foreign_ns}, paces_[stream.device], event);
-  event.length = work.span.length_ns();
+  const Latency latency =
+      weigh({start_ns, host_ns, issued_ns, ends_[weights.stream], foreign_ns}, paces_[stream.device], weights);
+  weights.length = work.span.length_ns();
 
   const auto run_to = [&](Nanoseconds& end) { end = std::max(end, work.span.end_ns); };
-  run_to(ends_[event.stream]);
+  run_to(ends_[weights.stream]);
   run_to(device_ends_[stream.device]);
-  if (stream.feeds != event.stream) run_to(ends_[stream.feeds]);
-  waits_[event.stream] = kNeverNs;
+  if (stream.feeds != weights.stream) run_to(ends_[stream.feeds]);
+  waits_[weights.stream] = kNeverNs;
+  return latency;
 }
 
 // What remains of the recorded start goes to the requirement that came last.
-void WorkEdges::weigh(const Start& start, const DevicePace& pace, ReplayEvent& event) {
+WorkEdges::Latency WorkEdges::weigh(const Start& start, const DevicePace& pace, WorkWeights& work) {
   const auto since = [&](Nanoseconds end_ns) { return start.start_ns - end_ns; };
   const bool ordered = start.before_ns != kNeverNs && since(start.before_ns) > -kLargestWeightNs;
   const bool follows = start.foreign_ns != kNeverNs && since(start.foreign_ns) >= -kClockSkewNs;
@@ -143,20 +146,20 @@ void WorkEdges::weigh(const Start& start, const DevicePace& pace, ReplayEvent& e
   const Nanoseconds by_others_ns = follows ? start.foreign_ns + handover_ns : kNeverNs;
   const Nanoseconds last_ns = std::max({by_call_ns, by_stream_ns, by_others_ns});
   const Nanoseconds rest_ns = since(last_ns);
-  event.hidden = by_call_ns < last_ns;
+  const bool hidden = by_call_ns < last_ns;
   if (rest_ns > kResidualNs) {
-    event.delay = rest_ns;
+    work.delay = rest_ns;
     ++program_.unexplained;
     program_.unexplained_ns = add_saturated(program_.unexplained_ns, rest_ns);
-  } else if (!event.hidden) {
+  } else if (!hidden) {
     latency_ns += rest_ns;
   } else {
     (by_stream_ns == last_ns ? pause_ns : handover_ns) += rest_ns;
   }
-  event.latency = static_cast<std::int32_t>(latency_ns);
-  event.pause = ordered ? static_cast<std::int32_t>(pause_ns) : kNoEdge;
-  event.handover = follows ? static_cast<std::int32_t>(handover_ns) : kNoEdge;
-  event.fixed = std::max<Nanoseconds>(latency_ns, since(start.host_ns));
+  work.latency = static_cast<std::int32_t>(latency_ns);
+  work.pause = ordered ? static_cast<std::int32_t>(pause_ns) : kNoEdge;
+  work.handover = follows ? static_cast<std::int32_t>(handover_ns) : kNoEdge;
+  return {hidden, std::max<Nanoseconds>(latency_ns, since(start.host_ns))};
 }
 
 std::uint32_t WorkEdges::new_slot() {

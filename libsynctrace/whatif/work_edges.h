@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each piece of GPU work had to wait for, as weights of a ReplayEvent, while the recorded run goes by: the ends of
+// What each piece of GPU work had to wait for, as WorkWeights, while the recorded run goes by: the ends of
 // streams, devices and event marks so far, in recorded time. Each weight is at most what was recorded, so that a piece
 // of work never starts later than recorded; what then remains goes to the requirement that came last, or, if it is
 // long, is a delay that nothing explains.
@@ -28,9 +28,14 @@ class WorkEdges {
   // A stream of the device; kNoSlot when it has had no work.
   std::uint32_t any_stream(DeviceId device) const;
 
+  // What is known of the latency of work, beside its weight.
+  struct Latency {
+    bool hidden = false;
+    Nanoseconds longest_ns = 0;
+  };
   // Fills in the stream and the weights of a piece of work, and lets it run. `host_ns`: the recorded time of its thread
   // at that point of the replay; `issued_ns`: the begin of its call.
-  void issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, ReplayEvent& event);
+  Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
 
   // Marks of events and of the ends of single pieces of work.
   std::uint32_t new_slot();
@@ -57,7 +62,7 @@ class WorkEdges {
     Nanoseconds before_ns = kNeverNs;   // the end of its stream
     Nanoseconds foreign_ns = kNeverNs;  // of work in other streams
   };
-  void weigh(const Start& start, const DevicePace& pace, ReplayEvent& event);
+  Latency weigh(const Start& start, const DevicePace& pace, WorkWeights& work);
   std::uint16_t add_stream(std::uint16_t device);
   std::uint16_t device_index(DeviceId device);
   void find_typical();

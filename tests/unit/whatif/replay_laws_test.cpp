@@ -19,8 +19,9 @@ constexpr std::uint64_t kPrograms = effort(2'000);
 // The most work of any one stream, which no fix makes shorter.
 Nanoseconds longest_stream(const ReplayProgram& program) {
   std::map<std::uint16_t, Nanoseconds> sums;
-  for (const ReplayEvent& event : program.events) {
-    if (event.kind == EventKind::kLaunch || event.kind == EventKind::kWork) sums[event.stream] += event.length;
+  for (const ReplayEvent& head : program.events) {
+    if (head.kind == EventKind::kCopy) continue;
+    if (const WorkWeights* work = program.events.work(head)) sums[work->stream] += work->length;
   }
   Nanoseconds longest = 0;
   for (const auto& [stream, sum] : sums) longest = std::max(longest, sum);
@@ -30,10 +31,11 @@ Nanoseconds longest_stream(const ReplayProgram& program) {
 // The most host time of any one thread in which it waits for nothing, with all fixes: every term of the thread's own.
 Nanoseconds busiest_thread(const ReplayProgram& program) {
   std::vector<Nanoseconds> sums(program.thread_begins.size());
-  for (const ReplayEvent& event : program.events) {
-    if (event.kind == EventKind::kStep || event.kind == EventKind::kPost) continue;
-    if (event.kind == EventKind::kHost && event.site != 0) continue;
-    sums[event.thread] += event.pre;
+  for (const ReplayEvent& head : program.events) {
+    if (head.kind == EventKind::kPost || (head.kind == EventKind::kHost && head.site != 0)) continue;
+    program.events.visit(head, [&](const auto& event) {
+      if constexpr (requires { event.pre; }) sums[head.thread] += event.pre;
+    });
   }
   return *std::max_element(sums.begin(), sums.end());
 }
