@@ -72,9 +72,7 @@ Outcome settle_all(const TraceManifest& manifest) {
         say::warn(kWho, format_text("a process is still writing {}{}; it will be {} when that process ends.",
                                     shown(path), format::kPartialSuffix, shown(path)));
         break;
-      case TraceState::kMissing:
-        say::warn(kWho, format_text("the trace {} has gone missing.", shown(path)));
-        break;
+      case TraceState::kMissing: say::warn(kWho, format_text("the trace {} has gone missing.", shown(path))); break;
     }
   }
   return outcome;

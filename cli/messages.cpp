@@ -53,15 +53,9 @@ void put(spdlog::level::level_enum level, std::string_view who, std::string_view
 
 void set_verbosity(Verbosity verbosity) noexcept {
   switch (verbosity) {
-    case Verbosity::kWarnings:
-      lowest_level = spdlog::level::warn;
-      break;
-    case Verbosity::kNotes:
-      lowest_level = spdlog::level::info;
-      break;
-    case Verbosity::kDetails:
-      lowest_level = spdlog::level::debug;
-      break;
+    case Verbosity::kWarnings: lowest_level = spdlog::level::warn; break;
+    case Verbosity::kNotes: lowest_level = spdlog::level::info; break;
+    case Verbosity::kDetails: lowest_level = spdlog::level::debug; break;
   }
 }
 

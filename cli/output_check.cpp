@@ -40,11 +40,9 @@ std::string describe(PatternStatus status, const std::string& given, std::size_t
              "; known are " + kPatternHelp + ".";
     case PatternStatus::kUnclosedBrace:
       return place + " has a %q without {NAME} at position " + std::to_string(at + 1) + "; write %q{NAME}.";
-    case PatternStatus::kTooLong:
-      return place + " makes a path that is too long; choose a shorter one.";
+    case PatternStatus::kTooLong: return place + " makes a path that is too long; choose a shorter one.";
     case PatternStatus::kEmpty:
-    case PatternStatus::kOk:
-      break;
+    case PatternStatus::kOk: break;
   }
   return place + " makes an empty file name; give one, or end it in '/' to name a folder.";
 }

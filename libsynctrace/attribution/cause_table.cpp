@@ -18,8 +18,7 @@ CallSiteKey CauseTable::key_of(Owner owner) const {
   CallSiteKey site;
   site.table = owner.table;
   switch (owner.table) {
-    case OwnerTable::kCall:
-      return synctrace::key_of(trace_.calls[owner.row]);
+    case OwnerTable::kCall: return synctrace::key_of(trace_.calls[owner.row]);
     case OwnerTable::kLaunch:
       site.api = trace_.launches[owner.row].api;
       site.stack = trace_.launches[owner.row].stack;
@@ -32,16 +31,13 @@ CallSiteKey CauseTable::key_of(Owner owner) const {
       site.host_call = trace_.host_waits[owner.row].call;
       site.stack = trace_.host_waits[owner.row].stack;
       break;
-    case OwnerTable::kSample:
-      site.stack = trace_.samples[owner.row].stack;
-      break;
+    case OwnerTable::kSample: site.stack = trace_.samples[owner.row].stack; break;
     case OwnerTable::kStretch:
       site.stack = stretches_[owner.row].before;
       site.until = stretches_[owner.row].after;
       break;
     case OwnerTable::kOverhead:
-    case OwnerTable::kNone:
-      break;
+    case OwnerTable::kNone: break;
   }
   return site;
 }

@@ -13,28 +13,19 @@ constexpr Nanoseconds kFirstLaunchFactor = 10;
 
 CauseKind kind_of(ApiCategory category, bool waited) noexcept {
   switch (category) {
-    case ApiCategory::kStreamSync:
-      return CauseKind::kStreamSync;
-    case ApiCategory::kDeviceSync:
-      return CauseKind::kDeviceSync;
-    case ApiCategory::kEventSync:
-      return CauseKind::kEventSync;
-    case ApiCategory::kPoll:
-      return CauseKind::kPolling;
-    case ApiCategory::kCopy:
-      return CauseKind::kBlockingCopy;
+    case ApiCategory::kStreamSync: return CauseKind::kStreamSync;
+    case ApiCategory::kDeviceSync: return CauseKind::kDeviceSync;
+    case ApiCategory::kEventSync: return CauseKind::kEventSync;
+    case ApiCategory::kPoll: return CauseKind::kPolling;
+    case ApiCategory::kCopy: return CauseKind::kBlockingCopy;
     case ApiCategory::kAlloc:
-    case ApiCategory::kHostAlloc:
-      return CauseKind::kAllocation;
+    case ApiCategory::kHostAlloc: return CauseKind::kAllocation;
     case ApiCategory::kFree:
-    case ApiCategory::kHostFree:
-      return CauseKind::kRelease;
+    case ApiCategory::kHostFree: return CauseKind::kRelease;
     case ApiCategory::kGraph:
     case ApiCategory::kModule:
-    case ApiCategory::kContext:
-      return CauseKind::kModuleLoad;
-    default:
-      return waited ? CauseKind::kHiddenSync : CauseKind::kOtherCall;
+    case ApiCategory::kContext: return CauseKind::kModuleLoad;
+    default: return waited ? CauseKind::kHiddenSync : CauseKind::kOtherCall;
   }
 }
 
@@ -45,18 +36,10 @@ HostPiece HostClassifier::piece_before(HostTimeline::Index thread, Nanoseconds t
   const HostItem item = evidence_.host.item_before(thread, t);
   HostPiece piece;
   switch (item.owner.table) {
-    case OwnerTable::kCall:
-      piece = of_call(item.owner.row, t, device);
-      break;
-    case OwnerTable::kLaunch:
-      piece = of_launch(item.owner.row);
-      break;
-    case OwnerTable::kHostWait:
-      piece = of_sleep(item.owner.row, t, device);
-      break;
-    default:
-      piece = of_open_time(thread, item, t, device);
-      break;
+    case OwnerTable::kCall: piece = of_call(item.owner.row, t, device); break;
+    case OwnerTable::kLaunch: piece = of_launch(item.owner.row); break;
+    case OwnerTable::kHostWait: piece = of_sleep(item.owner.row, t, device); break;
+    default: piece = of_open_time(thread, item, t, device); break;
   }
   // In a dense run, all that is not a wait is the price of launching.
   const bool in_run = !piece.asleep && item.owner.table != OwnerTable::kHostWait && evidence_.runs.covers(thread, t);
@@ -164,24 +147,16 @@ HostPiece HostClassifier::of_sleep(std::uint32_t row, Nanoseconds t, DeviceId de
     return piece;
   }
   switch (wait.call) {
-    case HostCall::kSleep:
-      piece.kind = CauseKind::kSleep;
-      return piece;
+    case HostCall::kSleep: piece.kind = CauseKind::kSleep; return piece;
     case HostCall::kPoll:
     case HostCall::kEpoll:
     case HostCall::kSelect:
     case HostCall::kRead:
       piece.kind = CauseKind::kIo;  // what it waits for lies outside the process
       return piece;
-    case HostCall::kMunmap:
-      piece.kind = CauseKind::kHostCompute;
-      return piece;
-    case HostCall::kMutex:
-      piece.kind = CauseKind::kLock;
-      break;
-    default:
-      piece.kind = CauseKind::kPeerThread;
-      break;
+    case HostCall::kMunmap: piece.kind = CauseKind::kHostCompute; return piece;
+    case HostCall::kMutex: piece.kind = CauseKind::kLock; break;
+    default: piece.kind = CauseKind::kPeerThread; break;
   }
   if (traits.gil) piece.kind = CauseKind::kGil;
   piece.asleep = true;

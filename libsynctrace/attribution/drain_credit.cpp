@@ -18,10 +18,8 @@ bool is_host_time(CauseKind kind) noexcept {
     case CauseKind::kOtherCall:
     case CauseKind::kGarbageCollection:
     case CauseKind::kAllocation:
-    case CauseKind::kPeerThread:
-      return true;
-    default:
-      return false;
+    case CauseKind::kPeerThread: return true;
+    default: return false;
   }
 }
 

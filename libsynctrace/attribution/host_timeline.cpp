@@ -87,12 +87,9 @@ Owner HostTimeline::owner(const Lane& lane, std::size_t index) noexcept {
 
 TimeSpan HostTimeline::recorded_span(Owner owner) const noexcept {
   switch (owner.table) {
-    case OwnerTable::kCall:
-      return trace_.calls[owner.row].span;
-    case OwnerTable::kLaunch:
-      return trace_.launches[owner.row].span;
-    default:
-      return trace_.host_waits[owner.row].span;
+    case OwnerTable::kCall: return trace_.calls[owner.row].span;
+    case OwnerTable::kLaunch: return trace_.launches[owner.row].span;
+    default: return trace_.host_waits[owner.row].span;
   }
 }
 

@@ -14,10 +14,8 @@ bool may_lack_owner(const Part& part) noexcept {
     case CauseKind::kStartup:
     case CauseKind::kShutdown:
     case CauseKind::kCapture:
-    case CauseKind::kUnknown:
-      return true;
-    default:
-      return part.owner.table != OwnerTable::kNone;
+    case CauseKind::kUnknown: return true;
+    default: return part.owner.table != OwnerTable::kNone;
   }
 }
 

@@ -100,16 +100,11 @@ void mark_irregular(std::vector<Step>& steps, std::size_t first) {
 
 std::string_view step_source_name(StepSource source) noexcept {
   switch (source) {
-    case StepSource::kNone:
-      return "none";
-    case StepSource::kNvtx:
-      return "nvtx";
-    case StepSource::kProfilerStep:
-      return "profiler-step";
-    case StepSource::kLoop:
-      return "python-loop";
-    case StepSource::kPeriodicity:
-      return "periodicity";
+    case StepSource::kNone: return "none";
+    case StepSource::kNvtx: return "nvtx";
+    case StepSource::kProfilerStep: return "profiler-step";
+    case StepSource::kLoop: return "python-loop";
+    case StepSource::kPeriodicity: return "periodicity";
   }
   return "none";
 }

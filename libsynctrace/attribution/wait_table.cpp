@@ -24,13 +24,10 @@ bool is_copy(ApiCategory category) noexcept {
 MemoryKind host_memory(CopyKind kind, MemoryKind source, MemoryKind target) noexcept {
   switch (kind) {
     case CopyKind::kHostToDevice:
-    case CopyKind::kHostToArray:
-      return source;
+    case CopyKind::kHostToArray: return source;
     case CopyKind::kDeviceToHost:
-    case CopyKind::kArrayToHost:
-      return target;
-    default:
-      return MemoryKind::kUnknown;
+    case CopyKind::kArrayToHost: return target;
+    default: return MemoryKind::kUnknown;
   }
 }
 
@@ -38,19 +35,14 @@ WaitHabit wait_habit(const Call& call) noexcept {
   switch (call.category) {
     case ApiCategory::kStreamSync:
     case ApiCategory::kDeviceSync:
-    case ApiCategory::kEventSync:
-      return WaitHabit::kExplicit;
+    case ApiCategory::kEventSync: return WaitHabit::kExplicit;
     case ApiCategory::kCopy:
       return call.copy_kind == CopyKind::kDeviceToDevice ? WaitHabit::kNever : WaitHabit::kMayWait;
-    case ApiCategory::kCopyAsync:
-      return async_copy_habit(call);
+    case ApiCategory::kCopyAsync: return async_copy_habit(call);
     case ApiCategory::kFree:
-    case ApiCategory::kHostFree:
-      return WaitHabit::kMayWait;
-    case ApiCategory::kOther:
-      return WaitHabit::kUnknown;
-    default:
-      return WaitHabit::kNever;
+    case ApiCategory::kHostFree: return WaitHabit::kMayWait;
+    case ApiCategory::kOther: return WaitHabit::kUnknown;
+    default: return WaitHabit::kNever;
   }
 }
 

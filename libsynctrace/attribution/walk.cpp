@@ -252,13 +252,10 @@ void Walk::walk_host(HostTimeline::Index thread, Nanoseconds t, Nanoseconds from
 
 Owner Walk::owner_of_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span) {
   switch (piece.owner.table) {
-    case OwnerTable::kNone:
-      return owners_.of_open_time(thread, evidence_.host.item_before(thread, span.end_ns).span);
+    case OwnerTable::kNone: return owners_.of_open_time(thread, evidence_.host.item_before(thread, span.end_ns).span);
     case OwnerTable::kHostWait:
-    case OwnerTable::kSample:
-      return owners_.of(thread, span, piece.owner);
-    default:
-      return piece.owner;
+    case OwnerTable::kSample: return owners_.of(thread, span, piece.owner);
+    default: return piece.owner;
   }
 }
 

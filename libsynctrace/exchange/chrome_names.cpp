@@ -33,10 +33,8 @@ std::string quoted(std::string_view text) {
 
 std::string_view operation_category(OperationKind kind) noexcept {
   switch (kind) {
-    case OperationKind::kCopy:
-      return "gpu_memcpy";
-    case OperationKind::kMemset:
-      return "gpu_memset";
+    case OperationKind::kCopy: return "gpu_memcpy";
+    case OperationKind::kMemset: return "gpu_memset";
     case OperationKind::kKernel:
     case OperationKind::kGraph:  // Kineto knows no graphs as a whole; what counts kernels counts the device as busy
       break;
@@ -50,12 +48,9 @@ std::string operation_name(const Trace& trace, const Operation& operation) {
       return "Memcpy " + std::string(copy_word(operation.copy_kind)) + " (" +
              std::string(memory_name(operation.source_memory)) + " -> " +
              std::string(memory_name(operation.target_memory)) + ")";
-    case OperationKind::kMemset:
-      return "Memset (" + std::string(memory_name(operation.target_memory)) + ")";
-    case OperationKind::kGraph:
-      return "CUDA graph " + std::to_string(number(operation.graph));
-    case OperationKind::kKernel:
-      break;
+    case OperationKind::kMemset: return "Memset (" + std::string(memory_name(operation.target_memory)) + ")";
+    case OperationKind::kGraph: return "CUDA graph " + std::to_string(number(operation.graph));
+    case OperationKind::kKernel: break;
   }
   const auto name = trace.strings.find(operation.name);
   return name == trace.strings.end() ? "kernel " + std::to_string(number(operation.name)) : demangled(name->second);
@@ -87,24 +82,15 @@ std::string_view host_call_name(HostCall call) noexcept {
 // The values of CUpti_ActivityOverheadKind.
 std::string overhead_name(std::uint32_t kind) {
   switch (kind) {
-    case 1:
-      return "Driver compiler";
-    case 1U << 16:
-      return "CUPTI buffer flush";
-    case 2U << 16:
-      return "CUPTI instrumentation";
-    case 3U << 16:
-      return "CUPTI resource";
-    case 4U << 16:
-      return "Module loading at run time";
-    case 5U << 16:
-      return "Lazy function loading";
-    case 6U << 16:
-      return "Command buffer full";
-    case 7U << 16:
-      return "Activity buffer request";
-    default:
-      return "Overhead " + std::to_string(kind);
+    case 1: return "Driver compiler";
+    case 1U << 16: return "CUPTI buffer flush";
+    case 2U << 16: return "CUPTI instrumentation";
+    case 3U << 16: return "CUPTI resource";
+    case 4U << 16: return "Module loading at run time";
+    case 5U << 16: return "Lazy function loading";
+    case 6U << 16: return "Command buffer full";
+    case 7U << 16: return "Activity buffer request";
+    default: return "Overhead " + std::to_string(kind);
   }
 }
 

@@ -170,22 +170,17 @@ void write_csv_head(CsvTable table, bool stacks, const TextSink& sink) {
     case CsvTable::kCalls:
       sink("process,thread,thread_name,begin_ns,duration_ns,correlation,bytes,status,count,function");
       return sink(stacks ? ",stack\n" : "\n");
-    case CsvTable::kRanges:
-      return sink("process,thread,begin_ns,duration_ns,depth,kind,ended,domain,text\n");
+    case CsvTable::kRanges: return sink("process,thread,begin_ns,duration_ns,depth,kind,ended,domain,text\n");
   }
 }
 
 void write_csv_rows(CsvTable table, const Trace& trace, bool stacks, const TextSink& sink) {
   Rows rows(trace, stacks, sink);
   switch (table) {
-    case CsvTable::kKernels:
-      return rows.kernels();
-    case CsvTable::kCopies:
-      return rows.copies();
-    case CsvTable::kCalls:
-      return rows.calls();
-    case CsvTable::kRanges:
-      return rows.ranges();
+    case CsvTable::kKernels: return rows.kernels();
+    case CsvTable::kCopies: return rows.copies();
+    case CsvTable::kCalls: return rows.calls();
+    case CsvTable::kRanges: return rows.ranges();
   }
 }
 

@@ -163,20 +163,12 @@ std::optional<Error> KinetoImport::take(const KinetoEvent& event) {
   const TimeSpan span{*event.begin_ns, *event.begin_ns + event.duration_ns.value_or(0)};
   const Kind kind = kind_of(event.category);
   switch (kind) {
-    case Kind::kRuntimeCall:
-      take_call(event, span, format::ApiDomain::kRuntime);
-      break;
-    case Kind::kDriverCall:
-      take_call(event, span, format::ApiDomain::kDriver);
-      break;
+    case Kind::kRuntimeCall: take_call(event, span, format::ApiDomain::kRuntime); break;
+    case Kind::kDriverCall: take_call(event, span, format::ApiDomain::kDriver); break;
     case Kind::kKernel:
     case Kind::kCopy:
-    case Kind::kMemset:
-      take_work(event, span, kind);
-      break;
-    case Kind::kRange:
-      draft_.add_range(thread_of(event), span, draft_.text(event.name), NvtxDomainId{}, true);
-      break;
+    case Kind::kMemset: take_work(event, span, kind); break;
+    case Kind::kRange: draft_.add_range(thread_of(event), span, draft_.text(event.name), NvtxDomainId{}, true); break;
     case Kind::kOperator:
       has_operators_ = true;
       draft_.stacks().add(thread_of(event), span, draft_.stacks().native_frame(event.name, kOperators));
@@ -190,11 +182,8 @@ std::optional<Error> KinetoImport::take(const KinetoEvent& event) {
         draft_.set_target(id_of<CorrelationId>(event.correlation),
                           {id_of<ContextId>(event.context), id_of<StreamId>(event.stream)});
       break;
-    case Kind::kOverhead:
-      draft_.add_overhead({span, overhead_kind(event.name), thread_of(event)});
-      break;
-    default:
-      break;
+    case Kind::kOverhead: draft_.add_overhead({span, overhead_kind(event.name), thread_of(event)}); break;
+    default: break;
   }
   return std::nullopt;
 }

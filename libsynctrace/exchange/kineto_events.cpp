@@ -117,14 +117,10 @@ Place Reader::place_of(bool is_object) {
       if (key_ == "traceEvents" && !is_object) return Place::kEvents;
       if (key_ == "deviceProperties" && !is_object) return Place::kDevices;
       return key_ == "distributedInfo" && is_object ? Place::kDistributed : Place::kElse;
-    case Place::kEvents:
-      return is_object ? Place::kEvent : Place::kElse;
-    case Place::kEvent:
-      return is_object && key_ == "args" ? Place::kArgs : Place::kElse;
-    case Place::kDevices:
-      return is_object ? Place::kDevice : Place::kElse;
-    default:
-      return Place::kElse;
+    case Place::kEvents: return is_object ? Place::kEvent : Place::kElse;
+    case Place::kEvent: return is_object && key_ == "args" ? Place::kArgs : Place::kElse;
+    case Place::kDevices: return is_object ? Place::kDevice : Place::kElse;
+    default: return Place::kElse;
   }
 }
 
@@ -167,23 +163,14 @@ bool Reader::value(const Value& value) {
   input_.mark();
   if (places_.empty()) return true;
   switch (places_.back()) {
-    case Place::kTop:
-      take_top(value);
-      break;
-    case Place::kEvent:
-      take_event(value);
-      break;
-    case Place::kArgs:
-      take_arg(value);
-      break;
-    case Place::kDevice:
-      take_device(value);
-      break;
+    case Place::kTop: take_top(value); break;
+    case Place::kEvent: take_event(value); break;
+    case Place::kArgs: take_arg(value); break;
+    case Place::kDevice: take_device(value); break;
     case Place::kDistributed:
       if (value.whole && (key_ == "rank" || key_ == "world_size")) head_.facts[key_] = std::to_string(*value.whole);
       break;
-    default:
-      break;
+    default: break;
   }
   return true;
 }

@@ -209,18 +209,14 @@ void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, Sql
                 kind, kind, id, kNone);
   };
   switch (call.category) {
-    case ApiCategory::kStreamSync:
-      return wait(nsys::kStreamSync, std::nullopt);
-    case ApiCategory::kDeviceSync:
-      return wait(nsys::kContextSync, std::nullopt);
-    case ApiCategory::kEventSync:
-      return wait(nsys::kEventSync, event_id(call.object));
+    case ApiCategory::kStreamSync: return wait(nsys::kStreamSync, std::nullopt);
+    case ApiCategory::kDeviceSync: return wait(nsys::kContextSync, std::nullopt);
+    case ApiCategory::kEventSync: return wait(nsys::kEventSync, event_id(call.object));
     case ApiCategory::kStreamEvent:
       if (const auto id = event_id(call.object))
         event.insert(device, context, kNone, stream, correlation, process_, *id);
       return;
-    default:
-      return;
+    default: return;
   }
 }
 

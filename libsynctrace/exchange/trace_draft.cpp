@@ -198,9 +198,7 @@ void TraceDraft::add_query(const Call& call, bool has_answers) {
 void TraceDraft::sort_out_calls(bool has_answers) {
   for (const Call& call : calls_) {
     switch (call.category) {
-      case ApiCategory::kPoll:
-        add_query(call, has_answers);
-        break;
+      case ApiCategory::kPoll: add_query(call, has_answers); break;
       case ApiCategory::kLaunch:
       case ApiCategory::kGraphLaunch:
       case ApiCategory::kHostFunction:
@@ -208,8 +206,7 @@ void TraceDraft::sort_out_calls(bool has_answers) {
         if (call.status != 0)
           trace_.launch_failures.push_back({call.span.begin_ns, call.thread, call.correlation, call.status});
         break;
-      default:
-        trace_.calls.push_back(call);
+      default: trace_.calls.push_back(call);
     }
   }
   calls_.clear();

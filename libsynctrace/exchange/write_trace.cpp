@@ -24,10 +24,8 @@ std::string text_of(const StackFrame& frame) {
     case StackFrame::Kind::kNative:
       return (frame.native.interrupted ? "i" : "n") + std::to_string(frame.native.module) + ":" +
              hexadecimal(frame.native.address);
-    case StackFrame::Kind::kUnordered:
-      return "|";
-    case StackFrame::Kind::kMissing:
-      break;
+    case StackFrame::Kind::kUnordered: return "|";
+    case StackFrame::Kind::kMissing: break;
   }
   return "~";
 }
@@ -196,21 +194,13 @@ void TraceFile::ranges() {
   using What = NvtxEvent::What;
   for (const NvtxEvent& event : trace_.nvtx_events) {
     switch (event.what) {
-      case What::kPush:
-        add(format::NvtxPush{event.thread, event.time_ns, event.domain, event.text});
-        break;
-      case What::kPop:
-        add(format::NvtxPop{event.thread, event.time_ns, event.domain});
-        break;
+      case What::kPush: add(format::NvtxPush{event.thread, event.time_ns, event.domain, event.text}); break;
+      case What::kPop: add(format::NvtxPop{event.thread, event.time_ns, event.domain}); break;
       case What::kStart:
         add(format::NvtxStart{event.thread, event.time_ns, event.domain, event.text, event.range});
         break;
-      case What::kEnd:
-        add(format::NvtxEnd{event.thread, event.time_ns, event.range});
-        break;
-      case What::kMark:
-        add(format::NvtxMark{event.thread, event.time_ns, event.domain, event.text});
-        break;
+      case What::kEnd: add(format::NvtxEnd{event.thread, event.time_ns, event.range}); break;
+      case What::kMark: add(format::NvtxMark{event.thread, event.time_ns, event.domain, event.text}); break;
     }
   }
 }

@@ -102,18 +102,10 @@ void add_work(const Trace& trace, Report& report) {
     WorkReport& work = last->second;
     if (work.count == 0) {
       switch (operation.kind) {
-        case OperationKind::kKernel:
-          work.what = "kernels";
-          break;
-        case OperationKind::kCopy:
-          work.what = copy_words(operation);
-          break;
-        case OperationKind::kMemset:
-          work.what = "memsets";
-          break;
-        case OperationKind::kGraph:
-          work.what = "graph launches";
-          break;
+        case OperationKind::kKernel: work.what = "kernels"; break;
+        case OperationKind::kCopy: work.what = copy_words(operation); break;
+        case OperationKind::kMemset: work.what = "memsets"; break;
+        case OperationKind::kGraph: work.what = "graph launches"; break;
       }
     }
     count_work(work, operation);

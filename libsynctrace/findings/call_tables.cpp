@@ -100,10 +100,8 @@ bool is_memory_call(ApiCategory category) {
     case ApiCategory::kHostAlloc:
     case ApiCategory::kHostFree:
     case ApiCategory::kPoolAlloc:
-    case ApiCategory::kPoolFree:
-      return true;
-    default:
-      return false;
+    case ApiCategory::kPoolFree: return true;
+    default: return false;
   }
 }
 

@@ -23,10 +23,8 @@ bool is_sleep(CauseKind kind) noexcept {
     case CauseKind::kGil:
     case CauseKind::kLock:
     case CauseKind::kSleep:
-    case CauseKind::kIo:
-      return true;
-    default:
-      return false;
+    case CauseKind::kIo: return true;
+    default: return false;
   }
 }
 

@@ -36,69 +36,47 @@ const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory)
 
 const Rule* rule_of(const Call& call) noexcept {
   switch (call.category) {
-    case ApiCategory::kStreamSync:
-      return &kStreamSyncRule;
-    case ApiCategory::kDeviceSync:
-      return &kDeviceSyncRule;
-    case ApiCategory::kEventSync:
-      return &kEventSyncRule;
-    case ApiCategory::kPoll:
-      return &kPollingRule;
+    case ApiCategory::kStreamSync: return &kStreamSyncRule;
+    case ApiCategory::kDeviceSync: return &kDeviceSyncRule;
+    case ApiCategory::kEventSync: return &kEventSyncRule;
+    case ApiCategory::kPoll: return &kPollingRule;
     case ApiCategory::kCopy:
     case ApiCategory::kCopyAsync:
       return rule_of_copy(call.category, call.copy_kind,
                           host_memory(call.copy_kind, call.source_memory, call.target_memory));
     case ApiCategory::kAlloc:
     case ApiCategory::kHostAlloc:
-    case ApiCategory::kPoolAlloc:
-      return &kAllocRule;
+    case ApiCategory::kPoolAlloc: return &kAllocRule;
     case ApiCategory::kFree:
-    case ApiCategory::kHostFree:
-      return &kFreeSyncRule;
-    case ApiCategory::kModule:
-      return &kModuleLoadRule;
-    default:
-      return nullptr;
+    case ApiCategory::kHostFree: return &kFreeSyncRule;
+    case ApiCategory::kModule: return &kModuleLoadRule;
+    default: return nullptr;
   }
 }
 
 const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept {
   switch (kind) {
-    case CauseKind::kStreamSync:
-      return &kStreamSyncRule;
-    case CauseKind::kDeviceSync:
-      return &kDeviceSyncRule;
-    case CauseKind::kEventSync:
-      return &kEventSyncRule;
-    case CauseKind::kPolling:
-      return &kPollingRule;
-    case CauseKind::kFrameworkWait:
-      return &kFrameworkWaitRule;
-    case CauseKind::kBlockingCopy:
-      return &kBlockingMemcpyRule;
+    case CauseKind::kStreamSync: return &kStreamSyncRule;
+    case CauseKind::kDeviceSync: return &kDeviceSyncRule;
+    case CauseKind::kEventSync: return &kEventSyncRule;
+    case CauseKind::kPolling: return &kPollingRule;
+    case CauseKind::kFrameworkWait: return &kFrameworkWaitRule;
+    case CauseKind::kBlockingCopy: return &kBlockingMemcpyRule;
     case CauseKind::kPageableCopy:
       return copy_kind == CopyKind::kDeviceToHost || copy_kind == CopyKind::kArrayToHost ? &kPageableD2hRule
                                                                                          : &kPageableH2dRule;
-    case CauseKind::kAllocation:
-      return &kAllocRule;
-    case CauseKind::kRelease:
-      return &kFreeSyncRule;
-    case CauseKind::kModuleLoad:
-      return &kModuleLoadRule;
+    case CauseKind::kAllocation: return &kAllocRule;
+    case CauseKind::kRelease: return &kFreeSyncRule;
+    case CauseKind::kModuleLoad: return &kModuleLoadRule;
     case CauseKind::kLaunchBound:
-    case CauseKind::kLatency:
-      return &kLaunchBoundRule;
+    case CauseKind::kLatency: return &kLaunchBoundRule;
     case CauseKind::kInput:
-    case CauseKind::kLoaderCompute:
-      return &kInputBoundRule;
-    case CauseKind::kHostCompute:
-      return &kHostComputeRule;
+    case CauseKind::kLoaderCompute: return &kInputBoundRule;
+    case CauseKind::kHostCompute: return &kHostComputeRule;
     case CauseKind::kStreamDependency:
     case CauseKind::kDeviceDependency:
-    case CauseKind::kCopyDependency:
-      return &kDependencyRule;
-    default:
-      return nullptr;
+    case CauseKind::kCopyDependency: return &kDependencyRule;
+    default: return nullptr;
   }
 }
 

@@ -49,20 +49,11 @@ SiteCalls start_calls(const Trace& trace, const Call& call, bool creates_context
 
 void count_verdict(Verdict verdict, CallFigures& figures) {
   switch (verdict) {
-    case Verdict::kBlocked:
-      ++figures.blocked_count;
-      break;
-    case Verdict::kRedundant:
-      ++figures.redundant_count;
-      break;
-    case Verdict::kOwnWork:
-      ++figures.own_copy_count;
-      break;
-    case Verdict::kUnknown:
-      ++figures.unclear_count;
-      break;
-    case Verdict::kReturnedAtOnce:
-      break;
+    case Verdict::kBlocked: ++figures.blocked_count; break;
+    case Verdict::kRedundant: ++figures.redundant_count; break;
+    case Verdict::kOwnWork: ++figures.own_copy_count; break;
+    case Verdict::kUnknown: ++figures.unclear_count; break;
+    case Verdict::kReturnedAtOnce: break;
   }
 }
 

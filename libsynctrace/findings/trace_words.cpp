@@ -9,41 +9,29 @@ namespace synctrace {
 std::string_view direction_word(CopyKind kind) noexcept {
   switch (kind) {
     case CopyKind::kHostToDevice:
-    case CopyKind::kHostToArray:
-      return "H2D";
+    case CopyKind::kHostToArray: return "H2D";
     case CopyKind::kDeviceToHost:
-    case CopyKind::kArrayToHost:
-      return "D2H";
+    case CopyKind::kArrayToHost: return "D2H";
     case CopyKind::kDeviceToDevice:
     case CopyKind::kArrayToArray:
     case CopyKind::kArrayToDevice:
-    case CopyKind::kDeviceToArray:
-      return "D2D";
-    case CopyKind::kHostToHost:
-      return "H2H";
-    case CopyKind::kPeerToPeer:
-      return "P2P";
-    default:
-      return "";
+    case CopyKind::kDeviceToArray: return "D2D";
+    case CopyKind::kHostToHost: return "H2H";
+    case CopyKind::kPeerToPeer: return "P2P";
+    default: return "";
   }
 }
 
 std::string_view memory_word(MemoryKind kind) noexcept {
   switch (kind) {
-    case MemoryKind::kPageable:
-      return "pageable";
-    case MemoryKind::kPinned:
-      return "pinned";
+    case MemoryKind::kPageable: return "pageable";
+    case MemoryKind::kPinned: return "pinned";
     case MemoryKind::kManaged:
-    case MemoryKind::kManagedStatic:
-      return "managed";
+    case MemoryKind::kManagedStatic: return "managed";
     case MemoryKind::kDevice:
-    case MemoryKind::kDeviceStatic:
-      return "device";
-    case MemoryKind::kArray:
-      return "array";
-    default:
-      return "";
+    case MemoryKind::kDeviceStatic: return "device";
+    case MemoryKind::kArray: return "array";
+    default: return "";
   }
 }
 
@@ -60,14 +48,10 @@ std::string_view host_call_word(HostCall call) noexcept {
 
 std::string_view sample_state_word(format::Sample::State state) noexcept {
   switch (state) {
-    case format::Sample::State::kRunning:
-      return "running";
-    case format::Sample::State::kRunnable:
-      return "runnable";
-    case format::Sample::State::kBlocked:
-      return "blocked";
-    case format::Sample::State::kUnknown:
-      break;
+    case format::Sample::State::kRunning: return "running";
+    case format::Sample::State::kRunnable: return "runnable";
+    case format::Sample::State::kBlocked: return "blocked";
+    case format::Sample::State::kUnknown: break;
   }
   return "unknown";
 }

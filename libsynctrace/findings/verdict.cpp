@@ -33,31 +33,23 @@ Class class_of(CauseKind kind) noexcept {
     case CauseKind::kPolling:
     case CauseKind::kFrameworkWait:
     case CauseKind::kHiddenSync:
-    case CauseKind::kRelease:
-      return Class::kSync;
+    case CauseKind::kRelease: return Class::kSync;
     case CauseKind::kBlockingCopy:
     case CauseKind::kPageableCopy:
-    case CauseKind::kCopyDependency:
-      return Class::kTransfer;
+    case CauseKind::kCopyDependency: return Class::kTransfer;
     case CauseKind::kInput:
-    case CauseKind::kLoaderCompute:
-      return Class::kInput;
+    case CauseKind::kLoaderCompute: return Class::kInput;
     case CauseKind::kLaunchBound:
     case CauseKind::kLatency:
-    case CauseKind::kDispatch:
-      return Class::kLaunch;
+    case CauseKind::kDispatch: return Class::kLaunch;
     case CauseKind::kStreamDependency:
     case CauseKind::kDeviceDependency:
-    case CauseKind::kHostFunction:
-      return Class::kDependency;
-    case CauseKind::kUnknown:
-      return Class::kUnknown;
+    case CauseKind::kHostFunction: return Class::kDependency;
+    case CauseKind::kUnknown: return Class::kUnknown;
     case CauseKind::kStartup:
     case CauseKind::kShutdown:
-    case CauseKind::kCapture:
-      return Class::kNone;
-    default:
-      return Class::kHost;
+    case CauseKind::kCapture: return Class::kNone;
+    default: return Class::kHost;
   }
 }
 

@@ -39,26 +39,16 @@ int rank(const FixSite& site) noexcept {
     case Fix::kRemoveWait:
     case Fix::kDeferRead:
     case Fix::kDeferWait:
-    case Fix::kAsyncCopy:
-      return 0;
-    case Fix::kNone:
-      return 1;
-    case Fix::kFeedInput:
-      return 2;
-    case Fix::kDropDependency:
-      return 3;
-    case Fix::kGraph:
-      return 4;
-    case Fix::kCacheMemory:
-      return 5;
-    case Fix::kNoCollection:
-      return 6;
-    case Fix::kPreload:
-      return 7;
-    case Fix::kNoProfiler:
-      return 8;
-    case Fix::kSpeedUp:
-      return 9;
+    case Fix::kAsyncCopy: return 0;
+    case Fix::kNone: return 1;
+    case Fix::kFeedInput: return 2;
+    case Fix::kDropDependency: return 3;
+    case Fix::kGraph: return 4;
+    case Fix::kCacheMemory: return 5;
+    case Fix::kNoCollection: return 6;
+    case Fix::kPreload: return 7;
+    case Fix::kNoProfiler: return 8;
+    case Fix::kSpeedUp: return 9;
   }
   return 9;
 }

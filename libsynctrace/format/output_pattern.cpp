@@ -176,31 +176,15 @@ PatternStatus expand_one(std::string_view pattern, std::size_t& position, const 
     return static_cast<std::uint64_t>(number < 0 ? fallback : number);
   };
   switch (position < pattern.size() ? pattern[position++] : '\0') {
-    case 'p':
-      text.add_number(facts.process_id);
-      return PatternStatus::kOk;
-    case 'h':
-      text.add_value(facts.host);
-      return PatternStatus::kOk;
-    case 'e':
-      text.add_value(facts.program);
-      return PatternStatus::kOk;
-    case 'r':
-      text.add_number(or_else(facts.rank.rank, 0));
-      return PatternStatus::kOk;
-    case 'l':
-      text.add_number(or_else(facts.rank.local_rank, 0));
-      return PatternStatus::kOk;
-    case 'w':
-      text.add_number(or_else(facts.rank.world_size, 1));
-      return PatternStatus::kOk;
-    case '%':
-      text.add('%');
-      return PatternStatus::kOk;
-    case 'q':
-      break;
-    default:
-      return PatternStatus::kUnknownPattern;
+    case 'p': text.add_number(facts.process_id); return PatternStatus::kOk;
+    case 'h': text.add_value(facts.host); return PatternStatus::kOk;
+    case 'e': text.add_value(facts.program); return PatternStatus::kOk;
+    case 'r': text.add_number(or_else(facts.rank.rank, 0)); return PatternStatus::kOk;
+    case 'l': text.add_number(or_else(facts.rank.local_rank, 0)); return PatternStatus::kOk;
+    case 'w': text.add_number(or_else(facts.rank.world_size, 1)); return PatternStatus::kOk;
+    case '%': text.add('%'); return PatternStatus::kOk;
+    case 'q': break;
+    default: return PatternStatus::kUnknownPattern;
   }
   const std::size_t close = pattern.find('}', position);
   if (position >= pattern.size() || pattern[position] != '{' || close == std::string_view::npos ||
@@ -255,20 +239,13 @@ Rank detect_rank(const char* const* environment) noexcept {
 
 const char* describe(RankSource source) noexcept {
   switch (source) {
-    case RankSource::kUser:
-      return "the user (SYNCTRACE_RANK)";
-    case RankSource::kTorchrun:
-      return "torchrun (RANK)";
-    case RankSource::kOpenMpi:
-      return "Open MPI (OMPI_COMM_WORLD_RANK)";
-    case RankSource::kPmi:
-      return "PMI (PMIX_RANK or PMI_RANK)";
-    case RankSource::kMvapich2:
-      return "MVAPICH2 (MV2_COMM_WORLD_RANK)";
-    case RankSource::kSlurm:
-      return "Slurm (SLURM_PROCID)";
-    case RankSource::kNone:
-      break;
+    case RankSource::kUser: return "the user (SYNCTRACE_RANK)";
+    case RankSource::kTorchrun: return "torchrun (RANK)";
+    case RankSource::kOpenMpi: return "Open MPI (OMPI_COMM_WORLD_RANK)";
+    case RankSource::kPmi: return "PMI (PMIX_RANK or PMI_RANK)";
+    case RankSource::kMvapich2: return "MVAPICH2 (MV2_COMM_WORLD_RANK)";
+    case RankSource::kSlurm: return "Slurm (SLURM_PROCID)";
+    case RankSource::kNone: break;
   }
   return "no launcher";
 }

@@ -66,18 +66,10 @@ bool RecordDecoder::decode(Body& body, RecordView& record) noexcept {
     value = {};
     if (cursor.at == cursor.end && !kind.declared) continue;
     switch (kind.encodings[i]) {
-      case Encoding::kUnsigned:
-        value.number = cursor.varint();
-        break;
-      case Encoding::kSigned:
-        value.number = unzigzag(cursor.varint());
-        break;
-      case Encoding::kDelta:
-        value.number = previous[i] += unzigzag(cursor.varint());
-        break;
-      case Encoding::kText:
-        value.text = cursor.text();
-        break;
+      case Encoding::kUnsigned: value.number = cursor.varint(); break;
+      case Encoding::kSigned: value.number = unzigzag(cursor.varint()); break;
+      case Encoding::kDelta: value.number = previous[i] += unzigzag(cursor.varint()); break;
+      case Encoding::kText: value.text = cursor.text(); break;
     }
   }
   if (!fits(body)) return false;

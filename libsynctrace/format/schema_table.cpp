@@ -26,8 +26,7 @@ std::optional<Encoding> encoding_of(std::string_view letter) noexcept {
     case Encoding::kUnsigned:
     case Encoding::kSigned:
     case Encoding::kDelta:
-    case Encoding::kText:
-      return encoding;
+    case Encoding::kText: return encoding;
   }
   return std::nullopt;
 }

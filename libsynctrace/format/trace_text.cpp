@@ -32,18 +32,10 @@ void put_escaped(std::string& out, char c) {
   out += '\\';
   switch (c) {
     case '"':
-    case '\\':
-      out += c;
-      break;
-    case '\n':
-      out += 'n';
-      break;
-    case '\t':
-      out += 't';
-      break;
-    case '\r':
-      out += 'r';
-      break;
+    case '\\': out += c; break;
+    case '\n': out += 'n'; break;
+    case '\t': out += 't'; break;
+    case '\r': out += 'r'; break;
     default:
       out += 'x';
       out += kDigits[byte >> 4];
@@ -92,13 +84,9 @@ void put_record(std::string& out, const RecordView& record) {
         out += '=';
         put_text(out, value.text);
         break;
-      case Encoding::kUnsigned:
-        put_pair(out, field.name, value.number);
-        break;
+      case Encoding::kUnsigned: put_pair(out, field.name, value.number); break;
       case Encoding::kSigned:
-      case Encoding::kDelta:
-        put_pair(out, field.name, static_cast<std::int64_t>(value.number));
-        break;
+      case Encoding::kDelta: put_pair(out, field.name, static_cast<std::int64_t>(value.number)); break;
     }
   }
   out += '\n';

@@ -147,11 +147,8 @@ inline void ChunkWriter::put_number(Encoding encoding, std::uint64_t value, std:
       put_varint(zigzag(static_cast<std::int64_t>(value - previous)));
       previous = value;
       break;
-    case Encoding::kSigned:
-      put_varint(zigzag(static_cast<std::int64_t>(value)));
-      break;
-    default:
-      put_varint(value);
+    case Encoding::kSigned: put_varint(zigzag(static_cast<std::int64_t>(value))); break;
+    default: put_varint(value);
   }
 }
 

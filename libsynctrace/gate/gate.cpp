@@ -247,14 +247,10 @@ void add_traces(std::span<const Observation> observations, GateResult& result) {
 
 std::string_view status_word(FindingStatus status) noexcept {
   switch (status) {
-    case FindingStatus::kNew:
-      return "new";
-    case FindingStatus::kAllowed:
-      return "allowed";
-    case FindingStatus::kBaseline:
-      return "baseline";
-    case FindingStatus::kHarmless:
-      return "harmless";
+    case FindingStatus::kNew: return "new";
+    case FindingStatus::kAllowed: return "allowed";
+    case FindingStatus::kBaseline: return "baseline";
+    case FindingStatus::kHarmless: return "harmless";
   }
   return "new";
 }

@@ -88,12 +88,9 @@ std::string finding_message(const Finding& finding) {
 
 std::string_view verdict_word(GateVerdict verdict) noexcept {
   switch (verdict) {
-    case GateVerdict::kPass:
-      return "passed";
-    case GateVerdict::kFail:
-      return "failed";
-    case GateVerdict::kNothing:
-      return "nothing to judge";
+    case GateVerdict::kPass: return "passed";
+    case GateVerdict::kFail: return "failed";
+    case GateVerdict::kNothing: return "nothing to judge";
   }
   return "failed";
 }

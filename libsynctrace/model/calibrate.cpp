@@ -43,19 +43,14 @@ Quantiles default_cost(ApiCategory category) noexcept {
     case ApiCategory::kStreamSync:
     case ApiCategory::kDeviceSync:
     case ApiCategory::kEventSync:
-    case ApiCategory::kPoll:
-      return {1'000, 2'000, 10'000, 0};
+    case ApiCategory::kPoll: return {1'000, 2'000, 10'000, 0};
     case ApiCategory::kCopy:  // there and back, even for a few bytes
       return {5'000, 20'000, 100'000, 0};
-    case ApiCategory::kFree:
-      return {50'000, 300'000, 1'000'000, 0};
+    case ApiCategory::kFree: return {50'000, 300'000, 1'000'000, 0};
     case ApiCategory::kHostAlloc:
-    case ApiCategory::kHostFree:
-      return {100'000, 1'000'000, 5'000'000, 0};
-    case ApiCategory::kAlloc:
-      return {50'000, 300'000, 1'000'000, 0};
-    default:
-      return {2'000, 10'000, 50'000, 0};
+    case ApiCategory::kHostFree: return {100'000, 1'000'000, 5'000'000, 0};
+    case ApiCategory::kAlloc: return {50'000, 300'000, 1'000'000, 0};
+    default: return {2'000, 10'000, 50'000, 0};
   }
 }
 

@@ -176,15 +176,12 @@ class Ruler {
         return numbered(type() + 24);
       case 'P':
       case 'R':
-      case 'O':
-        ++at_;
-        return numbered(type() + 4);
+      case 'O': ++at_; return numbered(type() + 4);
       case 'A':
         ++at_;
         while (is_digit(peek())) ++at_;
         return skip("_") ? numbered(type() + 24) : fail();
-      case 'N':
-        return numbered(nested_name());
+      case 'N': return numbered(nested_name());
       case 'T': {
         Size size = numbered(template_parameter());
         if (peek() == 'I') size = numbered(size + template_arguments());

@@ -138,12 +138,9 @@ constexpr LossKind kRecorderLoss = {Severity::kWarning, "events were lost while 
 
 std::string_view severity_name(Severity severity) noexcept {
   switch (severity) {
-    case Severity::kNote:
-      return "note";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kError:
-      return "error";
+    case Severity::kNote: return "note";
+    case Severity::kWarning: return "warning";
+    case Severity::kError: return "error";
   }
   return "warning";
 }

@@ -35,17 +35,14 @@ class RangeReader {
         stack.pop_back();
         return;
       }
-      case NvtxEvent::What::kStart:
-        started_[event.range] = begin(event, 0, false);
-        return;
+      case NvtxEvent::What::kStart: started_[event.range] = begin(event, 0, false); return;
       case NvtxEvent::What::kEnd:
         if (const auto started = started_.find(event.range); started != started_.end()) {
           end(started->second, event.time_ns);
           started_.erase(started);
         }
         return;
-      case NvtxEvent::What::kMark:
-        return;
+      case NvtxEvent::What::kMark: return;
     }
   }
 

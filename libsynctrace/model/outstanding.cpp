@@ -214,8 +214,7 @@ void Sweep::look_at_target(const Call& call, Outstanding& out) {
       if (records && call.object != 0) event_ends_[call.object] = lane == nullptr ? kNoTime : lane->end_ns;
       return;
     }
-    default:
-      return;
+    default: return;
   }
 }
 

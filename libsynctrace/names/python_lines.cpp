@@ -159,14 +159,10 @@ SourceRange find_range(LineTableFormat format, std::span<const std::byte> table,
                        std::int32_t offset_bytes) noexcept {
   if (offset_bytes < 0) return format == LineTableFormat::kUnknown ? SourceRange{} : whole_line(Line(first_line));
   switch (format) {
-    case LineTableFormat::kSteps:
-      return find_in_steps(Bytes(table), first_line, offset_bytes);
-    case LineTableFormat::kRanges:
-      return find_in_ranges(Bytes(table), first_line, offset_bytes);
-    case LineTableFormat::kLocations:
-      return find_in_locations(Bytes(table), first_line, offset_bytes);
-    case LineTableFormat::kUnknown:
-      break;
+    case LineTableFormat::kSteps: return find_in_steps(Bytes(table), first_line, offset_bytes);
+    case LineTableFormat::kRanges: return find_in_ranges(Bytes(table), first_line, offset_bytes);
+    case LineTableFormat::kLocations: return find_in_locations(Bytes(table), first_line, offset_bytes);
+    case LineTableFormat::kUnknown: break;
   }
   return {};
 }

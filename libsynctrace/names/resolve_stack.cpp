@@ -92,9 +92,7 @@ std::vector<ResolvedFrame> resolve_stack(const Trace& trace, StackId stack) {
         next_is_eval_loop = false;
         has_room = result.add(missing_frame());
         break;
-      case StackFrame::Kind::kUnordered:
-        next_is_eval_loop = false;
-        break;
+      case StackFrame::Kind::kUnordered: next_is_eval_loop = false; break;
     }
     if (!has_room) break;
   }

@@ -19,12 +19,9 @@ using json::text_or_null;
 
 std::string_view kind_name(FrameKind kind) {
   switch (kind) {
-    case FrameKind::kNative:
-      return "native";
-    case FrameKind::kPython:
-      return "python";
-    case FrameKind::kMissing:
-      return "missing";
+    case FrameKind::kNative: return "native";
+    case FrameKind::kPython: return "python";
+    case FrameKind::kMissing: return "missing";
   }
   return "missing";
 }

@@ -8,36 +8,24 @@ namespace synctrace {
 
 std::string_view verdict_word(SiteVerdict verdict) noexcept {
   switch (verdict) {
-    case SiteVerdict::kWaits:
-      return "waits";
-    case SiteVerdict::kSometimes:
-      return "sometimes";
-    case SiteVerdict::kRedundant:
-      return "redundant";
-    case SiteVerdict::kOwnCopy:
-      return "own copy only";
-    case SiteVerdict::kNoWait:
-      return "no wait";
-    case SiteVerdict::kUnclear:
-      return "unclear";
+    case SiteVerdict::kWaits: return "waits";
+    case SiteVerdict::kSometimes: return "sometimes";
+    case SiteVerdict::kRedundant: return "redundant";
+    case SiteVerdict::kOwnCopy: return "own copy only";
+    case SiteVerdict::kNoWait: return "no wait";
+    case SiteVerdict::kUnclear: return "unclear";
   }
   return "unclear";
 }
 
 std::string_view verdict_token(SiteVerdict verdict) noexcept {
   switch (verdict) {
-    case SiteVerdict::kWaits:
-      return "waits";
-    case SiteVerdict::kSometimes:
-      return "sometimes-waits";
-    case SiteVerdict::kRedundant:
-      return "redundant";
-    case SiteVerdict::kOwnCopy:
-      return "own-copy";
-    case SiteVerdict::kNoWait:
-      return "no-wait";
-    case SiteVerdict::kUnclear:
-      return "unclear";
+    case SiteVerdict::kWaits: return "waits";
+    case SiteVerdict::kSometimes: return "sometimes-waits";
+    case SiteVerdict::kRedundant: return "redundant";
+    case SiteVerdict::kOwnCopy: return "own-copy";
+    case SiteVerdict::kNoWait: return "no-wait";
+    case SiteVerdict::kUnclear: return "unclear";
   }
   return "unclear";
 }

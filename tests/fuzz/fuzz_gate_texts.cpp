@@ -53,22 +53,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size == 0) return 0;
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 5) {
-    case 0:
-      (void)parse_gate_config(text, "synctrace.toml");
-      break;
-    case 1:
-      (void)parse_gate_config(text, "pyproject.toml");
-      break;
-    case 2:
-      check_baseline(text);
-      break;
+    case 0: (void)parse_gate_config(text, "synctrace.toml"); break;
+    case 1: (void)parse_gate_config(text, "pyproject.toml"); break;
+    case 2: check_baseline(text); break;
     case 3:
       (void)parse_allow_comment(text);
       (void)parse_allow_range(text);
       (void)parse_step_slice(text);
       break;
-    default:
-      check_patterns(text);
+    default: check_patterns(text);
   }
   return 0;
 }

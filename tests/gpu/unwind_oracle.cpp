@@ -41,16 +41,11 @@ std::string with_offset(const char* base, std::int64_t offset) {
 // A rule in words; "unsupported" for all that our tables do not hold, whichever side says it.
 std::string in_words(const UnwindRule& rule) {
   switch (rule.cfa) {
-    case CfaKind::kNoRule:
-      return "none";
-    case CfaKind::kEnd:
-      return "end";
-    case CfaKind::kSignalFrame:
-      return "signal";
-    case CfaKind::kUnsupported:
-      return "unsupported";
-    default:
-      break;
+    case CfaKind::kNoRule: return "none";
+    case CfaKind::kEnd: return "end";
+    case CfaKind::kSignalFrame: return "signal";
+    case CfaKind::kUnsupported: return "unsupported";
+    default: break;
   }
   std::string cfa;
   if (rule.cfa == CfaKind::kSp) cfa = with_offset("sp", rule.cfa_offset);

@@ -73,20 +73,14 @@ void make_call(int which, long us, Things& things) {
       result = poll(&one, 1, static_cast<int>(us / 1000));
       return check("poll", result, result == 0);
     }
-    case 1:
-      result = nanosleep(&relative, nullptr);
-      return check("nanosleep", result, result == 0 && slept());
+    case 1: result = nanosleep(&relative, nullptr); return check("nanosleep", result, result == 0 && slept());
     case 2: {
       timespec rest{};
       result = nanosleep(&relative, &rest);
       return check("nanosleep with a rest", result, result == 0);
     }
-    case 3:
-      result = read(things.ends[0], &byte, 1);
-      return check("read", result, result == 1);
-    case 4:
-      result = sem_wait(&things.semaphore);
-      return check("sem_wait", result, result == 0);
+    case 3: result = read(things.ends[0], &byte, 1); return check("read", result, result == 1);
+    case 4: result = sem_wait(&things.semaphore); return check("sem_wait", result, result == 0);
     case 5: {
       const timespec at = after_us(CLOCK_REALTIME, us);
       sem_t none;
@@ -107,9 +101,7 @@ void make_call(int which, long us, Things& things) {
       result = poll(&one, 1, -1);
       return check("poll without a limit", result, result == 1);
     }
-    default:
-      result = usleep(static_cast<useconds_t>(us));
-      return check("usleep", result, result == 0 && slept());
+    default: result = usleep(static_cast<useconds_t>(us)); return check("usleep", result, result == 0 && slept());
   }
 }
 

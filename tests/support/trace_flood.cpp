@@ -85,16 +85,11 @@ class Flood {
   std::uint64_t next_number(std::uint64_t value, std::uint64_t way, Encoding encoding) {
     switch (way) {
       case 0:
-      case 1:
-        return value + (encoding == Encoding::kDelta ? 1'000 : 1);
-      case 2:
-        return value - 1;
-      case 3:
-        return random_() % 64;
-      case 4:
-        return encoding == Encoding::kUnsigned ? std::uint64_t{1} << 50 : value + 1;
-      default:
-        return value;
+      case 1: return value + (encoding == Encoding::kDelta ? 1'000 : 1);
+      case 2: return value - 1;
+      case 3: return random_() % 64;
+      case 4: return encoding == Encoding::kUnsigned ? std::uint64_t{1} << 50 : value + 1;
+      default: return value;
     }
   }
 

@@ -65,22 +65,16 @@ class Mutator {
 
   void change() {
     switch (below(12)) {
-      case 0:
-        return repeat_chunk();
+      case 0: return repeat_chunk();
       case 1:
         if (parts_.chunks.size() > 1)
           parts_.chunks.erase(parts_.chunks.begin() + static_cast<std::ptrdiff_t>(below(parts_.chunks.size())));
         return;
-      case 2:
-        return std::swap(any_chunk(), any_chunk());
-      case 3:
-        return repeat_record();
-      case 4:
-        return transplant();
-      case 5:
-        return shuffle_or_drop();
-      default:
-        return change_field();
+      case 2: return std::swap(any_chunk(), any_chunk());
+      case 3: return repeat_record();
+      case 4: return transplant();
+      case 5: return shuffle_or_drop();
+      default: return change_field();
     }
   }
 
@@ -188,16 +182,11 @@ class Mutator {
                                   std::uint64_t{3},
                                   std::uint64_t{0x1'0000'0000}};
     switch (below(6)) {
-      case 0:
-        return value + 1;
-      case 1:
-        return value - 1;
-      case 2:
-        return chance(2) ? std::uint64_t{0} - value : ~value;
-      case 3:
-        return value + (std::uint64_t{1} << below(64));
-      default:
-        return kEnds[below(kEnds.size())];
+      case 0: return value + 1;
+      case 1: return value - 1;
+      case 2: return chance(2) ? std::uint64_t{0} - value : ~value;
+      case 3: return value + (std::uint64_t{1} << below(64));
+      default: return kEnds[below(kEnds.size())];
     }
   }
 
@@ -213,17 +202,14 @@ class Mutator {
                                                       "../../../../../../etc/passwd"};
     const std::string old = parts_.texts[index];
     switch (below(5)) {
-      case 0:
-        return parts_.text_index(old.substr(0, below(old.size() + 1)));
+      case 0: return parts_.text_index(old.substr(0, below(old.size() + 1)));
       case 1: {
         std::string longer;
         while (!old.empty() && longer.size() + old.size() < kMaxTextBytes) longer += old + (chance(2) ? " " : "");
         return parts_.text_index(longer);
       }
-      case 2:
-        return below(parts_.texts.size());
-      default:
-        return parts_.text_index(kTexts[below(kTexts.size())]);
+      case 2: return below(parts_.texts.size());
+      default: return parts_.text_index(kTexts[below(kTexts.size())]);
     }
   }
 

@@ -102,17 +102,10 @@ void describe_copy(const CallArguments& arguments, format::Call& call) noexcept 
 void apply_memory_effect(MemoryEffect effect, const CallArguments& arguments) noexcept {
   switch (effect) {
     case MemoryEffect::kNone:
-    case MemoryEffect::kRemoves:
-      break;  // done at the call's entry
-    case MemoryEffect::kAddsDevice:
-      memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kDevice);
-      break;
-    case MemoryEffect::kAddsPinned:
-      memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kPinned);
-      break;
-    case MemoryEffect::kAddsManaged:
-      memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kManaged);
-      break;
+    case MemoryEffect::kRemoves: break;  // done at the call's entry
+    case MemoryEffect::kAddsDevice: memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kDevice); break;
+    case MemoryEffect::kAddsPinned: memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kPinned); break;
+    case MemoryEffect::kAddsManaged: memory_ranges.add(arguments.address, arguments.bytes, MemoryKind::kManaged); break;
   }
 }
 
@@ -159,12 +152,9 @@ bool uses_stream(const TracedCall& traced) noexcept {
     case kCopyAsync:
     case kMemset:
     case kPoolAlloc:
-    case kPoolFree:
-      return true;
-    case kStreamEvent:
-      return traced.scope == Scope::kTimeline;  // record and wait, not destroy
-    default:
-      return false;
+    case kPoolFree: return true;
+    case kStreamEvent: return traced.scope == Scope::kTimeline;  // record and wait, not destroy
+    default: return false;
   }
 }
 

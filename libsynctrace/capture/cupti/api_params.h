@@ -52,16 +52,11 @@ std::uintptr_t allocation_address(T value) noexcept {
 
 inline format::CopyKind copy_kind_of(cudaMemcpyKind kind) noexcept {
   switch (kind) {
-    case cudaMemcpyHostToHost:
-      return format::CopyKind::kHostToHost;
-    case cudaMemcpyHostToDevice:
-      return format::CopyKind::kHostToDevice;
-    case cudaMemcpyDeviceToHost:
-      return format::CopyKind::kDeviceToHost;
-    case cudaMemcpyDeviceToDevice:
-      return format::CopyKind::kDeviceToDevice;
-    default:
-      return format::CopyKind::kUnknown;
+    case cudaMemcpyHostToHost: return format::CopyKind::kHostToHost;
+    case cudaMemcpyHostToDevice: return format::CopyKind::kHostToDevice;
+    case cudaMemcpyDeviceToHost: return format::CopyKind::kDeviceToHost;
+    case cudaMemcpyDeviceToDevice: return format::CopyKind::kDeviceToDevice;
+    default: return format::CopyKind::kUnknown;
   }
 }
 

@@ -146,26 +146,16 @@ const Activity& as(const CUpti_Activity* activity) noexcept {
 void add_activity(const CUpti_Activity* activity, GpuEvents::Times& times, TraceStream& out) noexcept {
   switch (activity->kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return add_kernel(as<CUpti_ActivityKernel9>(activity), times, out);
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return add_copy(as<CUpti_ActivityMemcpy5>(activity), times, out);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return add_copy(as<CUpti_ActivityMemcpyPtoP4>(activity), times, out);
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      return add_memset(as<CUpti_ActivityMemset4>(activity), times, out);
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return add_graph(as<CUpti_ActivityGraphTrace>(activity), times, out);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      return add_overhead(as<CUpti_ActivityOverhead>(activity), times, out);
-    case CUPTI_ACTIVITY_KIND_DEVICE:
-      return add_device(as<CUpti_ActivityDevice4>(activity), out);
-    case CUPTI_ACTIVITY_KIND_CONTEXT:
-      return add_context(as<CUpti_ActivityContext>(activity), out);
-    case CUPTI_ACTIVITY_KIND_STREAM:
-      return add_stream(as<CUpti_ActivityStream>(activity), out);
-    default:
-      return;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return add_kernel(as<CUpti_ActivityKernel9>(activity), times, out);
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return add_copy(as<CUpti_ActivityMemcpy5>(activity), times, out);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return add_copy(as<CUpti_ActivityMemcpyPtoP4>(activity), times, out);
+    case CUPTI_ACTIVITY_KIND_MEMSET: return add_memset(as<CUpti_ActivityMemset4>(activity), times, out);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return add_graph(as<CUpti_ActivityGraphTrace>(activity), times, out);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: return add_overhead(as<CUpti_ActivityOverhead>(activity), times, out);
+    case CUPTI_ACTIVITY_KIND_DEVICE: return add_device(as<CUpti_ActivityDevice4>(activity), out);
+    case CUPTI_ACTIVITY_KIND_CONTEXT: return add_context(as<CUpti_ActivityContext>(activity), out);
+    case CUPTI_ACTIVITY_KIND_STREAM: return add_stream(as<CUpti_ActivityStream>(activity), out);
+    default: return;
   }
 }
 

@@ -40,15 +40,12 @@ struct Message {
         if (attributes->message.ascii != nullptr)
           text = {attributes->message.ascii, strnlen(attributes->message.ascii, kMaxInlineText)};
         break;
-      case NVTX_MESSAGE_TYPE_UNICODE:
-        set_wide(attributes->message.unicode);
-        break;
+      case NVTX_MESSAGE_TYPE_UNICODE: set_wide(attributes->message.unicode); break;
       case NVTX_MESSAGE_TYPE_REGISTERED:
         text = registered_text(attributes->message.registered);
         storage = TextStorage::kPointer;
         break;
-      default:
-        break;
+      default: break;
     }
   }
 

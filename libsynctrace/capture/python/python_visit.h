@@ -40,12 +40,9 @@ class PythonVisit {
   template <class Visitor>
   VisitEnd from(std::uintptr_t top, Visitor& visitor) noexcept {
     switch (at_.frame_kind) {
-      case PythonFrameKind::kObjects:
-        return objects(top, visitor);
-      case PythonFrameKind::kEntryFlag:
-        return flagged(top, visitor);
-      case PythonFrameKind::kShimFrames:
-        return shimmed(top, visitor);
+      case PythonFrameKind::kObjects: return objects(top, visitor);
+      case PythonFrameKind::kEntryFlag: return flagged(top, visitor);
+      case PythonFrameKind::kShimFrames: return shimmed(top, visitor);
     }
     return VisitEnd::kBroken;
   }

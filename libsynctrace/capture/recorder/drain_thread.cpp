@@ -162,32 +162,19 @@ void DrainThread::write_event(const EventView& event) noexcept {
     out_.add(record);
   };
   switch (event.kind) {
-    case RecordKind::kLaunch:
-      return with_api(event.as<Launch>());
-    case RecordKind::kCall:
-      return with_api(event.as<Call>());
-    case RecordKind::kPoll:
-      return with_api(event.as<Poll>());
-    case RecordKind::kHostWait:
-      return out_.add(event.as<HostWait>());
-    case RecordKind::kCode:
-      return stacks_.add_code(event);
-    case RecordKind::kStack:
-      return stacks_.add_stack(event);
-    case RecordKind::kResource:
-      return out_.add(event.as<Resource>());
-    case RecordKind::kNvtxPush:
-      return with_text(event.as<NvtxPush>());
-    case RecordKind::kNvtxPop:
-      return out_.add(event.as<NvtxPop>());
-    case RecordKind::kNvtxStart:
-      return with_text(event.as<NvtxStart>());
-    case RecordKind::kNvtxEnd:
-      return out_.add(event.as<NvtxEnd>());
-    case RecordKind::kNvtxMark:
-      return with_text(event.as<NvtxMark>());
-    case RecordKind::kThread:
-      return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
+    case RecordKind::kLaunch: return with_api(event.as<Launch>());
+    case RecordKind::kCall: return with_api(event.as<Call>());
+    case RecordKind::kPoll: return with_api(event.as<Poll>());
+    case RecordKind::kHostWait: return out_.add(event.as<HostWait>());
+    case RecordKind::kCode: return stacks_.add_code(event);
+    case RecordKind::kStack: return stacks_.add_stack(event);
+    case RecordKind::kResource: return out_.add(event.as<Resource>());
+    case RecordKind::kNvtxPush: return with_text(event.as<NvtxPush>());
+    case RecordKind::kNvtxPop: return out_.add(event.as<NvtxPop>());
+    case RecordKind::kNvtxStart: return with_text(event.as<NvtxStart>());
+    case RecordKind::kNvtxEnd: return out_.add(event.as<NvtxEnd>());
+    case RecordKind::kNvtxMark: return with_text(event.as<NvtxMark>());
+    case RecordKind::kThread: return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
     case RecordKind::kWindow: {
       const auto window = event.as<WindowEvent>();
       // Rings are emptied one after the other: the last one read is not the latest.
@@ -197,8 +184,7 @@ void DrainThread::write_event(const EventView& event) noexcept {
       }
       return out_.add(Window{window.time_ns, window.open, event.text});
     }
-    default:
-      return;
+    default: return;
   }
 }
 

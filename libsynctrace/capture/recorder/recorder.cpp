@@ -55,8 +55,7 @@ void give_up(Session& s, const char* reason) noexcept {
 
 bool load_cupti(Session& s) noexcept {
   switch (cupti.load(s.settings.cupti_path)) {
-    case CuptiStatus::kLoaded:
-      return true;
+    case CuptiStatus::kLoaded: return true;
     case CuptiStatus::kNotFound:
       notice("no libcupti found%s%s; nothing is recorded (set %s, or run: synctrace doctor)",
              *s.settings.cupti_path == '\0' ? "" : " at ", s.settings.cupti_path, format::kEnvCuptiPath);

@@ -21,18 +21,14 @@ constexpr std::size_t kLongestFrame =
 int print_frame(char* to, std::size_t room, const FrameEvent& frame) noexcept {
   using enum FrameEvent::Kind;
   switch (frame.kind) {
-    case kPython:
-      return std::snprintf(to, room, "p%" PRIu32 ":%" PRId64, frame.of, frame.at);
-    case kPythonEntry:
-      return std::snprintf(to, room, "p%" PRIu32 ":%" PRId64 "!", frame.of, frame.at);
+    case kPython: return std::snprintf(to, room, "p%" PRIu32 ":%" PRId64, frame.of, frame.at);
+    case kPythonEntry: return std::snprintf(to, room, "p%" PRIu32 ":%" PRId64 "!", frame.of, frame.at);
     case kNative:
       return std::snprintf(to, room, "n%" PRIu32 ":%" PRIx64, frame.of, static_cast<std::uint64_t>(frame.at));
     case kNativeExact:
       return std::snprintf(to, room, "i%" PRIu32 ":%" PRIx64, frame.of, static_cast<std::uint64_t>(frame.at));
-    case kMissing:
-      return std::snprintf(to, room, "~");
-    case kUnordered:
-      return std::snprintf(to, room, "|");
+    case kMissing: return std::snprintf(to, room, "~");
+    case kUnordered: return std::snprintf(to, room, "|");
   }
   return 0;
 }

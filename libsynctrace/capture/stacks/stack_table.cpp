@@ -222,12 +222,9 @@ FrameEvent Capture::describe(const StackItem& item) noexcept {
       return {frame.is_entry ? FrameEvent::Kind::kPythonEntry : FrameEvent::Kind::kPython, code_id(frame),
               frame.offset_bytes};
     }
-    case StackItem::Kind::kNative:
-      return describe_native(item.index);
-    case StackItem::Kind::kUnordered:
-      return {FrameEvent::Kind::kUnordered, 0, 0};
-    case StackItem::Kind::kMissing:
-      break;
+    case StackItem::Kind::kNative: return describe_native(item.index);
+    case StackItem::Kind::kUnordered: return {FrameEvent::Kind::kUnordered, 0, 0};
+    case StackItem::Kind::kMissing: break;
   }
   return {FrameEvent::Kind::kMissing, 0, 0};
 }

@@ -72,14 +72,10 @@ RegisterPlus register_plus(Bytes expression) noexcept {
 // Of the registers that are neither stack nor frame pointer, those that compilers find a caller by.
 CfaKind rare_base(std::uint64_t x86_register) noexcept {
   switch (x86_register) {
-    case kX86Rbx:
-      return CfaKind::kRbx;
-    case kX86R10:
-      return CfaKind::kR10;
-    case kX86R13:
-      return CfaKind::kR13;
-    default:
-      return CfaKind::kUnsupported;
+    case kX86Rbx: return CfaKind::kRbx;
+    case kX86R10: return CfaKind::kR10;
+    case kX86R13: return CfaKind::kR13;
+    default: return CfaKind::kUnsupported;
   }
 }
 
@@ -153,16 +149,12 @@ CfiRows::Step CfiRows::execute(DwarfCursor& cursor) noexcept {
   const auto opcode = cursor.fixed<std::uint8_t>();
   const unsigned low = opcode & 0x3fU;
   switch (opcode >> 6) {
-    case 1:
-      return advance(low);  // advance_loc
+    case 1: return advance(low);  // advance_loc
     case 2:
       set_slot(low, Where::kAtCfa, multiply(cursor.uleb(), fde_.data_alignment));
-      return Step::kContinue;  // offset
-    case 3:
-      restore_slot(low);
-      return Step::kContinue;  // restore
-    default:
-      break;
+      return Step::kContinue;                           // offset
+    case 3: restore_slot(low); return Step::kContinue;  // restore
+    default: break;
   }
   return opcode >= 0x0c && opcode <= 0x13 && opcode != 0x10 && opcode != 0x11 ? execute_cfa(opcode, cursor)
                                                                               : execute_extended(opcode, cursor);
@@ -192,35 +184,25 @@ CfiRows::Step CfiRows::execute_extended(unsigned opcode, DwarfCursor& cursor) no
   const auto number = [&cursor] { return cursor.uleb(); };
   const auto skip = [&cursor] { return cursor.take(cursor.uleb()); };
   switch (opcode) {
-    case 0x00:
-      break;      // nop
-    case 0x01: {  // set_loc
+    case 0x00: break;  // nop
+    case 0x01: {       // set_loc
       const std::uint64_t to = cursor.pointer(fde_.pointer_encoding, 0);
       if (to < location_ || to > fde_.end) return Step::kBad;
       if (to == location_) break;
       target_ = to;
       return Step::kAdvance;
     }
-    case 0x02:
-      return advance(cursor.fixed<std::uint8_t>());
-    case 0x03:
-      return advance(cursor.fixed<std::uint16_t>());
-    case 0x04:
-      return advance(cursor.fixed<std::uint32_t>());
+    case 0x02: return advance(cursor.fixed<std::uint8_t>());
+    case 0x03: return advance(cursor.fixed<std::uint16_t>());
+    case 0x04: return advance(cursor.fixed<std::uint32_t>());
     case 0x05: {  // offset_extended
       const std::uint64_t which = number();
       set_slot(which, Where::kAtCfa, multiply(cursor.uleb(), fde_.data_alignment));
       break;
     }
-    case 0x06:
-      restore_slot(number());
-      break;
-    case 0x07:
-      set_slot(number(), Where::kUndefined, 0);
-      break;
-    case 0x08:
-      set_slot(number(), Where::kSame, 0);
-      break;
+    case 0x06: restore_slot(number()); break;
+    case 0x07: set_slot(number(), Where::kUndefined, 0); break;
+    case 0x08: set_slot(number(), Where::kSame, 0); break;
     case 0x09: {  // register
       const std::uint64_t which = number();
       const std::uint64_t in = number();
@@ -256,18 +238,14 @@ CfiRows::Step CfiRows::execute_extended(unsigned opcode, DwarfCursor& cursor) no
       skip();
       break;
     }
-    case 0x2d:
-      break;  // aarch64: the return address is signed from here on; every walk strips it anyway
-    case 0x2e:
-      cursor.uleb();
-      break;      // GNU_args_size
-    case 0x2f: {  // GNU_negative_offset_extended
+    case 0x2d: break;                 // aarch64: the return address is signed from here on; every walk strips it anyway
+    case 0x2e: cursor.uleb(); break;  // GNU_args_size
+    case 0x2f: {                      // GNU_negative_offset_extended
       const std::uint64_t which = number();
       set_slot(which, Where::kAtCfa, negate(multiply(cursor.uleb(), fde_.data_alignment)));
       break;
     }
-    default:
-      return Step::kBad;  // its operands are unknown, so nothing after it can be read
+    default: return Step::kBad;  // its operands are unknown, so nothing after it can be read
   }
   return Step::kContinue;
 }

@@ -102,39 +102,24 @@ class DwarfCursor {
     switch (format) {
       case kAbsolute:
       case kUdata8:
-      case kSdata8:
-        return fixed<std::uint64_t>();
-      case kUleb:
-        return uleb();
-      case kUdata2:
-        return fixed<std::uint16_t>();
-      case kUdata4:
-        return fixed<std::uint32_t>();
-      case kSleb:
-        return widen(sleb());
-      case kSdata2:
-        return widen(fixed<std::int16_t>());
-      case kSdata4:
-        return widen(fixed<std::int32_t>());
-      default:
-        ok_ = false;
-        return 0;
+      case kSdata8: return fixed<std::uint64_t>();
+      case kUleb: return uleb();
+      case kUdata2: return fixed<std::uint16_t>();
+      case kUdata4: return fixed<std::uint32_t>();
+      case kSleb: return widen(sleb());
+      case kSdata2: return widen(fixed<std::int16_t>());
+      case kSdata4: return widen(fixed<std::int32_t>());
+      default: ok_ = false; return 0;
     }
   }
 
  private:
   std::uint64_t base_of(std::uint8_t encoding, std::uint64_t data_base) noexcept {
     switch (encoding & kBaseMask) {
-      case kNoBase:
-        return 0;
-      case kPcRelative:
-        return address();
-      case kDataRelative:
-        ok_ = ok_ && data_base != 0;
-        return data_base;
-      default:
-        ok_ = false;
-        return 0;  // relative to a text section or a function: nobody emits them on these machines
+      case kNoBase: return 0;
+      case kPcRelative: return address();
+      case kDataRelative: ok_ = ok_ && data_base != 0; return data_base;
+      default: ok_ = false; return 0;  // relative to a text section or a function: nobody emits them on these machines
     }
   }
 

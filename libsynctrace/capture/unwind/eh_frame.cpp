@@ -16,25 +16,17 @@ namespace {
 bool read_augmentation(Bytes letters, DwarfCursor data, Fde& fde) noexcept {
   for (const std::byte letter : letters) {
     switch (static_cast<char>(letter)) {
-      case 'L':
-        data.take(1);
-        break;
+      case 'L': data.take(1); break;
       case 'P': {
         const auto encoding = data.fixed<std::uint8_t>();
         data.pointer(static_cast<std::uint8_t>(encoding & ~kIndirect), 1);
         break;
       }
-      case 'R':
-        fde.pointer_encoding = data.fixed<std::uint8_t>();
-        break;
-      case 'S':
-        fde.is_signal_frame = true;
-        break;
-      case 'B':  // aarch64: return addresses signed with key B
-      case 'G':
-        break;  // aarch64: tagged stack
-      default:
-        return false;
+      case 'R': fde.pointer_encoding = data.fixed<std::uint8_t>(); break;
+      case 'S': fde.is_signal_frame = true; break;
+      case 'B':         // aarch64: return addresses signed with key B
+      case 'G': break;  // aarch64: tagged stack
+      default: return false;
     }
   }
   return data.ok();

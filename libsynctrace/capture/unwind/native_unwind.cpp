@@ -193,36 +193,25 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
     case CfaKind::kSp:
     case CfaKind::kFp:
     case CfaKind::kFpDeref:
-    case CfaKind::kPlt:
-      return step_by_rule(rule);
+    case CfaKind::kPlt: return step_by_rule(rule);
     case CfaKind::kRbx:
     case CfaKind::kR10:
-    case CfaKind::kR13:
-      return at_.exact_pc ? step_by_rule(rule) : stop(WalkEnd::kUnsupported);
-    case CfaKind::kEnd:
-      return stop(WalkEnd::kRoot);
-    case CfaKind::kSignalFrame:
-      return step_over_signal();
-    case CfaKind::kUnsupported:
-      return stop(WalkEnd::kUnsupported);
-    case CfaKind::kNoRule:
-      return why_no_rule_ == WalkEnd::kNoTable ? stop(WalkEnd::kNoTable) : step_by_frame_pointer();
+    case CfaKind::kR13: return at_.exact_pc ? step_by_rule(rule) : stop(WalkEnd::kUnsupported);
+    case CfaKind::kEnd: return stop(WalkEnd::kRoot);
+    case CfaKind::kSignalFrame: return step_over_signal();
+    case CfaKind::kUnsupported: return stop(WalkEnd::kUnsupported);
+    case CfaKind::kNoRule: return why_no_rule_ == WalkEnd::kNoTable ? stop(WalkEnd::kNoTable) : step_by_frame_pointer();
   }
   return stop(WalkEnd::kNoRule);
 }
 
 std::uintptr_t StackWalk::base_of(CfaKind kind) const noexcept {
   switch (kind) {
-    case CfaKind::kSp:
-      return at_.sp;
-    case CfaKind::kRbx:
-      return at_.rbx;
-    case CfaKind::kR10:
-      return at_.r10;
-    case CfaKind::kR13:
-      return at_.r13;
-    default:
-      return at_.fp;
+    case CfaKind::kSp: return at_.sp;
+    case CfaKind::kRbx: return at_.rbx;
+    case CfaKind::kR10: return at_.r10;
+    case CfaKind::kR13: return at_.r13;
+    default: return at_.fp;
   }
 }
 

@@ -72,18 +72,14 @@ std::uint32_t flags_of(const LongWait& wait, int call_errno) noexcept {
   int error = 0;
   switch (wait.call) {
     case HostCall::kCondition:
-    case HostCall::kJoin:
-      error = static_cast<int>(wait.result);
-      break;
-    case HostCall::kSleep:
-      return wait.result == 0 ? format::HostWait::kTimedOut : format::HostWait::kInterrupted;
+    case HostCall::kJoin: error = static_cast<int>(wait.result); break;
+    case HostCall::kSleep: return wait.result == 0 ? format::HostWait::kTimedOut : format::HostWait::kInterrupted;
     case HostCall::kPoll:
     case HostCall::kEpoll:
     case HostCall::kSelect:
       if (wait.result == 0) return format::HostWait::kTimedOut;
       [[fallthrough]];
-    default:
-      error = wait.result == -1 ? call_errno : 0;
+    default: error = wait.result == -1 ? call_errno : 0;
   }
   if (error == ETIMEDOUT) return format::HostWait::kTimedOut;
   return error == EINTR ? format::HostWait::kInterrupted : 0;

@@ -29,18 +29,14 @@ FutexUse use_of(long number, long operation) noexcept {
     case FUTEX_WAIT_BITSET:
     case FUTEX_WAIT_REQUEUE_PI:
     case FUTEX_LOCK_PI:
-    case kLockPi2:
-      return FutexUse::kWait;
+    case kLockPi2: return FutexUse::kWait;
     case FUTEX_WAKE:
     case FUTEX_WAKE_BITSET:
     case FUTEX_REQUEUE:
     case FUTEX_CMP_REQUEUE:
-    case FUTEX_UNLOCK_PI:
-      return FutexUse::kWake;
-    case FUTEX_WAKE_OP:
-      return FutexUse::kWakeTwo;
-    default:
-      return FutexUse::kOther;
+    case FUTEX_UNLOCK_PI: return FutexUse::kWake;
+    case FUTEX_WAKE_OP: return FutexUse::kWakeTwo;
+    default: return FutexUse::kOther;
   }
 }
 
@@ -74,16 +70,10 @@ __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, lo
   if (!host_waits_on()) return synctrace_next_syscall(number, a, b, c, d, e, f);
   const auto address = static_cast<std::uint64_t>(a);
   switch (use_of(number, b)) {
-    case FutexUse::kWait:
-      return timed<HostCall::kFutex>(synctrace_next_syscall, address, number, a, b, c, d, e, f);
-    case FutexUse::kWakeTwo:
-      note_wake(static_cast<std::uint64_t>(e));
-      [[fallthrough]];
-    case FutexUse::kWake:
-      note_wake(address);
-      break;
-    case FutexUse::kOther:
-      break;
+    case FutexUse::kWait: return timed<HostCall::kFutex>(synctrace_next_syscall, address, number, a, b, c, d, e, f);
+    case FutexUse::kWakeTwo: note_wake(static_cast<std::uint64_t>(e)); [[fallthrough]];
+    case FutexUse::kWake: note_wake(address); break;
+    case FutexUse::kOther: break;
   }
   return synctrace_next_syscall(number, a, b, c, d, e, f);
 }

@@ -57,12 +57,9 @@ class Counter {
         const Nanoseconds blocked_ns = attribution_.judgements[owner.row].blocked_ns;
         return blocked_ns > 0 ? blocked_ns : trace_.calls[owner.row].span.length_ns();
       }
-      case OwnerTable::kPoll:
-        return trace_.polls[owner.row].span.length_ns();
-      case OwnerTable::kHostWait:
-        return trace_.host_waits[owner.row].span.length_ns();
-      default:
-        return std::nullopt;
+      case OwnerTable::kPoll: return trace_.polls[owner.row].span.length_ns();
+      case OwnerTable::kHostWait: return trace_.host_waits[owner.row].span.length_ns();
+      default: return std::nullopt;
     }
   }
 

@@ -25,12 +25,9 @@ std::string copy_text(std::uint64_t number) {
 
 std::string phase_text(std::uint64_t phase) {
   switch (static_cast<Phase>(phase)) {
-    case Phase::kWarmUp:
-      return "warm-up step";
-    case Phase::kIrregular:
-      return "irregular step";
-    default:
-      return "step";
+    case Phase::kWarmUp: return "warm-up step";
+    case Phase::kIrregular: return "irregular step";
+    default: return "step";
   }
 }
 
@@ -47,14 +44,10 @@ SliceName slice_name(const Operation& operation) noexcept {
                         static_cast<std::uint64_t>(number(operation.source_memory)) << 8 |
                         number(operation.target_memory);
   switch (operation.kind) {
-    case OperationKind::kKernel:
-      return slice_name(SliceKind::kKernel, number(operation.name));
-    case OperationKind::kCopy:
-      return slice_name(SliceKind::kCopy, memories);
-    case OperationKind::kMemset:
-      return slice_name(SliceKind::kMemset, 0);
-    case OperationKind::kGraph:
-      break;
+    case OperationKind::kKernel: return slice_name(SliceKind::kKernel, number(operation.name));
+    case OperationKind::kCopy: return slice_name(SliceKind::kCopy, memories);
+    case OperationKind::kMemset: return slice_name(SliceKind::kMemset, 0);
+    case OperationKind::kGraph: break;
   }
   return slice_name(SliceKind::kGraph, number(operation.graph));
 }
@@ -63,8 +56,7 @@ std::string slice_text(const Trace& trace, const Report& report, SliceName name)
   const std::uint64_t number = number_of(name);
   const auto text = trace.strings.find(StringId{static_cast<std::uint32_t>(number)});
   switch (kind_of(name)) {
-    case SliceKind::kStep:
-      return phase_text(number);
+    case SliceKind::kStep: return phase_text(number);
     case SliceKind::kIdle:
     case SliceKind::kOnlyCopying: {
       const DeviceReport& device = report.devices[number >> 32];
@@ -74,18 +66,13 @@ std::string slice_text(const Trace& trace, const Report& report, SliceName name)
       return text == trace.strings.end() ? "kernel " + std::to_string(number) : demangled(text->second);
     case SliceKind::kRange:
       return text == trace.strings.end() ? "range " + std::to_string(number) : text->second.substr(0, kLongestText);
-    case SliceKind::kCopy:
-      return copy_text(number);
-    case SliceKind::kMemset:
-      return "memset";
-    case SliceKind::kGraph:
-      return "CUDA graph " + std::to_string(number);
+    case SliceKind::kCopy: return copy_text(number);
+    case SliceKind::kMemset: return "memset";
+    case SliceKind::kGraph: return "CUDA graph " + std::to_string(number);
     case SliceKind::kCall:
     case SliceKind::kWait:
-    case SliceKind::kLaunch:
-      return api_name(trace, ApiId{static_cast<std::uint32_t>(number)});
-    case SliceKind::kSleep:
-      return "sleep: " + std::string(host_call_word(static_cast<HostCall>(number)));
+    case SliceKind::kLaunch: return api_name(trace, ApiId{static_cast<std::uint32_t>(number)});
+    case SliceKind::kSleep: return "sleep: " + std::string(host_call_word(static_cast<HostCall>(number)));
   }
   return {};
 }

@@ -93,18 +93,14 @@ void TimelineSlices::keep_lanes(const std::map<Key, std::uint64_t>& counts) {
 
 std::string TimelineSlices::label_of(const Key& key) const {
   switch (key.kind) {
-    case LaneKind::kSteps:
-      return "steps";
-    case LaneKind::kIdle:
-      return "GPU " + std::to_string(key.group) + " idle";
+    case LaneKind::kSteps: return "steps";
+    case LaneKind::kIdle: return "GPU " + std::to_string(key.group) + " idle";
     case LaneKind::kStream: {
       const bool is_default = role_of(trace_, {ContextId{key.context}, StreamId{key.owner}}).legacy_default;
       return "stream " + std::to_string(key.owner) + (is_default ? " (default)" : "");
     }
-    case LaneKind::kRanges:
-      return "NVTX, " + thread_label(key.owner);
-    case LaneKind::kThread:
-      return thread_label(key.owner);
+    case LaneKind::kRanges: return "NVTX, " + thread_label(key.owner);
+    case LaneKind::kThread: return thread_label(key.owner);
   }
   return {};
 }

@@ -45,15 +45,13 @@ std::uint32_t recorded_kind(const SimgpuActivity& activity) {
       if (is_on(CUPTI_ACTIVITY_KIND_KERNEL)) return CUPTI_ACTIVITY_KIND_KERNEL;
       return kNone;
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      return activity.kind;  // interest_in() has decided
+    case CUPTI_ACTIVITY_KIND_DRIVER: return activity.kind;  // interest_in() has decided
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       if (activity.what.synchronization.result == cudaErrorNotReady && !all_sync_records) {
         return kNone;
       }
       break;
-    default:
-      break;
+    default: break;
   }
   return is_on(activity.kind) ? activity.kind : kNone;
 }
@@ -65,10 +63,8 @@ CUptiResult check_kind(CUpti_ActivityKind kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_EVENT:
     case CUPTI_ACTIVITY_KIND_METRIC:
-    case CUPTI_ACTIVITY_KIND_PC_SAMPLING:
-      return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
-    default:
-      return CUPTI_SUCCESS;
+    case CUPTI_ACTIVITY_KIND_PC_SAMPLING: return CUPTI_ERROR_LEGACY_PROFILER_NOT_SUPPORTED;
+    default: return CUPTI_SUCCESS;
   }
 }
 

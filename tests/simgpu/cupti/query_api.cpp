@@ -40,14 +40,10 @@ const char* find(const Name (&names)[count], std::uint32_t number) {
 
 const char* find_callback(CUpti_CallbackDomain domain, std::uint32_t cbid) {
   switch (domain) {
-    case CUPTI_CB_DOMAIN_RUNTIME_API:
-      return find(kRuntimeCallbacks, cbid);
-    case CUPTI_CB_DOMAIN_DRIVER_API:
-      return find(kDriverCallbacks, cbid);
-    case CUPTI_CB_DOMAIN_RESOURCE:
-      return find(kResourceCallbacks, cbid);
-    default:
-      return nullptr;
+    case CUPTI_CB_DOMAIN_RUNTIME_API: return find(kRuntimeCallbacks, cbid);
+    case CUPTI_CB_DOMAIN_DRIVER_API: return find(kDriverCallbacks, cbid);
+    case CUPTI_CB_DOMAIN_RESOURCE: return find(kResourceCallbacks, cbid);
+    default: return nullptr;
   }
 }
 

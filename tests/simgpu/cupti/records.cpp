@@ -161,42 +161,19 @@ AnyRecord make_record(const SimgpuActivity& activity, std::uint32_t thread) {
   record.any.kind = static_cast<CUpti_ActivityKind>(activity.kind);
   switch (activity.kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      fill_kernel(record.kernel, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-      fill_copy(record.copy, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      fill_peer_copy(record.peer_copy, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      fill_fill(record.fill, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      fill_graph(record.graph, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      fill_synchronization(record.synchronization, activity);
-      break;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: fill_kernel(record.kernel, activity); break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY: fill_copy(record.copy, activity); break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: fill_peer_copy(record.peer_copy, activity); break;
+    case CUPTI_ACTIVITY_KIND_MEMSET: fill_fill(record.fill, activity); break;
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: fill_graph(record.graph, activity); break;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: fill_synchronization(record.synchronization, activity); break;
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      fill_api(record.api, activity, thread);
-      break;
-    case CUPTI_ACTIVITY_KIND_DEVICE:
-      fill_device(record.device, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_CONTEXT:
-      fill_context(record.context, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_STREAM:
-      fill_stream(record.stream, activity);
-      break;
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      fill_overhead(record.overhead, activity, thread);
-      break;
-    default:
-      break;
+    case CUPTI_ACTIVITY_KIND_DRIVER: fill_api(record.api, activity, thread); break;
+    case CUPTI_ACTIVITY_KIND_DEVICE: fill_device(record.device, activity); break;
+    case CUPTI_ACTIVITY_KIND_CONTEXT: fill_context(record.context, activity); break;
+    case CUPTI_ACTIVITY_KIND_STREAM: fill_stream(record.stream, activity); break;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: fill_overhead(record.overhead, activity, thread); break;
+    default: break;
   }
   return record;
 }
@@ -204,31 +181,19 @@ AnyRecord make_record(const SimgpuActivity& activity, std::uint32_t thread) {
 std::size_t record_bytes(std::uint32_t kind) {
   switch (kind) {
     case CUPTI_ACTIVITY_KIND_KERNEL:
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return sizeof(CUpti_ActivityKernel10);
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-      return sizeof(CUpti_ActivityMemcpy6);
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return sizeof(CUpti_ActivityMemcpyPtoP4);
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      return sizeof(CUpti_ActivityMemset4);
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      return sizeof(CUpti_ActivityGraphTrace2);
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      return sizeof(CUpti_ActivitySynchronization2);
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return sizeof(CUpti_ActivityKernel10);
+    case CUPTI_ACTIVITY_KIND_MEMCPY: return sizeof(CUpti_ActivityMemcpy6);
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return sizeof(CUpti_ActivityMemcpyPtoP4);
+    case CUPTI_ACTIVITY_KIND_MEMSET: return sizeof(CUpti_ActivityMemset4);
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: return sizeof(CUpti_ActivityGraphTrace2);
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: return sizeof(CUpti_ActivitySynchronization2);
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      return sizeof(CUpti_ActivityAPI);
-    case CUPTI_ACTIVITY_KIND_DEVICE:
-      return sizeof(CUpti_ActivityDevice5);
-    case CUPTI_ACTIVITY_KIND_CONTEXT:
-      return sizeof(CUpti_ActivityContext3);
-    case CUPTI_ACTIVITY_KIND_STREAM:
-      return sizeof(CUpti_ActivityStream);
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      return sizeof(CUpti_ActivityOverhead3);
-    default:
-      return 0;
+    case CUPTI_ACTIVITY_KIND_DRIVER: return sizeof(CUpti_ActivityAPI);
+    case CUPTI_ACTIVITY_KIND_DEVICE: return sizeof(CUpti_ActivityDevice5);
+    case CUPTI_ACTIVITY_KIND_CONTEXT: return sizeof(CUpti_ActivityContext3);
+    case CUPTI_ACTIVITY_KIND_STREAM: return sizeof(CUpti_ActivityStream);
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: return sizeof(CUpti_ActivityOverhead3);
+    default: return 0;
   }
 }
 
@@ -239,30 +204,15 @@ void set_times(std::uint8_t* record, std::uint64_t start, std::uint64_t end) {
       write_times<CUpti_ActivityKernel10>(record, start, end);
       reinterpret_cast<CUpti_ActivityKernel10*>(record)->completed = end;
       break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY:
-      write_times<CUpti_ActivityMemcpy6>(record, start, end);
-      break;
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      write_times<CUpti_ActivityMemcpyPtoP4>(record, start, end);
-      break;
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      write_times<CUpti_ActivityMemset4>(record, start, end);
-      break;
-    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-      write_times<CUpti_ActivityGraphTrace2>(record, start, end);
-      break;
-    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-      write_times<CUpti_ActivitySynchronization2>(record, start, end);
-      break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY: write_times<CUpti_ActivityMemcpy6>(record, start, end); break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: write_times<CUpti_ActivityMemcpyPtoP4>(record, start, end); break;
+    case CUPTI_ACTIVITY_KIND_MEMSET: write_times<CUpti_ActivityMemset4>(record, start, end); break;
+    case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: write_times<CUpti_ActivityGraphTrace2>(record, start, end); break;
+    case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: write_times<CUpti_ActivitySynchronization2>(record, start, end); break;
     case CUPTI_ACTIVITY_KIND_RUNTIME:
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      write_times<CUpti_ActivityAPI>(record, start, end);
-      break;
-    case CUPTI_ACTIVITY_KIND_OVERHEAD:
-      write_times<CUpti_ActivityOverhead3>(record, start, end);
-      break;
-    default:
-      break;  // a description of an object: it has no time
+    case CUPTI_ACTIVITY_KIND_DRIVER: write_times<CUpti_ActivityAPI>(record, start, end); break;
+    case CUPTI_ACTIVITY_KIND_OVERHEAD: write_times<CUpti_ActivityOverhead3>(record, start, end); break;
+    default: break;  // a description of an object: it has no time
   }
 }
 

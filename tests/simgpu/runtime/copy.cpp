@@ -45,13 +45,10 @@ bool plausible(cudaMemcpyKind kind, const Located& target, const Located& source
 std::uint8_t memory_kind(const Located& where) {
   if (!where.known) return CUPTI_ACTIVITY_MEMORY_KIND_PAGEABLE;
   switch (where.allocation.kind) {
-    case Allocation::Kind::device:
-      return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
-    case Allocation::Kind::managed:
-      return CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
+    case Allocation::Kind::device: return CUPTI_ACTIVITY_MEMORY_KIND_DEVICE;
+    case Allocation::Kind::managed: return CUPTI_ACTIVITY_MEMORY_KIND_MANAGED;
     case Allocation::Kind::pinned:
-    case Allocation::Kind::registered:
-      break;
+    case Allocation::Kind::registered: break;
   }
   return CUPTI_ACTIVITY_MEMORY_KIND_PINNED;
 }
@@ -59,14 +56,10 @@ std::uint8_t memory_kind(const Located& where) {
 std::uint8_t copy_kind(cudaMemcpyKind kind, bool peer) {
   if (peer) return CUPTI_ACTIVITY_MEMCPY_KIND_PTOP;
   switch (kind) {
-    case cudaMemcpyHostToDevice:
-      return CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
-    case cudaMemcpyDeviceToHost:
-      return CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
-    case cudaMemcpyDeviceToDevice:
-      return CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
-    default:
-      return CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
+    case cudaMemcpyHostToDevice: return CUPTI_ACTIVITY_MEMCPY_KIND_HTOD;
+    case cudaMemcpyDeviceToHost: return CUPTI_ACTIVITY_MEMCPY_KIND_DTOH;
+    case cudaMemcpyDeviceToDevice: return CUPTI_ACTIVITY_MEMCPY_KIND_DTOD;
+    default: return CUPTI_ACTIVITY_MEMCPY_KIND_HTOH;
   }
 }
 

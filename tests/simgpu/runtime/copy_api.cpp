@@ -31,8 +31,7 @@ cudaError_t call_driver(const CopyRequest& what, cudaMemcpyKind kind, DefaultStr
       return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemcpyDtoH_v2, _ptds, (what.target, source, bytes), body);
     case cudaMemcpyDeviceToDevice:
       return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemcpyDtoD_v2, _ptds, (target, source, bytes), body);
-    default:
-      return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemcpy, _ptds, (target, source, bytes), body);
+    default: return SIMGPU_DRIVER_TWIN_CALL(default_stream, cuMemcpy, _ptds, (target, source, bytes), body);
   }
 }
 

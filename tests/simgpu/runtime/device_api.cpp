@@ -68,58 +68,32 @@ cudaDeviceProp properties(const Device& device) {
 
 int attribute(const cudaDeviceProp& of, cudaDeviceAttr which) {
   switch (which) {
-    case cudaDevAttrMaxThreadsPerBlock:
-      return of.maxThreadsPerBlock;
-    case cudaDevAttrMaxBlockDimX:
-      return of.maxThreadsDim[0];
-    case cudaDevAttrMaxBlockDimY:
-      return of.maxThreadsDim[1];
-    case cudaDevAttrMaxBlockDimZ:
-      return of.maxThreadsDim[2];
-    case cudaDevAttrMaxGridDimX:
-      return of.maxGridSize[0];
-    case cudaDevAttrMaxGridDimY:
-      return of.maxGridSize[1];
-    case cudaDevAttrMaxGridDimZ:
-      return of.maxGridSize[2];
-    case cudaDevAttrMaxSharedMemoryPerBlock:
-      return kSharedPerBlock;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      return static_cast<int>(of.sharedMemPerBlockOptin);
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-      return kSharedPerMultiprocessor;
-    case cudaDevAttrTotalConstantMemory:
-      return static_cast<int>(of.totalConstMem);
-    case cudaDevAttrWarpSize:
-      return of.warpSize;
-    case cudaDevAttrMaxPitch:
-      return static_cast<int>(of.memPitch);
-    case cudaDevAttrMaxRegistersPerBlock:
-      return of.regsPerBlock;
-    case cudaDevAttrMaxRegistersPerMultiprocessor:
-      return of.regsPerMultiprocessor;
-    case cudaDevAttrClockRate:
-      return kClockKilohertz;
-    case cudaDevAttrMemoryClockRate:
-      return kMemoryClockKilohertz;
-    case cudaDevAttrGlobalMemoryBusWidth:
-      return of.memoryBusWidth;
-    case cudaDevAttrL2CacheSize:
-      return of.l2CacheSize;
-    case cudaDevAttrMultiProcessorCount:
-      return of.multiProcessorCount;
-    case cudaDevAttrMaxThreadsPerMultiProcessor:
-      return of.maxThreadsPerMultiProcessor;
-    case cudaDevAttrMaxBlocksPerMultiprocessor:
-      return of.maxBlocksPerMultiProcessor;
-    case cudaDevAttrComputeCapabilityMajor:
-      return of.major;
-    case cudaDevAttrComputeCapabilityMinor:
-      return of.minor;
-    case cudaDevAttrAsyncEngineCount:
-      return of.asyncEngineCount;
-    case cudaDevAttrPciBusId:
-      return of.pciBusID;
+    case cudaDevAttrMaxThreadsPerBlock: return of.maxThreadsPerBlock;
+    case cudaDevAttrMaxBlockDimX: return of.maxThreadsDim[0];
+    case cudaDevAttrMaxBlockDimY: return of.maxThreadsDim[1];
+    case cudaDevAttrMaxBlockDimZ: return of.maxThreadsDim[2];
+    case cudaDevAttrMaxGridDimX: return of.maxGridSize[0];
+    case cudaDevAttrMaxGridDimY: return of.maxGridSize[1];
+    case cudaDevAttrMaxGridDimZ: return of.maxGridSize[2];
+    case cudaDevAttrMaxSharedMemoryPerBlock: return kSharedPerBlock;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return static_cast<int>(of.sharedMemPerBlockOptin);
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return kSharedPerMultiprocessor;
+    case cudaDevAttrTotalConstantMemory: return static_cast<int>(of.totalConstMem);
+    case cudaDevAttrWarpSize: return of.warpSize;
+    case cudaDevAttrMaxPitch: return static_cast<int>(of.memPitch);
+    case cudaDevAttrMaxRegistersPerBlock: return of.regsPerBlock;
+    case cudaDevAttrMaxRegistersPerMultiprocessor: return of.regsPerMultiprocessor;
+    case cudaDevAttrClockRate: return kClockKilohertz;
+    case cudaDevAttrMemoryClockRate: return kMemoryClockKilohertz;
+    case cudaDevAttrGlobalMemoryBusWidth: return of.memoryBusWidth;
+    case cudaDevAttrL2CacheSize: return of.l2CacheSize;
+    case cudaDevAttrMultiProcessorCount: return of.multiProcessorCount;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: return of.maxThreadsPerMultiProcessor;
+    case cudaDevAttrMaxBlocksPerMultiprocessor: return of.maxBlocksPerMultiProcessor;
+    case cudaDevAttrComputeCapabilityMajor: return of.major;
+    case cudaDevAttrComputeCapabilityMinor: return of.minor;
+    case cudaDevAttrAsyncEngineCount: return of.asyncEngineCount;
+    case cudaDevAttrPciBusId: return of.pciBusID;
     case cudaDevAttrGpuOverlap:
     case cudaDevAttrCanMapHostMemory:
     case cudaDevAttrConcurrentKernels:
@@ -132,10 +106,8 @@ int attribute(const cudaDeviceProp& of, cudaDeviceAttr which) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrHostRegisterSupported:
     case cudaDevAttrMemoryPoolsSupported:
-    case cudaDevAttrClusterLaunch:
-      return 1;
-    default:
-      return 0;
+    case cudaDevAttrClusterLaunch: return 1;
+    default: return 0;
   }
 }
 

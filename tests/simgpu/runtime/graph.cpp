@@ -46,15 +46,11 @@ std::unique_ptr<Graph> make_graph() {
 cudaGraphNodeType node_type(const Work& work) {
   if (work.host_function) return cudaGraphNodeTypeHost;
   switch (work.activity.kind) {
-    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-      return cudaGraphNodeTypeKernel;
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: return cudaGraphNodeTypeKernel;
     case CUPTI_ACTIVITY_KIND_MEMCPY:
-    case CUPTI_ACTIVITY_KIND_MEMCPY2:
-      return cudaGraphNodeTypeMemcpy;
-    case CUPTI_ACTIVITY_KIND_MEMSET:
-      return cudaGraphNodeTypeMemset;
-    default:
-      return cudaGraphNodeTypeEmpty;
+    case CUPTI_ACTIVITY_KIND_MEMCPY2: return cudaGraphNodeTypeMemcpy;
+    case CUPTI_ACTIVITY_KIND_MEMSET: return cudaGraphNodeTypeMemset;
+    default: return cudaGraphNodeTypeEmpty;
   }
 }
 

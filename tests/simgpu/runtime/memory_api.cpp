@@ -240,13 +240,9 @@ SIMGPU_API(cudaPointerGetAttributes, _v4000, (cudaPointerAttributes * attributes
       attributes->type = cudaMemoryTypeDevice;
       attributes->hostPointer = nullptr;
       break;
-    case Allocation::Kind::managed:
-      attributes->type = cudaMemoryTypeManaged;
-      break;
+    case Allocation::Kind::managed: attributes->type = cudaMemoryTypeManaged; break;
     case Allocation::Kind::pinned:
-    case Allocation::Kind::registered:
-      attributes->type = cudaMemoryTypeHost;
-      break;
+    case Allocation::Kind::registered: attributes->type = cudaMemoryTypeHost; break;
   }
   return cudaSuccess;
 }

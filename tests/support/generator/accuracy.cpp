@@ -12,18 +12,12 @@ namespace synctrace::testing::generator {
 
 StackId stack_of(const Trace& trace, Owner owner) {
   switch (owner.table) {
-    case OwnerTable::kCall:
-      return trace.calls[owner.row].stack;
-    case OwnerTable::kLaunch:
-      return trace.launches[owner.row].stack;
-    case OwnerTable::kPoll:
-      return trace.polls[owner.row].stack;
-    case OwnerTable::kHostWait:
-      return trace.host_waits[owner.row].stack;
-    case OwnerTable::kSample:
-      return trace.samples[owner.row].stack;
-    default:
-      return {};
+    case OwnerTable::kCall: return trace.calls[owner.row].stack;
+    case OwnerTable::kLaunch: return trace.launches[owner.row].stack;
+    case OwnerTable::kPoll: return trace.polls[owner.row].stack;
+    case OwnerTable::kHostWait: return trace.host_waits[owner.row].stack;
+    case OwnerTable::kSample: return trace.samples[owner.row].stack;
+    default: return {};
   }
 }
 

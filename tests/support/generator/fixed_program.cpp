@@ -86,8 +86,7 @@ void Fixer::take(Action action) {
     case LineFix::kGraph:
       if (action.act == Act::kBurstLaunch) return add_to_graph(action);
       break;
-    case LineFix::kDropDependency:
-      break;
+    case LineFix::kDropDependency: break;
   }
   done_.push_back(action);
 }

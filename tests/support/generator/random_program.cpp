@@ -118,18 +118,11 @@ void Maker::add_block(std::uint32_t thread, std::uint32_t block, std::uint32_t s
   switch (shape) {
     case 0:
     case 1:
-    case 2:
-      return waits(thread, block, stream);
-    case 3:
-      return across_streams(thread, block, stream);
-    case 4:
-      return burst(thread, block, stream);
-    case 5:
-      add(thread, {Act::kLoad, place(block, 5, true), host_ns()});
-      return launches(thread, block, stream);
-    case 6:
-      add(thread, {Act::kCompute, place(block, 5, true), host_ns()});
-      return launches(thread, block, stream);
+    case 2: return waits(thread, block, stream);
+    case 3: return across_streams(thread, block, stream);
+    case 4: return burst(thread, block, stream);
+    case 5: add(thread, {Act::kLoad, place(block, 5, true), host_ns()}); return launches(thread, block, stream);
+    case 6: add(thread, {Act::kCompute, place(block, 5, true), host_ns()}); return launches(thread, block, stream);
     case 7:
       launches(thread, block, stream);
       add(thread, {Act::kPageableCopy, place(block, 20), between(20'000, 90'000), between(50'000, 300'000), stream});

@@ -206,14 +206,9 @@ void Player::wait_call(std::uint32_t index, Thread& thread, const Action& action
       own_ns = action.ns;
       cause = "free-sync";
       break;
-    case Act::kPoll:
-      cause = "polling";
-      break;
-    case Act::kGpuSleep:
-      cause = "framework-wait";
-      break;
-    default:
-      break;
+    case Act::kPoll: cause = "polling"; break;
+    case Act::kGpuSleep: cause = "framework-wait"; break;
+    default: break;
   }
   const Nanoseconds begin_ns = thread.now_ns;
   if (target_ns > begin_ns) {
@@ -297,46 +292,25 @@ bool Player::step(std::uint32_t index, Thread& thread, const Action& action) {
     case Act::kCompute:
       plain(own_ns, program_.places[action.place].loader ? "loader-compute" : "host-compute");
       return true;
-    case Act::kCollect:
-      plain(own_ns, "python-gc");
-      return true;
+    case Act::kCollect: plain(own_ns, "python-gc"); return true;
     case Act::kLaunch:
     case Act::kBurstLaunch:
     case Act::kGraph:
-    case Act::kCopy:
-      launch(index, thread, action);
-      return true;
-    case Act::kPageableCopy:
-      pageable_copy(index, thread, action);
-      return true;
+    case Act::kCopy: launch(index, thread, action); return true;
+    case Act::kPageableCopy: pageable_copy(index, thread, action); return true;
     case Act::kRecord:
     case Act::kWaitEvent:
       event_call(thread, action);
       plain(machine_.event_call_ns, "cuda-call");
       return true;
-    case Act::kAllocate:
-      plain(action.ns, "alloc-in-loop");
-      return true;
-    case Act::kModule:
-      plain(action.ns, "module-load");
-      return true;
-    case Act::kOtherCall:
-      plain(action.ns, "cuda-call");
-      return true;
-    case Act::kLoad:
-      load(index, thread, action);
-      return true;
-    case Act::kStep:
-      add_host(index, action, begin_ns);
-      return true;
-    case Act::kPost:
-      post(thread, index, action);
-      return true;
-    case Act::kBlock:
-      return block(index, thread, action);
-    default:
-      wait_call(index, thread, action);
-      return true;
+    case Act::kAllocate: plain(action.ns, "alloc-in-loop"); return true;
+    case Act::kModule: plain(action.ns, "module-load"); return true;
+    case Act::kOtherCall: plain(action.ns, "cuda-call"); return true;
+    case Act::kLoad: load(index, thread, action); return true;
+    case Act::kStep: add_host(index, action, begin_ns); return true;
+    case Act::kPost: post(thread, index, action); return true;
+    case Act::kBlock: return block(index, thread, action);
+    default: wait_call(index, thread, action); return true;
   }
 }
 

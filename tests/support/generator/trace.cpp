@@ -214,12 +214,10 @@ void Recorder::add_host(const HostEvent& event) {
     case Act::kCollect:
       if (recording_.samples == Recording::Samples::kDense && length > 0) add_sample(event, event.span, 3);
       return;
-    case Act::kStep:
-      return add_step(event);
+    case Act::kStep: return add_step(event);
     case Act::kBlock:
     case Act::kLoad:
-    case Act::kGpuSleep:
-      return add_wait(event);
+    case Act::kGpuSleep: return add_wait(event);
     case Act::kLaunch:
     case Act::kBurstLaunch:
     case Act::kGraph: {
@@ -234,8 +232,7 @@ void Recorder::add_host(const HostEvent& event) {
                                 queries - 1, stack_of_place(event.place)});
       return;
     }
-    default:
-      break;
+    default: break;
   }
   format::Call call;
   call.thread = thread(event.thread);

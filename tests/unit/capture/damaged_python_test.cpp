@@ -211,22 +211,14 @@ void damage(std::mt19937& random) {
   const std::size_t offset = random() % image().used();
   const std::uintptr_t word = image().address(offset & ~std::size_t{7});
   switch (random() % 8) {
-    case 0:
-      return put(image().address(offset), 0, static_cast<std::uint8_t>(random()));
-    case 1:
-      return put(word, 0, std::uint64_t{0});
-    case 2:
-      return put(word, 0, ~std::uint64_t{0});
-    case 3:
-      return put(word, 0, image().address(random() % kImageBytes & ~std::size_t{7}));
-    case 4:
-      return put(word, 0, image().address(random() % kImageBytes));
-    case 5:
-      return put(word, 0, image().address(kImageBytes) - random() % 64);
-    case 6:
-      return put(word, 0, image().address() - 8 * (random() % 64));
-    default:
-      return put(word, 0, std::uint64_t{random()} << 32 | random());
+    case 0: return put(image().address(offset), 0, static_cast<std::uint8_t>(random()));
+    case 1: return put(word, 0, std::uint64_t{0});
+    case 2: return put(word, 0, ~std::uint64_t{0});
+    case 3: return put(word, 0, image().address(random() % kImageBytes & ~std::size_t{7}));
+    case 4: return put(word, 0, image().address(random() % kImageBytes));
+    case 5: return put(word, 0, image().address(kImageBytes) - random() % 64);
+    case 6: return put(word, 0, image().address() - 8 * (random() % 64));
+    default: return put(word, 0, std::uint64_t{random()} << 32 | random());
   }
 }
 

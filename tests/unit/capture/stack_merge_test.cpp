@@ -49,18 +49,10 @@ std::string merged(const Case& stack) {
   for (const StackItem& item : items) {
     if (!text.empty()) text += ' ';
     switch (item.kind) {
-      case StackItem::Kind::kPython:
-        text += 'p' + std::to_string(item.index);
-        break;
-      case StackItem::Kind::kNative:
-        text += 'n' + std::to_string(item.index);
-        break;
-      case StackItem::Kind::kMissing:
-        text += '~';
-        break;
-      case StackItem::Kind::kUnordered:
-        text += '|';
-        break;
+      case StackItem::Kind::kPython: text += 'p' + std::to_string(item.index); break;
+      case StackItem::Kind::kNative: text += 'n' + std::to_string(item.index); break;
+      case StackItem::Kind::kMissing: text += '~'; break;
+      case StackItem::Kind::kUnordered: text += '|'; break;
     }
   }
   return text;

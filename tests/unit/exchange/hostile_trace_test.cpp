@@ -51,14 +51,10 @@ class Hostile {
   // Small numbers, so that records meet, and now and then an absurd one.
   std::uint64_t any_number() {
     switch (below(12)) {
-      case 0:
-        return random_();
-      case 1:
-        return std::numeric_limits<std::uint64_t>::max() - below(3);
-      case 2:
-        return static_cast<std::uint64_t>(kLatestTime) - below(3);
-      default:
-        return below(5) * 50'000 + below(3);
+      case 0: return random_();
+      case 1: return std::numeric_limits<std::uint64_t>::max() - below(3);
+      case 2: return static_cast<std::uint64_t>(kLatestTime) - below(3);
+      default: return below(5) * 50'000 + below(3);
     }
   }
   std::int64_t any_time() { return static_cast<std::int64_t>(any_number()); }
@@ -102,60 +98,34 @@ class Hostile {
 
   void add_record(TraceMaker& maker) {
     switch (below(28)) {
-      case 0:
-        return maker.add(any_record<format::Fact>());
-      case 1:
-        return maker.add(any_record<format::ApiName>());
-      case 2:
-        return maker.add(any_record<format::Context>());
-      case 3:
-        return maker.add(any_record<format::Stream>());
+      case 0: return maker.add(any_record<format::Fact>());
+      case 1: return maker.add(any_record<format::ApiName>());
+      case 2: return maker.add(any_record<format::Context>());
+      case 3: return maker.add(any_record<format::Stream>());
       case 4:
       case 5:
-      case 6:
-        return maker.add(any_record<format::Call>());
-      case 7:
-        return maker.add(any_record<format::Launch>());
-      case 8:
-        return maker.add(any_record<format::Poll>());
-      case 9:
-        return maker.add(any_record<format::Kernel>());
-      case 10:
-        return maker.add(any_record<format::Copy>());
-      case 11:
-        return maker.add(any_record<format::Memset>());
-      case 12:
-        return maker.add(any_record<format::Graph>());
-      case 13:
-        return maker.add(any_record<format::Window>());
-      case 14:
-        return maker.add(any_record<format::Loss>());
-      case 15:
-        return maker.add(any_record<format::Resource>());
-      case 16:
-        return maker.add(any_record<format::NvtxPush>());
-      case 17:
-        return maker.add(any_record<format::NvtxPop>());
-      case 18:
-        return maker.add(any_record<format::NvtxStart>());
-      case 19:
-        return maker.add(any_record<format::NvtxEnd>());
-      case 20:
-        return maker.add(any_record<format::Module>());
-      case 21:
-        return maker.add(any_record<format::Symbol>());
-      case 22:
-        return maker.add(any_record<format::SourceLine>());
-      case 23:
-        return maker.add(any_record<format::Code>());
-      case 24:
-        return maker.add(any_record<format::Stack>());
-      case 25:
-        return maker.add(any_record<format::HostWait>());
-      case 26:
-        return maker.add(any_record<format::Sample>());
-      default:
-        return maker.add(any_record<format::Overhead>());
+      case 6: return maker.add(any_record<format::Call>());
+      case 7: return maker.add(any_record<format::Launch>());
+      case 8: return maker.add(any_record<format::Poll>());
+      case 9: return maker.add(any_record<format::Kernel>());
+      case 10: return maker.add(any_record<format::Copy>());
+      case 11: return maker.add(any_record<format::Memset>());
+      case 12: return maker.add(any_record<format::Graph>());
+      case 13: return maker.add(any_record<format::Window>());
+      case 14: return maker.add(any_record<format::Loss>());
+      case 15: return maker.add(any_record<format::Resource>());
+      case 16: return maker.add(any_record<format::NvtxPush>());
+      case 17: return maker.add(any_record<format::NvtxPop>());
+      case 18: return maker.add(any_record<format::NvtxStart>());
+      case 19: return maker.add(any_record<format::NvtxEnd>());
+      case 20: return maker.add(any_record<format::Module>());
+      case 21: return maker.add(any_record<format::Symbol>());
+      case 22: return maker.add(any_record<format::SourceLine>());
+      case 23: return maker.add(any_record<format::Code>());
+      case 24: return maker.add(any_record<format::Stack>());
+      case 25: return maker.add(any_record<format::HostWait>());
+      case 26: return maker.add(any_record<format::Sample>());
+      default: return maker.add(any_record<format::Overhead>());
     }
   }
 

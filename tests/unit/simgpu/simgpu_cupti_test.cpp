@@ -76,23 +76,12 @@ void on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, st
   CUpti_Activity* record = nullptr;
   while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS) {
     switch (record->kind) {
-      case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
-        keep(tool().kernels, record);
-        break;
-      case CUPTI_ACTIVITY_KIND_MEMCPY:
-        keep(tool().copies, record);
-        break;
-      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
-        keep(tool().synchronizations, record);
-        break;
-      case CUPTI_ACTIVITY_KIND_GRAPH_TRACE:
-        keep(tool().graphs, record);
-        break;
-      case CUPTI_ACTIVITY_KIND_DEVICE:
-        keep(tool().devices, record);
-        break;
-      default:
-        break;
+      case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: keep(tool().kernels, record); break;
+      case CUPTI_ACTIVITY_KIND_MEMCPY: keep(tool().copies, record); break;
+      case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: keep(tool().synchronizations, record); break;
+      case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: keep(tool().graphs, record); break;
+      case CUPTI_ACTIVITY_KIND_DEVICE: keep(tool().devices, record); break;
+      default: break;
     }
   }
   std::free(buffer);

@@ -176,26 +176,16 @@ std::optional<FixOfLine> fix_of(const Program& program, const FixSite& site) {
   const std::uint32_t place = number(site.key.place) == 0 ? 0 : number(site.key.place) - 1;
   if (number(site.key.place) == 0 || place >= program.places.size()) return std::nullopt;
   switch (site.fix) {
-    case Fix::kRemoveWait:
-      return FixOfLine{LineFix::kRemoveWaits, place};
-    case Fix::kDeferRead:
-      return FixOfLine{LineFix::kDeferWaits, place};
-    case Fix::kAsyncCopy:
-      return FixOfLine{LineFix::kAsyncCopies, place};
-    case Fix::kCacheMemory:
-      return FixOfLine{LineFix::kCacheMemory, place};
-    case Fix::kFeedInput:
-      return FixOfLine{LineFix::kFeedInput, place};
-    case Fix::kSpeedUp:
-      return FixOfLine{LineFix::kHalveHost, place};
-    case Fix::kNoCollection:
-      return FixOfLine{LineFix::kNoCollection, place};
-    case Fix::kPreload:
-      return FixOfLine{LineFix::kPreload, place};
-    case Fix::kDropDependency:
-      return FixOfLine{LineFix::kDropDependency, place};
-    default:
-      return std::nullopt;
+    case Fix::kRemoveWait: return FixOfLine{LineFix::kRemoveWaits, place};
+    case Fix::kDeferRead: return FixOfLine{LineFix::kDeferWaits, place};
+    case Fix::kAsyncCopy: return FixOfLine{LineFix::kAsyncCopies, place};
+    case Fix::kCacheMemory: return FixOfLine{LineFix::kCacheMemory, place};
+    case Fix::kFeedInput: return FixOfLine{LineFix::kFeedInput, place};
+    case Fix::kSpeedUp: return FixOfLine{LineFix::kHalveHost, place};
+    case Fix::kNoCollection: return FixOfLine{LineFix::kNoCollection, place};
+    case Fix::kPreload: return FixOfLine{LineFix::kPreload, place};
+    case Fix::kDropDependency: return FixOfLine{LineFix::kDropDependency, place};
+    default: return std::nullopt;
   }
 }
 
