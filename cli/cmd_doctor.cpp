@@ -10,7 +10,7 @@
 
 #include "command_line.h"
 #include "commands.h"
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 #include "exit_status.h"
 #include "messages.h"
 #include "standard_streams.h"

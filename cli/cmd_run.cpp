@@ -12,14 +12,14 @@
 
 #include "commands.h"
 #include "exit_status.h"
-#include "finish_run.h"
 #include "format/launch_contract.h"
 #include "installation.h"
 #include "messages.h"
 #include "output_check.h"
-#include "run_options.h"
-#include "spawn.h"
-#include "trace_manifest.h"
+#include "run/finish_run.h"
+#include "run/run_options.h"
+#include "run/spawn.h"
+#include "run/trace_manifest.h"
 
 namespace synctrace::cli {
 namespace {

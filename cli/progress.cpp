@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <string>
 
-#include "trace_manifest.h"
+#include "run/trace_manifest.h"
 
 namespace synctrace::cli {
 namespace {

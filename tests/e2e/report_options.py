@@ -8,7 +8,7 @@ import pathlib
 import harness
 
 # A training loop on a real GPU: line 47 copies a pageable batch and is where many short kernels are launched, line 52 reads the loss.
-LOOP = pathlib.Path(__file__).resolve().parents[1] / "golden" / "h200" / "torch_loop.synctrace"
+LOOP = pathlib.Path(__file__).resolve().parents[1] / "golden" / "torch" / "torch_loop.synctrace"
 
 EPOCH_NS, STEPS = 10_000_000, 8
 

@@ -12,7 +12,7 @@ const SYNCTRACE = process.env.SYNCTRACE_BIN;
 const GOLDEN = process.env.GOLDEN_FOLDER;
 
 export const folder = mkdtempSync(path.join(tmpdir(), 'synctrace-page-'));
-export const golden = name => path.join(GOLDEN, 'h200', `${name}.synctrace`);
+export const golden = name => path.join(GOLDEN, name === 'torch_loop' ? 'torch' : 'h200', `${name}.synctrace`);
 export const LOOP = golden('torch_loop');  // a training loop on a real GPU
 
 const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SYNCTRACE_') && name !== 'RANK'));

@@ -25,7 +25,7 @@ struct GoldenTrace {
 
 inline std::vector<GoldenTrace> golden_traces(const std::string& folder) {
   std::vector<GoldenTrace> result;
-  std::vector<std::string> parts = {"/report", "/h200"};
+  std::vector<std::string> parts = {"/report", "/h200", "/torch"};
   if (is_whole_effort()) parts.emplace_back("/frameworks");  // large
   for (const std::string& part : parts) {
     for (const auto& entry : std::filesystem::directory_iterator(folder + part)) {

@@ -70,7 +70,7 @@ class ExportCase(unittest.TestCase):
         texts = sorted((GOLDEN / "report").glob("*.trace.txt")) + sorted((GOLDEN / "format").glob("*.trace.txt"))
         for text in texts:
             yield self.assemble(text.read_text(encoding="utf-8", errors="surrogateescape"), text.name.split(".")[0])
-        yield from sorted((GOLDEN / "h200").glob("*.synctrace"))
+        yield from sorted((GOLDEN / "h200").glob("*.synctrace")) + sorted((GOLDEN / "torch").glob("*.synctrace"))
 
     def export(self, *traces, options=()):
         result = self.folder / "export.json"

@@ -46,7 +46,7 @@ struct Fixture {
 
 std::vector<Fixture> fixtures() {
   std::vector<Fixture> result;
-  std::vector<std::string> folders = {"/report", "/h200"};
+  std::vector<std::string> folders = {"/report", "/h200", "/torch"};
   if (testing::is_whole_effort()) folders.emplace_back("/frameworks");
   for (const std::string& folder : folders) {
     for (const fs::directory_entry& entry : fs::directory_iterator(SYNCTRACE_GOLDEN_FOLDER + folder)) {

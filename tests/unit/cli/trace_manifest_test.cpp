@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "trace_manifest.h"
+#include "run/trace_manifest.h"
 
 #include <unistd.h>
 

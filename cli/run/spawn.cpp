@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "spawn.h"
+#include "run/spawn.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

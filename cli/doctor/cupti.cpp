@@ -13,7 +13,7 @@
 #include <optional>
 #include <sstream>
 
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 #include "format/launch_contract.h"
 #include "names/guarded_probe.h"
 

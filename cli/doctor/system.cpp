@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/quantity_text.h"
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 
 namespace synctrace::cli {
 namespace {

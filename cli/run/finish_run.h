@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "run_options.h"
-#include "trace_manifest.h"
+#include "run/run_options.h"
+#include "run/trace_manifest.h"
 
 namespace synctrace::cli {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run_options.h"
+#include "run/run_options.h"
 
 #include <unistd.h>
 

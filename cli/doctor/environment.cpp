@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 #include "format/launch_contract.h"
 #include "format/output_pattern.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "finish_run.h"
+#include "run/finish_run.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dlfcn.h>
 
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 #include "names/guarded_probe.h"
 
 namespace synctrace::cli {

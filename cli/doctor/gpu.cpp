@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 #include "names/guarded_probe.h"
 
 namespace synctrace::cli {

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "doctor_checks.h"
+#include "doctor/checks.h"
 #include "format/launch_contract.h"
 
 namespace synctrace::cli {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "format/launch_contract.h"
-#include "run_options.h"
+#include "run/run_options.h"
 
 namespace synctrace::cli {
 namespace {
