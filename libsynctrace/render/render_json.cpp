@@ -65,8 +65,6 @@ Json saving_json(const SavingReport& saving) {
 }
 
 Json cause_json(const IdleCause& cause) {
-  Json activities = Json::array();
-  for (const IdleActivity& activity : cause.activities) activities.push_back(activity_json(activity));
   Json until = nullptr;
   if (cause.until.known()) until = {{"file", text_or_null(cause.until.file)}, {"line", line_or_null(cause.until.line)}};
   return {{"rule", rule_or_null(cause.rule)},
@@ -86,7 +84,7 @@ Json cause_json(const IdleCause& cause) {
           {"idle_in_irregular_steps_ns", cause.irregular_ns},
           {"uncertain_ns", cause.uncertain_ns},
           {"uncertain_in_steps_ns", cause.uncertain_in_steps_ns},
-          {"activities", std::move(activities)},
+          {"activities", array_of(cause.activities, activity_json)},
           {"saving", cause.saving ? saving_json(*cause.saving) : Json(nullptr)},
           {"stack", stack_json(cause.where.stack)}};
 }
