@@ -313,7 +313,7 @@ class Inputs(ForeignTrace):
         with open(self.folder / "sparse", "wb") as file:
             file.truncate(60 << 30)
         (self.folder / "zero").symlink_to("/dev/zero")
-        return {"fifo": "is not a regular file", "zero": "is not a regular file", "sparse": "has 60 GiB"}
+        return {"fifo": "is not a regular file", "zero": "is not a regular file", "sparse": "has 60.0 GiB"}
 
     def test_nothing_but_regular_files_of_bounded_size_is_read(self):
         odd = self.odd_files()

@@ -29,7 +29,7 @@ class Recording(harness.CliTest):
         names = self.files()
         self.assertEqual(len(names), 1)
         self.assertRegex(names[0], r"^exit_paths\.\d+\.synctrace$")
-        self.assertRegex(self.last_line(done), rf"wrote {re.escape(names[0])} \([\d.]+ k?B, simulated GPU\)")
+        self.assertRegex(self.last_line(done), rf"wrote {re.escape(names[0])} \([\d.]+ (Ki)?B, simulated GPU\)")
         self.assertEqual(self.next_command(done).returncode, 0)
 
     def test_report_styles(self):

@@ -30,7 +30,7 @@ TEST_CASE("a file within the limit is read, one byte more is refused with both f
   REQUIRE(file);
   CHECK(file.value().size() == 1000);
   CHECK(file.value().content() == text);
-  CHECK(refused(path, 999) == path + ": has 1000 bytes, and no more than 999 bytes are read");
+  CHECK(refused(path, 999) == path + ": has 1000 B, and no more than 999 B are read");
 }
 
 TEST_CASE("what is no regular file is refused, and nothing waits for it") {
