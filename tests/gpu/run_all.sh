@@ -289,7 +289,7 @@ part_gate() {
 
 # Status 77: no PyTorch with CUDA.
 part_import_profiler() {
-  timeout -k 5 300 python3 "$root/tests/gpu/import_torch_profiler.py" --synctrace "$synctrace" \
+  timeout -k 5 400 python3 "$root/tests/gpu/import_torch_profiler.py" --synctrace "$synctrace" \
     >"$results/import_torch_profiler.txt" 2>&1
   local status=$?
   if [ $status -eq 77 ]; then skip import_torch_profiler "no PyTorch with CUDA"; return; fi
