@@ -55,8 +55,8 @@ class ThreadUnwinder {
   static constexpr std::size_t kCacheBits = 13;
   static constexpr std::size_t kCachedRules = std::size_t{1} << kCacheBits;
 
-  // Rules lie in tables that are never freed, few and hot.
-  struct CachedRule {
+  // Rules lie in tables that are never freed, few and hot. No entry lies in two cache lines.
+  struct alignas(2 * sizeof(std::uintptr_t)) CachedRule {
     std::uintptr_t pc = 0;
     const UnwindRule* rule = nullptr;
   };
