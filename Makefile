@@ -93,6 +93,10 @@ fuzz: deps deps-clang ## fuzz the trace reader for FUZZ_SECONDS (60)
 	  "$$fuzzer" -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 -timeout=10 -rss_limit_mb=2048 "$$corpus" tests/fuzz/corpus
 	done
 
+.PHONY: mutants
+mutants: deps deps-clang ## plant 120 small faults, one at a time, and say which no test notices (hours; goes on where it was)
+	python3 tests/mutation/mutants.py
+
 .PHONY: bench
 bench: build ## run the micro-benchmarks
 	for benchmark in build/release/bin/bench_*; do "$$benchmark"; done
