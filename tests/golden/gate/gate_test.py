@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The gate, baselines and diff on stored traces, to the byte: expected/CASE. SYNCTRACE_BLESS=1 writes these files instead; read
+the difference as a user would."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SYNCTRACE = os.environ["SYNCTRACE_BIN"]
+GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"])
+EXPECTED = pathlib.Path(__file__).with_name("expected")
+FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "md")
+
+# Limits that do not hold, entries that are used, overdrawn, idle, out of date or without a reason.
+CONFIG = """\
+[gate]
+fail-on = ["error", "warning"]
+max-gpu-idle-pct = 1.5
+max-pageable-bytes-per-step = 100
+max-unexpected-syncs-per-step = 1
+steps = "10:190"
+unused-allow = "warning"
+
+[gate.rules]
+"scalar-*" = "note"
+ST011 = "warning"
+
+[[allow]]
+rule = "ST001"
+at = "torch_loop.py:46"
+max-per-step = 1
+reason = "the order is needed"
+
+[[allow]]
+rule = ["ST001", "ST020"]
+at = "torch_loop.py:47"
+every-n-steps = 50
+reason = "printed every 50 steps"
+
+[[allow]]
+rule = "ST020"
+at = "torch_loop.py:main"
+max-total = 3
+expires = 2020-02-29
+reason = "until then"
+
+[[allow]]
+rule = "pageable-*"
+func = "nobody"
+reason = "nobody calls it"
+owner = "@infra"
+"""
+
+
+class Gate(unittest.TestCase):
+    maxDiff = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+        (self.folder / ".git").mkdir()  # the root of a repository
+        for trace in ("torch/torch_loop", "h200/memory_kinds", "h200/polling", "frameworks/image_transfer.baseline",
+                      "frameworks/image_transfer.workers"):
+            shutil.copy(GOLDEN / f"{trace}.synctrace", self.folder)
+
+    def run_it(self, *arguments, status):
+        done = subprocess.run([SYNCTRACE, *arguments], cwd=self.folder, capture_output=True, text=True, encoding="utf-8", timeout=120,
+                              check=False)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return done.stdout
+
+    def check(self, name, text):
+        text = text.replace(str(self.folder), "FOLDER")
+        if os.environ.get("SYNCTRACE_BLESS"):
+            (EXPECTED / name).write_text(text, encoding="utf-8")
+        self.assertEqual(text, (EXPECTED / name).read_text(encoding="utf-8"))
+
+    def check_formats(self, name, *arguments, status):
+        options = [word for form in FORMATS for word in ("--write", f"{form}={name}.{form}")]
+        self.run_it("gate", "--no-symbols", *options, *arguments, status=status)
+        for form in FORMATS:
+            self.check(f"{name}.{form}", (self.folder / f"{name}.{form}").read_text(encoding="utf-8"))
+
+    def test_without_configuration(self):
+        self.check_formats("plain", "--no-config", "torch_loop.synctrace", status=1)
+
+    def test_configuration(self):
+        (self.folder / "synctrace.toml").write_text(CONFIG, encoding="utf-8")
+        self.check_formats("configured", "--all", "torch_loop.synctrace", "image_transfer.workers.synctrace", status=1)
+
+    def test_several_traces(self):
+        self.check_formats("several", "--no-config", "--all", "memory_kinds.synctrace", "polling.synctrace",
+                           "image_transfer.workers.synctrace", status=1)
+
+    def test_entries(self):
+        self.check("entries.toml", self.run_it("gate", "--no-config", "--no-symbols", "--print-allow", "torch_loop.synctrace",
+                                               "memory_kinds.synctrace", status=0))
+
+    def test_baseline(self):
+        self.run_it("baseline", "create", "--no-symbols", "--baseline", "known.json", "torch_loop.synctrace", status=0)
+        known = (self.folder / "known.json").read_text(encoding="utf-8")
+        self.check("baseline.json", known)
+        self.check("baseline.known.text", self.run_it("gate", "--no-symbols", "--no-config", "--all", "--baseline", "known.json",
+                                                      "torch_loop.synctrace", status=0))
+        # Another function, a lower count, an entry less.
+        lines = known.split("\n")
+        edited = "\n".join([lines[0], lines[1].replace("main", "other"), *lines[2:]]).replace('"per_step":1', '"per_step":0')
+        (self.folder / "edited.json").write_text(edited, encoding="utf-8")
+        self.check("baseline.edited.text", self.run_it("gate", "--no-symbols", "--no-config", "--all", "--baseline", "edited.json",
+                                                       "torch_loop.synctrace", status=1))
+
+    def test_diff(self):
+        for form in ("text", "json"):
+            self.check(f"diff.{form}", self.run_it("diff", "--no-symbols", "--format", form, "image_transfer.baseline.synctrace",
+                                                   "image_transfer.workers.synctrace", status=1))
+
+
+if __name__ == "__main__":
+    unittest.main()
