@@ -68,4 +68,15 @@ TEST_CASE("collector and interpreter lock are known by their functions") {
   CHECK_FALSE(traits_of("take_gil").collector);
 }
 
+TEST_CASE("a stack is incomplete where the trace lacks it, or the code of one of its Python frames") {
+  CHECK_FALSE(traits_of("main").incomplete);
+  CHECK_FALSE(traits_of("main", "/app/train.py").incomplete);
+  Trace trace;
+  StackFrame python;
+  python.code = 1;
+  trace.stacks[StackId{1}] = {python};
+  CHECK(StackReader(trace).traits(StackId{1}).incomplete);
+  CHECK(StackReader(trace).traits(StackId{2}).incomplete);
+}
+
 }  // namespace synctrace::testing

@@ -211,6 +211,13 @@ TEST_CASE("work that never repeats has no steps") {
   CHECK(figures_of(program.steps()).count == 0);
 }
 
+TEST_CASE("stretches of unlike work are no steps, though nearly all before them repeats") {
+  Program program;
+  for (int i = 0; i < 2'000; ++i) program.other_work(50);
+  for (std::uint32_t i = 0; i < 7 * 10; ++i) program.other_work(i % 10 == 0 ? 51 : 100 + i);
+  CHECK(program.steps().source == StepSource::kNone);
+}
+
 TEST_CASE("leading slow steps are the warm-up, a late slow one is irregular") {
   Program program;
   const auto annotated = [&](Nanoseconds length_ns) {

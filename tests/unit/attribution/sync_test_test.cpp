@@ -154,6 +154,21 @@ TEST_CASE("starting CUDA up is no wait, whatever the call is for") {
   }
 }
 
+TEST_CASE("a context belongs to the call in which it came to be, first and last moment included") {
+  constexpr TimeSpan kSpan = at(kMillisecond, 110 * kMillisecond);
+  for (const Nanoseconds created_ns : {kSpan.begin_ns - 1, kSpan.begin_ns, kSpan.end_ns, kSpan.end_ns + 1}) {
+    CAPTURE(created_ns);
+    TraceMaker maker = maker_with_apis();
+    format::Resource created;
+    created.thread = kThread;
+    created.time_ns = created_ns;
+    created.what = format::Resource::What::kContextCreated;
+    maker.add(created);
+    maker.add(maker.make_call(kMalloc, kSpan, StreamId{}, 1));
+    CHECK(judge(maker).last().creates_context == (created_ns >= kSpan.begin_ns && created_ns <= kSpan.end_ns));
+  }
+}
+
 TEST_CASE("an unknown function is a wait when its calls keep returning with the GPU") {
   constexpr int kMany = 6;
   const auto trace_with = [&](int calls, int waiting) {

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// What binds a program, by hand-made causes: the bounds of the verdict and of the hint.
+#include "findings/verdict.h"
+
+#include "support/catch.h"
+
+namespace synctrace::testing {
+namespace {
+
+IdleCause cause(CauseKind kind, Nanoseconds idle_ns, Nanoseconds uncertain_ns = 0) {
+  IdleCause cause;
+  cause.kind = kind;
+  cause.idle_ns = idle_ns;
+  cause.uncertain_ns = uncertain_ns;
+  return cause;
+}
+
+// A device that computed, in a window of 1,000 ns.
+DeviceReport device(std::vector<IdleCause> causes, std::vector<IdleCause> copy_causes = {}) {
+  DeviceReport device;
+  device.state.window_ns = 1'000;
+  device.state.compute_ns = 500;
+  device.causes = std::move(causes);
+  device.copy_causes = std::move(copy_causes);
+  return device;
+}
+
+VerdictLine verdict(DeviceReport device, const Steps& steps = {}) {
+  Report report;
+  report.devices.push_back(std::move(device));
+  return verdict_of(report, steps);
+}
+
+}  // namespace
+
+TEST_CASE("a GPU that lacks work for less than a tenth of the time binds the program") {
+  CHECK(verdict(device({cause(CauseKind::kStreamSync, 99)})).word == "gpu-bound");
+  CHECK(verdict(device({cause(CauseKind::kStreamSync, 100)})).word == "sync-bound");
+}
+
+TEST_CASE("a verdict of which more than a tenth is uncertain is a hint") {
+  CHECK(!verdict(device({cause(CauseKind::kStreamSync, 500, 50)})).is_hint);
+  CHECK(verdict(device({cause(CauseKind::kStreamSync, 500, 51)})).is_hint);
+  CHECK(verdict(device({cause(CauseKind::kStreamSync, 400), cause(CauseKind::kHostCompute, 100, 60)})).is_hint);
+}
+
+TEST_CASE("the sort of cause with most of the time gives the word") {
+  CHECK(verdict(device({cause(CauseKind::kStreamSync, 100), cause(CauseKind::kInput, 101)})).word == "input-bound");
+  CHECK(verdict(device({cause(CauseKind::kStreamSync, 60), cause(CauseKind::kPolling, 60),
+                        cause(CauseKind::kLaunchBound, 110)}))
+            .word == "sync-bound");
+}
+
+TEST_CASE("time in which only copies ran is the transfers', whatever the host did") {
+  const VerdictLine line = verdict(device({cause(CauseKind::kStreamSync, 100)}, {cause(CauseKind::kStreamSync, 150)}));
+  CHECK(line.word == "transfer-bound");
+  CHECK(line.lacked_ns == 250);
+  CHECK(line.copying_ns == 150);
+  CHECK(line.of_ns == 1'000);
+}
+
+TEST_CASE("before the first work and after the last is no time of the program") {
+  const VerdictLine line = verdict(
+      device({cause(CauseKind::kStartup, 300), cause(CauseKind::kShutdown, 100), cause(CauseKind::kStreamSync, 60)}));
+  CHECK(line.of_ns == 600);
+  CHECK(line.lacked_ns == 60);
+  CHECK(line.word == "sync-bound");
+}
+
+TEST_CASE("with steps their time counts, without the warm-up") {
+  Steps steps;
+  for (const Phase phase : {Phase::kWarmUp, Phase::kSteady, Phase::kIrregular}) {
+    Step step;
+    step.length_ns = 200;
+    step.phase = phase;
+    steps.steps.push_back(step);
+  }
+  IdleCause sync = cause(CauseKind::kStreamSync, 400, 200);
+  sync.steady_ns = 50;
+  sync.irregular_ns = 30;
+  sync.uncertain_in_steps_ns = 8;
+  const IdleCause startup = cause(CauseKind::kStartup, 300);
+  const VerdictLine line = verdict(device({sync, startup}), steps);
+  CHECK(line.of_ns == 400);
+  CHECK(line.lacked_ns == 80);
+  CHECK(!line.is_hint);  // by what is uncertain in the steps, not outside them
+  sync.uncertain_in_steps_ns = 9;
+  CHECK(verdict(device({sync, startup}), steps).is_hint);
+}
+
+TEST_CASE("the device with the most work is judged, and where none worked nothing is") {
+  Report report;
+  CHECK(verdict_of(report, {}).word.empty());
+  report.devices = {device({cause(CauseKind::kStreamSync, 500)}), device({cause(CauseKind::kInput, 500)})};
+  report.devices[0].id = 3;
+  report.devices[1].id = 4;
+  report.devices[1].state.compute_ns = 501;
+  CHECK(verdict_of(report, {}).device == 4);
+  CHECK(verdict_of(report, {}).word == "input-bound");
+  for (DeviceReport& one : report.devices) one.state.compute_ns = 0;
+  CHECK(verdict_of(report, {}).word.empty());
+}
+
+}  // namespace synctrace::testing

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// What single calls become in a program: transfers of one copy, queries of a stream, a stream that waits for another.
+// An unchanged replay gives the recorded times whatever they become, so only their weights and fixes tell.
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/replay_support.h"
+#include "whatif/evaluate.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr Nanoseconds kUs = 1'000;
+constexpr Nanoseconds kMs = 1'000'000;
+constexpr ThreadId kThread{100};
+constexpr ContextId kContext{1};
+constexpr StreamId kStream{8};
+constexpr StreamId kOther{9};
+
+// One thread and two streams without a default stream's rule.
+class Scene {
+ public:
+  Scene() {
+    trace_.contexts[kContext] = {DeviceId{0}, StreamId{7}};
+    trace_.windows.push_back({{0, 100 * kMs}, "start"});
+    trace_.last_ns = 100 * kMs;
+  }
+
+  Call& call(ApiCategory category, std::string_view name, TimeSpan span, StreamId stream = kStream) {
+    const ApiId api{static_cast<std::uint32_t>(trace_.apis.size()) + 1};
+    trace_.apis[api] = {category, std::string(name)};
+    Call& call = trace_.calls.emplace_back();
+    call.span = span;
+    call.thread = kThread;
+    call.api = api;
+    call.stack = StackId{5};
+    call.context = kContext;
+    call.stream = stream;
+    call.category = category;
+    return call;
+  }
+
+  Operation& work(TimeSpan span, CorrelationId correlation, StreamId stream = kStream) {
+    Operation& work = trace_.operations.emplace_back();
+    work.span = span;
+    work.context = kContext;
+    work.stream = stream;
+    work.correlation = correlation;
+    return work;
+  }
+
+  void launch(TimeSpan span, TimeSpan kernel, StreamId stream = kStream) {
+    Launch& launch = trace_.launches.emplace_back();
+    launch.span = span;
+    launch.thread = kThread;
+    launch.correlation = CorrelationId{static_cast<std::uint32_t>(trace_.launches.size()) + 100};
+    work(kernel, launch.correlation, stream);
+  }
+
+  Trace& trace() { return trace_; }
+
+  ReplayProgram program() {
+    attribution_ = attribute(trace_);
+    ReplayProgram program = build_program(*attribution_, same_place);
+    REQUIRE(program.refusal.empty());
+    return program;
+  }
+
+ private:
+  Trace trace_;
+  std::optional<Attribution> attribution_;
+};
+
+// The only event of that sort.
+template <class Event>
+Event the_only(const ReplayProgram& program) {
+  std::vector<Event> found;
+  for (const ReplayEvent& head : program.events) {
+    program.events.visit(head, [&](const auto& event) {
+      if constexpr (std::is_same_v<decltype(event), const Event&>) found.push_back(event);
+    });
+  }
+  REQUIRE(found.size() == 1);
+  return found.front();
+}
+
+}  // namespace
+
+TEST_CASE("from pinned memory each transfer of a copy is shorter") {
+  constexpr std::uint64_t kBytes = 12'600'000;  // one ms from pinned memory, on a link of which nothing is known
+  Scene scene;
+  Call& call = scene.call(ApiCategory::kCopy, "cudaMemcpy", {kMs, 22 * kMs});
+  call.copy_kind = CopyKind::kHostToDevice;
+  call.bytes = 2 * kBytes;
+  call.correlation = CorrelationId{1};
+  for (const TimeSpan span : {TimeSpan{kMs + 10 * kUs, 11 * kMs}, TimeSpan{11 * kMs + 10 * kUs, 21 * kMs}}) {
+    Operation& copy = scene.work(span, CorrelationId{1});
+    copy.kind = OperationKind::kCopy;
+    copy.copy_kind = CopyKind::kHostToDevice;
+    copy.source_memory = MemoryKind::kPageable;
+    copy.bytes = kBytes;
+  }
+  const ReplayProgram program = scene.program();
+  REQUIRE(program.sites.size() == 2);
+  REQUIRE(program.sites[1].fix == Fix::kAsyncCopy);
+  Scenarios scenarios(program);
+  scenarios.fix(1, 1);
+  ReplayState state = initial_state(program);
+  replay(program, scenarios, 0, program.events.size(), state);
+  CHECK(state.latest.at[0] == 21 * kMs);
+  CHECK(state.latest.at[1] > 3 * kMs);
+  CHECK(state.latest.at[1] < 3 * kMs + kMs / 10);
+}
+
+TEST_CASE("queries of a stream wait for its work, from the first of them on") {
+  Scene scene;
+  scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
+  Poll poll;
+  poll.span = {2 * kMs, 5 * kMs + 3 * kUs};
+  poll.thread = kThread;
+  poll.object = 0x77;  // the stream's handle, of which nothing else tells
+  poll.count = 11;
+  poll.not_ready_count = 10;
+  scene.trace().polls.push_back(poll);
+  const ReplayProgram program = scene.program();
+  const WaitEvent wait = the_only<WaitEvent>(program);
+  CHECK(wait.wait_for == WaitFor::kStream);
+  CHECK(the_only<HostEvent>(program).pre == kMs - 5 * kUs);  // before them
+  CHECK(wait.ret == 3 * kUs);
+}
+
+TEST_CASE("work behind a wait for an event follows the work before its record") {
+  Scene scene;
+  scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
+  scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {kMs + 6 * kUs, kMs + 8 * kUs}).object = 0xe0;
+  scene.call(ApiCategory::kStreamEvent, "cudaStreamWaitEvent", {kMs + 9 * kUs, kMs + 11 * kUs}, kOther).object = 0xe0;
+  scene.launch({kMs + 12 * kUs, kMs + 15 * kUs}, {5 * kMs + 4 * kUs, 6 * kMs}, kOther);
+  const ReplayProgram program = scene.program();
+  CHECK(program.unexplained == 0);
+  const WorkWeights* last = nullptr;
+  for (const ReplayEvent& head : program.events) {
+    if (const WorkWeights* work = program.events.work(head)) last = work;
+  }
+  REQUIRE(last != nullptr);
+  CHECK(last->handover == 4 * kUs);
+  CHECK(last->delay == 0);
+}
+
+TEST_CASE("steps are counted where there are enough of them and each issued work") {
+  ReplayProgram program;
+  program.sites.resize(1);
+  program.thread_begins = {0};
+  for (; program.steps < 5; ++program.steps) program.events.add_step(program.steps, 0);
+  const auto by_steps = [&](std::size_t count, Nanoseconds last_done_ns) {
+    Steps steps;
+    steps.steps.resize(count);
+    for (Step& step : steps.steps) step.done_ns = 1;
+    steps.steps.back().done_ns = last_done_ns;
+    return Evaluator(program, steps).by_steps();
+  };
+  CHECK(by_steps(4, 1));
+  CHECK(!by_steps(3, 1));
+  CHECK(!by_steps(4, 0));
+}
+
+}  // namespace synctrace::testing
