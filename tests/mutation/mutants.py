@@ -6,6 +6,7 @@ was ended goes on where it was. The copy is of the working tree as it is when th
 
 import argparse
 import concurrent.futures
+import contextlib
 import hashlib
 import itertools
 import json
@@ -90,6 +91,11 @@ def build(tests):
                           capture_output=True, text=True, check=False)
 
 
+def end(process):
+    with contextlib.suppress(ProcessLookupError):  # it has just ended by itself
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 class Running:
     """Runs tests several at a time, until one fails."""
 
@@ -119,7 +125,7 @@ class Running:
             process.wait(PATIENCE_S + 10 * test.seconds)
         except subprocess.TimeoutExpired:
             how = "does not end"
-            os.killpg(process.pid, signal.SIGKILL)
+            end(process)
             process.wait()
         with self.lock:
             self.processes.discard(process)
@@ -129,7 +135,7 @@ class Running:
             elif not (self.failed and self.stop_at_first):
                 self.failed.append((test, how))
                 for other in self.processes if self.stop_at_first else ():
-                    os.killpg(other.pid, signal.SIGKILL)
+                    end(other)
 
 
 def try_out(fault, tests, noticed_by, with_long):

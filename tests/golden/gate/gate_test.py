@@ -91,6 +91,10 @@ class Gate(unittest.TestCase):
         (self.folder / "synctrace.toml").write_text(CONFIG, encoding="utf-8")
         self.check_formats("configured", "--all", "torch_loop.synctrace", "image_transfer.workers.synctrace", status=1)
 
+    def test_idle_time_without_steps(self):
+        (self.folder / "synctrace.toml").write_text("[gate]\nmax-gpu-idle-pct = 1\n", encoding="utf-8")
+        self.check("idle.text", self.run_it("gate", "--no-symbols", "memory_kinds.synctrace", status=1))
+
     def test_several_traces(self):
         self.check_formats("several", "--no-config", "--all", "memory_kinds.synctrace", "polling.synctrace",
                            "image_transfer.workers.synctrace", status=1)
