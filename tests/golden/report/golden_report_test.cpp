@@ -3,12 +3,12 @@
 // and .report.csv beside it. A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
 // Those of frameworks/ are large: of them only the two texts are kept. SYNCTRACE_BLESS=1 writes the expected files
 // instead; review them as text before committing.
-#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attribution/attribute.h"
@@ -20,7 +20,7 @@
 #include "render/render_markdown.h"
 #include "render/render_text.h"
 #include "support/catch.h"
-#include "support/effort.h"
+#include "support/golden_traces.h"
 
 namespace synctrace {
 namespace {
@@ -28,7 +28,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTextEnding = ".trace.txt";
-constexpr std::string_view kTraceEnding = ".synctrace";
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -46,17 +45,9 @@ struct Fixture {
 
 std::vector<Fixture> fixtures() {
   std::vector<Fixture> result;
-  std::vector<std::string> folders = {"/report", "/h200", "/torch"};
-  if (testing::is_whole_effort()) folders.emplace_back("/frameworks");
-  for (const std::string& folder : folders) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(SYNCTRACE_GOLDEN_FOLDER + folder)) {
-      const std::string file = entry.path().filename().string();
-      for (const std::string_view ending : {kTextEnding, kTraceEnding}) {
-        if (file.ends_with(ending)) result.push_back({entry.path(), file.substr(0, file.size() - ending.size())});
-      }
-    }
+  for (const testing::GoldenTrace& trace : testing::golden_traces(SYNCTRACE_GOLDEN_FOLDER)) {
+    result.push_back({trace.path, trace.name});
   }
-  std::sort(result.begin(), result.end(), [](const Fixture& a, const Fixture& b) { return a.trace < b.trace; });
   return result;
 }
 
