@@ -94,7 +94,7 @@ fuzz: deps deps-clang ## fuzz the trace reader for FUZZ_SECONDS (60)
 	done
 
 .PHONY: mutants
-mutants: deps deps-clang ## plant 120 small faults, one at a time, and say which no test notices (hours; goes on where it was)
+mutants: deps deps-clang ## plant 120 small faults, one at a time, and say which no test notices (half an hour or more; goes on where it was)
 	python3 tests/mutation/mutants.py
 
 .PHONY: bench

@@ -91,7 +91,7 @@ int cmd_baseline(int argc, char** argv) {
   const CommandLine app("Keeps the findings that are known and do not fail the gate.", kWho);
   Options options;
   const auto verb = [&](const char* name, const char* help, bool has_traces) {
-    const CommandLine sub = app.add_verb(name, help);
+    CommandLine sub = app.add_verb(name, help);
     if (has_traces) sub.add("TRACE", options.paths, "trace files, or folders of them", "").required();
     declare_gate_options(sub, options.gate);
     declare_code_options(sub, options.stacks);

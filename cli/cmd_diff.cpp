@@ -11,6 +11,7 @@
 #include "gate/compare.h"
 #include "gate_options.h"
 #include "messages.h"
+#include "step_options.h"
 #include "trace_files.h"
 #include "whole_file.h"
 
@@ -35,8 +36,8 @@ void add_options(const CommandLine& app, Options& options) {
   app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
   app.add("--root", options.gate.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
   app.add("--judge-steps", options.gate.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
-  app.add("--step-range", options.gate.step_range, "the NVTX range that is one step, numbers in its name left out",
-          "NAME");
+  const CommandOption range = declare_step_range(app, "--step-range", options.gate.step_range);
+  declare_step_line(app, options.gate.step_line).excludes(range);
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
   declare_source_options(app, options.stacks.source_roots);

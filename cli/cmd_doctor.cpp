@@ -65,7 +65,7 @@ int cmd_doctor(int argc, char** argv) {
                         "synctrace doctor");
   std::string format = "text";
   std::optional<int> process;
-  app.add("--format", format, "text (default) or json", "FORMAT");
+  app.add("--format", format, "text (default) or json", "FORMAT").suggests({"text", "json"});
   app.add_number("--pid", process, 1, std::numeric_limits<int>::max(), "also look at this process, which runs", "PID");
   if (const auto end = app.parse(argc, argv)) return *end;
   if (format != "text" && format != "json") {

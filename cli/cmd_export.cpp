@@ -25,7 +25,7 @@ constexpr const char* kWho = "synctrace export";
 
 struct Options {
   std::vector<std::string> paths;
-  std::string format = "chrome";
+  std::string format;  // empty: by the name of the output
   std::string output;
   bool force_overwrite = false;
   bool stacks = false;
@@ -44,12 +44,16 @@ Measure weight_of(const Options& options) {
   return static_cast<Measure>(found - kMeasureNames.begin());
 }
 
+bool is_one_of(const std::string& file, const std::vector<std::string>& traces) {
+  std::error_code ignored;
+  return std::any_of(traces.begin(), traces.end(),
+                     [&](const std::string& trace) { return fs::equivalent(trace, file, ignored); });
+}
+
 // Why a file must not be written.
 std::optional<Error> refuse(const std::string& file, const Options& options, const std::vector<std::string>& traces) {
   std::error_code ignored;
-  const bool is_trace = std::any_of(traces.begin(), traces.end(),
-                                    [&](const std::string& trace) { return fs::equivalent(trace, file, ignored); });
-  if (is_trace) return Error{file + " is one of the traces; choose another --output."};
+  if (is_one_of(file, traces)) return Error{file + " is one of the traces; choose another --output."};
   if (file == "-" || options.force_overwrite || !fs::is_regular_file(file, ignored)) return std::nullopt;
   return Error{file + " exists already; choose another --output, or replace it with --force-overwrite."};
 }
@@ -79,13 +83,33 @@ Result<std::vector<ExportRequest>> requests_of(const Options& options, const Exp
   return requests;
 }
 
+// What a stream, a pipe, a device or a folder gets, which have no name that tells.
+constexpr std::string_view kDefaultFormat = "chrome";
+
+// As asked for, or else as the name of the output says.
+Result<const ExportFormat*> format_of(const Options& options, const std::vector<std::string>& traces) {
+  if (!options.format.empty()) return find_export_format(options.format);
+  std::error_code ignored;
+  const fs::file_status there = fs::status(options.output, ignored);
+  const bool is_no_file = options.output.ends_with('/') || (fs::exists(there) && !fs::is_regular_file(there));
+  // What must not be written is refused as that, whatever its name.
+  if (options.output == "-" || is_no_file || is_one_of(options.output, traces))
+    return find_export_format(kDefaultFormat);
+  if (const ExportFormat* const found = export_format_of_file(fs::path(options.output).filename().string()))
+    return found;
+  std::string endings;
+  for (const ExportFormat& format : export_formats())
+    endings += (endings.empty() ? "" : ", ") + std::string(format.ending) + " (" + std::string(format.name) + ")";
+  return Error{"which format is " + options.output + "? Give --format, or a name that ends in one of " + endings + "."};
+}
+
 void add_options(const CommandLine& app, Options& options) {
   app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
   std::vector<std::string> names;
-  std::string help = "one of";
+  std::string help = "one of these (default: as the ending of the output says, else chrome)";
   for (const ExportFormat& format : export_formats()) {
     names.emplace_back(format.name);
-    help += "\n" + std::string(format.name) + ": " + format.help;
+    help.append("\n").append(format.name).append(" (").append(format.ending).append("): ").append(format.help);
   }
   app.add("--format", options.format, help, "FORMAT").one_of(names);
   app.add("-o,--output", options.output, "a file for all traces, a folder for one file each, or - for stdout", "PATH")
@@ -113,7 +137,9 @@ int cmd_export(int argc, char** argv) {
   const Result<std::vector<std::string>> traces = expand_traces(options.paths);
   if (!traces) return fail(traces.error().message);
   if (traces.value().empty()) return fail("no *.synctrace file in " + options.paths.front(), kExitNothing);
-  const ExportFormat& format = *find_export_format(options.format);
+  const Result<const ExportFormat*> chosen = format_of(options, traces.value());
+  if (!chosen) return fail(chosen.error().message, kExitUsage);
+  const ExportFormat& format = *chosen.value();
   const Result<std::vector<ExportRequest>> requests = requests_of(options, format, traces.value());
   if (!requests) return fail(requests.error().message, kExitUsage);
   if (options.output.ends_with('/')) {

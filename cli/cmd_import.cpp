@@ -16,6 +16,7 @@
 #include "exchange/import_trace.h"
 #include "exchange/write_trace.h"
 #include "exit_status.h"
+#include "format/trace_format.h"
 #include "messages.h"
 #include "result_file.h"
 
@@ -38,13 +39,15 @@ int fail(const std::string& message, int status = kExitUnusable) {
   return status;
 }
 
-bool is_database(const std::string& path) {
-  constexpr std::string_view kBegin{"SQLite format 3\0", 16};
-  std::array<char, kBegin.size()> head{};
+bool begins_with(const std::string& path, std::string_view begin) {
+  std::array<char, 16> head{};
   const Result<RegularFile> file = RegularFile::open(path, kAnySize);
-  if (!file || file.value().read(head.data(), head.size()) != kBegin.size()) return false;
-  return std::string_view(head.data(), head.size()) == kBegin;
+  const auto size = static_cast<std::ptrdiff_t>(begin.size());
+  return file && file.value().read(head.data(), begin.size()) == size &&
+         std::string_view(head.data(), begin.size()) == begin;
 }
+
+bool is_database(const std::string& path) { return begins_with(path, {"SQLite format 3\0", 16}); }
 
 Result<Trace> read(const Options& options) {
   if (options.input.ends_with(".nsys-rep") || options.input.ends_with(".qdrep")) {
@@ -52,6 +55,12 @@ Result<Trace> read(const Options& options) {
                  " is Nsight Systems' own format; make a database of it with nsys export --type sqlite " +
                  options.input};
   }
+  if (options.input.ends_with(".ncu-rep"))
+    return Error{options.input + " is Nsight Compute's: it holds single kernels, and nothing of what the host did"};
+  if (begins_with(options.input, {format::kFileMagic.data(), format::kFileMagic.size()}))
+    return Error{options.input + " is a trace of synctrace already: see synctrace report " + options.input};
+  if (begins_with(options.input, "PK\3\4"))
+    return Error{options.input + " is a ZIP archive; unpack it, and import what is inside"};
   if (is_database(options.input)) return import_nsys(options.input, options.process);
   TextInput input(options.input);
   return import_kineto(input, options.input);
@@ -72,6 +81,11 @@ int run(const Options& options) {
   const Trace& made = trace.value();
   if (const std::string_view tables = fact(made, "import_missing_tables"); !tables.empty()) {
     say::warn(kWho, options.input + " lacks what these tables hold: " + std::string(tables));
+  }
+  if (made.stats.count(kLossImportOperatorsOnly) > 0) {
+    say::warn(kWho, options.input +
+                        " was recorded without with_stack=True: reports will name operators of PyTorch, "
+                        "and no lines of the program.");
   }
   say::info(kWho, counted(made.calls.size() + made.launches.size() + made.polls.size(), "calls and ") +
                       counted(made.operations.size(), "pieces of GPU work are now in " + options.output));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb report, and the report that `run` prints at the end.
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,12 +16,14 @@
 #include "messages.h"
 #include "page_file.h"
 #include "progress.h"
+#include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
 #include "render/render_text.h"
 #include "report_entry.h"
 #include "standard_streams.h"
+#include "step_options.h"
 #include "trace_files.h"
 #include "whole_file.h"
 
@@ -32,10 +36,14 @@ struct Options {
   std::vector<std::string> paths;
   std::string format = "text";
   std::string output;
-  std::string step_range;
+  StepQuestion steps;
+  std::optional<int> phase;
   std::string what_if;
   std::string assume;
   bool all = false;
+  bool full = false;
+  std::string table;
+  std::string rank;
   bool show_stacks = false;
   std::string page;
   std::size_t most_page_bytes = kDefaultPageBytes;
@@ -45,14 +53,15 @@ struct Options {
 struct Asked {
   UserCode user_code;
   AskedNames names;
-  std::string step_range;
+  StepQuestion steps;
   bool all = false;
   WhatIfQuestion question;
 };
 
 // Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
-// worded on stderr and left out.
-std::vector<Report> load_reports(std::span<const std::string> files, const Asked& asked, PageFile* page = nullptr) {
+// worded on stderr and left out. Nothing where one lacks the phase that was asked for, which is worded too.
+std::optional<std::vector<Report>> load_reports(std::span<const std::string> files, const Asked& asked,
+                                                PageFile* page = nullptr) {
   std::vector<Report> reports;
   Progress progress(true, files.size());
   for (const std::string& file : files) {
@@ -62,20 +71,40 @@ std::vector<Report> load_reports(std::span<const std::string> files, const Asked
     if (!trace) continue;
     asked.names.add_to(*trace);
     progress.again("explaining idle time, trace", file);
-    const Findings findings(*trace, {asked.user_code, asked.step_range, page != nullptr}, std::move(joins));
+    const Findings findings(*trace, {asked.user_code, asked.steps, page != nullptr}, std::move(joins));
     progress.again("predicting savings, trace", file);
     reports.push_back(findings.report(asked.all, asked.question));
+    if (const auto wrong = missing_phase(reports.back(), asked.steps)) {
+      say::error(kWho, *wrong);
+      return std::nullopt;
+    }
     if (page != nullptr) {
       progress.again("drawing the timeline, trace", file);
       page->add(reports.back(), *findings.timeline(reports.back()));
     }
-    if (!asked.step_range.empty() && reports.back().steps.figures.count == 0) {
-      say::warn(kWho, "no NVTX range '" + asked.step_range +
-                          "' comes three times or more, without overlap, on a thread of " + file +
-                          "; its report is without steps");
-    }
+    if (const auto missing = missing_steps(reports.back(), asked.steps)) say::warn(kWho, *missing);
   }
   return reports;
+}
+
+// Of several processes a line each, and the first screen of the one whose GPU lacked most work.
+std::string screens_of(const std::vector<Report>& reports, const ScreenOptions& options) {
+  if (reports.empty()) return {};
+  const auto lacked = [](const Report& report) {
+    return report.verdict.of_ns <= 0
+               ? 0
+               : static_cast<double>(report.verdict.lacked_ns) / static_cast<double>(report.verdict.of_ns);
+  };
+  const auto most = std::max_element(reports.begin(), reports.end(),
+                                     [&](const Report& a, const Report& b) { return lacked(a) < lacked(b); });
+  const std::string several = reports.size() > 1 ? render_processes(reports, *most, options) + "\n" : std::string();
+  return several + render_first_screen(*most, options);
+}
+
+// Keeps the reports of one rank; false where there is none.
+bool keep_rank(const std::string& rank, std::vector<Report>& reports) {
+  std::erase_if(reports, [&](const Report& report) { return report.rank != rank; });
+  return !reports.empty();
 }
 
 std::string text_of(const std::vector<Report>& reports, const TextOptions& options) {
@@ -84,15 +113,29 @@ std::string text_of(const std::vector<Report>& reports, const TextOptions& optio
   return text;
 }
 
+std::string tables_of(const std::vector<Report>& reports, const std::string& name, const TextOptions& options) {
+  std::string text;
+  for (const Report& report : reports) text += (text.empty() ? "" : "\n") + render_table(report, name, options);
+  return text;
+}
+
 void add_options(const CommandLine& app, Options& options) {
   app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
   app.add("--format", options.format, "text (default), json, md or csv", "FORMAT")
-      .one_of({"text", "json", "md", "csv"});
-  app.add("--steps", options.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
+      .one_of({"text", "json", "md", "csv"}, {{"html", "a page for a browser is written by --html FILE."}});
+  const CommandOption range = declare_step_range(app, "--steps", options.steps.range);
+  declare_step_line(app, options.steps.line).excludes(range);
+  declare_phase(app, options.phase);
   app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)",
           "FIXES");
   app.add("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas", "WHAT");
-  app.add_flag("--all", options.all, "count calls outside the recorded windows too");
+  app.add_flag("--full", options.full, "all that is known, not only the first screen");
+  std::string names;
+  for (const std::string_view name : kTextTables) names += (names.empty() ? "" : ", ") + std::string(name);
+  app.add("--table", options.table, "one table of the full text: " + names, "NAME")
+      .one_of({kTextTables.begin(), kTextTables.end()});
+  app.add("--rank", options.rank, "of several traces, the one of this rank", "RANK");
+  app.add_flag("--outside-windows", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
@@ -109,7 +152,11 @@ std::string rendered(const std::vector<Report>& reports, const Options& options)
   if (options.format == "md") return render_markdown(reports);
   if (options.format == "csv") return render_csv(reports);
   const bool to_stdout = options.output.empty() || options.output == "-";
-  return text_of(reports, {TextLength::kFull, to_stdout && wants_colour(stdout), options.show_stacks});
+  const bool colour = to_stdout && wants_colour(stdout);
+  const std::size_t columns = to_stdout ? columns_of_terminal(stdout) : kPlainColumns;
+  if (!options.table.empty()) return tables_of(reports, options.table, {columns, colour, options.show_stacks});
+  if (options.full || options.show_stacks) return text_of(reports, {columns, colour, options.show_stacks});
+  return screens_of(reports, {columns, colour});
 }
 
 int write_report(const std::vector<Report>& reports, const Options& options) {
@@ -155,10 +202,18 @@ int cmd_report(int argc, char** argv) {
     }
     page.emplace(options.page, PageOptions{options.most_page_bytes, files.value().size()});
   }
-  const std::vector<Report> reports = load_reports(
-      files.value(), {options.stacks.user_code, options.stacks.names, options.step_range, options.all, question},
+  options.steps.phase = static_cast<std::size_t>(options.phase.value_or(0));
+  std::optional<std::vector<Report>> all = load_reports(
+      files.value(), {options.stacks.user_code, options.stacks.names, options.steps, options.all, question},
       page ? &*page : nullptr);
+  if (!all) return kExitUsage;
+  std::vector<Report> reports = std::move(*all);
   if (reports.empty()) return kExitUnusable;
+  const std::size_t loaded = reports.size();
+  if (!options.rank.empty() && !keep_rank(options.rank, reports)) {
+    say::error(kWho, "none of the traces is of rank " + options.rank + "; without --rank all are shown.");
+    return kExitUsage;
+  }
   const bool page_alone = page && options.output.empty() && !app.has("--format");
   int written = page_alone ? kExitOk : write_report(reports, options);
   if (page) {
@@ -167,14 +222,18 @@ int cmd_report(int argc, char** argv) {
       written = kExitUnusable;
     }
   }
-  return reports.size() < files.value().size() ? kExitUnusable : written;
+  return loaded < files.value().size() ? kExitUnusable : written;
 }
 
-int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks, std::FILE* out) {
+int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks,
+                 const StepQuestion& steps, std::FILE* out) {
   if (style == ReportStyle::kNone) return kExitOk;
-  const std::vector<Report> reports = load_reports(files, {stacks.user_code, stacks.names, {}, false, {}});
-  const TextLength length = style == ReportStyle::kShort ? TextLength::kShort : TextLength::kFull;
-  const std::string text = text_of(reports, {length, wants_colour(out), false});
+  const auto all = load_reports(files, {stacks.user_code, stacks.names, steps, false, {}});
+  if (!all) return kExitUsage;
+  const std::vector<Report>& reports = *all;
+  const std::string text = style == ReportStyle::kShort
+                               ? screens_of(reports, {columns_of_terminal(out), wants_colour(out)})
+                               : text_of(reports, {columns_of_terminal(out), wants_colour(out), false});
   if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0) return kExitUnusable;
   return reports.size() == files.size() ? kExitOk : kExitUnusable;
 }

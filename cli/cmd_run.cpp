@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -45,9 +47,21 @@ Verbosity verbosity_of(const RunOptions& options) {
   return options.verbose ? Verbosity::kDetails : Verbosity::kNotes;
 }
 
+// What to type instead, where a file is here that was perhaps meant.
+std::string meant_instead(const std::string& program, bool missing) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(program, ignored)) return {};
+  if (program.ends_with(".py"))
+    return "; a script of Python is run by its interpreter: synctrace run -- python3 " + program;
+  const bool is_name = program.find('/') == std::string::npos;
+  if (missing && is_name) return "; the file of this folder is ./" + program;
+  return {};
+}
+
 int cannot_start(const std::string& program, int reason) {
   const bool missing = reason == ENOENT || reason == ENOTDIR;
-  say::error("synctrace run", program + ": " + (missing ? "command not found" : std::strerror(reason)));
+  say::error("synctrace run", program + ": " + (missing ? "command not found" : std::strerror(reason)) +
+                                  meant_instead(program, missing));
   return missing ? kExitNotFound : kExitNotExecutable;
 }
 

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_line.h"
 
+#include <algorithm>
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string_view>
 
+#include "base/file_line.h"
+#include "completion.h"
 #include "exit_status.h"
 #include "messages.h"
+#include "nearest_word.h"
 
 namespace synctrace::cli {
 namespace {
@@ -20,6 +25,78 @@ class Usage : public CLI::Formatter {
   std::string usage_;
 };
 
+// "text, json or md"
+std::string listed(const std::vector<std::string>& words) {
+  std::string list;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) list += i + 1 == words.size() ? " or " : ", ";
+    list += words[i];
+  }
+  return list;
+}
+
+std::string_view nearest_of(std::string_view word, const std::vector<std::string>& candidates) {
+  const std::vector<std::string_view> views(candidates.begin(), candidates.end());
+  return nearest_word(word, views);
+}
+
+// As they are typed, of a verb's second word too.
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  for (const CLI::App* verb : app.get_subcommands()) {
+    const std::vector<std::string> more = option_names(*verb);
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
+}
+
+bool looks_like_option(const std::string& word) { return word.size() > 1 && word[0] == '-' && word != "--"; }
+
+std::string no_such_option(const CLI::App& app, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  const std::string_view nearest = nearest_of(name, option_names(app));
+  return "there is no option " + name +
+         (nearest.empty() ? "; see " + app.get_name() + " --help." : "; did you mean " + std::string(nearest) + "?");
+}
+
+// A mistyped option is said before what is missing because of it.
+std::string mistake_of(const CLI::App& app, const CLI::ParseError& error) {
+  for (const std::string& word : app.remaining(true)) {
+    if (looks_like_option(word)) return no_such_option(app, word);
+  }
+  const std::string sentence = error.what();
+  const bool has_way_out = sentence.ends_with('.') || sentence.ends_with('?');
+  return has_way_out ? sentence : sentence + "; see " + app.get_name() + " --help.";
+}
+
+// CLI11 keeps what stands for a value and what a check allows in one text: "FORMAT:{text,json}".
+OptionWords words_of(const CLI::Option& option) {
+  OptionWords words;
+  for (const std::string& name : option.get_lnames()) words.names.push_back("--" + name);
+  for (const std::string& name : option.get_snames()) words.names.push_back("-" + name);
+  words.takes_value = option.get_items_expected_max() > 0;
+  words.help = option.get_description();
+  const std::string type = option.get_type_name();
+  words.placeholder = type.substr(0, type.find(':'));
+  const std::size_t open = type.find('{');
+  const std::size_t close = type.find('}');
+  if (open != std::string::npos && close != std::string::npos)
+    words.values = CLI::detail::split(type.substr(open + 1, close - open - 1), ',');
+  return words;
+}
+
+VerbWords words_of(const CLI::App& app) {
+  VerbWords words{app.get_name(), app.get_description(), {}, {}, app.get_prefix_command()};
+  for (const CLI::Option* option : app.get_options()) words.options.push_back(words_of(*option));
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
+    words.verbs.push_back(words_of(*verb));
+  return words;
+}
+
 }  // namespace
 
 CommandOption CommandOption::required() const {
@@ -27,8 +104,31 @@ CommandOption CommandOption::required() const {
   return *this;
 }
 
-CommandOption CommandOption::one_of(const std::vector<std::string>& values) const {
-  option_->check(CLI::IsMember(values));
+CommandOption CommandOption::one_of(const std::vector<std::string>& values, const std::vector<Instead>& instead) const {
+  const auto refusal = [values, instead](const std::string& value) {
+    if (std::find(values.begin(), values.end(), value) != values.end()) return std::string();
+    std::string sentence = value + " is none of " + listed(values);
+    for (const Instead& one : instead) {
+      if (one.value == value) return sentence + "; " + one.way_out;
+    }
+    const std::string_view nearest = nearest_of(value, values);
+    return nearest.empty() ? sentence : sentence + "; did you mean " + std::string(nearest) + "?";
+  };
+  option_->check(CLI::Validator(refusal, CLI::detail::generate_set(values)));
+  return *this;
+}
+
+CommandOption CommandOption::suggests(const std::vector<std::string>& values) const {
+  option_->check(CLI::Validator([](const std::string&) { return std::string(); }, CLI::detail::generate_set(values)));
+  return *this;
+}
+
+CommandOption CommandOption::is_file_line() const {
+  option_->check(CLI::Validator(
+      [](const std::string& value) {
+        return parse_file_line(value) ? std::string() : value + " is not of the form " + kExpectedFileLine;
+      },
+      ""));
   return *this;
 }
 
@@ -97,13 +197,18 @@ void CommandLine::end_at_program(const std::string& usage, const std::string& fo
 }
 
 std::optional<int> CommandLine::parse(int argc, char** argv) const {
+  if (argc > 1 && argv[1] == kCompleteWords) {
+    const std::vector<std::string> words(argv + 2, argv + argc);
+    std::fputs(completions(words_of(*app_), words).c_str(), stdout);
+    return kExitOk;
+  }
   try {
     app_->parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
     std::fputs(app_->help().c_str(), stdout);
     return kExitOk;
   } catch (const CLI::ParseError& error) {
-    say::error(app_->get_name(), std::string(error.what()) + "; see " + app_->get_name() + " --help.");
+    say::error(app_->get_name(), mistake_of(*app_, error));
     return kExitUsage;
   }
   return std::nullopt;
@@ -115,10 +220,10 @@ bool CommandLine::has(const std::string& name) const { return app_->count(name) 
 
 std::vector<std::string> CommandLine::rest() const { return app_->remaining(); }
 
-std::vector<std::string> CommandLine::option_names() const {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app_->get_options()) names.push_back(option->get_name());
-  return names;
+std::optional<std::string> CommandLine::mistyped_option() const {
+  const std::vector<std::string> words = rest();
+  if (words.empty() || !looks_like_option(words.front())) return std::nullopt;
+  return no_such_option(*app_, words.front());
 }
 
 }  // namespace synctrace::cli

@@ -16,13 +16,21 @@ class Option;
 
 namespace synctrace::cli {
 
+// A value that an option does not take, and what to type for it.
+struct Instead {
+  std::string value;
+  std::string way_out;
+};
+
 // A handle: copies are the same option.
 class CommandOption {
  public:
   explicit CommandOption(CLI::Option* option) : option_(option) {}
 
   CommandOption required() const;
-  CommandOption one_of(const std::vector<std::string>& values) const;
+  CommandOption one_of(const std::vector<std::string>& values, const std::vector<Instead>& instead = {}) const;
+  CommandOption suggests(const std::vector<std::string>& values) const;  // to shells; whoever takes the value checks it
+  CommandOption is_file_line() const;                                    // "train.py:88"
   CommandOption one_value_each() const;  // what follows the value of a list is not another one
   CommandOption excludes(const CommandOption& other) const;
   CommandOption needs(const CommandOption& other) const;
@@ -66,7 +74,8 @@ class CommandLine {
   bool was_chosen() const;  // a verb
   bool has(const std::string& name) const;
   std::vector<std::string> rest() const;
-  std::vector<std::string> option_names() const;
+  // Of rest(): a first word that looks like an option, worded.
+  std::optional<std::string> mistyped_option() const;
 
  private:
   explicit CommandLine(std::shared_ptr<CLI::App> app) : app_(std::move(app)) {}

@@ -22,5 +22,6 @@ int cmd_import(int argc, char** argv);
 int cmd_symbols(int argc, char** argv);
 int cmd_dump(int argc, char** argv);
 int cmd_doctor(int argc, char** argv);
+int cmd_explain(int argc, char** argv);
 
 }  // namespace synctrace::cli

@@ -175,8 +175,7 @@ int run_stacks(const ExportFormat& format, const ExportRequest& request) {
 }
 
 constexpr std::array kFormats = {
-    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open (default)", one_file,
-                 run_stream<ChromeTrace>},
+    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open", one_file, run_stream<ChromeTrace>},
     ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", one_file,
                  run_stream<PerfettoTrace>},
     ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", one_file, run_database},
@@ -195,6 +194,15 @@ const ExportFormat* find_export_format(std::string_view name) noexcept {
   const auto* const found =
       std::find_if(kFormats.begin(), kFormats.end(), [&](const ExportFormat& format) { return format.name == name; });
   return found == kFormats.end() ? nullptr : found;
+}
+
+const ExportFormat* export_format_of_file(std::string_view name) noexcept {
+  const ExportFormat* longest = nullptr;
+  for (const ExportFormat& format : kFormats) {
+    const bool fits = name.size() > format.ending.size() && name.ends_with(format.ending);
+    if (fits && (longest == nullptr || format.ending.size() > longest->ending.size())) longest = &format;
+  }
+  return longest;
 }
 
 }  // namespace synctrace::cli

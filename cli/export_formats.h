@@ -22,7 +22,7 @@ struct ExportRequest {
 
 struct ExportFormat {
   std::string_view name;
-  std::string_view ending;  // of files in a folder
+  std::string_view ending;  // of its files
   const char* help;
   std::vector<std::string> (*files)(const ExportRequest& request);  // that it writes
   // The exit status; what went wrong was said.
@@ -31,5 +31,7 @@ struct ExportFormat {
 
 std::span<const ExportFormat> export_formats() noexcept;
 const ExportFormat* find_export_format(std::string_view name) noexcept;
+// The format whose files have such names; the longest ending counts. Null: none has.
+const ExportFormat* export_format_of_file(std::string_view name) noexcept;
 
 }  // namespace synctrace::cli

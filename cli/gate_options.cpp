@@ -17,6 +17,7 @@
 #include "gate/render_gate_text.h"
 #include "messages.h"
 #include "source_root.h"
+#include "step_options.h"
 #include "trace_files.h"
 #include "whole_file.h"
 
@@ -86,7 +87,10 @@ std::optional<Error> take_flags(const GateOptions& options, GateConfig& config) 
       return Error{"--steps=" + options.steps + " makes no sense: expected FIRST: or FIRST:LAST, counted from 0."};
     config.steps = *slice;
   }
-  if (!options.step_range.empty()) config.step_range = options.step_range;
+  if (!options.step_range.empty() || !options.step_line.empty()) {
+    config.step_range = options.step_range;
+    config.step_line = options.step_line;
+  }
   config.only_zones = config.only_zones || options.only_zones;
   config.unfinished = options.unfinished;
   for (const std::string& output : options.write) {
@@ -116,7 +120,8 @@ void declare_gate_options(const CommandLine& app, GateOptions& options) {
   app.add("--root", options.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
   app.add("--baseline", options.baseline, "findings that are known and do not fail", "FILE");
   app.add("--judge-steps", options.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
-  app.add("--step-range", options.step_range, "the NVTX range that is one step, numbers in its name left out", "NAME");
+  const CommandOption range = declare_step_range(app, "--step-range", options.step_range);
+  declare_step_line(app, options.step_line).excludes(range);
   app.add_flag("--only-zones", options.only_zones, "judge nothing but what is in expect-no-sync ranges");
   app.add("--write", options.write,
           "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE");
@@ -167,7 +172,7 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
       continue;
     }
     names.add_to(*trace);
-    const Findings findings(*trace, {code, gate.config.step_range}, std::move(joins));
+    const Findings findings(*trace, {code, {gate.config.step_range, gate.config.step_line}}, std::move(joins));
     observations.push_back(observe(findings.wait_sites(asked), gate.config, repository, book));
   }
   for (const Observation& seen : observations) {

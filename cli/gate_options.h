@@ -26,6 +26,7 @@ struct GateOptions {
   std::string baseline;
   std::string steps;
   std::string step_range;
+  std::string step_line;
   bool only_zones = false;
   bool unfinished = false;
   std::vector<std::string> write;  // FORMAT=FILE

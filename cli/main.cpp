@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Picks the verb. What each verb does is in its cmd_*.cpp.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "commands.h"
+#include "completion.h"
 #include "exit_status.h"
 #include "messages.h"
 #include "nearest_word.h"
@@ -20,6 +22,7 @@ namespace {
 constexpr std::array kCommands = {
     Command{"run", "run a program, record it, and say what made it wait for the GPU", cmd_run},
     Command{"report", "rank what made the host wait in recorded traces", cmd_report},
+    Command{"explain", "say what a rule or a verdict means, and what to write instead", cmd_explain},
     Command{"gate", "fail when a program waits for the GPU where nothing allows it", cmd_gate},
     Command{"baseline", "keep the findings that are known and do not fail the gate", cmd_baseline},
     Command{"diff", "say what changed between two recordings", cmd_diff},
@@ -33,24 +36,68 @@ constexpr std::array kCommands = {
 void print_usage(std::FILE* out) {
   std::fputs("Usage: synctrace [run] [OPTIONS] -- PROGRAM [ARGUMENTS...]\n       synctrace COMMAND [OPTIONS]\n\n", out);
   for (const Command& command : kCommands) std::fprintf(out, "  %-8s %s\n", command.name.data(), command.help);
-  std::fputs("\nsynctrace COMMAND --help tells more, synctrace --version the version.\n", out);
+  std::fputs("\nsynctrace help COMMAND tells more, synctrace --version the version.\n", out);
+}
+
+const Command* find_command(std::string_view name) {
+  const auto* const found =
+      std::find_if(kCommands.begin(), kCommands.end(), [&](const Command& command) { return command.name == name; });
+  return found == kCommands.end() ? nullptr : found;
+}
+
+int no_such_command(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Command& command : kCommands) names.push_back(command.name);
+  const std::string nearest(nearest_word(name, names));
+  say::error("synctrace", "there is no command '" + std::string(name) + "'; " +
+                              (nearest.empty() ? "see synctrace --help." : "did you mean '" + nearest + "'?"));
+  return kExitUsage;
+}
+
+// `help VERB` is `VERB --help`.
+int help(int argc, char** argv) {
+  if (argc < 3) return print_usage(stdout), kExitOk;
+  const Command* const command = find_command(argv[2]);
+  if (command == nullptr) return no_such_command(argv[2]);
+  std::string option = "--help";
+  std::array<char*, 3> words = {argv[2], option.data(), nullptr};
+  return command->function(2, words.data());
+}
+
+// For shells: `complete-words WORD...`, the last of which is being typed (completion.h).
+int complete(int argc, char** argv) {
+  const std::string_view verb = argc > 2 ? argv[2] : "";
+  const bool needs_verb = argc <= 3 || (verb == "help" && argc == 4);
+  if (needs_verb) {
+    const std::string_view begun = argv[argc - 1];
+    std::string answer;
+    for (const Command& command : kCommands) offer(argc <= 2 ? "" : begun, command.name, command.help, answer);
+    if (verb != "help" || argc <= 3) {
+      for (const char* word : {"help", "--help", "--version"}) offer(argc <= 2 ? "" : begun, word, {}, answer);
+    }
+    return std::fputs(answer.c_str(), stdout), kExitOk;
+  }
+  if (verb == "--") return std::puts(":program 1"), kExitOk;
+  const Command* const command = find_command(verb);
+  if (command == nullptr) return kExitUsage;
+  std::string question(kCompleteWords);
+  std::vector<char*> words = {argv[2], question.data()};
+  words.insert(words.end(), argv + 3, argv + argc);
+  words.push_back(nullptr);
+  return command->function(static_cast<int>(words.size()) - 1, words.data());
 }
 
 int dispatch(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb.empty()) return print_usage(stderr), kExitUsage;
-  if (verb == "--help" || verb == "-h" || verb == "help") return print_usage(stdout), kExitOk;
-  if (verb == "--version" || verb == "version") return std::puts("synctrace " SYNCTRACE_VERSION), kExitOk;
+  if (verb == "help") return help(argc, argv);
+  if (verb == "--help" || verb == "-h") return print_usage(stdout), kExitOk;
+  if (verb == "--version" || verb == "-V" || verb == "version")
+    return std::puts("synctrace " SYNCTRACE_VERSION), kExitOk;
+  if (verb == "complete-words") return complete(argc, argv);
   if (verb == "--") return cmd_run(argc, argv);
-  std::vector<std::string_view> names;
-  for (const Command& command : kCommands) {
-    if (verb == command.name) return command.function(argc - 1, argv + 1);
-    names.push_back(command.name);
-  }
-  const std::string nearest(nearest_word(verb, names));
-  say::error("synctrace", "there is no command '" + std::string(verb) + "'; " +
-                              (nearest.empty() ? "see synctrace --help." : "did you mean '" + nearest + "'?"));
-  return kExitUsage;
+  const Command* const command = find_command(verb);
+  return command == nullptr ? no_such_command(verb) : command->function(argc - 1, argv + 1);
 }
 
 }  // namespace

@@ -24,10 +24,20 @@ std::size_t edit_distance(std::string_view left, std::string_view right) {
   return row.back();
 }
 
+// Two letters behind the dashes say something.
+bool is_beginning(std::string_view word, std::string_view candidate) {
+  const std::size_t dashes = std::min(word.find_first_not_of('-'), word.size());
+  return word.size() >= dashes + 2 && candidate.starts_with(word);
+}
+
 }  // namespace
 
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
+  for (const std::string_view candidate : candidates) {
+    if (is_beginning(word, candidate) && (best.empty() || candidate.size() < best.size())) best = candidate;
+  }
+  if (!best.empty()) return best;
   std::size_t best_distance = 1 + word.size() / 3;  // a third of the letters may be wrong
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);

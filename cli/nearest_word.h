@@ -7,7 +7,8 @@
 
 namespace synctrace::cli {
 
-// The candidate that is fewest edits away; empty when even that one is too far to be what was meant.
+// The shortest candidate that begins so, or else the one that is fewest edits away; empty when even that one is too far
+// to be what was meant.
 std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates);
 
 }  // namespace synctrace::cli

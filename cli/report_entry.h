@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "findings/findings.h"
 #include "stack_options.h"
 
 namespace synctrace::cli {
@@ -14,6 +15,7 @@ namespace synctrace::cli {
 enum class ReportStyle : std::uint8_t { kNone, kShort, kFull };
 
 // Writes the report to `out`. What went wrong is worded on stderr; the result is an exit status (exit_status.h).
-int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks, std::FILE* out);
+int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks,
+                 const StepQuestion& steps, std::FILE* out);
 
 }  // namespace synctrace::cli

@@ -36,7 +36,7 @@ void declare_code_options(const CommandLine& app, StackOptions& options) {
 }
 
 std::optional<std::string> take_stack_options(StackOptions& options) {
-  if (const auto wrong = take_source_roots(options.source_roots, options.names.how.roots)) return wrong;
+  if (auto wrong = take_source_roots(options.source_roots, options.names.how.roots)) return wrong;
   for (const std::string& pattern : options.user_patterns) {
     if (const auto wrong = options.user_code.add_user_pattern(pattern)) return "--user-code: " + wrong->message + ".";
   }

@@ -3,6 +3,7 @@
 // is a reason to fail: a program that `run` runs must not notice.
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 
 namespace synctrace::cli {
@@ -14,5 +15,9 @@ void reserve_standard_streams() noexcept;
 // Whether `out` is a terminal that understands colours, and the user has nothing against them (https://no-color.org:
 // set and not empty means no).
 bool wants_colour(std::FILE* out) noexcept;
+
+// How wide a line of `out` may be: COLUMNS where it is set, the terminal's own width, else kPlainColumns.
+std::size_t columns_of_terminal(std::FILE* out) noexcept;
+inline constexpr std::size_t kPlainColumns = 100;
 
 }  // namespace synctrace::cli

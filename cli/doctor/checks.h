@@ -31,6 +31,9 @@ void check_installation(const Installation& installation, Checks& checks);
 // Driver and GPUs, through libcuda where it can be loaded.
 void check_gpu(const Installation& installation, Checks& checks);
 
+// Whether there is anything of a driver: a module of the kernel, or a libcuda that can be loaded.
+bool is_driver_here();
+
 // Every libcupti that a program might get, and whether it can be subscribed to now.
 void check_cupti(Checks& checks);
 

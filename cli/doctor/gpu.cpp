@@ -82,6 +82,15 @@ void add_driver_answer(const std::string& text, const std::string& kernel_versio
 
 }  // namespace
 
+bool is_driver_here() {
+  const auto loads = [] {
+    return std::string(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr ? "" : "loads");
+  };
+  if (!kernel_driver_version().empty()) return true;
+  const ProbeAnswer answer = run_guarded(loads, kDriverLimitMs);
+  return answer.end != ProbeAnswer::End::kAnswered || !answer.text.empty();
+}
+
 void check_gpu(const Installation& installation, Checks& checks) {
   const std::string instead = installation.simulated_gpu.empty() ? "" : " Without a GPU: synctrace run --simgpu.";
   const std::string kernel_version = kernel_driver_version();
@@ -92,8 +101,7 @@ void check_gpu(const Installation& installation, Checks& checks) {
     checks.push_back(
         {"driver", Verdict::kFail, "libcuda.so.1 crashes when it is used", "Repair the driver first." + instead});
   } else if (answer.text == "missing" && kernel_version.empty()) {
-    checks.push_back(
-        {"driver", Verdict::kFail, "no NVIDIA driver on this machine", "Run it where there is a GPU." + instead});
+    checks.push_back({"driver", Verdict::kFail, "no NVIDIA driver here", "Run it where there is a GPU." + instead});
   } else if (answer.text == "missing") {
     checks.push_back(
         {"driver", Verdict::kFail, "the kernel has driver " + kernel_version + ", but libcuda.so.1 is not found",

@@ -12,9 +12,11 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "doctor/checks.h"
 #include "exit_status.h"
 #include "format/launch_contract.h"
 #include "format/trace_compress.h"
+#include "installation.h"
 #include "messages.h"
 #include "standard_streams.h"
 
@@ -156,27 +158,33 @@ void print_nothing_recorded(const RunOptions& options) {
   }
   struct stat program {};
   const std::string path = find_program(options.command.front());
-  const bool privileged = stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0;
-  say::info(kWho,
-            privileged
-                ? "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder."
-                : "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
-                  "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
-                  "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
+  if (stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0) {
+    say::info(kWho, "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder.");
+  } else if (!options.simulated_gpu && !is_driver_here()) {
+    const char* instead = find_installation().simulated_gpu.empty() ? "" : ", or without one: synctrace run --simgpu";
+    say::info(kWho, format_text("nothing was recorded: no NVIDIA driver here. Run it where there is a GPU{}. More: "
+                                "synctrace doctor",
+                                instead));
+  } else {
+    say::info(kWho,
+              "nothing was recorded: no process of this run used CUDA with a working recorder (its messages, if "
+              "any, are above). If one used CUDA, it was perhaps in a container, behind a wrapper that clears "
+              "LD_PRELOAD, setuid, or statically linked. Next: synctrace doctor");
+  }
 }
 
 }  // namespace
 
 FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest) {
   const Outcome outcome = settle_all(manifest);
-  const FinishedRun finished{outcome.traces, outcome.announced};
+  FinishedRun finished{outcome.traces, outcome.announced};
   if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
   if (outcome.traces.empty()) return finished;
   if (!options.stacks.names.none) name_all(options, outcome);
   if (options.compress) compress_all(outcome);
   const bool is_wanted = options.speaks() && !options.gate;  // the verdict takes its place
   const ReportStyle style = options.report.value_or(is_wanted ? ReportStyle::kShort : ReportStyle::kNone);
-  if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, stderr);
+  if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, options.steps, stderr);
   if (options.first_rank) print_last_line(options, outcome);
   return finished;
 }

@@ -15,7 +15,7 @@
 #include "format/option_values.h"
 #include "format/output_pattern.h"
 #include "messages.h"
-#include "nearest_word.h"
+#include "step_options.h"
 
 namespace synctrace::cli {
 namespace {
@@ -56,18 +56,31 @@ struct RecorderOption {
   const char* help;
   bool (*good)(std::string_view);
   const char* expected;
+  std::array<const char*, 4> values = {};  // for shells; null behind the last
 };
 
 constexpr std::array kRecorderOptions = {
-    RecorderOption{"--level", kEnvLevel, "LEVEL",
-                   "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work", kIsLevel,
-                   kExpectedLevel},
-    RecorderOption{"--stacks", kEnvStacks, "KIND",
-                   "whose frames of the caller's stack are kept: all (default), python, native or none", kIsStacks,
-                   kExpectedStacks},
-    RecorderOption{"--host-waits", kEnvHostWaits, "SWITCH",
+    RecorderOption{"--level",
+                   kEnvLevel,
+                   "LEVEL",
+                   "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work",
+                   kIsLevel,
+                   kExpectedLevel,
+                   {"syncs", "timeline"}},
+    RecorderOption{"--stacks",
+                   kEnvStacks,
+                   "KIND",
+                   "whose frames of the caller's stack are kept: all (default), python, native or none",
+                   kIsStacks,
+                   kExpectedStacks,
+                   {"all", "python", "native", "none"}},
+    RecorderOption{"--host-waits",
+                   kEnvHostWaits,
+                   "SWITCH",
                    "on (default): also waits in the C library's blocking calls, with their wakers; off: none",
-                   kIsSwitch, kExpectedSwitch},
+                   kIsSwitch,
+                   kExpectedSwitch,
+                   {"on", "off"}},
     RecorderOption{"--sample-rate", kEnvSampleRate, "HZ",
                    "look at what host threads do this often in a second (default 100; 0: never)", kIsSampleRate,
                    kExpectedSampleRate},
@@ -105,6 +118,7 @@ struct Flags {
   bool simulated_gpu = false;
   bool gate = false;
   StackOptions stacks;
+  std::optional<int> phase;
   GateOptions gate_options;
 };
 
@@ -124,11 +138,18 @@ void declare(const CommandLine& app, Flags& flags) {
   app.add_flag("-f,--force-overwrite", flags.force_overwrite, "replace an existing trace");
   for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
     const RecorderOption& option = kRecorderOptions[i];
-    app.add(option.flag, flags.recorder[i], option.help, option.placeholder);
+    const CommandOption added = app.add(option.flag, flags.recorder[i], option.help, option.placeholder);
+    std::vector<std::string> values;
+    for (const char* value : option.values) {
+      if (value != nullptr) values.emplace_back(value);
+    }
+    if (!values.empty()) added.suggests(values);
   }
   app.add_flag("--graph-nodes", flags.graph_nodes,
                "record each node of a CUDA graph (costs more) instead of whole graphs");
-  app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE");
+  app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE")
+      .suggests({"short", "full", "none"});
+  declare_phase(app, flags.phase);
   app.add_flag("--gate", flags.gate,
                "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
   declare_gate_options(app, flags.gate_options);
@@ -155,13 +176,8 @@ std::optional<std::string> take_command(const CommandLine& app, RunOptions& opti
   options.command = app.rest();
   if (!options.command.empty() && options.command[0] == "--") {
     options.command.erase(options.command.begin());
-  } else if (!options.command.empty() && options.command[0].size() > 1 && options.command[0][0] == '-') {
-    const std::string name = options.command[0].substr(0, options.command[0].find('='));
-    const std::vector<std::string> known = app.option_names();
-    const std::vector<std::string_view> views(known.begin(), known.end());
-    const std::string_view nearest = nearest_word(name, views);
-    return "there is no option " + name +
-           (nearest.empty() ? "; see synctrace run --help." : "; did you mean " + std::string(nearest) + "?");
+  } else if (auto mistyped = app.mistyped_option()) {
+    return mistyped;
   }
   if (options.command.empty() || options.command[0].empty()) {
     return "which program? Write it behind the options: synctrace run -- PROGRAM [ARGUMENTS...]";
@@ -254,6 +270,8 @@ ParsedRun parse_run_options(int argc, char** argv) {
     return {std::nullopt, usage_error("--output is empty; give a file name, or a folder that ends in '/'.")};
   }
   options.stacks = flags.stacks;
+  options.steps.line = flags.gate_options.step_line;
+  options.steps.phase = static_cast<std::size_t>(flags.phase.value_or(0));
   options.stacks.names.how.roots = SourceRoots::everywhere();  // of what this very command has recorded
   options.stacks.names.progress = options.speaks();
   options.output = flags.output ? *flags.output : environment(kEnvOutput);

@@ -20,6 +20,7 @@ struct RunOptions {
   std::vector<std::pair<std::string, std::string>> variables;  // SYNCTRACE_* that the flags set
   std::optional<ReportStyle> report;                           // as asked for
   StackOptions stacks;
+  StepQuestion steps;               // of the report
   std::optional<GateOptions> gate;  // --gate
   bool force_overwrite = false;
   bool compress = true;

@@ -9,12 +9,12 @@ synctrace=$(realpath "${1:-$root/build/release/bin/synctrace}")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# picture NAME TRACE HEIGHT: the top of the trace's page, once its timeline is drawn
+# picture NAME TRACE HEIGHT: the top of the trace's page, down to the timeline, once that is drawn
 picture() {
   "$synctrace" report --html "$work/$1.html" "$root/tests/golden/frameworks/$2.synctrace"
   chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --virtual-time-budget=8000 --window-size=1280,"$3" --screenshot="$here/$1.png" \
     "file://$work/$1.html" 2> /dev/null
 }
 
-picture causes cifar_resnet.baseline 900
-picture timeline point_strokes.fps 1900
+picture page cifar_resnet.baseline 1412
+picture timeline point_strokes.fps 1650

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribution/attribute.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "attribution/device_gaps.h"
 #include "attribution/drain_credit.h"
 #include "attribution/evidence.h"
 #include "attribution/invariants.h"
+#include "attribution/steps/phase_search.h"
+#include "attribution/steps/step_lengths.h"
 #include "attribution/walk.h"
 #include "base/in_background.h"
 #include "base/in_two_stages.h"
@@ -14,15 +17,26 @@
 namespace synctrace {
 namespace {
 
+// What lies before a step that follows no other is not the step's. Cause::number of the part.
+std::uint32_t add_part(const Part& part, const PhaseSearch::At& step, const PhaseSearch& steps, CauseTable& table) {
+  if (part.span.end_ns <= step.from_ns) return table.add(part, steps.outside(part.span.begin_ns));
+  if (part.span.begin_ns >= step.from_ns) return table.add(part, step);
+  Part before = part;
+  Part after = part;
+  before.span.end_ns = after.span.begin_ns = step.from_ns;
+  table.add(before, steps.outside(before.span.begin_ns));
+  return table.add(after, step);
+}
+
 // Idle time belongs to the step that issued the work which ended it. `numbers`: where to note the cause of each part.
-void add_up(const Evidence& evidence, const Steps& steps, std::size_t& cursor, std::span<const Gap> gaps,
-            std::span<const Part> parts, CauseTable& table, std::vector<std::uint32_t>* numbers) {
+void add_up(const Evidence& evidence, PhaseSearch& steps, std::span<const Gap> gaps, std::span<const Part> parts,
+            CauseTable& table, std::vector<std::uint32_t>* numbers) {
   auto part = parts.begin();
   for (const Gap& gap : gaps) {
-    const Phase phase =
-        gap.opener == kNoRow ? Phase::kOutside : steps.phase_at(evidence.correlation.issued_ns(gap.opener), cursor);
+    const PhaseSearch::At step =
+        gap.opener == kNoRow ? PhaseSearch::At{} : steps.at(evidence.correlation.issued_ns(gap.opener));
     for (; part != parts.end() && part->span.begin_ns < gap.span.end_ns; ++part) {
-      const std::uint32_t number = table.add(*part, phase);
+      const std::uint32_t number = add_part(*part, step, steps, table);
       if (numbers != nullptr) numbers->push_back(number);
     }
   }
@@ -68,20 +82,27 @@ void find_causes(const Evidence& evidence, const AttributeOptions& options, Attr
     DrainCredit credit(waits.of(device), evidence.lossy.empty() ? Confidence::kMedium : Confidence::kLow);
     CauseTable table(evidence.trace, result.stretches);
     std::string breach;
-    std::size_t step = 0;
+    PhaseSearch steps(result.steps, result.other_phases);
     const DeviceId id = device;
     const auto explain = [&, &rows = operations](auto&& give) { explain_gaps(evidence, id, rows, walk, give); };
     in_two_stages<Explained>(operations.size(), explain, [&](Explained batch) {
       result.stretches.insert(result.stretches.end(), batch.stretches.begin(), batch.stretches.end());
       credit.charge(batch.parts);
       if (breach.empty()) breach = check_parts(batch.gaps, batch.parts);
-      add_up(evidence, result.steps, step, batch.gaps, batch.parts, table,
-             options.keep_parts ? &result.part_causes[id] : nullptr);
+      add_up(evidence, steps, batch.gaps, batch.parts, table, options.keep_parts ? &result.part_causes[id] : nullptr);
       if (options.keep_parts) result.parts[id].insert(result.parts[id].end(), batch.parts.begin(), batch.parts.end());
     });
     result.causes.emplace(device, table.take());
+    result.phase_idle.emplace(device, table.take_phases());
     if (!breach.empty()) result.breaches.push_back(std::move(breach));
   }
+}
+
+void add_phases(const Trace& trace, const Correlation& correlation, const StepQuestion& question, Attribution& result) {
+  StepPhases phases = find_steps(trace, correlation, question);
+  result.steps = std::move(phases.chosen);
+  result.other_phases = std::move(phases.others);
+  result.phase = std::max<std::size_t>(1, question.phase);
 }
 
 }  // namespace
@@ -93,7 +114,12 @@ Attribution attribute(const Trace& trace, const AttributeOptions& options, std::
   const Evidence& evidence = *result.evidence;
   result.devices = devices.get();
   result.unmatched_operations = evidence.correlation.unmatched_operations();
-  result.steps = find_steps(trace, evidence.correlation, options.step_range);
+  if (options.known_steps != nullptr) {
+    result.steps = *options.known_steps;
+    measure_steps(trace, evidence.correlation, result.steps.steps);
+  } else {
+    add_phases(trace, evidence.correlation, options.steps, result);
+  }
   if (trace.has_timeline()) {
     find_causes(evidence, options, result);
     for (std::string& breach : check_sums(result)) result.breaches.push_back(std::move(breach));

@@ -30,7 +30,10 @@ struct Attribution {
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
   std::map<DeviceId, std::vector<Cause>> causes;  // of each of `devices`; none without a timeline
-  Steps steps;
+  Steps steps;                                    // of the phase that is reported about
+  std::vector<Steps> other_phases;                // those with the most time first
+  std::size_t phase = 1;                          // the number of that of `steps` among all, by time, from 1
+  std::map<DeviceId, std::vector<PhaseIdle>> phase_idle;
   std::uint64_t unmatched_operations = 0;  // GPU work without a recorded call
   std::vector<std::string> breaches;       // invariants that do not hold: always empty but for bugs
 
@@ -41,7 +44,8 @@ struct Attribution {
 
 struct AttributeOptions {
   bool keep_parts = false;
-  std::string step_range;  // the NVTX range that is a step; empty: find out
+  StepQuestion steps;
+  const Steps* known_steps = nullptr;  // of the trace that this one is a part of: none are looked for
 };
 
 // `joins`: those of this very trace where they are known already, as load_trace() hands them on.

@@ -2,6 +2,7 @@
 #include "attribution/cause_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace synctrace {
 
@@ -54,7 +55,7 @@ bool CauseTable::add_row(const CauseKey& key, ThreadId thread) {
   return true;
 }
 
-std::uint32_t CauseTable::add(const Part& part, Phase phase) {
+std::uint32_t CauseTable::add(const Part& part, PhaseSearch::At step) {
   CauseKey key{part.kind, part.activity_kind, part.reason, part.drained, part.copying, key_of(part.owner), {}};
   key.activity = part.activity == part.owner ? key.site : key_of(part.activity);
   const bool is_known = last_ < causes_.size() && causes_[last_].key == key;  // parts of one cause come in runs
@@ -63,10 +64,11 @@ std::uint32_t CauseTable::add(const Part& part, Phase phase) {
   const Nanoseconds length_ns = part.span.length_ns();
   cause.idle_ns += length_ns;
   cause.by_confidence[static_cast<std::size_t>(part.confidence)] += length_ns;
-  if (phase == Phase::kSteady) cause.steady_ns += length_ns;
-  if (phase == Phase::kIrregular) cause.irregular_ns += length_ns;
-  const bool in_steps = phase == Phase::kSteady || phase == Phase::kIrregular;
-  if (in_steps && part.confidence == Confidence::kLow) cause.uncertain_in_steps_ns += length_ns;
+  const StepKind kind = step.kind;
+  if (kind == StepKind::kSteady) cause.steady_ns += length_ns;
+  if (kind == StepKind::kIrregular) cause.irregular_ns += length_ns;
+  if (kind == StepKind::kSteady && part.confidence == Confidence::kLow) cause.uncertain_in_steps_ns += length_ns;
+  if (step.phase != kNoPhase && !part.copying) in_phases_[std::uint64_t{step.phase} << 32 | last_] += length_ns;
   // A stretch or nothing is no event of its own: each time counts.
   const bool is_event = part.owner.table != OwnerTable::kStretch && part.owner.table != OwnerTable::kNone;
   if (is_new || !is_event || !(last_owner_[last_] == part.owner)) ++cause.occurrences;
@@ -79,6 +81,17 @@ std::vector<Cause> CauseTable::take() {
   std::stable_sort(causes_.begin(), causes_.end(),
                    [](const Cause& a, const Cause& b) { return a.idle_ns > b.idle_ns; });
   return std::move(causes_);
+}
+
+std::vector<PhaseIdle> CauseTable::take_phases() {
+  std::vector<PhaseIdle> rows;
+  for (const auto& [key, idle_ns] : in_phases_)
+    rows.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), idle_ns});
+  in_phases_.clear();
+  std::sort(rows.begin(), rows.end(), [](const PhaseIdle& a, const PhaseIdle& b) {
+    return std::tie(a.phase, a.cause) < std::tie(b.phase, b.cause);
+  });
+  return rows;
 }
 
 }  // namespace synctrace

@@ -12,6 +12,7 @@
 #include "attribution/cause.h"
 #include "attribution/host_timeline.h"
 #include "attribution/steps.h"
+#include "attribution/steps/phase_search.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -37,7 +38,7 @@ struct Cause {
   Nanoseconds steady_ns = 0;                              // of it, in ordinary steps
   Nanoseconds irregular_ns = 0;                           // of it, in steps that took unusually long
   std::array<Nanoseconds, kConfidences> by_confidence{};  // sums to idle_ns
-  Nanoseconds uncertain_in_steps_ns = 0;                  // of steady_ns and irregular_ns, known with low confidence
+  Nanoseconds uncertain_in_steps_ns = 0;                  // of steady_ns, known with low confidence
   std::uint64_t occurrences = 0;                          // of the owner: times that it cost something
   ThreadId thread{};                                      // one of those concerned
   std::uint32_t number = 0;  // of its device's causes, in the order of their first appearance
@@ -49,10 +50,12 @@ class CauseTable {
       : trace_(trace), stretches_(stretches) {}
 
   // Cause::number of the row that it was added to.
-  std::uint32_t add(const Part& part, Phase phase);
+  std::uint32_t add(const Part& part, PhaseSearch::At step);
 
   // Dearest first; of equals, in order of first appearance.
   std::vector<Cause> take();
+  // Idle time in other phases and between steps, by phase, of each in the order of the causes' numbers.
+  std::vector<PhaseIdle> take_phases();
 
  private:
   CallSiteKey key_of(Owner owner) const;
@@ -64,6 +67,7 @@ class CauseTable {
   std::vector<Owner> last_owner_;  // beside causes_
   std::uint32_t last_ = 0;         // the row added to
   std::unordered_map<CauseKey, std::uint32_t, CauseKeyHash> index_;
+  std::unordered_map<std::uint64_t, Nanoseconds> in_phases_;  // by phase and cause: most causes lie in none, or in one
 };
 
 }  // namespace synctrace

@@ -74,7 +74,8 @@ void HostOwners::find_usual_samples() {
       all += votes.samples;
       if (most == nullptr || votes.samples > most->samples) most = &votes;
     }
-    if (most->samples >= kFewestAgreeing && most->samples * 2 > all) usual_.emplace(lines, most->row);
+    if (most != nullptr && most->samples >= kFewestAgreeing && most->samples * 2 > all)
+      usual_.emplace(lines, most->row);
   }
 }
 

@@ -57,7 +57,7 @@ std::vector<std::string> check_sums(const Attribution& attribution) {
           std::accumulate(cause.by_confidence.begin(), cause.by_confidence.end(), Nanoseconds{0});
       if (levels_ns != cause.idle_ns) breaches.push_back("I5: levels do not sum to their cause" + device);
       const Nanoseconds uncertain_ns = cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
-      if (cause.uncertain_in_steps_ns > std::min(uncertain_ns, cause.steady_ns + cause.irregular_ns)) {
+      if (cause.uncertain_in_steps_ns > std::min(uncertain_ns, cause.steady_ns)) {
         breaches.push_back("I5: more is uncertain in the steps than there is" + device);
       }
     }

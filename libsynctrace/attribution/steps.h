@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program's steps: what repeats. Found, in this order, by a range of the given name, `ProfilerStep#n`, another NVTX
-// range that repeats, the back edge of the loop in the stacks of the thread that launches, or the period of the work
-// issued. Step i lasts on the host from its begin to the next one's; GPU work belongs to the step that issued it.
+// The program's steps: what repeats. Found, in this order, by a line that is given, a range of the given name,
+// `ProfilerStep#n`, another NVTX range that repeats, or the innermost loop that does the recurring work. A program may
+// have several phases (training, validation), each with steps of its own; the one with the most time is what a report
+// is about. Step i lasts on the host from its begin to the next one's, or to the end of its own work's issue where
+// something else follows. GPU work belongs to the step that issued it.
 #pragma once
 
 #include <cstdint>
@@ -14,29 +16,51 @@
 
 namespace synctrace {
 
-enum class StepSource : std::uint8_t { kNone, kNvtx, kProfilerStep, kLoop, kPeriodicity };
+enum class StepSource : std::uint8_t { kNone, kNvtx, kProfilerStep, kLoop, kPeriodicity, kLine };
+// How sure the steps are. kLow: something else may be the step; `doubt` says why.
+enum class StepConfidence : std::uint8_t { kLow, kMedium, kHigh };
+std::string_view step_confidence_name(StepConfidence confidence) noexcept;  // "low"...
+
 std::string_view step_source_name(StepSource source) noexcept;  // "nvtx", "profiler-step", "python-loop"...
 
-enum class Phase : std::uint8_t { kOutside, kWarmUp, kSteady, kIrregular };
+enum class StepKind : std::uint8_t { kOutside, kWarmUp, kSteady, kIrregular };
 
 struct Step {
   TimeSpan host;
   Nanoseconds done_ns = 0;    // the end of the last work that it issued
   Nanoseconds length_ns = 0;  // from the end of the last step's work to the end of its own
-  Phase phase = Phase::kSteady;
+  StepKind kind = StepKind::kSteady;
 };
 
+// The steps of one phase.
 struct Steps {
   StepSource source = StepSource::kNone;
-  std::string name;         // of the range, or of the function that loops
-  std::vector<Step> steps;  // disjoint, in order
+  std::string name;  // of the range, or of the function that loops
+  FileLine where;    // of the loop; line 0: not known
+  StepConfidence confidence = StepConfidence::kHigh;
+  std::string doubt;            // a clause; empty at high confidence
+  std::size_t micro_steps = 1;  // passes of the loop in one step, where an optimizer runs once in several
+  std::vector<Step> steps;      // disjoint, in order; between two of them may lie what belongs to no step
 
   // Of the step that issued something at t. `cursor` is of use where times come about in order (search_from.h).
-  Phase phase_at(Nanoseconds t, std::size_t& cursor) const;
+  StepKind kind_at(Nanoseconds t, std::size_t& cursor) const;
 };
 
-// `range`: the name of the NVTX range that is a step; empty: find out.
-Steps find_steps(const Trace& trace, const Correlation& correlation, std::string_view range = {});
+// What a user says of the steps; empty: find out.
+struct StepQuestion {
+  std::string range{};    // the name of the NVTX range that is a step
+  std::string line{};     // "FILE:LINE": a step begins whenever a thread comes there
+  std::size_t phase = 0;  // the phase to report about, by time spent in it, from 1; 0: the first
+};
+
+// The steps of one phase and of the others, those with the most time first. `chosen` is empty where there is none, or
+// not that one.
+struct StepPhases {
+  Steps chosen;
+  std::vector<Steps> others;
+};
+
+StepPhases find_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question = {});
 
 // Lengths of all steps but the warm-up. Zero without steps.
 struct StepFigures {

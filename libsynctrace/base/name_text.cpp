@@ -40,6 +40,18 @@ std::string function_text(std::string_view function) {
   return out.empty() ? std::string(function) : out;
 }
 
+std::string short_function_text(std::string_view function, std::size_t columns) {
+  std::string name = function_text(function);
+  if (name.size() <= columns) return name;
+  constexpr std::string_view kLeftOut = "..";
+  // From the first part on with which it fits; of a last part that is too long itself, the begin.
+  const std::size_t part = name.find("::", name.size() - columns + kLeftOut.size());
+  if (part != std::string::npos) return std::string(kLeftOut).append(name, part);
+  std::size_t end = columns - kLeftOut.size();
+  while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80) --end;  // not inside of a character
+  return name.substr(0, end).append(kLeftOut);
+}
+
 std::string family_text(std::string_view function) {
   constexpr std::string_view kArguments = "<..>";
   std::string name = function_text(function);

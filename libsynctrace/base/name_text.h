@@ -2,6 +2,7 @@
 // Names of functions and paths as a reader knows them.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -11,7 +12,10 @@ namespace synctrace {
 // "ns::step<..>" for "void ns::(anonymous namespace)::step<float, 4>(float*)".
 std::string function_text(std::string_view function);
 
-// The same without any trace of its templates: kernels of one family share it.
+// The same in at most `columns` (8 or more), of a longer one its end, from one of its parts on: "..::Trainer::step".
+std::string short_function_text(std::string_view function, std::size_t columns);
+
+// The same as function_text without any trace of its templates: kernels of one family share it.
 std::string family_text(std::string_view function);
 
 // A path as the program's user would write it: relative to its working folder where it lies inside.

@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 namespace synctrace {
 
 using Nanoseconds = std::int64_t;
+
+// Far earlier than any time, and still no overflow when weights are added.
+inline constexpr Nanoseconds kNeverNs = std::numeric_limits<Nanoseconds>::min() / 4;
 
 struct TimeSpan {
   Nanoseconds begin_ns = 0;

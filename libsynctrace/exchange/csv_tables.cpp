@@ -114,7 +114,7 @@ class Rows {
   }
 
  private:
-  Line begin(const Operation& one) {
+  Line begin(const Operation& one) const {
     Line line;
     line.add(trace_.process_id).add(number(one.device)).add(number(one.context)).add(number(one.stream));
     line.add(one.span.begin_ns).add(one.span.length_ns()).add(number(one.correlation));

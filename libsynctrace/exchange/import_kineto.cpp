@@ -57,6 +57,21 @@ Kind kind_of(std::string_view category) noexcept {
   return found == kKinds.end() ? Kind::kElse : found->second;
 }
 
+// Whose work Kineto's other categories are, as "mtia_runtime"; empty for those of CUDA and of the host.
+std::string_view device_of(std::string_view category) noexcept {
+  using Entry = std::pair<std::string_view, std::string_view>;
+  constexpr std::array kDevices = {
+      Entry{"mtia_", "MTIA"},
+      Entry{"xpu_", "Intel's XPU"},
+      Entry{"hpu_", "Gaudi"},
+      Entry{"glow_", "Glow"},
+      Entry{"privateuse1_", "an accelerator that is not CUDA's"},
+  };
+  const auto* const found = std::find_if(kDevices.begin(), kDevices.end(),
+                                         [&](const Entry& entry) { return category.starts_with(entry.first); });
+  return found == kDevices.end() ? std::string_view() : found->second;
+}
+
 template <class Enum, std::size_t count>
 Enum find_word(const std::array<std::string_view, count>& words, std::string_view word) noexcept {
   const auto found = std::find(words.begin(), words.end(), word);
@@ -128,7 +143,7 @@ ThreadId thread_of(const KinetoEvent& event) noexcept { return thread_of(event.t
 
 class KinetoImport {
  public:
-  KinetoImport(const std::string& name) : name_(name) {}
+  explicit KinetoImport(const std::string& name) : name_(name) {}
 
   std::optional<Error> take(const KinetoEvent& event);
   Result<Trace> finish(const KinetoHead& head);
@@ -138,6 +153,7 @@ class KinetoImport {
   void take_work(const KinetoEvent& event, TimeSpan span, Kind kind);
   void take_async(const KinetoEvent& event);
   void take_name(const KinetoEvent& event);
+  Error nothing_of_cuda(const KinetoHead& head) const;
   void describe(const KinetoHead& head);
   void state_what_is_missing();
 
@@ -147,6 +163,9 @@ class KinetoImport {
   std::uint64_t rows_ = 0;
   std::uint64_t calls_ = 0;
   std::uint64_t of_other_processes_ = 0;
+  std::uint64_t hip_calls_ = 0;
+  std::uint64_t host_rows_ = 0;    // what PyTorch did on the CPU
+  std::string_view other_device_;  // whose work the file holds beside, or in place of, CUDA's
   bool has_python_ = false;
   bool has_operators_ = false;
   std::map<std::int64_t, std::string> process_names_;
@@ -162,6 +181,8 @@ std::optional<Error> KinetoImport::take(const KinetoEvent& event) {
     return Error{name_ + " holds more than " + std::to_string(kMostImportedRows) + " events; record fewer steps"};
   const TimeSpan span{*event.begin_ns, *event.begin_ns + event.duration_ns.value_or(0)};
   const Kind kind = kind_of(event.category);
+  if (kind == Kind::kRange || kind == Kind::kOperator || kind == Kind::kPython) ++host_rows_;
+  if (const std::string_view device = device_of(event.category); !device.empty()) other_device_ = device;
   switch (kind) {
     case Kind::kRuntimeCall: take_call(event, span, format::ApiDomain::kRuntime); break;
     case Kind::kDriverCall: take_call(event, span, format::ApiDomain::kDriver); break;
@@ -201,6 +222,7 @@ void KinetoImport::take_call(const KinetoEvent& event, TimeSpan span, format::Ap
   call.correlation = id_of<CorrelationId>(event.correlation);
   draft_.add_call(call);
   ++calls_;
+  if (event.name.starts_with("hip")) ++hip_calls_;
 }
 
 void KinetoImport::take_work(const KinetoEvent& event, TimeSpan span, Kind kind) {
@@ -281,9 +303,27 @@ void KinetoImport::state_what_is_missing() {
   draft_.lose(kLossImportOtherProcess, of_other_processes_);
 }
 
+// Why there is nothing to look at, as far as the file tells.
+Error KinetoImport::nothing_of_cuda(const KinetoHead& head) const {
+  if (!other_device_.empty())
+    return Error{name_ + " holds work of " + std::string(other_device_) +
+                 ", and none of CUDA, which alone is known here"};
+  if (hip_calls_ > 0)
+    return Error{name_ + " holds calls of AMD's HIP, not of CUDA: which of them wait is not known here"};
+  if (host_rows_ > 0) {
+    const std::string why = head.devices.empty()
+                                ? "it was recorded without a GPU, or without ProfilerActivity.CUDA"
+                                : "give torch.profiler ProfilerActivity.CUDA as well as ProfilerActivity.CPU";
+    return Error{name_ + " holds what PyTorch did on the CPU, and no CUDA calls and no GPU work: " + why};
+  }
+  if (head.events > 0)
+    return Error{name_ + " holds no CUDA calls, no GPU work and no operators: it is no trace of torch.profiler"};
+  return Error{name_ + " holds no events, so no CUDA calls and no GPU work"};
+}
+
 Result<Trace> KinetoImport::finish(const KinetoHead& head) {
-  if (!draft_.has_cuda())
-    return Error{name_ + " holds no CUDA calls and no GPU work: was torch.profiler given ProfilerActivity.CUDA?"};
+  const bool is_foreign = calls_ == 0 ? !other_device_.empty() : hip_calls_ * 2 > calls_;
+  if (is_foreign || !draft_.has_cuda()) return nothing_of_cuda(head);
   describe(head);
   state_what_is_missing();
   draft_.lose(kLossImportBadEvents, head.events_left_out);

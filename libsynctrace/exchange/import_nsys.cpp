@@ -117,8 +117,10 @@ std::optional<Error> NsysImport::choose_process() {
        {std::pair("CUPTI_ACTIVITY_KIND_RUNTIME", "globalTid"), std::pair("CUPTI_ACTIVITY_KIND_KERNEL", "globalPid")}) {
     if (!layout_.has(table)) continue;
     const std::string& global = layout_.column(table, column);
-    SqliteStatement rows(database_, "SELECT DISTINCT (" + global + " >> 24) & 16777215 FROM " + table + " WHERE " +
-                                        global + " IS NOT NULL LIMIT 64");
+    std::string query = "SELECT DISTINCT (";
+    query.append(global).append(" >> 24) & 16777215 FROM ").append(table);
+    query.append(" WHERE ").append(global).append(" IS NOT NULL LIMIT 64");
+    SqliteStatement rows(database_, query);
     while (rows.next()) processes.insert(static_cast<std::uint32_t>(rows.number(0)));
   }
   if (wanted_ && !processes.contains(*wanted_))

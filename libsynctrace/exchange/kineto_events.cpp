@@ -84,6 +84,7 @@ class Reader {
   std::optional<std::size_t> wrong_at() const noexcept { return wrong_at_; }
   bool too_deep() const noexcept { return places_.size() > kDeepest; }
   bool saw_events() const noexcept { return saw_events_; }
+  bool saw_nodes() const noexcept { return saw_nodes_; }
 
  private:
   Place place_of(bool is_object);
@@ -106,6 +107,7 @@ class Reader {
   std::optional<std::int64_t> device_id_;
   Device device_;
   bool saw_events_ = false;
+  bool saw_nodes_ = false;
   std::optional<std::size_t> wrong_at_;
 };
 
@@ -115,6 +117,7 @@ Place Reader::place_of(bool is_object) {
   switch (places_.back()) {
     case Place::kTop:
       if (key_ == "traceEvents" && !is_object) return Place::kEvents;
+      saw_nodes_ = saw_nodes_ || (key_ == "nodes" && !is_object);
       if (key_ == "deviceProperties" && !is_object) return Place::kDevices;
       return key_ == "distributedInfo" && is_object ? Place::kDistributed : Place::kElse;
     case Place::kEvents: return is_object ? Place::kEvent : Place::kElse;
@@ -232,6 +235,10 @@ std::optional<Error> read_kineto(TextInput& input, const std::string& name, Kine
     const std::string where =
         reader.wrong_at() ? " (at byte " + std::to_string(*reader.wrong_at()) + ")" : std::string();
     return Error{name + (input.at_end() ? " is cut off: its JSON has no end" : " is no JSON") + where};
+  }
+  if (!reader.saw_events() && reader.saw_nodes()) {
+    return Error{name + " is an execution trace of PyTorch, which has no times of the GPU; import what " +
+                 "export_chrome_trace() of torch.profiler wrote"};
   }
   if (!reader.saw_events()) return Error{name + " is JSON, but no trace: it has no traceEvents"};
   return std::nullopt;

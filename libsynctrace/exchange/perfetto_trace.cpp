@@ -120,7 +120,7 @@ void ProcessWriter::describe_host() {
   std::vector<std::string> labels;
   if (const std::string_view rank = fact(trace_, "rank"); !rank.empty()) labels.push_back("rank " + std::string(rank));
   if (const std::string_view host = fact(trace_, "host"); !host.empty()) labels.push_back("on " + std::string(host));
-  if (fact(trace_, "simulated") == "1") labels.push_back("simulated");
+  if (fact(trace_, "simulated") == "1") labels.emplace_back("simulated");
   packets_.process_track(host_, pid_, program.empty() ? "program" : program, labels);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "exchange/call_category.h"
+#include "exchange/concurrent_streams.h"
 
 namespace synctrace {
 namespace {
@@ -117,8 +118,22 @@ void TraceDraft::move_in_time(Nanoseconds shift_ns) {
   std::stable_sort(trace_.host_waits.begin(), trace_.host_waits.end(), by_begin);
 }
 
+// Of each piece of work: the begin of its call where that is in the file, else its own.
+std::vector<Nanoseconds> TraceDraft::issue_times() const {
+  std::unordered_map<CorrelationId, Nanoseconds> begins;
+  for (const Call& call : calls_) begins.try_emplace(call.correlation, call.span.begin_ns);
+  std::vector<Nanoseconds> times;
+  times.reserve(trace_.operations.size());
+  for (const Operation& operation : trace_.operations) {
+    const auto call = number(operation.correlation) == 0 ? begins.end() : begins.find(operation.correlation);
+    times.push_back(call == begins.end() ? operation.span.begin_ns : call->second);
+  }
+  return times;
+}
+
 // Contexts, streams and devices are those that work was seen in.
 void TraceDraft::find_places() {
+  std::vector<StreamKey> unknown;
   for (std::size_t row = 0; row < trace_.operations.size(); ++row) {
     const Operation& operation = trace_.operations[row];
     if (number(operation.correlation) != 0)
@@ -126,8 +141,10 @@ void TraceDraft::find_places() {
     trace_.devices.try_emplace(operation.device);
     trace_.contexts.try_emplace(operation.context, Context{operation.device, kUsualDefaultStream});
     const std::uint32_t flags = operation.stream == kUsualDefaultStream ? format::Stream::kDefault : 0;
-    trace_.streams.try_emplace({operation.context, operation.stream}, Stream{flags, 0});
+    const StreamKey key{operation.context, operation.stream};
+    if (trace_.streams.try_emplace(key, Stream{flags, 0}).second) unknown.push_back(key);
   }
+  mark_concurrent_streams(trace_, unknown, issue_times());
 }
 
 // What a call did is known of its work. One that waits for a stream tells none: where only one is in use, that is it.

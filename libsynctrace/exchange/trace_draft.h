@@ -67,6 +67,7 @@ class TraceDraft {
 
   Nanoseconds find_shift(const Known& known) const;
   void move_in_time(Nanoseconds shift_ns);
+  std::vector<Nanoseconds> issue_times() const;
   void find_places();
   void describe_calls();
   void drop_inner_calls();

@@ -19,10 +19,13 @@
 #include "findings/host_threads.h"
 #include "findings/idle_causes.h"
 #include "findings/limits.h"
+#include "findings/loader/loader_advice.h"
 #include "findings/range_table.h"
+#include "findings/remedies/remedy_details.h"
 #include "findings/savings.h"
 #include "findings/sites.h"
 #include "findings/stack_places.h"
+#include "findings/steps/phases.h"
 #include "findings/trace_words.h"
 #include "model/demangle.h"
 
@@ -31,6 +34,16 @@ namespace {
 
 constexpr std::size_t kTopKernels = 5;
 constexpr std::size_t kMostFamilies = 50;
+
+// torch.profiler has stacks where it was told so, and many files are made without them.
+std::string why_no_lines(const Trace& trace) {
+  if (fact(trace, "imported_from") != "torch.profiler") return "";
+  if (trace.stats.count(kLossImportOperatorsOnly) > 0)
+    return "the profile was made without with_stack=True, so rows name operators of PyTorch";
+  if (trace.stats.count(kLossImportNoStacks) > 0)
+    return "the profile has no stacks (with_stack=True adds them), so rows name CUDA calls";
+  return "";
+}
 
 void add_head(const Trace& trace, Report& report) {
   report.path = printable(trace.path);
@@ -46,9 +59,18 @@ void add_head(const Trace& trace, Report& report) {
   for (const TimeSpan span : trace.lossy)
     report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();
   report.has_timeline = trace.has_timeline();
+  report.no_lines = why_no_lines(trace);
   for (const Window& window : trace.windows) {
     report.windows.push_back(window.span);
     report.window_reasons.push_back(printable(window.open_reason));
+  }
+}
+
+void count_pieces(const Trace& trace, std::vector<DeviceReport>& devices) {
+  for (const Operation& operation : trace.operations) {
+    const auto device = std::find_if(devices.begin(), devices.end(),
+                                     [&](const DeviceReport& one) { return DeviceId{one.id} == operation.device; });
+    if (device != devices.end()) ++device->pieces;
   }
 }
 
@@ -59,11 +81,12 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
     return printable(device != trace.devices.end() ? std::string_view(device->second.name) : fact(trace, key));
   };
   for (const auto& [id, state] : attribution.devices)
-    report.devices.push_back({number(id), name_of(id), state, {}, {}});
+    report.devices.push_back({number(id), name_of(id), state, 0, {}, {}});
+  count_pieces(trace, report.devices);
   if (!report.devices.empty()) return;
   std::set<DeviceId> used;
   for (const auto& [id, context] : trace.contexts) used.insert(context.device);
-  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, {}});
+  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, 0, {}, {}});
 }
 
 void count_work(WorkReport& work, const Operation& operation) {
@@ -142,6 +165,20 @@ void add_launches_and_overhead(const Trace& trace, Report& report) {
   }
 }
 
+// A step's time if each batch were there when it is asked for, by the replay; 0 where it has no answer. The same wait
+// may stand in several rows, each of which would save it, so the largest saving counts.
+Nanoseconds step_without_input_wait(const SavingsReport& savings, const std::vector<DeviceReport>& devices) {
+  if (!savings.by_steps || savings.steps == 0) return 0;
+  Nanoseconds saved_ns = 0;
+  for (const DeviceReport& device : devices) {
+    for (const IdleCause& cause : device.causes) {
+      if (cause.saving && cause.saving->fix == Fix::kFeedInput) saved_ns = std::max(saved_ns, cause.saving->alone.ns);
+    }
+  }
+  if (saved_ns <= 0 || saved_ns >= savings.base_ns) return 0;
+  return (savings.base_ns - saved_ns) / static_cast<Nanoseconds>(savings.steps);
+}
+
 }  // namespace
 
 Report build_report(const Trace& trace, const Attribution& attribution, const ReportOptions& options) {
@@ -159,8 +196,11 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   const LineRules rules(trace, attribution.evidence->stacks, places);
   add_sites(trace, attribution, rules, places, report);
   add_idle_causes(trace, attribution, rules, places, report);
+  add_phases(attribution, report);
   add_savings(trace, attribution, places, options.question, report);
+  report.loader = loader_advice(trace, attribution, step_without_input_wait(report.savings, report.devices));
   add_host_threads(trace, places, report);
+  add_details(report);
   add_call_tables(trace, attribution, places, report);
   tables.get();
   add_limits(trace, attribution, report);

@@ -110,8 +110,8 @@ void add_step_allocations(const Trace& trace, const Steps& steps, StackPlaces& p
   std::size_t step = 0;
   for (const Call& call : trace.calls) {
     if (!is_memory_call(call.category)) continue;
-    const Phase phase = steps.phase_at(call.span.begin_ns, step);
-    if (phase != Phase::kSteady && phase != Phase::kIrregular) continue;
+    const StepKind kind = steps.kind_at(call.span.begin_ns, step);
+    if (kind != StepKind::kSteady && kind != StepKind::kIrregular) continue;
     SiteCalls& row = rows[{places.place_of(call.stack), call.api}];
     if (row.figures.count == 0) row.rule = rule_of(call);
     count_call(call, row.figures);

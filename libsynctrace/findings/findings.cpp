@@ -11,7 +11,7 @@ namespace {
 
 Attribution explained(const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins) {
   AttributeOptions how;
-  how.step_range = options.step_range;
+  how.steps = options.steps;
   how.keep_parts = options.keeps_timeline;
   return attribute(trace, how, std::move(joins));
 }

@@ -19,8 +19,8 @@
 namespace synctrace {
 
 struct FindingsOptions {
-  UserCode user_code;           // whose code a line is; the executable is the trace's
-  std::string step_range;       // the NVTX range that is a step; empty: find out
+  UserCode user_code;  // whose code a line is; the executable is the trace's
+  StepQuestion steps;
   bool keeps_timeline = false;  // timeline() will be asked for
 };
 

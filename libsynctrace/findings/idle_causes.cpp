@@ -85,10 +85,9 @@ class CauseMerger {
     std::vector<IdleCause> result;
     for (auto& [key, draft] : drafts) result.push_back(finished(draft));
     std::sort(result.begin(), result.end(), [](const IdleCause& a, const IdleCause& b) {
-      const auto in_steps = [](const IdleCause& cause) { return cause.steady_ns + cause.irregular_ns; };
-      return std::tuple(is_edge(a.kind), -in_steps(a), -a.idle_ns,
+      return std::tuple(is_edge(a.kind), -a.steady_ns, -a.idle_ns,
                         std::tie(a.name, a.where.file, a.where.line, a.call)) <
-             std::tuple(is_edge(b.kind), -in_steps(b), -b.idle_ns,
+             std::tuple(is_edge(b.kind), -b.steady_ns, -b.idle_ns,
                         std::tie(b.name, b.where.file, b.where.line, b.call));
     });
     return result;
@@ -97,11 +96,18 @@ class CauseMerger {
  private:
   // Name, place, reason; and where the place is not known what comes behind it, and the function.
   using Key = std::tuple<std::string_view, StackPlace, StackPlace, Reason, ApiId, HostCall>;
+  // Of the stacks that lead to a place those in the steps count before the others, and then how often each was seen.
+  struct StackWeight {
+    bool in_steps = false;
+    std::uint64_t occurrences = 0;
+    friend auto operator<=>(const StackWeight&, const StackWeight&) = default;
+  };
   struct Draft {
     IdleCause cause;
     bool started = false;
     std::map<std::pair<CauseKind, StackPlace>, Nanoseconds> activities;
     std::map<StackPlace, Nanoseconds> untils;
+    std::map<StackId, StackWeight> stacks;
     FixKey helper;  // where a library's thread worked for this place, most of the time that it did
     Nanoseconds helper_ns = 0;
   };
@@ -129,10 +135,10 @@ class CauseMerger {
     cause.name = name_of(key);
     cause.kind = key.kind;
     cause.reason = reason_words(key.reason);
-    cause.where = places_.line_of(place);
     // Under a copy's rule, the copy's fix is asked for.
     const bool waits_for_copy = rule_of_cause(key.kind, {}) == &kDependencyRule && cause.rule != &kDependencyRule;
     cause.fix_key = fix_key_of(waits_for_copy ? CauseKind::kPageableCopy : key.kind, key.site);
+    cause.line_key = cause.fix_key;
     if (number(key.site.api) != 0) cause.call = printable(api_name(trace_, key.site.api));
     draft.started = true;
   }
@@ -151,6 +157,9 @@ class CauseMerger {
     row.uncertain_in_steps_ns += cause.uncertain_in_steps_ns;
     row.occurrences += cause.occurrences;
     row.numbers.push_back(cause.number);
+    StackWeight& stack = draft.stacks[cause.key.site.stack];
+    stack.in_steps = stack.in_steps || cause.steady_ns > 0;
+    stack.occurrences += cause.occurrences;
     draft.untils[places_.place_of(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
     const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
@@ -167,8 +176,16 @@ class CauseMerger {
     }
   }
 
+  // At the place of all of them, by the stack that is typical: the first one may have loaded the code.
+  SourceLine typical_line(const Draft& draft) const {
+    const auto most = std::max_element(draft.stacks.begin(), draft.stacks.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return number(places_.place_of(most->first)) == 0 ? SourceLine() : places_.line_of(most->first);
+  }
+
   IdleCause finished(Draft& draft) const {
     IdleCause& cause = draft.cause;
+    cause.where = typical_line(draft);
     if (cause.count == 0) cause.count = cause.occurrences;
     // What is to be fixed is where the other thread spends the time, as soon as that is a tenth of it: the line itself
     // waits for that thread and no fix of its own would help.
@@ -197,20 +214,22 @@ StepsReport steps_report(const Steps& steps) {
   StepsReport report;
   report.source = step_source_name(steps.source);
   report.name = printable(steps.name);
+  report.where = {printable(steps.where.file), steps.where.line};
+  report.confidence = steps.confidence;
+  report.doubt = printable(steps.doubt);
+  report.micro_steps = steps.micro_steps;
   report.figures = figures_of(steps);
-  Nanoseconds ordinary_ns = 0;
-  Nanoseconds irregular_ns = 0;
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const Step& step = steps.steps[i];
-    if (step.phase == Phase::kSteady) ordinary_ns = add_saturated(ordinary_ns, step.length_ns);
-    if (step.phase != Phase::kIrregular) continue;
-    irregular_ns = add_saturated(irregular_ns, step.length_ns);
+    if (step.kind == StepKind::kSteady) report.ordinary_ns = add_saturated(report.ordinary_ns, step.length_ns);
+    if (step.kind != StepKind::kIrregular) continue;
+    report.irregular_ns = add_saturated(report.irregular_ns, step.length_ns);
     report.irregular.push_back({i, step.host.begin_ns, step.length_ns});
   }
   const std::size_t irregular = report.figures.irregular;
   const std::size_t ordinary = report.figures.count - irregular;
-  if (ordinary > 0) report.ordinary_mean_ns = ordinary_ns / static_cast<Nanoseconds>(ordinary);
-  if (irregular > 0) report.irregular_mean_ns = irregular_ns / static_cast<Nanoseconds>(irregular);
+  if (ordinary > 0) report.ordinary_mean_ns = report.ordinary_ns / static_cast<Nanoseconds>(ordinary);
+  if (irregular > 0) report.irregular_mean_ns = report.irregular_ns / static_cast<Nanoseconds>(irregular);
   std::stable_sort(report.irregular.begin(), report.irregular.end(),
                    [](const IrregularStep& a, const IrregularStep& b) { return a.length_ns > b.length_ns; });
   report.irregular.resize(std::min(kMostIrregularSteps, report.irregular.size()));

@@ -50,7 +50,7 @@ void add_basis(const Trace& trace, Report& report) {
   }
   if (report.left_out_calls > 0) {
     add(report, "calls-outside-windows", report.left_out_calls, Severity::kNote,
-        "calls began outside the recorded windows and are not in this report (--all adds them)");
+        "calls began outside the recorded windows and are not in this report (--outside-windows adds them)");
   }
 }
 

@@ -45,6 +45,11 @@ void scale(WhatIf& found, double factor) {
   for (Choice& choice : found.choices) {
     for (Way& way : choice.ways) scale(way.gain_ns, factor);
   }
+  for (FixGroup& group : found.groups) {
+    scale(group.alone, factor);
+    scale(group.marginal, factor);
+    scale(group.cumulative, factor);
+  }
   for (FixStep& step : found.order) {
     scale(step.marginal, factor);
     scale(step.cumulative, factor);
@@ -58,17 +63,27 @@ WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, con
   const TimeSpan span = middle_of(trace, attribution.steps, most_rows);
   looked_at_ns = span.length_ns();
   const Trace excerpt = excerpt_of(trace, attribution.evidence->correlation, span);
-  Attribution part = attribute(excerpt);
-  std::vector<Step>& steps = part.steps.steps;
-  for (std::size_t i = 0; i < kStepsToGetAhead && steps.size() >= kFewestSteps; ++i) steps[i].phase = Phase::kWarmUp;
+  // Its steps are those of the whole, and so is what is ordinary among them.
+  Steps inside = attribution.steps;
+  std::vector<Step>& steps = inside.steps;
+  std::erase_if(steps, [&](const Step& step) { return intersect(step.host, span) != step.host; });
+  for (std::size_t i = 0; i < kStepsToGetAhead && steps.size() >= kFewestSteps; ++i) steps[i].kind = StepKind::kWarmUp;
+  AttributeOptions known;
+  known.known_steps = &inside;
+  const Attribution part = attribute(excerpt, known);
   WhatIf found = what_if(part, place_of, options);
   if (!found.refusal.empty() || found.recorded_ns <= 0) return found;
-  const StepFigures figures = figures_of(attribution.steps);
-  const bool by_steps = found.by_steps && figures.count > 0 && found.steps > 0;
-  const double whole_ns = by_steps ? static_cast<double>(figures.mean_ns) * static_cast<double>(figures.count)
-                                   : static_cast<double>(trace.last_ns - trace.first_ns);
-  scale(found, whole_ns / static_cast<double>(by_steps ? found.recorded_ns : span.length_ns()));
-  if (by_steps) found.steps = figures.count;
+  Nanoseconds whole_ns = 0;
+  std::size_t ordinary = 0;
+  for (const Step& step : attribution.steps.steps) {
+    if (step.kind != StepKind::kSteady) continue;
+    whole_ns = add_saturated(whole_ns, step.length_ns);
+    ++ordinary;
+  }
+  if (!found.by_steps) whole_ns = trace.last_ns - trace.first_ns;
+  scale(found,
+        static_cast<double>(whole_ns) / static_cast<double>(found.by_steps ? found.recorded_ns : span.length_ns()));
+  if (found.by_steps) found.steps = ordinary;
   return found;
 }
 

@@ -12,6 +12,7 @@
 #include "attribution/device_state.h"
 #include "attribution/steps.h"
 #include "base/time_span.h"
+#include "findings/loader/loader_advice.h"
 #include "findings/rules.h"
 #include "model/frames.h"
 #include "model/load_stats.h"
@@ -19,7 +20,7 @@
 
 namespace synctrace {
 
-inline constexpr int kReportSchemaVersion = 1;
+inline constexpr int kReportSchemaVersion = 2;
 
 // What the calls of a site did, as a whole.
 enum class SiteVerdict : std::uint8_t {
@@ -150,10 +151,11 @@ struct IdleCause {
   Nanoseconds steady_ns = 0;              // of it, in ordinary steps
   Nanoseconds irregular_ns = 0;           // of it, in steps that took unusually long
   Nanoseconds uncertain_ns = 0;           // of it, known with low confidence only
-  Nanoseconds uncertain_in_steps_ns = 0;  // of that, in ordinary or irregular steps
+  Nanoseconds uncertain_in_steps_ns = 0;  // of that, in ordinary steps
   std::vector<IdleActivity> activities;   // dearest first
   std::vector<std::uint32_t> numbers;     // Cause::number of the causes that it adds up
-  FixKey fix_key;                         // what a fix would apply to
+  FixKey fix_key;                         // what a fix would apply to: where another thread did it, that thread's place
+  FixKey line_key;                        // the same of the line itself
   std::optional<SavingReport> saving;     // nothing: too little to look at, or no fix applies
 };
 
@@ -163,6 +165,8 @@ struct ShownFix {
   std::string call;  // where the line is not known: the function
   FixKey key;        // what it applies to
   SavingReport saving;
+  std::uint32_t until_line =
+      0;  // of a stretch of host code, the line in the same file before which it ends; 0: one line
 };
 
 // One more fix, or several that pay only together.
@@ -171,6 +175,21 @@ struct FixRow {
   Interval marginal;
   Interval cumulative;
 };
+
+// One change of the program: the lines that it sets right together, and what to write there.
+struct Remedy {
+  const Rule* rule = nullptr;  // whose page explains it; null: none
+  Fix fix = Fix::kNone;
+  std::string title;                 // "Read the loss one step later"
+  std::vector<std::string> to_type;  // one or two lines
+  std::vector<ShownFix> fixes;       // those that save most alone first, at most kMostShownFixes
+  std::size_t more_fixes = 0;        // lines beside these
+  Interval alone;
+  Interval marginal;  // after the remedies before it
+  Interval cumulative;
+};
+
+inline constexpr std::size_t kMostShownFixes = 24;
 
 // One of the ways in which a part of a question could be answered.
 struct AskedWay {
@@ -196,6 +215,7 @@ struct SavingsReport {
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;                 // with every fix
   std::vector<FixRow> order;
+  std::vector<Remedy> remedies;   // best first; those that gain nothing stand last
   std::vector<ShownFix> in_vain;  // whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;
   double unexplained_share = 0;  // of the time: starts of work that nothing explains
@@ -211,21 +231,60 @@ struct IrregularStep {
 struct StepsReport {
   std::string source = "none";
   std::string name;
+  FileLine where;  // of the loop; line 0: not known
+  StepConfidence confidence = StepConfidence::kHigh;
+  std::string doubt;  // a clause: why it is not high
+  std::size_t micro_steps = 1;
   StepFigures figures;
   std::vector<IrregularStep> irregular;  // longest first, at most kMostIrregularSteps
-  Nanoseconds ordinary_mean_ns = 0;      // of the others but the warm-up
+  Nanoseconds ordinary_ns = 0;           // of the others but the warm-up, added up: what verdict and savings are of
+  Nanoseconds ordinary_mean_ns = 0;
+  Nanoseconds irregular_ns = 0;
   Nanoseconds irregular_mean_ns = 0;
 };
 inline constexpr std::size_t kMostIrregularSteps = 20;
 
+// What costs most of the idle time in a part of the run.
+struct WorstCause {
+  const Rule* rule = nullptr;  // null: no rule
+  std::string name;
+  SourceLine where;  // without its stack
+  Nanoseconds idle_ns = 0;
+};
+
+// A part of the run; without a GPU timeline nothing is known of idle time.
+struct RunPart {
+  Nanoseconds time_ns = 0;
+  Nanoseconds idle_ns = 0;  // of the verdict's GPU
+  std::optional<WorstCause> worst;
+};
+
+// The steps of one loop: training, validation.
+struct PhaseReport {
+  std::size_t number = 1;  // by time, from 1: of --phase
+  bool reported = false;   // whether all else in the report is about it
+  std::string source;
+  SourceLine where;  // of the loop; its function has the name
+  StepFigures figures;
+  RunPart part;  // of the steps but the warm-up
+};
+
+// A part of the time: "launching".
+struct TimePart {
+  std::string name;
+  Nanoseconds ns = 0;
+};
+
 struct VerdictLine {
-  std::string word;  // "sync-bound"; empty: there is none
-  std::string evidence;
+  std::string word;      // "sync-bound"; empty: there is none
+  std::string evidence;  // or why there is none; empty: no GPU worked
   bool is_hint = false;  // too much of it is uncertain
-  // What `evidence` says of the time: of the busiest device, in the steps where there are any.
+  // What `evidence` says of the time: of the busiest device, in the ordinary steps where there are any.
   std::uint32_t device = 0;
   Nanoseconds lacked_ns = 0;   // without work to compute: idle, or only copying
   Nanoseconds copying_ns = 0;  // of it
+  std::vector<TimePart>
+      parts;  // of all of the time: "busy" first, then what the GPU lacked work for; without those of 0
   Nanoseconds of_ns = 0;
 };
 
@@ -233,6 +292,7 @@ struct DeviceReport {
   std::uint32_t id = 0;
   std::string name;
   DeviceState state;
+  std::uint64_t pieces = 0;            // of GPU work
   std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in the steps first
   std::vector<IdleCause> copy_causes;  // of the copy-only time
 };
@@ -291,14 +351,18 @@ struct Report {
   std::vector<TimeSpan> windows;
   std::vector<std::string> window_reasons;
   bool has_timeline = false;
+  std::string no_lines;    // why rows have no line of the program; empty: where they have none, the trace says no more
   bool covers_all = true;  // false: only calls that began in a window
   std::uint64_t left_out_calls = 0;
   Nanoseconds lossy_ns = 0;  // of the recorded time, how much may lack records
 
   VerdictLine verdict;
   StepsReport steps;
+  std::vector<PhaseReport> phases;       // that of `steps` first, then by number; none without steps
+  std::optional<RunPart> between_steps;  // of all phases; nothing: a small part of the recording
   std::vector<DeviceReport> devices;
   SavingsReport savings;
+  std::optional<LoaderAdvice> loader;    // where the program waits for a data loader
   std::vector<CallSite> waits;           // all sites that can wait, dearest first
   std::vector<CallSite> long_calls;      // the others that took a millisecond or more in sum, dearest first
   std::vector<CallSite> polls;           // queries, those that waited longest first

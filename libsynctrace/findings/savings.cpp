@@ -8,6 +8,9 @@
 #include "base/quantity_text.h"
 #include "base/shown_text.h"
 #include "findings/middle_savings.h"
+#include "findings/remedies/frameworks.h"
+#include "findings/remedies/remedy_kinds.h"
+#include "findings/remedies/remedy_words.h"
 #include "findings/trace_words.h"
 #include "findings/wished_fixes.h"
 #include "model/excerpt.h"
@@ -83,13 +86,57 @@ std::vector<AskedWay> asked_ways(const WhatIf& found) {
   return ways;
 }
 
+// The rule of the cause that costs most at one of the lines; null: none has a rule.
+const Rule* rule_of_fixes(const Report& report, const std::vector<ShownFix>& fixes) {
+  const IdleCause* dearest = nullptr;
+  for (const DeviceReport& device : report.devices) {
+    for (const std::vector<IdleCause>* causes : {&device.causes, &device.copy_causes}) {
+      for (const IdleCause& cause : *causes) {
+        const bool is_there =
+            std::any_of(fixes.begin(), fixes.end(), [&](const ShownFix& fix) { return fix.key == cause.fix_key; });
+        if (cause.rule != nullptr && is_there && (dearest == nullptr || cause.idle_ns > dearest->idle_ns))
+          dearest = &cause;
+      }
+    }
+  }
+  return dearest == nullptr ? nullptr : dearest->rule;
+}
+
+void add_remedies(const Trace& trace, const WhatIf& found, const RemedyKinds& kinds, const SavingsWriter& writer,
+                  Report& report) {
+  for (const FixGroup& group : found.groups) {
+    Remedy& remedy = report.savings.remedies.emplace_back();
+    for (const std::uint16_t site : group.sites) remedy.fixes.push_back(writer.fix_at(site));
+    std::stable_sort(remedy.fixes.begin(), remedy.fixes.end(),
+                     [](const ShownFix& a, const ShownFix& b) { return a.saving.alone.ns > b.saving.alone.ns; });
+    if (remedy.fixes.size() > kMostShownFixes) {
+      remedy.more_fixes = remedy.fixes.size() - kMostShownFixes;
+      remedy.fixes.resize(kMostShownFixes);
+    }
+    remedy.fix = remedy.fixes.front().saving.fix;
+    remedy.rule = rule_of_fixes(report, remedy.fixes);
+    const std::uint32_t number = kinds.group_of_key(found.sites[group.sites.front()].key);
+    RemedyWords words = remedy_words(kinds.kind_of_group(number), framework_of(remedy.fixes, trace), remedy.fixes,
+                                     kinds.function_of_group(number));
+    remedy.title = std::move(words.title);
+    remedy.to_type = std::move(words.to_type);
+    remedy.alone = group.alone;
+    remedy.marginal = group.marginal;
+    remedy.cumulative = group.cumulative;
+  }
+}
+
 }  // namespace
 
 void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces& places,
                  const WhatIfQuestion& question, Report& report) {
   if (!trace.has_timeline()) return;
   WishedFixes wished(question, places);
+  RemedyKinds kinds(trace, places);
   WhatIfOptions options;
+  options.group_of = [&](const FixSite& site, double alone_share, double each_step) {
+    return kinds.group_of(site, alone_share, each_step);
+  };
   options.graph_range = question.graph_range;
   if (!question.empty()) options.asked = [&](const std::vector<FixSite>& sites) { return wished.choices(sites); };
   const auto place_of = [&](StackId stack) { return places.place_of(stack); };
@@ -115,8 +162,14 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   for (DeviceReport& device : report.devices) {
     for (std::vector<IdleCause>* causes : {&device.causes, &device.copy_causes}) {
       for (IdleCause& cause : *causes) {
-        const std::uint16_t site = found.find(cause.fix_key);
-        if (site != 0 && found.of_site(site) != nullptr) cause.saving = writer.saving_of(site);
+        // Where nothing is known of the other thread's place, what the line itself saves is what its fix shows too.
+        for (const FixKey& key : {cause.fix_key, cause.line_key}) {
+          const std::uint16_t site = found.find(key);
+          if (site == 0 || found.of_site(site) == nullptr) continue;
+          cause.saving = writer.saving_of(site);
+          cause.fix_key = key;
+          break;
+        }
       }
     }
   }
@@ -125,6 +178,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     for (const std::uint16_t site : step.sites) row.fixes.push_back(writer.fix_at(site));
     savings.order.push_back(std::move(row));
   }
+  add_remedies(trace, found, kinds, writer, report);
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
     for (const std::uint16_t site : found.asked_sites) asked.fixes.push_back(writer.fix_at(site));

@@ -38,8 +38,8 @@ StackPlace StackPlaces::place_of(StackId stack) {
   return result;
 }
 
-SourceLine StackPlaces::line_of(StackPlace place) const {
-  const std::vector<ResolvedFrame> frames = resolve_stack(trace_, StackId{number(place)});
+SourceLine StackPlaces::line_of(StackId stack) const {
+  const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
   const ChosenFrame chosen = choose_frame(frames, user_code_);
   SourceLine result;
   if (chosen.basis == FrameBasis::kNone) return result;

@@ -26,7 +26,9 @@ class StackPlaces {
 
   // A place in words, all texts printable; empty when it is not known.
   // Stacks are whole until all together come to kMostDescribedBytes; those after them are their shown frame alone.
-  SourceLine line_of(StackPlace place) const;
+  SourceLine line_of(StackPlace place) const { return line_of(StackId{number(place)}); }
+  // Likewise, by one of the stacks that lead there.
+  SourceLine line_of(StackId stack) const;
   static constexpr std::size_t kMostDescribedBytes = std::size_t{192} << 20;
 
  private:

@@ -75,13 +75,13 @@ void Surroundings::read_ranges(const Trace& trace, const std::vector<std::string
     opens[i].text = opens[i].meaning == Meaning::kAsked ? std::string(domain_name) + '@' + text->second : text->second;
     (ranges[i].pushed ? of_thread[ranges[i].thread] : of_all).push_back(i);
   }
-  for (auto& [thread, rows] : of_thread) add_changes(ranges, opens, std::move(rows), own_[thread]);
-  add_changes(ranges, opens, std::move(of_all), shared_);
+  for (const auto& [thread, rows] : of_thread) add_changes(ranges, opens, rows, own_[thread]);
+  add_changes(ranges, opens, of_all, shared_);
 }
 
 // After each begin and end, the set of what is open, the innermost last.
 void Surroundings::add_changes(const std::vector<NvtxRange>& ranges, const std::vector<Open>& opens,
-                               std::vector<std::size_t> rows, std::vector<Change>& out) {
+                               const std::vector<std::size_t>& rows, std::vector<Change>& out) {
   std::vector<Edge> edges;
   for (const std::size_t row : rows) {
     edges.push_back({ranges[row].span.begin_ns, true, row});

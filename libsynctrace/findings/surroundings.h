@@ -73,8 +73,8 @@ class Surroundings {
   void read_marks(const Trace& trace);
   Meaning take(const NvtxRange& range, std::string_view domain, std::string_view text,
                const std::vector<std::string>& patterns);
-  void add_changes(const std::vector<NvtxRange>& ranges, const std::vector<Open>& opens, std::vector<std::size_t> rows,
-                   std::vector<Change>& out);
+  void add_changes(const std::vector<NvtxRange>& ranges, const std::vector<Open>& opens,
+                   const std::vector<std::size_t>& rows, std::vector<Change>& out);
   std::uint32_t intern_set(std::vector<Open> set);
   static std::uint32_t set_at(const std::vector<Change>& changes, Nanoseconds t);
   Surrounding combine(std::uint32_t own, std::uint32_t shared) const;

@@ -3,20 +3,25 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <string>
 #include <string_view>
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "findings/steps/slow_causes.h"
 
 namespace synctrace {
 namespace {
 
 // A GPU that does nothing for less than a tenth of the time is what binds the program.
-constexpr int kBusyShare = 10;
+constexpr Nanoseconds kBusyShare = 10;
+// Of GPU work without steps, from which a program's nature cannot be told.
+constexpr std::uint64_t kFewestPieces = 5;
 
 enum class Class : std::uint8_t { kSync, kTransfer, kInput, kLaunch, kHost, kDependency, kUnknown, kNone };
-constexpr std::array kWords = {"sync-bound", "transfer-bound",   "input-bound", "launch-bound",
-                               "host-bound", "dependency-bound", "unknown"};
+constexpr std::array<std::string_view, 8> kWords = {"sync-bound", "transfer-bound",   "input-bound", "launch-bound",
+                                                    "host-bound", "dependency-bound", "unknown",     "gpu-bound"};
 constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
                                   "copies",
                                   "waiting for input",
@@ -24,6 +29,22 @@ constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
                                   "host code",
                                   "waiting for other streams and devices",
                                   "causes that are not known"};
+
+// What a cause is called as a part of the time: of the host's causes, those that a reader tells apart.
+std::string_view part_of(CauseKind kind, Class its_class) noexcept {
+  switch (its_class) {
+    case Class::kSync: return "waits";
+    case Class::kTransfer: return "copies";
+    case Class::kInput: return "input";
+    case Class::kLaunch: return "launching";
+    case Class::kDependency: return "other streams";
+    case Class::kUnknown: return "unknown";
+    case Class::kHost:
+    case Class::kNone: break;
+  }
+  if (kind == CauseKind::kModuleLoad) return "loading code";
+  return kind == CauseKind::kAllocation ? "taking memory" : "host code";
+}
 
 Class class_of(CauseKind kind) noexcept {
   switch (kind) {
@@ -58,7 +79,8 @@ struct Shares {
   Nanoseconds idle_ns = 0;
   Nanoseconds copying_ns = 0;
   Nanoseconds uncertain_ns = 0;
-  std::array<Nanoseconds, kWords.size()> by_class{};
+  std::array<Nanoseconds, kEvidence.size()> by_class{};
+  std::map<std::string_view, Nanoseconds> by_part;
 };
 
 void add(const std::vector<IdleCause>& causes, bool in_steps, bool copying, Shares& shares) {
@@ -68,11 +90,13 @@ void add(const std::vector<IdleCause>& causes, bool in_steps, bool copying, Shar
       if (!in_steps) shares.whole_ns -= cause.idle_ns;
       continue;
     }
-    const Nanoseconds idle_ns = in_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
+    const Nanoseconds idle_ns = in_steps ? cause.steady_ns : cause.idle_ns;
     (copying ? shares.copying_ns : shares.idle_ns) += idle_ns;
     shares.uncertain_ns += in_steps ? cause.uncertain_in_steps_ns : cause.uncertain_ns;
     // Copy-only time is the transfers' whatever the host did meanwhile.
-    shares.by_class[static_cast<std::size_t>(copying ? Class::kTransfer : its_class)] += idle_ns;
+    const Class counted = copying ? Class::kTransfer : its_class;
+    shares.by_class[static_cast<std::size_t>(counted)] += idle_ns;
+    shares.by_part[part_of(cause.kind, counted)] += idle_ns;
   }
 }
 
@@ -81,7 +105,7 @@ Shares shares_of(const DeviceReport& device, const Steps& steps) {
   const bool in_steps = !steps.steps.empty();
   if (in_steps) {
     for (const Step& step : steps.steps) {
-      if (step.phase != Phase::kWarmUp) shares.whole_ns = add_saturated(shares.whole_ns, step.length_ns);
+      if (step.kind == StepKind::kSteady) shares.whole_ns = add_saturated(shares.whole_ns, step.length_ns);
     }
   } else {
     shares.whole_ns = device.state.window_ns;
@@ -91,7 +115,18 @@ Shares shares_of(const DeviceReport& device, const Steps& steps) {
   return shares;
 }
 
+std::vector<TimePart> parts_of(const Shares& shares) {
+  std::vector<TimePart> parts = {{"busy", shares.whole_ns - shares.idle_ns - shares.copying_ns}};
+  for (const auto& [name, ns] : shares.by_part) {
+    if (ns > 0) parts.push_back({std::string(name), ns});
+  }
+  std::stable_sort(parts.begin() + 1, parts.end(), [](const TimePart& a, const TimePart& b) { return a.ns > b.ns; });
+  return parts;
+}
+
 }  // namespace
+
+std::span<const std::string_view> verdict_words() noexcept { return kWords; }
 
 VerdictLine verdict_of(const Report& report, const Steps& steps) {
   const DeviceReport* busiest = nullptr;
@@ -100,18 +135,31 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
     if (works && (busiest == nullptr || device.state.compute_ns > busiest->state.compute_ns)) busiest = &device;
   }
   if (busiest == nullptr) return {};
+  if (steps.steps.empty() && busiest->pieces < kFewestPieces) {
+    VerdictLine none;
+    none.evidence = format_text("{} of GPU work {} too little to say what binds the program",
+                                busiest->pieces == 1 ? "1 piece" : format_text("{} pieces", busiest->pieces),
+                                busiest->pieces == 1 ? "is" : "are");
+    return none;
+  }
   const Shares shares = shares_of(*busiest, steps);
   const Nanoseconds starved_ns = shares.idle_ns + shares.copying_ns;
-  const std::string_view basis = steps.steps.empty() ? "from its first to its last work" : "in the steps";
+  const bool all_alike = report.steps.figures.irregular == 0;
+  const std::string_view basis = steps.steps.empty() ? "from its first to its last work"
+                                 : all_alike         ? "in the steps"
+                                                     : "in the ordinary steps";
   VerdictLine verdict;
   verdict.device = busiest->id;
   verdict.lacked_ns = starved_ns;
   verdict.copying_ns = shares.copying_ns;
   verdict.of_ns = shares.whole_ns;
+  verdict.parts = parts_of(shares);
   if (starved_ns < shares.whole_ns / kBusyShare) {
-    verdict.word = "gpu-bound";
-    verdict.evidence = format_text("the GPU lacked work for only {} of the time {}: there is little to gain here",
-                                   share_text(starved_ns, shares.whole_ns), basis);
+    verdict.word = kWords.back();
+    const bool much_irregular = are_irregular_steps_at_least(kBusyShare, report.steps);
+    verdict.evidence = format_text(
+        "the GPU lacked work for only {} of the time {}: {}", share_text(starved_ns, shares.whole_ns), basis,
+        much_irregular ? "what there is to gain is in the irregular ones" : "there is little to gain here");
     return verdict;
   }
   const auto most = std::max_element(shares.by_class.begin(), shares.by_class.end());

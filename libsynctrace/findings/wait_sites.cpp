@@ -91,17 +91,19 @@ class WaitFinder {
   WaitSites found_;
 };
 
-// The period of the work is a good guess, but no ground for a verdict.
+// A loop that was found counts where it is sure to be the step. A guess is no ground for a verdict.
 void WaitFinder::find_step_spans(const WaitSitesOptions& options) {
   const Steps& steps = attribution_.steps;
-  const bool found =
-      steps.source != StepSource::kNone && (options.guessed_steps || steps.source != StepSource::kPeriodicity);
+  const bool is_found = steps.source == StepSource::kLoop || steps.source == StepSource::kPeriodicity;
+  const bool is_sure = !is_found || steps.confidence == StepConfidence::kHigh;
   if (options.marked_steps && !surroundings_.steps().empty()) {
     found_.steps = surroundings_.steps();
     found_.step_source = "nvtx";
     found_.step_name = std::string(kAnnotationDomain) + ":step";
     for (const TimeSpan step : found_.steps) found_.step_lengths.push_back(step.length_ns());
-  } else if (found) {
+  } else if (steps.source != StepSource::kNone) {
+    if (!is_sure) found_.doubted_steps = steps.doubt.empty() ? "too little is known of them" : printable(steps.doubt);
+    if (!is_sure && !options.guessed_steps) return;
     for (const Step& step : steps.steps) {
       found_.steps.push_back(step.host);
       found_.step_lengths.push_back(step.length_ns);
@@ -266,12 +268,12 @@ void WaitFinder::add(const Event& event) {
   group.steps.back().figures.add(event.figures);
 }
 
-// Idle time of the steps where there are steps, else of all but the edges of the recording.
+// Idle time of the ordinary steps where there are steps, else of all but the edges of the recording.
 void add_idle(const Attribution& attribution, WaitSites& out) {
   Nanoseconds in_steps_ns = 0;
   for (const Step& step : attribution.steps.steps) {
-    if (step.phase == Phase::kSteady || step.phase == Phase::kIrregular)
-      in_steps_ns = add_saturated(in_steps_ns, step.length_ns);
+    if (!out.doubted_steps.empty() && out.steps.empty()) break;  // what does not count is no step
+    if (step.kind == StepKind::kSteady) in_steps_ns = add_saturated(in_steps_ns, step.length_ns);
   }
   for (const auto& [device, causes] : attribution.causes) {
     DeviceIdle idle{number(device), 0, in_steps_ns};
@@ -280,7 +282,7 @@ void add_idle(const Attribution& attribution, WaitSites& out) {
       if (cause.key.copying) continue;
       if (is_edge(cause.key.kind)) edges_ns += cause.idle_ns;
       if (in_steps_ns > 0)
-        idle.idle_ns += cause.steady_ns + cause.irregular_ns;
+        idle.idle_ns += cause.steady_ns;
       else if (!is_edge(cause.key.kind))
         idle.idle_ns += cause.idle_ns;
     }

@@ -80,6 +80,7 @@ struct WaitSites {
   std::uint64_t events = 0;  // calls, launches and queries in the whole trace
   std::string step_source = "none";
   std::string step_name;
+  std::string doubted_steps;    // why those that were found are guessed; then they count only where guesses do
   std::vector<TimeSpan> steps;  // of the host, from begin to begin
   std::vector<Nanoseconds>
       step_lengths;  // beside them, as the report has them: of steps found, from end of work to end of work
@@ -97,8 +98,7 @@ struct WaitSites {
 struct WaitSitesOptions {
   std::vector<std::string> ranges;  // patterns of NVTX ranges that somebody asks for (surroundings.h)
   bool marked_steps = true;         // steps that the program marks in the domain synctrace come before all others
-  bool guessed_steps =
-      false;  // steps that only the period of the work tells count: fit for a comparison, not for a verdict
+  bool guessed_steps = false;       // steps that were found, but not for sure, count: fit for a comparison alone
 };
 
 WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, const UserCode& user_code,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/what_if_question.h"
 
-#include <charconv>
 #include <utility>
 
+#include "base/file_line.h"
 #include "findings/fix_words.h"
 
 namespace synctrace {
@@ -34,17 +34,12 @@ std::string names_of_fixes() {
 std::optional<Error> add_wishes(std::string_view text, WhatIfQuestion& question) {
   for (const std::string_view part : parts_of(text)) {
     const std::size_t at = part.find('@');
-    const std::size_t colon = part.rfind(':');
+    const auto where = parse_file_line(at == std::string_view::npos ? std::string_view() : part.substr(at + 1));
+    if (!where) return Error{"'" + std::string(part) + "' is not of the form FIX@FILE:LINE."};
     FixWish wish;
     wish.words = part;
-    const bool whole = at != std::string_view::npos && colon != std::string_view::npos && colon > at + 1;
-    if (whole) {
-      const std::string_view number = part.substr(colon + 1);
-      const auto [end, failed] = std::from_chars(number.data(), number.data() + number.size(), wish.line);
-      if (failed != std::errc{} || end != number.data() + number.size()) wish.line = 0;
-    }
-    if (!whole || wish.line == 0) return Error{"'" + std::string(part) + "' is not of the form FIX@FILE:LINE."};
-    wish.file = part.substr(at + 1, colon - at - 1);
+    wish.file = where->file;
+    wish.line = where->line;
     const std::string_view name = part.substr(0, at);
     for (const Fix fix : kFixes) {
       if (fix_name(fix) == name) wish.fix = fix;

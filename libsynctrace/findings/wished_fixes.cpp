@@ -68,7 +68,7 @@ std::vector<Choice> WishedFixes::choices(const std::vector<FixSite>& sites) {
   std::vector<Choice> choices;
   for (const FixWish& wish : question_.wishes) take(wish, sites, choices);
   Way assumed;
-  for (std::uint16_t site = 1; site < sites.size(); ++site) {
+  for (std::uint16_t site = 1, end = site_count(sites); site < end; ++site) {
     const bool is_assumed = (question_.pinned && sites[site].fix == Fix::kAsyncCopy) ||
                             (question_.no_input_wait && sites[site].fix == Fix::kFeedInput) ||
                             (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch &&
@@ -86,7 +86,7 @@ void WishedFixes::take(const FixWish& wish, const std::vector<FixSite>& sites, s
   std::map<int, Way> ways;
   std::string possible;
   bool any = false;
-  for (std::uint16_t site = 1; site < sites.size(); ++site) {
+  for (std::uint16_t site = 1, end = site_count(sites); site < end; ++site) {
     if (!is_at(wish, sites[site], places_.line_of(sites[site].key.place))) continue;
     any = true;
     const Fix fix = sites[site].fix;

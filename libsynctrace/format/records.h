@@ -737,6 +737,44 @@ struct Sample {
   }
 };
 
+// What one look found a child process of the program at, or a child of such a child: workers of a data loader live
+// there. Times and bytes are totals since the child began; two looks tell what it did in between.
+struct ChildLook {
+  static constexpr RecordKind kKind = RecordKind::kChildLook;
+  static constexpr std::string_view kName = "child_look";
+  enum class State : std::uint8_t {
+    kUnknown = 0,
+    kRunning = 1,   // or ready to
+    kSleeping = 2,  // waits for a pipe, a lock, a socket, a time
+    kDisk = 3,      // waits for a file's data, and cannot be interrupted meanwhile
+    kStopped = 4,
+    kEnded = 5,
+  };
+  std::int64_t time_ns = 0;
+  std::uint32_t process = 0;
+  std::uint32_t parent = 0;
+  std::int64_t started_ns = 0;   // since the machine's start: a number that is used again is another child
+  StringId name{};               // as the child calls itself
+  State state{};                 // of its first thread
+  StringId channel{};            // where in the kernel that sleeps; zero: not known
+  std::uint64_t cpu_ns = 0;      // of all its threads
+  std::uint64_t ready_ns = 0;    // in which its first thread waited for a CPU
+  std::uint64_t read_bytes = 0;  // fetched from storage; 0 where the kernel does not say
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"time_ns", Encoding::kDelta, &ChildLook::time_ns},
+                   Field{"process", Encoding::kDelta, &ChildLook::process},
+                   Field{"parent", Encoding::kUnsigned, &ChildLook::parent},
+                   Field{"started_ns", Encoding::kDelta, &ChildLook::started_ns},
+                   Field{"name", Encoding::kUnsigned, &ChildLook::name},
+                   Field{"state", Encoding::kUnsigned, &ChildLook::state},
+                   Field{"channel", Encoding::kUnsigned, &ChildLook::channel},
+                   Field{"cpu_ns", Encoding::kUnsigned, &ChildLook::cpu_ns},
+                   Field{"ready_ns", Encoding::kUnsigned, &ChildLook::ready_ns},
+                   Field{"read_bytes", Encoding::kUnsigned, &ChildLook::read_bytes});
+  }
+};
+
 // Something was lost. `name` is one of the losses of docs/trace-format.md; `count` adds up over the records of a name.
 struct Loss {
   static constexpr RecordKind kKind = RecordKind::kLoss;
@@ -770,6 +808,6 @@ struct End {
 using AllRecords =
     std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Module, Symbol,
                SourceLine, Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush,
-               NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window, HostWait, Sample, Loss, End>;
+               NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window, HostWait, Sample, ChildLook, Loss, End>;
 
 }  // namespace synctrace::format

@@ -110,6 +110,7 @@ enum class RecordKind : std::uint8_t {
   kEnd = 37,
   kHostWait = 38,
   kSample = 39,
+  kChildLook = 40,
 };
 
 enum class Encoding : char { kUnsigned = 'u', kSigned = 's', kDelta = 'd', kText = 't' };

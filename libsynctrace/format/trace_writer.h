@@ -78,7 +78,7 @@ class ChunkWriter {
 
 // The schema record of every kind, for the first chunk. Calls `sink(const Schema&)` for each.
 template <class Sink>
-void for_each_schema(Sink&& sink) noexcept;
+void for_each_schema(Sink&& sink) noexcept(std::is_nothrow_invocable_v<Sink&, const Schema&>);
 
 // 1 2 3 4... <- 0 -1 1 -2...: small magnitudes become small varints.
 constexpr std::uint64_t zigzag(std::int64_t value) noexcept {
@@ -163,7 +163,7 @@ inline void ChunkWriter::put_varint(std::uint64_t value) noexcept {
 }
 
 template <class Sink>
-void for_each_schema(Sink&& sink) noexcept {
+void for_each_schema(Sink&& sink) noexcept(std::is_nothrow_invocable_v<Sink&, const Schema&>) {
   const auto describe = [&]<class Record>(const Record*) {
     std::array<char, kMaxFields * 32> text{};
     std::size_t length = 0;

@@ -23,7 +23,9 @@ std::string breach_of(const AllowEntry& entry, const CallsByStep& steps) {
     if (step != steps.begin()) closest = std::min<std::uint64_t>(closest, step->first - std::prev(step)->first);
   }
   if (entry.max_per_step && most > *entry.max_per_step) {
-    return "allowed " + count_text(*entry.max_per_step) + " a step, there were " + count_text(most);
+    const bool in_steps = steps.begin()->first != kOutsideSteps;
+    return "allowed " + count_text(*entry.max_per_step) + " a step, there were " + count_text(most) +
+           (in_steps ? "" : " in all");
   }
   if (entry.every_n_steps && closest < *entry.every_n_steps) {
     return "allowed every " + count_text(*entry.every_n_steps) + " steps, it came again after " + count_text(closest);

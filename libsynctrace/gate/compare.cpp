@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/format_text.h"
+#include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "gate/gate_words.h"
 #include "render/json_parts.h"
@@ -15,21 +16,29 @@ namespace {
 // Times differ from run to run; less than this factor is no news.
 constexpr double kDearerFactor = 1.5;
 constexpr double kDearerStepNs = 100'000;  // nor is less than this a step
+constexpr std::size_t kNameColumns = 60;
 
-double waited_per_step(const Finding& finding) {
-  return finding.steps == 0 ? 0
-                            : static_cast<double>(finding.figures.host_blocked_ns) / static_cast<double>(finding.steps);
+// What a line is compared by: the most calls of a step and the wait of a step, or all of both.
+struct Amount {
+  std::uint64_t calls = 0;
+  double waited_ns = 0;
+};
+
+Amount amount_of(const Finding& finding, bool by_steps) {
+  const double waited_ns = static_cast<double>(finding.figures.host_blocked_ns);
+  if (!by_steps) return {finding.figures.calls, waited_ns};
+  return {finding.per_step, finding.steps == 0 ? 0 : waited_ns / static_cast<double>(finding.steps)};
 }
 
-bool is_dearer(const Finding& before, const Finding& after) {
-  if (after.per_step != before.per_step) return after.per_step > before.per_step;
-  const double more = waited_per_step(after) - waited_per_step(before);
-  return more > kDearerStepNs && waited_per_step(after) > kDearerFactor * waited_per_step(before);
+bool is_dearer(const Amount& before, const Amount& after) {
+  if (after.calls != before.calls) return after.calls > before.calls;
+  return after.waited_ns - before.waited_ns > kDearerStepNs && after.waited_ns > kDearerFactor * before.waited_ns;
 }
 
-Change change_of(const Finding& before, const Finding& after) {
-  if (is_dearer(before, after)) return Change::kDearer;
-  if (is_dearer(after, before)) return Change::kCheaper;
+Change change_of(const Finding& before, const Finding& after, bool by_steps) {
+  const Amount amounts[] = {amount_of(before, by_steps), amount_of(after, by_steps)};
+  if (is_dearer(amounts[0], amounts[1])) return Change::kDearer;
+  if (is_dearer(amounts[1], amounts[0])) return Change::kCheaper;
   return before.path != after.path || before.where.line != after.where.line ? Change::kMoved : Change::kSame;
 }
 
@@ -44,15 +53,56 @@ std::vector<const Finding*> waiting(const GateResult& result) {
 const Finding& shown(const ComparedLine& line) { return line.after ? *line.after : *line.before; }
 
 std::string place_words(const ComparedLine& line) {
-  const std::string place = place_text(shown(line));
+  std::string place = place_text(shown(line));
   if (line.change != Change::kMoved || !line.before) return place;
   return place + " (was " + place_text(*line.before) + ")";
 }
 
-std::string amount(const std::optional<Finding>& finding) {
+std::string amount_words(const std::optional<Finding>& finding, bool by_steps) {
   if (!finding) return "-";
-  return count_text(finding->per_step) + " a step, " +
-         duration_text(static_cast<Nanoseconds>(waited_per_step(*finding)));
+  const Amount amount = amount_of(*finding, by_steps);
+  return count_text(amount.calls) + (by_steps ? " a step, " : " in all, ") +
+         duration_text(static_cast<Nanoseconds>(amount.waited_ns));
+}
+
+// What the steps of a side are; of several traces the first one's.
+void take_steps(const RunSide& side, std::string& source, std::string& name, std::string& doubt) {
+  for (const JudgedTrace& trace : side.result.traces) {
+    if (trace.judged_steps == 0) continue;
+    source = trace.step_source;
+    name = trace.step_name;
+    doubt = trace.step_doubt;
+    return;
+  }
+}
+
+bool has_steps(const RunSide& side) {
+  const std::vector<JudgedTrace>& traces = side.result.traces;
+  return !traces.empty() && std::all_of(traces.begin(), traces.end(), [](const JudgedTrace& t) { return t.steps > 0; });
+}
+
+std::string source_words(const std::string& source, const std::string& name, const std::string& doubt) {
+  if (source.empty()) return "none were found";
+  if (source == "nvtx") return "NVTX ranges " + name;
+  if (source == "profiler-step") return "ranges ProfilerStep#";
+  if (source == "line") return "begun at a line of " + short_function_text(name, kNameColumns);
+  if (source == "python-loop")
+    return "turns of the loop in " + short_function_text(name, kNameColumns) +
+           (doubt.empty() ? "" : ", guessed: " + doubt);
+  return "guessed from work that repeats";
+}
+
+// "steps are NVTX ranges train_step"
+std::string steps_words(const ComparedRuns& runs) {
+  std::string words[2];
+  for (std::size_t i = 0; i < 2; ++i)
+    words[i] = source_words(runs.step_sources[i], runs.step_names[i], runs.step_doubts[i]);
+  std::string text = "steps ";
+  if (words[0] == words[1])
+    text += words[0];
+  else
+    text += "before: " + words[0] + "; after: " + words[1];
+  return text + (runs.by_steps ? "" : "; lines are compared by the whole recordings") + "\n";
 }
 
 std::string time_words(double ns) { return duration_text(static_cast<Nanoseconds>(ns)); }
@@ -61,6 +111,7 @@ std::string share_words(double share) { return format_text("{:.3g} %", 100 * sha
 std::string spread_words(const Spread& before, const Spread& after, std::string (*words)(double)) {
   const auto one = [&](const Spread& spread) {
     if (spread.count == 0) return std::string("not known");
+    if (spread.count == 1) return words(spread.middle);
     return format_text("{} ({} to {}, {} values)", words(spread.middle), words(spread.low), words(spread.high),
                        spread.count);
   };
@@ -68,7 +119,7 @@ std::string spread_words(const Spread& before, const Spread& after, std::string 
   if (before.count > 0 && after.count > 0 && before.middle > 0) {
     const bool apart = after.low > before.high || after.high < before.low;
     text += format_text(", {:+.1f} %{}", 100 * (after.middle - before.middle) / before.middle,
-                        apart ? "" : ", within the spread");
+                        apart || before.count + after.count == 2 ? "" : ", within the spread");
   }
   return text;
 }
@@ -80,9 +131,15 @@ Json side_json(const std::optional<Finding>& finding) {
           {"count", finding->figures.calls},
           {"blocked_count", finding->figures.waited},
           {"count_per_step", finding->per_step},
+          {"counted_in", counted_in_word(finding->counted_in)},
           {"host_blocked_ns", finding->figures.host_blocked_ns},
           {"steps", finding->steps},
           {"fingerprint", finding->fingerprint.digest()}};
+}
+
+Json steps_json(const ComparedRuns& runs, std::size_t side) {
+  if (runs.step_sources[side].empty()) return nullptr;
+  return {{"source", runs.step_sources[side]}, {"name", json::text_or_null(runs.step_names[side])}};
 }
 
 Json spread_json(const Spread& spread) {
@@ -105,14 +162,18 @@ Spread spread_of(std::vector<double> values) {
 }
 
 bool ComparedRuns::is_worse() const noexcept {
-  return std::any_of(lines.begin(), lines.end(), [](const ComparedLine& line) {
-    return line.change == Change::kAppeared ||
-           (line.change == Change::kDearer && line.after->per_step > line.before->per_step);
+  return std::any_of(lines.begin(), lines.end(), [this](const ComparedLine& line) {
+    if (line.change == Change::kAppeared) return true;
+    return line.change == Change::kDearer &&
+           amount_of(*line.after, by_steps).calls > amount_of(*line.before, by_steps).calls;
   });
 }
 
 ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
   ComparedRuns runs;
+  runs.by_steps = has_steps(before) && has_steps(after);
+  take_steps(before, runs.step_sources[0], runs.step_names[0], runs.step_doubts[0]);
+  take_steps(after, runs.step_sources[1], runs.step_names[1], runs.step_doubts[1]);
   const std::vector<const Finding*> old_rows = waiting(before.result);
   const std::vector<const Finding*> new_rows = waiting(after.result);
   Baseline baseline;
@@ -126,7 +187,7 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
     if (matches[i] != kNoMatch) {
       known[matches[i]] = true;
       line.after = *new_rows[matches[i]];
-      line.change = change_of(*line.before, *line.after);
+      line.change = change_of(*line.before, *line.after, runs.by_steps);
     }
     if (line.change == Change::kSame)
       ++runs.same;
@@ -151,16 +212,21 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
 }
 
 std::string render_compared_text(const ComparedRuns& runs) {
-  std::string text = "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], time_words) + "\n";
+  std::string text = steps_words(runs);
+  if (runs.step_ns[0].count + runs.step_ns[1].count > 0)
+    text += "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], time_words) + "\n";
   if (runs.idle_share[0].count + runs.idle_share[1].count > 0)
     text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], share_words) + "\n";
   for (const ComparedLine& line : runs.lines) {
     const Finding& finding = shown(line);
     text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id,
-                        finding.rule_name, amount(line.before), amount(line.after));
+                        finding.rule_name, amount_words(line.before, runs.by_steps),
+                        amount_words(line.after, runs.by_steps));
     if (!finding.where.source.empty()) text += "          " + finding.where.source + "\n";
   }
-  text += runs.lines.empty() ? "no difference in lines" : count_text(runs.lines.size()) + " lines changed";
+  text += runs.lines.empty()
+              ? "no difference in lines"
+              : count_text(runs.lines.size()) + (runs.lines.size() == 1 ? " line changed" : " lines changed");
   return text + format_text(", {} are the same{}\n", runs.same, runs.simulated ? "; simulated GPU" : "");
 }
 
@@ -169,6 +235,8 @@ std::string render_compared_json(const ComparedRuns& runs) {
       {"schema_version", kGateSchemaVersion},
       {"worse", runs.is_worse()},
       {"simulated", runs.simulated},
+      {"compared_by", runs.by_steps ? "steps" : "recordings"},
+      {"steps", {{"before", steps_json(runs, 0)}, {"after", steps_json(runs, 1)}}},
       {"step_ns", {{"before", spread_json(runs.step_ns[0])}, {"after", spread_json(runs.step_ns[1])}}},
       {"idle_share", {{"before", spread_json(runs.idle_share[0])}, {"after", spread_json(runs.idle_share[1])}}},
       {"same", runs.same},

@@ -11,6 +11,9 @@
 namespace synctrace {
 namespace {
 
+constexpr const char* kWayOut =
+    "mark them with an NVTX range or synctrace.step(), or say where one begins: --step-line FILE:LINE (docs/gate.md)";
+
 std::uint32_t line_of(const GateConfig& config, const std::string& key) {
   const auto line = config.lines.find(key);
   return line == config.lines.end() ? 0 : line->second;
@@ -56,7 +59,8 @@ void add_allow_list(const GateConfig& config, const AllowBook& book, bool judged
 void add_budgets(const Observation& seen, const GateConfig& config, GateResult& result) {
   if (config.max_pageable_bytes_per_step && seen.most_pageable_bytes > *config.max_pageable_bytes_per_step) {
     complain(config, "max-pageable-bytes-per-step",
-             bytes_text(seen.most_pageable_bytes) + " copied from or to pageable memory in a step, more than " +
+             bytes_text(seen.most_pageable_bytes) + " copied from or to pageable memory " +
+                 (seen.found.steps.empty() ? "in all" : "in a step") + ", more than " +
                  bytes_text(*config.max_pageable_bytes_per_step),
              result);
   }
@@ -74,7 +78,7 @@ void add_budgets(const Observation& seen, const GateConfig& config, GateResult& 
     std::snprintf(limit, sizeof(limit), "%g %%", *config.max_gpu_idle_pct);
     complain(config, "max-gpu-idle-pct",
              "GPU " + std::to_string(idle.device) + " was idle for " + share_text(idle.idle_ns, idle.of_ns) + " of " +
-                 (seen.found.steps.size() > 0 ? "the steps" : "the time") + ", more than " + limit +
+                 (seen.found.steps.empty() ? "the time" : "the steps") + ", more than " + limit +
                  "; synctrace report " + seen.found.trace + " says why",
              result);
   }
@@ -95,12 +99,13 @@ void add_trust(const Observation& seen, const GateConfig& config, GateResult& re
   }
   if (lost > config.max_lost_events)
     nothing(count_text(lost) + " losses, more than " + count_text(config.max_lost_events) + ": " + names);
-  const bool wants_steps = config.steps.asked_for || !config.step_range.empty();
+  const bool wants_steps = config.steps.asked_for || !config.step_range.empty() || !config.step_line.empty();
   if (config.only_zones) {
     if (seen.found.zones.empty()) nothing("no zone was entered (expect-no-sync)");
-  } else if (seen.found.steps.size() == 0 && wants_steps) {
-    nothing("no steps were found: mark them with an NVTX range (docs/gate.md)");
-  } else if (seen.found.steps.size() > 0 && seen.judged_steps == 0) {
+  } else if (seen.found.steps.empty() && wants_steps) {
+    nothing(seen.found.doubted_steps.empty() ? "no steps were found: mark them with an NVTX range (docs/gate.md)"
+                                             : "its steps are guessed: " + seen.found.doubted_steps + "; " + kWayOut);
+  } else if (!seen.found.steps.empty() && seen.judged_steps == 0) {
     nothing(count_text(seen.found.steps.size()) + " steps, all of them left out as warm-up; see the key steps");
   }
 }
@@ -118,9 +123,12 @@ void add_complaints(std::span<const Observation> observations, const GateConfig&
     for (const std::string& text : seen.found.unknown_annotations) {
       if (std::find(unknown.begin(), unknown.end(), text) == unknown.end()) unknown.push_back(text);
     }
-    if (seen.found.steps.size() == 0 && !config.only_zones && seen.found.events > 0) {
-      result.remarks.push_back("no steps were found in " + seen.found.trace +
-                               ", so all of it was judged, start and end too");
+    if (seen.found.steps.empty() && !config.only_zones && seen.found.events > 0) {
+      const std::string& doubt = seen.found.doubted_steps;
+      result.remarks.push_back((doubt.empty() ? "no steps were found in " : "the steps are guessed in ") +
+                               seen.found.trace + (doubt.empty() ? "" : " (" + doubt + ")") +
+                               ", so all of it was judged, start and end too" +
+                               (doubt.empty() ? "" : std::string("; ") + kWayOut));
     }
   }
   for (const std::string& text : unknown) {

@@ -36,12 +36,20 @@ struct Share {
     if (zone.empty()) zone = its_zone;
   }
 
-  std::uint64_t per_step() const {
-    std::uint64_t most = 0;
-    for (const auto& [step, calls] : steps) most = std::max(most, calls);
+  // Of the step that has most, and which one that is.
+  std::pair<std::uint64_t, std::uint32_t> most_in_step() const {
+    std::pair<std::uint64_t, std::uint32_t> most{0, kOutsideSteps};
+    for (const auto& [step, calls] : steps) {
+      if (calls > most.first) most = {calls, step};
+    }
     return most;
   }
 };
+
+CountedIn counted_in(std::uint32_t step, const WaitSites& found) {
+  if (step != kOutsideSteps) return CountedIn::kStep;
+  return found.steps.empty() ? CountedIn::kRecording : CountedIn::kOutside;
+}
 
 bool is_weak(const WaitFigures& figures) {
   if (figures.waited != figures.waited_by_length) return false;
@@ -81,24 +89,25 @@ class Judge {
       if (entry != kNotAllowed && share.reason.empty())
         share.reason = is_allowed ? book_.entries()[entry].reason : limits_.sentence(entry);
     }
-    for (const auto& [zone, share] : strict) put(site, share, FindingStatus::kNew, GateLevel::kError, true);
+    for (const auto& [zone, share] : strict) put(seen, site, share, FindingStatus::kNew, GateLevel::kError, true);
     const GateLevel level = config_.level_of(site.calls.rule->id, site.calls.rule->name);
-    if (unexpected.any && level != GateLevel::kOff) put_unexpected(site, unexpected, level);
-    if (allowed.any) put(site, allowed, FindingStatus::kAllowed, GateLevel::kNote, false);
+    if (unexpected.any && level != GateLevel::kOff) put_unexpected(seen, site, unexpected, level);
+    if (allowed.any) put(seen, site, allowed, FindingStatus::kAllowed, GateLevel::kNote, false);
   }
 
-  void put_unexpected(const GateCallSite& site, const Share& share, GateLevel level) {
+  void put_unexpected(const Observation& seen, const GateCallSite& site, const Share& share, GateLevel level) {
     const bool waits = share.figures.waited > 0 && !is_weak(share.figures);
     const bool perhaps = share.figures.waited > 0 || share.figures.unclear > 0;
     if (waits)
-      put(site, share, FindingStatus::kNew, level, false);
+      put(seen, site, share, FindingStatus::kNew, level, false);
     else if (perhaps)
-      put(site, share, FindingStatus::kNew, std::min(level, GateLevel::kWarning), false);
+      put(seen, site, share, FindingStatus::kNew, std::min(level, GateLevel::kWarning), false);
     else
-      put(site, share, FindingStatus::kHarmless, GateLevel::kNote, false);
+      put(seen, site, share, FindingStatus::kHarmless, GateLevel::kNote, false);
   }
 
-  void put(const GateCallSite& site, const Share& share, FindingStatus status, GateLevel level, bool strict) {
+  void put(const Observation& seen, const GateCallSite& site, const Share& share, FindingStatus status, GateLevel level,
+           bool strict) {
     const SourceLine& where = site.calls.where;
     const Rule& rule = *site.calls.rule;
     const std::string function = where.known() ? std::string() : site.function;
@@ -124,7 +133,10 @@ class Judge {
       finding.level = level;
     }
     finding.figures.add(share.figures);
-    finding.per_step = std::max(finding.per_step, share.per_step());
+    if (const auto [calls, step] = share.most_in_step(); calls > finding.per_step) {
+      finding.per_step = calls;
+      finding.counted_in = counted_in(step, seen.found);
+    }
     finding.steps += share.steps.size();
     ++finding.traces;
   }
@@ -171,13 +183,14 @@ void apply_baseline(const Baseline& baseline, const Repository& repository, Gate
   }
 }
 
+bool is_unexpected(const Finding& finding) {
+  return finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict;
+}
+
 // The most unexpected calls of one step, over all places that are errors.
 std::uint64_t most_unexpected(std::span<const Finding> findings) {
   std::uint64_t most = 0;
-  for (const Finding& finding : findings) {
-    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict)
-      most += finding.per_step;
-  }
+  for (const Finding& finding : findings) most += is_unexpected(finding) ? finding.per_step : 0;
   return most;
 }
 
@@ -185,23 +198,24 @@ void apply_sync_budget(const GateConfig& config, GateResult& result) {
   if (config.max_unexpected_per_step == 0) return;
   const std::uint64_t most = most_unexpected(result.findings);
   if (most == 0) return;
+  const bool in_all = std::none_of(result.findings.begin(), result.findings.end(), [](const Finding& finding) {
+    return is_unexpected(finding) && finding.counted_in == CountedIn::kStep;
+  });
+  const std::string sum =
+      "up to " + count_text(most) + " unexpected synchronisations " + (in_all ? "in all" : "in a step");
   if (most > config.max_unexpected_per_step) {
     result.complaints.push_back({"max-unexpected-syncs-per-step",
                                  GateLevel::kError,
                                  {},
                                  0,
-                                 "up to " + count_text(most) + " unexpected synchronisations in a step, more than " +
-                                     count_text(config.max_unexpected_per_step),
+                                 sum + ", more than " + count_text(config.max_unexpected_per_step),
                                  false});
     return;
   }
   for (Finding& finding : result.findings) {
-    if (finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict)
-      finding.level = GateLevel::kWarning;
+    if (is_unexpected(finding)) finding.level = GateLevel::kWarning;
   }
-  result.remarks.push_back("up to " + count_text(most) +
-                           " unexpected synchronisations in a step, within the budget of " +
-                           count_text(config.max_unexpected_per_step));
+  result.remarks.push_back(sum + ", within the budget of " + count_text(config.max_unexpected_per_step));
 }
 
 void sort_findings(std::vector<Finding>& findings) {
@@ -231,8 +245,8 @@ void add_traces(std::span<const Observation> observations, GateResult& result) {
   for (const Observation& seen : observations) {
     const WaitSites& found = seen.found;
     result.traces.push_back({found.trace, found.program, found.level, found.step_source, found.step_name,
-                             found.steps.size(), seen.judged_steps, seen.judged_calls, found.simulated,
-                             found.has_timeline});
+                             found.doubted_steps, found.steps.size(), seen.judged_steps, seen.judged_calls,
+                             found.simulated, found.has_timeline});
     for (const Zone& zone : found.zones) {
       const auto known = std::find_if(result.zones.begin(), result.zones.end(),
                                       [&](const Zone& other) { return other.name == zone.name; });

@@ -30,6 +30,13 @@ enum class FindingStatus : std::uint8_t {
 };
 std::string_view status_word(FindingStatus status) noexcept;  // "new"
 
+// What a count of calls is of.
+enum class CountedIn : std::uint8_t {
+  kStep,
+  kOutside,    // all of them, in a recording with steps: only zones are judged there
+  kRecording,  // all of it, because it has no steps
+};
+
 struct Finding {
   FindingStatus status = FindingStatus::kNew;
   GateLevel level = GateLevel::kError;
@@ -44,8 +51,9 @@ struct Finding {
   std::string zone;      // its name, if it has one
   bool fails = false;    // the gate, as it is configured
   WaitFigures figures;
-  std::uint64_t per_step = 0;  // most calls in one step; of the run where there are no steps
-  std::uint64_t steps = 0;     // with such a call
+  std::uint64_t per_step = 0;  // most calls in one step, or in what `counted_in` says
+  CountedIn counted_in = CountedIn::kStep;
+  std::uint64_t steps = 0;  // with such a call
   std::uint64_t traces = 0;
   Fingerprint fingerprint;
 };
@@ -66,6 +74,7 @@ struct JudgedTrace {
   std::string level;
   std::string step_source;
   std::string step_name;
+  std::string step_doubt;  // why the steps are guessed; empty: they are sure
   std::size_t steps = 0;
   std::size_t judged_steps = 0;
   std::uint64_t judged_calls = 0;

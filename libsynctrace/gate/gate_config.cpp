@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "base/file_line.h"
 #include "base/glob.h"
 #include "findings/rules.h"
 #include "format/option_values.h"
@@ -125,7 +126,7 @@ void read_rules(const std::string& path, const toml::Entry& entry, GateConfig& c
   for (const toml::Entry& rule : table->entries) {
     RuleLevel level{rule.key, GateLevel::kError};
     if (!names_a_rule(rule.key))
-      return reader.fail(rule.value.line, rule.key, "there is no such rule; docs/rules.md lists them");
+      return reader.fail(rule.value.line, rule.key, "there is no such rule; synctrace explain lists them");
     read_level(reader, rule, level.level);
     config.rules.push_back(std::move(level));
   }
@@ -137,6 +138,11 @@ void read_steps(Reader& reader, const toml::Entry& entry, GateConfig& config) {
   const auto slice = parse_step_slice(text);
   if (!slice) return reader.wrong(entry, "\"FIRST:\" or \"FIRST:LAST\"");
   config.steps = *slice;
+}
+
+void read_step_line(Reader& reader, const toml::Entry& entry, GateConfig& config) {
+  if (!reader.text(entry, config.step_line)) return;
+  if (!parse_file_line(config.step_line)) reader.wrong(entry, kExpectedFileLine);
 }
 
 void read_flag(Reader& reader, const toml::Entry& entry, bool& out) {
@@ -165,6 +171,8 @@ void read_gate(const toml::Table& table, const std::string& path, GateConfig& co
       read_steps(reader, entry, config);
     else if (entry.key == "step-range")
       reader.text(entry, config.step_range);
+    else if (entry.key == "step-line")
+      read_step_line(reader, entry, config);
     else if (entry.key == "only-zones")
       read_flag(reader, entry, config.only_zones);
     else if (entry.key == "unused-allow")
@@ -180,13 +188,15 @@ void read_gate(const toml::Table& table, const std::string& path, GateConfig& co
     else
       reader.fail(entry.value.line, entry.key, "there is no such key; docs/gate.md lists them");
   }
+  if (!config.step_range.empty() && !config.step_line.empty())
+    reader.fail(config.lines["step-line"], "step-line", "a step is what step-range says already; keep one of the two");
 }
 
 void read_allow_rules(Reader& reader, const toml::Entry& entry, AllowEntry& allow) {
   reader.texts(entry, allow.rules, kMostStackPatterns);
   for (const std::string& rule : allow.rules) {
     if (!names_a_rule(rule))
-      return reader.fail(entry.value.line, entry.key, "there is no rule '" + rule + "'; docs/rules.md lists them");
+      return reader.fail(entry.value.line, entry.key, "there is no rule '" + rule + "'; synctrace explain lists them");
   }
 }
 

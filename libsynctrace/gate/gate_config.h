@@ -47,6 +47,7 @@ struct GateConfig {
   std::uint64_t max_lost_events = 0;
   StepSlice steps;
   std::string step_range;   // the NVTX range that is a step; empty: find out
+  std::string step_line;    // "FILE:LINE", at which a step begins
   bool only_zones = false;  // judge nothing outside of expect-no-sync
   bool unfinished = false;  // the trace is still being written: that its end is missing is no loss
   GateLevel unused_allow = GateLevel::kError;

@@ -1,60 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/gate_words.h"
 
-#include <algorithm>
-#include <array>
-
+#include "base/name_text.h"
 #include "base/quantity_text.h"
+#include "findings/remedies/rule_texts.h"
 #include "render/words.h"
 
 namespace synctrace {
 namespace {
 
-struct RuleWords {
-  std::string_view id;
-  std::string_view what;
-  std::string_view advice;
-};
-
-constexpr std::array kRuleWords = {
-    RuleWords{"ST001", "The host waits until a stream is empty.",
-              "Order streams by events, or look at the result a step later."},
-    RuleWords{"ST002", "The host waits for all streams of the device.",
-              "Wait for the one stream or event whose result is needed."},
-    RuleWords{"ST003", "The host waits for the work before an event.",
-              "Wait for an older event, or let the GPU wait for it."},
-    RuleWords{"ST004", "The host asks again and again whether work is done.",
-              "Wait for the event, or ask once per turn of a loop."},
-    RuleWords{"ST005", "A host thread sleeps until GPU work has ended, in no CUDA call.",
-              "Read the value later or less often, or keep it on the device."},
-    RuleWords{"ST006", "A call that is on no list of waits behaved like one.",
-              "Move the call out of the step, or find what it waits for."},
-    RuleWords{"ST010", "A copy without Async in its name waits for all work before it.",
-              "Use an asynchronous copy with pinned memory."},
-    RuleWords{"ST011", "An upload from pageable memory is not asynchronous.",
-              "Pin the memory, and copy with non_blocking=True."},
-    RuleWords{"ST012", "A download to pageable memory is not asynchronous.",
-              "Copy into pinned memory, and read it a step later."},
-    RuleWords{"ST020", "A number is read from the GPU, and the host waits for it.",
-              "Keep the value on the GPU, and read it later or less often."},
-    RuleWords{"ST021", "The host must know how large a result is.",
-              "Use a form of fixed size: torch.where, a mask that is multiplied."},
-    RuleWords{"ST030", "Memory is taken in the step.", "Take it once, before the loop."},
-    RuleWords{"ST031", "Giving back memory waits for the device.", "Give it back after the loop, or use a pool."},
-    RuleWords{"ST040", "Code is loaded or compiled.", "Run it once during warm-up."},
-};
-
-const RuleWords* words_of(std::string_view id) {
-  const auto* found =
-      std::find_if(kRuleWords.begin(), kRuleWords.end(), [&](const RuleWords& words) { return words.id == id; });
-  return found == kRuleWords.end() ? nullptr : found;
-}
-
 std::string how_often(const Finding& finding) {
-  std::string text = ", " + count_text(finding.per_step) + " a step at most";
-  if (finding.traces > 1) text += ", in " + count_text(finding.traces) + " processes";
-  return text;
+  std::string text = ", " + count_text(finding.per_step);
+  const bool several = finding.traces > 1;
+  switch (finding.counted_in) {
+    case CountedIn::kStep: text += " a step at most"; break;
+    case CountedIn::kOutside: text += " outside of the steps"; break;
+    case CountedIn::kRecording: text += several ? " in one process at most" : " in all"; break;
+  }
+  return several ? text + ", in " + count_text(finding.traces) + " processes" : text;
 }
+
+constexpr std::size_t kPlaceColumns = 80;  // of a function that stands for a line
 
 std::string calls_text(std::uint64_t calls) { return count_text(calls) + (calls == 1 ? " call" : " calls"); }
 
@@ -109,18 +75,28 @@ std::string verdict_sentence(const GateResult& result) {
   return text;
 }
 
-std::string_view rule_sentence(std::string_view rule_id) noexcept {
-  const RuleWords* words = words_of(rule_id);
-  return words == nullptr ? std::string_view("The host waits for the GPU.") : words->what;
+std::string rule_sentence(std::string_view rule_id) {
+  const RuleText* text = rule_text(rule_id);
+  return text == nullptr ? "The host waits for the GPU." : first_sentence(text->what);
 }
 
-std::string_view rule_advice(std::string_view rule_id) noexcept {
-  const RuleWords* words = words_of(rule_id);
-  return words == nullptr ? std::string_view() : words->advice;
+std::string rule_advice(std::string_view rule_id) {
+  const RuleText* text = rule_text(rule_id);
+  return text == nullptr ? std::string() : first_sentence(text->fix);
+}
+
+std::string_view counted_in_word(CountedIn counted_in) noexcept {
+  switch (counted_in) {
+    case CountedIn::kStep: return "step";
+    case CountedIn::kOutside: return "outside-steps";
+    case CountedIn::kRecording: return "recording";
+  }
+  return "step";
 }
 
 std::string place_text(const Finding& finding) {
-  if (finding.path.empty()) return finding.where.function.empty() ? finding.function : finding.where.function;
+  const std::string& function = finding.where.function;
+  if (finding.path.empty()) return function.empty() ? finding.function : short_function_text(function, kPlaceColumns);
   return finding.where.line == 0 ? finding.path : finding.path + ":" + std::to_string(finding.where.line);
 }
 

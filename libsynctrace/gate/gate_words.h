@@ -18,11 +18,13 @@ std::string_view verdict_word(GateVerdict verdict) noexcept;  // "failed"
 // One sentence about the whole.
 std::string verdict_sentence(const GateResult& result);
 
-// What a rule is, in a sentence, and what to do about it in one more. Static storage.
-std::string_view rule_sentence(std::string_view rule_id) noexcept;
-std::string_view rule_advice(std::string_view rule_id) noexcept;
+// What a rule is, in a sentence, and what to do about it in one more; empty where there is no such rule.
+std::string rule_sentence(std::string_view rule_id);
+std::string rule_advice(std::string_view rule_id);
 
-// "train.py:88", the function of CUDA where the line is not known.
+std::string_view counted_in_word(CountedIn counted_in) noexcept;  // "step", for programs
+
+// "train.py:88"; the name of a function where the line is not known.
 std::string place_text(const Finding& finding);
 
 }  // namespace synctrace

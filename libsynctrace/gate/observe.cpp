@@ -129,7 +129,7 @@ WaitSitesOptions asked_of(const GateConfig& config) {
   for (const AllowEntry& entry : config.allow) {
     if (!entry.range.empty()) options.ranges.push_back(entry.range);
   }
-  options.marked_steps = config.step_range.empty();
+  options.marked_steps = config.step_range.empty() && config.step_line.empty();
   return options;
 }
 

@@ -37,6 +37,7 @@ Json finding_json(const Finding& finding) {
           {"bytes", f.bytes},
           {"host_blocked_ns", f.host_blocked_ns},
           {"count_per_step", finding.per_step},
+          {"counted_in", counted_in_word(finding.counted_in)},
           {"steps", finding.steps},
           {"traces", finding.traces},
           {"fingerprint", finding.fingerprint.digest()},

@@ -20,8 +20,7 @@ class Page {
     if (!finding.where.source.empty()) text_ += "    " + finding.where.source + "\n";
     if (finding.status != FindingStatus::kNew) return;
     if (!finding.where.function.empty()) text_ += "  in " + function_text(finding.where.function) + "\n";
-    if (const std::string_view advice = rule_advice(finding.rule_id); !advice.empty())
-      text_ += "  fix: " + std::string(advice) + "\n";
+    if (const std::string advice = rule_advice(finding.rule_id); !advice.empty()) text_ += "  fix: " + advice + "\n";
   }
 
   void complaint(const Complaint& complaint) {
@@ -45,7 +44,7 @@ class Page {
   }
 
   std::string coloured(GateLevel level) const {
-    const std::string word(level_word(level));
+    std::string word(level_word(level));
     if (!options_.colour) return word;
     const char* colour = level == GateLevel::kError     ? "\x1b[31m"
                          : level == GateLevel::kWarning ? "\x1b[33m"

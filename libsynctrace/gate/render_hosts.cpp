@@ -47,6 +47,12 @@ std::string command(GateLevel level, const std::string& path, std::uint32_t line
   return text + "title=" + command_text(title, true) + "::" + command_text(message, false) + "\n";
 }
 
+// An annotation is all that is seen beside the line.
+std::string message_with_fix(const Finding& finding) {
+  const std::string advice = rule_advice(finding.rule_id);
+  return finding.message + (advice.empty() ? "" : "; fix: " + advice);
+}
+
 std::string_view severity(const Finding& finding) {
   if (finding.strict) return "critical";
   return finding.level == GateLevel::kError ? "major" : finding.level == GateLevel::kWarning ? "minor" : "info";
@@ -81,7 +87,8 @@ std::string render_github(const GateResult& result) {
   };
   for (const Finding& finding : result.findings) {
     if (finding.status == FindingStatus::kNew)
-      put(finding.level, finding.path, finding.where.line, finding.rule_id + " " + finding.rule_name, finding.message);
+      put(finding.level, finding.path, finding.where.line, finding.rule_id + " " + finding.rule_name,
+          message_with_fix(finding));
   }
   for (const Complaint& complaint : result.complaints)
     put(complaint.level, complaint.path, complaint.line, complaint.id, complaint.message);
@@ -136,8 +143,8 @@ std::string render_gate_markdown(const GateResult& result) {
     if (finding.status != FindingStatus::kNew || ++shown > kMostMarkdownRows) continue;
     text += "| " + std::string(level_word(finding.level)) + " | " + cell(place_text(finding)) + " | " +
             finding.rule_id + " " + finding.rule_name + " | " + count_text(finding.figures.calls) + " | " +
-            count_text(finding.per_step) + " | " + duration_text(finding.figures.host_blocked_ns) + " | " +
-            cell(finding.where.source) + " |\n";
+            count_text(finding.per_step) + (finding.counted_in == CountedIn::kStep ? "" : " in all") + " | " +
+            duration_text(finding.figures.host_blocked_ns) + " | " + cell(finding.where.source) + " |\n";
   }
   if (shown > kMostMarkdownRows) text += "\n" + count_text(shown - kMostMarkdownRows) + " more lines are in the log.\n";
   if (!result.complaints.empty()) text += "\n";

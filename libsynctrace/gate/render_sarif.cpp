@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/shown_text.h"
+#include "findings/remedies/rule_texts.h"
 #include "gate/digest.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
 #include "render/json_parts.h"
+#include "render/render_explanation.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostResults = 25'000;  // of a run: GitHub refuses more
 constexpr std::size_t kMostFrames = 100;      // of a stack: GitHub shows no more
-constexpr std::string_view kRulesPage = "docs/rules.md";
 
 // RFC 3986: everything but unreserved characters and '/' in hexadecimal.
 std::string uri_of(std::string_view path) {
@@ -46,6 +48,24 @@ std::string_view sarif_level(GateLevel level) {
   return level == GateLevel::kOff ? std::string_view("none") : level_word(level);
 }
 
+struct RuleWords {
+  std::string in_short;
+  std::string in_full;
+  std::string help;
+  std::string markdown;
+};
+
+RuleWords same_words(const std::string& sentence) { return {sentence, sentence, sentence, sentence}; }
+
+RuleWords words_of(std::string_view rule_id) {
+  const RuleText* text = rule_text(rule_id);
+  if (text == nullptr) return same_words(rule_sentence(rule_id));
+  // Plain texts are at most 1,024 characters, so the code is in the Markdown alone.
+  const std::string help = plain_text(text->fix) + " Fine: " + plain_text(text->fine) +
+                           " With code: synctrace explain " + std::string(text->id) + ".";
+  return {first_sentence(text->what), plain_text(text->what), help, explanation_markdown(*text)};
+}
+
 class Run {
  public:
   explicit Run(bool all) : all_(all) {}
@@ -55,7 +75,7 @@ class Run {
     const bool suppressed = finding.status == FindingStatus::kAllowed || finding.status == FindingStatus::kBaseline;
     if (!is_new && !(all_ && suppressed)) return;
     Json result = start(finding.rule_id, finding.rule_name, is_new ? finding.level : GateLevel::kNote, finding.message,
-                        rule_sentence(finding.rule_id), rule_advice(finding.rule_id));
+                        words_of(finding.rule_id));
     if (!finding.path.empty()) result["locations"] = Json::array({location(finding.path, finding.where.line)});
     result["partialFingerprints"] = {{"primaryLocationLineHash", finding.fingerprint.digest() + ":1"}};
     if (Json flow = stack_flow(finding); !flow.empty())
@@ -69,7 +89,7 @@ class Run {
 
   void add(const Complaint& complaint) {
     Json result = start("gate/" + complaint.id, complaint.id, complaint.level, complaint.message,
-                        "A rule of the gate's own.", "See docs/gate.md.");
+                        same_words("A rule of the gate's own: see docs/gate.md."));
     if (!complaint.path.empty()) result["locations"] = Json::array({location(complaint.path, complaint.line)});
     Digest digest;
     digest.add(complaint.id);
@@ -101,24 +121,22 @@ class Run {
 
  private:
   Json start(const std::string& id, const std::string& name, GateLevel level, const std::string& message,
-             std::string_view what, std::string_view advice) {
+             const RuleWords& words) {
     return {{"ruleId", id},
-            {"ruleIndex", rule_index(id, name, what, advice)},
+            {"ruleIndex", rule_index(id, name, words)},
             {"level", sarif_level(level)},
             {"message", {{"text", printable(message)}}}};
   }
 
-  std::size_t rule_index(const std::string& id, const std::string& name, std::string_view what,
-                         std::string_view advice) {
+  std::size_t rule_index(const std::string& id, const std::string& name, const RuleWords& words) {
     const auto known = std::find(ids_.begin(), ids_.end(), id);
     if (known != ids_.end()) return static_cast<std::size_t>(known - ids_.begin());
     ids_.push_back(id);
-    const std::string help = advice.empty() ? std::string(what) : std::string(advice);
     rules_.push_back({{"id", id},
                       {"name", name},
-                      {"shortDescription", {{"text", what}}},
-                      {"fullDescription", {{"text", what}}},
-                      {"help", {{"text", help}, {"markdown", help + " (" + std::string(kRulesPage) + ")"}}},
+                      {"shortDescription", {{"text", words.in_short}}},
+                      {"fullDescription", {{"text", words.in_full}}},
+                      {"help", {{"text", words.help}, {"markdown", words.markdown}}},
                       {"defaultConfiguration", {{"level", "error"}}},
                       {"properties", {{"precision", "very-high"}, {"tags", Json::array({"performance", "gpu"})}}}});
     return ids_.size() - 1;

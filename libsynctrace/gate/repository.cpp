@@ -32,7 +32,7 @@ std::string Repository::path_of(std::string_view file, std::string_view working_
   if (file.empty() || file.front() == '<') return std::string(file);
   fs::path whole(file);
   if (whole.is_relative()) whole = fs::path(working_folder) / whole;
-  const std::string path = whole.lexically_normal().generic_string();
+  std::string path = whole.lexically_normal().generic_string();
   if (std::string inside = below(path, root_); !inside.empty()) return inside;
   const std::string folder = fs::path(working_folder).lexically_normal().generic_string();
   if (std::string inside = below(path, folder); !inside.empty()) return inside;

@@ -55,10 +55,7 @@ void for_each_wait(const Trace& trace, const std::vector<Outstanding>& outstandi
   }
 }
 
-bool is_nonsense(const Edge& edge) noexcept {
-  return (edge.least_ns != -kUnbounded && edge.least_ns > kNoSkewNs) ||
-         (edge.most_ns != kUnbounded && edge.most_ns < -kNoSkewNs);
-}
+bool is_nonsense(const Edge& edge) noexcept { return edge.least_ns > kNoSkewNs || edge.most_ns < -kNoSkewNs; }
 
 struct Knot {
   Nanoseconds time_ns = 0;

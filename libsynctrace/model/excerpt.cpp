@@ -57,6 +57,7 @@ Trace excerpt_of(const Trace& trace, const Correlation& correlation, TimeSpan sp
   copy_rows(trace.resources, span, excerpt.resources);
   copy_rows(trace.host_waits, span, excerpt.host_waits);
   copy_rows(trace.samples, span, excerpt.samples);
+  copy_rows(trace.child_looks, span, excerpt.child_looks);
   excerpt.first_ns = span.begin_ns;
   excerpt.last_ns = span.end_ns;
   // By row, so that they stay sorted by begin.

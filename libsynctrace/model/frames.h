@@ -30,7 +30,7 @@ struct ResolvedFrame {
 inline std::string offset_text(std::string_view module_path, std::uint64_t address) {
   char digits[17];
   const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), address, 16);
-  const std::string offset = "0x" + std::string(digits, error == std::errc{} ? end : digits);
+  std::string offset = "0x" + std::string(digits, error == std::errc{} ? end : digits);
   if (module_path.empty()) return offset;
   return std::string(module_path.substr(module_path.rfind('/') + 1)) + '+' + offset;
 }

@@ -36,6 +36,7 @@ void append_rows(const TableRows& rows, double share_read, Trace& trace) {
   append(rows.resources, share_read, trace.resources);
   append(rows.host_waits, share_read, trace.host_waits);
   append(rows.samples, share_read, trace.samples);
+  append(rows.child_looks, share_read, trace.child_looks);
 }
 
 void sort_rows(Trace& trace) {
@@ -51,6 +52,7 @@ void sort_rows(Trace& trace) {
   merge_runs(trace.samples, by_begin);
   merge_runs(trace.nvtx_events, by_time);
   merge_runs(trace.resources, by_time);
+  merge_runs(trace.child_looks, by_time);
   operations.get();
 }
 

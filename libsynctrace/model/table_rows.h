@@ -21,6 +21,7 @@ struct TableRows {
   std::vector<Resource> resources;
   std::vector<HostWait> host_waits;
   std::vector<Sample> samples;
+  std::vector<ChildLook> child_looks;
 };
 
 // `share_read`: how much of the file these and all rows before them are, for the room that the tables will need.

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/file_line.h"
 #include "base/ids.h"
 #include "base/time_span.h"
 #include "format/records.h"
@@ -138,6 +139,20 @@ struct Sample {
   format::Sample::State state{};
 };
 
+// What a look found a child process at. Times and bytes are totals since the child began.
+struct ChildLook {
+  Nanoseconds time_ns = 0;
+  Nanoseconds started_ns = 0;  // on another clock; with `process`: which child
+  Nanoseconds cpu_ns = 0;
+  Nanoseconds ready_ns = 0;  // its first thread waited for a CPU
+  std::uint64_t read_bytes = 0;
+  std::uint32_t process = 0;
+  std::uint32_t parent = 0;
+  StringId name{};
+  StringId channel{};  // where in the kernel its first thread sleeps; zero: not known
+  format::ChildLook::State state{};
+};
+
 // A stretch of time whose timeline was recorded.
 struct Window {
   TimeSpan span;
@@ -243,13 +258,6 @@ struct StackFrame {
   CodeAddress native;
 };
 
-// A line of a source file.
-struct FileLine {
-  std::string file;
-  std::uint32_t line = 0;  // from 1
-  friend auto operator<=>(const FileLine&, const FileLine&) = default;
-};
-
 struct Trace {
   std::string path;
   std::uint32_t process_id = 0;
@@ -281,6 +289,7 @@ struct Trace {
   std::vector<Resource> resources;
   std::vector<HostWait> host_waits;
   std::vector<Sample> samples;
+  std::vector<ChildLook> child_looks;
   std::vector<Window> windows;  // disjoint; empty: no timeline was recorded
 
   Nanoseconds first_ns = 0;  // earliest and latest time in any table

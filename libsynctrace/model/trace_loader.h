@@ -180,6 +180,16 @@ class TraceLoader {
     }
   }
 
+  void operator()(const format::ChildLook& look) {
+    if (!span_of(look.time_ns, 0)) return;
+    const auto total = [](std::uint64_t ns) {
+      return static_cast<Nanoseconds>(std::min(ns, static_cast<std::uint64_t>(kLatestTime)));
+    };
+    rows_.child_looks.push_back({look.time_ns, std::clamp<Nanoseconds>(look.started_ns, 0, kLatestTime),
+                                 total(look.cpu_ns), total(look.ready_ns), look.read_bytes, look.process, look.parent,
+                                 look.name, look.channel, look.state});
+  }
+
   void operator()(const format::Window& window) {
     if (span_of(window.time_ns, 0)) edges_.push_back({window.time_ns, window.open != 0, std::string(window.reason)});
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
 #include "names/symbol_table.h"
 
@@ -93,7 +94,7 @@ std::vector<ResolvedFrame> DwarfFrames::frames_at(std::uint64_t absolute) {
     ResolvedFrame& frame = frames.emplace_back();
     frame.inlined = die + 1 != chain.rend();
     frame.function = name_of(*die);
-    frame.file = std::move(position.file);
+    frame.file = std::exchange(position.file, {});
     frame.line = position.line;
     frame.column = position.column;
     if (frame.inlined) position = call_position(unit, *die);

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/source_roots.h"
@@ -54,7 +55,7 @@ struct SymbolizeCounts {
 
 class Symbolizer {
  public:
-  explicit Symbolizer(SymbolizeOptions options = {}) : options_(options) {}
+  explicit Symbolizer(SymbolizeOptions options = {}) : options_(std::move(options)) {}
 
   // The frames at each address, innermost first, in the order asked; never none: the last is the function itself, the
   // ones before are inlined into it. The file is opened once for the call, so ask for all addresses of a module

@@ -6,6 +6,8 @@
 namespace synctrace {
 namespace {
 
+constexpr std::size_t kDots = 2;
+
 bool is_character_start(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
 }  // namespace
@@ -15,23 +17,56 @@ std::size_t columns_of(std::string_view text) noexcept {
 }
 
 std::string fitted(std::string_view text, std::size_t columns) {
+  columns = std::max(columns, kDots);
   std::size_t used = 0;
   std::size_t cut = text.size();
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!is_character_start(text[i])) continue;
-    if (used == columns - 2) cut = i;
+    if (used == columns - kDots) cut = i;
     ++used;
   }
   return used <= columns ? std::string(text) : std::string(text.substr(0, cut)) + "..";
 }
 
 std::string fitted_tail(std::string_view text, std::size_t columns) {
+  columns = std::max(columns, kDots);
   const std::size_t all = columns_of(text);
   if (all <= columns) return std::string(text);
-  std::size_t over = all - (columns - 2);
+  std::size_t over = all - (columns - kDots);
   std::size_t cut = 0;
   while (over > 0 || !is_character_start(text[cut])) over -= is_character_start(text[cut++]) ? 1 : 0;
   return ".." + std::string(text.substr(cut));
+}
+
+std::string fitted_path(std::string_view path, std::size_t columns) {
+  if (columns_of(path) <= columns) return std::string(path);
+  constexpr std::string_view kGap = "../";
+  const std::size_t slash = path.rfind('/');
+  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
+  std::string_view begin = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1);
+  // Whole folders, as many of the first ones as there is room for.
+  while (!begin.empty() && columns_of(begin) + kGap.size() + columns_of(name) > columns) {
+    begin.remove_suffix(1);
+    begin = begin.substr(0, begin.rfind('/') == std::string_view::npos ? 0 : begin.rfind('/') + 1);
+  }
+  if (begin.empty() || begin == "/") return fitted_tail(name, columns);
+  return std::string(begin) + std::string(kGap) + std::string(name);
+}
+
+std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns) {
+  std::vector<std::string> lines;
+  while (columns_of(text) > columns) {
+    std::size_t end = 0;
+    for (std::size_t used = 0; end < text.size() && used <= columns; ++end)
+      used += is_character_start(text[end]) ? 1 : 0;
+    std::size_t space = text.rfind(' ', end - 1);
+    if (space == std::string_view::npos || space == 0) space = text.find(' ', 1);
+    if (space == std::string_view::npos) break;
+    lines.emplace_back(text.substr(0, space));
+    text.remove_prefix(space + 1);
+  }
+  lines.emplace_back(text);
+  return lines;
 }
 
 }  // namespace synctrace

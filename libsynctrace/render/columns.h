@@ -5,12 +5,17 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace synctrace {
 
-// Cuts a text to so many columns, with two dots for what was cut off its end, or its begin.
+// Cuts a text to so many columns, at least the two that the dots take for what was cut off its end, or its begin.
 std::string fitted(std::string_view text, std::size_t columns);
 std::string fitted_tail(std::string_view text, std::size_t columns);
+// Likewise from the middle of a path: "examples/../train.py".
+std::string fitted_path(std::string_view path, std::size_t columns);
+// Breaks a text between words into lines of so many columns; a longer word stays whole.
+std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns);
 std::size_t columns_of(std::string_view text) noexcept;
 
 }  // namespace synctrace

@@ -26,12 +26,23 @@ Json array_of(const Rows& rows, Function&& function) {
   return array;
 }
 
+Json interval_json(const Interval& interval);
+Json shown_fix_json(const ShownFix& fix);
+Json remedies_json(const SavingsReport& savings);
+
+Json steps_json(const StepsReport& steps);
+Json phases_json(const Report& report);
+Json between_steps_json(const Report& report);
+
 // The tables beside causes and waits.
 Json kernel_families_json(const Report& report);
 Json apis_json(const Report& report);
 Json ranges_json(const Report& report);
 Json pageable_copies_json(const Report& report);
 Json step_allocations_json(const Report& report);
+
+// What to change about the program's data loader.
+Json loader_json(const Report& report);
 
 }  // namespace json
 }  // namespace synctrace

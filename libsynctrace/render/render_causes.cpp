@@ -10,6 +10,7 @@
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
 #include "render/columns.h"
+#include "render/phase_words.h"
 #include "render/render_savings.h"
 #include "render/text_page.h"
 #include "render/words.h"
@@ -17,13 +18,13 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRowsInShort = 5;
-constexpr std::size_t kRowsInFull = 20;
+constexpr std::size_t kRows = 20;
 
 std::string source_words(std::string_view source) {
   if (source == "nvtx") return "NVTX ranges";
-  if (source == "profiler-step") return "ranges ProfilerStep#";
+  if (source == "profiler-step") return "ranges";
   if (source == "python-loop") return "the loop";
+  if (source == "line") return "the line";
   return "the period of the work";
 }
 
@@ -31,20 +32,20 @@ std::string step_words(const StepsReport& steps) {
   if (steps.figures.count == 0) return "";
   std::string words =
       format_text("{} by {}{}{}: mean {}, p50 {}, p99 {}", count_text(steps.figures.count), source_words(steps.source),
-                  steps.name.empty()              ? ""
-                  : steps.source == "python-loop" ? " in "
-                                                  : " ",
+                  steps.name.empty()                                        ? ""
+                  : steps.source == "python-loop" || steps.source == "line" ? " in "
+                                                                            : " ",
                   fitted(steps.name, 24), duration_text(steps.figures.mean_ns), duration_text(steps.figures.p50_ns),
                   duration_text(steps.figures.p99_ns));
   if (steps.figures.irregular > 0) words += format_text("; {} irregular", steps.figures.irregular);
   if (steps.figures.warm_up > 0) words += format_text("; {} of warm-up left out", steps.figures.warm_up);
+  if (steps.confidence == StepConfidence::kMedium) words += format_text("; confidence medium: {}", steps.doubt);
   return words;
 }
 
 class CauseTableText {
  public:
-  CauseTableText(const Report& report, const TextOptions& options, TextPage& page)
-      : report_(report), rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull), page_(page) {}
+  CauseTableText(const Report& report, TextPage& page) : report_(report), page_(page) {}
 
   void table(std::string_view what, const std::vector<IdleCause>& causes, Nanoseconds whole_ns, Nanoseconds window_ns) {
     if (whole_ns == 0 || causes.empty()) return;
@@ -54,10 +55,11 @@ class CauseTableText {
                "times", "waiting", "saves");
     Nanoseconds rest_ns = 0;
     for (std::size_t i = 0; i < split.rows.size(); ++i) {
-      if (i < rows_) row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
-      if (i >= rows_) rest_ns += counted_ns(report_, *split.rows[i]);
+      if (i < kRows) row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
+      if (i >= kRows) rest_ns += counted_ns(report_, *split.rows[i]);
     }
-    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - rows_), rest_ns, split.shown_ns);
+    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - kRows), rest_ns, split.shown_ns);
+    if (split.irregular_ns > 0) sum_row("irregular steps", split.irregular_ns, 0);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
     for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, split.edges_of_ns);
   }
@@ -76,24 +78,30 @@ class CauseTableText {
     page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17),
                duration_text(idle_ns), share_text(idle_ns, whole_ns), per_step, cause.count,
                cause.host_blocked_ns == 0 ? "-" : duration_text(cause.host_blocked_ns), saving_word(report_, cause),
-               fitted(note_of(cause), 18));
+               fitted(note_of(cause), page_.columns() - 82));
     page_.stack_lines(cause.where);
   }
 
   const Report& report_;
-  std::size_t rows_;
   TextPage& page_;
 };
 
 }  // namespace
 
 void render_verdict(const Report& report, TextPage& page) {
-  if (!report.verdict.word.empty()) page.wrapped("  verdict   ", report.verdict.word + ": " + report.verdict.evidence);
+  page.field("lines", report.no_lines);
+  const VerdictLine& verdict = report.verdict;
+  if (!verdict.evidence.empty())
+    page.wrapped("  verdict   ", (verdict.word.empty() ? "none" : verdict.word) + ": " + verdict.evidence);
   page.field("steps", step_words(report.steps));
+  const ScreenPlaces places(report);
+  for (const std::string& sentence : step_sentences(report, places)) page.wrapped("            ", sentence);
+  for (const std::string& sentence : other_phase_sentences(report, places, report.phases.size()))
+    page.wrapped("            ", sentence);
 }
 
-void render_causes(const Report& report, const TextOptions& options, TextPage& page) {
-  CauseTableText text(report, options, page);
+void render_causes(const Report& report, TextPage& page) {
+  CauseTableText text(report, page);
   for (const DeviceReport& device : report.devices) {
     const DeviceState& state = device.state;
     text.table(format_text("Why GPU {} was idle", device.id), device.causes, state.idle_ns, state.window_ns);

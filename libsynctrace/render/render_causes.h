@@ -10,6 +10,6 @@ namespace synctrace {
 class TextPage;
 
 void render_verdict(const Report& report, TextPage& page);  // fields of the head
-void render_causes(const Report& report, const TextOptions& options, TextPage& page);
+void render_causes(const Report& report, TextPage& page);
 
 }  // namespace synctrace

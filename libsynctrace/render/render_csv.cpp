@@ -107,6 +107,20 @@ void cause_rows(const Report& report, const DeviceReport& device, std::string_vi
   }
 }
 
+// A phase of several: its name and place, how many steps it has and its idle time in them; of the worst cause the name.
+void phase_row(const Report& report, const PhaseReport& phase, std::string& out) {
+  const std::optional<WorstCause>& worst = phase.part.worst;
+  CsvLine line(out);
+  begin(report, line);
+  line.number(report.verdict.device).text(phase.reported ? "phase-reported" : "phase");
+  line.text(worst && worst->rule != nullptr ? worst->rule->id : std::string_view());
+  line.text(worst ? worst->name : std::string_view());
+  place(phase.where, line);
+  line.nothing().number(static_cast<std::int64_t>(phase.figures.count + phase.figures.warm_up)).nothing().nothing();
+  line.number(phase.part.idle_ns).nothing().nothing().nothing().nothing();
+  saving(std::nullopt, line);
+}
+
 // Of polls as in JSON: the queries, and how many runs of them were waits.
 void wait_row(const Report& report, const CallSite& site, std::string& out) {
   CsvLine line(out);
@@ -132,6 +146,9 @@ std::string render_csv(std::span<const Report> reports) {
     for (const DeviceReport& device : report.devices) {
       cause_rows(report, device, "idle", device.causes, out);
       cause_rows(report, device, "copy-only", device.copy_causes, out);
+    }
+    for (const PhaseReport& phase : report.phases) {
+      if (report.phases.size() > 1) phase_row(report, phase, out);
     }
     for (const CallSite& site : report.waits) wait_row(report, site, out);
     for (const CallSite& site : report.polls) wait_row(report, site, out);

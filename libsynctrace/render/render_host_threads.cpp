@@ -34,7 +34,9 @@ std::vector<const Row*> worth_showing(const std::vector<Row>& all) {
   return rows;
 }
 
-void render_waits(const Report& report, TextPage& page) {
+}  // namespace
+
+void render_host_threads(const Report& report, TextPage& page) {
   const std::vector<const HostCallSite*> rows = worth_showing(report.host_waits);
   if (rows.empty()) return;
   page.title("Where threads that use CUDA slept outside of it");
@@ -62,13 +64,6 @@ void render_samples(const Report& report, TextPage& page) {
     page.stack_lines(site.where);
   }
   if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
-}
-
-}  // namespace
-
-void render_host_threads(const Report& report, TextPage& page) {
-  render_waits(report, page);
-  render_samples(report, page);
 }
 
 }  // namespace synctrace

@@ -8,7 +8,8 @@ namespace synctrace {
 
 class TextPage;
 
-// Sleeps and samples; nothing where there is nothing.
-void render_host_threads(const Report& report, TextPage& page);
+// Nothing where there is nothing.
+void render_host_threads(const Report& report, TextPage& page);  // where they slept
+void render_samples(const Report& report, TextPage& page);
 
 }  // namespace synctrace

@@ -13,8 +13,10 @@ namespace synctrace {
 namespace {
 
 using json::array_of;
+using json::interval_json;
 using json::line_or_null;
 using json::rule_or_null;
+using json::shown_fix_json;
 using json::text_or_null;
 
 std::string_view kind_name(FrameKind kind) {
@@ -47,11 +49,6 @@ Json activity_json(const IdleActivity& activity) {
           {"line", line_or_null(activity.where.line)},
           {"function", text_or_null(activity.where.function)},
           {"idle_ns", activity.idle_ns}};
-}
-
-Json interval_json(const Interval& interval) {
-  return {
-      {"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
 }
 
 Json saving_json(const SavingReport& saving) {
@@ -100,26 +97,6 @@ void write_device(const DeviceReport& device, JsonText& out) {
   out.array("causes", device.causes, cause_json);
   out.array("copy_only_causes", device.copy_causes, cause_json);
   out.end('}');
-}
-
-Json irregular_json(const IrregularStep& step) {
-  return {{"index", step.index}, {"begin_ns", step.begin_ns}, {"length_ns", step.length_ns}};
-}
-
-Json steps_json(const StepsReport& steps) {
-  const bool any = steps.figures.count > 0;
-  const auto time = [&](Nanoseconds ns) { return any ? Json(ns) : Json(nullptr); };
-  return {{"count", steps.figures.count},
-          {"mean_ns", time(steps.figures.mean_ns)},
-          {"p50_ns", time(steps.figures.p50_ns)},
-          {"p99_ns", time(steps.figures.p99_ns)},
-          {"source", steps.source},
-          {"name", text_or_null(steps.name)},
-          {"irregular_count", steps.figures.irregular},
-          {"warm_up_count", steps.figures.warm_up},
-          {"ordinary_mean_ns", time(steps.ordinary_mean_ns)},
-          {"irregular_mean_ns", steps.figures.irregular > 0 ? Json(steps.irregular_mean_ns) : Json(nullptr)},
-          {"irregular", array_of(steps.irregular, irregular_json)}};
 }
 
 Json calls_json(const SiteCalls& calls) {
@@ -243,16 +220,6 @@ Json windows_json(const Report& report) {
   return array;
 }
 
-Json shown_fix_json(const ShownFix& fix) {
-  return {{"file", text_or_null(fix.where.file)},
-          {"line", line_or_null(fix.where.line)},
-          {"function", text_or_null(fix.where.function)},
-          {"api", text_or_null(fix.call)},
-          {"fix", fix_name(fix.saving.fix)},
-          {"alone_ns", fix.saving.alone.ns},
-          {"moves_to", text_or_null(fix.saving.moves_to)}};
-}
-
 // `causes` are the rows of the first device that has any of the fixes.
 Json fix_row_json(const Report& report, const FixRow& row) {
   Json causes = Json::array();
@@ -314,6 +281,7 @@ Json savings_json(const SavingsReport& savings) {
           {"base_ns", savings.base_ns},
           {"recorded_ns", savings.recorded_ns},
           {"all", interval_json(savings.all)},
+          {"remedies", json::remedies_json(savings)},
           {"asked", savings.asked ? asked_json(*savings.asked) : Json(nullptr)},
           {"unexplained_share", savings.unexplained_share}};
 }
@@ -342,7 +310,9 @@ void write_report(const Report& report, JsonText& out) {
   out.member("process", process_json(report));
   out.member("covers", report.covers_all ? "all" : "windows");
   out.member("windows", windows_json(report));
-  out.member("steps", steps_json(report.steps));
+  out.member("steps", json::steps_json(report.steps));
+  out.member("phases", json::phases_json(report));
+  out.member("between_steps", json::between_steps_json(report));
   out.key("devices");
   out.begin('[');
   for (const DeviceReport& device : report.devices) {
@@ -365,6 +335,7 @@ void write_report(const Report& report, JsonText& out) {
   out.member("nvtx_ranges", json::ranges_json(report));
   out.member("pageable_copies", json::pageable_copies_json(report));
   out.member("step_allocations", json::step_allocations_json(report));
+  out.member("loader", json::loader_json(report));
   out.member("launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}});
   out.array("losses", report.losses, loss_json);
   out.member("overhead", {{"count", report.overhead_count}, {"reported_by_cupti_ns", report.overhead_ns}});
@@ -375,21 +346,17 @@ void write_report(const Report& report, JsonText& out) {
 
 std::string render_json(std::span<const Report> reports) {
   JsonText out;
-  if (reports.size() == 1) {
-    write_report(reports.front(), out);
-  } else {
-    out.begin('{');
-    out.member("schema_version", kReportSchemaVersion);
-    out.member("simulated", std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; }));
-    out.key("processes");
-    out.begin('[');
-    for (const Report& report : reports) {
-      out.element();
-      write_report(report, out);
-    }
-    out.end(']');
-    out.end('}');
+  out.begin('{');
+  out.member("schema_version", kReportSchemaVersion);
+  out.member("simulated", std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; }));
+  out.key("processes");
+  out.begin('[');
+  for (const Report& report : reports) {
+    out.element();
+    write_report(report, out);
   }
+  out.end(']');
+  out.end('}');
   return out.take() + "\n";
 }
 

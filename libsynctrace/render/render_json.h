@@ -10,7 +10,7 @@
 
 namespace synctrace {
 
-// One process: its report. Several: {"schema_version", "simulated", "processes": [report...]}.
+// {"schema_version", "simulated", "processes": [report...]}, for one process and for several.
 std::string render_json(std::span<const Report> reports);
 
 }  // namespace synctrace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/json_parts.h"
 
+#include "findings/fix_words.h"
+
 namespace synctrace::json {
 namespace {
 
@@ -70,7 +72,37 @@ Json allocation(const CallSite& row) {
   return result;
 }
 
+Json remedy(const Remedy& remedy) {
+  return {{"title", remedy.title},
+          {"rule", rule_or_null(remedy.rule)},
+          {"fix", fix_name(remedy.fix)},
+          {"to_type", remedy.to_type},
+          {"fixes", array_of(remedy.fixes, shown_fix_json)},
+          {"more_fixes", remedy.more_fixes},
+          {"alone", interval_json(remedy.alone)},
+          {"marginal_saving_ns", remedy.marginal.ns},
+          {"cumulative", interval_json(remedy.cumulative)}};
+}
+
 }  // namespace
+
+Json interval_json(const Interval& interval) {
+  return {
+      {"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
+}
+
+Json shown_fix_json(const ShownFix& fix) {
+  return {{"file", text_or_null(fix.where.file)},
+          {"line", line_or_null(fix.where.line)},
+          {"function", text_or_null(fix.where.function)},
+          {"api", text_or_null(fix.call)},
+          {"fix", fix_name(fix.saving.fix)},
+          {"alone_ns", fix.saving.alone.ns},
+          {"until_line", line_or_null(fix.until_line)},
+          {"moves_to", text_or_null(fix.saving.moves_to)}};
+}
+
+Json remedies_json(const SavingsReport& savings) { return array_of(savings.remedies, remedy); }
 
 Json kernel_families_json(const Report& report) { return array_of(report.kernel_families, family); }
 Json apis_json(const Report& report) { return array_of(report.apis, api); }

@@ -10,6 +10,7 @@
 #include "findings/cause_split.h"
 #include "findings/fix_words.h"
 #include "render/columns.h"
+#include "render/phase_words.h"
 #include "render/render_savings.h"
 #include "render/words.h"
 
@@ -78,6 +79,9 @@ void MarkdownRenderer::head() {
   line("## synctrace report: {}\n", markdown_code(program.empty() ? report_.path : program));
   if (report_.simulated) line("**Simulated GPU: nothing here was measured on real hardware.**\n");
   if (!report_.verdict.word.empty()) line("**{}**: {}.\n", report_.verdict.word, report_.verdict.evidence);
+  if (report_.verdict.word.empty() && !report_.verdict.evidence.empty())
+    line("**No verdict**: {}.\n", report_.verdict.evidence);
+  if (!report_.no_lines.empty()) line("**No lines**: {}.\n", report_.no_lines);
   line("* trace {}, process {}{}, {} recorded, level {}", markdown_code(report_.path), report_.process_id,
        report_.rank.empty() ? "" : ", rank " + markdown_code(report_.rank), duration_text(report_.recorded_ns),
        markdown_code(report_.level));
@@ -86,6 +90,9 @@ void MarkdownRenderer::head() {
     line("* {} steps: mean {}, p50 {}, p99 {}, {} irregular", count_text(steps.count), duration_text(steps.mean_ns),
          duration_text(steps.p50_ns), duration_text(steps.p99_ns), steps.irregular);
   }
+  const ScreenPlaces places(report_);
+  for (const std::string& sentence : step_sentences(report_, places)) line("* {}", escaped(sentence));
+  for (const std::string& sentence : other_phase_sentences(report_, places, kRows)) line("* {}", escaped(sentence));
   for (const DeviceReport& device : report_.devices) {
     if (!report_.has_timeline) continue;
     const DeviceState& state = device.state;
@@ -111,6 +118,7 @@ void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCa
     line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns),
          share_text(rest_ns, split.shown_ns));
   }
+  if (split.irregular_ns > 0) line("| | irregular steps | | | {} | | | | | |", duration_text(split.irregular_ns));
   if (split.outside_ns > 0) line("| | outside of steps | | | {} | | | | | |", duration_text(split.outside_ns));
   for (const IdleCause* edge : split.edges) cause_row(*edge, edge->idle_ns, split.edges_of_ns);
 }

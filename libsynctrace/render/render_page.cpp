@@ -7,6 +7,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "render/page/axes.h"
 #include "render/page/front_end.h"
 #include "render/page/html_text.h"
 #include "render/page/payload.h"
@@ -30,35 +31,38 @@ std::size_t bytes_of_section(const PageOptions& options) {
   return most / std::clamp<std::size_t>(options.processes, 1, kMostSections);
 }
 
-std::string markup_of(const Report& report, const page::Timeline& timeline, const Limits& limits,
-                      const std::string& id) {
-  HtmlOut out;
-  page::write_head(report, out);
-  page::write_causes(report, timeline.occurrences(), limits, id, out);
-  out.add_markup(
-      "<div class=\"timeline-place\"><noscript><p class=\"none\">The timeline needs JavaScript; nothing else on this "
-      "page does.</p></noscript></div>\n");
-  page::write_savings(report, limits, out);
-  for (std::size_t i = 0; i < report.devices.size(); ++i) {
-    page::write_stacks(report, i, timeline.stacks()[i], id, out);
-  }
-  page::write_tables(report, limits, out);
-  page::write_losses(report, out);
-  page::write_foot(report, out);
-  return out.take();
+struct Parts {
+  std::string answer;
+  std::string rest;
+  std::size_t size() const noexcept { return answer.size() + rest.size(); }
+};
+
+// In the order in which it is read: the answer, then (below the timeline) why, and the rest.
+Parts parts_of(const Report& report, const page::Timeline& timeline, const Limits& limits, const std::string& id) {
+  HtmlOut answer;
+  page::write_head(report, answer);
+  page::write_changes(report, limits, id, answer);
+  HtmlOut rest;
+  page::write_causes(report, timeline.occurrences(), limits, id, rest);
+  for (std::size_t i = 0; i < report.devices.size(); ++i) page::write_stacks(report, i, timeline.stacks()[i], id, rest);
+  page::write_fixes_alone(report, limits, rest);
+  page::write_tables(report, limits, rest);
+  page::write_losses(report, rest);
+  page::write_foot(report, rest);
+  return {answer.take(), rest.take()};
 }
 
 // With fewer rows until it leaves half of the room to the timeline.
-std::string fitting_markup(const Report& report, const page::Timeline& timeline, const std::string& id,
-                           std::size_t most_bytes) {
+Parts fitting_parts(const Report& report, const page::Timeline& timeline, const std::string& id,
+                    std::size_t most_bytes) {
   Limits limits;
-  std::string markup = markup_of(report, timeline, limits, id);
-  while (markup.size() > most_bytes / 2 && limits.causes > 1) {
+  Parts parts = parts_of(report, timeline, limits, id);
+  while (parts.size() > most_bytes / 2 && limits.causes > 1) {
     limits = {limits.causes / 2, std::max<std::size_t>(limits.rows / 2, 1),
               std::max<std::size_t>(limits.frames / 2, 1)};
-    markup = markup_of(report, timeline, limits, id);
+    parts = parts_of(report, timeline, limits, id);
   }
-  return markup;
+  return parts;
 }
 
 // With fewer items until it fits.
@@ -72,30 +76,91 @@ std::string fitting_payload(const Report& report, const page::Timeline& timeline
   return {};
 }
 
+// The process whose GPU lacked most work is the one to begin with.
+std::size_t first_to_read(std::span<const PageSection> sections) {
+  const auto lacked = [](const PageSection& section) {
+    return section.of_ns <= 0 ? 0 : static_cast<double>(section.lacked_ns) / static_cast<double>(section.of_ns);
+  };
+  const auto most = std::max_element(sections.begin(), sections.end(),
+                                     [&](const auto& a, const auto& b) { return lacked(a) < lacked(b); });
+  return static_cast<std::size_t>(most - sections.begin());
+}
+
 void overview(std::span<const PageSection> sections, HtmlOut& out) {
   out.add(
       "<section class=\"overview\"><h2>{} processes</h2>\n<div class=\"scroll\"><table><thead><tr><th "
-      "scope=\"col\">process</th><th scope=\"col\">verdict</th>"
-      "<th scope=\"col\" class=\"num\">GPU idle</th><th scope=\"col\" class=\"num\">step</th></tr></thead><tbody>\n",
+      "scope=\"col\">rank</th><th scope=\"col\">process</th><th scope=\"col\" class=\"num\">step</th><th scope=\"col\" "
+      "class=\"num\">GPU lacks work</th><th scope=\"col\">verdict</th></tr></thead><tbody>\n",
       sections.size());
   for (std::size_t i = 0; i < sections.size(); ++i) {
     const PageSection& section = sections[i];
     const Markup link = i < kMostSections
                             ? Markup{format_text("<a href=\"#process-{}\">{}</a>", i, page::html_text(section.title))}
                             : Markup{page::html_text(section.title)};
-    const double share = section.window_ns > 0
-                             ? 100.0 * static_cast<double>(section.idle_ns) / static_cast<double>(section.window_ns)
-                             : 0;
     out.add(
-        "<tr><td>{}</td><td>{}</td><td class=\"num\">{} <svg class=\"meter\" aria-hidden=\"true\"><rect "
-        "width=\"{:.2f}%\" height=\"100%\"/></svg></td><td class=\"num\">{}</td></tr>\n",
-        link, section.verdict, share_text(section.idle_ns, section.window_ns), share,
-        page::time_or_dash(section.step_ns));
+        "<tr><td>{}</td><td>{}</td><td class=\"num\">{}</td><td class=\"num\">{} <svg class=\"meter\" "
+        "aria-hidden=\"true\"><rect width=\"{:.2f}%\" height=\"100%\"/></svg></td><td>{}</td></tr>\n",
+        section.rank.empty() ? std::string_view("–") : std::string_view(section.rank), link,
+        page::time_or_dash(section.step_ns), share_text(section.lacked_ns, section.of_ns),
+        page::percent(section.lacked_ns, section.of_ns),
+        section.verdict.empty() ? std::string_view("–") : std::string_view(section.verdict));
   }
   out.add_markup("</tbody></table></div>\n");
   if (sections.size() > kMostSections)
     out.add("<p class=\"none\">Only the first {} have a section below.</p>\n", kMostSections);
   out.add_markup("</section>\n");
+}
+
+// A part of what is said of each process. Of several all but one are folded.
+void parts(std::span<const PageSection> sections, std::size_t opened, std::string_view suffix,
+           std::string PageSection::*part, HtmlOut& out) {
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const PageSection& section = sections[i];
+    out.add("<section class=\"process\" id=\"process-{}{}\" data-process=\"{}\" data-title=\"{}\">\n", i, suffix, i,
+            section.title);
+    if (sections.size() > 1) {
+      out.add(
+          "<details class=\"process\"{}><summary><h2 class=\"process-title\">{} <small>{}{}</small></h2></summary>\n",
+          Markup{i == opened ? " open" : ""}, section.title, section.verdict, suffix.empty() ? "" : ", in detail");
+    }
+    out.add_markup(section.*part);
+    if (sections.size() > 1) out.add_markup("</details>\n");
+    out.add_markup("</section>\n");
+  }
+}
+
+std::string numbers_text(const auto& numbers) {
+  std::string text;
+  for (const auto number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+// Where the script puts the timelines: one for each axis.
+void timelines(std::span<const PageSection> sections, std::size_t opened, HtmlOut& out) {
+  std::vector<std::size_t> drawn;
+  std::vector<page::TraceClock> clocks;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    if (sections[i].payload.empty()) continue;
+    drawn.push_back(i);
+    clocks.push_back(sections[i].clock);
+  }
+  for (page::Axis& axis : page::axes_of(clocks)) {
+    std::string names;
+    for (std::size_t& process : axis.processes) {
+      process = drawn[process];
+      names += (names.empty() ? "" : ", ") + sections[process].title;
+    }
+    out.add_markup("<section class=\"timeline\">\n");
+    for (const std::size_t process : axis.processes) out.add("<a id=\"p{}-timeline\"></a>", process);
+    out.add("<h3>Timeline <small>{}</small></h3>\n", sections.size() > 1 ? names : std::string());
+    if (!axis.note.empty()) out.add("<p class=\"none\">{}</p>\n", axis.note);
+    const bool has_opened = std::find(axis.processes.begin(), axis.processes.end(), opened) != axis.processes.end();
+    out.add(
+        "<div class=\"timeline-place\" data-processes=\"{}\" data-offsets=\"{}\" data-opened=\"{}\"><noscript><p "
+        "class=\"none\">The timeline needs JavaScript; nothing else on this page does.</p></noscript></div>\n",
+        numbers_text(axis.processes), numbers_text(axis.offsets_ns), has_opened ? opened : axis.processes.front());
+    out.add_markup("</section>\n");
+  }
 }
 
 void head(std::span<const PageSection> sections, HtmlOut& out) {
@@ -117,17 +182,17 @@ PageSection page_section(const Report& report, const page::Timeline& timeline, c
   PageSection section;
   section.title =
       (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
+  section.rank = report.rank;
   section.verdict = report.verdict.word;
-  for (const DeviceReport& device : report.devices) {
-    section.idle_ns = add_saturated(section.idle_ns, device.state.idle_ns);
-    section.window_ns = add_saturated(section.window_ns, device.state.window_ns);
-  }
-  if (report.steps.figures.count > 0) section.step_ns = report.steps.figures.mean_ns;
+  section.lacked_ns = report.verdict.lacked_ns;
+  section.of_ns = report.verdict.of_ns;
+  if (report.steps.figures.count > 0) section.step_ns = report.steps.ordinary_mean_ns;
+  section.clock = timeline.clock();
   const std::size_t most_bytes = bytes_of_section(options);
-  section.markup = fitting_markup(report, timeline, "p" + std::to_string(options.number), most_bytes);
-  if (section.markup.size() < most_bytes) {
-    section.payload = fitting_payload(report, timeline, most_bytes - section.markup.size());
-  }
+  Parts parts = fitting_parts(report, timeline, "p" + std::to_string(options.number), most_bytes);
+  if (parts.size() < most_bytes) section.payload = fitting_payload(report, timeline, most_bytes - parts.size());
+  section.answer = std::move(parts.answer);
+  section.rest = std::move(parts.rest);
   return section;
 }
 
@@ -135,15 +200,13 @@ std::string render_page(std::span<const PageSection> sections) {
   HtmlOut out;
   head(sections, out);
   if (sections.size() > 1) overview(sections, out);
-  const std::size_t shown = std::min(sections.size(), kMostSections);
-  for (std::size_t i = 0; i < shown; ++i) {
-    out.add("<section class=\"process\" id=\"process-{}\">\n", i);
-    if (sections.size() > 1) out.add("<h2 class=\"process-title\">{}</h2>\n", sections[i].title);
-    out.add_markup(sections[i].markup);
-    out.add_markup("</section>\n");
-  }
+  const auto shown = sections.first(std::min(sections.size(), kMostSections));
+  const std::size_t opened = first_to_read(shown);
+  parts(shown, opened, "", &PageSection::answer, out);
+  timelines(shown, opened, out);
+  parts(shown, opened, "-rest", &PageSection::rest, out);
   out.add_markup("</main>\n");
-  for (std::size_t i = 0; i < shown; ++i) {
+  for (std::size_t i = 0; i < shown.size(); ++i) {
     if (sections[i].payload.empty()) continue;
     out.add("<script type=\"application/gzip\" id=\"timeline-{}\">", i);
     out.add_markup(sections[i].payload);

@@ -26,12 +26,15 @@ struct PageOptions {
 // What the page says of one process. Owns its texts, so that traces can be loaded one after the other.
 struct PageSection {
   std::string title;
+  std::string rank;
   std::string verdict;
-  Nanoseconds idle_ns = 0;
-  Nanoseconds window_ns = 0;
+  Nanoseconds lacked_ns = 0;  // of VerdictLine
+  Nanoseconds of_ns = 0;
   Nanoseconds step_ns = 0;  // 0: no steps
-  std::string markup;
-  std::string payload;  // of the timeline; empty: none
+  std::string answer;       // what is wrong and what to change, above the timeline
+  std::string rest;         // below it
+  std::string payload;      // of the timeline; empty: none
+  page::TraceClock clock;
 };
 
 PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options);

@@ -6,23 +6,19 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "base/shares.h"
 #include "findings/fix_words.h"
 #include "render/columns.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRowsInShort = 3;
-constexpr std::size_t kRowsInFull = 10;
+constexpr std::size_t kRows = 10;
 constexpr double kMuchUnexplained = 0.05;
 
 class SavingsText {
  public:
-  SavingsText(const Report& report, const TextOptions& options, TextPage& page)
-      : report_(report),
-        savings_(report.savings),
-        rows_(options.length == TextLength::kShort ? kRowsInShort : kRowsInFull),
-        page_(page) {}
+  SavingsText(const Report& report, TextPage& page) : report_(report), savings_(report.savings), page_(page) {}
 
   void run() {
     if (!savings_.refusal.empty()) {
@@ -58,14 +54,14 @@ class SavingsText {
                               : fix.call.empty() ? "in no known line"
                                                  : fix.call;
     const std::string source =
-        fix.where.source.empty() ? "" : fitted(fix.where.source, kColumns - 10 - columns_of(where));
+        fix.where.source.empty() ? "" : fitted(fix.where.source, page_.columns() - 10 - columns_of(where));
     page_.line("  {:>3}   {}  {}", number, where, source);
   }
 
   void table() {
     page_.line("  {:<5} {:<33} {:>9} {:>9} {:>9}   {:<17} {}", "order", "fix", "alone", "added", "together", "between",
                "sure");
-    for (std::size_t i = 0; i < std::min(rows_, savings_.order.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kRows, savings_.order.size()); ++i) {
       const FixRow& row = savings_.order[i];
       for (std::size_t k = 0; k < row.fixes.size(); ++k) {
         const ShownFix& fix = row.fixes[k];
@@ -78,7 +74,7 @@ class SavingsText {
                    between, last ? grade_name(row.cumulative.grade) : "");
       }
     }
-    if (savings_.order.size() > rows_) page_.line("        and {} more", savings_.order.size() - rows_);
+    if (savings_.order.size() > kRows) page_.line("        and {} more", savings_.order.size() - kRows);
   }
 
   std::string basis() const {
@@ -119,7 +115,8 @@ class SavingsText {
     const IdleCause* most = nullptr;
     for (const DeviceReport& device : report_.devices) {
       for (const IdleCause& cause : device.causes) {
-        if (!cause.saving || cause.saving->fix != Fix::kNone || cause.saving->ceiling_ns * 100 < savings_.base_ns)
+        if (!cause.saving || cause.saving->fix != Fix::kNone ||
+            !is_at_least(cause.saving->ceiling_ns, savings_.base_ns, 100))
           continue;
         if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
       }
@@ -134,7 +131,7 @@ class SavingsText {
   void nothing() {
     const Interval& all = savings_.all;
     std::string words = "No line costs time that a fix could give back";
-    if (all.ns * 100 >= savings_.base_ns) {
+    if (is_at_least(all.ns, savings_.base_ns, 100)) {
       words = format_text(
           "No gain is promised: all fixes together would save {} if all goes as in the replay, but the recording also "
           "allows "
@@ -153,7 +150,7 @@ class SavingsText {
     if (saving.grade != Grade::kNone)
       return format_text("{} {}, between {} and {}.", begin, share(saving.ns), share(saving.lo_ns),
                          share(saving.hi_ns));
-    if (saving.ns * 100 < savings_.base_ns)
+    if (!is_at_least(saving.ns, savings_.base_ns, 100))
       return format_text("{} nothing that could be measured ({}).", begin, share(saving.ns));
     return format_text("{} {} if all goes as in the replay, but the recording allows anything from nothing to {}.",
                        begin, share(saving.ns), share(saving.hi_ns));
@@ -172,7 +169,7 @@ class SavingsText {
   }
 
   void in_vain() {
-    for (std::size_t i = 0; i < std::min(rows_, savings_.in_vain.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kRows, savings_.in_vain.size()); ++i) {
       const ShownFix& fix = savings_.in_vain[i];
       const std::string where = fix.where.known() ? page_.place_words(fix.where, 60) : fix.call;
       page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(fix.saving.alone.ns),
@@ -182,7 +179,6 @@ class SavingsText {
 
   const Report& report_;
   const SavingsReport& savings_;
-  std::size_t rows_;
   TextPage& page_;
 };
 
@@ -194,8 +190,8 @@ std::string saving_word(const Report& report, const IdleCause& cause) {
   return share_text(cause.saving->alone.ns, report.savings.base_ns);
 }
 
-void render_savings(const Report& report, const TextOptions& options, TextPage& page) {
-  if (report.has_timeline) SavingsText(report, options, page).run();
+void render_savings(const Report& report, TextPage& page) {
+  if (report.has_timeline) SavingsText(report, page).run();
 }
 
 }  // namespace synctrace

@@ -12,6 +12,6 @@ namespace synctrace {
 // Of a row in the table of causes: "12.3 %", "none", or "-" where no fix was tried.
 std::string saving_word(const Report& report, const IdleCause& cause);
 
-void render_savings(const Report& report, const TextOptions& options, TextPage& page);
+void render_savings(const Report& report, TextPage& page);
 
 }  // namespace synctrace

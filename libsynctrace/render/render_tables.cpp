@@ -8,6 +8,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "findings/steps/slow_causes.h"
 #include "render/columns.h"
 #include "render/text_page.h"
 #include "render/words.h"
@@ -27,30 +28,6 @@ void first_rows(const std::vector<Row>& rows, TextPage& page, Function&& functio
   if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
 }
 
-// What a cause costs an irregular step more than an ordinary one.
-struct SlowCause {
-  const IdleCause* cause = nullptr;
-  Nanoseconds irregular_ns = 0;  // a step
-  Nanoseconds ordinary_ns = 0;   // a step
-};
-
-std::vector<SlowCause> slow_causes(const Report& report) {
-  const auto irregular = static_cast<Nanoseconds>(report.steps.figures.irregular);
-  const auto ordinary = static_cast<Nanoseconds>(report.steps.figures.count) - irregular;
-  std::vector<SlowCause> rows;
-  for (const DeviceReport& device : report.devices) {
-    for (const IdleCause& cause : device.causes) {
-      const SlowCause row{&cause, cause.irregular_ns / irregular, ordinary > 0 ? cause.steady_ns / ordinary : 0};
-      if (row.irregular_ns > row.ordinary_ns) rows.push_back(row);
-    }
-  }
-  std::stable_sort(rows.begin(), rows.end(), [](const SlowCause& a, const SlowCause& b) {
-    return a.irregular_ns - a.ordinary_ns > b.irregular_ns - b.ordinary_ns;
-  });
-  rows.resize(std::min(kSlowCauses, rows.size()));
-  return rows;
-}
-
 }  // namespace
 
 void render_irregular_steps(const Report& report, TextPage& page) {
@@ -66,7 +43,7 @@ void render_irregular_steps(const Report& report, TextPage& page) {
         format_text("{}number {} ({})", i == 0 ? "" : ", ", count_text(step.index + 1), duration_text(step.length_ns));
   }
   page.line("  the longest: {}", longest);
-  const std::vector<SlowCause> rows = slow_causes(report);
+  const std::vector<SlowCause> rows = slow_causes(report, kSlowCauses);
   if (rows.empty()) return;
   page.line("  {:<5} {:<25} {:>16} {:>17}", "rule", "idle because of", "irregular step", "ordinary step");
   for (const SlowCause& row : rows) {
@@ -137,7 +114,8 @@ void render_kernel_families(const Report& report, TextPage& page) {
   page.line("  {:>9} {:>9} {:>9}  {}", "time", "count", "mean", "kernel");
   first_rows(report.kernel_families, page, [&](const WorkReport& row) {
     page.line("  {:>9} {:>9} {:>9}  {}", duration_text(row.device_ns), row.count,
-              duration_text(row.device_ns / static_cast<Nanoseconds>(row.count)), fitted(row.what, kColumns - 34));
+              duration_text(row.device_ns / static_cast<Nanoseconds>(row.count)),
+              fitted(row.what, page.columns() - 34));
   });
 }
 

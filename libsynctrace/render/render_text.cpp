@@ -18,8 +18,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRowsInShort = 5;
-constexpr std::size_t kRowsInFull = 20;
+constexpr std::size_t kRows = 20;
 constexpr std::size_t kCallColumns = 31;
 constexpr std::size_t kWaitColumns = 35;  // of the table of waits, which has pairs of calls
 
@@ -33,22 +32,34 @@ class TextRenderer {
   std::string run() {
     head();
     devices();
-    render_causes(report_, options_, page_);
-    render_savings(report_, options_, page_);
-    if (options_.length == TextLength::kFull) render_irregular_steps(report_, page_);
-    waits();
-    if (options_.length == TextLength::kFull) {
-      polls();
-      long_calls();
-      render_step_allocations(report_, page_);
-      render_pageable_copies(report_, page_);
-      render_apis(report_, page_);
-      render_host_threads(report_, page_);
-      render_ranges(report_, page_);
-      work();
-    }
+    render_causes(report_, page_);
+    render_savings(report_, page_);
+    render_irregular_steps(report_, page_);
+    calls();
+    render_step_allocations(report_, page_);
+    render_pageable_copies(report_, page_);
+    render_apis(report_, page_);
+    render_host_threads(report_, page_);
+    render_samples(report_, page_);
+    render_ranges(report_, page_);
+    work();
     limits();
     return page_.take();
+  }
+
+  std::string table(std::string_view name) {
+    if (name == "causes") render_causes(report_, page_);
+    if (name == "calls") calls();
+    if (name == "memory") render_step_allocations(report_, page_);
+    if (name == "copies") render_pageable_copies(report_, page_);
+    if (name == "functions") render_apis(report_, page_);
+    if (name == "threads") render_host_threads(report_, page_);
+    if (name == "samples") render_samples(report_, page_);
+    if (name == "kernels") work();
+    if (name == "ranges") render_ranges(report_, page_);
+    std::string text = page_.take();
+    if (text.starts_with('\n')) text.erase(0, 1);  // the line between two tables
+    return text.empty() ? format_text("No rows in the table {} of {}.\n", name, report_.path) : text;
   }
 
  private:
@@ -60,6 +71,11 @@ class TextRenderer {
   void head();
   void recorded();
   void devices();
+  void calls() {
+    waits();
+    polls();
+    long_calls();
+  }
   void waits();
   void wait_row(const CallSite& site);
   void polls();
@@ -142,9 +158,8 @@ void TextRenderer::waits() {
   if (rows.empty()) return line("  No call waited.");
   line("  {:<5} {:<35} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "waited", "waiting", "in call",
        "bytes", "verdict");
-  const std::size_t limit = options_.length == TextLength::kShort ? kRowsInShort : kRowsInFull;
-  for (std::size_t i = 0; i < std::min(limit, rows.size()); ++i) wait_row(*rows[i]);
-  if (rows.size() > limit) line("  and {} more", rows.size() - limit);
+  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) wait_row(*rows[i]);
+  if (rows.size() > kRows) line("  and {} more", rows.size() - kRows);
   std::uint64_t failed = 0;
   for (const CallSite& site : report_.waits) failed += site.figures.failed_count;
   if (failed > 0) line("  {} of these calls returned an error", count_text(failed));
@@ -154,7 +169,7 @@ void TextRenderer::polls() {
   if (report_.polls.empty()) return;
   page_.title("Polling");
   line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", "rule", "call", "queries", "not ready", "waits", "waiting");
-  for (std::size_t i = 0; i < std::min(kRowsInFull, report_.polls.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
     const CallSite& poll = report_.polls[i];
     const CallFigures& figures = poll.figures;
     const std::string_view lead = page_.place_line(kPollingRule.id, poll.where) ? "" : kPollingRule.id;
@@ -176,7 +191,7 @@ void TextRenderer::long_calls() {
                    [](const CallSite* a, const CallSite* b) { return a->figures.host_ns > b->figures.host_ns; });
   page_.title("Calls that took long without waiting for earlier GPU work");
   line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "in call", "longest", "bytes", "why");
-  for (std::size_t i = 0; i < std::min(kRowsInFull, rows.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
     const CallSite& site = *rows[i];
     const std::string& note = site.calls.front().note;
     const std::string_view id = rule_id(site.rule());
@@ -187,7 +202,7 @@ void TextRenderer::long_calls() {
          figures.bytes == 0 ? "-" : bytes_text(figures.bytes), note.empty() ? verdict_word(site.verdict) : note);
     page_.stack_lines(site.where);
   }
-  if (rows.size() > kRowsInFull) line("  and {} more", rows.size() - kRowsInFull);
+  if (rows.size() > kRows) line("  and {} more", rows.size() - kRows);
 }
 
 void TextRenderer::work() {
@@ -207,17 +222,14 @@ void TextRenderer::work() {
   page_.title("Kernels with the most time");
   line("  {:>9} {:>9}  {}", "time", "count", "kernel");
   for (const WorkReport& kernel : report_.top_kernels) {
-    line("  {:>9} {:>9}  {}", duration_text(kernel.device_ns), kernel.count, fitted(kernel.what, kColumns - 24));
+    line("  {:>9} {:>9}  {}", duration_text(kernel.device_ns), kernel.count, fitted(kernel.what, page_.columns() - 24));
   }
 }
 
 void TextRenderer::limits() {
-  const bool full = options_.length == TextLength::kFull;
-  const auto is_shown = [&](const LossReport& loss) { return full || loss.severity != Severity::kNote; };
-  if (std::none_of(report_.losses.begin(), report_.losses.end(), is_shown)) return;
+  if (report_.losses.empty()) return;
   page_.title("What could not be known");
   for (const LossReport& loss : report_.losses) {
-    if (!is_shown(loss)) continue;
     page_.wrapped(format_text("  {:<7} ", severity_name(loss.severity)),
                   format_text("{}{}: {}", loss.name,
                               loss.count == 1 ? "" : format_text(" ({})", count_text(loss.count)), loss.sentence));
@@ -228,6 +240,10 @@ void TextRenderer::limits() {
 
 std::string render_text(const Report& report, const TextOptions& options) {
   return TextRenderer(report, options).run();
+}
+
+std::string render_table(const Report& report, std::string_view name, const TextOptions& options) {
+  return TextRenderer(report, options).table(name);
 }
 
 std::string render_total(std::span<const Report> reports) {

@@ -7,8 +7,8 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kIndent = 8;         // of what stands below a rule's id
-constexpr std::size_t kPlaceColumns = 60;  // the rest of a line is for the source text
+constexpr std::size_t kIndent = 8;       // of what stands below a rule's id
+constexpr std::size_t kPlaceShare = 60;  // per cent of a line; the rest is for the source text
 constexpr std::size_t kFunctionColumns = 30;
 
 }  // namespace
@@ -22,11 +22,11 @@ void TextPage::title(std::string_view text) {
 }
 
 void TextPage::field(std::string_view name, std::string_view value) {
-  if (!value.empty()) line("  {:<9} {}", name, fitted(value, kColumns - 12));
+  if (!value.empty()) line("  {:<9} {}", name, fitted(value, columns() - 12));
 }
 
 void TextPage::wrapped(std::string_view lead, std::string_view text) {
-  const std::size_t width = kColumns - lead.size();
+  const std::size_t width = columns() - lead.size();
   const std::string indent(lead.size(), ' ');
   while (text.size() > width) {
     const std::size_t space = text.rfind(' ', width);
@@ -47,8 +47,8 @@ std::string TextPage::place_words(const SourceLine& where, std::size_t columns) 
 
 bool TextPage::place_line(std::string_view id, const SourceLine& where) {
   if (!where.known()) return false;
-  const std::size_t room = kColumns - kIndent;
-  const std::string place = place_words(where, where.source.empty() ? room : kPlaceColumns);
+  const std::size_t room = columns() - kIndent;
+  const std::string place = place_words(where, where.source.empty() ? room : columns() * kPlaceShare / 100);
   const std::string source = where.source.empty() ? "" : fitted(where.source, room - 2 - columns_of(place));
   line("  {:<5} {}  {}", id, place, source);
   return true;
@@ -62,7 +62,7 @@ void TextPage::stack_lines(const SourceLine& where) {
       line("          .. frames are missing here");
       continue;
     }
-    line("          {}", place_words({frame.file, frame.line, frame.function, {}, {}}, kColumns - 10));
+    line("          {}", place_words({frame.file, frame.line, frame.function, {}, {}}, columns() - 10));
   }
 }
 

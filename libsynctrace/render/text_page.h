@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A text report while it is written: lines of at most kColumns columns, headings, and the rows' places in the source.
+// A text report while it is written: lines of at most so many columns, headings, and the rows' places in the source.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,16 +10,17 @@
 
 #include "base/format_text.h"
 #include "findings/report.h"
+#include "render/first_screen.h"
 #include "render/render_text.h"
 
 namespace synctrace {
-
-inline constexpr std::size_t kColumns = 100;
 
 class TextPage {
  public:
   // Both must outlive the page.
   TextPage(const Report& report, const TextOptions& options) : report_(report), options_(options) {}
+
+  std::size_t columns() const noexcept { return std::clamp(options_.columns, kFewestTextColumns, kMostColumns); }
 
   // Blanks at its end are left out.
   template <class... Args>

@@ -46,8 +46,16 @@ std::string call_words(const CallSite& site) {
 std::string extent_words(const Report& report, const CauseSplit& split, Nanoseconds window_ns) {
   const std::string shown = duration_text(split.shown_ns);
   if (report.steps.figures.count == 0) return shown + " of " + duration_text(window_ns);
-  return format_text("{} in {} steps, and {} outside of them", shown, count_text(report.steps.figures.count),
-                     duration_text(split.all_ns - split.counted_ns));
+  const StepFigures& steps = report.steps.figures;
+  const std::string outside = duration_text(split.all_ns - split.counted_ns - split.irregular_ns);
+  if (steps.irregular == 0)
+    return format_text("{} in {} steps, and {} outside of them", shown, count_text(steps.count), outside);
+  const std::string irregular =
+      split.irregular_ns == 0
+          ? ""
+          : format_text(", {} in {} irregular", duration_text(split.irregular_ns), count_text(steps.irregular));
+  return format_text("{} in {} ordinary steps{}, {} outside", shown, count_text(steps.count - steps.irregular),
+                     irregular, outside);
 }
 
 }  // namespace synctrace

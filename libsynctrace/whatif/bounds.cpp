@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 namespace synctrace {
@@ -12,27 +13,33 @@ namespace {
 constexpr double kSureShare = 0.5;
 constexpr double kMuchUncertain = 0.1;
 
-// Half the width of the 95 % interval of a sum over steps, by a bootstrap of blocks of steps in a row: neighbouring
-// steps are alike, so single ones would make it look too sure.
-Nanoseconds scatter(const std::vector<Nanoseconds>& gains) {
+// Half the width of the 95 % interval of what steps gain, as a part of their time, by a bootstrap of blocks of steps in
+// a row: neighbouring steps are alike, so single ones would make it look too sure. A part of their time, because steps
+// that are long for the reason that is fixed gain more: how many of them there are is not the question.
+Nanoseconds scatter(const std::vector<Nanoseconds>& gains, const std::vector<Nanoseconds>& times) {
   constexpr std::size_t kRounds = 200;
   const std::size_t count = gains.size();
   if (count < 4) return 0;
+  const auto add = [](double sum, Nanoseconds ns) { return sum + static_cast<double>(ns); };
+  const double whole = std::accumulate(times.begin(), times.end(), 0.0, add);
   const std::size_t block = std::max<std::size_t>(1, static_cast<std::size_t>(std::sqrt(static_cast<double>(count))));
   std::mt19937_64 random(1);  // the same trace gives the same report
-  std::vector<double> sums;
+  std::vector<double> parts;
   for (std::size_t round = 0; round < kRounds; ++round) {
     double sum = 0;
+    double time = 0;
     std::size_t taken = 0;
     while (taken < count) {
       const std::size_t from = random() % count;
-      for (std::size_t i = 0; i < block && taken < count; ++i, ++taken)
+      for (std::size_t i = 0; i < block && taken < count; ++i, ++taken) {
         sum += static_cast<double>(gains[(from + i) % count]);
+        time += static_cast<double>(times[(from + i) % count]);
+      }
     }
-    sums.push_back(sum);
+    parts.push_back(time <= 0 ? 0 : sum / time);
   }
-  std::sort(sums.begin(), sums.end());
-  return static_cast<Nanoseconds>((sums[kRounds * 975 / 1000] - sums[kRounds * 25 / 1000]) / 2);
+  std::sort(parts.begin(), parts.end());
+  return static_cast<Nanoseconds>(whole * (parts[kRounds * 975 / 1000] - parts[kRounds * 25 / 1000]) / 2);
 }
 
 }  // namespace
@@ -76,7 +83,7 @@ Interval Bounds::interval_of(const TrialResult& typical, Reach reach) const {
   std::vector<Nanoseconds> gains;
   for (std::size_t i = 0; i < typical.steps.size() && i < base_.steps.size(); ++i)
     gains.push_back(base_.steps[i] - typical.steps[i]);
-  const Nanoseconds around_ns = scatter(gains) + least_gain_ns();
+  const Nanoseconds around_ns = scatter(gains, base_.steps) + least_gain_ns();
   interval.lo_ns = std::max<Nanoseconds>(0, interval.ns - reach.down_ns - around_ns);
   interval.hi_ns = std::min(interval.ns + reach.up_ns + around_ns, base_.time_ns);
   if (interval.lo_ns <= 0) return interval;

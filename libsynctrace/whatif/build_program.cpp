@@ -23,7 +23,7 @@ ReplayProgram ProgramBuilder::run() {
   for (Turn turn : turns) {
     if (!program_.refusal.empty()) break;
     // Records of a damaged trace may overlap; a thread does one thing after the other.
-    if (turn.kind != TurnKind::kStep)
+    if (!is_of_step(turn.kind))
       turn.begin_ns = std::max(turn.begin_ns, threads_[std::min(turn.thread, nobody_)].now_ns);
     take(turn);
   }
@@ -33,7 +33,7 @@ ReplayProgram ProgramBuilder::run() {
 
 void ProgramBuilder::begin_threads(const std::vector<Turn>& turns) {
   for (const Turn& turn : turns) {
-    if (turn.kind == TurnKind::kStep) continue;
+    if (is_of_step(turn.kind)) continue;
     Thread& thread = threads_[std::min(turn.thread, nobody_)];
     thread.now_ns = thread.begun ? std::min(thread.now_ns, turn.begin_ns) : turn.begin_ns;
     thread.begun = true;
@@ -43,7 +43,9 @@ void ProgramBuilder::begin_threads(const std::vector<Turn>& turns) {
 
 void ProgramBuilder::take(const Turn& turn) {
   switch (turn.kind) {
-    case TurnKind::kStep: return step();
+    case TurnKind::kStepEnd:
+    case TurnKind::kStep:
+    case TurnKind::kNewStep: return step(turn);
     case TurnKind::kPost: return post(turn);
     case TurnKind::kSleepEnd: return sleep(turn);
     case TurnKind::kCall: return call(turn);
@@ -99,8 +101,14 @@ void ProgramBuilder::advance_in_graph(std::uint32_t thread, Nanoseconds until_ns
   passed(thread, until_ns);
 }
 
-void ProgramBuilder::step() {
-  program_.events.add_step(program_.steps++, nobody_);
+void ProgramBuilder::step(const Turn& turn) {
+  const std::uint32_t thread = std::min(turn.thread, nobody_);
+  StepEvent& event = program_.events.add<StepEvent>(thread, 0);
+  event.begins = turn.kind != TurnKind::kStepEnd;
+  event.anew = turn.kind == TurnKind::kNewStep;
+  // Its thread may be inside of a call: then the step begins before the end of that.
+  if (event.anew) event.lead = turn.time_ns - (threads_[thread].now_ns - threads_[thread].pre_ns);
+  if (event.begins) ++program_.steps;
   if (recorded_ != nullptr) recorded_->emplace_back();
 }
 

@@ -7,13 +7,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kSampleEvents = 20'000;  // the order of fixes is found on about as many
-constexpr std::size_t kFewestSteps = 4;
-
-std::size_t warm_up_of(const Steps& steps) {
-  const auto first = std::find_if(steps.steps.begin(), steps.steps.end(),
-                                  [](const Step& step) { return step.phase != Phase::kWarmUp; });
-  return static_cast<std::size_t>(first - steps.steps.begin());
-}
+constexpr std::size_t kFewestSteps = 4;        // ordinary ones
 
 bool has_work(const Steps& steps) {
   return std::all_of(steps.steps.begin(), steps.steps.end(), [](const Step& step) { return step.done_ns > 0; });
@@ -43,40 +37,55 @@ ReplayState Evaluator::state_at(std::size_t event) const {
 }
 
 void Evaluator::choose_whole(const Steps& steps) {
-  const std::size_t warm_up = warm_up_of(steps);
-  whole_.by_steps = steps.steps.size() - warm_up >= kFewestSteps && has_work(steps);
-  whole_.last = program_.events.size();
-  begin_ns_ = program_.first_work_ns;
-  whole_.state = initial_state(program_);
-  if (!whole_.by_steps) return;
-  for (std::size_t i = 0; i < program_.events.size(); ++i) {
-    if (program_.events[i].kind == EventKind::kStep && program_.events[i].row >= warm_up) marks_.push_back(i);
-  }
   // A program is fixed from its begin on, and its host may be ahead of the GPU when the steps that count begin.
-  whole_.last = marks_.back() + 1;
-  whole_.warm_up = warm_up;
-  begin_ns_ = steps.steps[warm_up].host.begin_ns;
+  whole_.last = program_.events.size();
+  whole_.state = initial_state(program_);
+  if (!has_work(steps)) return;
+  std::vector<std::size_t> events;  // of steps
+  for (std::size_t i = 0; i < program_.events.size(); ++i) {
+    if (program_.events[i].kind == EventKind::kStep) events.push_back(i);
+  }
+  const std::vector<StepMarks> marks = step_marks(steps.steps);
+  for (std::size_t i = 0; i < marks.size(); ++i) {
+    if (steps.steps[i].kind == StepKind::kSteady)
+      counted_.push_back({events[marks[i].begin], events[marks[i].end], marks[i]});
+  }
+  whole_.by_steps = counted_.size() >= kFewestSteps;
+  if (!whole_.by_steps) return counted_.clear();
+  whole_.last = counted_.back().last + 1;
+  whole_.to = counted_.size();
 }
 
 void Evaluator::choose_sample() {
   sample_ = whole_;
   if (!whole_.by_steps || whole_.last - whole_.first < 2 * kSampleEvents) return;
-  std::size_t from = (marks_.size() - 1) / 2;
+  std::size_t from = counted_.size() / 2;
   std::size_t to = from;
-  while (to + 1 < marks_.size() && (marks_[to] - marks_[from] < kSampleEvents || to - from < kFewestSteps)) {
+  const auto is_short = [&] { return to == from || counted_[to - 1].last - counted_[from].first < kSampleEvents; };
+  while (to < counted_.size() && (is_short() || to - from < kFewestSteps)) {
     ++to;
-    if (from > 0 && marks_[to] - marks_[from] < kSampleEvents) --from;
+    if (from > 0 && is_short()) --from;
   }
-  sample_.first = marks_[from];
-  sample_.last = marks_[to] + 1;
-  sample_.warm_up = std::min<std::size_t>(2, (to - from) / 2);  // in which the host gets under way
+  sample_.first = counted_[from].first;
+  sample_.last = counted_[to - 1].last + 1;
+  sample_.first_mark = counted_[from].marks.begin;
+  sample_.from = from + std::min<std::size_t>(2, (to - from) / 2);  // before which the host gets under way
+  sample_.to = to;
   sample_.state = state_at(sample_.first);
 }
 
+Nanoseconds Evaluator::length_of(std::size_t counted, const Stretch& stretch, const Outcome& outcome,
+                                 std::size_t lane) const {
+  const StepMarks& marks = counted_[counted].marks;
+  return outcome.steps[marks.end - stretch.first_mark].at[lane] -
+         outcome.steps[marks.begin - stretch.first_mark].at[lane];
+}
+
 Nanoseconds Evaluator::time_of(const Stretch& stretch, const Outcome& outcome, std::size_t lane) const {
-  if (!stretch.by_steps) return outcome.end.at[lane] - begin_ns_;
-  const Nanoseconds first_ns = outcome.steps[stretch.warm_up].at[lane];
-  return outcome.steps.back().at[lane] - (first_ns == kNeverNs ? begin_ns_ : first_ns);
+  if (!stretch.by_steps) return outcome.end.at[lane] - program_.first_work_ns;
+  Nanoseconds sum = 0;
+  for (std::size_t i = stretch.from; i < stretch.to; ++i) sum += length_of(i, stretch, outcome, lane);
+  return sum;
 }
 
 Nanoseconds Evaluator::recorded_ns() const {
@@ -99,10 +108,8 @@ std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const 
       TrialResult& result = results[base + lane];
       result.time_ns = time_of(stretch, outcome, lane);
       if (!details) continue;
-      for (std::size_t i = stretch.warm_up + 1; stretch.by_steps && i < outcome.steps.size(); ++i) {
-        const Nanoseconds last_ns = outcome.steps[i - 1].at[lane];
-        result.steps.push_back(outcome.steps[i].at[lane] - (last_ns == kNeverNs ? begin_ns_ : last_ns));
-      }
+      for (std::size_t i = stretch.from; i < stretch.to; ++i)
+        result.steps.push_back(length_of(i, stretch, outcome, lane));
       for (const Lanes& waited : outcome.waited) result.waited.push_back(waited.at[lane]);
     }
   }

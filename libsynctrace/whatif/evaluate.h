@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a program would take with given fixes: from the end of the warm-up to the end of the last step's work, or as
-// a whole where it has no steps. Sets of fixes are run eight at a time.
+// How long a program would take with given fixes: its ordinary steps, added up, or as a whole where it has no steps.
+// All else runs too, for what it leaves behind, and is not counted. Sets of fixes are run eight at a time.
 #pragma once
 
 #include <span>
 #include <vector>
 
 #include "attribution/steps.h"
+#include "whatif/host_turns.h"
 #include "whatif/replay.h"
 
 namespace synctrace {
@@ -20,7 +21,7 @@ struct Trial {
 
 struct TrialResult {
   Nanoseconds time_ns = 0;
-  std::vector<Nanoseconds> steps;   // time of each, where the program has steps
+  std::vector<Nanoseconds> steps;   // time of each ordinary one, where the program has steps
   std::vector<Nanoseconds> waited;  // by site
 };
 
@@ -29,22 +30,34 @@ struct Stretch {
   std::size_t first = 0;  // events
   std::size_t last = 0;
   bool by_steps = false;
-  std::size_t warm_up = 0;  // of the steps in the stretch, how many come before what counts
+  std::size_t first_mark = 0;  // the number of its first kStep event
+  std::size_t from = 0;        // of the counted steps
+  std::size_t to = 0;
   ReplayState state;
 };
 
 class Evaluator {
  public:
-  // `warm_up` steps come before what counts. The program must outlive the object.
+  // The program must outlive the object.
   Evaluator(const ReplayProgram& program, const Steps& steps);
 
   // The whole program, and a part of it that stands for the rest where it is long: some steps in a row, because a host
   // gets ahead of the GPU only in the course of several.
   const Stretch& whole() const noexcept { return whole_; }
   const Stretch& sample() const noexcept { return sample_; }
-  std::size_t first_counted() const noexcept { return marks_.empty() ? 0 : marks_.front(); }  // event
   bool by_steps() const noexcept { return whole_.by_steps; }
-  std::size_t counted_steps() const noexcept { return marks_.empty() ? 0 : marks_.size() - 1; }
+  std::size_t counted_steps() const noexcept { return counted_.size(); }
+  // The sum over the events of what is counted of what `weigh` answers.
+  template <class Weigh>
+  double sum_over_counted(Weigh&& weigh) const {
+    double sum = 0;
+    const auto add = [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) sum += weigh(program_.events[i]);
+    };
+    if (!by_steps()) add(whole_.first, whole_.last);
+    for (const CountedStep& step : counted_) add(step.first, step.last);
+    return sum;
+  }
 
   // Of each trial, in order. Details (steps, waits) are left out unless asked for.
   std::vector<TrialResult> run(const Stretch& stretch, std::span<const Trial> trials, bool details) const;
@@ -53,17 +66,24 @@ class Evaluator {
   Nanoseconds recorded_ns() const;
 
  private:
+  // An ordinary step: the kStep events of its begin and its end, and their numbers among those.
+  struct CountedStep {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    StepMarks marks;
+  };
+
   void choose_whole(const Steps& steps);
   void choose_sample();
   ReplayState state_at(std::size_t event) const;
   Nanoseconds time_of(const Stretch& stretch, const Outcome& outcome, std::size_t lane) const;
+  Nanoseconds length_of(std::size_t counted, const Stretch& stretch, const Outcome& outcome, std::size_t lane) const;
   Scenarios without_recorder() const;
 
   const ReplayProgram& program_;
   Stretch whole_;
   Stretch sample_;
-  std::vector<std::size_t> marks_;  // the events at which the counted steps begin, and the last one ends
-  Nanoseconds begin_ns_ = 0;        // of what counts, where no work ended before it
+  std::vector<CountedStep> counted_;
 };
 
 }  // namespace synctrace

@@ -97,7 +97,7 @@ std::uint8_t FixSites::shape_sight(StackId stack) const {
 std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   if (key.family == Family::kNone) return 0;
   const auto [entry, is_new] = index_.try_emplace(key, static_cast<std::uint16_t>(sites_.size()));
-  if (is_new && sites_.size() > std::numeric_limits<std::uint16_t>::max()) {
+  if (is_new && sites_.size() >= std::numeric_limits<std::uint16_t>::max()) {
     index_.erase(entry);
     return 0;
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "attribution/steps/step_lengths.h"
+
 namespace synctrace {
 namespace {
 
@@ -16,12 +18,7 @@ class Collector {
         has_launch_(trace_.launches.size()) {}
 
   std::vector<Turn> run(const Steps& steps) {
-    for (const Step& step : steps.steps)
-      add(step.host.begin_ns, step.host.begin_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
-    if (!steps.steps.empty()) {
-      const Nanoseconds end_ns = steps.steps.back().host.end_ns;
-      add(end_ns, end_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
-    }
+    add_steps(steps.steps);
     for (HostTimeline::Index thread = 0; thread < evidence_.host.threads(); ++thread) add_items(thread);
     add_polls();
     add_work_of_others();
@@ -32,6 +29,31 @@ class Collector {
   }
 
  private:
+  void add_steps(const std::vector<Step>& steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const TimeSpan host = steps[i].host;
+      if (begins_anew(steps, i))
+        add(host.begin_ns, host.begin_ns, 0, first_issuer(host), TurnKind::kNewStep);
+      else
+        add(host.begin_ns, host.begin_ns, 0, HostTimeline::kNoThread, TurnKind::kStep);
+      if (i + 1 == steps.size() || begins_anew(steps, i + 1))
+        add(host.end_ns, host.end_ns, 0, HostTimeline::kNoThread, TurnKind::kStepEnd);
+    }
+  }
+
+  // The thread whose code the step is, as far as the trace tells.
+  HostTimeline::Index first_issuer(TimeSpan host) const {
+    const auto rows = evidence_.correlation.by_issue();
+    const auto row = std::partition_point(rows.begin(), rows.end(), [&](std::uint32_t each) {
+      return evidence_.correlation.issued_ns(each) < host.begin_ns;
+    });
+    if (row == rows.end() || evidence_.correlation.issued_ns(*row) >= host.end_ns) return HostTimeline::kNoThread;
+    const auto issuer = evidence_.correlation.issuer_of(*row);
+    if (!issuer) return HostTimeline::kNoThread;
+    return evidence_.host.index_of(issuer->is_launch ? trace_.launches[issuer->row].thread
+                                                     : trace_.calls[issuer->row].thread);
+  }
+
   void add(Nanoseconds time_ns, Nanoseconds begin_ns, std::uint32_t row, HostTimeline::Index thread, TurnKind kind) {
     turns_.push_back({time_ns, begin_ns, row, thread, kind});
   }
@@ -92,6 +114,17 @@ HostTimeline::Index waker_of(const Evidence& evidence, const HostWait& wait) {
   if (number(wait.waker) == 0 || wait.wake_ns <= wait.span.begin_ns || wait.waker == wait.thread)
     return HostTimeline::kNoThread;
   return evidence.host.index_of(wait.waker);
+}
+
+std::vector<StepMarks> step_marks(const std::vector<Step>& steps) {
+  std::vector<StepMarks> marks;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool is_last = i + 1 == steps.size() || begins_anew(steps, i + 1);
+    marks.push_back({next, next + 1});
+    next += is_last ? 2 : 1;
+  }
+  return marks;
 }
 
 std::vector<Turn> host_turns(const Evidence& evidence, const Steps& steps) { return Collector(evidence).run(steps); }

@@ -12,7 +12,9 @@
 namespace synctrace {
 
 enum class TurnKind : std::uint8_t {  // of turns at the same time, the earlier here comes first
+  kStepEnd,                           // and no other one follows; no thread
   kStep,                              // a step begins; no thread
+  kNewStep,                           // a step begins anew, on the thread that issues its first work
   kPost,                              // the thread ends another one's sleep: row of Trace::host_waits
   kSleepEnd,                          // row of Trace::host_waits
   kCall,
@@ -20,6 +22,8 @@ enum class TurnKind : std::uint8_t {  // of turns at the same time, the earlier 
   kPoll,
   kWork,  // row of Trace::operations, issued by a call inside another item, or by none that is known
 };
+
+inline bool is_of_step(TurnKind kind) noexcept { return kind <= TurnKind::kNewStep; }
 
 struct Turn {
   Nanoseconds time_ns = 0;
@@ -30,6 +34,13 @@ struct Turn {
 };
 
 std::vector<Turn> host_turns(const Evidence& evidence, const Steps& steps);
+
+// Of each step, which of all turns of steps are its begin and its end.
+struct StepMarks {
+  std::size_t begin = 0;
+  std::size_t end = 0;
+};
+std::vector<StepMarks> step_marks(const std::vector<Step>& steps);
 
 // The thread that ended a sleep, where the trace tells; else kNoThread.
 HostTimeline::Index waker_of(const Evidence& evidence, const HostWait& wait);

@@ -17,9 +17,6 @@
 
 namespace synctrace {
 
-// Far earlier than any time, and still no overflow when weights are added.
-inline constexpr Nanoseconds kNeverNs = std::numeric_limits<Nanoseconds>::min() / 4;
-
 // What is done about a site. The letters are those of docs/whatif.md.
 enum class Fix : std::uint8_t {
   kNone,            // nothing that would be legal
@@ -71,6 +68,11 @@ struct FixSite {
   std::uint64_t events = 0;
 };
 
+// Never more than a site's number can count to: FixSites sees to it.
+inline std::uint16_t site_count(const std::vector<FixSite>& sites) noexcept {
+  return static_cast<std::uint16_t>(sites.size());
+}
+
 struct ReplayStream {
   std::uint16_t device = 0;
   std::uint16_t waits_for =
@@ -98,7 +100,7 @@ struct ReplayProgram {
   std::vector<Nanoseconds> thread_begins;  // of each thread's first event
   std::uint32_t slots = 0;
   std::uint32_t devices = 0;
-  std::uint32_t steps = 0;           // number of kStep events
+  std::uint32_t steps = 0;           // that begin
   std::uint16_t graph_site = 0;      // of all launches in the range that is taken for a graph; 0: none
   std::uint64_t waits_in_graph = 0;  // that would have to leave that range first
   ReplayPace pace;

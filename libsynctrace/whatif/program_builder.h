@@ -73,7 +73,7 @@ class ProgramBuilder {
   bool in_graph(std::uint32_t thread, Nanoseconds t) const {
     return graph_ranges_.any() && thread != nobody_ && graph_ranges_.covers(evidence_.host.thread(thread), t);
   }
-  void step();
+  void step(const Turn& turn);
   void launch(const Turn& turn);
   void call(const Turn& turn);
   void issuing_call(const Turn& turn, std::uint32_t first);

@@ -65,7 +65,7 @@ class Pass {
   }
   void pass(const ReplayEvent& head, const BlockEvent& event, std::uint8_t fixed);
   void pass(const ReplayEvent& head, const InputEvent& event, std::uint8_t fixed);
-  void pass(const ReplayEvent& head, const ReplayEvent& step, std::uint8_t fixed);
+  void pass(const ReplayEvent& head, const StepEvent& event, std::uint8_t fixed);
 
   void call(const ReplayEvent& head, Nanoseconds pre, Nanoseconds own, std::uint8_t fixed);
   template <class Work>
@@ -298,8 +298,11 @@ void Pass::pass(const ReplayEvent& head, const InputEvent& event, std::uint8_t f
   });
 }
 
-void Pass::pass(const ReplayEvent&, const ReplayEvent&, std::uint8_t) {
-  outcome_.steps.push_back(state_.latest);
+void Pass::pass(const ReplayEvent& head, const StepEvent& event, std::uint8_t) {
+  Lanes& mark = outcome_.steps.emplace_back(state_.latest);
+  if (!event.begins) return;
+  const Lanes& now = state_.host[head.thread];
+  if (event.anew) for_lanes([&](std::size_t i) { mark.at[i] = std::max(mark.at[i], now.at[i] + event.lead); });
   state_.read_due.swap(state_.read_now);
   std::fill(state_.read_now.begin(), state_.read_now.end(), everywhere(kNeverNs));
 }

@@ -60,7 +60,7 @@ struct ReplayState {
 
 struct Outcome {
   Lanes end;                  // of everything
-  std::vector<Lanes> steps;   // by kStep event passed: the end of all work issued before it
+  std::vector<Lanes> steps;   // by kStep event passed: see StepEvent
   std::vector<Lanes> waited;  // by site: host time spent waiting there
 };
 

@@ -36,7 +36,7 @@ enum class WaitFor : std::uint8_t { kNothing, kStream, kDevice, kSlot, kOwnEnd, 
 
 // Of every kind. `pre`, where an event has it, is the host time since its thread's last event.
 struct ReplayEvent {
-  std::uint32_t row = 0;  // in the table of its kind; of a step: its number
+  std::uint32_t row = 0;  // in the table of its kind
   std::uint16_t thread = 0;
   std::uint16_t site = 0;  // of the program's sites; 0: none, which no fix changes
   EventKind kind = EventKind::kStep;
@@ -145,6 +145,15 @@ struct InputEvent {
   bool keeps_pace = false;  // the last batch was waited for too, so the loader had been at work ever since
 };
 
+// A step of the program begins, or ends where no other one follows: when all work issued so far has ended. One that
+// begins anew does so at the earliest `lead` after its thread's last event.
+struct StepEvent {
+  static constexpr EventKind kKind = EventKind::kStep;
+  Nanoseconds lead = 0;
+  bool begins = true;
+  bool anew = false;
+};
+
 class ReplayEvents {
  public:
   // The last event of its kind, for its maker to fill in.
@@ -154,10 +163,6 @@ class ReplayEvents {
     heads_.push_back(
         {static_cast<std::uint32_t>(table.size()), static_cast<std::uint16_t>(thread), site, Event::kKind});
     return table.emplace_back();
-  }
-  // A step of the program begins.
-  void add_step(std::uint32_t number, std::uint32_t thread) {
-    heads_.push_back({number, static_cast<std::uint16_t>(thread), 0, EventKind::kStep});
   }
   void reserve(std::size_t events, std::size_t launches) {
     heads_.reserve(events);
@@ -170,7 +175,7 @@ class ReplayEvents {
   auto begin() const noexcept { return heads_.begin(); }
   auto end() const noexcept { return heads_.end(); }
 
-  // What `see` answers for the event as what it is; a step is seen as its head.
+  // What `see` answers for the event as what it is.
   template <class See>
   decltype(auto) visit(const ReplayEvent& head, See&& see) const {
     switch (head.kind) {
@@ -186,7 +191,7 @@ class ReplayEvents {
       case EventKind::kInput: return see(of<InputEvent>(head));
       case EventKind::kStep: break;
     }
-    return see(head);
+    return see(of<StepEvent>(head));
   }
 
   // The event's work; null: it has none.
@@ -208,7 +213,7 @@ class ReplayEvents {
   std::vector<ReplayEvent> heads_;
   std::tuple<std::vector<HostEvent>, std::vector<CallEvent>, std::vector<LaunchEvent>, std::vector<CopyEvent>,
              std::vector<MoreWorkEvent>, std::vector<WaitEvent>, std::vector<MarkEvent>, std::vector<PostEvent>,
-             std::vector<BlockEvent>, std::vector<InputEvent>>
+             std::vector<BlockEvent>, std::vector<InputEvent>, std::vector<StepEvent>>
       tables_;
   static_assert(sizeof(ReplayEvent) == 12 && sizeof(LaunchEvent) == 64 && sizeof(CopyEvent) == 72);
 };

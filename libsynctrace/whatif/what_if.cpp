@@ -23,12 +23,21 @@ struct Cost {
 
 // Of the time, how much passed before work that started late for reasons that are not known.
 double unexplained_share(const ReplayProgram& program, const Evaluator& evaluator, Nanoseconds base_ns) {
-  double sum = 0;
-  for (std::size_t i = evaluator.first_counted(); i < evaluator.whole().last; ++i) {
-    const WorkWeights* work = program.events.work(program.events[i]);
-    if (work != nullptr) sum += static_cast<double>(work->delay);
-  }
+  const double sum = evaluator.sum_over_counted([&](const ReplayEvent& event) {
+    const WorkWeights* work = program.events.work(event);
+    return work == nullptr ? 0.0 : static_cast<double>(work->delay);
+  });
   return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
+}
+
+// What a later saving has more than an earlier one.
+Interval more(const Interval& before, const Interval& after) {
+  Interval gain;
+  gain.ns = after.ns - before.ns;
+  gain.lo_ns = std::max<Nanoseconds>(0, after.lo_ns - before.lo_ns);
+  gain.hi_ns = std::max(gain.ns, after.hi_ns - before.hi_ns);
+  gain.grade = after.grade;
+  return gain;
 }
 
 class Study {
@@ -40,15 +49,16 @@ class Study {
 
  private:
   std::string refusal_of(const ReplayProgram& program) const;
+  bool lacks_calls() const;
   bool reproduces(const ReplayProgram& program) const;
-  double uncertain_share() const;
+  double uncertain_share(bool by_steps) const;
   std::map<std::uint16_t, Nanoseconds> costs() const;
   FixSet candidates(const Bounds& bounds) const;
   void find_savings(const Bounds& bounds, FixSet sites);
   void find_absorber(const Bounds& bounds, const TrialResult& fixed, Saving& saving) const;
   void find_order(const Evaluator& evaluator, const Bounds& bounds);
+  void find_groups(const ReplayProgram& program, const Evaluator& evaluator, const Bounds& bounds);
   std::vector<FixSet> rows_of(const FixSet& order, const Evaluator& evaluator, const Bounds& bounds) const;
-  void leave_out_the_needless(const FixSet& done, FixSet& together, const Evaluator& evaluator) const;
   std::vector<FixStep> confirmed(const std::vector<FixSet>& rows, const Bounds& bounds) const;
 
   const Attribution& attribution_;
@@ -69,7 +79,7 @@ WhatIf Study::run() {
   result_.refusal = refusal_of(program);
   if (!result_.refusal.empty()) return std::move(result_);
   const Evaluator evaluator(program, attribution_.steps);
-  const Bounds bounds(evaluator, uncertain_share());
+  const Bounds bounds(evaluator, uncertain_share(evaluator.by_steps()));
   if (!reproduces(program)) {
     result_.refusal =
         "the recorded times could not be reproduced (a bug of synctrace: please report it with the trace)";
@@ -86,6 +96,7 @@ WhatIf Study::run() {
   }
   find_savings(bounds, candidates(bounds));
   find_order(evaluator, bounds);
+  if (options_.group_of) find_groups(program, evaluator, bounds);
   if (options_.asked) {
     result_.choices = options_.asked(result_.sites);
     result_.asked_sites = take_ways(evaluator, bounds.least_gain_ns(), result_.choices);
@@ -104,31 +115,51 @@ std::string Study::refusal_of(const ReplayProgram& program) const {
     return "recorded times contradict each other: work began before its call, or a wait returned before its work was "
            "over";
   }
-  if (attribution_.unmatched_operations * 10 > trace.operations.size()) return "too much GPU work has no recorded call";
+  if (lacks_calls()) return "too much GPU work has no recorded call";
   return {};
+}
+
+// Of the work that counts. What was queued before a recording began has no call in it, and belongs to no step after its
+// warm-up.
+bool Study::lacks_calls() const {
+  const Evidence& evidence = *attribution_.evidence;
+  const std::vector<Operation>& operations = evidence.trace.operations;
+  const std::vector<Step>& steps = attribution_.steps.steps;
+  const auto first =
+      std::find_if(steps.begin(), steps.end(), [](const Step& s) { return s.kind != StepKind::kWarmUp; });
+  const Nanoseconds from_ns = first == steps.end() ? kNeverNs : first->host.begin_ns;
+  std::uint64_t counted = 0;
+  std::uint64_t unmatched = 0;
+  for (std::uint32_t row = 0; row < operations.size(); ++row) {
+    if (evidence.correlation.issued_ns(row) < from_ns) continue;
+    ++counted;
+    if (!evidence.correlation.issuer_of(row)) ++unmatched;
+  }
+  return unmatched * 10 > counted;
 }
 
 bool Study::reproduces(const ReplayProgram& program) const {
   const Steps& steps = attribution_.steps;
   const Outcome outcome = replay(program, Scenarios(program));
   if (outcome.end.at[0] != program.end_ns) return false;
-  Nanoseconds done_ns = kNeverNs;
+  const std::vector<StepMarks> marks = step_marks(steps.steps);
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
-    done_ns = std::max(done_ns, steps.steps[i].done_ns);
-    if (steps.steps[i].done_ns > 0 && outcome.steps[i + 1].at[0] != done_ns) return false;
+    const Step& step = steps.steps[i];
+    if (step.done_ns > 0 && outcome.steps[marks[i].end].at[0] != step.done_ns) return false;
   }
   return true;
 }
 
-// Of the idle time, what is known with low confidence only.
-double Study::uncertain_share() const {
+// Of the idle time that counts, what is known with low confidence only.
+double Study::uncertain_share(bool by_steps) const {
   Nanoseconds idle_ns = 0;
   Nanoseconds uncertain_ns = 0;
   for (const auto& [device, causes] : attribution_.causes) {
     for (const Cause& cause : causes) {
       if (is_edge(cause.key.kind)) continue;
-      idle_ns = add_saturated(idle_ns, cause.idle_ns);
-      uncertain_ns = add_saturated(uncertain_ns, cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)]);
+      const Nanoseconds low_ns = cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
+      idle_ns = add_saturated(idle_ns, by_steps ? cause.steady_ns : cause.idle_ns);
+      uncertain_ns = add_saturated(uncertain_ns, by_steps ? cause.uncertain_in_steps_ns : low_ns);
     }
   }
   return idle_ns == 0 ? 0 : static_cast<double>(uncertain_ns) / static_cast<double>(idle_ns);
@@ -143,7 +174,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
       const std::uint16_t index = result_.find(
           fix_key_of_cause(cause.key.kind, place_of_(site.stack), place_of_(site.until), site.api, site.host_call));
       Nanoseconds& cost = costs[index];
-      cost = add_saturated(cost, result_.by_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns);
+      cost = add_saturated(cost, result_.by_steps ? cause.steady_ns : cause.idle_ns);
     }
   }
   return costs;
@@ -153,7 +184,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
 // another one is fixed.
 FixSet Study::candidates(const Bounds& bounds) const {
   std::map<std::uint16_t, Nanoseconds> cost = costs();
-  for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
+  for (std::uint16_t site = 1, end = site_count(result_.sites); site < end; ++site) {
     if (result_.sites[site].key.family == FixKey::Family::kWait)
       cost[site] = std::max(cost[site], bounds.base().waited[site]);
   }
@@ -174,7 +205,7 @@ void Study::find_absorber(const Bounds& bounds, const TrialResult& fixed, Saving
   if (result_.sites[saving.site].key.family != FixKey::Family::kWait &&
       result_.sites[saving.site].key.family != FixKey::Family::kMemory)
     return;
-  for (std::uint16_t site = 1; site < result_.sites.size(); ++site) {
+  for (std::uint16_t site = 1, end = site_count(result_.sites); site < end; ++site) {
     const Nanoseconds growth_ns = fixed.waited[site] - bounds.base().waited[site];
     if (site == saving.site || growth_ns <= saving.moved_ns) continue;
     saving.moved_ns = growth_ns;
@@ -243,32 +274,12 @@ std::vector<FixSet> Study::rows_of(const FixSet& order, const Evaluator& evaluat
   for (std::size_t i = 0; i < order.size(); ++i) {
     waiting.push_back(order[i]);
     if (now_ns - times[i] < least_ns) continue;
-    leave_out_the_needless(done, waiting, evaluator);
+    leave_out_the_needless(done, waiting.size() - 1, waiting, evaluator);  // the last one is what made it a gain
     done.insert(done.end(), waiting.begin(), waiting.end());
     rows.push_back(std::exchange(waiting, {}));
     now_ns = times[i];
   }
   return rows;
-}
-
-// Of fixes that gain together, those without which the gain is the same. The last one is what made it a gain.
-void Study::leave_out_the_needless(const FixSet& done, FixSet& together, const Evaluator& evaluator) const {
-  for (std::size_t k = 0; k + 1 < together.size();) {
-    FixSet all = done;
-    FixSet fewer = done;
-    for (std::size_t j = 0; j < together.size(); ++j) {
-      all.push_back(together[j]);
-      if (j != k) fewer.push_back(together[j]);
-    }
-    const std::vector<FixSet> both = {fewer, all};
-    const std::vector<Nanoseconds> times = evaluator.times(evaluator.sample(), both);
-    const double lost =
-        static_cast<double>(times[0] - times[1]) / static_cast<double>(std::max<Nanoseconds>(1, times[1]));
-    if (lost * 2 >= kModelErrorShare)
-      ++k;
-    else
-      together.erase(together.begin() + static_cast<std::ptrdiff_t>(k));
-  }
 }
 
 // The rows with what they save, as far as it is a gain.
@@ -286,13 +297,33 @@ std::vector<FixStep> Study::confirmed(const std::vector<FixSet>& rows, const Bou
     FixStep& step = steps.emplace_back();
     step.sites = rows[i];
     step.cumulative = cumulative[i];
-    step.marginal.ns = cumulative[i].ns - before.ns;
-    step.marginal.lo_ns = std::max<Nanoseconds>(0, cumulative[i].lo_ns - before.lo_ns);
-    step.marginal.hi_ns = std::max(step.marginal.ns, cumulative[i].hi_ns - before.hi_ns);
-    step.marginal.grade = cumulative[i].grade;
+    step.marginal = more(before, cumulative[i]);
     before = cumulative[i];
   }
   return steps;
+}
+
+void Study::find_groups(const ReplayProgram& program, const Evaluator& evaluator, const Bounds& bounds) {
+  std::vector<Candidate> candidates;
+  for (const Saving& saving : result_.savings) {
+    const double share = static_cast<double>(saving.alone.ns) / static_cast<double>(bounds.base_ns());
+    if (saving.fix != Fix::kNone) candidates.push_back({saving.site, share});
+  }
+  const std::vector<FixSet> groups = groups_in_order(evaluator, program, candidates, options_.group_of);
+  std::vector<FixSet> sets = groups;
+  FixSet done;
+  for (const FixSet& group : groups) {
+    done.insert(done.end(), group.begin(), group.end());
+    sets.push_back(done);
+  }
+  if (groups.empty()) return;
+  const std::vector<Interval> found = bounds.savings(sets);
+  Interval before;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Interval& cumulative = found[groups.size() + i];
+    result_.groups.push_back({groups[i], found[i], more(before, cumulative), cumulative});
+    before = cumulative;
+  }
 }
 
 }  // namespace

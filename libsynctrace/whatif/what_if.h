@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The room's one entry point: what a program would save if a line of it were fixed, alone and together with others,
-// and how sure that is. Times are ns of what was counted: the ordinary and irregular steps, or the whole recording.
+// and how sure that is. Times are ns of what was counted: the ordinary steps, or the whole recording.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 #include "attribution/attribute.h"
 #include "whatif/choices.h"
 #include "whatif/evaluate.h"
+#include "whatif/fix_groups.h"
 #include "whatif/fix_sites.h"
 #include "whatif/program.h"
 
@@ -41,7 +42,16 @@ struct FixStep {
   Interval cumulative;
 };
 
+// The fixes that one change of the program makes together.
+struct FixGroup {
+  FixSet sites;  // those that gain most alone first
+  Interval alone;
+  Interval marginal;    // after the groups before it
+  Interval cumulative;  // with them
+};
+
 struct WhatIfOptions {
+  GroupOf group_of;  // none: no groups are looked for
   // What to fix, all together, and in which ways it could be; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program
@@ -57,6 +67,7 @@ struct WhatIf {
   std::vector<FixSite> sites;
   std::vector<Saving> savings;  // of the sites that cost something, largest saving first
   std::vector<FixStep> order;
+  std::vector<FixGroup> groups;   // best first
   std::vector<Choice> choices;    // that were asked about
   FixSet asked_sites;             // what was taken of them
   std::optional<Interval> asked;  // what these save together

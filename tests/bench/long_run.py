@@ -152,7 +152,7 @@ def report_of(synctrace, trace):
     text = subprocess.run([synctrace, "report", trace], capture_output=True, text=True, timeout=REPORT_LIMIT_S, check=False)
     seconds = time.monotonic() - start
     done = subprocess.run([synctrace, "report", "--format", "json", trace], capture_output=True, text=True, timeout=REPORT_LIMIT_S, check=False)
-    answer = json.loads(done.stdout) if done.returncode == 0 else {"work": [], "losses": []}
+    answer = json.loads(done.stdout)["processes"][0] if done.returncode == 0 else {"work": [], "losses": []}
     return {"status": text.returncode, "seconds": round(seconds, 2), "stored_bytes": trace.stat().st_size if trace.exists() else 0,
             "kernels": sum(work["count"] for work in answer["work"] if work["what"] == "kernels"),
             "losses": {loss["name"]: loss["count"] for loss in answer["losses"]}, "text": text.stdout}

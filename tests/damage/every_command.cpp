@@ -22,7 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kCommands[] = {
-    "report --no-symbols --format text --stacks --all -o $O.txt --html $O.html $T",
+    "report --no-symbols --format text --stacks --outside-windows -o $O.txt --html $O.html $T",
+    "report --no-symbols -o $O $T",
     "report --no-symbols --format json --assume pinned,no-input-wait -o $O $T",
     "report --no-symbols --format md -o $O $T",
     "report --no-symbols --format csv -o $O $T",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sound files of records that contradict each other: what is cut is counted, and what is said adds up all the same.
+#include <limits>
 #include <string>
 
 #include "attribution/attribute.h"
@@ -87,6 +88,30 @@ TEST_CASE("stacks whose names are a thousand times as long as they are are left 
   CHECK(result.stacks.size() == 1'000);
   CHECK(result.stats.count(kLossSwollenStacks) > 500);
   CHECK(result.stats.count(kLossSwollenStacks) < 1'000);
+}
+
+TEST_CASE("looks at children keep to times that a clock can show") {
+  constexpr std::uint64_t kMost = ~std::uint64_t{0};
+  const auto look = [](std::int64_t time_ns, std::int64_t started_ns, std::uint64_t used_ns) {
+    format::ChildLook record;
+    record.time_ns = time_ns;
+    record.started_ns = started_ns;
+    record.cpu_ns = record.ready_ns = record.read_bytes = used_ns;
+    return record;
+  };
+  TraceBuilder trace;
+  trace.add(look(5'000, 700, 300)).add(look(4'000, std::numeric_limits<std::int64_t>::min(), kMost));
+  trace.add(look(-1, 0, 0)).add(look(std::numeric_limits<std::int64_t>::max(), 0, 0));
+  const Trace result = loaded(trace);
+  REQUIRE(result.child_looks.size() == 2);
+  CHECK(result.child_looks[0].time_ns == 4'000);
+  CHECK(result.child_looks[0].started_ns == 0);
+  CHECK(result.child_looks[0].cpu_ns == kLatestTime);
+  CHECK(result.child_looks[0].ready_ns == kLatestTime);
+  CHECK(result.child_looks[1].cpu_ns == 300);
+  CHECK(result.stats.count(kLossImpossibleTimes) == 2);
+  CHECK(result.first_ns == 4'000);
+  CHECK(result.last_ns == 5'000);
 }
 
 TEST_CASE("chunks that spread too far are neither written nor read") {

@@ -67,6 +67,15 @@ class Examples(SurvivalCase):
                 report = self.run_example(name)
                 self.assertLessEqual(sum(site["blocked_count"] for site in report["waits"]), 2)
 
+    def test_verdicts(self):
+        for name, verdict, rule in (("tiny_kernels", "launch-bound", "ST050"), ("healthy_pipeline", "gpu-bound", None)):
+            with self.subTest(name):
+                # A process that gets no processor for long may well be bound by that.
+                reports = [self.run_example(name) for _ in range(3)]
+                self.assertIn(verdict, [report["verdict"] for report in reports])
+                if rule is not None:
+                    self.assertIn(rule, [report["devices"][0]["causes"][0]["rule"] for report in reports])
+
     def test_redundant_waits(self):
         report = self.run_example("redundant_sync")
         redundant = collections.Counter()

@@ -180,9 +180,9 @@ class Files(ForeignTrace):
         self.write(self.folder / "train.py", "loss.item()  # mine\n")
         self.source(self.folder / "train.py")
         trace = self.assemble()
-        self.assertIn(b"loss.item()", self.timed("report", trace).stdout)
+        self.assertIn(b"loss.item()", self.timed("report", "--full", trace).stdout)
         (self.folder / "deeper").mkdir()
-        report = [harness.SYNCTRACE, "report", str(trace)]
+        report = [harness.SYNCTRACE, "report", "--full", str(trace)]
         deeper = harness.subprocess.run(report, cwd=self.folder / "deeper", capture_output=True, timeout=LONGEST_S, check=True).stdout
         self.assertNotIn(b"loss.item()", deeper)
         (self.folder / ".git").mkdir()
@@ -193,9 +193,9 @@ class Files(ForeignTrace):
         self.write(self.folder / "notes.txt", SECRET + "\n")
         self.source(self.folder / "notes.txt")
         trace = self.assemble()
-        self.assertNotIn(SECRET.encode(), self.timed("report", trace, env={"HOME": self.folder}).stdout)
-        self.assertNotIn(SECRET.encode(), self.timed("report", trace, env={"HOME": self.folder / "deeper"}).stdout)
-        self.assertIn(SECRET.encode(), self.timed("report", "--source-root", self.folder, trace, env={"HOME": self.folder}).stdout)
+        self.assertNotIn(SECRET.encode(), self.timed("report", "--full", trace, env={"HOME": self.folder}).stdout)
+        self.assertNotIn(SECRET.encode(), self.timed("report", "--full", trace, env={"HOME": self.folder / "deeper"}).stdout)
+        self.assertIn(SECRET.encode(), self.timed("report", "--full", "--source-root", self.folder, trace, env={"HOME": self.folder}).stdout)
         self.assertNotIn(SECRET.encode(), self.timed("gate", "--format", "sarif", trace, env={"HOME": self.folder}).stdout)
         self.assertIn(SECRET.encode(), self.timed("gate", "--format", "json", "--root", self.folder, trace, env={"HOME": self.folder}).stdout)
 
@@ -210,7 +210,7 @@ class Files(ForeignTrace):
         for command in ("report --format text --stacks", "report --format json --stacks", "gate --format json --all", "symbols"):
             self.assertIn(command, shown)
         self.assert_never_said(["second()"], said)
-        done = self.timed("report", "--source-root", "absent", trace)
+        done = self.timed("report", "--full", "--source-root", "absent", trace)
         self.assertEqual(done.returncode, 2)
         self.assert_one_line(done.stderr.decode(), "--source-root=absent")
 
@@ -219,7 +219,7 @@ class Files(ForeignTrace):
         self.source(self.elsewhere / "a.py")
         trace = self.assemble()
         self.timed("symbols", "--own", trace)
-        self.assertIn(b"first()", self.timed("report", trace).stdout)
+        self.assertIn(b"first()", self.timed("report", "--full", trace).stdout)
 
     def test_a_module_without_build_id_is_not_opened_for_strangers(self):
         address = ctypes.cast(ctypes.CDLL(None).qsort, ctypes.c_void_p).value
@@ -233,10 +233,10 @@ class Files(ForeignTrace):
         trace = self.assemble()
         stacks = ["export", "--format", "folded", "-o", "-"]
         self.assertNotIn(b"qsort", self.timed(*stacks, trace).stdout)
-        self.assertIn(b"symbols-file-outside", self.timed("report", trace).stdout)
+        self.assertIn(b"symbols-file-outside", self.timed("report", "--full", trace).stdout)
         folder = os.path.dirname(os.path.realpath(path))
         self.assertIn(b"qsort", self.timed(*stacks, "--source-root", folder, trace).stdout)
-        self.assertNotIn(b"symbols-file-outside", self.timed("report", "--source-root", folder, trace).stdout)
+        self.assertNotIn(b"symbols-file-outside", self.timed("report", "--full", "--source-root", folder, trace).stdout)
 
 
 class Modules(ForeignTrace):
@@ -325,7 +325,7 @@ class Inputs(ForeignTrace):
             self.assert_refused(self.timed("dump", "--assemble", name, "-o", "x.synctrace"), name, why)
             self.assert_refused(self.timed("import", name, "-o", "x.synctrace"), name, why)
             if name != "sparse":
-                for command in (["report"], ["gate"], ["dump"], ["symbols"], ["export", "-o", "out"]):
+                for command in (["report"], ["gate"], ["dump"], ["symbols"], ["export", "-o", "out.json"]):
                     self.assert_refused(self.timed(*command, name), name, why)
             for found in ("synctrace.toml", "pyproject.toml"):
                 os.rename(self.folder / name, self.folder / found)

@@ -137,6 +137,23 @@ class ExitCodes(gate_case.GateCase):
         self.assertIn("all of them left out", self.run_gate(status=4).stderr)
         self.assertIn("no steps were found", self.run_gate("--step-range", "epoch", status=4).stderr)
 
+    def test_steps_begin_at_a_line(self):
+        where = f"train.py:{self.write_program(WAIT)}"
+        self.write_config()
+        done = self.run_cli("run", *harness.SIMULATED, "-o", "trace", "--report=full", "--step-line", where, "--", sys.executable,
+                            "train.py", env={"PYTHONPATH": gate_case.MODULE})
+        self.assertRegex(done.stderr, r"steps +\d+ by the line in train_step")
+        for head, options in ((f"step-line = \"{where}\"\n", ()), ("", ("--step-line", where)),
+                              ("step-line = \"elsewhere.py:1\"\n", ("--step-line", where))):
+            with self.subTest((head, options)):
+                self.write_config(head)
+                trace, = self.verdict(*options, status=1)["traces"]
+                self.assertEqual((trace["steps"]["source"], trace["steps"]["name"]), ("line", "train_step"))
+        self.write_config("step-line = \"elsewhere.py:1\"\n")
+        done = self.gate(status=1)  # the wait counts all the same: all is judged
+        self.assertIn("no steps were found", done.stdout + done.stderr)
+        self.assertIn("FILE:LINE", self.run_cli("gate", "--step-line", "train.py", self.trace).stderr)
+
     def test_dropped_events(self):
         self.write_program()
         self.write_config()

@@ -97,11 +97,11 @@ class CliTest(unittest.TestCase):
     def trace(self):
         return self.folder / "trace.synctrace"
 
-    def report(self, *traces):
-        """The report of `traces` (default: self.trace) as a dictionary."""
-        done = self.run_cli("report", "--format", "json", *(traces or (self.trace,)))
+    def report(self, trace=None):
+        """The report of a trace (default: self.trace) as a dictionary."""
+        done = self.run_cli("report", "--format", "json", trace or self.trace)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["processes"][0]
 
     def files(self):
         """The names of the files in the test's folder, sorted."""

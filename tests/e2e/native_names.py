@@ -124,14 +124,14 @@ class NativeNames(harness.CliTest):
     def test_a_copy_elsewhere_without_program_and_source_says_the_same(self):
         self.build()
         self.record_program()
-        text = self.run_cli("report", "trace.synctrace").stdout
+        text = self.run_cli("report", "--full", "trace.synctrace").stdout
         self.assertIn("vendor::wait", text)
         other = self.folder / "laptop"
         other.mkdir()
         shutil.copy(self.trace, other / "trace.synctrace")
         shutil.rmtree(self.folder / "home")
         self.trace.unlink()
-        self.assertEqual(self.run_program(harness.SYNCTRACE, "report", other / "trace.synctrace").stdout,
+        self.assertEqual(self.run_program(harness.SYNCTRACE, "report", "--full", other / "trace.synctrace").stdout,
                          text.replace("  trace.synctrace\n", f"  {other}/trace.synctrace\n", 1))
 
     def test_without_symbols_the_report_looks_them_up(self):
@@ -140,7 +140,7 @@ class NativeNames(harness.CliTest):
         size = self.trace.stat().st_size
         self.assertEqual(self.the_wait(self.report())["line"], WAIT)
         self.assertEqual(self.trace.stat().st_size, size, "a report changes no trace")
-        told = json.loads(self.run_cli("report", "--no-symbols", "--format=json", "trace.synctrace").stdout)
+        told = json.loads(self.run_cli("report", "--no-symbols", "--format=json", "trace.synctrace").stdout)["processes"][0]
         self.assertRegex(self.the_wait(told)["function"], r"^train\+0x")
 
     def test_another_program_at_the_same_place_is_not_believed(self):
@@ -168,7 +168,7 @@ class NativeNames(harness.CliTest):
         self.build()
         done = self.preload(self.program, env={"SYNCTRACE_REPORT": self.folder / "report.txt"})
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("vendor::wait", (self.folder / "report.txt").read_text())
+        self.assertIn(f"sync.h:{WAIT}", (self.folder / "report.txt").read_text())
         shutil.rmtree(self.folder / "home")
         self.assertEqual(self.the_wait(self.report())["line"], WAIT)
 
@@ -178,7 +178,7 @@ class NativeNames(harness.CliTest):
 
         def site_with(*options):
             told = self.run_cli("report", "--format=json", *options, "trace.synctrace")
-            site = self.the_wait(json.loads(told.stdout))
+            site = self.the_wait(json.loads(told.stdout)["processes"][0])
             return site["file"], site["line"]
 
         caller = (str(self.source), line_of("the inlined call"))
@@ -188,7 +188,7 @@ class NativeNames(harness.CliTest):
 
     def test_patterns_for_the_report_of_run(self):
         self.build()
-        done = self.record_program("--library-code", "vendor")
+        done = self.record_program("--report=full", "--library-code", "vendor")
         self.assert_one_line(harness.table_of_waits(done.stderr), "ST002 ", f"train.cpp:{line_of('the inlined call')} in train::step")
 
     def test_a_program_that_is_gone_costs_its_names(self):
@@ -205,7 +205,7 @@ class NativeNames(harness.CliTest):
         whole = self.program.read_bytes()
         for cut in (100, len(whole) // 2, len(whole) - 100):
             self.program.write_bytes(whole[:cut] + os.urandom(len(whole) - cut))
-            done = self.run_cli("report", "trace.synctrace")
+            done = self.run_cli("report", "--full", "trace.synctrace")
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("cudaDeviceSynchronize", done.stdout)
 

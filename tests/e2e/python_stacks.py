@@ -95,7 +95,7 @@ class PythonStacks(harness.CliTest):
         self.script.unlink()
         for site in self.report()["waits"]:
             self.assertEqual(site["source"], lines[site["line"] - 1].strip())
-        text = self.run_cli("report", self.trace).stdout
+        text = self.run_cli("report", "--full", self.trace).stdout
         self.assert_one_line(harness.table_of_waits(text), f"ST010 train.py:{line_of('the copy')} in ", "runtime.cudaMemcpy(self.buffer")
 
     def test_a_script_that_was_edited_meanwhile_has_no_text(self):

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import pathlib
+import shutil
 
 import harness
 
@@ -53,7 +54,7 @@ class ReportOptions(harness.CliTest):
         return done.stdout
 
     def step_count(self, *options):
-        steps = json.loads(self.out("--format", "json", *options))["steps"]
+        steps = json.loads(self.out("--format", "json", *options))["processes"][0]["steps"]
         return steps["count"] + steps["warm_up_count"]
 
     def test_the_outermost_range_is_a_step_by_itself(self):
@@ -87,7 +88,7 @@ class ReportOptions(harness.CliTest):
             self.assertIn(f"| {cause['name']} |", text)
 
     def test_the_tables_of_a_full_report(self):
-        text = self.out("--steps", "step")
+        text = self.out("--full", "--steps", "step")
         for title in ("NVTX ranges", "CUDA functions", "Copies with pageable memory", "Kernels by name"):
             self.assertIn(title, text)
         ranges = {row["name"]: row for row in self.report()["nvtx_ranges"]}
@@ -95,10 +96,35 @@ class ReportOptions(harness.CliTest):
         self.assertEqual(ranges["epoch"]["busy_ns"] + ranges["epoch"]["idle_ns"], 4 * 9_000_000)
         self.assertEqual(ranges["step 0"]["issued_ns"], 4 * 302_000)
 
+    def test_one_table_alone(self):
+        text = self.out("--table", "ranges", "--steps", "step")
+        self.assertTrue(text.startswith("NVTX ranges"), text)
+        self.assertNotIn("CUDA functions", text)
+        done = self.run_cli("report", "--table", "rows", self.trace)
+        self.assertEqual(done.returncode, 2)
+        self.assert_one_line(done.stderr, "--table", "ranges")
+
+    def test_the_width_is_that_of_the_terminal(self):
+        for columns in (80, 120, 200):
+            done = self.run_cli("report", self.trace, env={"COLUMNS": str(columns)})
+            widest = max(map(len, done.stdout.splitlines()))
+            self.assertLessEqual(widest, columns)
+            self.assertGreater(widest, columns - 20)
+        self.assertLessEqual(len(done.stdout.splitlines()), 30)
+
+    def test_one_rank_of_several(self):
+        shutil.copyfile(self.folder / self.trace, self.folder / "again.synctrace")
+        both = self.run_cli("report", self.trace, "again.synctrace")
+        self.assertIn("2 processes", both.stdout)
+        self.assertEqual(self.run_cli("report", "--rank", "2", self.trace).returncode, 0)
+        done = self.run_cli("report", "--rank", "7", self.trace)
+        self.assertEqual(done.returncode, 2)
+        self.assert_one_line(done.stderr, "rank 7", "--rank")
+
     def asked(self, question):
         done = self.run_cli("report", "--format", "json", "--what-if", question, LOOP)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
-        return json.loads(done.stdout)["savings"]["asked"]
+        return json.loads(done.stdout)["processes"][0]["savings"]["asked"]
 
     def test_a_line_is_answered_by_the_fix_that_gains_most(self):
         asked = self.asked("fix@torch_loop.py:47")

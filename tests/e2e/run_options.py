@@ -15,6 +15,8 @@ WRONG = [
     (["--buffer-size", "1k"], ["--buffer-size=1k", "from 4M to 4G"]),
     (["--cupti", "/no/such/libcupti.so"], ["--cupti=/no/such/libcupti.so", "existing"]),
     (["--report", "long"], ["--report=long", "short, full or none"]),
+    (["--step-line", "train.py"], ["--step-line", "train.py", "FILE:LINE"]),
+    (["--phase", "0"], ["--phase", "0", "1"]),
     (["--step-marker", ""], ["--step-marker=", "NVTX range"]),
     (["--output", ""], ["--output", "empty"]),
     (["--output", "a.%z"], ["'%z'", "position 3", "%q{NAME}"]),
@@ -22,6 +24,8 @@ WRONG = [
     (["--output", "a.%q{X"], ["position 3", "%q{NAME}"]),
     (["--output", "x" * 5000], ["too long"]),
     (["--leevl", "syncs"], ["--leevl", "--level"]),
+    (["--sim"], ["--sim", "did you mean --simgpu?"]),
+    (["--out=x"], ["--out", "did you mean --output?"]),
     (["--frobnicate"], ["--frobnicate", "--help"]),
 ]
 
@@ -109,11 +113,41 @@ class Options(harness.CliTest):
     def test_help_version_and_mistyped_commands(self):
         self.assertIn("run a program", self.run_cli("--help").stdout)
         self.assertIn("--capture-range", self.run_cli("run", "--help").stdout)
-        self.assertRegex(self.run_cli("--version").stdout, r"^synctrace \d+\.\d+\.\d+\n$")
+        for asked in ("--version", "-V", "version"):
+            self.assertRegex(self.run_cli(asked).stdout, r"^synctrace \d+\.\d+\.\d+\n$")
         wrong = self.run_cli("reprot", "x")
         self.assertEqual(wrong.returncode, 2)
         self.assert_one_line(wrong.stderr, "'reprot'", "'report'")
         self.assertEqual(self.run_cli().returncode, 2)
+
+    def test_help_of_a_command(self):
+        self.assertEqual(self.run_cli("help").stdout, self.run_cli("--help").stdout)
+        for verb in ("run", "report", "export"):
+            self.assertEqual(self.run_cli("help", verb).stdout, self.run_cli(verb, "--help").stdout)
+        wrong = self.run_cli("help", "reprot")
+        self.assertEqual((wrong.returncode, wrong.stderr), (2, "synctrace: there is no command 'reprot'; did you mean 'report'?\n"))
+
+    def wrong(self, *arguments):
+        done = self.run_cli(*arguments)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+        return done.stderr
+
+    def test_mistyped_options_of_other_commands(self):
+        self.assertEqual(self.wrong("report", "--no-symbol", "x"),
+                         "synctrace report: there is no option --no-symbol; did you mean --no-symbols?\n")
+        self.assertEqual(self.wrong("diff", "--judge", "3:"), "synctrace diff: there is no option --judge; did you mean --judge-steps?\n")
+        self.assertEqual(self.wrong("baseline", "update", "--acept-new", "x"),
+                         "synctrace baseline: there is no option --acept-new; did you mean --accept-new?\n")
+        self.assertEqual(self.wrong("report", "--frobnicate", "x"),
+                         "synctrace report: there is no option --frobnicate; see synctrace report --help.\n")
+
+    def test_values_that_an_option_does_not_take(self):
+        self.assertEqual(self.wrong("report", "--format", "html", "x"), "synctrace report: --format: html is none of text, json, md or "
+                         "csv; a page for a browser is written by --html FILE.\n")
+        self.assertEqual(self.wrong("gate", "--format", "jsn", "x"), "synctrace gate: --format: jsn is none of text, json, sarif, junit, "
+                         "github, gitlab or md; did you mean json?\n")
+        self.assertEqual(self.wrong("diff", "--format", "pdf", "a", "b"),
+                         "synctrace diff: --format: pdf is none of text or json; see synctrace diff --help.\n")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,18 @@ class Passthrough(harness.CliTest):
                 self.assertEqual(done.returncode, status)
                 self.assertEqual(done.stderr, f"synctrace run: {name}: {words}\n")
 
+    def test_a_script_that_cannot_start_says_how_it_can(self):
+        (self.folder / "train.py").write_text("print('hello')\n")
+        (self.folder / "train").write_text("no program")
+        for name, status, words in [
+                ("train.py", 127, "command not found; a script of Python is run by its interpreter: synctrace run -- python3 train.py"),
+                ("./train.py", 126, "Permission denied; a script of Python is run by its interpreter: synctrace run -- python3 ./train.py"),
+                ("train", 127, "command not found; the file of this folder is ./train"),
+                ("absent.py", 127, "command not found")]:
+            with self.subTest(name=name):
+                done = self.run_cli("run", "--", name, "--epochs", "3")
+                self.assertEqual((done.returncode, done.stderr), (status, f"synctrace run: {name}: {words}\n"))
+
     def test_streams_carry_any_bytes(self):
         data = os.urandom(1 << 20)
         done = self.run_cli("run", "-q", "--", "cat", input=data, text=False)

@@ -1,6 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A program that never uses CUDA pays nothing and leaves nothing behind."""
+import ctypes
+import os
+import unittest
+
 import harness
+
+
+def is_driver_here():
+    try:
+        return os.path.exists("/proc/driver/nvidia/version") or bool(ctypes.CDLL("libcuda.so.1"))
+    except OSError:
+        return False
 
 
 class WithoutCuda(harness.CliTest):
@@ -13,6 +24,16 @@ class WithoutCuda(harness.CliTest):
         self.assertIn("nothing was recorded", lines[1])
         self.assertIn("synctrace doctor", lines[1])
         self.assertEqual(self.files(), [])
+
+    @unittest.skipIf(is_driver_here(), "a driver is here")
+    def test_without_a_driver(self):
+        said = "no NVIDIA driver here"
+        done = self.run_cli("run", "--", "true")
+        self.assertEqual(done.stderr, f"synctrace: nothing was recorded: {said}. Run it where there is a GPU, or without one: "
+                                      "synctrace run --simgpu. More: synctrace doctor\n")
+        self.assertNotIn(said, self.run_cli("run", "--simgpu", "--", "true").stderr)
+        self.assertIn(f"fail  driver: {said}\n      -> Run it where there is a GPU. Without a GPU: synctrace run --simgpu.\n",
+                      self.run_cli("doctor").stdout)
 
     def test_quiet_is_quiet(self):
         self.assertEqual(self.run_cli("run", "-q", "--", "true").stderr, "")

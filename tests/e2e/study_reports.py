@@ -9,6 +9,8 @@ import harness
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 FRAMEWORKS = TESTS / "golden" / "frameworks"
+STUDIES = TESTS / "golden" / "studies"
+MOST_LINES = 30
 sys.path.insert(0, str(TESTS / "gpu"))
 import case_studies  # noqa: E402
 
@@ -17,7 +19,7 @@ class Studies(harness.CliTest):
     def report(self, trace, *options):
         done = self.run_cli("report", "--no-symbols", "--format", "json", *options, FRAMEWORKS / f"{trace}.synctrace")
         self.assertEqual(done.returncode, 0, done.stderr)
-        return json.loads(done.stdout)
+        return json.loads(done.stdout)["processes"][0]
 
     def asked(self, trace, question):
         """The saving of the lines asked for, in per cent, and where their waits would move."""
@@ -37,6 +39,19 @@ class Studies(harness.CliTest):
                         self.assertTrue(good, words)
                         seen += 1
         self.assertGreater(seen, 8)
+
+    def test_the_first_screen_says_what_was_found_by_hand(self):
+        seen = 0
+        for name in case_studies.SCREENS:
+            trace = next((folder / f"{name}.synctrace" for folder in (FRAMEWORKS, STUDIES) if (folder / f"{name}.synctrace").exists()), None)
+            if trace is None:
+                continue  # recorded on a GPU only: tests/gpu/case_studies.py looks at it
+            screen = self.run_cli("report", "--no-symbols", trace, env={"COLUMNS": "100"}).stdout
+            with self.subTest(name):
+                self.assertEqual(case_studies.not_on(screen, name), [], screen)
+                self.assertLessEqual(len(screen.splitlines()), MOST_LINES)
+                seen += 1
+        self.assertGreater(seen, 20)
 
     def test_of_two_waits_the_second_takes_the_first_one_over(self):
         # Timed on the H200 without the recorder: 1.2 % for the first alone, 6.8 % for both.

@@ -22,6 +22,7 @@
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "model/load_trace.h"
+#include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
@@ -34,8 +35,8 @@ namespace {
 
 std::size_t report_bytes(const Trace& trace, const Attribution& attribution) {
   const std::vector<Report> reports = {build_report(trace, attribution, {})};
-  std::size_t bytes =
-      render_text(reports.front(), {TextLength::kFull, false, true}).size() + render_json(reports).size();
+  std::size_t bytes = render_text(reports.front(), {100, false, true}).size() +
+                      render_first_screen(reports.front(), {80}).size() + render_json(reports).size();
   bytes += render_markdown(reports).size() + render_csv(reports).size();
   const std::vector<PageSection> sections = {
       page_section(reports.front(), page::Timeline(trace, attribution, reports.front()), {kFewestPageBytes, 1, 0})};

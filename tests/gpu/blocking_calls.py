@@ -42,7 +42,7 @@ def judge_cell(options, row, call, column, folder):
     if told.returncode != 0:
         raise RuntimeError(f"{row}/{column}: report ended with {told.returncode}: {told.stderr}")
     trace.unlink()
-    blocked, unclear = judged_in_report(json.loads(told.stdout), call)
+    blocked, unclear = judged_in_report(json.loads(told.stdout)["processes"][0], call)
     # A busy machine may hold up a call by itself, which synctrace tells as unclear; of the clear ones four of five decide.
     return {"row": row, "column": column, "call": call, "expected": own["expected"], "clock": own["blocked"],
             "synctrace": blocked > 0 and blocked >= 0.8 * (own["count"] - unclear), "calls": own["count"], "blocked": blocked,

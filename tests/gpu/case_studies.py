@@ -30,7 +30,7 @@ def at(rows, text):
 
 
 def in_steps_ns(cause):
-    return cause["idle_in_steps_ns"] + cause["idle_in_irregular_steps_ns"]
+    return cause["idle_in_steps_ns"]
 
 
 def rank(report, text):
@@ -115,6 +115,40 @@ class Study:
         return [sys.executable, str(self.program), *self.how.get(stage, ("--stage", stage))]
 
 
+# What an engineer found by hand, as the first screen says it: the line, and what to do about it.
+SCREENS = {
+    "point_strokes.baseline": ("loop in farthest_point_sampling", "farthest_point_sampling = torch.compile", "int(n_strokes_per.max().item())",
+                               "if not stroke_valid.any():", "upper bound", "torch.where", "of warm-up"),
+    "point_strokes.fps": ("int(n_strokes_per.max().item())", "alone its wait moves to model.py:68", "if not stroke_valid.any():",
+                          "linear_sum_assignment(", "Read the values one step later"),
+    "point_strokes.first_sync": ("if not stroke_valid.any():", "torch.where"),
+    "point_strokes.syncs": ("GPU-BOUND",),
+    "cifar_resnet.baseline": ("total_loss += loss.item()", "== targets).sum().item()", "keep loss.detach()", "inputs, targets = inputs.to(device",
+                              "pin_memory=True", "pinned memory without waiting"),
+    "cifar_resnet.deferred": ("inputs, targets = inputs.to(device", "pin_memory=True"),
+    "cifar_resnet.pinned": ("GPU-BOUND", "Nothing to change here"),
+    "bottleneck_lab.data0": ("INPUT-BOUND", "num_workers="),
+    "bottleneck_lab.data4": ("INPUT-BOUND", "Steps are uneven", "for inputs, targets in batches:", "num_workers="),
+    "bottleneck_lab.eager": ("LAUNCH-BOUND", "into a CUDA graph", "torch.compile(model"),
+    "bottleneck_lab.graph": ("GPU-BOUND",),
+    "bottleneck_lab.kernel": ("GPU-BOUND", "Nothing to change here"),
+    "timeline_patterns.healthy": ("GPU-BOUND", "Nothing to change here"),
+    "timeline_patterns.input": ("host code", "words["),
+    "timeline_patterns.kernels": ("LAUNCH-BOUND", "x * 1.0001", "torch.compile"),
+    "timeline_patterns.transfer": ("TRANSFER-BOUND", "self.on_host.to(self.device", "pin_memory"),
+    "timeline_patterns.allocation": ("empty_cache()", "delete torch.cuda.empty_cache()"),
+    "timeline_patterns.slow_step": ("irregular steps (below)", "6 irregular steps took 169.0 ms each", "module-load [ST040]"),
+    "timeline_patterns.casts": ("torch.tensor(row).to(device)", "torch.stack"),
+    "timeline_patterns.forward": ("print(", "every 50 steps"),
+    "timeline_patterns.logging": ("loss.item()", "keep loss.detach()"),
+    "timeline_patterns.first_steps": ("GPU-BOUND", "of warm-up"),
+    "image_transfer.baseline": ("INPUT-BOUND", "num_workers="),
+    "image_transfer.workers": ("TRANSFER-BOUND", "inputs = inputs.to(device", "192.0 MiB", "pin_memory=True"),
+    "image_transfer.pinned": ("GPU-BOUND", "copies"),
+    "image_transfer.streams": ("GPU-BOUND", "Nothing to change here"),
+    "image_transfer.prefetcher": ("GPU-BOUND", "Nothing to change here"),
+}
+
 FPS_LOOP = ("chosen[:, i] = farthest", "centre = points[rows", "distance = torch.minimum", "farthest = distance.argmax(-1)")
 MAX_N = "int(n_strokes_per.max().item())"
 ANY = "if not stroke_valid.any():"
@@ -187,7 +221,7 @@ def record(options, study, stage):
 def report_of(options, trace, *more):
     done = subprocess.run([options.synctrace, "report", "--format", "json", *more, str(trace)], check=True, timeout=240,
                           capture_output=True, text=True)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout)["processes"][0]
 
 
 def lines_with(study, text):
@@ -196,6 +230,16 @@ def lines_with(study, text):
             if text in line:
                 return f"{source.name}:{number}"
     raise SystemExit(f"{study.name}: no line has {text!r}")
+
+
+def screen_of(options, trace):
+    done = subprocess.run([options.synctrace, "report", str(trace)], check=True, timeout=240, capture_output=True, text=True)
+    return done.stdout
+
+
+def not_on(screen, name):
+    """Of what the first screen of a stage has to say, what it does not."""
+    return [words for words in SCREENS.get(name, ()) if words not in screen]
 
 
 def predict(options, study, change):
@@ -229,7 +273,9 @@ def judge(options, study):
     rows, missing = [], 0
     for stage in study.stages:
         try:
-            report = report_of(options, record(options, study, stage))
+            trace = record(options, study, stage)
+            report = report_of(options, trace)
+            screen = screen_of(options, trace)
         except subprocess.CalledProcessError as failed:
             print(f"| {study.name} | {stage} | {failed.stderr.strip().splitlines()[-1][:100]} |", flush=True)
             missing += 1
@@ -239,6 +285,9 @@ def judge(options, study):
             good, seen = test(report)
             said[what] = {"said": bool(good), "seen": seen}
             missing += not good
+        lacking = not_on(screen, f"{study.name}.{stage}")
+        said["the first screen"] = {"said": not lacking, "seen": "; ".join(lacking) or f"{len(screen.splitlines())} lines"}
+        missing += bool(lacking)
         rows.append({"study": study.name, "stage": stage, "verdict": report["verdict"], "evidence": report["verdict_evidence"],
                      "advice": first_advice(report), "said": said})
         words = "; ".join(f"{'yes' if one['said'] else '**no**'}: {what} ({one['seen']})" for what, one in said.items())

@@ -89,7 +89,7 @@ def compare(synctrace, trace, folder):
     export = pathlib.Path(folder, pathlib.Path(trace).name + ".json")
     run(synctrace, "export", trace, "-o", export, "--force-overwrite")
     document = chrome_json.load(export)
-    report = json.loads(run(synctrace, "report", "--no-symbols", "--format", "json", trace))
+    report = json.loads(run(synctrace, "report", "--no-symbols", "--format", "json", trace))["processes"][0]
     work = work_of(document)
     problems, rows = check_devices(work, report)
     problems += chrome_json.violations(document)

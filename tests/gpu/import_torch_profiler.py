@@ -138,7 +138,7 @@ def record(options, folder, name):
         profile = folder / f"{name}.json"
         run(*program, "--json", profile)
         run(options.synctrace, "import", profile, "--force-overwrite", "-o", trace)
-    return Figures(json.loads(run(options.synctrace, "report", "--format", "json", trace)))
+    return Figures(json.loads(run(options.synctrace, "report", "--format", "json", trace))["processes"][0])
 
 
 def show(options, folder):

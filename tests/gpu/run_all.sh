@@ -179,7 +179,7 @@ bare = last_json("launch_many.bare.json")
 good = True
 for name in ("launch_many", "launch_many_8"):
     with_tool = last_json(f"{name}.timeline.json")
-    report = json.load(open(f"{results}/{name}.report.json"))
+    report = json.load(open(f"{results}/{name}.report.json"))["processes"][0]
     kernels = sum(work["count"] for work in report["work"] if work["what"] == "kernels")
     wanted = with_tool["launches"]
     per_kernel = os.path.getsize(f"{traces}/{name}.synctrace") / wanted
@@ -279,6 +279,16 @@ part_causes() {
   verdict causes $? "$(tail -n 1 "$results/causes.md")"
 }
 
+# What the first remedy promises, against the same remedy applied. Status 77: no GPU.
+part_group_savings() {
+  if ! python3 -c 'import torch, sys; sys.exit(not torch.cuda.is_available())' 2>/dev/null; then
+    skip group_savings "no PyTorch with CUDA"
+    return
+  fi
+  timeout -k 5 400 python3 "$root/tests/gpu/group_savings.py" --synctrace "$synctrace" --out "$results" >"$results/group_savings.md" 2>&1
+  verdict group_savings $? "$(tail -n 1 "$results/group_savings.md")"
+}
+
 # Status 77: neither PyTorch nor JAX is here.
 part_gate() {
   timeout -k 5 590 python3 -B "$root/tests/gpu/gate.py" --build "$build" --out "$results/gate.md" >"$results/gate.txt" 2>&1
@@ -307,13 +317,31 @@ part_hta() {
   verdict hta $? "$(grep -c ' compared$' "$results/hta.md") traces, $(grep -c 'was compared$' "$results/hta.md") of them with Meta's package"
 }
 
+# Status 77: no PyTorch with CUDA.
+part_loader_advice() {
+  timeout -k 5 400 python3 -B "$root/tests/gpu/loader_advice.py" --synctrace "$synctrace" --folder "$traces/loader_advice" \
+    --json "$results/loader_advice.json" >"$results/loader_advice.md" 2>&1
+  local status=$?
+  if [ $status -eq 77 ]; then skip loader_advice "no PyTorch with CUDA"; return; fi
+  verdict loader_advice $status "$(tail -n 1 "$results/loader_advice.md")"
+}
+
+# Status 77: no GPU.
+part_step_shapes() {
+  timeout -k 5 590 python3 -B "$root/tests/gpu/step_shapes.py" --synctrace "$synctrace" --programs "$programs" --jobs 4 \
+    --folder "$traces/step_shapes" >"$results/step_shapes.md" 2>"$results/step_shapes.err"
+  local status=$?
+  if [ $status -eq 77 ]; then skip step_shapes "no GPU"; return; fi
+  verdict step_shapes $status "$(tail -n 1 "$results/step_shapes.md")"
+}
+
 find_runtime
 if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
-all_parts="doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes gate hta
-import_profiler unwinder"
+all_parts="doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes group_savings gate hta
+import_profiler unwinder loader_advice step_shapes"
 for part in ${PARTS:-$all_parts}; do
   start=$SECONDS
   "part_$part"

@@ -53,7 +53,7 @@ def predicted(options, case, text, folder):
         question = ["--assume", "graph:step"] if what == "graph" else ["--what-if", wishes]
         report = subprocess.run([options.synctrace, "report", "--format", "json", *question, str(trace)], check=True,
                                 stdout=subprocess.PIPE, timeout=300)
-        savings = json.loads(report.stdout)["savings"]
+        savings = json.loads(report.stdout)["processes"][0]["savings"]
         if savings is None or savings["refused"] is not None:
             result[fix] = {"refused": savings and savings["refused"]}
             continue

@@ -63,7 +63,7 @@ def record(options, folder):
                           stderr=subprocess.PIPE, text=True, timeout=120, check=False)
     if told.returncode != 0:
         raise RuntimeError(f"the report ended with {told.returncode}: {told.stderr}")
-    return json.loads(told.stdout)
+    return json.loads(told.stdout)["processes"][0]
 
 
 def is_function(reported, expected):

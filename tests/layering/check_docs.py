@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documentation agrees with the code: every variable of the launch contract is in the manual and the reverse, and
-every relative link of every page leads somewhere. Usage: check_docs.py ROOT"""
+"""The documentation agrees with the code: every variable of the launch contract is in the manual and the reverse, every
+relative link of every page leads somewhere, and output behind <!-- screen: FILE --> is that of the file, which a test compares with
+what the program prints. Usage: check_docs.py ROOT"""
 
 import pathlib
 import re
@@ -16,11 +17,12 @@ FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 IMAGE_TAG = re.compile(r'<img[^>]*\ssrc="([^"]+)"')
+SCREEN = re.compile(r"<!-- screen: (\S+) -->\n```\n(.*?)```", re.DOTALL)
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 
 def find_violations(root):
-    return check_variables(root) + check_links(root)
+    return check_variables(root) + check_links(root) + check_screens(root)
 
 
 def check_variables(root):
@@ -34,6 +36,16 @@ def check_variables(root):
 def variables(root, path):
     file = pathlib.Path(root, path)
     return set(VARIABLE.findall(file.read_text(encoding="utf-8"))) if file.exists() else set()
+
+
+def check_screens(root):
+    violations = []
+    for path in tree.files(root, ".md"):
+        for name, shown in SCREEN.findall(pathlib.Path(root, path).read_text(encoding="utf-8")):
+            file = pathlib.Path(root, name)
+            if not file.exists() or file.read_text(encoding="utf-8") != shown:
+                violations.append(f"{path}: the output shown is not that of {name}")
+    return violations
 
 
 def check_links(root):

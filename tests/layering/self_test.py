@@ -182,6 +182,15 @@ class Docs(TreeTest):
         self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT")
         self.assertEqual(check_docs.find_violations(self.root), [])
 
+    def test_output_that_is_not_the_program_s(self):
+        self.write(check_docs.CONTRACT, '"SYNCTRACE_OUTPUT"')
+        self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT")
+        self.write("screen.txt", "verdict\n")
+        self.write("README.md", "<!-- screen: screen.txt -->\n```\nverdict\n```\n")
+        self.assertEqual(check_docs.find_violations(self.root), [])
+        self.write("README.md", "<!-- screen: screen.txt -->\n```\nanother\n```\n")
+        self.assert_one(check_docs.find_violations(self.root), "README.md", "screen.txt")
+
     def test_undocumented_variable(self):
         self.write(check_docs.CONTRACT, '"SYNCTRACE_OUTPUT" "SYNCTRACE_LEVEL"')
         self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT")

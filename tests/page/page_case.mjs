@@ -12,13 +12,14 @@ const SYNCTRACE = process.env.SYNCTRACE_BIN;
 const GOLDEN = process.env.GOLDEN_FOLDER;
 
 export const folder = mkdtempSync(path.join(tmpdir(), 'synctrace-page-'));
-export const golden = name => path.join(GOLDEN, name === 'torch_loop' ? 'torch' : 'h200', `${name}.synctrace`);
+const KEPT_IN = {torch_loop: 'torch', 'point_strokes.fps': 'frameworks', 'cifar_resnet.baseline': 'frameworks', 'cifar_resnet.pinned': 'studies'};
+export const golden = name => path.join(GOLDEN, KEPT_IN[name] ?? 'h200', `${name}.synctrace`);
 export const LOOP = golden('torch_loop');  // a training loop on a real GPU
 
 const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SYNCTRACE_') && name !== 'RANK'));
 export const run = (command, ...words) => execFileSync(command, words, {encoding: 'utf8', env: clean, maxBuffer: 1 << 28});
 export const synctrace = (...words) => run(SYNCTRACE, ...words);
-export const reportOf = trace => JSON.parse(synctrace('report', '--no-symbols', '--format', 'json', trace));
+export const reportOf = trace => JSON.parse(synctrace('report', '--no-symbols', '--format', 'json', trace)).processes[0];
 
 let pages = 0;
 export function pageOf(traces, ...options) {
@@ -61,11 +62,11 @@ export async function withPage(file, options, look) {
   assert.deepEqual(asked, [`file://${file}`]);
 }
 
-// The view of the page's only timeline, when it has come to rest.
-export async function viewOf(page) {
+// The view of the page's only timeline, or of the one that is named, when it has come to rest.
+export async function viewOf(page, place = '.timeline-place') {
   await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))));
-  return page.evaluate(() => {
-    const {view, chosen, selected} = document.querySelector('section.process').timeline;
+  return page.evaluate(selector => {
+    const {view, chosen, selected} = document.querySelector(selector).timeline;
     return {from: view.from, to: view.to, span: view.span, length: view.length, chosen, selected: selected && {item: selected.item, lane: selected.row.lane.label}};
-  });
+  }, place);
 }

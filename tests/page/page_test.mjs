@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import {readFileSync, statSync} from 'node:fs';
 import {after, before, test} from 'node:test';
-import {LOOP, assembled, closeBrowser, folder, golden, openBrowser, pageOf, reportOf, run, viewOf, withPage} from './page_case.mjs';
+import {LOOP, assembled, closeBrowser, folder, golden, openBrowser, pageOf, reportOf, run, synctrace, viewOf, withPage} from './page_case.mjs';
 
 before(openBrowser);
 after(closeBrowser);
@@ -14,7 +14,7 @@ const loop = pageOf(LOOP);
 // The rows of the table of causes as the page shows them, with the exact values behind them.
 const rowsOf = (page, kind) => page.$$eval(`tbody.cause[data-kind="${kind}"]`, rows => rows.map(row => ({
   row: +row.dataset.row, device: +row.dataset.device, text: row.querySelector('.what').textContent,
-  idle: +row.querySelector('.idle data').value, count: +row.querySelector('.times data').value,
+  idle: +row.querySelector('.idle data').value, count: +row.querySelector('.count data').value,
   waited: +(row.querySelector('.waited data')?.value ?? 0), saves: row.querySelector('.saves data')?.value ?? null})));
 
 for (const name of ['torch_loop', 'sync_per_step', 'pageable_async', 'memory_kinds', 'polling', 'graph_replay']) {
@@ -68,7 +68,7 @@ test('a click on a cause zooms to its longest gap, and next and previous walk al
     assert.ok(shown(view) && view.span < view.length / 50);
     // The picture at the middle of the gap has the colour of the cause.
     const [red, green, blue] = await page.evaluate(() => {
-      const {view: at, chosen, canvas, ratio, data} = document.querySelector('section.process').timeline;
+      const {view: at, chosen, canvas, ratio, data} = document.querySelector('.timeline-place').timeline;
       const row = data.lanes.find(lane => lane.kind === 'idle').rows[0];
       const x = at.x(chosen.spans[2 * chosen.at + 1]) - 6;
       return [...canvas.getContext('2d').getImageData(Math.round(x * ratio), Math.round((row.y + 3) * ratio), 1, 1).data];
@@ -96,12 +96,12 @@ test('the wheel zooms about the pointer once the picture has the focus, and a dr
     await page.mouse.wheel(0, -200);
     assert.equal((await viewOf(page)).span, before.span, 'the wheel must scroll the page');
     await canvas.click({position: {x: 700, y: box.height - 2}});
-    const anchor = await page.evaluate(() => document.querySelector('section.process').timeline.view.time(700));
+    const anchor = await page.evaluate(() => document.querySelector('.timeline-place').timeline.view.time(700));
     await canvas.hover({position: {x: 700, y: 60}});
     await page.mouse.wheel(0, -200);
     const zoomed = await viewOf(page);
     assert.ok(zoomed.span < before.span * 0.7);
-    const after = await page.evaluate(() => document.querySelector('section.process').timeline.view.time(700));
+    const after = await page.evaluate(() => document.querySelector('.timeline-place').timeline.view.time(700));
     assert.ok(Math.abs(after - anchor) < zoomed.span / 100);
     const now = await canvas.boundingBox();
     await page.mouse.move(now.x + 700, now.y + 60);
@@ -138,7 +138,7 @@ test('everything can be reached and done with keys', async () => {
     assert.equal(lane, 'GPU 0 idle');
     await page.keyboard.press('ArrowRight');
     assert.equal((await viewOf(page)).selected.lane, lane);
-    assert.match(await page.textContent('.status'), /GPU idle: .*to blame: /);
+    assert.match(await page.textContent('.status'), /GPU idle: .*caused by: /);
     await page.keyboard.press('Enter');
     assert.ok((await viewOf(page)).span < start.length);
     await page.keyboard.press('Escape');
@@ -156,12 +156,12 @@ test('the pointer over idle time says who is to blame', async () => {
     await page.click('tbody.cause[data-row="0"] td.what');
     await viewOf(page);
     const at = await page.evaluate(() => {
-      const {view, chosen, data} = document.querySelector('section.process').timeline;
+      const {view, chosen, data} = document.querySelector('.timeline-place').timeline;
       const row = data.lanes.find(lane => lane.kind === 'idle').rows[0];
       return {x: view.x((chosen.spans[2 * chosen.at] + chosen.spans[2 * chosen.at + 1]) / 2), y: row.y + 5};
     });
     await page.locator('canvas.timeline').hover({position: at});
-    assert.match(await page.textContent('.tip'), /GPU idle: host-compute.*to blame: .*torch_loop\.py:47/);
+    assert.match(await page.textContent('.tip'), /GPU idle: host-compute.*caused by: .*torch_loop\.py:47/);
   });
 });
 
@@ -186,6 +186,10 @@ test('dark and light follow the system, and the switch', async () => {
   for (const colorScheme of ['light', 'dark']) {
     await withPage(loop, {colorScheme}, async page => {
       assert.equal(brightness(await back(page)) > 380, colorScheme === 'light');
+      // What to type is told from its ground, and the picture is drawn on the page's.
+      const [ground, ink] = await page.evaluate(() => [getComputedStyle(document.querySelector('.type')).backgroundColor, getComputedStyle(document.querySelector('.type code')).color]);
+      assert.ok(Math.abs(brightness(ground) - brightness(ink)) > 300, `${ink} on ${ground}`);
+      assert.equal(await page.evaluate(() => document.querySelector('.timeline-place').timeline.theme.back), colorScheme === 'light' ? '#fbfbfa' : '#15191c');
       await page.click('button.theme');
       assert.equal(brightness(await back(page)) > 380, colorScheme === 'dark');
       await page.emulateMedia({media: 'print'});
@@ -195,10 +199,13 @@ test('dark and light follow the system, and the switch', async () => {
 });
 
 test('a narrow window scrolls down only', async () => {
-  await withPage(loop, {viewport: {width: 390, height: 800}}, async page => {
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
-    assert.ok(await page.isVisible('tbody.cause .saves'));
-  });
+  for (const file of [loop, pageOf(golden('point_strokes.fps')), pageOf([LOOP, golden('sync_per_step')])]) {
+    await withPage(file, {viewport: {width: 390, height: 800}}, async page => {
+      await page.evaluate(() => document.querySelectorAll('.remedy details, details.process').forEach(one => { one.open = true; }));
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+      assert.ok(await page.isVisible('tbody.cause .saves'));
+    });
+  }
 });
 
 test('the drawing of stacks widens, and its leaf shows the gaps of the cause', async () => {
@@ -209,16 +216,6 @@ test('the drawing of stacks widens, and its leaf shows the gaps of the cause', a
     assert.notEqual((await viewOf(page)).chosen, null);
     await page.locator('svg.stacks svg[data-level="0"]').click();
     assert.notEqual(await leaf.evaluate(node => node.getAttribute('width')), '100%');
-  });
-});
-
-test('two processes have a table of both, and a timeline each', async () => {
-  await withPage(pageOf([LOOP, golden('sync_per_step')]), {}, async page => {
-    assert.equal(await page.locator('section.overview tbody tr').count(), 2);
-    assert.equal(await page.locator('canvas.timeline').count(), 2);
-    await page.locator('#process-1 tbody.cause td.what').first().click();
-    assert.ok(await page.evaluate(() => document.getElementById('process-1').timeline.chosen !== null));
-    assert.ok(await page.evaluate(() => document.getElementById('process-0').timeline.chosen === null));
   });
 });
 
@@ -276,7 +273,7 @@ test('a large trace keeps to the size that was asked for, and says what was left
   assert.ok(size <= 500000 && size > 250000, `${size} bytes`);
   await withPage(file, {}, async page => {
     assert.match(await page.textContent('.left-out'), /slices; [\d,]+ items stand for them/);
-    const sums = await page.evaluate(() => document.querySelector('section.process').timeline.data.lanes.flatMap(lane => lane.rows.map(row =>
+    const sums = await page.evaluate(() => document.querySelector('.timeline-place').timeline.data.lanes.flatMap(lane => lane.rows.map(row =>
       ({said: row.busy_ns, kept: row.busy.reduce((sum, ns) => sum + ns, 0), slices: row.slices, counted: row.count.reduce((sum, one) => sum + one, 0)}))));
     for (const {said, kept, slices, counted} of sums) {
       assert.equal(kept, said);

@@ -26,7 +26,7 @@ struct GoldenTrace {
 inline std::vector<GoldenTrace> golden_traces(const std::string& folder) {
   std::vector<GoldenTrace> result;
   std::vector<std::string> parts = {"/report", "/h200", "/torch"};
-  if (is_whole_effort()) parts.emplace_back("/frameworks");  // large
+  if (is_whole_effort()) parts.insert(parts.end(), {"/frameworks", "/studies"});  // large
   for (const std::string& part : parts) {
     for (const auto& entry : std::filesystem::directory_iterator(folder + part)) {
       const std::string file = entry.path().filename().string();

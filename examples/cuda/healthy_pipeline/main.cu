@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The counter-example: pinned buffers, one stream for copies and one for kernels, and a host that runs ahead. It waits
-// for the GPU too, but only once it is three steps ahead, so the GPU never idles for it.
+// for the GPU too, but only once it is eight steps ahead, so the GPU never idles for it, even where other programs want
+// the host's processors as well.
 #include "example.h"
 #include "spin.h"
 
 namespace {
 
 constexpr std::size_t kBatchBytes = 4 << 20;
-constexpr int kSlots = 3;
+constexpr int kSlots = 8;
 
 struct Slot {
   unsigned char* host;
@@ -41,12 +42,12 @@ int main(int argc, char** argv) {
   for (int i = 0; i < options.steps; ++i) {
     const Step step;
     const Slot& slot = slots[i % kSlots];
-    CHECK(cudaEventSynchronize(slot.used));  // three steps back: the GPU still has work when this returns
+    CHECK(cudaEventSynchronize(slot.used));  // eight steps back: the GPU still has work when this returns
     host_work(200 * kMicrosecond);
     CHECK(cudaMemcpyAsync(slot.device, slot.host, kBatchBytes, cudaMemcpyHostToDevice, copies));
     CHECK(cudaEventRecord(slot.filled, copies));
     CHECK(cudaStreamWaitEvent(compute, slot.filled));
-    spin_ns<<<1, 1, 0, compute>>>(2 * kMillisecond);
+    spin_ns<<<1, 1, 0, compute>>>(4 * kMillisecond);
     CHECK(cudaEventRecord(slot.used, compute));
   }
   CHECK(cudaDeviceSynchronize());

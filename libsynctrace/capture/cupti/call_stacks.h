@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which CUDA calls get a stack. All that can wait, or that cost much in a loop; the launch that ends a pause of its
 // thread, because what the thread did meanwhile is what the GPU may have waited for; one in some 64 launches, by
-// chance, for the lines that launch; copies within a device, where the timeline is recorded; and events that streams
-// record and wait for, for the lines that make streams wait. Within each thread's budget (stack_budget.h); what it
-// refuses is counted.
+// chance, for the lines that launch; the launch of a thread with Python frames that has had no stack for some 250 us,
+// so that each pass of a loop shows, whatever it waits for; copies within a device, where the timeline is recorded; and
+// events that streams record and wait for, for the lines that make streams wait. Within each thread's budget
+// (stack_budget.h); what it refuses is counted.
 #pragma once
 
 #include <atomic>

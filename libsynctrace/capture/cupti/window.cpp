@@ -55,7 +55,7 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   started_.store(true, std::memory_order_release);
 }
 
-bool WindowControl::clock_allows(std::int64_t now_ns) noexcept {
+bool WindowControl::clock_allows(std::int64_t now_ns) const noexcept {
   const std::int64_t since_delay_ns = now_ns - start_ns_ - delay_ns_;
   if (since_delay_ns < 0) return false;
   if (duration_ns_ != 0 && since_delay_ns >= duration_ns_) return false;

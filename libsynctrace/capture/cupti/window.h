@@ -40,7 +40,7 @@ class WindowControl {
 
  private:
   void set_open(bool open, const char* reason) noexcept;
-  bool clock_allows(std::int64_t now_ns) noexcept;
+  bool clock_allows(std::int64_t now_ns) const noexcept;
   void update(const char* reason) noexcept;
 
   bool is_started() const noexcept { return started_.load(std::memory_order_acquire); }

@@ -66,7 +66,7 @@ void FileSink::adopt(int descriptor) noexcept {
 }
 
 // Says that the file is being written; ends with the process. Where it cannot be had, nothing is lost but that.
-void FileSink::lock() noexcept {
+void FileSink::lock() const noexcept {
   if (!plain_syscalls_only()) static_cast<void>(flock(descriptor_, LOCK_EX | LOCK_NB));
 }
 

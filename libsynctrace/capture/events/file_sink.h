@@ -54,7 +54,7 @@ class FileSink {
   [[nodiscard]] bool close_here() noexcept;
   [[nodiscard]] bool give_final_name() noexcept;
   void adopt(int descriptor) noexcept;
-  void lock() noexcept;
+  void lock() const noexcept;
   bool is_ours(int descriptor, std::uint64_t bytes) const noexcept;
   [[nodiscard]] bool regain() noexcept;
 

@@ -14,7 +14,7 @@ TraceStream::TraceStream(FileSink& sink) noexcept : sink_(sink), writer_(std::sp
 void TraceStream::begin(std::uint32_t process_id) noexcept {
   const format::FileHeader header = format::make_file_header(static_cast<std::uint64_t>(realtime_ns()), process_id);
   if (!sink_.append(std::as_bytes(std::span(&header, 1)))) report_failure();
-  format::for_each_schema([this](const format::Schema& schema) { add(schema); });
+  format::for_each_schema([this](const format::Schema& schema) noexcept { add(schema); });
 }
 
 StringId TraceStream::string_id(std::string_view text) noexcept {

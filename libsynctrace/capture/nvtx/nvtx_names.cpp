@@ -83,7 +83,7 @@ std::string_view registered_text(nvtxStringRegistration_st* handle) noexcept {
 std::size_t to_utf8(const wchar_t* text, char* out, std::size_t room) noexcept {
   std::size_t used = 0;
   for (; *text != L'\0'; ++text) {
-    const auto code = static_cast<std::uint32_t>(*text);
+    const auto code = static_cast<char32_t>(*text);
     const bool valid = code < 0x110000 && (code < 0xd800 || code > 0xdfff);
     const std::uint32_t c = valid ? code : 0xfffd;
     const std::size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;

@@ -3,11 +3,12 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "capture/process/own_descriptors.h"
 #include "capture/process/plain_syscalls.h"

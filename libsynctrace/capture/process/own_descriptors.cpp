@@ -6,10 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-
+#include "capture/process/numbered_entries.h"
 #include "capture/process/plain_syscalls.h"
 
 namespace synctrace::capture {
@@ -21,42 +18,18 @@ thread_local __attribute__((tls_model("initial-exec"))) constinit bool is_own = 
 constexpr long kCloseRange = 436;
 constexpr unsigned kUnshare = 1U << 1;
 
-struct DirectoryEntry {
-  std::uint64_t inode;
-  std::int64_t offset;
-  std::uint16_t bytes;
-  std::uint8_t type;
-  char name[1];
-};
-
-// The number that a name of /proc/thread-self/fd is; -1 for "." and "..".
-int number_of(const char* name) noexcept {
-  int value = 0;
-  for (; *name != '\0'; ++name) {
-    if (*name < '0' || *name > '9') return -1;
-    value = value * 10 + (*name - '0');
-  }
-  return value;
-}
-
 // Closes what the calling thread's table holds, as the kernel lists it. What one round closes shifts the next one's
 // list, so it is read until nothing is left.
 bool close_all() noexcept {
   const int folder = open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) return false;
-  alignas(DirectoryEntry) char room[4096];
   for (bool any = true; any;) {
     any = false;
     lseek(folder, 0, SEEK_SET);
-    for (long bytes; (bytes = syscall(SYS_getdents64, folder, room, sizeof(room))) > 0;) {
-      for (long at = 0; at < bytes;) {
-        DirectoryEntry entry;
-        std::memcpy(&entry, room + at, offsetof(DirectoryEntry, name));
-        const int descriptor = number_of(room + at + offsetof(DirectoryEntry, name));
-        if (descriptor >= 0 && descriptor != folder && close(descriptor) == 0) any = true;
-        at += entry.bytes;
-      }
-    }
+    for_each_number(folder, [&](int descriptor) noexcept {
+      if (descriptor != folder && close(descriptor) == 0) any = true;
+      return true;
+    });
   }
   close(folder);
   return true;

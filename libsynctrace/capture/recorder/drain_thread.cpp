@@ -107,6 +107,7 @@ void DrainThread::run() noexcept {
     if (module_map.wants_refresh()) watch_.wake();
     const std::int64_t now = now_ns();
     window_control.tick(now);
+    if (children_.is_due(now, window_open_)) look_at_children();
     if (now >= next_upkeep_ns_) {
       every_half_second(now);
       bool is_last = false;
@@ -203,6 +204,17 @@ void DrainThread::every_half_second(std::int64_t now) noexcept {
   out_.flush();
 }
 
+void DrainThread::look_at_children() noexcept {
+  files_.run([this] { children_.look(); });
+  if (children_.look_count() == 1) write_number("children.looks", 1);
+  for (const ChildLooks::Child& child : children_.found()) {
+    const StringId name = out_.string_id(child.name.data());
+    const StringId channel = out_.string_id(child.channel.data());
+    out_.add(format::ChildLook{child.time_ns, child.process, child.parent, child.started_ns, name, child.state, channel,
+                               child.cpu_ns, child.ready_ns, child.read_bytes});
+  }
+}
+
 // Frameworks name their threads after they have started, so the names are read again and again.
 void DrainThread::write_thread_names() noexcept {
   NamedThreads batch;
@@ -258,12 +270,16 @@ void DrainThread::write_number(std::string_view key, std::uint64_t value) noexce
   out_.add(format::Fact{key, {text, static_cast<std::size_t>(length)}});
 }
 
-// What stacks and samples cost this process, for whoever asks later.
+// What stacks, samples and looks cost this process, for whoever asks later.
 void DrainThread::write_own_costs() noexcept {
   const std::uint64_t taken = call_stack_counts.taken.load(std::memory_order_relaxed);
   if (taken != 0) {
     write_number("stacks.taken", taken);
     write_number("stacks.total_ns", call_stack_counts.taken_ns.load(std::memory_order_relaxed));
+  }
+  if (children_.look_count() != 0) {
+    write_number("children.looks", children_.look_count());
+    write_number("children.look_ns", children_.spent_ns());
   }
   const SampleCounts& counts = sample_queue.counts;
   if (counts.thread_ns.load(std::memory_order_relaxed) == 0) return;
@@ -292,6 +308,7 @@ void DrainThread::finish() noexcept {
   }
   drain_once();
   write_thread_names();
+  if (window_open_) look_at_children();
   report_losses();
   write_own_costs();
   if (window_open_) out_.add(format::Window{now_ns(), 0, "exit"});

@@ -12,6 +12,7 @@
 #include "capture/process/file_thread.h"
 #include "capture/process/helper_thread.h"
 #include "capture/process/settings.h"
+#include "capture/samples/child_looks.h"
 #include "capture/stacks/module_watch.h"
 #include "capture/stacks/stack_records.h"
 
@@ -35,6 +36,7 @@ class DrainThread {
   void write_event(const struct EventView& event) noexcept;
   void write_samples(const struct SampledRun& run) noexcept;
   void every_half_second(std::int64_t now_ns) noexcept;
+  void look_at_children() noexcept;
   void write_thread_names() noexcept;
   void report_losses() noexcept;
   void write_number(std::string_view key, std::uint64_t value) noexcept;
@@ -49,6 +51,7 @@ class DrainThread {
   const Settings& settings_;
   StackRecords stacks_{out_};
   ApiNames api_names_{out_};
+  ChildLooks children_;
   const Helper helper_{"synctrace", false, false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); },
                        this};
   std::int64_t next_upkeep_ns_ = 0;

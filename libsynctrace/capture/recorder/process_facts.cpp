@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -81,8 +82,8 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
     add_number(out, "duty_on_ns", settings.duty.on_ns);
     add_number(out, "duty_period_ns", settings.duty.period_ns);
   }
-  if (settings.range.kind != format::RangeKind::kNone)
-    add_fact(out, "capture_range", std::getenv(format::kEnvCaptureRange));
+  const char* range = std::getenv(format::kEnvCaptureRange);  // none where the program has taken it out
+  if (settings.range.kind != format::RangeKind::kNone && range != nullptr) add_fact(out, "capture_range", range);
   if (settings.max_file_bytes != 0)
     add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
   add_fact(out, "host_waits", !settings.host_waits ? "off" : is_preloaded() ? "preload" : "not-preloaded");
@@ -135,6 +136,8 @@ void write_process_facts(const ProcessIdentity& identity, const Settings& settin
        {"CUDA_LAUNCH_BLOCKING", "TEARDOWN_CUPTI", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"}) {
     add_environment(out, variable);
   }
+  cpu_set_t processors;
+  if (sched_getaffinity(0, sizeof(processors), &processors) == 0) add_number(out, "processors", CPU_COUNT(&processors));
   write_settings(settings, out);
 }
 

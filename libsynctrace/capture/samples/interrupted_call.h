@@ -6,9 +6,9 @@
 // the place of the first argument. docs/decisions/0014 says what is guaranteed and what is not.
 #pragma once
 
-#include <signal.h>
 #include <ucontext.h>
 
+#include <csignal>
 #include <cstdint>
 
 namespace synctrace::capture {

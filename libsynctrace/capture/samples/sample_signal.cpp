@@ -70,7 +70,7 @@ bool SampleSignal::is_ours() const noexcept {
   return sigaction(kNumber, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == &on_signal;
 }
 
-bool SampleSignal::send(ThreadBuffer& buffer) noexcept {
+bool SampleSignal::send(ThreadBuffer& buffer) const noexcept {
   buffer.sample.ask();
   if (syscall(SYS_tgkill, process_, number(buffer.thread()), kNumber) == 0) return true;
   buffer.sample.forget();

@@ -25,7 +25,7 @@ class SampleSignal {
   bool is_ours() const noexcept;
 
   // Asks the thread of `buffer`. The answer comes to buffer.sample; false when the thread is gone.
-  bool send(ThreadBuffer& buffer) noexcept;
+  bool send(ThreadBuffer& buffer) const noexcept;
 
  private:
   int process_ = 0;

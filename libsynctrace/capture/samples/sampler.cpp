@@ -3,11 +3,11 @@
 
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <ctime>
 
 #include "capture/cupti/cupti_switch.h"
 #include "capture/process/clocks.h"

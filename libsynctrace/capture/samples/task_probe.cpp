@@ -4,28 +4,17 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <cstdio>
+#include <ctime>
 
 #include "capture/process/own_descriptors.h"
+#include "capture/samples/proc_fields.h"
 
 namespace synctrace::capture {
 namespace {
-
-// The number behind `skipped` fields that single spaces part.
-std::uint64_t field(std::string_view text, int skipped) noexcept {
-  for (; skipped > 0; --skipped) {
-    const std::size_t space = text.find(' ');
-    if (space == std::string_view::npos) return 0;
-    text.remove_prefix(space + 1);
-  }
-  std::uint64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 // The kernel's name for the CPU-time clock of a thread: the C library gives it for its own handles only.
 clockid_t cpu_clock_of(ThreadId thread) noexcept {

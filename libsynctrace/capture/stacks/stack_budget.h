@@ -3,7 +3,7 @@
 // have waited for longer. In front of calls that return at once it is all cost, so those may take a fixed share of the
 // thread's time, and calls that only issue work a smaller one. But a site that has had no stack for a while always gets
 // one: nothing must stay nameless for other sites' sake. Samples, of which the next one is as good, keep to their
-// share. One thread's own; times are CLOCK_MONOTONIC.
+// share, and regular looks to what samples leave of it. One thread's own; times are CLOCK_MONOTONIC.
 #pragma once
 
 #include <array>
@@ -13,8 +13,9 @@ namespace synctrace::capture {
 
 class StackBudget {
  public:
-  // What a stack is taken for: each has a share of its own. kWork: launches behind a pause, copies within the device.
-  enum class Use : std::uint8_t { kCall, kWork, kSample };
+  // What a stack is taken for: each has a share of its own, but that kLook takes from kSample's. kWork: launches behind
+  // a pause, copies within the device. kLook: a thread's regular ones.
+  enum class Use : std::uint8_t { kCall, kWork, kSample, kLook };
   static constexpr std::array<std::int64_t, 3> kOneIn = {50, 400, 400};  // of the thread's time: 2 %, 0.25 % and 0.25 %
 
   // A site that had none for so long gets one whatever the share says: a call ten times a second, work once, since a
@@ -45,6 +46,19 @@ class StackBudget {
   // of a site can cost more, once.
   static constexpr std::array<std::int64_t, kOneIn.size()> kMaxCreditNs = {10'000'000, 50'000, 50'000};
   static constexpr std::int64_t kMaxChargeNs = 20'000;
+
+  // A sample pays more, since its next one is as good. But what took longer than this was interrupted: one turn of
+  // another process, of milliseconds, must not leave the thread without samples for seconds.
+  static constexpr std::int64_t kMaxSampleChargeNs = 50'000;
+
+  // Looks leave samples this much, more than one look is charged: samples are by chance only if none is refused for
+  // the sake of a look at the launch before it.
+  static constexpr std::int64_t kKeptForSamplesNs = 25'000;
+  static_assert(kKeptForSamplesNs > kMaxChargeNs && kKeptForSamplesNs < kMaxCreditNs[2]);
+
+  static constexpr std::size_t purse_of(Use use) noexcept {
+    return static_cast<std::size_t>(use == Use::kLook ? Use::kSample : use);
+  }
 
   struct Purse {
     std::int64_t credit_ns;

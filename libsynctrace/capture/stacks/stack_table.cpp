@@ -164,6 +164,7 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   const std::uint64_t hash = hash_bytes(key, sizeof(key));
   auto* slot = own_.codes.find(hash);
   if (slot == nullptr || slot->id != 0) return slot == nullptr ? 0 : slot->id;
+  if (runtime_ == nullptr) return 0;  // no frames then
   CodeDescription code;
   const DescribeStatus status = of_ == Of::kCall ? describe_code(*runtime_, frame.code, frame.identity, own_.room, code)
                                                  : describe_interrupted_code(*runtime_, own_.guarded, frame.code,
@@ -313,7 +314,9 @@ StackBudget* stack_budget_here() noexcept {
 
 namespace {
 
-StackId capture_call(bool native_behind_python) noexcept {
+enum class NativeFrames : std::uint8_t { kAlways, kWithoutPython, kNever };
+
+StackId capture_call(NativeFrames native) noexcept {
   if (!takes_stacks()) return StackId{};
   const CaptureTurn turn;
   ThreadStacks* own = turn.is_mine() ? prepared_stacks() : nullptr;
@@ -321,16 +324,19 @@ StackId capture_call(bool native_behind_python) noexcept {
   if (own == nullptr || buffer == nullptr) return StackId{};
   Capture capture(*own, *buffer, Capture::Of::kCall);
   capture.take_python();
-  if (wants(StackKinds::kNative) && (native_behind_python || !capture.has_python()))
-    capture.take_native(walk_here(own->native));
+  const bool takes_native =
+      native == NativeFrames::kAlways || (native == NativeFrames::kWithoutPython && !capture.has_python());
+  if (takes_native && wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
   return capture.id();
 }
 
 }  // namespace
 
-StackId capture_stack() noexcept { return capture_call(true); }
+StackId capture_stack() noexcept { return capture_call(NativeFrames::kAlways); }
 
-StackId capture_line() noexcept { return capture_call(false); }
+StackId capture_line() noexcept { return capture_call(NativeFrames::kWithoutPython); }
+
+StackId capture_python() noexcept { return capture_call(NativeFrames::kNever); }
 
 StackId capture_waiting_stack(StackKinds kinds) noexcept {
   if (!takes_stacks()) return StackId{};

@@ -49,6 +49,9 @@ StackId capture_stack() noexcept;
 // The same for the sake of its line: Python's frames alone where the thread has some, at a fraction of the cost.
 StackId capture_line() noexcept;
 
+// Python's frames alone; zero where the thread has none.
+StackId capture_python() noexcept;
+
 // The same as the first in any call of the program, which may be one of its signal handlers. Unless the native frames
 // lead to the thread's first one without crossing a handler, Python's are read as in capture_interrupted_stack(): the
 // interpreter may have been interrupted in the middle of a change. Frames of other kinds than `kinds` are left out.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/unwind/native_unwind.h"
 
-#include <signal.h>
 #include <ucontext.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "capture/unwind/libgcc_unwind.h"

@@ -2,10 +2,11 @@
 // Interposed: waits for descriptors and for time, and the unmapping of memory, which waits for other threads' page
 // faults. Compiled into the library alone, not into tests: whatever links this file is interposed.
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "capture/waits/host_waits_bind.h"
 #include "capture/waits/host_waits_versions.h"

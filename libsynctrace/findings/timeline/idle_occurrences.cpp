@@ -4,7 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
+
+#include "attribution/steps/step_lengths.h"
 
 namespace synctrace::page {
 namespace {
@@ -16,6 +20,47 @@ void keep_longest(std::vector<TimeSpan>& spans, std::size_t most) {
                    [](TimeSpan a, TimeSpan b) { return a.length_ns() > b.length_ns(); });
   spans.resize(most);
 }
+
+// Of many stretches the one that half of their time is in shorter ones of: of those in the most ordinary steps, and of
+// too many every second, fourth, eighth... one.
+class TypicalStretch {
+ public:
+  void add(TimeSpan span, std::size_t ordinary) {
+    if (ordinary < ordinary_) return;
+    if (ordinary > ordinary_) *this = TypicalStretch(ordinary);
+    if (seen_++ % stride_ != 0) return;
+    kept_.push_back(span);
+    if (kept_.size() < kMostKept) return;
+    for (std::size_t i = 0; i < kept_.size() / 2; ++i) kept_[i] = kept_[2 * i];
+    kept_.resize(kept_.size() / 2);
+    stride_ *= 2;
+  }
+
+  TimeSpan take() {
+    std::sort(kept_.begin(), kept_.end(), [](TimeSpan a, TimeSpan b) {
+      return std::tuple(a.length_ns(), a.begin_ns) < std::tuple(b.length_ns(), b.begin_ns);
+    });
+    Nanoseconds whole_ns = 0;
+    for (const TimeSpan span : kept_) whole_ns = add_saturated(whole_ns, span.length_ns());
+    Nanoseconds below_ns = 0;
+    for (const TimeSpan span : kept_) {
+      below_ns = add_saturated(below_ns, span.length_ns());
+      if (below_ns >= whole_ns / 2) return span;
+    }
+    return {};
+  }
+
+  TypicalStretch() = default;
+
+ private:
+  static constexpr std::size_t kMostKept = 1024;
+  explicit TypicalStretch(std::size_t ordinary) : ordinary_(ordinary) {}
+
+  std::size_t ordinary_ = 0;
+  std::size_t seen_ = 0;
+  std::size_t stride_ = 1;
+  std::vector<TimeSpan> kept_;
+};
 
 class Counter {
  public:
@@ -37,18 +82,31 @@ class Counter {
   void finish() {
     if (row_ == nullptr) return;
     row_->idle.add(stretch_.length_ns());
-    std::vector<TimeSpan>& kept = is_ordinary() ? row_->longest : row_->outside;
+    const std::size_t ordinary = how_ordinary();
+    typical_[row_].add(stretch_, ordinary);
+    std::vector<TimeSpan>& kept = ordinary > 0 ? row_->longest : row_->outside;
     kept.push_back(stretch_);
     if (kept.size() >= 2 * kMostOccurrences) keep_longest(kept, kMostOccurrences);
     row_ = nullptr;
   }
 
+  // At the end, once.
+  void choose_typical() {
+    for (auto& [row, stretch] : typical_) row->typical = stretch.take();
+  }
+
  private:
-  // In the time that the tables count. The work that ends a stretch was issued just before, so its end tells the step.
-  bool is_ordinary() {
-    if (attribution_.steps.steps.empty()) return true;
-    const Phase phase = attribution_.steps.phase_at(stretch_.end_ns, step_);
-    return phase == Phase::kSteady || phase == Phase::kIrregular;
+  // 0: outside of the time that the tables count; 1: in an irregular step, 2: in another. The work that ends a stretch
+  // was issued just before, so its end tells the step.
+  std::size_t how_ordinary() {
+    if (attribution_.steps.steps.empty()) return 2;
+    const std::vector<Step>& steps = attribution_.steps.steps;
+    const Step* step = step_at(steps, stretch_.end_ns, step_);
+    if (step == nullptr || step->kind == StepKind::kWarmUp) return 0;
+    // What went on before a step that begins anew is mostly not its doing.
+    const bool anew = begins_anew(steps, static_cast<std::size_t>(step - steps.data()));
+    if (anew && stretch_.begin_ns < step->host.begin_ns) return 0;
+    return step->kind == StepKind::kSteady ? 2 : 1;
   }
 
   std::optional<Nanoseconds> length_of(Owner owner) const {
@@ -68,7 +126,8 @@ class Counter {
   CauseOccurrences* row_ = nullptr;
   TimeSpan stretch_;
   Owner owner_;
-  std::size_t step_ = 0;  // cursor of phase_at
+  std::size_t step_ = 0;  // cursor of kind_at
+  std::unordered_map<CauseOccurrences*, TypicalStretch> typical_;
 };
 
 // By Cause::number, the row that it is part of.
@@ -93,6 +152,9 @@ void sort_by_time(std::vector<CauseOccurrences>& rows) {
     if (row.longest.empty()) row.longest = std::move(row.outside);
     row.outside = {};
     keep_longest(row.longest, kMostOccurrences);
+    const auto is_typical = [&](TimeSpan span) { return span.begin_ns == row.typical.begin_ns; };
+    if (row.typical.length_ns() > 0 && std::none_of(row.longest.begin(), row.longest.end(), is_typical))
+      row.longest.push_back(row.typical);
     std::sort(row.longest.begin(), row.longest.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
   }
 }
@@ -120,6 +182,7 @@ std::vector<DeviceOccurrences> find_occurrences(const Trace& trace, const Attrib
       if (number < rows.size() && rows[number] != nullptr) counter.add(parts->second[k], *rows[number]);
     }
     counter.finish();
+    counter.choose_typical();
     sort_by_time(result[i].idle);
     sort_by_time(result[i].copying);
   }

@@ -114,7 +114,7 @@ StackTree idle_by_stack(const Trace& trace, const Attribution& attribution, cons
   const bool by_steps = report.steps.figures.count > 0;
   for (const Cause& cause : causes->second) {
     const std::size_t row = cause.number < row_of.size() ? row_of[cause.number] : StackNode::kNoCause;
-    const Nanoseconds idle_ns = by_steps ? cause.steady_ns + cause.irregular_ns : cause.idle_ns;
+    const Nanoseconds idle_ns = by_steps ? cause.steady_ns : cause.idle_ns;
     if (row == StackNode::kNoCause || is_edge(cause.key.kind) || idle_ns == 0) continue;
     grower.add(trace, cause.key.site.stack, row, device.causes[row].name, idle_ns);
   }

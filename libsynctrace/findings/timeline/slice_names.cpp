@@ -23,10 +23,10 @@ std::string copy_text(std::uint64_t number) {
   return text;
 }
 
-std::string phase_text(std::uint64_t phase) {
-  switch (static_cast<Phase>(phase)) {
-    case Phase::kWarmUp: return "warm-up step";
-    case Phase::kIrregular: return "irregular step";
+std::string step_kind_text(std::uint64_t kind) {
+  switch (static_cast<StepKind>(kind)) {
+    case StepKind::kWarmUp: return "warm-up step";
+    case StepKind::kIrregular: return "irregular step";
     default: return "step";
   }
 }
@@ -56,7 +56,7 @@ std::string slice_text(const Trace& trace, const Report& report, SliceName name)
   const std::uint64_t number = number_of(name);
   const auto text = trace.strings.find(StringId{static_cast<std::uint32_t>(number)});
   switch (kind_of(name)) {
-    case SliceKind::kStep: return phase_text(number);
+    case SliceKind::kStep: return step_kind_text(number);
     case SliceKind::kIdle:
     case SliceKind::kOnlyCopying: {
       const DeviceReport& device = report.devices[number >> 32];

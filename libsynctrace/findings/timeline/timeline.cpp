@@ -9,6 +9,8 @@ Timeline::Timeline(const Trace& trace, const Attribution& attribution, const Rep
     : trace_(trace),
       report_(report),
       occurrences_(find_occurrences(trace, attribution, report)),
+      opening_(typical_steps(attribution, report)),
+      clock_(clock_of(trace)),
       slices_(trace, attribution, report),
       builder_({trace.first_ns, trace.last_ns}, slices_.lanes().size(),
                wanted_stretches(attribution, report, occurrences_),

@@ -13,6 +13,7 @@
 #include "findings/timeline/idle_stacks.h"
 #include "findings/timeline/timeline_detail.h"
 #include "findings/timeline/timeline_slices.h"
+#include "findings/timeline/trace_clock.h"
 #include "model/trace.h"
 
 namespace synctrace::page {
@@ -29,6 +30,9 @@ class Timeline {
   }                                                                          // one for each of the devices
   const std::vector<StackTree>& stacks() const noexcept { return stacks_; }  // likewise
   const std::vector<Lane>& lanes() const noexcept { return slices_.lanes(); }
+  // What is looked at first: a few typical steps, on the trace's clock. Empty: there are none.
+  TimeSpan opening() const noexcept { return opening_; }
+  const TraceClock& clock() const noexcept { return clock_; }
   std::size_t lanes_left_out() const noexcept { return slices_.lanes_left_out(); }
 
   // Goes through all slices. About `most_items` items, as DetailBuilder::build says.
@@ -42,6 +46,8 @@ class Timeline {
   const Report& report_;
   std::vector<DeviceOccurrences> occurrences_;
   std::vector<StackTree> stacks_;
+  TimeSpan opening_;
+  TraceClock clock_;
   TimelineSlices slices_;
   DetailBuilder builder_;
 };

@@ -144,7 +144,8 @@ TimeSpan from_begin(TimeSpan span, TimeSpan whole) noexcept {
 
 }  // namespace
 
-DetailBuilder::DetailBuilder(TimeSpan span, std::size_t lanes, std::vector<TimeSpan> wanted, ForEachSlice for_each)
+DetailBuilder::DetailBuilder(TimeSpan span, std::size_t lanes, const std::vector<TimeSpan>& wanted,
+                             ForEachSlice for_each)
     : span_(span), lane_count_(lanes), in_wanted_(wanted.size()), for_each_(std::move(for_each)), rows_of_lane_(lanes) {
   for (const TimeSpan one : wanted) wanted_.push_back(from_begin(one, span_));
   RowChooser chooser(lanes);

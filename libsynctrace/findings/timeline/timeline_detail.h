@@ -53,7 +53,7 @@ using ForEachSlice = std::function<void(const std::function<void(std::size_t, co
 class DetailBuilder {
  public:
   // Goes through all slices once. `wanted`: stretches worth every slice, the most wanted first.
-  DetailBuilder(TimeSpan span, std::size_t lanes, std::vector<TimeSpan> wanted, ForEachSlice for_each);
+  DetailBuilder(TimeSpan span, std::size_t lanes, const std::vector<TimeSpan>& wanted, ForEachSlice for_each);
 
   std::uint64_t slices() const noexcept { return slices_; }
 

@@ -138,7 +138,7 @@ void TimelineSlices::visit_steps(const Visit& visit) const {
   const std::size_t lane = lane_of({});
   if (lane == kNoLane) return;
   for (const Step& step : attribution_.steps.steps) {
-    visit(lane, {step.host, slice_name(SliceKind::kStep, static_cast<std::uint64_t>(number(step.phase)))});
+    visit(lane, {step.host, slice_name(SliceKind::kStep, static_cast<std::uint64_t>(number(step.kind)))});
   }
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "attribution/steps/step_lengths.h"
+
 namespace synctrace::page {
 namespace {
 
@@ -11,26 +13,45 @@ constexpr std::size_t kCausesOfDevice = 3;
 constexpr Nanoseconds kAroundNs = 2'000'000;
 constexpr Nanoseconds kLongestAroundNs = 200'000'000;
 
-// The ordinary step whose length is nearest to the median's, with the one after it; and the longest irregular one.
+constexpr std::size_t kStepsInRow = 3;
+
+// Typical ones, and the longest irregular one.
 void add_steps(const Attribution& attribution, const Report& report, std::vector<TimeSpan>& wanted) {
-  const std::vector<Step>& steps = attribution.steps.steps;
-  const Nanoseconds median_ns = report.steps.figures.p50_ns;
-  const Step* typical = nullptr;
+  if (const TimeSpan typical = typical_steps(attribution, report); typical.length_ns() > 0) wanted.push_back(typical);
   const Step* worst = nullptr;
-  for (const Step& step : steps) {
-    if (step.phase == Phase::kSteady &&
-        (typical == nullptr || std::abs(step.length_ns - median_ns) < std::abs(typical->length_ns - median_ns)))
-      typical = &step;
-    if (step.phase == Phase::kIrregular && (worst == nullptr || step.length_ns > worst->length_ns)) worst = &step;
-  }
-  if (typical != nullptr) {
-    const Step* next = typical + 1 == steps.data() + steps.size() ? typical : typical + 1;
-    wanted.push_back({typical->host.begin_ns, std::max(next->host.end_ns, next->done_ns)});
+  for (const Step& step : attribution.steps.steps) {
+    if (step.kind == StepKind::kIrregular && (worst == nullptr || step.length_ns > worst->length_ns)) worst = &step;
   }
   if (worst != nullptr) wanted.push_back({worst->host.begin_ns, std::max(worst->host.end_ns, worst->done_ns)});
 }
 
 }  // namespace
+
+TimeSpan typical_steps(const Attribution& attribution, const Report& report) {
+  const std::vector<Step>& steps = attribution.steps.steps;
+  const Nanoseconds median_ns = report.steps.figures.p50_ns;
+  const Step* first = nullptr;
+  std::size_t count = 0;
+  Nanoseconds best_ns = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Nanoseconds off_ns = 0;
+    std::size_t in_row = 0;
+    const auto goes_on = [&](std::size_t next) {
+      return next < steps.size() && steps[next].kind == StepKind::kSteady && (next == i || !begins_anew(steps, next));
+    };
+    for (; in_row < kStepsInRow && goes_on(i + in_row); ++in_row)
+      off_ns = add_saturated(off_ns, std::abs(steps[i + in_row].length_ns - median_ns));
+    if (in_row < count || in_row == 0 || (in_row == count && off_ns >= best_ns)) continue;
+    first = &steps[i];
+    count = in_row;
+    best_ns = off_ns;
+  }
+  if (first == nullptr) return {};
+  // Their work may end later than the host's part, though not by more than a step if it is to be seen with them.
+  const Step& last = first[count - 1];
+  const bool ends_soon = last.done_ns > last.host.end_ns && last.done_ns - last.host.end_ns < median_ns;
+  return {first->host.begin_ns, ends_soon ? last.done_ns : last.host.end_ns};
+}
 
 std::vector<TimeSpan> wanted_stretches(const Attribution& attribution, const Report& report,
                                        const std::vector<DeviceOccurrences>& occurrences) {

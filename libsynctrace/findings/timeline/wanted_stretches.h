@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which stretches of a long run are worth every slice: an ordinary step, the worst one, and the dearest moments of the
+// Which stretches of a long run are worth every slice: ordinary steps, the worst one, and the dearest moments of the
 // first causes.
 #pragma once
 
@@ -11,6 +11,10 @@
 #include "findings/timeline/idle_occurrences.h"
 
 namespace synctrace::page {
+
+// The three ordinary steps in a row whose lengths are nearest to the median; two, or one, where there are no three.
+// Empty: there are no ordinary steps.
+TimeSpan typical_steps(const Attribution& attribution, const Report& report);
 
 // The most wanted first; they may overlap.
 std::vector<TimeSpan> wanted_stretches(const Attribution& attribution, const Report& report,

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// From the table of causes to the timeline: a click shows a cause's gaps, from the longest on, and walks along them.
+// From the table of causes to the timeline: a click shows a cause's gaps, from the longest on, and walks along them. From a
+// change to the timeline: its link shows a typical gap of its dearest line.
+
+// The elements of the timeline's processes.
+const elementsOf = (timeline, selector) => [...document.querySelectorAll(selector)].filter(one => groupOf(timeline, processOf(one)));
+const processOf = one => +one.closest('[data-process]').dataset.process;
+const deviceOf = (timeline, one) => groupOf(timeline, processOf(one)).devices + +one.dataset.device;
 
 function choose(timeline, cause) {
   timeline.chosen = cause;
-  for (const row of timeline.section.querySelectorAll('tbody.cause')) {
-    const is = cause !== null && row.dataset.kind === cause.kind && +row.dataset.device === cause.device && +row.dataset.row === cause.row;
+  for (const row of elementsOf(timeline, 'tbody.cause')) {
+    const is = cause !== null && row.dataset.kind === cause.kind && deviceOf(timeline, row) === cause.device && +row.dataset.row === cause.row;
     row.classList.toggle('chosen', is);
     const button = row.querySelector('button.show');
     if (button) button.setAttribute('aria-pressed', is);
@@ -14,18 +20,46 @@ function choose(timeline, cause) {
   timeline.redraw();
 }
 
+// What is known of the cause that an element names; undefined where it has no gaps to show.
+function factsOf(timeline, one) {
+  const facts = timeline.data.devices[deviceOf(timeline, one)][one.dataset.kind][+one.dataset.row];
+  return facts && facts.spans.length > 0 ? facts : undefined;
+}
+
+function chooseGap(timeline, one, facts, at) {
+  choose(timeline, {kind: one.dataset.kind, device: deviceOf(timeline, one), row: +one.dataset.row, spans: facts.spans, total: facts.total, name: facts.name, where: facts.where, at});
+}
+
 function chooseRow(timeline, row) {
-  const {kind} = row.dataset, device = +row.dataset.device, number = +row.dataset.row;
-  const facts = timeline.data.devices[device][kind][number];
-  if (!facts || facts.spans.length === 0) return;
+  const facts = factsOf(timeline, row);
+  if (!facts) return;
   const {spans} = facts;
   let longest = 0;
   for (let i = 1; i < spans.length / 2; ++i) {
     if (spans[2 * i + 1] - spans[2 * i] > spans[2 * longest + 1] - spans[2 * longest]) longest = i;
   }
-  choose(timeline, {kind, device, row: number, spans, total: facts.total, name: facts.name, where: facts.where, at: longest});
+  chooseGap(timeline, row, facts, longest);
   timeline.root.scrollIntoView({block: 'nearest'});
   timeline.view.show(spans[2 * longest], spans[2 * longest + 1]);
+}
+
+// A gap by itself says little: as much of its step is shown as makes it wide enough to be seen.
+function showMoment(timeline, link) {
+  const facts = factsOf(timeline, link);
+  if (!facts || facts.typical.length === 0) return false;
+  const [begin, end] = facts.typical;
+  chooseGap(timeline, link, facts, facts.spans.findIndex((time, i) => i % 2 === 0 && time === begin) / 2);
+  const length = end - begin;
+  const span = Math.max(Math.min(20 * length, groupOf(timeline, processOf(link)).step_ns || Infinity), 3 * length);
+  timeline.root.scrollIntoView({block: 'start'});
+  timeline.view.glide((begin + end - span) / 2, (begin + end + span) / 2);
+  return true;
+}
+
+function connectMoments(timeline) {
+  for (const link of elementsOf(timeline, 'a.to-timeline')) {
+    link.addEventListener('click', event => { if (showMoment(timeline, link)) event.preventDefault(); });
+  }
 }
 
 function walkGaps(timeline, step) {
@@ -41,15 +75,14 @@ function sayGap(timeline) {
   const {chosen} = timeline;
   if (!chosen) return;
   const listed = chosen.spans.length / 2;
-  const of = listed < chosen.total ? `the ${countText(listed)} longest of ${countText(chosen.total)}` : countText(listed);
+  const of = listed < chosen.total ? `the ${countText(listed)} listed of ${countText(chosen.total)}` : countText(listed);
   timeline.gap.textContent = `${chosen.name}${chosen.where ? ` ${chosen.where}` : ''}: gap ${countText(chosen.at + 1)} of ${of}, ` +
                              durationText(chosen.spans[2 * chosen.at + 1] - chosen.spans[2 * chosen.at]);
 }
 
 function connectCauses(timeline) {
-  for (const row of timeline.section.querySelectorAll('tbody.cause')) {
-    const facts = timeline.data.devices[+row.dataset.device][row.dataset.kind][+row.dataset.row];
-    if (!facts || facts.spans.length === 0) continue;
+  for (const row of elementsOf(timeline, 'tbody.cause')) {
+    if (!factsOf(timeline, row)) continue;
     const button = element('button', {class: 'show', type: 'button', 'aria-pressed': 'false', title: 'show its gaps on the timeline',
                                       onclick: event => { event.stopPropagation(); chooseRow(timeline, row); }}, 'show');
     row.rows[1].cells[0].append(button);

@@ -83,7 +83,7 @@ function drawTimeline(timeline) {
   context.rect(GUTTER, 0, width - GUTTER, height);
   context.clip();
   drawAxis(timeline);
-  for (const lane of data.lanes) {
+  for (const lane of data.lanes.filter(({shown}) => shown)) {
     context.fillStyle = theme.lane;
     context.fillRect(GUTTER, lane.y, width - GUTTER, lane.height);
     for (const row of lane.rows) drawRow(context, row, view, timeline);
@@ -115,17 +115,23 @@ function drawAxis({context, view, theme, height}) {
   }
 }
 
-// Outside of the recorded windows nothing is known, which is not the same as nothing.
-function drawUnrecorded({context, view, theme, height, data}) {
-  let last = 0;
+// Outside of the recorded windows nothing is known, which is not the same as nothing; before a process and after it there is nothing.
+function drawUnrecorded({context, view, theme, data}) {
   context.fillStyle = theme.back;
-  context.globalAlpha = 0.6;
-  const gap = (from, to) => { if (to > from) context.fillRect(view.x(from), AXIS, (to - from) * view.scale, height); };
-  for (let i = 0; i < data.windows.length; i += 2) {
-    gap(last, data.windows[i]);
-    last = data.windows[i + 1];
+  for (const {windows, begin, end, y, height} of data.groups) {
+    const gap = (from, to, strength) => {
+      context.globalAlpha = strength;
+      if (to > from) context.fillRect(view.x(from), y, (to - from) * view.scale, height);
+    };
+    let last = begin;
+    for (let i = 0; i < windows.length; i += 2) {
+      gap(last, windows[i], 0.6);
+      last = windows[i + 1];
+    }
+    if (windows.length > 0) gap(last, end, 0.6);
+    gap(0, begin, 1);
+    gap(end, view.length, 1);
   }
-  if (data.windows.length > 0) gap(last, view.length);
   context.globalAlpha = 1;
 }
 
@@ -151,15 +157,24 @@ function drawMarks(timeline) {
   }
 }
 
-function drawLabels({context, theme, data, keyLane}) {
+function drawLabels({context, theme, data, view, keyLane}) {
+  if (data.groups.length > 1) data.groups.forEach(group => drawTitle(context, theme, view, group));
   context.textAlign = 'right';
   data.lanes.forEach((lane, i) => {
-    if (lane.rows.length === 0) return;
+    if (lane.rows.length === 0 || !lane.shown) return;
     context.fillStyle = i === keyLane ? theme.accent : lane.kind === 'idle' ? theme.text : theme.soft;
     const text = lane.label.length > 25 ? `${lane.label.slice(0, 24)}…` : lane.label;
     context.fillText(text, GUTTER - 10, lane.y + lane.rows[0].height / 2 + 4);
   });
   context.textAlign = 'left';
+}
+
+function drawTitle(context, theme, view, {title, y}) {
+  context.fillStyle = theme.line;
+  context.fillRect(0, y, view.width, 1);
+  context.fillStyle = theme.text;
+  const most = Math.floor((view.width - 20) / 6);
+  context.fillText(title.length > most ? `${title.slice(0, most - 1)}…` : title, 8, y + 14);
 }
 
 // All of the recording in one strip, and which part of it is shown.
@@ -170,9 +185,10 @@ function drawOverview(timeline) {
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.font = theme.font;
   context.clearRect(0, 0, view.width, 34);
-  const shown = data.lanes.filter(lane => lane.kind === 'idle').slice(0, 2);
+  const shown = data.lanes.filter(lane => lane.kind === 'idle').slice(0, Math.max(2, data.groups.length));
   const rows = (shown.length > 0 ? shown : data.lanes.slice(0, 1)).flatMap(lane => lane.rows.slice(0, 1));
-  rows.forEach((row, i) => drawRow(context, row, whole, {...timeline, label: () => '', strength: timeline.strength}, 4 + i * 26 / rows.length, 26 / rows.length - 1));
+  const high = 26 / rows.length;
+  rows.forEach((row, i) => drawRow(context, row, whole, {...timeline, label: () => ''}, 4 + i * high, high > 4 ? high - 1 : high));
   context.clearRect(0, 0, GUTTER, 34);
   const left = whole.x(view.from), right = whole.x(view.to);
   context.fillStyle = theme.back;
@@ -185,6 +201,6 @@ function drawOverview(timeline) {
   context.strokeRect(clamp(left, GUTTER, view.width - 3), 1.5, Math.max(right - left - 1, 2), 31);
   context.textAlign = 'right';
   context.fillStyle = theme.soft;
-  context.fillText(`whole run, ${durationText(view.length)}`, GUTTER - 10, 21);
+  context.fillText(`${data.groups.length > 1 ? 'all of them' : 'whole run'}, ${durationText(view.length)}`, GUTTER - 10, 21);
   context.textAlign = 'left';
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Joins the files of this folder into the page's style and script, and writes them as the C++ source OUTPUT, with their
 # digests: cmake -DOUTPUT=front_end.cpp -DSTYLES=a.css -DSCRIPTS=a.js,b.js -P embed.cmake
+include(${CMAKE_CURRENT_LIST_DIR}/../../raw_literals.cmake)
 
 # The digest of a text in base64, made of its hexadecimal form: three digits of that are two digits of this.
 function(base64_sha256 text result)
@@ -20,19 +21,6 @@ function(base64_sha256 text result)
   set(${result} "sha256-${encoded}=" PARENT_SCOPE)
 endfunction()
 
-# Raw literals of a length that every compiler takes, side by side.
-function(literals text result)
-  string(LENGTH "${text}" length)
-  set(code "")
-  set(at 0)
-  while(at LESS length)
-    string(SUBSTRING "${text}" ${at} 8000 part)
-    string(APPEND code "R\"front_end(${part})front_end\"\n")
-    math(EXPR at "${at} + 8000")
-  endwhile()
-  set(${result} "${code}" PARENT_SCOPE)
-endfunction()
-
 # Brackets and semicolons mean something in lists of CMake, so texts are never put into one.
 function(joined files result)
   string(REPLACE "," ";" files "${files}")
@@ -48,8 +36,8 @@ joined("${STYLES}" style)
 joined("${SCRIPTS}" script)
 base64_sha256("${style}" style_hash)
 base64_sha256("${script}" script_hash)
-literals("${style}" style_code)
-literals("${script}" script_code)
+raw_literals("${style}" style_code)
+raw_literals("${script}" script_code)
 file(WRITE "${OUTPUT}" "// SPDX-License-Identifier: Apache-2.0
 // Made by embed.cmake.
 #include \"render/page/front_end.h\"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lies under the pointer, or under the keyboard's selection, in words: who is to blame, for idle time.
+// What lies under the pointer, or under the keyboard's selection, in words: what caused it, for idle time.
 
 function rowAt(timeline, y) {
-  for (const lane of timeline.data.lanes) {
+  for (const lane of timeline.data.lanes.filter(({shown}) => shown)) {
     for (const row of lane.rows) if (y >= row.y && y < row.y + row.height + ROW_GAP) return row;
   }
   return null;
@@ -30,7 +30,7 @@ function wordsOf(timeline, {row, item}) {
   if (kind === 'idle' || kind === 'copying') {
     const cause = timeline.causeOf(kind, text, causeRow);
     lines.push(`${kind === 'idle' ? 'GPU idle' : 'GPU only copies'}: ${cause.name}`);
-    lines.push(cause.where ? `to blame: ${cause.where}` : cause.call ? `to blame: ${cause.call}` : 'no line is known');
+    lines.push(cause.where ? `caused by: ${cause.where}` : cause.call ? `caused by: ${cause.call}` : 'no line is known');
     if (cause.rule) lines.push(`rule ${cause.rule}, ${durationText(cause.idle_ns)} in all`);
   } else {
     lines.push(text);
@@ -40,7 +40,7 @@ function wordsOf(timeline, {row, item}) {
     lines[0] = `mostly ${lines[0]}`;
     lines.push(`${countText(count)} slices bundled, shorter than ${durationText(row.exact_from_ns)} each; they cover ${shareText(row.busy[item], length)}`);
   }
-  lines.push(`${durationText(length)}, from ${timeText(row.begin[item], length)}  ·  ${row.lane.label}`);
+  lines.push(`${durationText(length)}, from ${timeText(row.begin[item], length)}  ·  ${timeline.data.groups.length > 1 ? `${row.lane.group.title}, ` : ''}${row.lane.label}`);
   return lines;
 }
 

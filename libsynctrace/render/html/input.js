@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wheel, drag and keys on the picture. Without the focus the plain wheel scrolls the page: nobody is caught in a picture.
 
-const HELP = 'W S zoom · A D move · arrows walk along slices · Enter zooms to one · N P next and previous gap of a cause · 0 all · / search';
+const HELP = 'W S zoom · A D move · arrows walk along slices · Enter zooms to one · N P next and previous gap of a cause · T typical steps · 0 all · / search';
 
 function listen(timeline) {
   const {canvas, view} = timeline;
@@ -67,7 +67,7 @@ function onKey(timeline, event) {
   const move = share => view.glide(view.from + share * view.span, view.to + share * view.span);
   const actions = {
     w: () => zoom(0.5), '+': () => zoom(0.5), '=': () => zoom(0.5), s: () => zoom(2), '-': () => zoom(2), a: () => move(-0.3), d: () => move(0.3),
-    0: () => view.glide(0, view.length), home: () => view.glide(0, view.length), n: () => walkGaps(timeline, 1), p: () => walkGaps(timeline, -1),
+    t: () => showSteps(timeline), 0: () => view.glide(0, view.length), home: () => view.glide(0, view.length), n: () => walkGaps(timeline, 1), p: () => walkGaps(timeline, -1),
     arrowright: () => walkSlices(timeline, 1), arrowleft: () => walkSlices(timeline, -1), arrowdown: () => walkLanes(timeline, 1), arrowup: () => walkLanes(timeline, -1),
     enter: () => { const at = timeline.selected; if (at) view.show(at.row.begin[at.item], at.row.end[at.item]); },
     escape: () => { choose(timeline, null); select(timeline, null); }, '/': () => timeline.search.focus(),
@@ -96,7 +96,7 @@ function walkLanes(timeline, step) {
   const {data, view, selected} = timeline;
   const time = selected ? (selected.row.begin[selected.item] + selected.row.end[selected.item]) / 2 : (view.from + view.to) / 2;
   let lane = timeline.keyLane;
-  do lane += step; while (data.lanes[lane] && !data.lanes[lane].rows.some(row => row.begin.length > 0));
+  do lane += step; while (data.lanes[lane] && !(data.lanes[lane].shown && data.lanes[lane].rows.some(row => row.begin.length > 0)));
   if (!data.lanes[lane]) return;
   timeline.keyLane = lane;
   const row = data.lanes[lane].rows[0];

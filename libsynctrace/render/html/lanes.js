@@ -5,6 +5,7 @@
 const GROUP = 8;
 const HEIGHTS = {steps: 14, idle: 26, stream: 18, ranges: 16, thread: 18};
 const LANE_GAP = 6;
+const TITLE = 20;
 const ROW_GAP = 1;
 
 function buildLevels(row) {
@@ -32,23 +33,31 @@ function nodesOf(below) {
   return level;
 }
 
-// Where each row lies; the height of all.
-function layOut(lanes, top) {
+// Where each row lies; the height of all. Of several processes each has its name above its rows.
+function layOut({groups}, top) {
   let y = top;
-  let section = '';
-  for (const lane of lanes) {
-    const of = lane.kind === 'steps' ? 'steps' : lane.kind === 'idle' || lane.kind === 'stream' ? `device ${lane.device}` : 'threads';
-    if (section !== '' && section !== of) y += LANE_GAP;
-    section = of;
-    lane.y = y;
-    for (const row of lane.rows) {
-      row.lane = lane;
-      row.y = y;
-      row.height = HEIGHTS[lane.kind];
-      y += row.height + ROW_GAP;
+  for (const group of groups) {
+    group.y = y;
+    if (groups.length > 1) y += TITLE;
+    let section = '';
+    for (const lane of group.lanes) {
+      lane.shown = isShown(lane);
+      if (!lane.shown) continue;
+      const of = lane.kind === 'steps' ? 'steps' : lane.kind === 'idle' || lane.kind === 'stream' ? `device ${lane.device}` : 'threads';
+      if (section !== '' && section !== of) y += LANE_GAP;
+      section = of;
+      lane.y = y;
+      for (const row of lane.rows) {
+        row.lane = lane;
+        row.y = y;
+        row.height = HEIGHTS[lane.kind];
+        y += row.height + ROW_GAP;
+      }
+      lane.height = y - lane.y;
+      y += LANE_GAP / 2;
     }
-    lane.height = y - lane.y;
-    y += LANE_GAP / 2;
+    group.height = y - group.y;
+    if (groups.length > 1) y += LANE_GAP;
   }
   return y;
 }

@@ -12,7 +12,7 @@ function search(timeline, wanted) {
   const needle = wanted.trim().toLowerCase();
   timeline.matches = needle ? data.names.map(name => searchText(timeline, name).toLowerCase().includes(needle)) : null;
   let slices = 0, covered = 0;
-  for (const lane of timeline.matches ? data.lanes : []) {
+  for (const lane of timeline.matches ? data.lanes.filter(({shown}) => shown) : []) {
     for (const row of lane.rows) {
       for (let i = 0; i < row.begin.length; ++i) {
         if (!timeline.matches[row.name[i]]) continue;
@@ -32,7 +32,7 @@ function nextMatch(timeline) {
   const after = selected && timeline.matches[selected.row.name[selected.item]] ? selected.row.begin[selected.item] : view.from - 1;
   let best = null, first = null;
   const sooner = (a, b) => !b || a.row.begin[a.item] < b.row.begin[b.item];
-  for (const lane of timeline.data.lanes) {
+  for (const lane of timeline.data.lanes.filter(({shown}) => shown)) {
     for (const row of lane.rows) {
       for (let item = 0; item < row.begin.length; ++item) {
         if (!timeline.matches[row.name[item]]) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The drawing of stacks: a click on a function makes it as wide as the page, one on the cause at the bottom shows its gaps.
 
-function connectStacks(section) {
-  for (const drawing of section.querySelectorAll('svg.stacks')) {
+function connectStacks() {
+  for (const drawing of document.querySelectorAll('svg.stacks')) {
     const nodes = [...drawing.querySelectorAll('svg[data-level]')];
     const widen = node => {
       const from = +node.dataset.from, width = +node.dataset.width, level = +node.dataset.level;
@@ -21,7 +21,8 @@ function connectStacks(section) {
       const act = () => {
         widen(node);
         const row = node.dataset.cause && document.getElementById(node.dataset.cause);
-        if (row && section.timeline) chooseRow(section.timeline, row);
+        const timeline = row && timelines().find(one => groupOf(one, processOf(row)));
+        if (timeline) chooseRow(timeline, row);
       };
       node.addEventListener('click', act);
       node.addEventListener('keydown', event => {

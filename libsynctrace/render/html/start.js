@@ -17,7 +17,7 @@ function buttons(timeline) {
   const {view} = timeline;
   const zoom = factor => { const middle = (view.from + view.to) / 2; view.glide(middle - factor * view.span / 2, middle + factor * view.span / 2); };
   return element('div', {class: 'tools'}, timeline.search, timeline.found, timeline.walk, element('span', {class: 'spread'}),
-                 button('−', 'zoom out (S)', () => zoom(2)), button('+', 'zoom in (W)', () => zoom(0.5)), button('all', 'the whole run (0)', () => view.glide(0, view.length)));
+                 button('−', 'zoom out (S)', () => zoom(2)), button('+', 'zoom in (W)', () => zoom(0.5)), button('steps', 'typical steps (T)', () => showSteps(timeline)), button('all', 'the whole run (0)', () => view.glide(0, view.length)));
 }
 
 // What the picture does not hold, in words.
@@ -33,10 +33,10 @@ function leftOut({slices, items, lanes_left_out: lanes, lanes: shown, stretches}
   return words.join(' ');
 }
 
-function makeTimeline(section, data) {
-  const timeline = {section, data, ratio: devicePixelRatio || 1, hovered: null, selected: null, chosen: null, matches: null, keyLane: 0, frames: 0};
+function makeTimeline(place, data, opened) {
+  const timeline = {place, data, opened, ratio: devicePixelRatio || 1, hovered: null, selected: null, chosen: null, matches: null, keyLane: 0, frames: 0};
   data.lanes.forEach(lane => lane.rows.forEach(buildLevels));
-  timeline.height = layOut(data.lanes, AXIS + 4);
+  timeline.height = layOut(data, AXIS + 4);
   timeline.causeOf = (kind, device, row) => data.devices[device][kind][row] || {name: 'another cause'};
   timeline.view = new View(data.length_ns, () => timeline.redraw());
   timeline.label = name => {
@@ -63,33 +63,36 @@ function makeTimeline(section, data) {
       drawTimeline(timeline);
     });
   };
-  place(timeline);
-  showSteps(timeline);
+  timeline.view.width = Math.max(place.clientWidth, 320);
+  setOpening(timeline);
+  putInto(place, timeline);
   return timeline;
 }
 
-// What comes before the first step and after the last one is rarely what is looked for.
-function showSteps({data, view}) {
-  const steps = data.lanes.find(lane => lane.kind === 'steps' && lane.rows.length > 0);
-  if (!steps) return;
-  const [{begin, end}] = steps.rows;
-  const margin = (end[end.length - 1] - begin[0]) / 50;
-  view.set(begin[0] - margin, end[end.length - 1] + margin);
+// A few typical steps of the process that is looked at first, as wide as they need to be. A run without steps is shown as a whole.
+function openingOf({data, opened}) {
+  const {opening} = data.groups.find(({process}) => process === opened);
+  if (opening.length === 0) return [0, data.length_ns];
+  const margin = (opening[1] - opening[0]) / 40;
+  return [opening[0] - margin, opening[1] + margin];
 }
 
-function place(timeline) {
-  const {section, data} = timeline;
+const setOpening = timeline => timeline.view.set(...openingOf(timeline));
+const showSteps = timeline => timeline.view.glide(...openingOf(timeline));
+
+function putInto(place, timeline) {
+  const {data} = timeline;
   timeline.canvas = element('canvas', {class: 'timeline', tabindex: 0, role: 'application', 'aria-label': `Timeline of ${data.lanes.length} rows. ${HELP}`});
   timeline.overview = element('canvas', {class: 'overview', 'aria-hidden': 'true'});
   timeline.tip = element('div', {class: 'tip', role: 'presentation'});
   timeline.tip.hidden = true;
   timeline.status = element('p', {class: 'status', 'aria-live': 'polite'});
   const words = leftOut(data);
-  timeline.root = element('div', {class: 'timeline-block'}, element('h3', {}, 'Timeline'), buttons(timeline), timeline.overview,
+  timeline.root = element('div', {class: 'timeline-block'}, buttons(timeline), ...foldButtons(timeline), timeline.overview,
                           element('div', {class: 'picture'}, timeline.canvas, timeline.tip), timeline.status,
                           element('p', {class: 'help'}, `Click the picture, then: wheel zooms · drag moves · ${HELP}. Ctrl + wheel zooms at once.`),
                           ...(words ? [element('p', {class: 'left-out'}, words)] : []));
-  section.querySelector('.timeline-place').replaceChildren(timeline.root);
+  place.replaceChildren(timeline.root);
   timeline.context = timeline.canvas.getContext('2d');
   readColours(timeline);
   new ResizeObserver(() => resize(timeline)).observe(timeline.root);
@@ -106,10 +109,10 @@ function resize(timeline) {
     canvas.height = height * timeline.ratio;
     canvas.style.height = `${height}px`;
   }
-  timeline.redraw();
+  drawTimeline(timeline);  // at once: a canvas that has a new size is empty
 }
 
-const timelines = () => [...document.querySelectorAll('section.process')].map(section => section.timeline).filter(Boolean);
+const timelines = () => [...document.querySelectorAll('.timeline-place')].map(place => place.timeline).filter(Boolean);
 
 function recolour() {
   for (const timeline of timelines()) {
@@ -135,16 +138,28 @@ function themeSwitch() {
   document.querySelector('.top').append(button);
 }
 
+// A link to a folded process opens it.
+function connectProcesses() {
+  for (const link of document.querySelectorAll('.overview a')) {
+    link.addEventListener('click', () => {
+      for (const fold of document.querySelectorAll(`[data-process="${link.hash.replace('#process-', '')}"] > details`)) fold.open = true;
+    });
+  }
+}
+
 async function start() {
   themeSwitch();
-  const sections = [...document.querySelectorAll('section.process')];
-  sections.forEach(connectStacks);
-  for (const section of sections) {
-    const script = document.getElementById(section.id.replace('process', 'timeline'));
-    if (!script) continue;
-    section.timeline = makeTimeline(section, await readPayload(script));
-    connectCauses(section.timeline);
+  connectStacks();
+  for (const place of document.querySelectorAll('.timeline-place')) {
+    const numbers = text => text.split(' ').map(Number);
+    const processes = numbers(place.dataset.processes), offsets = numbers(place.dataset.offsets);
+    const parts = await Promise.all(processes.map(async (process, i) => ({
+      process, offset: offsets[i], title: document.getElementById(`process-${process}`).dataset.title, data: await readPayload(document.getElementById(`timeline-${process}`))})));
+    place.timeline = makeTimeline(place, joined(parts), +place.dataset.opened);
+    connectCauses(place.timeline);
+    connectMoments(place.timeline);
   }
+  connectProcesses();
   document.documentElement.dataset.ready = 'yes';
 }
 

@@ -54,6 +54,11 @@ Json spans_json(const std::vector<TimeSpan>& spans, Nanoseconds base_ns) {
   return result;
 }
 
+// Nothing where it is empty.
+Json span_json(TimeSpan span, Nanoseconds base_ns) {
+  return span.length_ns() > 0 ? spans_json({span}, base_ns) : Json::array();
+}
+
 // `first_row`: where its rows begin in the packed bytes.
 Json lanes_json(const Timeline& timeline, const TimelineDetail& detail) {
   constexpr const char* kKinds[] = {"steps", "idle", "stream", "ranges", "thread"};
@@ -88,6 +93,7 @@ Json causes_json(const Report& report, const std::vector<IdleCause>& causes,
                       {"edge", is_edge(cause.kind)},
                       {"idle_ns", cause.idle_ns},
                       {"total", occurrences[row].idle.total},
+                      {"typical", span_json(occurrences[row].typical, base_ns)},
                       {"spans", spans_json(occurrences[row].longest, base_ns)}});
   }
   return result;
@@ -144,6 +150,8 @@ std::string payload(const Report& report, const Timeline& timeline, const Timeli
   const Json head = {{"length_ns", detail.end_ns - detail.base_ns},
                      {"slices", detail.slices},
                      {"items", detail.items},
+                     {"opening", span_json(timeline.opening(), detail.base_ns)},
+                     {"step_ns", report.steps.figures.p50_ns},
                      {"lanes_left_out", timeline.lanes_left_out()},
                      {"windows", spans_json(windows, detail.base_ns)},
                      {"stretches", spans_json(stretches, 0)},

@@ -22,8 +22,32 @@ constexpr std::size_t kSourceColumns = 110;
 constexpr std::size_t kRowsInSight = 8;  // the others open
 constexpr Nanoseconds kSmallShare = 50;  // a table of less than one part in so many of the time opens
 
-double percent(Nanoseconds part, Nanoseconds whole) {
-  return whole <= 0 ? 0 : std::clamp(100.0 * static_cast<double>(part) / static_cast<double>(whole), 0.0, 100.0);
+// Computing, copying, and idle time by cause, in the order of the table: of the whole run.
+void device_bar(const Report& report, const DeviceReport& device, HtmlOut& out) {
+  const DeviceState& state = device.state;
+  const std::string name = device.name.empty() ? "" : ", " + device.name + (report.simulated ? " (simulated)" : "");
+  out.add(
+      "<figure class=\"device\"><figcaption><b>GPU {}</b>{}, in the whole run: busy {}, copying only {}, idle "
+      "{}</figcaption>\n",
+      device.id, name, share_text(state.compute_ns, state.window_ns), share_text(state.copy_only_ns, state.window_ns),
+      share_text(state.idle_ns, state.window_ns));
+  out.add("<svg class=\"bar\" role=\"img\" aria-label=\"GPU {}: busy {}, idle {}\">", device.id,
+          share_text(state.compute_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
+  double at = percent(state.compute_ns, state.window_ns);
+  bar_part(0, at, "busy", "busy " + share_text(state.compute_ns, state.window_ns), out);
+  const double copying = percent(state.copy_only_ns, state.window_ns);
+  bar_part(at, copying, "copying", "copying only " + share_text(state.copy_only_ns, state.window_ns), out);
+  at += copying;
+  for (std::size_t row = 0; row < device.causes.size(); ++row) {
+    const IdleCause& cause = device.causes[row];
+    const double width = percent(cause.idle_ns, state.window_ns);
+    bar_part(
+        at, width, is_edge(cause.kind) ? std::string("edge") : cause_colour(row),
+        cause.name + " " + place_text(report, cause.where) + ": " + duration_text(cause.idle_ns) + " in the whole run",
+        out);
+    at += width;
+  }
+  out.add_markup("</svg></figure>\n");
 }
 
 class CauseTable {
@@ -58,6 +82,7 @@ class CauseTable {
     for (std::size_t i = shown; i < split.rows.size(); ++i) rest_ns += counted_ns(report_, *split.rows[i]);
     out_.add_markup("<tbody class=\"sums\">\n");
     if (rest_ns > 0) sum_row(format_text("{} smaller causes", split.rows.size() - shown), rest_ns);
+    if (split.irregular_ns > 0) sum_row("irregular steps", split.irregular_ns);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns);
     for (const IdleCause* edge : split.edges) sum_row(edge->name, edge->idle_ns);
     out_.add_markup("</tbody></table>\n");
@@ -74,10 +99,10 @@ class CauseTable {
     out_.add_markup(
         "<table class=\"causes\">\n<thead><tr><th scope=\"col\">#</th><th scope=\"col\">cause, and where</th>"
         "<th scope=\"col\" class=\"num\">idle</th><th scope=\"col\" class=\"num\">a step</th><th scope=\"col\" "
-        "class=\"num\">times</th>"
+        "class=\"num\">count</th>"
         "<th scope=\"col\" class=\"num\">host waited</th>");
     const std::string scale = scale_percent_ == 0 ? std::string() : format_text("scale 0 to {} %", scale_percent_);
-    out_.add("<th scope=\"col\" class=\"num\">fixing saves<small>{}</small></th></tr></thead>\n", scale);
+    out_.add("<th scope=\"col\" class=\"num\">its fix saves<small>{}</small></th></tr></thead>\n", scale);
   }
 
   // In tens of percent, so that the widest interval fits.
@@ -106,7 +131,7 @@ class CauseTable {
                                                    ? Markup{"<span class=\"none\">–</span>"}
                                                    : time_cell(cause.steady_ns / static_cast<Nanoseconds>(steps)));
     out_.add(
-        "<td class=\"num times\"><data value=\"{}\">{}</data></td><td class=\"num waited\">{}</td><td class=\"num "
+        "<td class=\"num count\"><data value=\"{}\">{}</data></td><td class=\"num waited\">{}</td><td class=\"num "
         "saves\">",
         cause.count, count_text(cause.count), time_or_dash(cause.host_blocked_ns));
     saving(cause);
@@ -167,7 +192,7 @@ class CauseTable {
   void facts(const IdleCause& cause) {
     std::string words;
     if (!cause.call.empty()) words += "In " + cause.call + ". ";
-    if (cause.irregular_ns > 0) words += duration_text(cause.irregular_ns) + " of it in irregular steps. ";
+    if (cause.irregular_ns > 0) words += duration_text(cause.irregular_ns) + " more in irregular steps. ";
     if (cause.uncertain_ns > 0) words += duration_text(cause.uncertain_ns) + " of it is uncertain. ";
     if (cause.saving)
       words +=
@@ -182,7 +207,7 @@ class CauseTable {
 
   void stack(const SourceLine& where) {
     if (where.stack.empty()) return out_.add_markup("<p class=\"none\">No stack was recorded.</p>\n");
-    out_.add_markup("<div><p class=\"note\">One of its stacks, innermost first</p>\n<ol class=\"stack\">\n");
+    out_.add_markup("<div><p class=\"note\">Its most frequent stack, innermost first</p>\n<ol class=\"stack\">\n");
     std::size_t shown = 0;
     std::size_t hidden = 0;
     for (const auto& [frame, source, is_hidden] : where.stack) {
@@ -250,6 +275,7 @@ void write_causes(const Report& report, const std::vector<DeviceOccurrences>& oc
   for (std::size_t i = 0; i < report.devices.size(); ++i) {
     const DeviceReport& device = report.devices[i];
     const std::string device_id = id + "-d" + std::to_string(i);
+    device_bar(report, device, out);
     CauseTable table(report, device, limits, device_id, out);
     table.table("idle", device.causes, occurrences[i].idle, device.state.idle_ns);
     table.table("copying", device.copy_causes, occurrences[i].copying, device.state.copy_only_ns);

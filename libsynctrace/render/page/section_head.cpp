@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The top of a process: the verdict as a sentence, the figures behind it, and each device's time as one bar.
+// The top of a process: the verdict as a sentence, a step now and as it could be, and where a step's time goes.
 #include <algorithm>
+#include <array>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/format_text.h"
 #include "base/name_text.h"
 #include "base/quantity_text.h"
-#include "findings/cause_split.h"
+#include "base/shares.h"
+#include "render/answer_words.h"
 #include "render/page/section_parts.h"
+#include "render/phase_words.h"
 
 namespace synctrace::page {
 namespace {
 
 constexpr std::size_t kColours = 10;
-
-double percent(Nanoseconds part, Nanoseconds whole) {
-  return whole <= 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
-}
+constexpr std::size_t kMostPhases = 20;
+constexpr std::size_t kSentenceColumns = 600;
 
 struct Whole {
   Nanoseconds idle_ns = 0;
@@ -49,34 +52,111 @@ void idle_tile(const Report& report, HtmlOut& out) {
        {html_text(share_text(verdict.lacked_ns, verdict.of_ns))}, note, out);
 }
 
-void step_tile(const StepsReport& steps, HtmlOut& out) {
-  const StepFigures& figures = steps.figures;
-  if (figures.count == 0) return tile("Step", {"not found"}, "nothing in the run repeats", out);
+std::string steps_note(const StepFigures& figures) {
+  if (figures.count == 0) return "nothing in the run repeats: no steps were found";
   std::string note = format_text("median {}, 99 % within {}; {} steps", duration_text(figures.p50_ns),
                                  duration_text(figures.p99_ns), count_text(figures.count));
   if (figures.irregular > 0) note += format_text(", {} irregular", count_text(figures.irregular));
   if (figures.warm_up > 0) note += format_text(", {} of warm-up left out", count_text(figures.warm_up));
-  tile("Step, mean", time_cell(figures.mean_ns), note, out);
+  return note;
 }
 
-void saving_tile(const SavingsReport& savings, HtmlOut& out) {
-  if (!savings.refusal.empty()) return tile("Fixing saves", {"not predicted"}, savings.refusal, out);
-  if (savings.order.empty()) return tile("Fixing saves", {"nothing certain"}, "no fix is promised to gain", out);
-  const Interval& all = savings.order.back().cumulative;
-  const std::string note = format_text("between {} and {}, with {} {}", share_text(all.lo_ns, savings.base_ns),
-                                       share_text(all.hi_ns, savings.base_ns), savings.order.size(),
-                                       savings.order.size() == 1 ? "fix" : "fixes");
-  tile("Fixing saves", {html_text(share_text(all.ns, savings.base_ns))}, note, out);
+// As it would be without the recorder, where a replay can tell.
+void now_tile(const Report& report, HtmlOut& out) {
+  const SavingsReport& savings = report.savings;
+  const StepFigures& figures = report.steps.figures;
+  std::string note = steps_note(figures);
+  if (savings.base_ns == 0) {
+    if (figures.count == 0) return tile("Step", {"not found"}, note, out);
+    return tile("A step takes", time_cell(report.steps.ordinary_mean_ns), note, out);
+  }
+  if (savings.recorded_ns - savings.base_ns > savings.base_ns / 100)
+    note = format_text("{} recorded; ", duration_text(of_one_step(savings, savings.recorded_ns))) + note;
+  tile(savings.by_steps ? "A step takes" : "The run takes", time_cell(of_one_step(savings, savings.base_ns)), note,
+       out);
+}
+
+void possible_tile(const SavingsReport& savings, HtmlOut& out) {
+  if (!savings.refusal.empty()) return tile("Seems possible", {"not predicted"}, savings.refusal, out);
+  const Interval* all = whole_gain(savings);
+  if (all == nullptr) return tile("Seems possible", {"no less"}, "no fix is promised to save a hundredth", out);
+  const auto changes = std::count_if(savings.remedies.begin(), savings.remedies.end(),
+                                     [](const Remedy& r) { return r.marginal.ns > 0; });
+  tile("Seems possible", time_cell(of_one_step(savings, savings.base_ns - all->ns)),
+       format_text("{} less ({} - {} %), with {} {}", saved_share(savings, all->ns), saved_percent(savings, all->lo_ns),
+                   saved_percent(savings, all->hi_ns), changes, changes == 1 ? "change" : "changes"),
+       out);
 }
 
 void tiles(const Report& report, HtmlOut& out) {
   out.add_markup("<dl class=\"tiles\">\n");
+  now_tile(report, out);
+  if (report.has_timeline) possible_tile(report.savings, out);
   if (report.has_timeline && !report.devices.empty()) idle_tile(report, out);
-  step_tile(report.steps, out);
-  if (report.has_timeline) saving_tile(report.savings, out);
   tile("Host waited for the GPU", time_cell(report.host_blocked_ns),
        format_text("{} of {} calls", count_text(report.blocked_count), count_text(report.call_count)), out);
   out.add_markup("</dl>\n");
+}
+
+// What the bar paints a part of the time with.
+std::string_view colour_of_part(std::string_view part) noexcept {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kColoursOfParts = {
+      {{"busy", "busy"},
+       {"launching", "launching"},
+       {"host code", "host-code"},
+       {"waits", "waits"},
+       {"copies", "copying"},
+       {"input", "input"},
+       {"loading code", "loading"}}};
+  const auto* found = std::find_if(kColoursOfParts.begin(), kColoursOfParts.end(),
+                                   [&](const auto& entry) { return entry.first == part; });
+  return found == kColoursOfParts.end() ? "other" : found->second;
+}
+
+// One step by what the GPU did or lacked work for, and below it, on the same scale, what of it would be left.
+void step_bar(const Report& report, HtmlOut& out) {
+  const VerdictLine& verdict = report.verdict;
+  if (verdict.of_ns <= 0 || verdict.parts.empty()) return;
+  const std::string_view what = is_by_steps(report) ? "One step" : "The run, from first to last work";
+  std::string words;
+  for (const TimePart& part : verdict.parts)
+    words += (words.empty() ? "" : ", ") + part.name + " " + share_text(part.ns, verdict.of_ns);
+  out.add("<figure class=\"step\"><figcaption><b>{}</b> of GPU {}</figcaption>\n", what, verdict.device);
+  out.add("<svg class=\"bar\" role=\"img\" aria-label=\"{}: {}\">", what, words);
+  double at = 0;
+  for (const TimePart& part : verdict.parts) {
+    const double width = percent(part.ns, verdict.of_ns);
+    bar_part(at, width, colour_of_part(part.name), part.name + " " + share_text(part.ns, verdict.of_ns), out);
+    at += width;
+  }
+  out.add_markup("</svg>\n");
+  if (const Interval* all = whole_gain(report.savings); all != nullptr) {
+    const Nanoseconds base_ns = report.savings.base_ns;
+    const std::string left = duration_text(of_one_step(report.savings, base_ns - all->ns));
+    out.add("<svg class=\"bar possible\" role=\"img\" aria-label=\"possible: {}\">", left);
+    bar_part(0, percent(base_ns - all->ns, base_ns), "possible", "possible: " + left, out);
+    bar_part(percent(base_ns - all->hi_ns, base_ns), percent(all->hi_ns - all->lo_ns, base_ns), "range",
+             "the range of the saving", out);
+    out.add_markup("</svg>\n");
+  }
+  out.add_markup("<ul class=\"key\">");
+  for (const TimePart& part : verdict.parts) {
+    if (!is_at_least(part.ns, verdict.of_ns, 200)) continue;  // of those that the picture does not show either
+    out.add("<li><svg aria-hidden=\"true\"><rect class=\"{}\" width=\"100%\" height=\"100%\"/></svg>{} {:.0f} %</li>",
+            colour_of_part(part.name), part.name, percent(part.ns, verdict.of_ns));
+  }
+  if (whole_gain(report.savings) != nullptr)
+    out.add_markup(
+        "<li><svg aria-hidden=\"true\"><rect class=\"possible\" width=\"100%\" height=\"100%\"/></svg>possible, and "
+        "the "
+        "range of the saving</li>");
+  out.add_markup("</ul></figure>\n");
+}
+
+}  // namespace
+
+double percent(Nanoseconds part, Nanoseconds whole) noexcept {
+  return whole <= 0 ? 0 : std::clamp(100.0 * static_cast<double>(part) / static_cast<double>(whole), 0.0, 100.0);
 }
 
 void bar_part(double from, double width, std::string_view colour, std::string_view words, HtmlOut& out) {
@@ -84,34 +164,6 @@ void bar_part(double from, double width, std::string_view colour, std::string_vi
     out.add("<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"100%\"><title>{}</title></rect>", colour, from,
             width, words);
 }
-
-// Computing, copying, and idle time by cause, in the order of the table.
-void device_bar(const Report& report, const DeviceReport& device, HtmlOut& out) {
-  const DeviceState& state = device.state;
-  const std::string name = device.name.empty() ? "" : ", " + device.name + (report.simulated ? " (simulated)" : "");
-  out.add("<figure class=\"device\"><figcaption><b>GPU {}</b>{}: busy {}, copying only {}, idle {}</figcaption>\n",
-          device.id, name, share_text(state.compute_ns, state.window_ns),
-          share_text(state.copy_only_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
-  out.add("<svg class=\"bar\" role=\"img\" aria-label=\"GPU {}: busy {}, idle {}\">", device.id,
-          share_text(state.compute_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
-  double at = percent(state.compute_ns, state.window_ns);
-  bar_part(0, at, "busy", "busy " + share_text(state.compute_ns, state.window_ns), out);
-  const double copying = percent(state.copy_only_ns, state.window_ns);
-  bar_part(at, copying, "copying", "copying only " + share_text(state.copy_only_ns, state.window_ns), out);
-  at += copying;
-  for (std::size_t row = 0; row < device.causes.size(); ++row) {
-    const IdleCause& cause = device.causes[row];
-    const double width = percent(cause.idle_ns, state.window_ns);
-    bar_part(
-        at, width, is_edge(cause.kind) ? std::string("edge") : cause_colour(row),
-        cause.name + " " + place_text(report, cause.where) + ": " + duration_text(cause.idle_ns) + " in the whole run",
-        out);
-    at += width;
-  }
-  out.add_markup("</svg></figure>\n");
-}
-
-}  // namespace
 
 std::string cause_colour(std::size_t row) { return row < kColours ? "c" + std::to_string(row) : "other"; }
 
@@ -133,17 +185,22 @@ void write_head(const Report& report, HtmlOut& out) {
   if (!report.has_timeline || whole.window_ns == 0) {
     out.add_markup("<h2 class=\"verdict\">No GPU timeline: only the host’s calls are known</h2>\n");
   } else if (report.verdict.word.empty()) {
-    out.add("<h2 class=\"verdict\">The GPU was idle for {} of the time</h2>\n",
-            share_text(whole.idle_ns, whole.window_ns));
+    const std::string& why = report.verdict.evidence;
+    out.add("<h2 class=\"verdict\">No verdict</h2>\n<p class=\"evidence\">{}</p>\n",
+            why.empty() ? no_verdict_sentence(report) : why + ".");
   } else {
-    out.add("<h2 class=\"verdict\"><span class=\"word\">{}</span></h2>\n<p class=\"evidence\">{}{}.</p>\n",
-            report.verdict.word, report.verdict.evidence,
-            report.verdict.is_hint ? " (a hint: much of it is uncertain)" : "");
+    out.add("<h2 class=\"verdict\"><span class=\"word\">{}</span></h2>\n<p class=\"evidence\">{}</p>\n",
+            report.verdict.word, verdict_sentence(report));
+    if (const RuleText* meaning = verdict_text(report.verdict.word); meaning != nullptr) write_rule(*meaning, out);
   }
+  if (!report.no_lines.empty()) out.add("<p class=\"evidence\">No lines: {}.</p>\n", report.no_lines);
+  const ScreenPlaces places(report);
+  for (const std::string& sentence : step_sentences(report, places))
+    out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(sentence, kSentenceColumns)});
+  for (const std::string& sentence : other_phase_sentences(report, places, kMostPhases))
+    out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(sentence, kSentenceColumns)});
   tiles(report, out);
-  if (report.has_timeline) {
-    for (const DeviceReport& device : report.devices) device_bar(report, device, out);
-  }
+  if (report.has_timeline) step_bar(report, out);
   out.add_markup("</header>\n");
 }
 

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
+#include "findings/remedies/rule_texts.h"
 #include "findings/report.h"
 #include "findings/timeline/idle_occurrences.h"
 #include "findings/timeline/idle_stacks.h"
@@ -22,14 +24,19 @@ struct Limits {
 
 // `id`: of the section, unique in the page; ids of its elements begin with it.
 void write_head(const Report& report, HtmlOut& out);
+void write_changes(const Report& report, const Limits& limits, const std::string& id, HtmlOut& out);
 void write_causes(const Report& report, const std::vector<DeviceOccurrences>& occurrences, const Limits& limits,
                   const std::string& id, HtmlOut& out);
-void write_savings(const Report& report, const Limits& limits, HtmlOut& out);
 void write_stacks(const Report& report, std::size_t device, const StackTree& tree, const std::string& id, HtmlOut& out);
+void write_rule(const RuleText& rule, HtmlOut& out);
+void write_fixes_alone(const Report& report, const Limits& limits, HtmlOut& out);
 void write_tables(const Report& report, const Limits& limits, HtmlOut& out);
 void write_losses(const Report& report, HtmlOut& out);
 void write_foot(const Report& report, HtmlOut& out);
 
+double percent(Nanoseconds part, Nanoseconds whole) noexcept;
+// A part of a bar, from and as wide as so many percent of it.
+void bar_part(double from, double width, std::string_view colour, std::string_view words, HtmlOut& out);
 // "train.py:88", the file relative to the working folder; empty where it is not known.
 std::string place_text(const Report& report, const SourceLine& where);
 // A duration with its exact value beside it, for programs.

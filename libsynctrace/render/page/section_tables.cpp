@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables beside the causes: the order of fixes, calls that waited, ranges, CUDA functions, work of the GPU,
-// sleeping threads; and what could not be known.
+// The folded tables: calls that waited, ranges, CUDA functions, work of the GPU, sleeping threads. Below them the
+// notes: what could not be known, and what was recorded.
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -9,7 +9,6 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
-#include "findings/fix_words.h"
 #include "render/page/section_parts.h"
 #include "render/words.h"
 
@@ -175,52 +174,7 @@ void host_threads(const Report& report, const Limits& limits, HtmlOut& out) {
         });
 }
 
-void fix_row(const Report& report, const FixRow& row, std::size_t number, HtmlOut& out) {
-  const Nanoseconds base_ns = report.savings.base_ns;
-  for (std::size_t k = 0; k < row.fixes.size(); ++k) {
-    const ShownFix& fix = row.fixes[k];
-    const bool last = k + 1 == row.fixes.size();
-    out.add(
-        "<tr><td class=\"rank\">{}</td><td>{}</td><td>{}</td><td class=\"num\">{}</td>",
-        k == 0 ? std::to_string(number) : std::string("and"),
-        fix.where.known() ? place_cell(report, fix.where) : text_cell(fix.call.empty() ? "in no known line" : fix.call),
-        fix_words(fix.saving.fix), share_text(fix.saving.alone.ns, base_ns));
-    out.add("<td class=\"num\">{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
-            last ? share_text(row.cumulative.ns, base_ns) : std::string(),
-            last ? share_text(row.cumulative.lo_ns, base_ns) + " to " + share_text(row.cumulative.hi_ns, base_ns)
-                 : std::string(),
-            last ? grade_name(row.cumulative.grade) : std::string_view());
-  }
-}
-
 }  // namespace
-
-void write_savings(const Report& report, const Limits& limits, HtmlOut& out) {
-  const SavingsReport& savings = report.savings;
-  if (!report.has_timeline || (savings.order.empty() && savings.in_vain.empty() && savings.refusal.empty())) return;
-  out.add_markup(
-      "<h3>What fixing it would save <small>predicted by running the recording again; savings do not add "
-      "up</small></h3>\n");
-  if (!savings.refusal.empty()) return out.add("<p>Not predicted: {}.</p>\n", savings.refusal);
-  if (!savings.order.empty()) {
-    out.add_markup(
-        "<div class=\"scroll\"><table class=\"fixes\"><thead><tr><th scope=\"col\">order</th><th "
-        "scope=\"col\">line</th><th scope=\"col\">fix</th><th scope=\"col\" class=\"num\">alone</th>"
-        "<th scope=\"col\" class=\"num\">together</th><th scope=\"col\" class=\"num\">between</th><th "
-        "scope=\"col\">sure</th></tr></thead>\n<tbody>\n");
-    for (std::size_t i = 0; i < std::min(limits.rows, savings.order.size()); ++i)
-      fix_row(report, savings.order[i], i + 1, out);
-    out.add_markup("</tbody></table></div>\n");
-    if (savings.order.size() > limits.rows)
-      out.add("<p class=\"none\">and {} more</p>\n", savings.order.size() - limits.rows);
-  }
-  for (std::size_t i = 0; i < std::min(limits.rows, savings.in_vain.size()); ++i) {
-    const ShownFix& fix = savings.in_vain[i];
-    out.add("<p><code>{}</code> alone saves {}: its wait moves to <code>{}</code>.</p>\n",
-            fix.where.known() ? place_text(report, fix.where) : fix.call,
-            share_text(fix.saving.alone.ns, savings.base_ns), fix.saving.moves_to);
-  }
-}
 
 void write_tables(const Report& report, const Limits& limits, HtmlOut& out) {
   waits(report, limits, out);

@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -13,7 +14,7 @@ import unittest
 import outputs
 
 SYNCTRACE = os.environ["SYNCTRACE_BIN"]
-GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"])
+GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"]).resolve()
 TRACES = sorted([*GOLDEN.rglob("*.synctrace"), *GOLDEN.rglob("*.trace.txt")])
 PATIENCE_S = 120
 ROWS = 20  # of a table in text and Markdown
@@ -37,9 +38,10 @@ class Outputs:
         if trace.name.endswith(".txt"):
             self.trace = folder / "stored.synctrace"
             self.run("dump", "--assemble", trace, "-o", self.trace)
-        self.report = json.loads(self.out("json"))
-        self.all = json.loads(self.out("json", "--all"))
+        self.report, = json.loads(self.out("json"))["processes"]
+        self.all, = json.loads(self.out("json", "--outside-windows"))["processes"]
         self.text = self.out("text")
+        self.screen = self.run("report", "--no-symbols", self.trace)
         self.markdown = self.out("md")
         self.csv = outputs.csv_rows(self.out("csv"))
         self.run("report", "--no-symbols", "--html", folder / "page.html", self.trace)
@@ -49,10 +51,14 @@ class Outputs:
                                         self.trace, status=(0, 1, 4)))
 
     def out(self, form, *more):
-        return self.run("report", "--no-symbols", "--format", form, *more, self.trace)
+        return self.run("report", "--full", "--no-symbols", "--format", form, *more, self.trace)
 
     def run(self, *arguments, status=(0,)):
-        done = subprocess.run([SYNCTRACE, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True, encoding="utf-8",
+        return self.run_in(self.folder, *arguments, status=status)
+
+    @staticmethod
+    def run_in(folder, *arguments, status=(0,)):
+        done = subprocess.run([SYNCTRACE, *map(str, arguments)], cwd=folder, capture_output=True, text=True, encoding="utf-8",
                               timeout=PATIENCE_S, check=False)
         if done.returncode not in status:
             raise AssertionError(f"{arguments}: status {done.returncode}: {done.stderr}")
@@ -69,14 +75,52 @@ class Agreement(unittest.TestCase):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
             with self.subTest(trace.name):
                 found = Outputs(trace, folder)
-                for check in (self.check_sums, self.check_causes, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
+                for check in (self.check_sums, self.check_savings, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
                     check(found)
+
+    def test_every_field_of_the_json_is_explained(self):
+        page = (GOLDEN.parents[1] / "docs" / "report-json.md").read_text(encoding="utf-8")
+        explained = set(re.findall(r"`(\w+)`", page))
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="synctrace-agreement-"))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        traces = [trace for trace in TRACES if trace.name.endswith(".synctrace") and trace.parent.name != "frameworks"]
+        asked = ["--what-if", "fix@torch_loop.py:47"]
+        told = json.loads(Outputs.run_in(folder, "report", "--no-symbols", "--format", "json", *asked, *traces))
+        self.assertEqual(list(told), ["schema_version", "simulated", "processes"])
+        self.assertEqual([one["process"]["trace"] for one in told["processes"]], [str(trace) for trace in traces])
+        self.assertTrue(all(one["schema_version"] == told["schema_version"] == 2 for one in told["processes"]))
+        self.assertEqual(sorted(set(keys_of(told)) - explained), [])
+
+    def test_every_column_is_explained(self):
+        manual = (GOLDEN.parents[1] / "docs" / "man" / "synctrace-report.1").read_text(encoding="utf-8")
+        bold = " ".join(re.findall(r"^\.(?:B|BR|BI|SS) (.*)", manual[manual.index(".SH TABLES"):], re.MULTILINE))
+        explained = set(re.findall(r"[a-z0-9]+", bold))
+        heads = set()
+        for text in GOLDEN.rglob("*.report.txt"):
+            lines = text.read_text(encoding="utf-8").split("\n")
+            heads |= {line for before, line in zip(lines, lines[1:]) if re.match(r"[A-Z]", before) and re.fullmatch(r" {2,}[a-z][a-z0-9 ]*", line)}
+        self.assertGreaterEqual(len(heads), 10)
+        for head in sorted(heads):
+            self.assertEqual([word for word in head.split() if word not in explained], [], head)
 
     def check_sums(self, found):
         for device in found.report["devices"]:
             for key, whole, _, _ in TABLES:
                 if device[whole] is not None:
                     self.assertEqual(sum(cause["idle_ns"] for cause in device[key]), device[whole])
+
+    def check_savings(self, found):
+        """A line's host code and its fix save the same, in causes, fixes and changes."""
+        if found.report["savings"] is None:
+            return
+        changes = found.report["savings"]["remedies"]
+        fixes = {(fix["file"], fix["line"]): fix["alone_ns"] for row in [*found.report["fix_order"], *changes] for fix in row["fixes"]
+                 if fix["fix"] == "speed-up" and fix["line"] is not None}
+        for device in found.report["devices"]:
+            for cause in device["causes"]:
+                alone = fixes.get((cause["file"], cause["line"]))
+                if cause["rule"] == "ST052" and alone is not None and (cause["saving"] is None or cause["saving"]["fix"] == "speed-up"):
+                    self.assertIsNotNone(cause["saving"], cause["source"])
 
     def check_causes(self, found):
         has_steps = found.report["steps"]["count"] > 0
@@ -85,7 +129,7 @@ class Agreement(unittest.TestCase):
         for place, device in enumerate(found.report["devices"]):
             for key, _, kind, words in TABLES:
                 causes = device[key]
-                counted = [cause["idle_in_steps_ns"] + cause["idle_in_irregular_steps_ns"] if has_steps else cause["idle_ns"] for cause in causes]
+                counted = [cause["idle_in_steps_ns"] if has_steps else cause["idle_ns"] for cause in causes]
                 rows = [i for i, cause in enumerate(causes) if not is_edge(cause) and counted[i] > 0]
                 edges = [i for i, cause in enumerate(causes) if is_edge(cause)]
                 whole = sum(counted[i] for i in rows) if has_steps else sum(cause["idle_ns"] for cause in causes)
@@ -96,7 +140,7 @@ class Agreement(unittest.TestCase):
                 waiting = [outputs.duration(cause["host_blocked_ns"]) if cause["host_blocked_ns"] else "-" for cause, _, _ in shown]
                 self.assertEqual(outputs.text_causes(found.text, title),
                                  [(fitted(cause["name"], 17), idle, share, cause["count"], wait) for (cause, idle, share), wait in zip(shown, waiting)])
-                table = [row for row in outputs.markdown_table(found.markdown, title) if not row[1].startswith(("and ", "outside of"))]
+                table = [row for row in outputs.markdown_table(found.markdown, title) if not row[1].startswith(("and ", "irregular steps", "outside of"))]
                 self.assertEqual([(row[1], row[4], row[5] or "-", int(row[7].replace(",", "")), row[8] or "-") for row in table],
                                  [(cause["name"], idle, share, cause["count"], wait) for (cause, idle, share), wait in zip(shown, waiting)])
                 for i in rows:
@@ -113,6 +157,27 @@ class Agreement(unittest.TestCase):
                 of_csv = [row for row in spreadsheet if int(row["gpu"]) == device["id"] and row["table"] == ("idle" if kind == "idle" else "copy-only")]
                 self.assertEqual([tuple(int(row[name]) for name in ("count", "host_blocked_ns", "idle_ns", "idle_in_steps_ns")) for row in of_csv],
                                  [tuple(cause[name] for name in ("count", "host_blocked_ns", "idle_ns", "idle_in_steps_ns")) for cause in causes])
+
+    def check_irregular(self, found):
+        """What irregular steps cost is no part of verdict, causes and savings; what is said apart is what the JSON has."""
+        steps, savings = found.report["steps"], found.report["savings"]
+        if savings and savings["refused"] is None and savings["basis"] == "steps":
+            self.assertEqual(savings["steps"], steps["count"] - steps["irregular_count"])
+            self.assertLessEqual(abs(savings["recorded_ns"] // savings["steps"] - steps["ordinary_mean_ns"]), 1)
+        ordinary_ns = (steps["ordinary_mean_ns"] or 0) * (steps["count"] - steps["irregular_count"])
+        irregular_ns = (steps["irregular_mean_ns"] or 0) * steps["irregular_count"]
+        said = [line for line in found.screen.split("\n") if line.startswith("Not in these figures: ")]
+        self.assertEqual(len(said), 1 if 0 < ordinary_ns + irregular_ns <= 100 * irregular_ns else 0)
+        for line in said:
+            self.assertIn(f" took {outputs.duration(steps['irregular_mean_ns'])}", line)
+        for device in found.report["devices"]:
+            for key, _, _, words in TABLES:
+                irregular_ns = sum(cause["idle_in_irregular_steps_ns"] for cause in device[key] if not is_edge(cause))
+                title = f"Why GPU {device['id']} {words}"
+                told = [row[4] for row in outputs.markdown_table(found.markdown, title) if row[1] == "irregular steps"]
+                self.assertEqual(told, [outputs.duration(irregular_ns)] if irregular_ns else [])
+                rows = [re.split(" {2,}", line.strip())[1] for line in outputs.text_table(found.text, title) if line.startswith("        irregular steps ")]
+                self.assertEqual(rows, told)
 
     def check_waits(self, found):
         waits = [site for site in found.report["waits"] if not is_poll(site)]
@@ -184,6 +249,13 @@ class Agreement(unittest.TestCase):
         self.assertEqual(told["idle_share"]["before"], told["idle_share"]["after"])
         steps = found.report["steps"]
         self.assertEqual((told["step_ns"]["before"] or {"count": 0})["count"], steps["count"] + steps["warm_up_count"])
+
+
+def keys_of(value):
+    if isinstance(value, dict):
+        yield from value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from keys_of(one)
 
 
 def is_poll(site):

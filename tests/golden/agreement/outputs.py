@@ -88,13 +88,13 @@ class Page:
             self.payload = json.loads(data[4:4 + size])
 
     def causes(self):
-        """(device's place, kind, row) -> (idle, its share, times, host waited), as shown and as values."""
+        """(device's place, kind, row) -> (idle, its share, count, host waited), as shown and as values."""
         result = {}
         for device, kind, row, body in PAGE_CAUSE.findall(self.text):
             idle = re.search(r'class="num idle"><data value="(\d+)">([^<]*)</data><span class="share">([^<]*)</span>', body)
-            times = re.search(r'class="num times"><data value="(\d+)">', body)
+            count = re.search(r'class="num count"><data value="(\d+)">', body)
             waited = re.search(r'class="num waited"><data value="(\d+)">', body)
-            result[int(device), kind, int(row)] = (int(idle[1]), idle[2], idle[3], int(times[1]), int(waited[1]) if waited else 0)
+            result[int(device), kind, int(row)] = (int(idle[1]), idle[2], idle[3], int(count[1]), int(waited[1]) if waited else 0)
         return result
 
     def rows(self, title):

@@ -78,7 +78,7 @@ class ExportCase(unittest.TestCase):
         return chrome_json.load(result)
 
     def report(self, trace):
-        return json.loads(self.ok("report", "--no-symbols", "--format", "json", trace))
+        return json.loads(self.ok("report", "--no-symbols", "--format", "json", trace))["processes"][0]
 
     def records(self, trace):
         return trace_records.Records(self.ok("dump", trace))

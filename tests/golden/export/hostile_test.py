@@ -136,6 +136,27 @@ class CommandLine(ExportCase):
         out.write_text(self.ok("export", self.trace, "-o", "-"), encoding="utf-8")
         self.assertEqual(chrome_json.violations(chrome_json.load(out)), [])
 
+    def test_the_name_says_the_format(self):
+        of_name = {".json": "chrome", ".pftrace": "perfetto", ".sqlite": "nsys-sqlite", ".speedscope.json": "speedscope",
+                   ".pb.gz": "pprof", ".folded": "folded"}
+        (self.folder / "asked").mkdir()
+        for ending, form in of_name.items():
+            by_name, asked = f"a{ending}", f"asked/a{ending}"
+            self.ok("export", "--no-symbols", self.trace, "-o", by_name)
+            self.ok("export", "--no-symbols", self.trace, "-o", asked, "--format", form)
+            self.assertEqual((self.folder / by_name).read_bytes(), (self.folder / asked).read_bytes(), ending)
+        self.ok("export", self.trace, "-o", "a.csv")
+        self.assertTrue((self.folder / "a.kernels.csv").exists())
+        self.ok("export", self.trace, "--format", "chrome", "-o", "as.asked")
+        self.assertEqual(chrome_json.violations(chrome_json.load(self.folder / "as.asked")), [])
+
+    def test_an_ending_that_says_nothing_is_refused_with_those_that_do(self):
+        for name in ("out", "out.txt", "train.trace.json.gz", ".json"):
+            with self.subTest(name):
+                self.refused(2, f"which format is {name}? Give --format, or a name that ends in one of .json (chrome), .pftrace (perfetto)",
+                             self.trace, "-o", name)
+                self.assertFalse((self.folder / name).exists())
+
     def test_files_are_not_replaced_unasked(self):
         target = self.folder / "mine.json"
         target.write_text("mine")

@@ -55,6 +55,24 @@ owner = "@infra"
 """
 
 
+# Without the GPU's timeline: of three functions, how many calls were long, and how many there were.
+CALLS = {"cudaStreamSynchronize": (1, 1, 25), "cudaDeviceSynchronize": (2, 1, 4), "cudaEventSynchronize": (3, 1, 3)}
+
+
+def trace_without_timeline():
+    lines = ["synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=99", "chunk", "schemas",
+             'fact key="command_line" value="./train"', 'fact key="level" value="syncs"', 'device device=0 name="NVIDIA H200"',
+             "context context=1 device=0 null_stream=7"]
+    lines += [f'api_name api={category} category={category} name="{name}"' for name, (category, _, _) in CALLS.items()]
+    number = 0
+    for category, long, count in CALLS.values():
+        for turn in range(count):
+            number += 1
+            lines.append(f"call thread=99 begin_ns={number}000000 duration_ns={900000 if turn < long else 2000} api={category} "
+                         f"correlation={number} context=1 stream=13")
+    return "\n".join([*lines, f'end time_ns={number + 1}000000 record_count=0 reason="exit"', ""])
+
+
 class Gate(unittest.TestCase):
     maxDiff = None
 
@@ -63,7 +81,7 @@ class Gate(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         (self.folder / ".git").mkdir()  # the root of a repository
         for trace in ("torch/torch_loop", "h200/memory_kinds", "h200/polling", "frameworks/image_transfer.baseline",
-                      "frameworks/image_transfer.workers"):
+                      "frameworks/image_transfer.workers", "frameworks/bottleneck_lab.data4", "frameworks/bottleneck_lab.eager"):
             shutil.copy(GOLDEN / f"{trace}.synctrace", self.folder)
 
     def run_it(self, *arguments, status):
@@ -92,12 +110,22 @@ class Gate(unittest.TestCase):
         self.check_formats("configured", "--all", "torch_loop.synctrace", "image_transfer.workers.synctrace", status=1)
 
     def test_idle_time_without_steps(self):
-        (self.folder / "synctrace.toml").write_text("[gate]\nmax-gpu-idle-pct = 1\n", encoding="utf-8")
+        (self.folder / "synctrace.toml").write_text("[gate]\nmax-gpu-idle-pct = 1\nmax-pageable-bytes-per-step = 1\n"
+                                                    "max-unexpected-syncs-per-step = 1\n", encoding="utf-8")
         self.check("idle.text", self.run_it("gate", "--no-symbols", "memory_kinds.synctrace", status=1))
+
+    def test_an_entry_that_is_exceeded_without_steps(self):
+        (self.folder / "synctrace.toml").write_text('[[allow]]\nrule = "ST001"\nmax-per-step = 1\nreason = "the order is needed"\n', encoding="utf-8")
+        self.check("exceeded.text", self.run_it("gate", "--no-symbols", "memory_kinds.synctrace", status=1))
 
     def test_several_traces(self):
         self.check_formats("several", "--no-config", "--all", "memory_kinds.synctrace", "polling.synctrace",
                            "image_transfer.workers.synctrace", status=1)
+
+    def test_calls_judged_by_their_length(self):
+        (self.folder / "by_length.trace.txt").write_text(trace_without_timeline(), encoding="utf-8")
+        self.run_it("dump", "--assemble", "by_length.trace.txt", "-o", "by_length.synctrace", status=0)
+        self.check_formats("by_length", "--no-config", "by_length.synctrace", status=1)
 
     def test_entries(self):
         self.check("entries.toml", self.run_it("gate", "--no-config", "--no-symbols", "--print-allow", "torch_loop.synctrace",
@@ -115,6 +143,15 @@ class Gate(unittest.TestCase):
         (self.folder / "edited.json").write_text(edited, encoding="utf-8")
         self.check("baseline.edited.text", self.run_it("gate", "--no-symbols", "--no-config", "--all", "--baseline", "edited.json",
                                                        "torch_loop.synctrace", status=1))
+
+    def test_diff_of_guessed_steps(self):
+        self.check("diff.guessed.text", self.run_it("diff", "--no-symbols", "bottleneck_lab.data4.synctrace", "bottleneck_lab.eager.synctrace",
+                                                    status=0))
+
+    def test_diff_without_steps(self):
+        for form in ("text", "json"):
+            self.check(f"diff.whole.{form}", self.run_it("diff", "--no-symbols", "--format", form, "memory_kinds.synctrace",
+                                                         "polling.synctrace", status=1))
 
     def test_diff(self):
         for form in ("text", "json"):

@@ -80,6 +80,78 @@ class Small(ImportCase):
         self.assertIn("import-no-stacks", {loss["name"] for loss in report["losses"]})
 
 
+class Head(ImportCase):
+    """What stands at the top of a report on an imported profile."""
+
+    def events(self, **without):
+        return [one for one in json.loads(SMALL.read_text(encoding="utf-8"))["traceEvents"] if one.get("cat") not in without.get("without", ())]
+
+    def text(self, events):
+        return self.ok("report", "--full", "--no-symbols", self.imported(self.document({"traceEvents": events})))
+
+    def test_the_name_of_the_steps_once(self):
+        text = self.text(self.events())
+        self.assertIn("3 by ranges ProfilerStep#: mean", text)
+        self.assertNotIn("lines     ", text)
+
+    def test_without_lines(self):
+        document = self.document({"traceEvents": self.events(without=("python_function",))})
+        done = self.cli("import", document, "-o", self.folder / "out.synctrace")
+        self.assertIn("was recorded without with_stack=True: reports will name operators of PyTorch, and no lines", done.stderr)
+        sentence = "the profile was made without with_stack=True, so rows name operators of PyTorch"
+        self.assertIn(f"No lines: {sentence}.\n", self.ok("report", self.folder / "out.synctrace"))
+        text = self.ok("report", "--full", "--no-symbols", self.folder / "out.synctrace")
+        self.assertIn(f"  lines     {sentence}\n", "".join(text.splitlines(keepends=True)[:8]))
+        self.assertIn(f"**No lines**: {sentence}.", self.ok("report", "--format", "md", self.folder / "out.synctrace"))
+        self.assertNotIn("before :", text)
+        without = ("python_function", "cpu_op")
+        self.assertIn("  lines     the profile has no stacks", self.text(self.events(without=without)))
+
+    def test_a_few_kernels_have_no_verdict(self):
+        kernels = [{**Hostile.EVENT, "ts": 1000 * i, "dur": 10} for i in range(4)]
+        trace = self.imported(self.document({"traceEvents": kernels}))
+        report = self.report(trace)
+        self.assertEqual((report["verdict"], report["verdict_evidence"]),
+                         (None, "4 pieces of GPU work are too little to say what binds the program"))
+        self.assertIn("NO VERDICT: too little GPU work", self.ok("report", trace))
+        self.assertIn("  verdict   none: 4 pieces of GPU work are too little", self.ok("report", "--full", trace))
+        self.assertIn("**No verdict**: 4 pieces", self.ok("report", "--format", "md", trace))
+        self.assertIn("1 piece of GPU work is too little", self.text(kernels[:1]))
+        self.assertIsNotNone(self.report(self.imported(self.document({"traceEvents": [*kernels, {**kernels[0], "ts": 4000}]})))["verdict"])
+
+
+class Streams(ImportCase):
+    """The file has no flags of streams: those whose work shows it are free of the default stream."""
+
+    def pair(self, at, stream, begin, length):
+        common = {"ph": "X", "pid": 1, "tid": 1, "args": {"correlation": at, "device": 0, "context": 1, "stream": stream}}
+        return [{**common, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 1000 + at, "dur": 1},
+                {**common, "cat": "kernel", "name": "k", "pid": 0, "tid": stream, "ts": 1000 + begin, "dur": length}]
+
+    def flags(self, *pairs):
+        trace = self.imported(self.document({"traceEvents": [event for pair in pairs for event in pair]}))
+        return {one["stream"]: one["flags"] for one in trace_records.Records(self.ok("dump", trace)).of("stream")}
+
+    def test_work_beside_the_default_stream(self):
+        self.assertEqual(self.flags(self.pair(1, 7, 10, 100), self.pair(2, 13, 50, 10)), {7: 2, 13: 1})
+        self.assertEqual(self.flags(self.pair(1, 13, 10, 100), self.pair(2, 7, 50, 10)), {7: 2, 13: 1})
+
+    def test_work_before_what_was_issued_before_it(self):
+        """It never runs beside the default stream's kernel, but begins while that one is queued."""
+        self.assertEqual(self.flags(self.pair(1, 7, 200, 100), self.pair(2, 13, 50, 10)), {7: 2, 13: 1})
+
+    def test_work_in_turn(self):
+        self.assertEqual(self.flags(self.pair(1, 7, 10, 100), self.pair(2, 13, 109, 10), self.pair(3, 7, 119, 5)), {7: 2, 13: 0})
+        self.assertEqual(self.flags(self.pair(1, 13, 10, 100), self.pair(2, 15, 50, 10)), {13: 0, 15: 0})
+
+    def test_savings_are_predicted(self):
+        """Two streams side by side for a hundred kernels: in order with each other, their times would contradict."""
+        pairs = [self.pair(50 * i + k, stream, 50 * i + 10, 45) for i in range(100) for k, stream in ((1, 7), (2, 13))]
+        report = self.report(self.imported(self.document({"traceEvents": [event for pair in pairs for event in pair]})))
+        self.assertIsNone(report["savings"]["refused"])
+        self.assertGreater(report["savings"]["base_ns"], 4_000_000)
+
+
 class RoundTrip(ImportCase):
     """A trace of ours, exported and imported: the same work, and devices as idle as before."""
 
@@ -137,8 +209,8 @@ class Hostile(ImportCase):
         self.refused(self.document("hello"), "no JSON")
         self.refused(self.document(""), "cut off")
         self.refused(self.document("{}"), "no traceEvents")
-        self.refused(self.document("[]"), "no CUDA calls")
-        self.refused(self.document({"traceEvents": [{"ph": "X"}]}), "no CUDA calls")
+        self.refused(self.document("[]"), "holds no events")
+        self.refused(self.document({"traceEvents": [{"ph": "X"}]}), "no trace of torch.profiler")
         self.refused(self.document("[" * 100000), "too deeply")
         self.refused(self.document('{"traceEvents": ["' + "a" * (17 << 20) + '"]}'), "16.0 MiB")
         self.refused(self.folder / "absent.json", "absent.json")
@@ -146,6 +218,23 @@ class Hostile(ImportCase):
         packed = self.folder / "cut.json.gz"
         packed.write_bytes(gzip.compress(SMALL.read_bytes())[:-200])
         self.refused(packed, "cut off")
+
+    def test_refused_for_what_it_is(self):
+        operator = {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 5, "dur": 1}
+        call = {**operator, "cat": "cuda_runtime", "name": "hipLaunchKernel"}
+        self.refused(self.document({"traceEvents": [operator]}),
+                     "what PyTorch did on the CPU, and no CUDA calls and no GPU work: it was recorded without a GPU, or without Prof")
+        self.refused(self.document({"deviceProperties": [{"id": 0, "name": "NVIDIA H200"}], "traceEvents": [operator]}),
+                     "give torch.profiler ProfilerActivity.CUDA as well")
+        self.refused(self.document({"traceEvents": [operator, {**operator, "cat": "mtia_runtime"}]}), "holds work of MTIA, and none of CUDA")
+        self.refused(self.document({"traceEvents": [self.EVENT, {**operator, "cat": "xpu_runtime"}]}), "holds work of Intel's XPU")
+        self.refused(self.document({"traceEvents": [self.EVENT, operator, call]}), "holds calls of AMD's HIP")
+        self.refused(self.document({"schema": "1.0.1", "nodes": [{"name": "aten::add"}]}), "is an execution trace of PyTorch")
+        self.refused(self.document("x", "kernels.ncu-rep"), "is Nsight Compute's")
+        self.refused(self.document("PK\3\4rest", "trace.json.zip"), "is a ZIP archive")
+        trace = self.folder / "ours.synctrace"
+        self.ok("import", SMALL, "-o", trace)
+        self.refused(trace, "is a trace of synctrace already")
 
     def test_values_of_any_type(self):
         for key in ("ph", "cat", "name", "pid", "tid", "ts", "dur", "args"):

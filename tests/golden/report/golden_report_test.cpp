@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every trace of the golden folders, reported, gives exactly the NAME.report.txt, .short.txt, .report.json, .report.md
+// Every trace of the golden folders, reported, gives exactly the NAME.screen.txt, .report.txt, .report.json, .report.md
 // and .report.csv beside it. A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
-// Those of frameworks/ are large: of them only the two texts are kept. SYNCTRACE_BLESS=1 writes the expected files
+// Those of frameworks/ and studies/ are large: of them first screens of several widths are kept, and of frameworks/ the
+// full text. SYNCTRACE_BLESS=1 writes the expected files
 // instead; review them as text before committing.
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -12,9 +14,12 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "base/format_text.h"
 #include "findings/build_report.h"
 #include "format/trace_text.h"
 #include "model/load_trace.h"
+#include "render/columns.h"
+#include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
@@ -38,9 +43,14 @@ struct Fixture {
   fs::path trace;
   std::string name;  // the file's, without the ending
 
-  bool is_large() const { return trace.parent_path().filename() == "frameworks"; }
+  bool is_study() const { return trace.parent_path().filename() == "studies"; }
+  bool is_large() const { return is_study() || trace.parent_path().filename() == "frameworks"; }
   bool is_text() const { return trace.filename().string().ends_with(kTextEnding); }
   fs::path expected(const std::string& ending) const { return trace.parent_path() / (name + ending); }
+  fs::path screen(std::size_t columns) const {
+    if (!is_large()) return expected(".screen.txt");
+    return trace.parent_path() / format_text("columns_{}", columns) / (name + ".txt");
+  }
 };
 
 std::vector<Fixture> fixtures() {
@@ -84,8 +94,17 @@ Report report_of(const Fixture& fixture) {
   return report;
 }
 
+std::size_t widest_line(const std::string& text) {
+  std::size_t widest = 0;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin))
+    widest = std::max(widest, columns_of(std::string_view(text).substr(begin, end - begin)));
+  return widest;
+}
+
 void compare(const fs::path& path, const std::string& produced) {
   if (std::getenv("SYNCTRACE_BLESS") != nullptr) {
+    fs::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << produced;
     return;
   }
@@ -100,10 +119,13 @@ TEST_CASE("reports of the fixtures are as blessed") {
   REQUIRE_FALSE(all.empty());
   for (const Fixture& fixture : all) {
     const Report report = report_of(fixture);
+    for (const std::size_t columns : {80U, 100U, 160U}) {
+      if (columns == 100 || fixture.is_large())
+        compare(fixture.screen(columns), render_first_screen(report, {columns}));
+    }
     const std::string text = render_text(report, {});
-    compare(fixture.expected(".report.txt"), text);
-    compare(fixture.expected(".short.txt"), render_text(report, {TextLength::kShort, false}));
     CHECK(text.find('\x1b') == std::string::npos);
+    if (!fixture.is_study()) compare(fixture.expected(".report.txt"), text);
     if (fixture.is_large()) continue;
     compare(fixture.expected(".report.json"), render_json({&report, 1}));
     compare(fixture.expected(".report.md"), render_markdown({&report, 1}));
@@ -111,16 +133,20 @@ TEST_CASE("reports of the fixtures are as blessed") {
   }
 }
 
-TEST_CASE("a text report fits 100 columns and is coloured only when asked") {
+TEST_CASE("texts fit the columns that there are, and are coloured only when asked") {
   for (const Fixture& fixture : fixtures()) {
     const Report report = report_of(fixture);
-    std::size_t begin = 0;
-    const std::string text = render_text(report, {});
-    for (std::size_t end = text.find('\n'); end != std::string::npos; begin = end + 1, end = text.find('\n', begin)) {
-      CAPTURE(fixture.name, text.substr(begin, end - begin));
-      CHECK(end - begin <= 100);
+    for (const std::size_t columns : {80U, 100U, 137U, 200U}) {
+      CAPTURE(fixture.name, columns);
+      CHECK(widest_line(render_text(report, {columns})) <= std::max(columns, kFewestTextColumns));
+      const std::string screen = render_first_screen(report, {columns});
+      CAPTURE(screen);
+      CHECK(widest_line(screen) <= columns);
+      CHECK(static_cast<std::size_t>(std::count(screen.begin(), screen.end(), '\n')) <= kMostScreenLines);
+      CHECK(screen.find('\x1b') == std::string::npos);
     }
-    CHECK(render_text(report, {TextLength::kFull, true}).find("\x1b[1m") != std::string::npos);
+    CHECK(render_text(report, {100, true}).find("\x1b[1m") != std::string::npos);
+    CHECK(render_first_screen(report, {100, true}).find("\x1b[") != std::string::npos);
   }
 }
 

@@ -220,7 +220,8 @@ def kernels_in(session, folder):
     done = session.run([session.synctrace, "report", "--format", "json", folder / "trace.synctrace"], 60)
     if done.status != 0:
         return None
-    return sum(work["count"] for work in json.loads("\n".join(line for _, line in done.out))["work"] if work["what"] == "kernels")
+    report = json.loads("\n".join(line for _, line in done.out))["processes"][0]
+    return sum(work["count"] for work in report["work"] if work["what"] == "kernels")
 
 
 def runs(session):

@@ -45,6 +45,7 @@ cudaError_t launch(const Launch& what, DefaultStream default_stream) {
   Stream* stream = find_stream(what.stream, default_stream);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
   const auto body = [&] {
+    spend(settings().launch_ns);  // more than a short kernel lasts, or no program would be bound by its launches
     return enqueue(*stream,
                    kernel_work(*stream->device, *kernel, what.grid, what.block, what.shared_bytes, what.arguments))
         .error;

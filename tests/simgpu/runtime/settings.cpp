@@ -32,6 +32,7 @@ Settings read_settings() {
   Settings result;
   result.devices = static_cast<int>(number("SIMGPU_DEVICES", result.devices, 0, 64));
   result.kernel_ns = static_cast<Nanoseconds>(number("SIMGPU_KERNEL_NS", 2000, 0, 1e12));
+  result.launch_ns = static_cast<Nanoseconds>(number("SIMGPU_LAUNCH_NS", 2500, 0, 1e9));
   result.init_ns = static_cast<Nanoseconds>(number("SIMGPU_INIT_MS", 1, 0, 1e5) * kMillisecond);
   result.pageable_gbps = number("SIMGPU_PAGEABLE_GBPS", result.pageable_gbps, 1e-3, 1e4);
   result.pinned_gbps = number("SIMGPU_PINNED_GBPS", result.pinned_gbps, 1e-3, 1e4);

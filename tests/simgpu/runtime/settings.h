@@ -14,6 +14,7 @@ namespace synctrace::simgpu {
 struct Settings {
   int devices = 1;
   Nanoseconds kernel_ns = 2000;
+  Nanoseconds launch_ns = 2500;
   Nanoseconds init_ns = kMillisecond;
   double pageable_gbps = 10;
   double pinned_gbps = 50;

@@ -7,6 +7,7 @@
 #include "support/effort.h"
 #include "support/generated_support.h"
 #include "support/generator/random_program.h"
+#include "support/hand_checked.h"
 
 namespace synctrace::testing::generator {
 namespace {
@@ -29,24 +30,6 @@ Accuracy over_random_programs(const Recording& recording, Nanoseconds scale = 1)
   }
   if (std::getenv("SYNCTRACE_SHOW") != nullptr) WARN(accuracy.percent() << " %; worst:\n" << accuracy.worst(12));
   return accuracy;
-}
-
-// Script A of the hand-checked vector: a kernel, a wait, 20 us of host time, a kernel. B has a second wait behind the
-// first.
-Program hand_checked(bool second_wait) {
-  Program program;
-  program.machine.launch_ns = 5'000;
-  program.machine.latency_ns = 4'000;
-  program.machine.return_ns = 6'000;
-  program.machine.sync_ns = 2'000;
-  program.stream_devices = {0};
-  for (std::uint32_t line = 1; line <= 5; ++line) program.places.push_back({0, line});
-  std::vector<Action> script = {{Act::kLaunch, 0, 0, 100'000}, {Act::kStreamSync, 1}};
-  if (second_wait) script.push_back({Act::kStreamSync, 2});
-  script.push_back({Act::kCompute, 3, 20'000});
-  script.push_back({Act::kLaunch, 4, 0, 50'000});
-  program.threads = {script};
-  return program;
 }
 
 struct Expected {

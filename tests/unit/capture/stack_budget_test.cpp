@@ -97,9 +97,44 @@ TEST_CASE("a sample at a site that comes up rarely waits for its share") {
   StackBudget budget{};
   std::int64_t now = kStart;
   stacks_in_a_second(budget, Use::kSample, 1, 5'000, now);
-  budget.spend(Use::kSample, 1, now, 5'000'000);  // a first sight can be dear, and is paid in full
-  CHECK_FALSE(budget.allows(Use::kSample, 2, now + 1'900'000'000));
-  CHECK(budget.allows(Use::kSample, 2, now + 2'100'000'000));
+  while (budget.allows(Use::kSample, 1, now)) budget.spend(Use::kSample, 1, now, kCostNs);
+  budget.spend(Use::kSample, 1, now, 40'000);  // a first sight can be dear, and is paid in full
+  CHECK_FALSE(budget.allows(Use::kSample, 2, now + 16'000'000));
+  CHECK(budget.allows(Use::kSample, 2, now + 17'000'000));
+}
+
+TEST_CASE("a sample or a look that was interrupted does not cost the thread its next ones for seconds") {
+  for (const Use use : {Use::kSample, Use::kLook}) {
+    StackBudget budget{};
+    REQUIRE(budget.allows(use, 1, kStart));
+    budget.spend(use, 1, kStart, 5'000'000);
+    CHECK(budget.allows(Use::kSample, 1, kStart + 1'000'000));
+    CHECK(budget.allows(Use::kLook, 1, kStart + 11'000'000));
+  }
+}
+
+TEST_CASE("looks have the share of samples, of which they take what is left over") {
+  StackBudget budget{};
+  std::int64_t now = kStart;
+  std::int64_t looks = 0;
+  std::int64_t samples = 0;
+  std::int64_t refused = 0;
+  budget.allows(Use::kSample, 1, now);
+  constexpr std::int64_t kSeconds = 2;
+  for (int i = 0; now < kStart + kSeconds * 1'000'000'000; ++i, now += 10'000) {
+    if (i % 160 == 0) {  // half of the share
+      const bool allowed = budget.allows(Use::kSample, 1, now);
+      if (allowed) budget.spend(Use::kSample, 1, now, kCostNs);
+      (allowed ? samples : refused) += 1;
+    } else if (budget.allows(Use::kLook, 1, now)) {
+      budget.spend(Use::kLook, 1, now, kCostNs);
+      ++looks;
+    }
+  }
+  CHECK(refused == 0);
+  const std::int64_t share_ns = kSeconds * 1'000'000'000 / 400;
+  CHECK((looks + samples) * kCostNs < share_ns * 101 / 100 + 25'000);  // and what was saved up
+  CHECK(looks * kCostNs > share_ns * 4 / 10);
 }
 
 TEST_CASE("the same call at the same depth is one site") {

@@ -20,6 +20,7 @@
 #include "exchange/write_trace.h"
 #include "findings/build_report.h"
 #include "model/load_trace.h"
+#include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
@@ -146,7 +147,7 @@ TEST_CASE("a hostile trace gives a report whose figures add up") {
     }
     for (const bool all : {false, true}) {
       const Report report = build_report(trace, attribution, {all, {}});
-      const std::string text = render_text(report, {TextLength::kFull, false, true});
+      const std::string text = render_text(report, {100, false, true}) + render_first_screen(report, {80});
       REQUIRE(text.find('\x1b') == std::string::npos);
       REQUIRE_FALSE(render_json({&report, 1}).empty());
       REQUIRE(report.savings.refusal.find("a bug") == std::string::npos);
@@ -167,7 +168,7 @@ TEST_CASE("a hostile trace gives a page of bounded size, with no script but its 
     const Report report = build_report(trace, attribution, {});
     const PageSection section = page_section(report, page::Timeline(trace, attribution, report), {kFewestPageBytes});
     REQUIRE_FALSE(section.payload.empty());
-    REQUIRE(section.markup.find("<script") == std::string::npos);
+    REQUIRE((section.answer + section.rest).find("<script") == std::string::npos);
     const std::string page = render_page({&section, 1});
     REQUIRE(page.size() <= kFewestPageBytes);
     REQUIRE(page.find('\x1b') == std::string::npos);

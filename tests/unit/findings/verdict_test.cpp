@@ -20,6 +20,7 @@ DeviceReport device(std::vector<IdleCause> causes, std::vector<IdleCause> copy_c
   DeviceReport device;
   device.state.window_ns = 1'000;
   device.state.compute_ns = 500;
+  device.pieces = 5;
   device.causes = std::move(causes);
   device.copy_causes = std::move(copy_causes);
   return device;
@@ -32,6 +33,20 @@ VerdictLine verdict(DeviceReport device, const Steps& steps = {}) {
 }
 
 }  // namespace
+
+TEST_CASE("a few pieces of work without steps have no verdict") {
+  DeviceReport few = device({cause(CauseKind::kStreamSync, 500)});
+  CHECK(verdict(few).word == "sync-bound");
+  few.pieces = 4;
+  CHECK(verdict(few).word.empty());
+  CHECK(verdict(few).evidence == "4 pieces of GPU work are too little to say what binds the program");
+  few.pieces = 1;
+  CHECK(verdict(few).evidence == "1 piece of GPU work is too little to say what binds the program");
+  // A graph a step is enough.
+  Steps steps;
+  steps.steps.push_back({});
+  CHECK_FALSE(verdict(few, steps).word.empty());
+}
 
 TEST_CASE("a GPU that lacks work for less than a tenth of the time binds the program") {
   CHECK(verdict(device({cause(CauseKind::kStreamSync, 99)})).word == "gpu-bound");
@@ -67,25 +82,40 @@ TEST_CASE("before the first work and after the last is no time of the program") 
   CHECK(line.word == "sync-bound");
 }
 
-TEST_CASE("with steps their time counts, without the warm-up") {
+TEST_CASE("with steps the time of the ordinary ones counts") {
   Steps steps;
-  for (const Phase phase : {Phase::kWarmUp, Phase::kSteady, Phase::kIrregular}) {
+  for (const StepKind kind : {StepKind::kWarmUp, StepKind::kSteady, StepKind::kIrregular}) {
     Step step;
     step.length_ns = 200;
-    step.phase = phase;
+    step.kind = kind;
     steps.steps.push_back(step);
   }
   IdleCause sync = cause(CauseKind::kStreamSync, 400, 200);
   sync.steady_ns = 50;
   sync.irregular_ns = 30;
-  sync.uncertain_in_steps_ns = 8;
+  sync.uncertain_in_steps_ns = 5;
   const IdleCause startup = cause(CauseKind::kStartup, 300);
   const VerdictLine line = verdict(device({sync, startup}), steps);
-  CHECK(line.of_ns == 400);
-  CHECK(line.lacked_ns == 80);
+  CHECK(line.of_ns == 200);
+  CHECK(line.lacked_ns == 50);
   CHECK(!line.is_hint);  // by what is uncertain in the steps, not outside them
-  sync.uncertain_in_steps_ns = 9;
+  sync.uncertain_in_steps_ns = 6;
   CHECK(verdict(device({sync, startup}), steps).is_hint);
+}
+
+TEST_CASE("where much of the time is in irregular steps, little in the others is not called little to gain") {
+  Report report;
+  report.devices = {device({cause(CauseKind::kStreamSync, 60)})};
+  const auto has = [&](std::string_view text) {
+    return verdict_of(report, {}).evidence.find(text) != std::string::npos;
+  };
+  CHECK(has("there is little to gain here"));
+  report.steps.figures.irregular = 1;
+  report.steps.ordinary_ns = 91;
+  report.steps.irregular_ns = 9;
+  CHECK(has("there is little to gain here"));
+  report.steps.irregular_ns = 11;
+  CHECK(has("what there is to gain is in the irregular ones"));
 }
 
 TEST_CASE("the device with the most work is judged, and where none worked nothing is") {

@@ -208,4 +208,17 @@ TEST_CASE("savings from the middle of a run are those of the whole") {
   CHECK(errors[errors.size() * 9 / 10] <= 0.01);
 }
 
+TEST_CASE("a part of a run in which nothing happened is refused, and has no figures") {
+  const Program program = repeated(1);
+  const Trace trace = load_generated(program, play(program, 1));
+  const Attribution attribution = explain_generated(trace);
+  Nanoseconds looked_at_ns = 1;
+  const WhatIf middle = what_if_of_middle(trace, attribution, same_place, {}, 0, looked_at_ns);
+  CHECK(looked_at_ns == 0);
+  CHECK(middle.refusal != "");
+  CHECK(middle.base_ns == 0);
+  CHECK(middle.recorded_ns == 0);
+  CHECK(middle.all.ns == 0);
+}
+
 }  // namespace synctrace::testing::generator

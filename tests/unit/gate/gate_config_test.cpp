@@ -49,7 +49,9 @@ reason = "printed"
 expires = 2027-03-01
 owner = "@infra"
 )");
+  CHECK(config.fails(GateLevel::kError));
   CHECK(config.fails(GateLevel::kWarning));
+  CHECK_FALSE(config.fails(GateLevel::kNote));
   CHECK(config.max_unexpected_per_step == 2);
   CHECK(config.max_gpu_idle_pct == 5.0);
   CHECK(config.max_pageable_bytes_per_step == 1u << 20);
@@ -66,6 +68,17 @@ owner = "@infra"
   CHECK(config.allow[0].line == 19);
   CHECK(config.allow[0].stack.size() == 3);
   CHECK(config.allow[0].expires == toml::Date{2027, 3, 1});
+}
+
+TEST_CASE("a step is a range or begins at a line, not both") {
+  CHECK(config_of("[gate]\nstep-line = \"src/train.py:88\"\n").step_line == "src/train.py:88");
+  const auto refused = parse_gate_config("[gate]\nstep-line = \"train.py\"\n", "synctrace.toml");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().message ==
+        "synctrace.toml:2: gate.step-line: expected FILE:LINE, as train.py:88, not \"train.py\"");
+  const auto both = parse_gate_config("[gate]\nstep-line = \"train.py:8\"\nstep-range = \"step\"\n", "synctrace.toml");
+  REQUIRE_FALSE(both);
+  CHECK(both.error().message.starts_with("synctrace.toml:2: gate.step-line: "));
 }
 
 TEST_CASE("pyproject.toml keeps its table apart") {
@@ -97,6 +110,8 @@ TEST_CASE("mistakes") {
   CHECK(message("[[allow]]\nrule = \"ST001\"\nreason = \"x\"\nexpires = \"2027-03-01\"\n").find("without quotes") !=
         std::string::npos);
   CHECK(message("[allow]\nrule = \"ST001\"\n").find("expected [[allow]]") != std::string::npos);
+  CHECK(message("[gate]\nfail-on = [\"error\", \"warning\", \"note\", \"error\"]\n") ==
+        "synctrace.toml:2: gate.fail-on: has too many values");
   CHECK(message("[gate]\nmax-gpu-idle-pct = nan\n").find("from 0 to 100") != std::string::npos);
 }
 

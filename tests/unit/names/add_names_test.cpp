@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "names/add_names.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "model/load_trace.h"
 #include "model/stacks.h"
 #include "names/resolve_stack.h"
 #include "support/catch.h"
 #include "support/temporary_folder.h"
+#include "support/trace_builder.h"
 
 namespace synctrace {
 namespace {
@@ -28,6 +34,20 @@ Trace trace_of(const std::string& script, const std::string& library) {
   trace.stacks[StackId{1}] = parse_stack("p1:0 n1:10");
   return trace;
 }
+
+// The address of the library's function of that name, relative to the library.
+std::uint64_t address_of(const char* function) {
+  void* const library = ::dlopen(SYMBOLIZE_LIBRARY, RTLD_NOW);
+  REQUIRE(library != nullptr);
+  link_map* map = nullptr;
+  REQUIRE(::dlinfo(library, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0);
+  const auto address = reinterpret_cast<std::uint64_t>(::dlsym(library, function)) - map->l_addr;
+  ::dlclose(library);
+  return address;
+}
+
+// Interrupted there, so that the address itself is what is asked for.
+std::string stack_in_plain_site() { return "i1:" + offset_text("", address_of("plain_site")).substr(2); }
 
 }  // namespace
 
@@ -57,6 +77,41 @@ TEST_CASE("a trace that was stored with its names gets no others") {
   options.roots = SourceRoots::everywhere();
   CHECK(add_names(trace, options).counters().empty());
   CHECK(trace.source_lines.empty());
+}
+
+TEST_CASE("a library answers from another process") {
+  Trace trace;
+  trace.modules[1] = Module{SYMBOLIZE_LIBRARY, "", 0, 0, 0, 0, 0};
+  trace.stacks[StackId{1}] = parse_stack(stack_in_plain_site());
+  NameOptions options;
+  REQUIRE(options.roots.add(std::filesystem::path(SYMBOLIZE_LIBRARY).parent_path().string()));
+  CHECK(add_names(trace, options).count(kLossSymbolsFailed) == 0);
+  CHECK(resolve_stack(trace, StackId{1}).front().function == "plain_site");
+}
+
+TEST_CASE("sources that may not be read are counted") {
+  const TemporaryFolder folder;
+  Trace trace = trace_of(script_in(folder), folder.path("gone.so"));
+  CHECK(add_names(trace, {}).count(kLossSourceOutside) == 1);
+  CHECK(trace.source_lines.empty());
+}
+
+TEST_CASE("a file gets its names at its end, once") {
+  const TemporaryFolder folder;
+  NameOptions options;
+  options.roots = SourceRoots::everywhere();
+  const auto trace_with = [&](const char* name, const std::string& stack) {
+    testing::TraceBuilder builder;
+    builder.schemas().add(format::Module{1, 0, 0, 0, 0, 0, SYMBOLIZE_LIBRARY, ""});
+    if (!stack.empty()) builder.add(format::Stack{StackId{1}, stack});
+    return folder.write(name, builder.add(format::End{100, 0, "exit"}).bytes());
+  };
+  CHECK(store_names(trace_with("bare.synctrace", ""), options).value() == NamesStored::kNoStacks);
+  const std::string path = trace_with("a.synctrace", stack_in_plain_site());
+  CHECK(store_names(path, options).value() == NamesStored::kStored);
+  CHECK(store_names(path, options).value() == NamesStored::kAlready);
+  CHECK(resolve_stack(load_trace(path).value(), StackId{1}).front().function == "plain_site");
+  CHECK_FALSE(store_names(folder.path("absent"), options));
 }
 
 }  // namespace synctrace

@@ -3,6 +3,7 @@
 
 #include <random>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "python_line_tables.h"
@@ -105,6 +106,12 @@ TEST_CASE("numbers that no interpreter writes are unknown, not undefined") {
   CHECK(is_sound(place));
   // A number whose continuation never ends.
   CHECK(find_range(LineTableFormat::kLocations, std::vector<std::byte>(5000, std::byte{0xff}), 1, 0) == SourceRange{});
+  // The last column that fits is one less: it is kept plus one.
+  for (const auto& [column, known] :
+       {std::pair{"7f7f7f7f7f01", "1-1 2147483646-4"}, std::pair{"404040404002", "1-1 -1-4"}}) {
+    const std::string entry = std::string("f00000") + column + "05";
+    CHECK(text(find_range(LineTableFormat::kLocations, from_hex(entry), 1, 0)) == known);
+  }
   // Line 1 and a step of one line up.
   CHECK(find_range(LineTableFormat::kLocations, from_hex("e803"), 1, 0) == SourceRange{});
 }

@@ -76,6 +76,17 @@ TEST_CASE("a function is shown without parameters and template arguments") {
   }
 }
 
+TEST_CASE("a long name keeps its end") {
+  CHECK(short_function_text("ns::Trainer::step(int)", 20) == "ns::Trainer::step");
+  CHECK(short_function_text("void a::b::Trainer::step<float>(float*)", 21) == "..::Trainer::step<..>");
+  CHECK(short_function_text("at::native::Trainer::step()", 19) == "..::Trainer::step");
+  CHECK(short_function_text("step_with_a_very_long_name()", 12) == "step_with_..");
+  CHECK(short_function_text("step_\xc3\xa4\xc3\xa4\xc3\xa4", 10) == "step_\xc3\xa4..");
+  const std::string kernels = "void at::native::(anonymous namespace)::launch<at::native::Functor<float, 4>, " +
+                              std::string(300, 'x') + ">(int, at::native::Functor<float, 4>)";
+  CHECK(short_function_text(kernels, 80) == "at::native::launch<..>");
+}
+
 TEST_CASE("a path inside the working folder is shown from there") {
   CHECK(path_text("/home/ada/train.py", "/home/ada") == "train.py");
   CHECK(path_text("/home/ada/src/a.py", "/home/ada/") == "src/a.py");

@@ -154,7 +154,7 @@ TEST_CASE("steps are counted where there are enough of them and each issued work
   ReplayProgram program;
   program.sites.resize(1);
   program.thread_begins = {0};
-  for (; program.steps < 5; ++program.steps) program.events.add_step(program.steps, 0);
+  for (int i = 0; i < 5; ++i) program.events.add<StepEvent>(0, 0);
   const auto by_steps = [&](std::size_t count, Nanoseconds last_done_ns) {
     Steps steps;
     steps.steps.resize(count);

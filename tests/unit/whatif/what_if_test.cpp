@@ -12,6 +12,7 @@
 #include "support/generated_support.h"
 #include "support/generator/fixed_program.h"
 #include "support/generator/random_program.h"
+#include "support/hand_checked.h"
 #include "support/replay_support.h"
 #include "whatif/what_if.h"
 
@@ -20,24 +21,6 @@ namespace {
 
 // The time from the begin to the end of the last work or host action.
 Nanoseconds length_of(const Run& run) { return run.end_ns - kRunBeginNs; }
-
-// Script A of the hand-checked vector: a kernel, a wait, 20 us of host time, a kernel. B has a second wait behind the
-// first.
-Program hand_checked(bool second_wait) {
-  Program program;
-  program.machine.launch_ns = 5'000;
-  program.machine.latency_ns = 4'000;
-  program.machine.return_ns = 6'000;
-  program.machine.sync_ns = 2'000;
-  program.stream_devices = {0};
-  for (std::uint32_t line = 1; line <= 5; ++line) program.places.push_back({0, line});
-  std::vector<Action> script = {{Act::kLaunch, 0, 0, 100'000}, {Act::kStreamSync, 1}};
-  if (second_wait) script.push_back({Act::kStreamSync, 2});
-  script.push_back({Act::kCompute, 3, 20'000});
-  script.push_back({Act::kLaunch, 4, 0, 50'000});
-  program.threads = {script};
-  return program;
-}
 
 constexpr std::uint32_t kFirstWait = 1;
 constexpr std::uint32_t kSecondWait = 2;
@@ -189,27 +172,30 @@ std::optional<FixOfLine> fix_of(const Program& program, const FixSite& site) {
   }
 }
 
-// The time that a prediction is about: from the end of the warm-up's work to the end of the last step's.
-Nanoseconds counted_time(const Run& run, std::size_t warm_up) {
+// The time that a prediction is about: of the ordinary steps, each from the end of all work issued before it to the end
+// of that issued in it or before, or from the program's begin of its first step.
+Nanoseconds counted_time(const Run& run, const Steps& steps) {
   std::vector<Nanoseconds> begins;
   std::map<std::uint32_t, Nanoseconds> issued;
   for (const HostEvent& event : run.host) {
     if (event.act == Act::kStep) begins.push_back(event.span.begin_ns);
     if (event.correlation != 0) issued[event.correlation] = event.span.begin_ns;
   }
-  Nanoseconds before_ns = 0;
-  Nanoseconds last_ns = 0;
-  for (const DeviceEvent& work : run.device) {
-    last_ns = std::max(last_ns, work.span.end_ns);
-    if (issued.at(work.correlation) < begins[warm_up]) before_ns = std::max(before_ns, work.span.end_ns);
+  const auto done_before = [&](Nanoseconds begin_ns) {
+    Nanoseconds done_ns = 0;
+    for (const DeviceEvent& work : run.device) {
+      if (issued.at(work.correlation) < begin_ns) done_ns = std::max(done_ns, work.span.end_ns);
+    }
+    return done_ns;
+  };
+  Nanoseconds sum = 0;
+  Nanoseconds from_ns = std::max(begins.front(), done_before(begins.front()));
+  for (std::size_t i = 0; i < steps.steps.size(); ++i) {
+    const Nanoseconds until_ns = done_before(i + 1 < begins.size() ? begins[i + 1] : kLatestTime);
+    if (steps.steps[i].kind == StepKind::kSteady) sum += until_ns - from_ns;
+    from_ns = until_ns;
   }
-  return last_ns - (before_ns == 0 ? begins[warm_up] : before_ns);
-}
-
-std::size_t warm_up_of(const Steps& steps) {
-  std::size_t count = 0;
-  while (count < steps.steps.size() && steps.steps[count].phase == Phase::kWarmUp) ++count;
-  return count;
+  return sum;
 }
 
 struct Errors {
@@ -238,7 +224,7 @@ Errors errors_of(std::uint64_t programs, std::uint32_t steps, std::uint32_t host
       if (!fix) continue;
       const Program after = fixed(program, fix->fix, fix->place);
       const auto total = [&](const Run& run) {
-        return static_cast<double>(result.by_steps ? counted_time(run, warm_up_of(attribution.steps)) : length_of(run));
+        return static_cast<double>(result.by_steps ? counted_time(run, attribution.steps) : length_of(run));
       };
       // A second run of either: what is predicted has to hold for the program, not for the one run that was recorded.
       const std::uint64_t other = host_jitter_percent == 0 ? seed : seed + 1'000'000;

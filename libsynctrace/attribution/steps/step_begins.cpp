@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/steps/step_begins.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostTurns = 48;  // marks tried for the begin of a step
+
+StepCuts earlier_cuts(const StepLevel& level, std::size_t earlier) {
+  StepCuts cuts;
+  for (std::size_t i = 0; i < level.steps.size(); ++i) {
+    const ItemRange step = level.steps[i];
+    const std::size_t at = step.begin - std::min(earlier, step.begin);
+    if (cuts.empty() || at > cuts.back()) cuts.push_back(at);
+    const bool touches = i + 1 < level.steps.size() && level.steps[i + 1].begin == step.end;
+    if (!touches) cuts.push_back(at + std::min(step.size(), level.typical.size()));
+  }
+  return cuts;
+}
+
+}  // namespace
+
+StepLevel StepBegins::turned(const StepLevel& level) {
+  std::vector<std::uint32_t> once;  // kinds that come once in the typical step
+  std::map<std::uint32_t, std::size_t> counts;
+  for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) ++counts[levels_.items().kinds[i]];
+  for (std::size_t i = level.typical.begin; i < level.typical.end && once.size() < kMostTurns; ++i) {
+    const std::uint32_t kind = levels_.items().kinds[i];
+    const std::size_t seen = levels_.places(kind).size();
+    if (counts[kind] == 1 && seen * 10 >= level.steps.size() * 9) once.push_back(kind);
+  }
+  StepLevel best = level;
+  for (const std::uint32_t kind : once) {
+    StepLevel other = levels_.cutter().cut(levels_.places(kind), level.typical);
+    if (!levels_.are_steps(other)) continue;
+    const auto rank = [](const StepLevel& one) {
+      return std::tuple(one.steps.size(), one.exact, -static_cast<std::ptrdiff_t>(one.steps.front().begin));
+    };
+    if (rank(other) > rank(best)) best = std::move(other);
+  }
+  return shifted(best);
+}
+
+// Where nothing comes once in a step right at its begin: cut so many items earlier that the most are whole.
+StepLevel StepBegins::shifted(const StepLevel& level) {
+  constexpr std::size_t kParts = 16;
+  const std::size_t usual = level.typical.size();
+  StepLevel best = level;
+  std::size_t best_earlier = 0;
+  // What is a step by chance is less alike than others, and lowers the sum.
+  const double least = level.likeness - 0.1;
+  const auto score = [&](const StepLevel& one) { return one.likeness_sum - least * static_cast<double>(one.taken); };
+  const auto try_shift = [&](std::size_t earlier) {
+    if (earlier >= usual) return;
+    StepLevel other = levels_.cutter().cut(earlier_cuts(level, earlier), level.typical);
+    if (score(other) <= score(best) + (best_earlier == 0 ? 0.05 : 0) || !levels_.are_steps(other)) return;
+    best = std::move(other);
+    best_earlier = earlier;
+  };
+  const std::size_t parts = std::min(kParts, usual);
+  for (std::size_t part = 1; part < parts; ++part) try_shift(usual * part / parts);
+  if (best_earlier == 0) return level;
+  for (std::size_t by = usual / parts; by > 0; by /= 2) {
+    const std::size_t from = best_earlier;
+    try_shift(from - std::min(by, from));
+    try_shift(from + by);
+  }
+  return best;
+}
+
+StepLevel StepBegins::by_passes(const StepLevel& level, const StepLevel& passes, const StepCuts& marks,
+                                std::size_t& count) {
+  const StepLevel pass = turned(passes);
+  StepCuts cuts = {pass.steps.front().begin};
+  for (const std::size_t mark : marks) {
+    const auto next = std::upper_bound(pass.steps.begin(), pass.steps.end(), mark,
+                                       [](std::size_t at, ItemRange step) { return at < step.begin; });
+    if (next != pass.steps.end() && next->begin > cuts.back()) cuts.push_back(next->begin);
+  }
+  StepLevel best = levels_.cutter().cut(std::move(cuts));
+  if (best.steps.size() + 1 < level.steps.size()) return turned(level);
+  count = 0;
+  const ItemRange typical = best.typical;
+  for (const ItemRange step : pass.steps) count += step.begin >= typical.begin && step.begin < typical.end ? 1U : 0U;
+  count = std::max<std::size_t>(count, 1);
+  return best;
+}
+
+StepLevel StepBegins::in_pairs(const StepLevel& level) {
+  StepCuts cuts;
+  for (std::size_t i = 0; i < level.steps.size(); ++i) {
+    const bool is_second = i > 0 && !cuts.empty() && cuts.back() == level.steps[i - 1].begin &&
+                           level.steps[i - 1].end == level.steps[i].begin;
+    if (!is_second) cuts.push_back(level.steps[i].begin);
+  }
+  return levels_.cutter().cut(std::move(cuts));
+}
+
+}  // namespace synctrace

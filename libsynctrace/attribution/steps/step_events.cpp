@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/steps/step_events.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "names/resolve_stack.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kDeepestFrame = 64;
+
+const ResolvedFrame* symbol_of(const Trace& trace, const StackFrame& frame) {
+  const auto found = trace.symbols.find(frame.native);
+  return found == trace.symbols.end() ? nullptr : &found->second.back();
+}
+
+}  // namespace
+
+bool is_model_code(std::string_view file, std::string_view function) noexcept {
+  return function == "forward" || function.ends_with(".forward") || file.ends_with("nn/modules/module.py");
+}
+
+bool is_optimizer_code(std::string_view file) noexcept {
+  constexpr std::array<std::string_view, 4> kFolders = {"/optim/", "/optimizers/", "/optax/", "/optimizer/"};
+  return std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view folder) { return file.find(folder) != std::string_view::npos; });
+}
+
+bool StepEvents::is_in_module(const StackFrame& frame) const {
+  if (frame.kind != StackFrame::Kind::kPython) return false;
+  const auto code = trace_.codes.find(frame.code);
+  return code != trace_.codes.end() &&
+         (is_model_code(code->second.file, code->second.function) || is_optimizer_code(code->second.file));
+}
+
+StepEvents::StepEvents(const Trace& trace) : trace_(trace) {
+  std::map<ThreadId, std::vector<Event>> by_thread;
+  const auto add = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (number(row.stack) != 0) by_thread[row.thread].push_back({row.span.begin_ns, row.stack});
+    }
+  };
+  add(trace.calls);
+  add(trace.launches);
+  const auto most = std::max_element(by_thread.begin(), by_thread.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  if (most == by_thread.end()) return;
+  events_ = std::move(most->second);
+  // Where it waits for its input, the loop's own line shows.
+  for (const HostWait& wait : trace.host_waits) {
+    if (wait.thread == most->first && number(wait.stack) != 0) events_.push_back({wait.span.begin_ns, wait.stack});
+  }
+  std::stable_sort(events_.begin(), events_.end(),
+                   [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
+}
+
+std::uint32_t StepEvents::function_of(const StackFrame& frame) {
+  const auto number_of = [&](auto& table, const auto& key) {
+    const auto [entry, is_new] = table.try_emplace(key, function_count_);
+    if (is_new) ++function_count_;
+    return entry->second;
+  };
+  if (frame.kind == StackFrame::Kind::kPython) return number_of(codes_, frame.code);
+  const ResolvedFrame* symbol = symbol_of(trace_, frame);
+  return number_of(functions_, symbol != nullptr ? symbol->function : offset_text("", frame.native.address));
+}
+
+const StepEvents::Frames& StepEvents::frames(StackId stack) {
+  const auto [entry, is_new] = frames_.try_emplace(stack);
+  const auto raw = trace_.stacks.find(stack);
+  if (!is_new || raw == trace_.stacks.end()) return entry->second;
+  const auto is_python = [](const StackFrame& frame) { return frame.kind == StackFrame::Kind::kPython; };
+  const bool python = std::any_of(raw->second.begin(), raw->second.end(), is_python);
+  for (auto frame = raw->second.rbegin(); frame != raw->second.rend(); ++frame) {
+    if (entry->second.spots.size() == kDeepestFrame) break;
+    if (python ? !is_python(*frame) : frame->kind != StackFrame::Kind::kNative) continue;
+    const std::uint64_t position =
+        python ? static_cast<std::uint64_t>(std::max(frame->offset_bytes, -1) + 1) : frame->native.address;
+    entry->second.spots.push_back({function_of(*frame), position});
+    entry->second.frames.push_back(*frame);
+    if (entry->second.module_depth + 1 == entry->second.spots.size() && !is_in_module(*frame))
+      ++entry->second.module_depth;
+  }
+  return entry->second;
+}
+
+const std::vector<StepEvents::Spot>& StepEvents::spots(StackId stack) { return frames(stack).spots; }
+
+ResolvedFrame StepEvents::frame(StackId stack, std::size_t depth) {
+  const StackFrame& frame = frames(stack).frames[depth];
+  if (frame.kind == StackFrame::Kind::kPython) {
+    const auto code = trace_.codes.find(frame.code);
+    return code == trace_.codes.end() ? ResolvedFrame{} : resolve_code(code->second, frame.offset_bytes);
+  }
+  const ResolvedFrame* symbol = symbol_of(trace_, frame);
+  return symbol == nullptr ? ResolvedFrame{} : *symbol;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where one thread was, event by event: the stacks of its calls, launches and waits as functions and positions in them.
+// A loop shows in them as a function that goes back to an earlier position.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "model/trace.h"
+
+namespace synctrace {
+
+// A function in which a model computes, by its file and name.
+bool is_model_code(std::string_view file, std::string_view function) noexcept;
+bool is_optimizer_code(std::string_view file) noexcept;
+
+class StepEvents {
+ public:
+  // One frame: in which function, and how far.
+  struct Spot {
+    std::uint32_t function = 0;
+    std::uint64_t position = 0;
+    friend bool operator==(const Spot&, const Spot&) = default;
+  };
+  struct Event {
+    Nanoseconds time_ns = 0;
+    StackId stack{};
+  };
+
+  // Of the thread with the most of them.
+  explicit StepEvents(const Trace& trace);
+
+  const std::vector<Event>& all() const noexcept { return events_; }
+
+  // Outermost first; Python's frames alone where there are some. Valid as long as the object.
+  const std::vector<Spot>& spots(StackId stack);
+  // The depth at which a model or an optimizer begins to compute: from there on loops are over its parts.
+  // spots().size() where none does.
+  std::size_t module_depth(StackId stack) { return frames(stack).module_depth; }
+  // The file, function and line of a frame, `depth` counted from the outermost of spots().
+  ResolvedFrame frame(StackId stack, std::size_t depth);
+
+ private:
+  struct Frames {
+    std::vector<Spot> spots;
+    std::vector<StackFrame> frames;  // beside them
+    std::size_t module_depth = 0;
+  };
+  const Frames& frames(StackId stack);
+  bool is_in_module(const StackFrame& frame) const;
+  std::uint32_t function_of(const StackFrame& frame);
+
+  const Trace& trace_;
+  std::vector<Event> events_;
+  std::unordered_map<StackId, Frames> frames_;
+  std::unordered_map<std::uint32_t, std::uint32_t> codes_;
+  std::unordered_map<std::string, std::uint32_t> functions_;
+  std::uint32_t function_count_ = 0;
+};
+
+}  // namespace synctrace

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/steps/step_items.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "attribution/steps/step_events.h"
+#include "names/resolve_stack.h"
+
+namespace synctrace {
+namespace {
+
+using Trait = StepItems::Trait;
+
+// What says of a kernel that it is an optimizer's.
+constexpr std::array<std::string_view, 8> kOptimizerKernels = {
+    "adam", "sgd", "adagrad", "adadelta", "rmsprop", "adafactor", "optimizer", "multi_tensor_apply"};
+
+// Work of an optimizer with no more than so many items between is of one step of it.
+constexpr std::size_t kEpisodeGap = 12;
+constexpr std::size_t kEpisodeGapByName = 4;
+
+bool has_any(std::string_view text, auto const& words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
+}
+
+bool is_optimizer_kernel(std::string_view mangled) {
+  std::string name(mangled.substr(0, 4096));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return has_any(name, kOptimizerKernels);
+}
+
+// Where in a program of PyTorch a stack is: what a module does while it computes is no step of the program.
+struct StackPlace {
+  bool in_module = false;
+  bool in_optimizer = false;
+};
+
+class StackLook {
+ public:
+  explicit StackLook(const Trace& trace) : trace_(trace) {}
+  StackPlace of(StackId stack) {
+    const auto [entry, is_new] = known_.try_emplace(stack);
+    if (is_new) {
+      for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
+        if (frame.kind != FrameKind::kPython) continue;
+        entry->second.in_module |= is_model_code(frame.file, frame.function);
+        entry->second.in_optimizer |= is_optimizer_code(frame.file);
+      }
+    }
+    return entry->second;
+  }
+
+ private:
+  const Trace& trace_;
+  std::unordered_map<StackId, StackPlace> known_;
+};
+
+std::uint64_t size_class(std::uint64_t bytes) {
+  std::uint64_t result = 0;
+  for (; bytes > 3; bytes /= 4) ++result;
+  return result;
+}
+
+// Without the shape of a launch: shapes vary from step to step.
+std::uint64_t token_of(const Operation& work) {
+  const std::uint64_t what = work.kind == OperationKind::kKernel ? number(work.name)
+                             : work.kind == OperationKind::kGraph
+                                 ? number(work.graph)
+                                 : static_cast<std::uint64_t>(number(work.copy_kind)) << 8 | size_class(work.bytes);
+  return static_cast<std::uint64_t>(work.kind) << 60 | what;
+}
+
+std::uint64_t token_of(const Call& call) {
+  return std::uint64_t{7} << 60 | static_cast<std::uint64_t>(number(call.api)) << 16 |
+         static_cast<std::uint64_t>(number(call.copy_kind)) << 8 | size_class(call.bytes);
+}
+
+bool is_wait(const Call& call) {
+  return call.category == ApiCategory::kStreamSync || call.category == ApiCategory::kDeviceSync ||
+         call.category == ApiCategory::kEventSync;
+}
+
+bool is_exchange(CopyKind kind) { return kind == CopyKind::kHostToDevice || kind == CopyKind::kDeviceToHost; }
+
+class Builder {
+ public:
+  Builder(const Trace& trace, const Correlation& correlation)
+      : trace_(trace), correlation_(correlation), look_(trace) {}
+
+  StepItems run() {
+    if (!trace_.operations.empty()) {
+      merge();
+      mark_optimizers();
+    } else {
+      for (const Call& call : trace_.calls) add_call(call);
+    }
+    items_.kind_count = numbers_.size();
+    add_sums();
+    add_ranges();
+    return std::move(items_);
+  }
+
+ private:
+  void add(std::uint64_t token, TimeSpan call, Nanoseconds busy_ns, std::uint8_t traits) {
+    const auto [entry, is_new] = numbers_.try_emplace(token, static_cast<std::uint32_t>(numbers_.size()));
+    items_.kinds.push_back(entry->second);
+    items_.times_ns.push_back(call.begin_ns);
+    items_.lasted_ns.push_back(static_cast<std::uint32_t>(std::min<Nanoseconds>(call.length_ns(), UINT32_MAX)));
+    items_.busy_ns.push_back(static_cast<float>(busy_ns));
+    items_.traits.push_back(traits);
+  }
+
+  void add_call(const Call& call) {
+    if (call.category == ApiCategory::kPoll || call.category == ApiCategory::kStreamEvent) return;
+    const bool exchanges = is_wait(call) || is_exchange(call.copy_kind);
+    add(token_of(call), call.span, 0, exchanges && !look_.of(call.stack).in_module ? Trait::kExchange : 0);
+  }
+
+  void add_work(std::uint32_t row) {
+    const Operation& work = trace_.operations[row];
+    const Nanoseconds issued_ns = correlation_.issued_ns(row);
+    TimeSpan call{issued_ns, issued_ns};
+    StackId stack{};
+    bool is_aside = false;
+    if (const auto issuer = correlation_.issuer_of(row)) {
+      const auto take = [&](const auto& issued_by) {
+        call.end_ns = std::max(issued_ns, issued_by.span.end_ns);
+        stack = issued_by.stack;
+        is_aside = number(issued_by.thread) != trace_.process_id;
+      };
+      if (issuer->is_launch)
+        take(trace_.launches[issuer->row]);
+      else
+        take(trace_.calls[issuer->row]);
+    }
+    std::uint8_t traits = 0;
+    if (work.kind == OperationKind::kKernel) traits = Trait::kWork;
+    if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
+    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind) && !look_.of(stack).in_module)
+      traits = Trait::kExchange;
+    if (is_aside) traits |= Trait::kAside;
+    add(token_of(work), call, work.span.length_ns(), traits);
+    if (work.kind != OperationKind::kKernel || number(stack) == 0) return;
+    const std::uint32_t kind = items_.kinds.back();
+    if (kind >= stacks_.size()) stacks_.resize(kind + 1);
+    ++stacks_[kind].seen;
+    if (look_.of(stack).in_optimizer) ++stacks_[kind].in_optimizer;
+  }
+
+  // Work and waits in the order in which they were issued.
+  void merge() {
+    auto call = trace_.calls.begin();
+    const auto add_waits_before = [&](Nanoseconds time_ns) {
+      for (; call != trace_.calls.end() && call->span.begin_ns < time_ns; ++call) {
+        if (is_wait(*call) && (!trace_.has_timeline() || in_window(trace_, call->span))) add_call(*call);
+      }
+    };
+    for (const std::uint32_t row : correlation_.by_issue()) {
+      add_waits_before(correlation_.issued_ns(row));
+      add_work(row);
+    }
+    add_waits_before(kLatestTime);
+  }
+
+  // Whose kernels these are: by their name, or by the stacks of such kernels.
+  enum class Whose : std::uint8_t { kUnknown, kOptimizers, kOptimizersByName, kOthers };
+
+  std::vector<Whose> whose_kinds() const {
+    std::vector<Whose> result(numbers_.size());
+    for (const auto& [token, kind] : numbers_) {
+      if (kind < stacks_.size() && stacks_[kind].seen > 0) {
+        if (stacks_[kind].in_optimizer == 0) result[kind] = Whose::kOthers;
+        if (stacks_[kind].in_optimizer * 10 >= stacks_[kind].seen * 9) result[kind] = Whose::kOptimizers;
+      }
+      if (token >> 60 != 0) continue;
+      const auto text = trace_.strings.find(StringId{static_cast<std::uint32_t>(token)});
+      if (text != trace_.strings.end() && is_optimizer_kernel(text->second)) result[kind] = Whose::kOptimizersByName;
+    }
+    return result;
+  }
+
+  // An optimizer's kernels for many tensors at once stand close together. Where it does them one by one, others that
+  // are not only its own stand between.
+  void mark_optimizers() {
+    constexpr std::size_t kFar = kEpisodeGap + 1;
+    const std::vector<Whose> whose = whose_kinds();
+    std::size_t since = kFar;  // items since its last work
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      const Whose one = whose[items_.kinds[i]];
+      const bool is_optimizers = one == Whose::kOptimizers || one == Whose::kOptimizersByName;
+      const bool ends = one == Whose::kOthers || (items_.traits[i] & Trait::kExchange) != 0;
+      since = ends ? kFar : since + 1;
+      if (!is_optimizers) continue;
+      if (since > (one == Whose::kOptimizersByName ? kEpisodeGapByName : kEpisodeGap))
+        items_.traits[i] |= Trait::kOptimizer;
+      since = 0;
+    }
+  }
+
+  void add_sums() {
+    items_.sums.reserve(items_.size() + 1);
+    items_.sums.push_back(0);
+    for (const std::uint32_t kind : items_.kinds) {
+      std::uint64_t mix = (kind + 1) * 0x9e3779b97f4a7c15U;
+      mix = (mix ^ mix >> 30) * 0xbf58476d1ce4e5b9U;
+      mix = (mix ^ mix >> 27) * 0x94d049bb133111ebU;
+      items_.sums.push_back(items_.sums.back() + static_cast<std::uint32_t>((mix ^ mix >> 31) >> 32));
+    }
+  }
+
+  void add_ranges() {
+    std::size_t begin = 0;
+    for (const Window& window : trace_.windows) {
+      const auto end = std::lower_bound(items_.times_ns.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        items_.times_ns.end(), window.span.end_ns);
+      const auto next = static_cast<std::size_t>(end - items_.times_ns.begin());
+      if (next > begin) items_.ranges.push_back({begin, next});
+      begin = next;
+    }
+    if (begin < items_.size()) items_.ranges.push_back({begin, items_.size()});
+  }
+
+  struct Stacks {
+    std::size_t seen = 0;
+    std::size_t in_optimizer = 0;
+  };
+
+  const Trace& trace_;
+  const Correlation& correlation_;
+  StackLook look_;
+  StepItems items_;
+  std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
+  std::vector<Stacks> stacks_;  // of launches, by kind
+};
+
+}  // namespace
+
+std::size_t StepItems::count(ItemRange range, std::uint8_t trait) const noexcept {
+  std::size_t result = 0;
+  for (std::size_t i = range.begin; i < range.end; ++i) result += (traits[i] & trait) != 0 ? 1U : 0U;
+  return result;
+}
+
+StepItems step_items(const Trace& trace, const Correlation& correlation) { return Builder(trace, correlation).run(); }
+
+}  // namespace synctrace

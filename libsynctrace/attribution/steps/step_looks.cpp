@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/steps/step_looks.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostLooks = 512;
+constexpr std::size_t kMostSteps = 32;  // looked at for a question
+
+struct Votes {
+  std::size_t count = 0;
+  std::size_t last = 0;  // the step that voted last
+  StackId stack{};       // one that shows it
+};
+
+}  // namespace
+
+StepLooks::At StepLooks::first_from(Nanoseconds time_ns) const {
+  return std::lower_bound(events_.all().begin(), events_.all().end(), time_ns,
+                          [](const Event& event, Nanoseconds t) { return event.time_ns < t; });
+}
+
+// The outermost function that is at another place than before.
+std::optional<StepLooks::Back> StepLooks::went_back(StackId before, StackId after) {
+  const auto& a = events_.spots(before);
+  const auto& b = events_.spots(after);
+  std::size_t depth = 0;
+  while (depth < a.size() && depth < b.size() && a[depth] == b[depth]) ++depth;
+  if (depth == a.size() && depth == b.size() && depth > 0) return Back{{depth - 1, b.back().function}, true};
+  if (depth == a.size() || depth == b.size() || a[depth].function != b[depth].function) return std::nullopt;
+  if (b[depth].position > a[depth].position) return std::nullopt;
+  return Back{{depth, b[depth].function}, false};
+}
+
+// From the first event of a step to the first of the next one lies one pass of the loop, wherever it is cut. The
+// outermost function that goes back once or more in most of them is it.
+void StepLooks::name(Steps& steps) {
+  const std::size_t stride = steps.steps.size() / kMostLooks + 1;
+  std::map<Loop, Votes> votes;
+  std::map<Loop, Votes> same;
+  for (std::size_t i = 0; i + 1 < steps.steps.size(); i += stride) {
+    const TimeSpan next = steps.steps[i + 1].host;
+    if (steps.steps[i].host.end_ns < next.begin_ns) continue;
+    const At end = first_from(next.begin_ns);
+    if (end == events_.all().end() || end->time_ns >= next.end_ns) continue;
+    std::size_t looks = 0;
+    for (At at = first_from(steps.steps[i].host.begin_ns); at != end && ++looks < kMostLooks; ++at) {
+      const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
+      if (!back) continue;
+      Votes& one = (back->is_same ? same : votes)[back->loop];
+      if (one.count > 0 && one.last == i) continue;
+      ++one.count;
+      one.last = i;
+      one.stack = std::next(at)->stack;
+    }
+  }
+  const std::map<Loop, Votes>& all = votes.empty() ? same : votes;
+  std::size_t most = 0;
+  for (const auto& [loop, one] : all) most = std::max(most, one.count);
+  const auto best =
+      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.second.count * 3 >= most * 2; });
+  if (best == all.end()) return;
+  Loop loop = best->first;
+  const StackId stack = best->second.stack;
+  // A model's own loops hide the one that calls the model.
+  if (const std::size_t module = events_.module_depth(stack); loop.depth >= module) {
+    if (module == 0 || is_of_model(stack, module - 1)) return;
+    loop = {module - 1, events_.spots(stack)[module - 1].function};
+  }
+  // Nor does a framework's or CUDA's own tell a reader anything.
+  ResolvedFrame frame = events_.frame(stack, loop.depth);
+  for (; !is_readers(frame); frame = events_.frame(stack, loop.depth)) {
+    if (loop.depth == 0) return;
+    --loop.depth;
+    loop.function = events_.spots(stack)[loop.depth].function;
+  }
+  steps.source = StepSource::kLoop;
+  steps.name = frame.function;
+  steps.where = {frame.file, first_line(steps, loop, frame.line)};
+}
+
+bool StepLooks::is_readers(const ResolvedFrame& frame) const {
+  if (frame.function.empty()) return false;
+  const CodeOwner owner = user_code_.owner_of(frame);
+  return owner == CodeOwner::kUser || owner == CodeOwner::kPackage;
+}
+
+// A function beside those that a model computes with, in the same file.
+bool StepLooks::is_of_model(StackId stack, std::size_t depth) {
+  const std::string file = events_.frame(stack, depth).file;
+  for (std::size_t inner = depth + 1; inner < events_.spots(stack).size(); ++inner) {
+    if (events_.frame(stack, inner).file == file) return true;
+  }
+  return false;
+}
+
+// The first line at which the function is seen in a step.
+std::uint32_t StepLooks::first_line(const Steps& steps, Loop loop, std::uint32_t line) {
+  const std::size_t stride = steps.steps.size() / kMostLooks + 1;
+  for (std::size_t i = 0; i < steps.steps.size(); i += stride) {
+    const At event = first_from(steps.steps[i].host.begin_ns);
+    if (event == events_.all().end()) break;
+    if (event->time_ns >= steps.steps[i].host.end_ns) continue;
+    const auto& spots = events_.spots(event->stack);
+    if (spots.size() <= loop.depth || spots[loop.depth].function != loop.function) continue;
+    const std::uint32_t other = events_.frame(event->stack, loop.depth).line;
+    if (other != 0) line = line == 0 ? other : std::min(line, other);
+  }
+  return line;
+}
+
+std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser,
+                                     const StepItems& items, std::size_t one_in) {
+  constexpr std::size_t kFewestLooks = 4;  // in a coarser step
+  std::size_t looked_at = 0;
+  std::size_t looks = 0;
+  std::size_t backs = 0;
+  std::size_t same = 0;  // once more the same call, or another part of one: nothing is known
+  std::size_t passes = 0;
+  const std::size_t stride = coarser.size() / kMostSteps + 1;
+  for (std::size_t i = 0; i < coarser.size(); i += stride, ++looked_at) {
+    const At begin = first_from(items.times_ns[coarser[i].begin]);
+    const At end = first_from(items.times_ns[coarser[i].end - 1]);
+    for (At at = begin; at < end && std::next(at) != events_.all().end(); ++at) {
+      const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
+      ++looks;
+      if (back && back->is_same) ++same;
+      if (back && !back->is_same && back->loop.depth < events_.module_depth(std::next(at)->stack)) ++backs;
+    }
+    const auto first = std::lower_bound(steps.begin(), steps.end(), coarser[i].begin,
+                                        [](ItemRange step, std::size_t item) { return step.begin < item; });
+    for (auto step = first; step != steps.end() && step->begin < coarser[i].end; ++step) ++passes;
+  }
+  if (looks < kFewestLooks * looked_at || same * 2 > looks) return std::nullopt;
+  if (backs * 2 <= looked_at * 3) return false;
+  if (backs >= looked_at + std::min(passes, looks) / one_in) return true;
+  return std::nullopt;
+}
+
+}  // namespace synctrace

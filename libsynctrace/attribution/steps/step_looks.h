@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stacks of the thread that drives a program tell of its loops: a function that goes back to an earlier
+// instruction has looped.
+#pragma once
+
+#include <compare>
+#include <optional>
+#include <vector>
+
+#include "attribution/steps.h"
+#include "attribution/steps/step_events.h"
+#include "attribution/steps/step_items.h"
+#include "attribution/user_frame.h"
+
+namespace synctrace {
+
+class StepLooks {
+ public:
+  explicit StepLooks(const Trace& trace) : events_(trace), user_code_(std::string(fact(trace, "executable"))) {}
+
+  std::size_t count() const noexcept { return events_.all().size(); }
+
+  // Adds the function that loops once in each of these steps, and a line of it, where stacks show it.
+  void name(Steps& steps);
+
+  // Whether these steps, of which several lie in each of the coarser ones, are a loop of the program's own rather than
+  // of a model that computes, as over its layers. Nothing where the stacks are too few to tell: yes takes a look that
+  // went back for `one_in` of its passes.
+  std::optional<bool> loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser,
+                            const StepItems& items, std::size_t one_in);
+
+ private:
+  using Event = StepEvents::Event;
+  using At = std::vector<Event>::const_iterator;
+
+  // A function that loops, at a depth of the stack.
+  struct Loop {
+    std::size_t depth = 0;
+    std::uint32_t function = 0;
+    friend auto operator<=>(const Loop&, const Loop&) = default;
+  };
+  struct Back {
+    Loop loop;
+    bool is_same = false;  // one call again: what loops is not known, but that it does
+  };
+  // What has looped between these two, if anything.
+  std::optional<Back> went_back(StackId before, StackId after);
+
+  At first_from(Nanoseconds time_ns) const;
+  bool is_readers(const ResolvedFrame& frame) const;
+  bool is_of_model(StackId stack, std::size_t depth);
+  std::uint32_t first_line(const Steps& steps, Loop loop, std::uint32_t line);
+
+  StepEvents events_;
+  UserCode user_code_;
+};
+
+}  // namespace synctrace

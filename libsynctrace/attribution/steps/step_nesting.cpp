@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "attribution/steps/step_nesting.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "attribution/steps/step_candidates.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kKindsOfPass = 8;  // of a pass over a batch, at the least
+constexpr double kAlikeLayers = 0.7;
+constexpr double kUnlike = 0.92;  // less is another sort of step, where they take turns
+constexpr double kSame = 0.97;
+constexpr double kNearlyAll = 0.8;
+constexpr double kAtLeastHalf = 0.5;
+
+// As many steps lie between one mark and the next, nearly always.
+bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, std::size_t count) {
+  std::size_t regular = 0;
+  std::size_t any = 0;
+  auto step = steps.begin();
+  for (std::size_t i = 0; i + 1 < marks.size(); ++i) {
+    std::size_t between = 0;
+    while (step != steps.end() && step->begin < marks[i]) ++step;
+    for (; step != steps.end() && step->begin < marks[i + 1]; ++step) ++between;
+    regular += between == count ? 1U : 0U;
+    any += between > 0 ? 1U : 0U;
+  }
+  return regular * 5 >= any * 4;
+}
+
+}  // namespace
+
+// What the steps of `fine` are in those of `coarse`.
+StepNesting::Inside StepNesting::inside(const StepLevel& fine, const StepLevel& coarse) const {
+  std::vector<std::size_t> passes;
+  std::vector<std::size_t> more;
+  std::size_t covered = 0;
+  std::size_t all = 0;  // the work of a pass is the usual one: what stands behind the last of them is none of it
+  auto step = fine.steps.begin();
+  for (const ItemRange outer : coarse.steps) {
+    while (step != fine.steps.end() && step->begin < outer.begin) ++step;
+    std::size_t count = 0;
+    for (; step != fine.steps.end() && step->begin < outer.end; ++step) ++count;
+    const std::size_t work = levels_.work_in(outer);
+    const std::size_t of_passes = std::min(count * fine.work, work);
+    passes.push_back(count);
+    more.push_back(work - of_passes);
+    covered += of_passes;
+    all += work;
+  }
+  const auto middle = [](std::vector<std::size_t>& values) {
+    const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), at, values.end());
+    return *at;
+  };
+  std::size_t sum = 0;
+  for (const std::size_t count : passes) sum += count;
+  return {middle(passes), (sum + passes.size() - 1) / passes.size(), middle(more),
+          static_cast<double>(covered) / static_cast<double>(std::max<std::size_t>(all, 1))};
+}
+
+// What a step does beside its passes is of the same kinds: one more pass, as over the prompt of a text.
+bool StepNesting::is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const {
+  std::map<std::uint32_t, std::size_t> usual;
+  for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) usual[items_.kinds[i]] += passes;
+  std::size_t same = 0;
+  std::size_t other = 0;
+  for (std::size_t i = outer.typical.begin; i < outer.typical.end; ++i) {
+    const auto kind = usual.find(items_.kinds[i]);
+    if (kind == usual.end()) {
+      ++other;
+    } else if (kind->second > 0) {
+      --kind->second;
+    } else {
+      ++same;
+    }
+  }
+  return same > other;
+}
+
+// A loop runs in each of its steps, and there is more to them: it is no layer itself.
+bool StepNesting::has_parts(const StepLevel& level) const {
+  return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& fine) {
+    if (fine.steps.size() * 2 < level.steps.size() * 3) return false;
+    const Inside part = inside(fine, level);
+    return part.passes >= 3 && part.covered >= kAtLeastHalf && part.more * 4 >= fine.work;
+  });
+}
+
+// A kernel that no pass runs is run in nearly every step.
+bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step) const {
+  const std::set<std::uint32_t> usual(items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.begin),
+                                      items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.end));
+  for (std::size_t i = step.typical.begin; i < step.typical.end; ++i) {
+    const std::uint32_t kind = items_.kinds[i];
+    const bool is_work = (items_.traits[i] & StepItems::kWork) != 0;
+    if (is_work && !usual.contains(kind) && levels_.places(kind).size() * 5 >= step.steps.size() * 4) return true;
+  }
+  return false;
+}
+
+bool StepNesting::is_inner(const StepLevel& level) {
+  constexpr std::size_t kMostPasses = 256;
+  if (level.exchanging >= kAtLeastHalf || has_parts(level)) return false;
+  return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
+    if (outer.steps.size() * 3 > level.steps.size() * 2) return false;
+    const Inside part = inside(level, outer);
+    if (part.at_most < 2) return false;
+    if (const std::optional<bool> loops = looks_.loops(level.steps, outer.steps, items_, 4)) return !*loops;
+    // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
+    const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
+    const bool does_more = is_marked ? adds_work(level, outer) : part.more * 4 >= level.work;
+    if (!does_more || is_one_more(level, outer, part.at_most)) return false;
+    return part.covered < 0.9 || (part.more <= 4 * level.work && part.passes <= kMostPasses);
+  });
+}
+
+bool StepNesting::take_turns(const StepLevel& level) {
+  std::size_t next = 0;
+  std::size_t next_but_one = 0;
+  std::size_t looks = 0;
+  const std::size_t stride = level.steps.size() / 64 + 1;
+  for (std::size_t i = 0; i + 2 < level.steps.size(); i += stride, ++looks) {
+    next += levels_.cutter().likeness(level.steps[i], level.steps[i + 1]) > kUnlike ? 1U : 0U;
+    next_but_one += levels_.cutter().likeness(level.steps[i], level.steps[i + 2]) > kSame ? 1U : 0U;
+  }
+  return looks >= kFewestSteps && next * 5 <= looks && next_but_one * 10 >= looks * 7;
+}
+
+// A good part of its work comes from another thread, as autograd's does.
+bool StepNesting::is_aside(const StepLevel& level) const {
+  return items_.count(level.typical, StepItems::kAside) * 10 > level.typical.size();
+}
+
+const StepLevel* StepNesting::passes_of(const StepLevel& level) {
+  for (const StepLevel& fine : levels_.all()) {
+    if (fine.steps.size() * 2 < level.steps.size() * 3) break;
+    const Inside part = inside(fine, level);
+    const bool is_marked = fine.exchanging >= kNearlyAll;
+    const bool is_pass = part.covered >= (is_marked ? kAtLeastHalf : 0.95);
+    // A pass over a batch does most of what a step does, and has a backward pass if the step has one.
+    if (levels_.kinds_in(fine.typical) * 2 < levels_.kinds_in(level.typical)) continue;
+    if (is_aside(level) && !is_aside(fine)) continue;
+    // One of them ends with the optimizer's work. Where more do, two models take turns.
+    const bool share_optimizer = fine.optimizing * static_cast<double>(part.passes) < 1.5;
+    if (part.passes < 2 || part.covered < kAtLeastHalf || !share_optimizer) continue;
+    if (is_pass) return &fine;
+    if (part.covered >= kNearlyAll && looks_.loops(fine.steps, level.steps, items_, 2) == true) return &fine;
+  }
+  return nullptr;
+}
+
+// Another loop than that of the passes runs in each of these steps, and it is no small one.
+bool StepNesting::has_other_loop(const StepLevel& level, const StepLevel& passes) {
+  return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& other) {
+    return levels_.kinds_in(other.typical) >= kKindsOfPass && inside(other, level).passes >= 2 &&
+           levels_.cutter().likeness(other.typical, passes.typical) < kAlikeLayers;
+  });
+}
+
+const StepLevel* StepNesting::group_of(const StepLevel& passes) {
+  constexpr std::size_t kMostMicroSteps = 64;
+  const std::size_t exchanges = items_.count(passes.typical, StepItems::kExchange);
+  for (const StepLevel& level : levels_.all()) {
+    if (level.steps.size() * 3 > passes.steps.size() * 2) continue;
+    const std::uint32_t mark = items_.kinds[level.cuts.front()];
+    const auto first = items_.kinds.begin() + static_cast<std::ptrdiff_t>(passes.typical.begin);
+    const auto last = items_.kinds.begin() + static_cast<std::ptrdiff_t>(passes.typical.end);
+    if ((items_.traits[level.cuts.front()] & StepItems::kWork) == 0 || std::find(first, last, mark) != last) continue;
+    const Inside part = inside(passes, level);
+    if (part.passes < 2 || part.passes > kMostMicroSteps || part.more < 2) continue;
+    if (!come_regularly(level.cuts, passes.steps, part.passes)) continue;
+    // A line may be logged with it.
+    const std::size_t more = items_.count(level.typical, StepItems::kExchange) - part.passes * exchanges;
+    const bool is_log = more <= 2 && part.more >= kKindsOfPass && !has_other_loop(level, passes);
+    if (more == 0 || is_log) return &level;
+  }
+  return nullptr;
+}
+
+}  // namespace synctrace

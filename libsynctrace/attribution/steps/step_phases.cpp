@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's phases, each with its steps: those that are named, and those that are found in the rest.
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "attribution/steps.h"
+#include "attribution/steps/step_candidates.h"
+#include "attribution/steps/step_items.h"
+#include "attribution/steps/step_search.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kFewForSure = 8;
+constexpr double kAlikeForSure = 0.9;
+constexpr double kSmallestPhase = 0.02;  // of the time of the first
+
+Steps steps_of(const StepItems& items, const FoundLoop& loop) {
+  Steps result;
+  result.source = StepSource::kPeriodicity;
+  result.micro_steps = loop.micro_steps;
+  for (std::size_t i = 0; i < loop.steps.size(); ++i) {
+    const ItemRange step = loop.steps[i];
+    const bool touches = i + 1 < loop.steps.size() && loop.steps[i + 1].begin == step.end;
+    const Nanoseconds next_ns = step.end < items.size() ? items.times_ns[step.end] : kLatestTime;
+    const Nanoseconds own_end_ns = std::max(items.end_ns(step.end - 1), items.times_ns[step.end - 1] + 1);
+    const Nanoseconds end_ns = touches ? next_ns : std::min(own_end_ns, next_ns);
+    if (items.times_ns[step.begin] < end_ns) result.steps.push_back({{items.times_ns[step.begin], end_ns}});
+  }
+  return result;
+}
+
+void judge(const FoundLoop& loop, Steps& steps) {
+  const bool is_named = steps.source == StepSource::kLoop;
+  if (steps.steps.size() < kFewForSure) {
+    steps.confidence = StepConfidence::kLow;
+    steps.doubt = "only " + std::to_string(steps.steps.size()) + " were seen";
+  } else if (!loop.is_marked && !is_named) {
+    steps.confidence = StepConfidence::kLow;
+    steps.doubt = "only launches repeat, and no line is known that loops";
+  } else if (loop.likeness < kAlikeForSure) {
+    steps.confidence = StepConfidence::kMedium;
+    steps.doubt = "they do not do the same work each time";
+  }
+}
+
+// The items that no given step holds.
+std::vector<ItemRange> outside_of(const std::vector<Step>& steps, const StepItems& items) {
+  std::vector<ItemRange> inside;
+  for (const Step& step : steps) {
+    const auto at = [&](Nanoseconds t) {
+      return static_cast<std::size_t>(std::lower_bound(items.times_ns.begin(), items.times_ns.end(), t) -
+                                      items.times_ns.begin());
+    };
+    inside.push_back({at(step.host.begin_ns), at(step.host.end_ns)});
+  }
+  return left_over(items.ranges, inside);
+}
+
+// Of the steps behind the warm-up, which may have loaded code for seconds.
+Nanoseconds time_of(const Steps& steps) {
+  Nanoseconds sum = 0;
+  for (const Step& step : steps.steps) {
+    if (step.kind != StepKind::kWarmUp) sum = add_saturated(sum, step.length_ns);
+  }
+  return sum;
+}
+
+Steps given_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
+  if (question.line.empty()) return steps_by_ranges(trace, correlation, question.range);
+  const std::size_t colon = question.line.rfind(':');
+  std::uint32_t line = 0;
+  if (colon == std::string::npos) return {};
+  std::from_chars(question.line.data() + colon + 1, question.line.data() + question.line.size(), line);
+  return steps_by_line(trace, std::string_view(question.line).substr(0, colon), line);
+}
+
+}  // namespace
+
+StepPhases find_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
+  std::vector<Steps> phases;
+  Steps given = given_steps(trace, correlation, question);
+  const bool is_asked = !question.range.empty() || !question.line.empty();
+  if (is_asked && given.steps.empty()) return {};
+  const StepItems items = step_items(trace, correlation);
+  StepLooks looks(trace);
+  const std::vector<FoundLoop> loops =
+      find_loops(items, given.steps.empty() ? items.ranges : outside_of(given.steps, items), looks);
+  for (const FoundLoop& loop : loops) {
+    phases.push_back(steps_of(items, loop));
+    looks.name(phases.back());
+    judge(loop, phases.back());
+  }
+  std::erase_if(phases, [](const Steps& steps) { return steps.steps.size() < kFewestSteps; });
+  const std::ptrdiff_t given_count = given.steps.empty() ? 0 : 1;
+  if (!given.steps.empty()) phases.insert(phases.begin(), std::move(given));
+  for (Steps& phase : phases) measure_steps(trace, correlation, phase);
+  if (phases.empty()) return {};
+  // What is given stays first.
+  std::stable_sort(phases.begin() + given_count, phases.end(),
+                   [](const Steps& a, const Steps& b) { return time_of(a) > time_of(b); });
+  const auto least_ns = static_cast<Nanoseconds>(kSmallestPhase * static_cast<double>(time_of(phases.front())));
+  std::erase_if(phases, [&](const Steps& steps) { return time_of(steps) < least_ns; });
+  const std::size_t wanted = question.phase == 0 ? 0 : question.phase - 1;
+  if (wanted >= phases.size()) return {{}, std::move(phases)};
+  StepPhases result{std::move(phases[wanted]), {}};
+  phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(wanted));
+  result.others = std::move(phases);
+  return result;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/loader/loader_advice.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "attribution/steps/step_lengths.h"
+#include "findings/loader/loader_threads.h"
+#include "findings/loader/loader_workers.h"
+
+namespace synctrace {
+namespace {
+
+// Below this nothing is said.
+constexpr std::size_t kFewestSteps = 8;
+constexpr std::size_t kFewestLoaderSamples = 50;
+constexpr Nanoseconds kShortestSeenNs = 1'000'000'000;  // of all workers together
+constexpr double kLeastWait = 0.03;                     // of a step
+
+// From the moment at which a worker is busy for three quarters of the time, more than the wait for its turn is missing.
+constexpr double kBusy = 0.75;
+constexpr double kIdler = 0.3;       // by how much less the others are busy, where some are slower than they
+constexpr double kMuch = 0.4;        // of the workers' time, in waits for files
+constexpr double kStarved = 0.2;     // likewise, for a CPU
+constexpr double kPinsAlways = 0.6;  // of the pin thread's time
+constexpr double kMostOfWait = 0.5;
+constexpr double kMargin = 1.1;
+constexpr double kMostNeeded = 1024;  // beyond this it is no advice
+
+struct Measured {
+  LoaderWorkers workers;
+  LoaderThreads threads;
+  std::size_t looks = 0;
+};
+
+std::size_t number_fact(const Trace& trace, std::string_view key) {
+  const std::string_view text = fact(trace, key);
+  std::size_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+// The most ordinary steps in a row: in a hole, or in the validation between two epochs, workers rest that are busy in
+// the steps.
+TimeSpan steady_span(const std::vector<Step>& steps, std::size_t& count) {
+  TimeSpan best;
+  std::size_t in_row = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (begins_anew(steps, i)) in_row = 0;
+    in_row = steps[i].kind == StepKind::kSteady ? in_row + 1 : 0;
+    if (in_row <= count) continue;
+    count = in_row;
+    best = {steps[i + 1 - in_row].host.begin_ns, steps[i].host.end_ns};
+  }
+  return best;
+}
+
+std::size_t workers_for(double busy_ns, Nanoseconds step_ns) {
+  const double exact = std::ceil(kMargin * busy_ns / static_cast<double>(step_ns));
+  return exact > kMostNeeded ? 0 : static_cast<std::size_t>(std::max(exact, 1.0));
+}
+
+// How many of the workers, busiest first, are busy while the others are clearly less so; 0: no such split, or the busy
+// ones are more than half.
+std::size_t slower_workers(const std::vector<LoaderWorker>& workers) {
+  std::size_t busy = 0;
+  while (busy < workers.size() && workers[busy].loaded() >= kBusy) ++busy;
+  if (busy == 0 || 2 * busy > workers.size()) return 0;
+  return workers[busy].loaded() <= workers[busy - 1].loaded() - kIdler ? busy : 0;
+}
+
+// Without workers the batches are made where they are waited for.
+bool advise_first_workers(const Measured& measured, LoaderAdvice& advice) {
+  const bool makes_them = measured.threads.working * static_cast<double>(advice.step_ns) >=
+                          kMostOfWait * static_cast<double>(advice.step_ns - advice.step_without_wait_ns);
+  if (measured.looks == 0 || !makes_them || measured.threads.working <= measured.threads.waiting) return false;
+  advice.busy_ns = static_cast<Nanoseconds>(measured.threads.working * static_cast<double>(advice.step_ns));
+  advice.limit = LoaderLimit::kTooFewWorkers;
+  return true;
+}
+
+// The order counts: what binds the workers comes before what they are too few for.
+bool find_limit(const Measured& measured, LoaderAdvice& advice) {
+  const double work = measured.threads.working * static_cast<double>(advice.step_ns);
+  const double wait = static_cast<double>(advice.step_ns - advice.step_without_wait_ns);
+  const auto is = [&](LoaderLimit limit) {
+    advice.limit = limit;
+    return true;
+  };
+  const double loaded = measured.workers.mean(&LoaderWorker::loaded);
+  if (advice.waits_for_cpu >= kStarved && loaded >= kBusy) return is(LoaderLimit::kProcessors);
+  if (advice.waits_for_storage >= kMuch) return is(LoaderLimit::kStorage);
+  if (loaded >= kBusy) return is(LoaderLimit::kTooFewWorkers);
+  if (slower_workers(measured.workers.workers) > 0) return is(LoaderLimit::kOneWorker);
+  if (measured.threads.samples < kFewestLoaderSamples) return false;
+  if (measured.threads.pinning >= kPinsAlways) return is(LoaderLimit::kPinThread);
+  if (work >= kMostOfWait * wait) return is(LoaderLimit::kMainProcess);
+  return false;
+}
+
+bool measure_workers(const Measured& measured, LoaderAdvice& advice) {
+  const LoaderWorkers& seen = measured.workers;
+  if (seen.seen_ns < kShortestSeenNs) return false;
+  advice.workers = seen.workers.size();
+  advice.utilisation = seen.mean(&LoaderWorker::occupied);
+  advice.busiest = seen.workers.front().occupied();
+  advice.idlest = seen.workers.back().occupied();
+  advice.waits_for_cpu = seen.mean(&LoaderWorker::ready);
+  advice.waits_for_storage = seen.mean(&LoaderWorker::storage);
+  advice.busy_ns = static_cast<Nanoseconds>(advice.utilisation * static_cast<double>(advice.workers) *
+                                            static_cast<double>(advice.step_ns));
+  return true;
+}
+
+// False where the number found contradicts what was seen.
+bool find_number(LoaderAdvice& advice) {
+  if (advice.limit != LoaderLimit::kTooFewWorkers) return true;
+  const std::size_t most = advice.processors > 1 ? advice.processors - 1 : advice.processors;
+  const std::size_t needed = workers_for(static_cast<double>(advice.busy_ns), advice.step_without_wait_ns);
+  if (needed == 0 || needed <= advice.workers) return false;
+  if (most != 0 && most <= advice.workers) {
+    advice.limit = LoaderLimit::kProcessors;
+    return true;
+  }
+  advice.needed = most == 0 ? needed : std::min(needed, most);
+  advice.more_workers_help = true;
+  return true;
+}
+
+void add_words(LoaderAdvice& advice) {
+  constexpr std::string_view kNoHelp = "More workers will not help: ";
+  const auto say = [&](std::string why, std::string_view type) {
+    advice.title = std::string(kNoHelp) + std::move(why);
+    advice.type = type;
+  };
+  switch (advice.limit) {
+    case LoaderLimit::kTooFewWorkers: {
+      const std::string number = std::to_string(advice.needed);
+      advice.title = (advice.workers == 0 ? "DataLoader workers: " : "More DataLoader workers: ") +
+                     std::to_string(advice.workers) + " -> " + number;
+      advice.type = "num_workers=" + number + ", persistent_workers=True";
+      return;
+    }
+    case LoaderLimit::kProcessors:
+      return say(advice.processors == 0 ? "there is no processor left for them"
+                                        : "all " + std::to_string(advice.processors) + " processors are in use",
+                 "do less for each sample: store it decoded, or move transforms to the GPU");
+    case LoaderLimit::kOneWorker:
+      return say("some workers are slower than the others, which wait for their turn",
+                 "give each worker the same work: more and smaller shards");
+    case LoaderLimit::kPinThread:
+      return say("workers are idle, the pin-memory thread is slow",
+                 "return few large tensors for each batch, and keep its pin_memory() short");
+    case LoaderLimit::kMainProcess:
+      return say("workers are idle, taking a batch is slow in the main process",
+                 "collate in the workers: collate_fn that returns few plain tensors");
+    case LoaderLimit::kStorage:
+      return say("workers wait for storage", "keep the data in memory or on a local disk, in fewer and larger files");
+  }
+}
+
+}  // namespace
+
+std::string_view loader_limit_name(LoaderLimit limit) noexcept {
+  constexpr std::array<std::string_view, 6> kNames = {"too-few-workers", "processors",   "one-worker",
+                                                      "pin-thread",      "main-process", "storage"};
+  return kNames[static_cast<std::size_t>(limit)];
+}
+
+std::optional<LoaderAdvice> loader_advice(const Trace& trace, const Attribution& attribution,
+                                          Nanoseconds step_without_wait_ns) {
+  LoaderAdvice advice;
+  const TimeSpan span = steady_span(attribution.steps.steps, advice.steps);
+  if (advice.steps < kFewestSteps || step_without_wait_ns <= 0) return std::nullopt;
+  advice.step_ns = span.length_ns() / static_cast<Nanoseconds>(advice.steps);
+  advice.step_without_wait_ns = step_without_wait_ns;
+  const double wait =
+      1 - static_cast<double>(step_without_wait_ns) / static_cast<double>(std::max<Nanoseconds>(advice.step_ns, 1));
+  if (wait < kLeastWait) return std::nullopt;
+
+  const Measured measured{find_loader_workers(trace, span),
+                          find_loader_threads(trace, attribution.evidence->stacks, span),
+                          number_fact(trace, "children.looks")};
+  advice.processors = number_fact(trace, "processors");
+  advice.pin_thread = measured.threads.pinning;
+  advice.main_process = measured.threads.working;
+  const bool in_loader = measured.threads.waiting + measured.threads.working >= kLeastWait;
+  if (!in_loader || measured.threads.samples < kFewestLoaderSamples) return std::nullopt;
+  const bool is_known = measured.workers.workers.empty()
+                            ? advise_first_workers(measured, advice)
+                            : measure_workers(measured, advice) && find_limit(measured, advice);
+  if (!is_known || !find_number(advice)) return std::nullopt;
+  add_words(advice);
+  return advice;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/remedies/remedy_words.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "base/format_text.h"
+#include "base/name_text.h"
+
+namespace synctrace {
+namespace {
+
+using Lines = std::vector<SourceLine>;
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool has(const SourceLine& where, std::string_view text) { return where.source.find(text) != std::string::npos; }
+
+bool any_has(const Lines& lines, std::string_view text) {
+  return std::any_of(lines.begin(), lines.end(), [&](const SourceLine& each) { return has(each, text); });
+}
+
+// "loss" of "total += loss.item()"; empty where no name stands before the call.
+std::string name_before(const std::string& source, std::string_view call) {
+  const std::size_t end = source.find(call);
+  if (end == std::string::npos) return {};
+  std::size_t begin = end;
+  while (begin > 0 && is_word(source[begin - 1])) --begin;
+  const bool is_whole = begin == 0 || source[begin - 1] != '.';
+  return is_whole ? source.substr(begin, end - begin) : std::string();
+}
+
+bool is_condition(const SourceLine& where) {
+  const std::string_view source = where.source;
+  return source.starts_with("if ") || source.starts_with("elif ") || source.starts_with("while ") ||
+         source.starts_with("assert ");
+}
+
+// A size: what is read becomes an int.
+bool is_size(const SourceLine& where) {
+  const std::size_t at = where.source.find("int(");
+  const bool is_int = at != std::string::npos && (at == 0 || !is_word(where.source[at - 1]));
+  return is_int || has(where, "range(");
+}
+
+std::string value_name(const Lines& lines) {
+  std::string name = lines.size() == 1 ? name_before(lines.front().source, ".item()") : std::string();
+  if (!name.empty()) return name;
+  return lines.size() == 1 ? "the value" : "the values";
+}
+
+RemedyWords read_later_torch(const Lines& lines) {
+  RemedyWords words{"Read " + value_name(lines) + " one step later", {}};
+  const std::string name = name_before(lines.front().source, ".item()");
+  const bool reads = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
+    return !is_condition(each) && !is_size(each) && !has(each, "print(");
+  });
+  if (reads) {
+    words.to_type.push_back(format_text("keep {}.detach(); call .item() for the step before, or every 50 steps",
+                                        name.empty() ? "the tensor's" : name));
+  }
+  const auto size = std::find_if(lines.begin(), lines.end(), is_size);
+  if (size != lines.end()) words.to_type.emplace_back("use a fixed upper bound in place of a size read from the GPU");
+  if (std::any_of(lines.begin(), lines.end(), is_condition))
+    words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test the one of the step before");
+  if (any_has(lines, "print(")) words.to_type.emplace_back("print the tensor every 50 steps, not in each");
+  return words;
+}
+
+RemedyWords read_later(Framework framework, const Lines& lines) {
+  switch (framework) {
+    case Framework::kPyTorch: return read_later_torch(lines);
+    case Framework::kJax:
+      return {"Read " + value_name(lines) + " one step later",
+              {"keep the array; call float(...) for the one of the step before, or every 50 steps"}};
+    case Framework::kCupy:
+      return {"Read " + value_name(lines) + " one step later",
+              {"keep the array; call float(...) or .get() for the step before, or every 50 steps"}};
+    case Framework::kCuda: break;
+  }
+  return {"Read the value one step later",
+          {"cudaMemcpyAsync to pinned memory, cudaEventRecord(done, stream); read it in the next step"}};
+}
+
+std::string parts_of_step(const Lines& lines) {
+  const bool backward = any_has(lines, ".backward(");
+  const bool optimizer = any_has(lines, "optimizer.step(") || any_has(lines, "optim.step(");
+  const bool forward = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
+    return !has(each, ".backward(") && !has(each, ".step(");
+  });
+  std::string words = forward ? "forward" : "";
+  if (backward) words += words.empty() ? "backward" : " and backward";
+  if (optimizer) words += words.empty() ? "the optimizer's step" : " and optimizer";
+  return words;
+}
+
+RemedyWords graph(Framework framework, const Lines& lines) {
+  switch (framework) {
+    case Framework::kPyTorch:
+      return {format_text("Put {} into a CUDA graph", parts_of_step(lines)),
+              {"model = torch.compile(model, mode=\"reduce-overhead\")"}};
+    case Framework::kJax:
+      return {"Compile the step as a whole",
+              {"step = jax.jit(step); several steps at once: jax.lax.scan(step, state, batches)"}};
+    case Framework::kCupy:
+      return {"Put the kernels into a CUDA graph",
+              {"stream.begin_capture(); ...; graph = stream.end_capture(); then graph.launch(stream) in each step"}};
+    case Framework::kCuda: break;
+  }
+  return {"Put the kernels into a CUDA graph",
+          {"cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal); ...; cudaStreamEndCapture(stream, &graph)",
+           "cudaGraphInstantiate(&exec, graph, 0); then cudaGraphLaunch(exec, stream) in each step"}};
+}
+
+RemedyWords loop_of_kernels(Framework framework, const std::string& function) {
+  const std::string name = function_text(function);
+  const std::string plain = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
+  RemedyWords words{format_text("Make one kernel of the loop in {}", name), {}};
+  switch (framework) {
+    case Framework::kPyTorch:
+      words.to_type = {format_text("{0} = torch.compile({0}), or one kernel of a library or of Triton", plain)};
+      break;
+    case Framework::kJax:
+      words.to_type = {format_text("{0} = jax.jit({0}), the loop as jax.lax.fori_loop", plain)};
+      break;
+    case Framework::kCupy: words.to_type = {"@cupy.fuse() above the function, or one cupy.RawKernel"}; break;
+    case Framework::kCuda: words.to_type = {"loop inside of one kernel, or capture the loop as a CUDA graph"}; break;
+  }
+  return words;
+}
+
+RemedyWords pinned(Framework framework, const Lines& lines) {
+  RemedyWords words{"Copy from pinned memory without waiting", {}};
+  switch (framework) {
+    case Framework::kPyTorch: {
+      const SourceLine& where = lines.front();
+      if (!where.source.empty() && !has(where, ".to(") && !has(where, ".cuda(") && !has(where, "copy_(") &&
+          !has(where, "device="))
+        return {"Keep what this call copies on the GPU",
+                {"the copy is made inside of the call: give it tensors of the GPU"}};
+      words.to_type = {"DataLoader(..., pin_memory=True); a tensor of your own: tensor.pin_memory() once"};
+      if (const std::string changed = with_non_blocking(where.source); !changed.empty())
+        words.to_type.push_back(changed);
+      return words;
+    }
+    case Framework::kJax:
+      words.to_type = {"jax.device_put the next batch before the step of this one is waited for"};
+      break;
+    case Framework::kCupy:
+      words.to_type = {"host = cupyx.empty_pinned(shape, dtype); array.set(host, stream=stream)"};
+      break;
+    case Framework::kCuda:
+      words.to_type = {"cudaMallocHost(&host, bytes) once; cudaMemcpyAsync(device, host, bytes, kind, stream)"};
+      break;
+  }
+  return words;
+}
+
+RemedyWords wait_later(Framework framework) {
+  RemedyWords words{"Copy to pinned memory, wait when the data is needed", {}};
+  switch (framework) {
+    case Framework::kPyTorch:
+      words.to_type = {"pinned.copy_(tensor, non_blocking=True); done.record(); later done.synchronize()"};
+      break;
+    case Framework::kJax: words.to_type = {"array.copy_to_host_async(); np.asarray(array) one step later"}; break;
+    case Framework::kCupy: words.to_type = {"array.get(stream=stream, out=pinned, blocking=False)"}; break;
+    case Framework::kCuda:
+      words.to_type = {
+          "cudaMemcpyAsync(pinned, device, bytes, kind, stream); cudaEventRecord(done, stream); wait later"};
+      break;
+  }
+  return words;
+}
+
+RemedyWords remove_wait(Framework framework) {
+  switch (framework) {
+    case Framework::kPyTorch:
+      return {"Remove the wait", {"delete the synchronize(); between streams: stream.wait_event(event)"}};
+    case Framework::kJax: return {"Remove the wait", {"delete block_until_ready(), or call it once after the loop"}};
+    case Framework::kCupy:
+      return {"Remove the wait", {"delete synchronize(); between streams: stream.wait_event(event)"}};
+    case Framework::kCuda: break;
+  }
+  return {"Remove the wait", {"delete it; between streams: cudaStreamWaitEvent(stream, event, 0)"}};
+}
+
+RemedyWords stop_polling(Framework framework) {
+  if (framework == Framework::kPyTorch)
+    return {"Stop polling the event",
+            {"event.synchronize() where the result is needed; event.query() once a step at most"}};
+  return {"Stop polling the event", {"cudaEventSynchronize where the result is needed; query once a step at most"}};
+}
+
+RemedyWords one_copy(Framework framework, const Lines& lines) {
+  RemedyWords words{"Make one copy of the many small ones", {}};
+  const auto is_constant = [](const SourceLine& each) {
+    return !each.source.empty() && !has(each, ".to(") && !has(each, "tensor(") && !has(each, ".cuda(");
+  };
+  if (framework == Framework::kPyTorch && std::all_of(lines.begin(), lines.end(), is_constant))
+    return {"Make these constants on the GPU once",
+            {"value = torch.tensor(x, device=device) before the loop, used in place of x"}};
+  switch (framework) {
+    case Framework::kPyTorch:
+      words.to_type = {"batch = torch.stack(rows).pin_memory().to(device, non_blocking=True), then cast on the GPU"};
+      break;
+    case Framework::kJax: words.to_type = {"batch = jax.device_put(numpy.stack(rows))"}; break;
+    case Framework::kCupy: words.to_type = {"batch = cupy.asarray(numpy.stack(rows))"}; break;
+    case Framework::kCuda: words.to_type = {"pack them into one pinned buffer; one cudaMemcpyAsync"}; break;
+  }
+  return words;
+}
+
+RemedyWords host_code(const Lines& lines) {
+  const SourceLine& where = lines.front();
+  const std::string name =
+      where.function.empty() || where.function == "<module>" ? "this host code" : function_text(where.function);
+  return {format_text("Make {} twice as fast", name),
+          {"do less there in each step; what needs no result of the GPU can be done ahead, in a thread"}};
+}
+
+RemedyWords keep_memory(Framework framework, const Lines& lines) {
+  RemedyWords words{"Keep the memory from step to step", {}};
+  switch (framework) {
+    case Framework::kPyTorch:
+      words.to_type = {
+          any_has(lines, "empty_cache(")
+              ? "delete torch.cuda.empty_cache(); allocate buffers once, before the loop"
+              : "allocate the buffer once, before the loop; or PYTORCH_ALLOC_CONF=expandable_segments:True"};
+      break;
+    case Framework::kJax: words.to_type = {"XLA_PYTHON_CLIENT_PREALLOCATE=true (the default)"}; break;
+    case Framework::kCupy: words.to_type = {"keep CuPy's memory pool; allocate the array once, before the loop"}; break;
+    case Framework::kCuda:
+      words.to_type = {"allocate once, before the loop; or cudaMallocAsync with a pool that keeps its memory"};
+      break;
+  }
+  return words;
+}
+
+RemedyWords feed(Framework framework) {
+  if (framework == Framework::kPyTorch)
+    return {"Have the next batch ready",
+            {"DataLoader(..., num_workers=N, persistent_workers=True, prefetch_factor=4): more workers than now"}};
+  return {"Have the next batch ready", {"load the next batch in a thread or process of its own while the step runs"}};
+}
+
+RemedyWords optimizer() {
+  return {"Let the optimizer launch one kernel for all parameters",
+          {"torch.optim.AdamW(model.parameters(), ..., fused=True); also Adam, SGD, Adagrad"}};
+}
+
+RemedyWords preload(Framework framework) {
+  if (framework == Framework::kCuda)
+    return {"Load the code before the steps",
+            {"launch each kernel once before the loop, or CUDA_MODULE_LOADING=EAGER"}};
+  return {"Load the code before the steps", {"run one step of each shape before the loop, as a warm-up"}};
+}
+
+}  // namespace
+
+std::string with_non_blocking(const std::string& source) {
+  std::string text = source;
+  bool changed = false;
+  for (const std::string_view call : {".to(", ".cuda("}) {
+    for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
+      std::size_t end = at + call.size();
+      for (int open = 1; end < text.size(); ++end) {
+        if (text[end] == '(') ++open;
+        if (text[end] == ')' && --open == 0) break;
+      }
+      if (end == text.size()) return {};  // the call goes on in the next line
+      const std::string inside = text.substr(at + call.size(), end - at - call.size());
+      if (inside.find("non_blocking") != std::string::npos) continue;
+      text.insert(end, inside.empty() ? "non_blocking=True" : ", non_blocking=True");
+      changed = true;
+    }
+  }
+  return changed ? text : std::string();
+}
+
+RemedyWords remedy_words(RemedyKind kind, Framework framework, const std::vector<ShownFix>& fixes,
+                         const std::string& function) {
+  Lines lines;
+  for (const ShownFix& fix : fixes) lines.push_back(fix.where);
+  switch (kind) {
+    case RemedyKind::kNone: break;
+    case RemedyKind::kGraph: return graph(framework, lines);
+    case RemedyKind::kLoopOfKernels: return loop_of_kernels(framework, function);
+    case RemedyKind::kOptimizer: return optimizer();
+    case RemedyKind::kReadLater: return read_later(framework, lines);
+    case RemedyKind::kRemoveWait: return remove_wait(framework);
+    case RemedyKind::kStopPolling: return stop_polling(framework);
+    case RemedyKind::kOneCopy: return one_copy(framework, lines);
+    case RemedyKind::kWaitLater: return wait_later(framework);
+    case RemedyKind::kPinned: return pinned(framework, lines);
+    case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
+    case RemedyKind::kFeed: return feed(framework);
+    case RemedyKind::kHostCode: return host_code(lines);
+    case RemedyKind::kNoCollection:
+      return {"Keep the garbage collector out of the steps",
+              {"gc.freeze(); gc.disable() before the loop, gc.collect() every 1000 steps"}};
+    case RemedyKind::kPreload: return preload(framework);
+    case RemedyKind::kDropDependency:
+      return {"Do not let the stream wait for the event",
+              {"drop the wait_event where the stream does not use that data"}};
+  }
+  return {};
+}
+
+}  // namespace synctrace

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What irregular steps cost, and why they took longer than the others: what each cause costs one of them more.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "findings/report.h"
+
+namespace synctrace {
+
+// At least one in `one_in` of the time of all steps behind the warm-up.
+bool are_irregular_steps_at_least(Nanoseconds one_in, const StepsReport& steps) noexcept;
+
+struct SlowCause {
+  const IdleCause* cause = nullptr;
+  Nanoseconds irregular_ns = 0;  // a step
+  Nanoseconds ordinary_ns = 0;   // a step
+};
+
+// Those that cost most more, first. They refer to the report.
+std::vector<SlowCause> slow_causes(const Report& report, std::size_t most);
+
+}  // namespace synctrace

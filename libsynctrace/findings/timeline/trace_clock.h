@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace says about its clock: enough to tell whether another trace counts from the same instant.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/time_span.h"
+#include "model/trace.h"
+
+namespace synctrace::page {
+
+struct TraceClock {
+  std::string host;                    // empty: not known
+  std::optional<Nanoseconds> lead_ns;  // of the wall clock: when the host began to count
+  TimeSpan span;                       // of the trace, on its own clock
+};
+
+TraceClock clock_of(const Trace& trace);
+
+}  // namespace synctrace::page

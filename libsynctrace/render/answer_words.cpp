@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/answer_words.h"
+
+#include <algorithm>
+
+#include "base/quantity_text.h"
+#include "base/shares.h"
+#include "findings/steps/slow_causes.h"
+
+namespace synctrace {
+namespace {
+
+constexpr Nanoseconds kMuchIrregular = 10;  // of the steps' time, one in so many
+constexpr Nanoseconds kFewAlone = 4;        // alone less than one in so many of what it adds: pays only after others
+
+// What the verdict means, as the end of a sentence about the GPU.
+std::string_view meaning_of(std::string_view word) {
+  if (word == "sync-bound") return "the host waits for it, then has nothing queued";
+  if (word == "transfer-bound") return "it waits for copies";
+  if (word == "input-bound") return "the next batch comes too late";
+  if (word == "launch-bound") return "kernels are launched too slowly";
+  if (word == "host-bound") return "host code between the launches takes too long";
+  if (word == "dependency-bound") return "its streams wait for one another";
+  return "why is not known";
+}
+
+template <class Visit>
+void visit_idle_causes(const Report& report, const Visit& visit) {
+  for (const DeviceReport& device : report.devices) {
+    for (const IdleCause& cause : device.causes) visit(cause);
+  }
+}
+
+}  // namespace
+
+bool is_by_steps(const Report& report) noexcept { return report.steps.figures.count > 0; }
+
+std::string saved_share(const SavingsReport& savings, Nanoseconds ns) { return share_text(ns, savings.base_ns); }
+
+std::string saved_percent(const SavingsReport& savings, Nanoseconds ns) {
+  return format_text("{:.0f}",
+                     100.0 * static_cast<double>(ns) / static_cast<double>(std::max<Nanoseconds>(1, savings.base_ns)));
+}
+
+Nanoseconds of_one_step(const SavingsReport& savings, Nanoseconds ns) noexcept {
+  return savings.by_steps ? ns / std::max<Nanoseconds>(1, static_cast<Nanoseconds>(savings.steps)) : ns;
+}
+
+std::string verdict_sentence(const Report& report) {
+  const VerdictLine& verdict = report.verdict;
+  const bool all_alike = report.steps.figures.irregular == 0;
+  const std::string_view of =
+      is_by_steps(report) ? all_alike ? "each step" : "each ordinary step" : "the time from its first to its last work";
+  std::string words;
+  if (verdict.word == "gpu-bound") {
+    const bool much_irregular = are_irregular_steps_at_least(kMuchIrregular, report.steps);
+    words = format_text("The GPU is busy for {} of {}. {}",
+                        share_text(verdict.of_ns - verdict.lacked_ns, verdict.of_ns), of,
+                        much_irregular ? "What there is to gain is in the irregular steps (below)."
+                                       : "The host's code has little to gain.");
+  } else {
+    words = format_text("The GPU has nothing to compute for {} of {}: {}.",
+                        share_text(verdict.lacked_ns, verdict.of_ns), of, meaning_of(verdict.word));
+  }
+  if (verdict.is_hint) words += " This is a hint: much of it rests on little evidence.";
+  return words;
+}
+
+const Interval* whole_gain(const SavingsReport& savings) noexcept {
+  if (savings.base_ns == 0 || savings.remedies.empty()) return nullptr;
+  const Interval& all = savings.remedies.back().cumulative;
+  return all.grade == Grade::kNone || !is_at_least(all.ns, savings.base_ns, 100) ? nullptr : &all;
+}
+
+std::string gain_sentence(const Report& report) {
+  const SavingsReport& savings = report.savings;
+  if (savings.base_ns == 0) {
+    if (!is_by_steps(report)) return "";
+    return format_text("A step takes {}.", duration_text(report.steps.ordinary_mean_ns));
+  }
+  const bool slower = savings.recorded_ns - savings.base_ns > savings.base_ns / 100;
+  std::string words = format_text(
+      "{} {}{}.", savings.by_steps ? "A step takes" : "The run takes",
+      duration_text(of_one_step(savings, savings.base_ns)),
+      slower ? format_text(" ({} recorded)", duration_text(of_one_step(savings, savings.recorded_ns))) : "");
+  const StepFigures& steps = report.steps.figures;
+  if (steps.count > 0 && report.steps.ordinary_mean_ns - steps.p50_ns > steps.p50_ns / 4)
+    words += format_text(" Steps are uneven: half of them take {} or less.", duration_text(steps.p50_ns));
+  const Interval* all = whole_gain(savings);
+  if (all == nullptr) return words;
+  return words + format_text(" {} seem possible: {} less ({} - {} %).",
+                             duration_text(of_one_step(savings, savings.base_ns - all->ns)),
+                             saved_share(savings, all->ns), saved_percent(savings, all->lo_ns),
+                             saved_percent(savings, all->hi_ns));
+}
+
+bool pays_only_after(const Remedy& remedy) noexcept {
+  return !is_at_least(remedy.alone.ns, remedy.marginal.ns, kFewAlone);
+}
+
+std::string evidence_of(const Report& report, const ShownFix& fix) {
+  const auto is_there = [&](const CallSite& site) {
+    return site.where.known() && site.where.file == fix.where.file && site.where.line == fix.where.line;
+  };
+  const auto copy = std::find_if(report.pageable_copies.begin(), report.pageable_copies.end(), is_there);
+  if (copy != report.pageable_copies.end() && copy->figures.count > 0 && copy->figures.bytes > 0) {
+    const CallFigures& figures = copy->figures;
+    return format_text("{} pageable copies of {} each, {} of the host's time", count_text(figures.count),
+                       bytes_text(figures.bytes / figures.count), duration_text(figures.host_ns));
+  }
+  const auto wait = std::find_if(report.waits.begin(), report.waits.end(), is_there);
+  if (wait == report.waits.end() || wait->figures.blocked_count == 0) return {};
+  const CallFigures& figures = wait->figures;
+  return format_text("{} of {} calls wait, {} each", count_text(figures.blocked_count), count_text(figures.count),
+                     duration_text(figures.host_blocked_ns / static_cast<Nanoseconds>(figures.blocked_count)));
+}
+
+std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left,
+                              const ScreenPlaces& places) {
+  constexpr std::size_t kMostNamed = 2;
+  Nanoseconds ns = 0;
+  std::string names;
+  std::size_t count = 0;
+  for (const Remedy* remedy : left) {
+    if (!is_at_least(remedy->marginal.ns, report.savings.base_ns, 1'000)) continue;
+    ns += remedy->marginal.ns;
+    if (++count <= kMostNamed)
+      names += format_text("{}{} ({})", names.empty() ? "" : ", ", remedy->title, places.of(remedy->fixes.front(), 40));
+  }
+  if (count == 0) return {};
+  if (count > kMostNamed) names += format_text(", {} more", count - kMostNamed);
+  return format_text("Left out, {} together: {}.", saved_share(report.savings, ns), names);
+}
+
+std::string nothing_sentence(const SavingsReport& savings) {
+  if (!savings.refusal.empty()) return {};
+  const Interval& all = savings.all;
+  if (is_at_least(all.ns, savings.base_ns, 100)) {
+    return format_text(
+        "Nothing is promised: all fixes together would save {} in the replay, but the recording also allows anything "
+        "from 0 to {}.",
+        saved_share(savings, all.ns), saved_share(savings, all.hi_ns));
+  }
+  return format_text("Nothing to change here: all lines together would save {} at most.",
+                     all.hi_ns > 0 ? saved_share(savings, all.hi_ns) : "less than 0.5 %");
+}
+
+std::string no_verdict_sentence(const Report& report) {
+  const std::string waited =
+      format_text("The host waited for the GPU for {} in {} of {} calls.", duration_text(report.host_blocked_ns),
+                  count_text(report.blocked_count), count_text(report.call_count));
+  if (report.has_timeline) return "NO VERDICT: too little GPU work was recorded to judge by. " + waited;
+  return waited +
+         " The GPU's own time was not recorded: how long it was idle, and what a fix would save, needs "
+         "--level=timeline.";
+}
+
+std::string host_code_sentence(const Report& report) {
+  const VerdictLine& verdict = report.verdict;
+  const SavingsReport& savings = report.savings;
+  const auto found = std::find_if(verdict.parts.begin(), verdict.parts.end(),
+                                  [](const TimePart& each) { return each.name == "host code"; });
+  if (found == verdict.parts.end() || !is_at_least(found->ns, verdict.of_ns, 20)) return {};
+  const auto is_host = [](const Remedy& remedy) { return remedy.fix == Fix::kSpeedUp; };
+  if (std::any_of(savings.remedies.begin(), savings.remedies.end(), is_host)) return {};
+  const SavingReport* best = nullptr;
+  visit_idle_causes(report, [&](const IdleCause& cause) {
+    const bool counts = cause.saving && cause.saving->fix == Fix::kSpeedUp && cause.saving->alone.ns > 0;
+    if (counts && (best == nullptr || cause.saving->alone.ns > best->alone.ns)) best = &*cause.saving;
+  });
+  return format_text("Host code between launches: {} of {}, in many lines{}.", share_text(found->ns, verdict.of_ns),
+                     is_by_steps(report) ? "a step" : "the time",
+                     best == nullptr ? ""
+                                     : format_text("; one line made twice as fast saves {} at most",
+                                                   saved_share(savings, best->alone.ns)));
+}
+
+std::string beyond_sentence(const Report& report, const ScreenPlaces& places) {
+  const IdleCause* most = nullptr;
+  visit_idle_causes(report, [&](const IdleCause& cause) {
+    if (!cause.saving || cause.saving->fix != Fix::kNone ||
+        !is_at_least(cause.saving->ceiling_ns, report.savings.base_ns, 100))
+      return;
+    if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
+  });
+  if (most == nullptr) return {};
+  return format_text("Needs another algorithm: the wait at {} ({}); without it {} less.", places.of(most->where, 40),
+                     most->name, saved_share(report.savings, most->saving->ceiling_ns));
+}
+
+std::string not_counted_sentence(const Report& report) {
+  if (!is_by_steps(report) || report.devices.empty()) return {};
+  const Nanoseconds outside_ns = report.recorded_ns - report.steps.ordinary_ns - report.steps.irregular_ns;
+  if (!is_at_least(outside_ns, report.recorded_ns, 100)) return {};
+  const StepFigures& steps = report.steps.figures;
+  const std::string warm_up =
+      steps.warm_up > 0 ? format_text("{} step{} of warm-up, ", steps.warm_up, steps.warm_up == 1 ? "" : "s") : "";
+  return format_text("Not counted: {} outside of the {} steps ({}{}start and end).", duration_text(outside_ns),
+                     count_text(steps.count), warm_up, report.phases.size() > 1 ? "other phases, " : "");
+}
+
+std::string irregular_sentence(const Report& report, const ScreenPlaces& places) {
+  const StepsReport& steps = report.steps;
+  const std::size_t count = steps.figures.irregular;
+  if (!are_irregular_steps_at_least(100, steps)) return {};
+  std::string words = format_text("Not in these figures: {} irregular step{} took {}{} (the others {})",
+                                  count_text(count), count == 1 ? "" : "s", duration_text(steps.irregular_mean_ns),
+                                  count == 1 ? "" : " each", duration_text(steps.ordinary_mean_ns));
+  const std::vector<SlowCause> causes = slow_causes(report, 1);
+  // Of a step that waited for other work of the GPU no cause tells enough.
+  if (!causes.empty() && is_at_least(causes.front().irregular_ns, steps.irregular_mean_ns, 10)) {
+    const SlowCause& most = causes.front();
+    const std::string rule = most.cause->rule == nullptr ? "" : format_text(" [{}]", most.cause->rule->id);
+    words += format_text(": {} of it {}{}{}", duration_text(most.irregular_ns), most.cause->name, rule,
+                         most.cause->where.known() ? ", " + places.of(most.cause->where, 40) : "");
+  }
+  return words + ".";
+}
+
+std::string basis_sentence(const Report& report) {
+  const SavingsReport& savings = report.savings;
+  if (!report.has_timeline || report.verdict.word.empty()) return {};
+  if (!savings.refusal.empty()) return "No savings were predicted: " + savings.refusal + ".";
+  const std::string what = savings.by_steps ? format_text("{} {}steps", count_text(savings.steps),
+                                                          report.steps.figures.irregular > 0 ? "ordinary " : "")
+                                            : "the recording, which shows no steps";
+  return format_text("Savings come from a replay of {}. Not valid if the fix changes kernels or their order.", what);
+}
+
+}  // namespace synctrace

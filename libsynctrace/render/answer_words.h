@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences of the answer: what is wrong, what would be gained, what the figures rest on. The first screen and the
+// page say them alike. Each is empty where there is nothing to say.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "findings/report.h"
+#include "render/screen_lines.h"
+
+namespace synctrace {
+
+// Figures are of steps, rather than of the run from its first to its last work.
+bool is_by_steps(const Report& report) noexcept;
+// "46.3 %" of SavingsReport::base_ns; and "46", for ranges.
+std::string saved_share(const SavingsReport& savings, Nanoseconds ns);
+std::string saved_percent(const SavingsReport& savings, Nanoseconds ns);
+// Of one step where savings are by steps: the part of a time that falls to each of them.
+Nanoseconds of_one_step(const SavingsReport& savings, Nanoseconds ns) noexcept;
+
+// "The GPU has nothing to compute for 55.9 % of each step: kernels are launched too slowly."
+std::string verdict_sentence(const Report& report);
+// "A step takes 10.7 ms (11.1 ms recorded). 4.9 ms seem possible: 46 % less (40 - 50 %)."
+std::string gain_sentence(const Report& report);
+// The saving of all remedies together; null where the sentence does not promise one.
+const Interval* whole_gain(const SavingsReport& savings) noexcept;
+
+// Alone it saves next to nothing: it pays only after the remedies before it.
+bool pays_only_after(const Remedy& remedy) noexcept;
+// What the calls of the line did: "120 of 120 calls wait, 6.1 ms each".
+std::string evidence_of(const Report& report, const ShownFix& fix);
+// Names those that save something.
+std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places);
+// Where no remedy is worth showing.
+std::string nothing_sentence(const SavingsReport& savings);
+
+std::string no_verdict_sentence(const Report& report);
+// Host code that has no fix of its own, because it is spread over many lines.
+std::string host_code_sentence(const Report& report);
+// What costs most of what no fix may touch.
+std::string beyond_sentence(const Report& report, const ScreenPlaces& places);
+std::string not_counted_sentence(const Report& report);
+// What irregular steps cost, where that is a part of the time worth naming.
+std::string irregular_sentence(const Report& report, const ScreenPlaces& places);
+std::string basis_sentence(const Report& report);
+
+}  // namespace synctrace

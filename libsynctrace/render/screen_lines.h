@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines of a first screen while it is written.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/format_text.h"
+#include "findings/report.h"
+#include "render/first_screen.h"
+
+namespace synctrace {
+
+enum class Tint : std::uint8_t { kNone, kBold, kDim, kGreen, kRed };
+
+class ScreenLines {
+ public:
+  explicit ScreenLines(const ScreenOptions& options);
+
+  std::size_t columns() const noexcept { return columns_; }
+  std::size_t count() const noexcept { return lines_.size(); }
+
+  // Blanks at its end are left out.
+  void add(std::string_view text, Tint tint = Tint::kNone);
+  // Breaks the text between words; later lines are set in to where the text began.
+  void wrapped(std::string_view lead, std::string_view text, Tint tint = Tint::kNone);
+  void empty() { add(""); }
+
+  // Appended to a line as it is: the one way to tint a part of it.
+  std::string tinted(std::string_view text, Tint tint) const;
+  void add_raw(std::string text);
+
+  void clear() { lines_.clear(); }
+  void append(const ScreenLines& more);
+  std::string text() const;
+
+ private:
+  std::size_t columns_;
+  bool colour_;
+  std::vector<std::string> lines_;
+};
+
+// Paths as a first screen shows them: relative to the folder of the program's own script, where that is known, or else
+// to the one that it was started in.
+class ScreenPlaces {
+ public:
+  explicit ScreenPlaces(const Report& report);
+
+  // "train.py:88", the path shortened in its middle; where no file is known, the function.
+  std::string of(const SourceLine& where, std::size_t columns) const;
+  std::string of(const ShownFix& fix, std::size_t columns) const;
+  std::string file(std::string_view path) const;
+  std::string moved_to(std::string_view place) const;  // of SavingReport::moves_to
+
+ private:
+  std::string working_folder_;
+  std::string script_folder_;
+};
+
+// Of a hundredth of the time or more, and more than the recording leaves open.
+bool is_worth_showing(const Report& report, const Remedy& remedy);
+
+// The remedies of the report that fit into so many lines, and one sentence for what is left out.
+void write_remedies(const Report& report, std::size_t most_lines, ScreenLines& out);
+
+// A recording without a GPU timeline: the calls that made the host wait.
+void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out);
+
+}  // namespace synctrace

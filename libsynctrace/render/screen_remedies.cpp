@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/name_text.h"
+#include "base/quantity_text.h"
+#include "base/shares.h"
+#include "render/answer_words.h"
+#include "render/columns.h"
+#include "render/screen_lines.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kSavesColumns = 9;   // "saves"
+constexpr std::size_t kSoFarColumns = 19;  // "all so far"
+constexpr std::size_t kPlaceColumns = 26;
+constexpr std::size_t kMostLines = 3;     // of one remedy
+constexpr Nanoseconds kLeastWorth = 100;  // one in so many of the time: what saves less is not shown
+constexpr std::size_t kMostNumbers = 8;   // line numbers in a list
+
+class RemedyTable {
+ public:
+  RemedyTable(const Report& report, ScreenLines& out)
+      : report_(report),
+        savings_(report.savings),
+        places_(report),
+        out_(out),
+        width_(out.columns() - kSavesColumns - kSoFarColumns) {}
+
+  void run(std::size_t most_lines) {
+    std::vector<const Remedy*> shown;
+    std::vector<const Remedy*> left;
+    for (const Remedy& remedy : savings_.remedies)
+      (is_worth_showing(report_, remedy) ? shown : left).push_back(&remedy);
+    if (shown.empty()) return nothing();
+    out_.add(
+        format_text("{:<{}}{:>{}}  {}", "What to change, best first", width_, "saves", kSavesColumns, "all so far"),
+        Tint::kBold);
+    // The last two lines are for what is left out.
+    std::size_t room = most_lines > 3 ? most_lines - 3 : 0;
+    std::size_t number = 0;
+    for (; number < shown.size(); ++number) {
+      std::size_t lines = std::min(kMostLines, worth_naming(*shown[number]));
+      ScreenLines block = block_of(*shown[number], number + 1, lines);
+      while (block.count() > room && lines > 1) block = block_of(*shown[number], number + 1, --lines);
+      if (block.count() > room && number > 0) break;
+      out_.append(block);
+      room -= std::min(room, block.count());
+    }
+    left.insert(left.begin(), shown.begin() + static_cast<std::ptrdiff_t>(number), shown.end());
+    left_out(left);
+  }
+
+ private:
+  std::string share(Nanoseconds ns) const { return saved_share(savings_, ns); }
+  std::string percent(Nanoseconds ns) const { return saved_percent(savings_, ns); }
+
+  ScreenLines block_of(const Remedy& remedy, std::size_t number, std::size_t lines) const {
+    ScreenLines block = out_;
+    block.clear();
+    title(remedy, number, block);
+    std::size_t place = 0;
+    for (std::size_t i = 0; i < lines; ++i)
+      place = std::max(place, columns_of(places_.of(remedy.fixes[i], kPlaceColumns)));
+    for (std::size_t i = 0; i < lines; ++i) fix_line(remedy, remedy.fixes[i], place, block);
+    if (remedy.fixes.size() == 1) {
+      const std::string evidence = evidence_of(report_, remedy.fixes.front());
+      if (!evidence.empty()) block.add("        " + fitted(evidence, out_.columns() - 8), Tint::kDim);
+    }
+    more_lines(remedy, lines, block);
+    bool first = true;
+    for (const std::string& line : remedy.to_type) {
+      block.wrapped(first ? "    -> " : "       ", line, Tint::kGreen);
+      first = false;
+    }
+    return block;
+  }
+
+  void title(const Remedy& remedy, std::size_t number, ScreenLines& block) const {
+    std::string words = remedy.title;
+    const std::string rule = remedy.rule == nullptr ? "" : format_text(" [{}]", remedy.rule->id);
+    const bool late = number > 1 && pays_only_after(remedy);
+    const std::string late_words = late ? "; pays only after the above" : "";
+    const std::size_t room = width_ - 4 - columns_of(rule);
+    if (columns_of(words) + columns_of(late_words) <= room)
+      words += rule + late_words;
+    else
+      words = fitted(words, room) + rule;
+    const Interval& so_far = remedy.cumulative;
+    const std::string range =
+        format_text("{} ({} - {})", share(so_far.ns), percent(so_far.lo_ns), percent(so_far.hi_ns));
+    const std::string left = format_text("{:>2}  {}", number, words);
+    block.add_raw(format_text("{}{}{:>{}}  {}", block.tinted(left, Tint::kBold),
+                              std::string(width_ - columns_of(left), ' '), share(remedy.marginal.ns), kSavesColumns,
+                              range));
+  }
+
+  // Of a change that takes all lines of its sort, those that gain nothing by themselves are named as "more" alone.
+  std::size_t worth_naming(const Remedy& remedy) const {
+    if (remedy.fix != Fix::kGraph && remedy.fix != Fix::kFeedInput) return remedy.fixes.size();
+    const auto counts = [&](const ShownFix& fix) { return is_at_least(fix.saving.alone.ns, savings_.base_ns, 200); };
+    const auto end = std::find_if_not(remedy.fixes.begin(), remedy.fixes.end(), counts);
+    return std::max<std::size_t>(1, static_cast<std::size_t>(end - remedy.fixes.begin()));
+  }
+
+  void fix_line(const Remedy& remedy, const ShownFix& fix, std::size_t place, ScreenLines& block) const {
+    const std::string where = places_.of(fix, kPlaceColumns);
+    const std::string lead = format_text("      {}{}   ", where, std::string(place - columns_of(where), ' '));
+    const bool one_of_many = remedy.fixes.size() + remedy.more_fixes > 1;
+    const std::size_t width = one_of_many ? width_ + kSavesColumns : out_.columns() - 2;
+    std::string line = lead + fitted(fix.where.source, std::max<std::size_t>(width - columns_of(lead) - 1, 2));
+    if (one_of_many) {
+      line += std::string(width - std::min(width, columns_of(line)), ' ');
+      line += format_text("  {} alone", share(std::max<Nanoseconds>(0, fix.saving.alone.ns)));
+    }
+    block.add(line);
+    const bool moves = !is_at_least(fix.saving.alone.ns, remedy.marginal.ns, 3) && !fix.saving.moves_to.empty();
+    if (moves)
+      block.wrapped("        ", "alone its wait moves to " + fitted(places_.moved_to(fix.saving.moves_to), 50),
+                    Tint::kDim);
+  }
+
+  // "and 5 lines of model.py: 27 88 90 104 105"
+  void more_lines(const Remedy& remedy, std::size_t from, ScreenLines& block) const {
+    const std::size_t all = remedy.fixes.size() + remedy.more_fixes;
+    if (from >= all) return;
+    std::map<std::string, std::vector<std::uint32_t>> files;
+    for (std::size_t i = from; i < remedy.fixes.size(); ++i) {
+      const SourceLine& where = remedy.fixes[i].where;
+      if (where.line != 0) files[places_.file(where.file)].push_back(where.line);
+    }
+    std::string words = format_text("and {} more place{}", all - from, all - from == 1 ? "" : "s");
+    if (files.size() == 1 && files.begin()->second.size() <= kMostNumbers) {
+      words += format_text(" of {}:", fitted_path(files.begin()->first, 30));
+      std::vector<std::uint32_t>& numbers = files.begin()->second;
+      std::sort(numbers.begin(), numbers.end());
+      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+      for (const std::uint32_t line : numbers) words += format_text(" {}", line);
+    }
+    block.add("      " + fitted(words, out_.columns() - 6));
+  }
+
+  void left_out(const std::vector<const Remedy*>& left) const {
+    const std::string sentence = left_out_sentence(report_, left, places_);
+    if (sentence.empty()) return;
+    std::vector<std::string> lines = wrapped_text(sentence, out_.columns());
+    if (lines.size() > 2) lines[1] = fitted(lines[1] + " " + lines[2], out_.columns());
+    for (std::size_t i = 0; i < std::min<std::size_t>(2, lines.size()); ++i) out_.add(lines[i]);
+  }
+
+  void nothing() const {
+    if (const std::string sentence = nothing_sentence(savings_); !sentence.empty()) out_.wrapped("", sentence);
+  }
+
+  const Report& report_;
+  const SavingsReport& savings_;
+  ScreenPlaces places_;
+  ScreenLines& out_;
+  std::size_t width_;  // of a line before its figures
+};
+
+}  // namespace
+
+bool is_worth_showing(const Report& report, const Remedy& remedy) {
+  return remedy.cumulative.grade != Grade::kNone &&
+         is_at_least(remedy.marginal.ns, report.savings.base_ns, kLeastWorth);
+}
+
+void write_remedies(const Report& report, std::size_t most_lines, ScreenLines& out) {
+  RemedyTable(report, out).run(most_lines);
+}
+
+void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out) {
+  std::vector<const CallSite*> rows;
+  for (const CallSite& site : report.waits) {
+    if (site.figures.blocked_count > 0) rows.push_back(&site);
+  }
+  if (rows.empty()) return out.add("No call made the host wait for the GPU.");
+  const ScreenPlaces places(report);
+  constexpr std::size_t kFigures = 24;
+  const std::size_t width = out.columns() - kFigures;
+  out.add(format_text("{:<{}}{:>10}{:>14}", "What made the host wait, longest first", width, "waited", "calls"),
+          Tint::kBold);
+  const std::size_t limit = std::min(rows.size(), most_lines > 2 ? most_lines - 2 : 1);
+  for (std::size_t i = 0; i < limit; ++i) {
+    const CallSite& site = *rows[i];
+    const std::string rule = site.rule() == nullptr ? "" : format_text(" [{}]", site.rule()->id);
+    const std::string place = site.where.known() ? places.of(site.where, kPlaceColumns) : site.function();
+    std::string left =
+        format_text("  {:<{}} {}", place, kPlaceColumns,
+                    site.where.known() ? fitted(site.where.source, width - kPlaceColumns - 4 - columns_of(rule)) : "");
+    left = fitted(left, width - columns_of(rule)).append(rule);
+    out.add(
+        format_text("{}{}{:>10}{:>14}", left, std::string(width - std::min(width, columns_of(left)), ' '),
+                    duration_text(site.figures.host_blocked_ns),
+                    format_text("{} of {}", count_text(site.figures.blocked_count), count_text(site.figures.count))));
+  }
+  if (rows.size() > limit) out.add(format_text("  and {} more (--full)", rows.size() - limit));
+}
+
+}  // namespace synctrace

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Training loops whose data loader is too slow, each in its own way, for loader_advice.py. A step multiplies matrices and
+waits for the step before; what differs is where a batch's time goes.
+
+  loader_programs.py '[{"case": .., "workers": .., "work": .., "matmuls": .., "steps": ..}, ..]'
+
+Prints one line of JSON for each: steps a second behind the first ones."""
+import json
+import sys
+import time
+import zlib
+
+SKIPPED = 40  # steps until queues that were filled in advance are empty
+PACKED = zlib.compress(bytes(range(256)) * 256, 1)
+SHARDS = 4
+
+
+def decode(times):
+    for _ in range(times):
+        zlib.decompress(PACKED)
+
+
+def count(times):
+    total = 0
+    for i in range(times):
+        total += i % 7
+    return total
+
+
+def sample():
+    import torch
+
+    return torch.ones(32, 256)
+
+
+class Map:
+    """Every batch costs the same."""
+
+    def __init__(self, run, work):
+        self.run, self.work = run, work
+
+    def __len__(self):
+        return self.run["steps"]
+
+    def __getitem__(self, index):
+        self.work(self.run["work"])
+        return sample()
+
+
+class Rebuilt:
+    """A batch that is expensive to unpickle, which the main process does."""
+
+    def __init__(self, tensor, work):
+        self.tensor, self.work = tensor, work
+
+    def __reduce__(self):
+        return rebuild, (self.tensor, self.work)
+
+
+def rebuild(tensor, work):
+    decode(work)
+    return tensor
+
+
+class SlowToPin:
+    """A batch that is expensive to copy into pinned memory, which a thread of the main process does."""
+
+    def __init__(self, tensor, work):
+        self.tensor, self.work = tensor, work
+
+    def pin_memory(self):
+        decode(self.work)
+        return self.tensor.pin_memory()
+
+
+def loader_of(run):
+    from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+
+    class Shards(IterableDataset):
+        """Worker i reads the shards i, i + n...; the first shard's batches are expensive."""
+
+        def __iter__(self):
+            info = get_worker_info()
+            for shard in range(info.id, SHARDS, info.num_workers):
+                for _ in range(run["steps"] // SHARDS):
+                    decode(run["work"] if shard == 0 else run["work"] // 40)
+                    yield sample()
+
+    case = run["case"]
+    options = {"batch_size": None, "num_workers": run["workers"]}
+    if run["workers"] > 0:
+        options["multiprocessing_context"] = "fork"
+    if case in ("decode", "in the loop"):
+        return DataLoader(Map(run, decode), **options)
+    if case == "python":
+        return DataLoader(Map(run, count), **options)
+    if case == "one shard":
+        return DataLoader(Shards(), **options)
+    cheap = {**run, "work": run["work"] // 40}
+    if case == "pin thread":
+        return DataLoader(Map(cheap, decode), pin_memory=True, collate_fn=lambda item: SlowToPin(item, run["work"]), **options)
+    if case == "main process":
+        return DataLoader(Map(cheap, decode), collate_fn=lambda item: Rebuilt(item, run["work"]), **options)
+    raise ValueError(case)
+
+
+def train(batches, matmuls, left, right, out):
+    import torch
+
+    index = begin = 0
+    last = None
+    for index, batch in enumerate(batches, 1):  # the loop
+        batch = batch.cuda(non_blocking=True)
+        for _ in range(matmuls):
+            torch.mm(left, right, out=out)
+        out[0, 0] += batch[0, 0]
+        before, last = last, torch.cuda.Event()
+        last.record()
+        if before is not None:
+            before.synchronize()
+        if index == SKIPPED:
+            begin = time.perf_counter()
+    last.synchronize()
+    return (index - SKIPPED) / (time.perf_counter() - begin)
+
+
+def main():
+    import torch
+
+    left, right = torch.randn(2, 2048, 2048, device="cuda")
+    out = torch.empty_like(left)
+    for _ in range(20):
+        torch.mm(left, right, out=out)
+    torch.cuda.synchronize()
+    if sys.argv[1] == "calibrate":
+        begin = time.perf_counter()
+        for _ in range(200):
+            torch.mm(left, right, out=out)
+        torch.cuda.synchronize()
+        print(json.dumps({"matmul_s": (time.perf_counter() - begin) / 200}), flush=True)
+        return
+    for run in json.loads(sys.argv[1]):
+        ready = run["case"] == "ready"
+        batches = [sample().pin_memory()] * run["steps"] if ready else loader_of(run)
+        rate = train(batches, run["matmuls"], left, right, out)
+        del batches
+        print(json.dumps({**run, "steps_a_second": rate}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Steps and phases of programs that nobody annotated, in PyTorch, JAX, CuPy and C++, against what each program counted.
+
+  step_shapes.py --synctrace PATH --programs FOLDER [--repetitions N] [--only WORD] [--jobs N] [--folder FOLDER]
+
+Programs: step_shapes_torch.py and its kin, and the C++ ones of FOLDER (build/release/tests/bin). Frameworks that are
+not installed are left out. Ends with a table. Exit status 1 when a shape is wrong, 77 when no GPU is here."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import step_comparison  # noqa: E402
+
+SHAPES = {
+    "torch": ("module_loop", "function_loop", "generator_loop", "trainer_callbacks", "mnist", "dcgan", "imagenet",
+              "nanogpt", "accumulate_modulo", "evaluation_inside", "sampling_inside", "decode_read", "decode_no_read",
+              "mixture_of_experts", "reinforcement", "unfused_optimizer", "variable_shapes", "prefetch_thread"),
+    "jax": ("rare_wait", "with_evaluation"),
+    "cupy": ("sweep",),
+    "cpp": ("sync_each", "log_line", "solver", "two_streams", "graph_step", "two_phases"),
+}
+# Where nothing that is recorded need have the line of the loop; one that is named must be right all the same.
+NO_LINES = ("cpp", "jax")
+PATIENCE_S = 180
+
+
+def is_installed(framework):
+    return framework == "cpp" or subprocess.run([sys.executable, "-c", f"import {framework}"], capture_output=True,
+                                                check=False).returncode == 0
+
+
+class Trial:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.environment = dict(os.environ, PYTHONPATH=str(HERE.parent / "programs" / "step_shapes"),
+                                XLA_PYTHON_CLIENT_PREALLOCATE="false", PYTHONDONTWRITEBYTECODE="1")
+
+    def command(self, framework, shape):
+        if framework == "cpp":
+            return [str(self.options.programs / "step_shapes" / "step_loops"), shape]
+        return [sys.executable, str(HERE / f"step_shapes_{framework}.py"), shape]
+
+    def told_and_found(self, framework, shape, trace):
+        tool = str(self.options.synctrace)
+        run = subprocess.run([tool, "run", "--quiet", "--report=none", "--force-overwrite", "-o", trace, "--",
+                              *self.command(framework, shape)], capture_output=True, text=True, env=self.environment,
+                             timeout=PATIENCE_S, check=False)
+        if run.returncode != 0:
+            raise RuntimeError(f"status {run.returncode}: {run.stderr[-300:]}")
+        report = subprocess.run([tool, "report", "--format", "json", trace], capture_output=True, text=True,
+                                timeout=PATIENCE_S, check=False)
+        if report.returncode != 0:
+            raise RuntimeError(f"no report: {report.stderr[-300:]}")
+        return json.loads(run.stdout.splitlines()[-1]), json.loads(report.stdout)["processes"][0]
+
+    def row(self, framework, shape):
+        row = step_comparison.Row(f"{framework} {shape}")
+        for repetition in range(self.options.repetitions):
+            trace = str(self.folder / f"{framework}_{shape}.{repetition}.synctrace")
+            try:
+                told, entry = self.told_and_found(framework, shape, trace)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                row.answers.append("nothing")
+                row.problems.append(str(error).replace("\n", " "))
+                continue
+            row.add(told, entry, lines_known=framework not in NO_LINES)
+        print(f"{row.shape}: {'right' if row.is_right() else 'wrong'}", file=sys.stderr, flush=True)
+        return row
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--synctrace", type=pathlib.Path, required=True)
+    parser.add_argument("--programs", type=pathlib.Path, required=True)
+    parser.add_argument("--repetitions", type=int, default=1)
+    parser.add_argument("--only", default="", help="shapes with this word in their name")
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--folder", type=pathlib.Path, help="for the traces")
+    options = parser.parse_args()
+    if subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode != 0:
+        print("no GPU here")
+        return 77
+    folder = options.folder or pathlib.Path(tempfile.mkdtemp(prefix="step-shapes-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    chosen = [(framework, shape) for framework, shapes in SHAPES.items() for shape in shapes
+              if options.only in f"{framework} {shape}"]
+    missing = [framework for framework in {framework for framework, _ in chosen} if not is_installed(framework)]
+    trial = Trial(options, folder)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        rows = list(pool.map(lambda each: trial.row(*each), [each for each in chosen if each[0] not in missing]))
+    if missing:
+        print(f"not installed: {', '.join(sorted(missing))}\n")
+    print(step_comparison.table(rows))
+    return 0 if rows and all(row.is_right() for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

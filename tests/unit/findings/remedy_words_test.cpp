@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader is told to write, by the framework and the text of the line.
+#include "findings/remedies/remedy_words.h"
+
+#include "support/catch.h"
+
+namespace synctrace::testing {
+namespace {
+
+ShownFix at(const std::string& source) {
+  ShownFix fix;
+  fix.where.file = "/home/user/train.py";
+  fix.where.line = 3;
+  fix.where.function = "train";
+  fix.where.source = source;
+  return fix;
+}
+
+RemedyWords words(RemedyKind kind, Framework framework, const std::vector<std::string>& sources) {
+  std::vector<ShownFix> fixes;
+  for (const std::string& source : sources) fixes.push_back(at(source));
+  return remedy_words(kind, framework, fixes, "sampling.<locals>.farthest");
+}
+
+}  // namespace
+
+TEST_CASE("a copy gets non_blocking=True in each of its calls, and only once") {
+  CHECK(with_non_blocking("x, y = x.to(device), y.cuda()") ==
+        "x, y = x.to(device, non_blocking=True), y.cuda(non_blocking=True)");
+  CHECK(with_non_blocking("x = x.to(device_of(x), dtype)") == "x = x.to(device_of(x), dtype, non_blocking=True)");
+  CHECK(with_non_blocking("x = x.to(device, non_blocking=True)").empty());
+  CHECK(with_non_blocking("x = x.to(").empty());
+  CHECK(with_non_blocking("x = x + 1").empty());
+}
+
+TEST_CASE("a value that is read is called by its name, and what to write fits how it is read") {
+  const RemedyWords loss = words(RemedyKind::kReadLater, Framework::kPyTorch, {"total += loss.item()"});
+  CHECK(loss.title == "Read loss one step later");
+  REQUIRE(loss.to_type.size() == 1);
+  CHECK(loss.to_type.front().find("loss.detach()") != std::string::npos);
+
+  const RemedyWords both =
+      words(RemedyKind::kReadLater, Framework::kPyTorch, {"n = int(sizes.max().item())", "if not valid.any():"});
+  CHECK(both.title == "Read the values one step later");
+  REQUIRE(both.to_type.size() == 2);
+  CHECK(both.to_type[0].find("upper bound") != std::string::npos);
+  CHECK(both.to_type[1].find("torch.where") != std::string::npos);
+
+  const RemedyWords shown = words(RemedyKind::kReadLater, Framework::kPyTorch, {"print(loss)"});
+  REQUIRE(shown.to_type.size() == 1);
+  CHECK(shown.to_type.front().find("print") != std::string::npos);
+  CHECK(words(RemedyKind::kReadLater, Framework::kPyTorch, {"x = self.loss.item()"}).title ==
+        "Read the value one step later");
+}
+
+TEST_CASE("each framework has its own way to launch less often") {
+  const auto graph = [](Framework framework) {
+    return words(RemedyKind::kGraph, framework, {"loss.backward()"}).to_type.front();
+  };
+  CHECK(graph(Framework::kPyTorch).find("torch.compile") != std::string::npos);
+  CHECK(graph(Framework::kJax).find("jax.jit") != std::string::npos);
+  CHECK(graph(Framework::kCupy).find("begin_capture") != std::string::npos);
+  CHECK(graph(Framework::kCuda).find("cudaStreamBeginCapture") != std::string::npos);
+}
+
+TEST_CASE("a graph is named after what its lines are of the step") {
+  const auto title = [](const std::vector<std::string>& sources) {
+    return words(RemedyKind::kGraph, Framework::kPyTorch, sources).title;
+  };
+  CHECK(title({"loss.backward()"}) == "Put backward into a CUDA graph");
+  CHECK(title({"loss.backward()", "y = self.layer(x)"}) == "Put forward and backward into a CUDA graph");
+  CHECK(title({"optimizer.step()"}) == "Put the optimizer's step into a CUDA graph");
+}
+
+TEST_CASE("a loop of kernels is named by its function") {
+  const RemedyWords loop = words(RemedyKind::kLoopOfKernels, Framework::kPyTorch, {"x = torch.minimum(x, y)"});
+  CHECK(loop.title.find("farthest") != std::string::npos);
+  CHECK(loop.to_type.front().starts_with("farthest = torch.compile(farthest)"));
+}
+
+TEST_CASE("many copies from one line are one copy, or constants that the line makes each time") {
+  CHECK(
+      words(RemedyKind::kOneCopy, Framework::kPyTorch, {"parts = [torch.tensor(r).to(device) for r in rows]"}).title ==
+      "Make one copy of the many small ones");
+  CHECK(words(RemedyKind::kOneCopy, Framework::kPyTorch, {"left[rows, query] = 1e10"}).title ==
+        "Make these constants on the GPU once");
+}
+
+TEST_CASE("every remedy says what to do, in every framework") {
+  for (const RemedyKind kind :
+       {RemedyKind::kGraph, RemedyKind::kLoopOfKernels, RemedyKind::kOptimizer, RemedyKind::kReadLater,
+        RemedyKind::kRemoveWait, RemedyKind::kStopPolling, RemedyKind::kWaitLater, RemedyKind::kPinned,
+        RemedyKind::kOneCopy, RemedyKind::kKeepMemory, RemedyKind::kFeed, RemedyKind::kHostCode,
+        RemedyKind::kNoCollection, RemedyKind::kPreload, RemedyKind::kDropDependency}) {
+    for (const Framework framework : {Framework::kCuda, Framework::kPyTorch, Framework::kJax, Framework::kCupy}) {
+      const RemedyWords remedy = words(kind, framework, {""});
+      CAPTURE(static_cast<int>(kind), static_cast<int>(framework), remedy.title);
+      CHECK_FALSE(remedy.title.empty());
+      CHECK_FALSE(remedy.to_type.empty());
+      CHECK(remedy.to_type.size() <= 2);
+    }
+  }
+}
+
+}  // namespace synctrace::testing

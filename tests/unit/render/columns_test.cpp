@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Texts cut and broken to columns.
+#include "render/columns.h"
+
+#include "support/catch.h"
+
+namespace synctrace::testing {
+
+TEST_CASE("a path loses folders of its middle, never its name") {
+  CHECK(fitted_path("a/b/model.py", 20) == "a/b/model.py");
+  CHECK(fitted_path("examples/pytorch/point_strokes/model.py", 24) == "examples/../model.py");
+  CHECK(fitted_path("examples/pytorch/point_strokes/model.py", 10) == "model.py");
+  CHECK(columns_of(fitted_path("examples/pytorch/a_very_long_name_of_a_file.py", 12)) == 12);
+}
+
+TEST_CASE("where there is no room the dots are left") {
+  for (const std::size_t columns : {0U, 1U, 2U}) {
+    CHECK(fitted("abc", columns) == "..");
+    CHECK(fitted_tail("abc", columns) == "..");
+    CHECK(fitted_path("folder/abc", columns) == "..");
+  }
+}
+
+TEST_CASE("a text breaks between words, and a word that is too long stays whole") {
+  CHECK(wrapped_text("one two three", 7) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrapped_text("one two three", 8) == std::vector<std::string>{"one two", "three"});
+  CHECK(wrapped_text("abcdefghij kl", 4) == std::vector<std::string>{"abcdefghij", "kl"});
+  CHECK(wrapped_text("", 4) == std::vector<std::string>{""});
+}
+
+}  // namespace synctrace::testing
