@@ -91,7 +91,7 @@ def main(case):
     if case == "made here":
         train(loader.batches_made_here(expensive, 300))
     elif case == "pin thread":
-        train(loader.batches_of_workers(cheap, 300, 2, pinned_slowly))
+        train(loader.batches_of_workers(cheap, 450, 2, pinned_slowly))
     else:
         train(loader.batches_made_here(cheap, 300))
 

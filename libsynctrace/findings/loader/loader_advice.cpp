@@ -18,6 +18,7 @@ constexpr std::size_t kFewestSteps = 8;
 constexpr std::size_t kFewestLoaderSamples = 50;
 constexpr Nanoseconds kShortestSeenNs = 1'000'000'000;  // of all workers together
 constexpr double kLeastWait = 0.03;                     // of a step
+constexpr Nanoseconds kOrdinaryForOther = 10;           // a row of steps has ten times the time of its irregular ones
 
 // From the moment at which a worker is busy for three quarters of the time, more than the wait for its turn is missing.
 constexpr double kBusy = 0.75;
@@ -42,17 +43,30 @@ std::size_t number_fact(const Trace& trace, std::string_view key) {
   return value;
 }
 
-// The most ordinary steps in a row: in a hole, or in the validation between two epochs, workers rest that are busy in
-// the steps.
-TimeSpan steady_span(const std::vector<Step>& steps, std::size_t& count) {
-  TimeSpan best;
-  std::size_t in_row = 0;
+// Ordinary steps in a row, from the first one's begin to the last one's end.
+struct SteadyRow {
+  std::size_t steps = 0;
+  TimeSpan span;
+  Nanoseconds ordinary_ns = 0;
+};
+
+// The longest such row. In a hole, or in the validation between two epochs, workers rest that are busy in the steps; a
+// step that is a little longer than others is no such hole.
+SteadyRow longest_row(const std::vector<Step>& steps) {
+  SteadyRow best;
+  SteadyRow row;
+  Nanoseconds held_ns = 0;  // of the row's other steps
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (begins_anew(steps, i)) in_row = 0;
-    in_row = steps[i].kind == StepKind::kSteady ? in_row + 1 : 0;
-    if (in_row <= count) continue;
-    count = in_row;
-    best = {steps[i + 1 - in_row].host.begin_ns, steps[i].host.end_ns};
+    const TimeSpan& host = steps[i].host;
+    const bool is_ordinary = steps[i].kind == StepKind::kSteady;
+    if (!is_ordinary) held_ns = add_saturated(held_ns, host.length_ns());
+    if (begins_anew(steps, i) || held_ns > row.ordinary_ns / kOrdinaryForOther) row = {}, held_ns = 0;
+    if (!is_ordinary) continue;
+    if (row.steps == 0) row.span.begin_ns = host.begin_ns, held_ns = 0;
+    ++row.steps;
+    row.span.end_ns = host.end_ns;
+    row.ordinary_ns = add_saturated(row.ordinary_ns, host.length_ns());
+    if (row.steps > best.steps) best = row;
   }
   return best;
 }
@@ -172,16 +186,17 @@ std::string_view loader_limit_name(LoaderLimit limit) noexcept {
 std::optional<LoaderAdvice> loader_advice(const Trace& trace, const Attribution& attribution,
                                           Nanoseconds step_without_wait_ns) {
   LoaderAdvice advice;
-  const TimeSpan span = steady_span(attribution.steps.steps, advice.steps);
+  const SteadyRow row = longest_row(attribution.steps.steps);
+  advice.steps = row.steps;
   if (advice.steps < kFewestSteps || step_without_wait_ns <= 0) return std::nullopt;
-  advice.step_ns = span.length_ns() / static_cast<Nanoseconds>(advice.steps);
+  advice.step_ns = row.ordinary_ns / static_cast<Nanoseconds>(advice.steps);
   advice.step_without_wait_ns = step_without_wait_ns;
   const double wait =
       1 - static_cast<double>(step_without_wait_ns) / static_cast<double>(std::max<Nanoseconds>(advice.step_ns, 1));
   if (wait < kLeastWait) return std::nullopt;
 
-  const Measured measured{find_loader_workers(trace, span),
-                          find_loader_threads(trace, attribution.evidence->stacks, span),
+  const Measured measured{find_loader_workers(trace, row.span),
+                          find_loader_threads(trace, attribution.evidence->stacks, row.span),
                           number_fact(trace, "children.looks")};
   advice.processors = number_fact(trace, "processors");
   advice.pin_thread = measured.threads.pinning;

@@ -104,8 +104,9 @@ class Loader {
     return *this;
   }
 
-  Loader& irregular(std::size_t step) {
+  Loader& irregular(std::size_t step, Nanoseconds length_ns) {
     irregular_ = step;
+    irregular_ns_ = length_ns;
     return *this;
   }
   Loader& gap_before(std::size_t step) {
@@ -116,9 +117,11 @@ class Loader {
   std::optional<LoaderAdvice> advice(Nanoseconds without_wait_ns = kWithoutWaitNs) const {
     Attribution attribution;
     attribution.evidence = std::make_unique<Evidence>(trace_);
+    Nanoseconds begin_ns = 0;
     for (std::size_t i = 0; i < steps_; ++i) {
       Step step;
-      step.host = {static_cast<Nanoseconds>(i) * kStepNs, static_cast<Nanoseconds>(i + 1) * kStepNs};
+      step.host = {begin_ns, begin_ns + (i == irregular_ ? irregular_ns_ : kStepNs)};
+      begin_ns = step.host.end_ns;
       if (i == irregular_) step.kind = StepKind::kIrregular;
       if (i + 1 == gap_) step.host.end_ns -= kMs;
       attribution.steps.steps.push_back(step);
@@ -158,6 +161,7 @@ class Loader {
   Trace trace_;
   std::size_t steps_ = kSteps;
   std::size_t irregular_ = kSteps;
+  Nanoseconds irregular_ns_ = kStepNs;
   std::size_t gap_ = 0;
   int workers_ = 0;
 };
@@ -165,7 +169,7 @@ class Loader {
 }  // namespace
 
 TEST_CASE("the most ordinary steps in a row count, without a hole or what lies between two phases") {
-  const auto hole = Loader().workers(4, {.computing = 0.95}).irregular(kSteps / 4).advice();
+  const auto hole = Loader().workers(4, {.computing = 0.95}).irregular(kSteps / 4, 40 * kStepNs).advice();
   REQUIRE(hole);
   CHECK(hole->steps == kSteps - kSteps / 4 - 1);
   CHECK(hole->step_ns == kStepNs);
@@ -174,6 +178,13 @@ TEST_CASE("the most ordinary steps in a row count, without a hole or what lies b
   REQUIRE(gap);
   CHECK(gap->steps == kSteps - kSteps / 4);
   CHECK(gap->needed == 11);
+}
+
+TEST_CASE("a step that is a little longer than the others does not end a row of them") {
+  const auto advice = Loader().workers(4, {.computing = 0.95}).irregular(kSteps / 4, 4 * kStepNs).advice();
+  REQUIRE(advice);
+  CHECK(advice->steps == kSteps - 1);
+  CHECK(advice->step_ns == kStepNs);
 }
 
 TEST_CASE("busy workers are too few, and the observed times say how many are enough") {
