@@ -1,0 +1,36 @@
+# Included last where SYNCTRACE_PRECOMPILE is on: gives the headers that most of a compile goes into, compiled once, to
+# each target that has the sanitizer's options. Two of them, since tests see Catch2, too, with definitions of its own.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Exists so that its target has a source.\n")
+find_package(fmt REQUIRED)
+set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <cstring> <fstream> <functional> <iostream>
+            <map> <memory> <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map>
+            <unordered_set> <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/format/records.h)
+add_library(synctrace_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+target_link_libraries(synctrace_precompiled PRIVATE synctrace_base fmt::fmt-header-only synctrace_sanitized synctrace_warnings)
+target_precompile_headers(synctrace_precompiled PRIVATE ${headers})
+add_library(synctrace_precompiled_tests OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+target_link_libraries(synctrace_precompiled_tests PRIVATE synctrace_catch synctrace_support synctrace_base fmt::fmt-header-only synctrace_sanitized
+  synctrace_warnings)
+target_precompile_headers(synctrace_precompiled_tests PRIVATE ${headers} ${PROJECT_SOURCE_DIR}/tests/support/catch.h)
+
+function(synctrace_use_precompiled folder)
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type ${target} TYPE)
+    get_target_property(libraries ${target} LINK_LIBRARIES)
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    if(NOT type MATCHES "^(STATIC_LIBRARY|OBJECT_LIBRARY|EXECUTABLE)$" OR target MATCHES "^synctrace_(precompiled|catch)"
+       OR NOT synctrace_sanitized IN_LIST libraries OR "-fno-exceptions" IN_LIST options)
+      continue()
+    elseif(synctrace_catch IN_LIST libraries)
+      target_precompile_headers(${target} REUSE_FROM synctrace_precompiled_tests)
+    else()
+      target_precompile_headers(${target} REUSE_FROM synctrace_precompiled)
+    endif()
+  endforeach()
+  get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(below IN LISTS folders)
+    synctrace_use_precompiled(${below})
+  endforeach()
+endfunction()
+synctrace_use_precompiled(${PROJECT_SOURCE_DIR})
