@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 #include "capture/process/clocks.h"
@@ -47,9 +46,7 @@ std::string_view read_of(std::uint32_t process, const char* file, std::span<char
 
 template <std::size_t size>
 void keep(std::string_view text, std::array<char, size>& to) noexcept {
-  const std::size_t length = std::min(text.size(), size - 1);
-  std::memcpy(to.data(), text.data(), length);
-  to[length] = '\0';
+  to[text.copy(to.data(), size - 1)] = '\0';
 }
 
 State state_of(char letter) noexcept {

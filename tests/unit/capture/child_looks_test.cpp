@@ -2,6 +2,7 @@
 // Looks at child processes: when one is due, and that children are found with the kernel's lists and without them.
 #include "capture/samples/child_looks.h"
 
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -118,6 +119,21 @@ TEST_CASE("a child and its child are found, by the kernel's lists and among all 
   among_all.search_all_processes();
   check(look(among_all), family);
   CHECK(among_all.look_count() == 1);
+}
+
+TEST_CASE("a child that runs sleeps nowhere") {
+  const pid_t child = fork();
+  if (child == 0) {
+    volatile bool goes_on = true;
+    while (goes_on) continue;
+  }
+  ChildLooks looks;
+  const std::vector<Child> found = look(looks);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().state == format::ChildLook::State::kRunning);
+  CHECK(std::string_view(found.front().channel.data()).empty());
 }
 
 TEST_CASE("without children nothing is found, and without descriptors of our own nobody looks") {
