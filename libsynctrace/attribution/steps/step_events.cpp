@@ -36,23 +36,34 @@ bool StepEvents::is_in_module(const StackFrame& frame) const {
          (is_model_code(code->second.file, code->second.function) || is_optimizer_code(code->second.file));
 }
 
-StepEvents::StepEvents(const Trace& trace) : trace_(trace) {
-  std::map<ThreadId, std::vector<Event>> by_thread;
-  const auto add = [&](const auto& rows) {
+const std::vector<StepEvents::Event>& StepEvents::all() {
+  if (!is_read_) read();
+  is_read_ = true;
+  return events_;
+}
+
+void StepEvents::read() {
+  std::map<ThreadId, std::size_t> counts;
+  const auto count = [&](const auto& rows) {
     for (const auto& row : rows) {
-      if (number(row.stack) != 0) by_thread[row.thread].push_back({row.span.begin_ns, row.stack});
+      if (number(row.stack) != 0) ++counts[row.thread];
     }
   };
-  add(trace.calls);
-  add(trace.launches);
-  const auto most = std::max_element(by_thread.begin(), by_thread.end(),
-                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  if (most == by_thread.end()) return;
-  events_ = std::move(most->second);
+  count(trace_.calls);
+  count(trace_.launches);
+  const auto most =
+      std::max_element(counts.begin(), counts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == counts.end()) return;
+  events_.reserve(most->second);
+  const auto add = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      if (row.thread == most->first && number(row.stack) != 0) events_.push_back({row.span.begin_ns, row.stack});
+    }
+  };
+  add(trace_.calls);
+  add(trace_.launches);
   // Where it waits for its input, the loop's own line shows.
-  for (const HostWait& wait : trace.host_waits) {
-    if (wait.thread == most->first && number(wait.stack) != 0) events_.push_back({wait.span.begin_ns, wait.stack});
-  }
+  add(trace_.host_waits);
   std::stable_sort(events_.begin(), events_.end(),
                    [](const Event& a, const Event& b) { return a.time_ns < b.time_ns; });
 }

@@ -31,9 +31,10 @@ class StepEvents {
   };
 
   // Of the thread with the most of them.
-  explicit StepEvents(const Trace& trace);
+  explicit StepEvents(const Trace& trace) : trace_(trace) {}
 
-  const std::vector<Event>& all() const noexcept { return events_; }
+  // Read from the trace when first asked for.
+  const std::vector<Event>& all();
 
   // Outermost first; Python's frames alone where there are some. Valid as long as the object.
   const std::vector<Spot>& spots(StackId stack);
@@ -49,11 +50,13 @@ class StepEvents {
     std::vector<StackFrame> frames;  // beside them
     std::size_t module_depth = 0;
   };
+  void read();
   const Frames& frames(StackId stack);
   bool is_in_module(const StackFrame& frame) const;
   std::uint32_t function_of(const StackFrame& frame);
 
   const Trace& trace_;
+  bool is_read_ = false;
   std::vector<Event> events_;
   std::unordered_map<StackId, Frames> frames_;
   std::unordered_map<std::uint32_t, std::uint32_t> codes_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -23,6 +24,8 @@ constexpr std::array<std::string_view, 8> kOptimizerKernels = {
 // Work of an optimizer with no more than so many items between is of one step of it.
 constexpr std::size_t kEpisodeGap = 12;
 constexpr std::size_t kEpisodeGapByName = 4;
+
+constexpr std::uint64_t kGivenStep = std::uint64_t{15} << 60;  // a token
 
 bool has_any(std::string_view text, auto const& words) {
   return std::any_of(words.begin(), words.end(),
@@ -94,16 +97,16 @@ class Builder {
   Builder(const Trace& trace, const Correlation& correlation)
       : trace_(trace), correlation_(correlation), look_(trace) {}
 
-  StepItems run() {
-    if (!trace_.operations.empty()) {
-      merge();
-      mark_optimizers();
-    } else {
-      for (const Call& call : trace_.calls) add_call(call);
+  StepItems run(const std::vector<Step>& given) {
+    Nanoseconds begin_ns = kNeverNs;
+    for (const Step& step : given) {
+      add_between({begin_ns, step.host.begin_ns}, true);
+      begin_ns = step.host.end_ns;
     }
+    add_between({begin_ns, kLatestTime + 1}, false);
+    if (!trace_.operations.empty()) mark_optimizers();
     items_.kind_count = numbers_.size();
     add_sums();
-    add_ranges();
     return std::move(items_);
   }
 
@@ -154,19 +157,48 @@ class Builder {
     if (look_.of(stack).in_optimizer) ++stacks_[kind].in_optimizer;
   }
 
-  // Work and waits in the order in which they were issued.
-  void merge() {
-    auto call = trace_.calls.begin();
+  // What was issued in this time, in order; one item stands for all of the given step that follows.
+  void add_between(TimeSpan time, bool ends_with_step) {
+    const std::size_t begin = items_.size();
+    if (trace_.operations.empty())
+      add_calls(time);
+    else
+      add_work_and_waits(time);
+    if (items_.size() == begin) return;
+    add_ranges(begin);
+    if (ends_with_step) add(kGivenStep, {time.end_ns, time.end_ns}, 0, Trait::kWork | Trait::kExchange);
+  }
+
+  void add_calls(TimeSpan time) {
+    for (const Call& call : calls_in(time)) add_call(call);
+  }
+
+  void add_work_and_waits(TimeSpan time) {
+    const std::span<const Call> calls = calls_in(time);
+    auto call = calls.begin();
     const auto add_waits_before = [&](Nanoseconds time_ns) {
-      for (; call != trace_.calls.end() && call->span.begin_ns < time_ns; ++call) {
+      for (; call != calls.end() && call->span.begin_ns < time_ns; ++call) {
         if (is_wait(*call) && (!trace_.has_timeline() || in_window(trace_, call->span))) add_call(*call);
       }
     };
-    for (const std::uint32_t row : correlation_.by_issue()) {
-      add_waits_before(correlation_.issued_ns(row));
-      add_work(row);
+    const std::span<const std::uint32_t> rows = correlation_.by_issue();
+    auto row = std::lower_bound(rows.begin(), rows.end(), time.begin_ns,
+                                [&](std::uint32_t each, Nanoseconds t) { return correlation_.issued_ns(each) < t; });
+    for (; row != rows.end(); ++row) {
+      const Nanoseconds issued_ns = correlation_.issued_ns(*row);
+      if (issued_ns >= time.end_ns) break;
+      add_waits_before(issued_ns);
+      add_work(*row);
     }
-    add_waits_before(kLatestTime);
+    add_waits_before(time.end_ns);
+  }
+
+  std::span<const Call> calls_in(TimeSpan time) const {
+    const auto at = [&](Nanoseconds t) {
+      return std::lower_bound(trace_.calls.begin(), trace_.calls.end(), t,
+                              [](const Call& call, Nanoseconds begin_ns) { return call.span.begin_ns < begin_ns; });
+    };
+    return {at(time.begin_ns), at(time.end_ns)};
   }
 
   // Whose kernels these are: by their name, or by the stacks of such kernels.
@@ -215,16 +247,18 @@ class Builder {
     }
   }
 
-  void add_ranges() {
-    std::size_t begin = 0;
-    for (const Window& window : trace_.windows) {
-      const auto end = std::lower_bound(items_.times_ns.begin() + static_cast<std::ptrdiff_t>(begin),
-                                        items_.times_ns.end(), window.span.end_ns);
-      const auto next = static_cast<std::size_t>(end - items_.times_ns.begin());
-      if (next > begin) items_.ranges.push_back({begin, next});
-      begin = next;
+  // Of the items from `begin` on.
+  void add_ranges(std::size_t begin) {
+    const std::vector<Nanoseconds>& times = items_.times_ns;
+    while (begin < times.size()) {
+      const bool is_last = window_ + 1 >= trace_.windows.size();
+      const Nanoseconds end_ns = is_last ? kLatestTime + 1 : trace_.windows[window_].span.end_ns;
+      const auto from = times.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto end = static_cast<std::size_t>(std::lower_bound(from, times.end(), end_ns) - times.begin());
+      if (end > begin) items_.ranges.push_back({begin, end});
+      if (end < times.size()) ++window_;
+      begin = end;
     }
-    if (begin < items_.size()) items_.ranges.push_back({begin, items_.size()});
   }
 
   struct Stacks {
@@ -234,6 +268,7 @@ class Builder {
 
   const Trace& trace_;
   const Correlation& correlation_;
+  std::size_t window_ = 0;  // that the row has come to
   StackLook look_;
   StepItems items_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
@@ -248,6 +283,8 @@ std::size_t StepItems::count(ItemRange range, std::uint8_t trait) const noexcept
   return result;
 }
 
-StepItems step_items(const Trace& trace, const Correlation& correlation) { return Builder(trace, correlation).run(); }
+StepItems step_items(const Trace& trace, const Correlation& correlation, const std::vector<Step>& given) {
+  return Builder(trace, correlation).run(given);
+}
 
 }  // namespace synctrace

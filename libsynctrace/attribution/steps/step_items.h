@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "attribution/steps.h"
 #include "model/correlate.h"
 #include "model/trace.h"
 
@@ -37,7 +38,7 @@ struct StepItems {
   std::vector<float> busy_ns;       // of the GPU with it
   std::vector<std::uint32_t> sums;  // of a random number for each kind: what is equal here has the same kinds as often
   std::size_t kind_count = 0;
-  std::vector<ItemRange> ranges;  // recorded without a hole between: one for each window
+  std::vector<ItemRange> ranges;  // recorded without a hole between: in one window, between given steps
 
   std::size_t size() const noexcept { return kinds.size(); }
   Nanoseconds end_ns(std::size_t item) const noexcept { return times_ns[item] + lasted_ns[item]; }
@@ -46,7 +47,8 @@ struct StepItems {
   std::size_t count(ItemRange range, std::uint8_t trait) const noexcept;
 };
 
-// Without a timeline, the calls stand for the work. O(n log n) in operations and calls.
-StepItems step_items(const Trace& trace, const Correlation& correlation);
+// Without a timeline, the calls stand for the work. What the given steps issued is left out: an item that is in no
+// range stands for them. O(n log n) in what is left.
+StepItems step_items(const Trace& trace, const Correlation& correlation, const std::vector<Step>& given);
 
 }  // namespace synctrace

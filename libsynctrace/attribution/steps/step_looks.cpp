@@ -19,7 +19,7 @@ struct Votes {
 
 }  // namespace
 
-StepLooks::At StepLooks::first_from(Nanoseconds time_ns) const {
+StepLooks::At StepLooks::first_from(Nanoseconds time_ns) {
   return std::lower_bound(events_.all().begin(), events_.all().end(), time_ns,
                           [](const Event& event, Nanoseconds t) { return event.time_ns < t; });
 }

@@ -18,7 +18,7 @@ class StepLooks {
  public:
   explicit StepLooks(const Trace& trace) : events_(trace), user_code_(std::string(fact(trace, "executable"))) {}
 
-  std::size_t count() const noexcept { return events_.all().size(); }
+  std::size_t count() { return events_.all().size(); }
 
   // Adds the function that loops once in each of these steps, and a line of it, where stacks show it.
   void name(Steps& steps);
@@ -46,7 +46,7 @@ class StepLooks {
   // What has looped between these two, if anything.
   std::optional<Back> went_back(StackId before, StackId after);
 
-  At first_from(Nanoseconds time_ns) const;
+  At first_from(Nanoseconds time_ns);
   bool is_readers(const ResolvedFrame& frame) const;
   bool is_of_model(StackId stack, std::size_t depth);
   std::uint32_t first_line(const Steps& steps, Loop loop, std::uint32_t line);

@@ -46,19 +46,6 @@ void judge(const FoundLoop& loop, Steps& steps) {
   }
 }
 
-// The items that no given step holds.
-std::vector<ItemRange> outside_of(const std::vector<Step>& steps, const StepItems& items) {
-  std::vector<ItemRange> inside;
-  for (const Step& step : steps) {
-    const auto at = [&](Nanoseconds t) {
-      return static_cast<std::size_t>(std::lower_bound(items.times_ns.begin(), items.times_ns.end(), t) -
-                                      items.times_ns.begin());
-    };
-    inside.push_back({at(step.host.begin_ns), at(step.host.end_ns)});
-  }
-  return left_over(items.ranges, inside);
-}
-
 // Of the steps behind the warm-up, which may have loaded code for seconds.
 Nanoseconds time_of(const Steps& steps) {
   Nanoseconds sum = 0;
@@ -84,10 +71,9 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
   Steps given = given_steps(trace, correlation, question);
   const bool is_asked = !question.range.empty() || !question.line.empty();
   if (is_asked && given.steps.empty()) return {};
-  const StepItems items = step_items(trace, correlation);
+  const StepItems items = step_items(trace, correlation, given.steps);
   StepLooks looks(trace);
-  const std::vector<FoundLoop> loops =
-      find_loops(items, given.steps.empty() ? items.ranges : outside_of(given.steps, items), looks);
+  const std::vector<FoundLoop> loops = find_loops(items, looks);
   for (const FoundLoop& loop : loops) {
     phases.push_back(steps_of(items, loop));
     looks.name(phases.back());

@@ -86,8 +86,7 @@ class LoopSearch {
   StepBegins begins_;
 };
 
-}  // namespace
-
+// What lies in `ranges` but in none of `steps`. All ascending and disjoint.
 std::vector<ItemRange> left_over(const std::vector<ItemRange>& ranges, const std::vector<ItemRange>& steps) {
   std::vector<ItemRange> result;
   auto step = steps.begin();
@@ -103,9 +102,12 @@ std::vector<ItemRange> left_over(const std::vector<ItemRange>& ranges, const std
   return result;
 }
 
-std::vector<FoundLoop> find_loops(const StepItems& items, std::vector<ItemRange> ranges, StepLooks& looks) {
+}  // namespace
+
+std::vector<FoundLoop> find_loops(const StepItems& items, StepLooks& looks) {
   std::vector<FoundLoop> loops;
-  while (loops.size() < kMostPhases) {
+  std::vector<ItemRange> ranges = items.ranges;
+  while (!ranges.empty() && loops.size() < kMostPhases) {
     std::optional<FoundLoop> found = LoopSearch(items, ranges, looks).run();
     if (!found) break;
     ranges = left_over(ranges, found->steps);

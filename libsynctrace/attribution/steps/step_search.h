@@ -24,9 +24,6 @@ struct FoundLoop {
 };
 
 // In the order in which they were found; the ranges of no two overlap.
-std::vector<FoundLoop> find_loops(const StepItems& items, std::vector<ItemRange> ranges, StepLooks& looks);
-
-// What lies in `ranges` but in none of `steps`. All ascending and disjoint.
-std::vector<ItemRange> left_over(const std::vector<ItemRange>& ranges, const std::vector<ItemRange>& steps);
+std::vector<FoundLoop> find_loops(const StepItems& items, StepLooks& looks);
 
 }  // namespace synctrace
