@@ -89,6 +89,8 @@ bool is_transfer(const Operation& operation) noexcept {
 std::map<DeviceId, std::vector<std::uint32_t>> operations_by_device(const Trace& trace) {
   std::map<DeviceId, std::vector<std::uint32_t>> devices;
   for (const auto& [id, context] : trace.contexts) devices.try_emplace(context.device);
+  // To grow by doubling takes twice the room. What is not written to takes none.
+  for (auto& [device, rows] : devices) rows.reserve(trace.operations.size() / devices.size());
   std::vector<std::uint32_t>* last = nullptr;
   DeviceId last_device{};
   for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {

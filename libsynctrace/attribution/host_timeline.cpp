@@ -10,6 +10,18 @@ namespace {
 
 constexpr Nanoseconds kNever = kLatestTime + 1;
 
+std::unordered_map<ThreadId, std::size_t> launches_by_thread(const Trace& trace) {
+  std::unordered_map<ThreadId, std::size_t> counts;
+  for (auto launch = trace.launches.begin(); launch != trace.launches.end();) {
+    const ThreadId thread = launch->thread;
+    const auto end =
+        std::find_if(launch, trace.launches.end(), [&](const Launch& row) { return row.thread != thread; });
+    counts[thread] += static_cast<std::size_t>(end - launch);
+    launch = end;
+  }
+  return counts;
+}
+
 }  // namespace
 
 HostTimeline::HostTimeline(const Trace& trace) : trace_(trace) {
@@ -17,6 +29,8 @@ HostTimeline::HostTimeline(const Trace& trace) : trace_(trace) {
   std::uint32_t call = 0;
   std::uint32_t launch = 0;
   std::uint32_t wait = 0;
+  std::unordered_map<ThreadId, std::size_t> launches = launches_by_thread(trace);
+  std::size_t reserved = 0;
   const auto begin_of = [](const auto& table, std::uint32_t row) {
     return row < table.size() ? table[row].span.begin_ns : kNever;
   };
@@ -36,6 +50,8 @@ HostTimeline::HostTimeline(const Trace& trace) : trace_(trace) {
       const HostWait& row = trace.host_waits[wait];
       add_item(row.thread, OwnerTable::kHostWait, wait++, row.span, row.stack);
     }
+    // To grow by doubling takes twice the room.
+    for (; reserved < lanes_.size(); ++reserved) lanes_[reserved].items.reserve(launches[lanes_[reserved].id]);
   }
   for (std::uint32_t row = 0; row < trace.polls.size(); ++row) lane_of(trace.polls[row].thread).polls.push_back(row);
   for (std::uint32_t row = 0; row < trace.overheads.size(); ++row) {

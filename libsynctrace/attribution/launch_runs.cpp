@@ -2,7 +2,7 @@
 #include "attribution/launch_runs.h"
 
 #include <algorithm>
-#include <limits>
+#include <unordered_map>
 
 #include "attribution/wait_table.h"
 #include "base/search_from.h"
@@ -13,18 +13,30 @@ namespace {
 constexpr std::size_t kFewestLaunches = 8;
 constexpr Nanoseconds kLongestPauseNs = 50'000;
 
-// How long each launch's work ran, held at four seconds.
-std::vector<std::uint32_t> device_times(const Trace& trace, const Correlation& correlation) {
-  constexpr Nanoseconds kMost = std::numeric_limits<std::uint32_t>::max();
-  std::vector<std::uint32_t> times(trace.launches.size());
-  for (std::uint32_t i = 0; i < trace.operations.size(); ++i) {
-    const auto issuer = correlation.issuer_of(i);
-    if (!issuer || !issuer->is_launch) continue;
-    std::uint32_t& time = times[issuer->row];
-    time = static_cast<std::uint32_t>(std::min(kMost, time + std::min(kMost, trace.operations[i].span.length_ns())));
+// How long each launch's work ran. Most launch one piece, so that no table is needed.
+class DeviceTimes {
+ public:
+  DeviceTimes(const Trace& trace, const Correlation& correlation) : trace_(trace), correlation_(correlation) {
+    for (std::uint32_t i = 0; i < trace.operations.size(); ++i) {
+      const auto issuer = correlation.issuer_of(i);
+      if (!issuer || !issuer->is_launch || correlation.first_work_of(*issuer) == i) continue;
+      Nanoseconds& more_ns = more_ns_[issuer->row];
+      more_ns = add_saturated(more_ns, trace.operations[i].span.length_ns());
+    }
   }
-  return times;
-}
+
+  Nanoseconds of(std::uint32_t launch) const {
+    const auto first = correlation_.first_work_of({true, launch});
+    if (!first) return 0;
+    const auto more = more_ns_.find(launch);
+    return add_saturated(trace_.operations[*first].span.length_ns(), more == more_ns_.end() ? 0 : more->second);
+  }
+
+ private:
+  const Trace& trace_;
+  const Correlation& correlation_;
+  std::unordered_map<std::uint32_t, Nanoseconds> more_ns_;  // of launches of several
+};
 
 class Finder {
  public:
@@ -61,11 +73,11 @@ class Finder {
 LaunchRuns::LaunchRuns(const Trace& trace, const Correlation& correlation, const HostTimeline& host,
                        const std::vector<Judgement>& judgements)
     : runs_(host.threads()), cursors_(host.threads()) {
-  const std::vector<std::uint32_t> times = device_times(trace, correlation);
+  const DeviceTimes times(trace, correlation);
   for (HostTimeline::Index thread = 0; thread < host.threads(); ++thread) {
     Finder finder(runs_[thread]);
     host.for_each(thread, [&](Owner owner, TimeSpan span) {
-      if (owner.table == OwnerTable::kLaunch) return finder.launch(span, times[owner.row]);
+      if (owner.table == OwnerTable::kLaunch) return finder.launch(span, times.of(owner.row));
       const bool waits = owner.table == OwnerTable::kHostWait || judgements[owner.row].verdict == Verdict::kBlocked ||
                          wait_habit(trace.calls[owner.row]) == WaitHabit::kExplicit;
       if (waits) finder.close();
