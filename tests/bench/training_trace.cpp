@@ -5,12 +5,14 @@
 // calls, waits, samples and some launches. Records lie in the file as the recorder leaves them: thread by thread, then
 // the GPU's. Memory is that of one step.
 //
-//   training_trace RECORDS FILE        launches, GPU work, calls, waits, samples and ranges together
+//   training_trace RECORDS FILE          launches, GPU work, calls, waits, samples and ranges together
+//   training_trace RECORDS FILE bare     without the ranges: the steps have to be found
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "format/trace_writer.h"
@@ -91,13 +93,13 @@ class Loop {
     describe();
   }
 
-  void run(std::uint64_t records) {
+  void run(std::uint64_t records, bool is_bare) {
     for (std::uint64_t step = 0; written_ < records; ++step) {
-      out_.add(NvtxPush{kMain, main_.now_ns, {}, StringId{1}});
+      if (!is_bare) out_.add(NvtxPush{kMain, main_.now_ns, {}, StringId{1}});
       play_step(step);
       write_step();
-      out_.add(NvtxPop{kMain, main_.now_ns, {}});
-      written_ += 2;
+      if (!is_bare) out_.add(NvtxPop{kMain, main_.now_ns, {}});
+      written_ += is_bare ? 0 : 2;
     }
     const std::int64_t end_ns = std::max(main_.now_ns, compute_ns_) + 10'000;
     out_.add(Window{end_ns, 0, "exit"});
@@ -326,10 +328,11 @@ void Loop::write_step() {
 }  // namespace synctrace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fputs("usage: training_trace RECORDS FILE\n", stderr);
+  const bool is_bare = argc == 4 && std::string_view(argv[3]) == "bare";
+  if (argc != 3 && !is_bare) {
+    std::fputs("usage: training_trace RECORDS FILE [bare]\n", stderr);
     return 2;
   }
-  synctrace::Loop(argv[2]).run(std::strtoull(argv[1], nullptr, 10));
+  synctrace::Loop(argv[2]).run(std::strtoull(argv[1], nullptr, 10), is_bare);
   return 0;
 }
