@@ -19,7 +19,8 @@ ResolvedFrame printable_frame(ResolvedFrame frame) {
 
 }  // namespace
 
-StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code) : trace_(trace), user_code_(user_code) {
+StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes)
+    : trace_(trace), user_code_(user_code), most_described_bytes_(most_described_bytes) {
   user_code_.set_executable(std::string(fact(trace, "executable")));
 }
 
@@ -44,7 +45,7 @@ SourceLine StackPlaces::line_of(StackId stack) const {
   SourceLine result;
   if (chosen.basis == FrameBasis::kNone) return result;
   const std::vector<bool> hidden = interpreter_frames(frames);
-  const bool whole = described_bytes_ <= kMostDescribedBytes;
+  const bool whole = described_bytes_ <= most_described_bytes_;
   std::size_t shown_index = 0;
   for (std::size_t i = 0; i < frames.size(); ++i) {
     if (!whole && i != chosen.index) continue;

@@ -67,7 +67,7 @@ def check_command(binary, command, trace):
 
 def main():
     binaries, golden = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 60
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 30
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     traces = sorted(str(path) for ending in ("*.synctrace", "*.trace.txt") for path in golden.glob(f"*/{ending}"))
     small = [trace for trace in traces if os.path.getsize(trace) < 10_000]

@@ -45,9 +45,9 @@ TEST_CASE("stacks at one line are one place, whatever is around it") {
 }
 
 TEST_CASE("when much has been described, a stack is its shown frame alone") {
-  constexpr std::size_t kLong = StackPlaces::kMostDescribedBytes / 4;
-  const Trace trace = trace_of(std::string(kLong, 'x'));
-  StackPlaces places(trace, UserCode());
+  constexpr std::size_t kMost = 400'000;
+  const Trace trace = trace_of(std::string(kMost / 4, 'x'));
+  StackPlaces places(trace, UserCode(), kMost);
   const StackPlace step = places.place_of(StackId{1});
   for (int i = 0; i < 4; ++i) CHECK(places.line_of(step).stack.size() == 3);
   const SourceLine line = places.line_of(step);
