@@ -55,6 +55,7 @@ class TraceFile {
     rows();
     work();
     ranges();
+    collectives();
     ending();
     end_chunk();
   }
@@ -77,6 +78,7 @@ class TraceFile {
   void rows();
   void work();
   void ranges();
+  void collectives();
   void ending();
 
   const Trace& trace_;
@@ -99,6 +101,8 @@ void TraceFile::names() {
   for (const auto& [id, api] : trace_.apis) add(format::ApiName{id, api.category, api.name});
   for (const auto& [id, name] : trace_.threads) add(format::Thread{id, name});
   for (const auto& [id, name] : trace_.nvtx_domains) add(format::NvtxDomain{id, name});
+  for (const auto& [id, one] : trace_.communicators)
+    add(format::Communicator{id, one.time_ns, one.hash, one.ranks, one.rank, one.parent_hash});
 }
 
 void TraceFile::code() {
@@ -202,6 +206,17 @@ void TraceFile::ranges() {
       case What::kEnd: add(format::NvtxEnd{event.thread, event.time_ns, event.range}); break;
       case What::kMark: add(format::NvtxMark{event.thread, event.time_ns, event.domain, event.text}); break;
     }
+  }
+}
+
+void TraceFile::collectives() {
+  for (const Collective& one : trace_.collectives) {
+    add(format::Collective{one.thread, one.time_ns, one.communicator, one.number, one.operation, one.bytes, one.peer,
+                           one.group, one.captured, one.turn});
+  }
+  for (const CollectiveLaunch& launch : trace_.collective_launches) {
+    add(format::CollectiveLaunch{launch.thread, launch.span.begin_ns, length_of(launch.span), launch.group,
+                                 launch.first_launch, launch.last_launch, launch.launches});
   }
 }
 

@@ -775,6 +775,84 @@ struct ChildLook {
   }
 };
 
+// A communicator of NCCL as this process sees it. Written again when more is known: the last one counts.
+struct Communicator {
+  static constexpr RecordKind kKind = RecordKind::kCommunicator;
+  static constexpr std::string_view kName = "communicator";
+  CommunicatorId communicator{};
+  std::int64_t time_ns = 0;       // when it was first seen
+  std::uint64_t hash = 0;         // the same on all its ranks; 0: NCCL before 2.25, whose operations name none
+  std::uint32_t ranks = 0;        // how many it has; 0: not known, nor is `rank`
+  std::uint32_t rank = 0;         // this process's, or the first of several that it is
+  std::uint64_t parent_hash = 0;  // that it was split from; 0: none
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"communicator", Encoding::kUnsigned, &Communicator::communicator},
+                   Field{"time_ns", Encoding::kDelta, &Communicator::time_ns},
+                   Field{"hash", Encoding::kUnsigned, &Communicator::hash},
+                   Field{"ranks", Encoding::kUnsigned, &Communicator::ranks},
+                   Field{"rank", Encoding::kUnsigned, &Communicator::rank},
+                   Field{"parent_hash", Encoding::kUnsigned, &Communicator::parent_hash});
+  }
+};
+
+// An operation that the program asked NCCL for, collective or point to point. Numbers go on where nothing is recorded,
+// so that the same ones mean the same operation on all ranks.
+struct Collective {
+  static constexpr RecordKind kKind = RecordKind::kCollective;
+  static constexpr std::string_view kName = "collective";
+  ThreadId thread{};
+  std::int64_t time_ns = 0;  // of the call
+  CommunicatorId communicator{};
+  std::uint64_t number = 0;  // 1, 2... of all operations of the communicator; 0: not counted
+  StringId operation{};      // "AllReduce", "Send": NCCL's name of the function without "nccl"
+  std::uint64_t bytes = 0;   // of one message
+  std::int32_t peer = -1;    // the root, or the other side of Send and Recv; -1: none
+  std::uint64_t group = 0;   // 1, 2...: a process's outermost ncclGroupStart to End, or a call outside of any
+  bool captured = false;     // a stream of the process was being captured into a CUDA graph meanwhile
+  // 1, 2... of what it has to be matched by: of the communicator's collectives, or of its Sends to (or Recvs from)
+  // `peer`. Where ranks send to different peers, `number` is not the same on all of them. 0: not counted.
+  std::uint64_t turn = 0;
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &Collective::thread},
+                   Field{"time_ns", Encoding::kDelta, &Collective::time_ns},
+                   Field{"communicator", Encoding::kUnsigned, &Collective::communicator},
+                   Field{"number", Encoding::kDelta, &Collective::number},
+                   Field{"operation", Encoding::kUnsigned, &Collective::operation},
+                   Field{"bytes", Encoding::kUnsigned, &Collective::bytes},
+                   Field{"peer", Encoding::kSigned, &Collective::peer},
+                   Field{"group", Encoding::kDelta, &Collective::group},
+                   Field{"captured", Encoding::kUnsigned, &Collective::captured},
+                   Field{"turn", Encoding::kDelta, &Collective::turn});
+  }
+};
+
+// NCCL gave the operations of a group to the GPU: the outermost ncclGroupEnd, or the one call that is the group. Its
+// work is that of the thread's launches and copies from the first to the last correlation. Without any (`launches` 0)
+// another thread makes them, as a nonblocking communicator's, or they were not recorded.
+struct CollectiveLaunch {
+  static constexpr RecordKind kKind = RecordKind::kCollectiveLaunch;
+  static constexpr std::string_view kName = "collective_launch";
+  ThreadId thread{};
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  std::uint64_t group = 0;  // of format::Collective
+  CorrelationId first_launch{};
+  CorrelationId last_launch{};
+  std::uint64_t launches = 0;
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"thread", Encoding::kDelta, &CollectiveLaunch::thread},
+                   Field{"begin_ns", Encoding::kDelta, &CollectiveLaunch::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &CollectiveLaunch::duration_ns},
+                   Field{"group", Encoding::kDelta, &CollectiveLaunch::group},
+                   Field{"first_launch", Encoding::kDelta, &CollectiveLaunch::first_launch},
+                   Field{"last_launch", Encoding::kDelta, &CollectiveLaunch::last_launch},
+                   Field{"launches", Encoding::kUnsigned, &CollectiveLaunch::launches});
+  }
+};
+
 // Something was lost. `name` is one of the losses of docs/trace-format.md; `count` adds up over the records of a name.
 struct Loss {
   static constexpr RecordKind kKind = RecordKind::kLoss;
@@ -805,9 +883,9 @@ struct End {
 };
 
 // Every kind, once. Readers, the text form and the schema records are generated from this list.
-using AllRecords =
-    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Module, Symbol,
-               SourceLine, Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush,
-               NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window, HostWait, Sample, ChildLook, Loss, End>;
+using AllRecords = std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape,
+                              Module, Symbol, SourceLine, Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph,
+                              Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window,
+                              HostWait, Sample, ChildLook, Communicator, Collective, CollectiveLaunch, Loss, End>;
 
 }  // namespace synctrace::format

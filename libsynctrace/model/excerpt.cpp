@@ -39,6 +39,7 @@ void copy_definitions(const Trace& from, Trace& to) {
   to.contexts = from.contexts;
   to.streams = from.streams;
   to.nvtx_domains = from.nvtx_domains;
+  to.communicators = from.communicators;
   to.launch_failures = from.launch_failures;
   to.end_reason = from.end_reason;
   to.lossy = from.lossy;
@@ -58,6 +59,8 @@ Trace excerpt_of(const Trace& trace, const Correlation& correlation, TimeSpan sp
   copy_rows(trace.host_waits, span, excerpt.host_waits);
   copy_rows(trace.samples, span, excerpt.samples);
   copy_rows(trace.child_looks, span, excerpt.child_looks);
+  copy_rows(trace.collectives, span, excerpt.collectives);
+  copy_rows(trace.collective_launches, span, excerpt.collective_launches);
   excerpt.first_ns = span.begin_ns;
   excerpt.last_ns = span.end_ns;
   // By row, so that they stay sorted by begin.

@@ -37,6 +37,8 @@ void append_rows(const TableRows& rows, double share_read, Trace& trace) {
   append(rows.host_waits, share_read, trace.host_waits);
   append(rows.samples, share_read, trace.samples);
   append(rows.child_looks, share_read, trace.child_looks);
+  append(rows.collectives, share_read, trace.collectives);
+  append(rows.collective_launches, share_read, trace.collective_launches);
 }
 
 void sort_rows(Trace& trace) {
@@ -53,6 +55,8 @@ void sort_rows(Trace& trace) {
   merge_runs(trace.nvtx_events, by_time);
   merge_runs(trace.resources, by_time);
   merge_runs(trace.child_looks, by_time);
+  merge_runs(trace.collectives, by_time);
+  merge_runs(trace.collective_launches, by_begin);
   operations.get();
 }
 

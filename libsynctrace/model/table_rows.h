@@ -22,6 +22,8 @@ struct TableRows {
   std::vector<HostWait> host_waits;
   std::vector<Sample> samples;
   std::vector<ChildLook> child_looks;
+  std::vector<Collective> collectives;
+  std::vector<CollectiveLaunch> collective_launches;
 };
 
 // `share_read`: how much of the file these and all rows before them are, for the room that the tables will need.

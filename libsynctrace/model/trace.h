@@ -153,6 +153,39 @@ struct ChildLook {
   format::ChildLook::State state{};
 };
 
+// A communicator of NCCL, as this process sees it. Any value in any field: it is as the file says.
+struct Communicator {
+  Nanoseconds time_ns = 0;        // when it was first seen
+  std::uint64_t hash = 0;         // the same on all its ranks; 0: not known
+  std::uint64_t parent_hash = 0;  // 0: none
+  std::uint32_t ranks = 0;        // 0: not known, nor is `rank`
+  std::uint32_t rank = 0;
+};
+
+// An operation that the process asked NCCL for. The fields are those of format::Collective.
+struct Collective {
+  Nanoseconds time_ns = 0;
+  std::uint64_t number = 0;
+  std::uint64_t turn = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t group = 0;
+  ThreadId thread{};
+  CommunicatorId communicator{};
+  StringId operation{};
+  std::int32_t peer = -1;
+  bool captured = false;
+};
+
+// The stretch in which a group's operations were given to the GPU, and the thread's launches and copies therein.
+struct CollectiveLaunch {
+  TimeSpan span;
+  std::uint64_t group = 0;
+  std::uint64_t launches = 0;  // 0: another thread makes them, or they were not recorded
+  ThreadId thread{};
+  CorrelationId first_launch{};
+  CorrelationId last_launch{};
+};
+
 // A stretch of time whose timeline was recorded.
 struct Window {
   TimeSpan span;
@@ -278,6 +311,7 @@ struct Trace {
   std::map<ContextId, Context> contexts;
   std::unordered_map<StreamKey, Stream, StreamKeyHash> streams;
   std::unordered_map<NvtxDomainId, std::string> nvtx_domains;
+  std::unordered_map<CommunicatorId, Communicator> communicators;
 
   std::vector<Call> calls;
   std::vector<Launch> launches;
@@ -290,6 +324,8 @@ struct Trace {
   std::vector<HostWait> host_waits;
   std::vector<Sample> samples;
   std::vector<ChildLook> child_looks;
+  std::vector<Collective> collectives;
+  std::vector<CollectiveLaunch> collective_launches;
   std::vector<Window> windows;  // disjoint; empty: no timeline was recorded
 
   Nanoseconds first_ns = 0;  // earliest and latest time in any table

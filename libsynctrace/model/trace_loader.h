@@ -190,6 +190,25 @@ class TraceLoader {
                                  look.name, look.channel, look.state});
   }
 
+  void operator()(const format::Communicator& one) {
+    if (!span_of(one.time_ns, 0)) return;
+    trace_.communicators.insert_or_assign(one.communicator,
+                                          Communicator{one.time_ns, one.hash, one.parent_hash, one.ranks, one.rank});
+  }
+
+  void operator()(const format::Collective& one) {
+    if (!span_of(one.time_ns, 0)) return;
+    rows_.collectives.push_back({one.time_ns, one.number, one.turn, one.bytes, one.group, one.thread, one.communicator,
+                                 one.operation, one.peer, one.captured});
+  }
+
+  void operator()(const format::CollectiveLaunch& launch) {
+    if (const auto span = span_of(launch.begin_ns, launch.duration_ns)) {
+      rows_.collective_launches.push_back(
+          {*span, launch.group, launch.launches, launch.thread, launch.first_launch, launch.last_launch});
+    }
+  }
+
   void operator()(const format::Window& window) {
     if (span_of(window.time_ns, 0)) edges_.push_back({window.time_ns, window.open != 0, std::string(window.reason)});
   }

@@ -44,22 +44,28 @@ std::string hex(const Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("a trace of format 1.0 stays readable") {
-  const Loaded loaded = load(TraceReader::open(kGolden + "/all_kinds_1_0.synctrace"));
-  CHECK(loaded.error.empty());
-  CHECK(loaded.damage.none());
-  CHECK(loaded.damage.unknown_records == 0);
-  CHECK(loaded.text == read_file(kGolden + "/all_kinds_1_0.trace.txt"));
+TEST_CASE("a trace of each format since 1.0 stays readable") {
+  for (const std::string name : {"all_kinds_1_0", "all_kinds_1_1"}) {
+    CAPTURE(name);
+    const Loaded loaded = load(TraceReader::open(kGolden + "/" + name + ".synctrace"));
+    CHECK(loaded.error.empty());
+    CHECK(loaded.damage.none());
+    CHECK(loaded.damage.unknown_records == 0);
+    CHECK(loaded.text == read_file(kGolden + "/" + name + ".trace.txt"));
+  }
 }
 
 TEST_CASE("its text form assembles to the same bytes") {
-  const auto bytes = assemble_text(read_file(kGolden + "/all_kinds_1_0.trace.txt"), "all_kinds_1_0.trace.txt");
-  REQUIRE(bytes);
-  CHECK(bytes.value() == bytes_of(read_file(kGolden + "/all_kinds_1_0.synctrace")));
+  for (const std::string name : {"all_kinds_1_0", "all_kinds_1_1"}) {
+    CAPTURE(name);
+    const auto bytes = assemble_text(read_file(kGolden + "/" + name + ".trace.txt"), name);
+    REQUIRE(bytes);
+    CHECK(bytes.value() == bytes_of(read_file(kGolden + "/" + name + ".synctrace")));
+  }
 }
 
-TEST_CASE("the golden trace has every kind of format 1.0") {
-  const std::string text = read_file(kGolden + "/all_kinds_1_0.trace.txt");
+TEST_CASE("the golden trace of this format has every kind") {
+  const std::string text = read_file(kGolden + "/all_kinds_1_1.trace.txt");
   for_each_schema([&](const Schema& schema) {
     INFO(schema.name);
     CHECK(text.find("\n" + std::string(schema.name) + " ") != std::string::npos);

@@ -98,7 +98,7 @@ class Hostile {
   }
 
   void add_record(TraceMaker& maker) {
-    switch (below(28)) {
+    switch (below(31)) {
       case 0: return maker.add(any_record<format::Fact>());
       case 1: return maker.add(any_record<format::ApiName>());
       case 2: return maker.add(any_record<format::Context>());
@@ -126,6 +126,9 @@ class Hostile {
       case 24: return maker.add(any_record<format::Stack>());
       case 25: return maker.add(any_record<format::HostWait>());
       case 26: return maker.add(any_record<format::Sample>());
+      case 27: return maker.add(any_record<format::Communicator>());
+      case 28: return maker.add(any_record<format::Collective>());
+      case 29: return maker.add(any_record<format::CollectiveLaunch>());
       default: return maker.add(any_record<format::Overhead>());
     }
   }
@@ -199,6 +202,9 @@ TEST_CASE("a hostile trace gives an export in any format, and written as a file 
     REQUIRE(again.value().operations.size() == trace.operations.size());
     REQUIRE(again.value().nvtx_events.size() == trace.nvtx_events.size());
     REQUIRE(again.value().samples.size() == trace.samples.size());
+    REQUIRE(again.value().communicators.size() == trace.communicators.size());
+    REQUIRE(again.value().collectives.size() == trace.collectives.size());
+    REQUIRE(again.value().collective_launches.size() == trace.collective_launches.size());
   }
 }
 

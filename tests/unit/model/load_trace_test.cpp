@@ -76,6 +76,50 @@ TEST_CASE("a launch that failed keeps what it returned, wherever it lies in the 
   CHECK(status_of(trace, trace.launches[2]) == 2);
 }
 
+TEST_CASE("of a communicator the last record counts, and its operations are in order of time") {
+  TraceMaker maker;
+  maker.add(format::Communicator{CommunicatorId{1}, 100, 0xfeed, 0, 0, 0});
+  maker.add(format::Communicator{CommunicatorId{1}, 100, 0xfeed, 8, 3, 0xbeef});
+  maker.add(format::Communicator{CommunicatorId{2}, -1, 0xdead, 8, 3, 0});
+  const auto collective = [](std::int64_t time_ns, std::int32_t peer) {
+    format::Collective record;
+    record.time_ns = time_ns;
+    record.communicator = CommunicatorId{1};
+    record.number = 9;
+    record.turn = 7;
+    record.bytes = 4096;
+    record.peer = peer;
+    record.group = 5;
+    record.captured = true;
+    return record;
+  };
+  maker.add(collective(300, -1));
+  maker.add(collective(200, 6));
+  maker.add(collective(-5, 6));
+  maker.add(format::CollectiveLaunch{ThreadId{1}, 210, 40, 5, CorrelationId{11}, CorrelationId{13}, 2});
+  maker.add(format::CollectiveLaunch{ThreadId{1}, 210, ~std::uint64_t{0}, 6, {}, {}, 0});
+  const Trace trace = maker.load();
+  REQUIRE(trace.communicators.size() == 1);
+  const Communicator& one = trace.communicators.at(CommunicatorId{1});
+  CHECK(one.hash == 0xfeed);
+  CHECK(one.ranks == 8);
+  CHECK(one.rank == 3);
+  CHECK(one.parent_hash == 0xbeef);
+  REQUIRE(trace.collectives.size() == 2);
+  CHECK(trace.collectives[0].time_ns == 200);
+  CHECK(trace.collectives[0].peer == 6);
+  CHECK(trace.collectives[0].number == 9);
+  CHECK(trace.collectives[0].turn == 7);
+  CHECK(trace.collectives[0].bytes == 4096);
+  CHECK(trace.collectives[0].captured);
+  CHECK(trace.collectives[1].peer == -1);
+  REQUIRE(trace.collective_launches.size() == 1);
+  CHECK(trace.collective_launches[0].span == TimeSpan{210, 250});
+  CHECK(trace.collective_launches[0].group == 5);
+  CHECK(trace.collective_launches[0].last_launch == CorrelationId{13});
+  CHECK(trace.stats.count(kLossImpossibleTimes) == 3);
+}
+
 TEST_CASE("windows are disjoint and closed, whatever their edges were") {
   TraceMaker maker;
   for (const auto& [time_ns, open] : {std::pair{50, 0U}, {100, 1U}, {150, 1U}, {200, 0U}, {250, 0U}, {300, 1U}}) {
