@@ -17,6 +17,7 @@
 #include "capture/cupti/api_events.h"
 #include "capture/cupti/memory_ranges.h"
 #include "capture/events/thread_buffer.h"
+#include "capture/nvtx/nccl_groups.h"
 #include "capture/process/clocks.h"
 #include "capture/process/cpu_ticks.h"
 #include "capture/process/recorder_state.h"
@@ -239,6 +240,30 @@ void callbacks_of_a_launch_in_cold_caches(benchmark::State& state) {
   state.counters["exit_ns"] = median_ns(exits) - reading_ns;
 }
 BENCHMARK(callbacks_of_a_launch_in_cold_caches);
+
+// What an operation of NCCL costs besides its range: found by name, counted, recorded, and its launches told.
+void nccl_operation(benchmark::State& state) {
+  const struct {
+    std::uint64_t hash, bytes;
+    std::int32_t reduction, padding;
+  } payload{0xfeed, 1U << 20, 0, 0};
+  const NvtxPayload told{reinterpret_cast<const std::byte*>(&payload), sizeof(payload)};
+  ThreadBuffer* buffer = thread_buffers.buffer_of_this_thread();
+  constexpr std::int64_t kOperations = kBatch / 2;  // two events each
+  for (auto _ : state) {
+    for (std::int64_t n = 0; n < kOperations; ++n) {
+      const NcclCall* call = find_nccl_call("ncclReduceScatter");
+      if (begin_nccl_call(*call, told, buffer, true, n)) end_nccl_launch(*buffer, n + 1);
+    }
+    state.PauseTiming();
+    empty_rings();
+    state.ResumeTiming();
+  }
+  state.counters["per_operation"] =
+      benchmark::Counter(static_cast<double>(state.iterations()) * static_cast<double>(kOperations),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(nccl_operation);
 
 // The two lookups of a copy, among as many allocations as a framework's caching allocator makes.
 void kind_of_address(benchmark::State& state) {

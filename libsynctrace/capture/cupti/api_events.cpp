@@ -158,6 +158,13 @@ bool uses_stream(const TracedCall& traced) noexcept {
   }
 }
 
+// Where a call of NCCL's launches, copies included: its newer collectives need no kernel.
+void note_nccl_launch(CorrelationId launch) noexcept {
+  ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+  if (buffer != nullptr && buffer->nccl_group.is_launching) [[unlikely]]
+    buffer->nccl_group.note_launch(launch);
+}
+
 void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns,
                  std::uint32_t status) noexcept {
   const CallArguments arguments = traced.arguments == nullptr ? CallArguments{} : traced.arguments(data.functionParams);
@@ -183,8 +190,12 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
     const bool legacy = arguments.stream == nullptr || arguments.stream == CU_STREAM_LEGACY;
     if (legacy && !traced.per_thread_stream) call.flags |= format::Call::kLegacyStream;
   }
-  if (is_copy(traced.category)) describe_copy(arguments, call);
+  if (is_copy(traced.category)) {
+    describe_copy(arguments, call);
+    note_nccl_launch(call.correlation);
+  }
   if (status == 0) apply_memory_effect(traced.effect, arguments);
+  if (traced.capture != CaptureEffect::kNone) gpu_events.note_capture(traced.capture == CaptureEffect::kBegins, status);
   push_event(call);
   if (traced.category == format::ApiCategory::kProfiler) {
     window_control.on_profiler_call(documented_name(traced.cupti_name).ends_with("Start"));
@@ -202,6 +213,7 @@ void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std
   launch.correlation = static_cast<CorrelationId>(data.correlationId);
   launch.status = status;
   launch.stack = open_call.stack.id;
+  note_nccl_launch(launch.correlation);
   push_event(launch);
 }
 

@@ -24,6 +24,15 @@ class GpuEvents {
 
   // Any thread: a context exists, or CUPTI reported an error that it does not survive.
   void note_context() noexcept { has_context_.store(true, std::memory_order_relaxed); }
+
+  // Any thread. A stream's capture began or ended; one that could not begin has not, one that failed has ended.
+  void note_capture(bool begins, std::uint32_t status) noexcept {
+    if (begins && status == 0) captures_.fetch_add(1, std::memory_order_relaxed);
+    if (begins) return;
+    std::uint32_t open = captures_.load(std::memory_order_relaxed);
+    while (open != 0 && !captures_.compare_exchange_weak(open, open - 1, std::memory_order_relaxed)) continue;
+  }
+  bool is_capturing() const noexcept { return captures_.load(std::memory_order_relaxed) != 0; }
   void note_error() noexcept { errors_.fetch_add(1, std::memory_order_relaxed); }
 
   // Drain thread only: decodes the buffers that CUPTI has completed, oldest first, into `out`; with `discard` they are
@@ -70,6 +79,7 @@ class GpuEvents {
   std::atomic<std::uint64_t> completed_count_{0};
   std::atomic<std::uint64_t> refused_count_{0};
   std::atomic<std::uint64_t> errors_{0};
+  std::atomic<std::uint32_t> captures_{0};  // of streams into graphs, under way
   std::atomic<bool> has_context_{false};
   Times times_;
 };

@@ -35,6 +35,12 @@ constexpr bool is_per_thread(std::string_view name) noexcept {
 #define DRIVER_PLAIN(id, category, scope, effect) \
   TracedCall { format::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##id, category, scope, effect, false, #id, nullptr }
 
+#define DRIVER_CAPTURE(id, effect)                                                                             \
+  TracedCall {                                                                                                 \
+    format::ApiDomain::kDriver, CUPTI_DRIVER_TRACE_CBID_##id, kGraph, kAlways, kNone, is_per_thread(#id), #id, \
+        nullptr, CaptureEffect::effect                                                                         \
+  }
+
 constexpr TracedCall kTracedCalls[] = {
     // Waits
     RUNTIME_PLAIN(cudaDeviceSynchronize_v3020, kDeviceSync, kAlways, kNone),
@@ -325,6 +331,15 @@ constexpr TracedCall kTracedCalls[] = {
     DRIVER(cuGraphExecUpdate, kGraph, kAlways, kNone),
     DRIVER(cuGraphExecUpdate_v2, kGraph, kAlways, kNone),
     DRIVER(cuGraphExecDestroy, kGraph, kAlways, kNone),
+    // As launches in the driver's domain alone.
+    DRIVER_CAPTURE(cuStreamBeginCapture, kBegins),
+    DRIVER_CAPTURE(cuStreamBeginCapture_ptsz, kBegins),
+    DRIVER_CAPTURE(cuStreamBeginCapture_v2, kBegins),
+    DRIVER_CAPTURE(cuStreamBeginCapture_v2_ptsz, kBegins),
+    DRIVER_CAPTURE(cuStreamBeginCaptureToGraph, kBegins),
+    DRIVER_CAPTURE(cuStreamBeginCaptureToGraph_ptsz, kBegins),
+    DRIVER_CAPTURE(cuStreamEndCapture, kEnds),
+    DRIVER_CAPTURE(cuStreamEndCapture_ptsz, kEnds),
     DRIVER(cuModuleLoad, kModule, kAlways, kNone),
     DRIVER(cuModuleLoadData, kModule, kAlways, kNone),
     DRIVER(cuModuleLoadDataEx, kModule, kAlways, kNone),
@@ -350,6 +365,7 @@ constexpr TracedCall kTracedCalls[] = {
 #undef DRIVER
 #undef RUNTIME_PLAIN
 #undef DRIVER_PLAIN
+#undef DRIVER_CAPTURE
 
 constexpr std::size_t kMaxCallbackId = 1024;
 using Index = std::array<const TracedCall*, kMaxCallbackId>;

@@ -18,6 +18,9 @@ enum class Scope : std::uint8_t { kAlways, kTimeline };
 // What a successful call does to our knowledge of the address space.
 enum class MemoryEffect : std::uint8_t { kNone, kAddsDevice, kAddsPinned, kAddsManaged, kRemoves };
 
+// What a successful call does to the captures of streams into graphs.
+enum class CaptureEffect : std::uint8_t { kNone, kBegins, kEnds };
+
 struct TracedCall {
   format::ApiDomain domain;
   std::uint32_t callback_id;
@@ -27,6 +30,7 @@ struct TracedCall {
   bool per_thread_stream;  // a _ptsz or _ptds twin: stream 0 is the thread's own
   std::string_view cupti_name;
   CallArguments (*arguments)(const void* params) noexcept;  // null: nothing to read
+  CaptureEffect capture = CaptureEffect::kNone;
 };
 
 std::span<const TracedCall> traced_calls() noexcept;

@@ -25,6 +25,7 @@ void mark_recorder_thread() noexcept { this_thread.is_recorders = true; }
 
 void ThreadBuffer::adopt(ThreadId thread) noexcept {
   open_range_count = 0;
+  nccl_group = {};
   is_pushing_.store(false, std::memory_order_relaxed);
   sample.forget();
   enter_call(StackId{}, 0);

@@ -96,6 +96,22 @@ class SampleSlot {
   std::atomic<std::uint64_t> word_{0};
 };
 
+// The operations of NCCL that a thread has asked for and not yet given to the GPU.
+struct NcclGroup {
+  std::uint64_t number = 0;  // of format::Collective; 0: there is no operation so far
+  std::uint64_t launches = 0;
+  std::int64_t begin_ns = 0;
+  CorrelationId first{};
+  CorrelationId last{};
+  std::uint32_t depth = 0;  // of ncclGroupStart
+  bool is_launching = false;
+
+  void note_launch(CorrelationId launch) noexcept {
+    if (launches++ == 0) first = launch;
+    last = launch;
+  }
+};
+
 // Written by its thread, read by the drain thread. head_ and tail_ count bytes since the ring was made; each is stored
 // by one side only (release) and loaded by the other (acquire).
 class ThreadBuffer {
@@ -134,10 +150,15 @@ class ThreadBuffer {
   struct OpenRange {
     std::uint16_t domain = 0;
     bool watched = false;
+    bool launches = false;           // gives an NCCL group to the GPU
+    std::uint8_t communicator_of{};  // the NcclCallKind of a call that makes one, else 0
   };
   static constexpr std::size_t kMaxOpenRanges = 64;
   std::array<OpenRange, kMaxOpenRanges> open_ranges{};
   std::uint32_t open_range_count = 0;
+
+  // Owning thread only (nccl_groups, api_events).
+  NcclGroup nccl_group;
 
   // Owning thread only. An inline text is copied, at most kMaxInlineText of it.
   template <class Record>

@@ -12,6 +12,8 @@
 
 #include "capture/cupti/window.h"
 #include "capture/events/thread_buffer.h"
+#include "capture/nvtx/nccl_counters.h"
+#include "capture/nvtx/nccl_groups.h"
 #include "capture/nvtx/nvtx_names.h"
 #include "capture/nvtx/test_control.h"
 #include "capture/process/clocks.h"
@@ -65,23 +67,31 @@ void mark(NvtxDomainId domain, const Message& message) noexcept {
   push_event(format::NvtxMark{this_thread_id(), now_ns(), domain, StringId{}}, message.storage, message.text);
 }
 
-int push(NvtxDomainId domain, const Message& message) noexcept {
+int push(NvtxDomainId domain, const Message& message, NvtxPayload payload = {}) noexcept {
+  const NcclCall* nccl = nvtx_names.is_nccl(domain) ? find_nccl_call(message.text) : nullptr;
   const ReentryGuard entry;
-  if (!recording() || !entry) return 0;
-  ThreadBuffer* buffer = thread_buffers.buffer_of_this_thread();
-  if (buffer == nullptr) return 0;
+  const bool records = recording() && entry;
+  ThreadBuffer* buffer =
+      records ? thread_buffers.buffer_of_this_thread() : ThreadBuffers::ready_buffer_of_this_thread();
+  if (nccl == nullptr && (!records || buffer == nullptr)) return 0;
+  const std::int64_t now = now_ns();
+  const bool launches = nccl != nullptr && begin_nccl_call(*nccl, payload, buffer, records, now);
+  if (!records || buffer == nullptr) return 0;
   const bool watched = window_control.watches(message.text);
   const std::uint32_t depth = buffer->open_range_count++;
   if (depth < ThreadBuffer::kMaxOpenRanges) {
-    buffer->open_ranges[depth] = {static_cast<std::uint16_t>(number(domain)), watched};
+    const bool makes = nccl != nullptr && makes_communicator(nccl->kind);
+    buffer->open_ranges[depth] = {static_cast<std::uint16_t>(number(domain)), watched, launches,
+                                  makes ? static_cast<std::uint8_t>(nccl->kind) : std::uint8_t{0}};
     if (watched) window_control.range_begin();
   }
-  buffer->push(format::NvtxPush{buffer->thread(), now_ns(), domain, StringId{}}, message.storage, message.text);
+  buffer->push(format::NvtxPush{buffer->thread(), now, domain, StringId{}}, message.storage, message.text);
+  if (launches && depth >= ThreadBuffer::kMaxOpenRanges) end_nccl_launch(*buffer, now);
   return static_cast<int>(depth);
 }
 
 // The innermost open range of the domain; domains nest independently of each other.
-bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, bool& watched) noexcept {
+bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, ThreadBuffer::OpenRange& range) noexcept {
   const std::uint32_t kept = std::min<std::uint32_t>(buffer.open_range_count, ThreadBuffer::kMaxOpenRanges);
   if (buffer.open_range_count > kept) {
     --buffer.open_range_count;
@@ -89,7 +99,7 @@ bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, bool& watched) n
   }
   for (std::uint32_t i = kept; i-- > 0;) {
     if (buffer.open_ranges[i].domain != static_cast<std::uint16_t>(number(domain))) continue;
-    watched = buffer.open_ranges[i].watched;
+    range = buffer.open_ranges[i];
     std::copy(buffer.open_ranges.begin() + i + 1, buffer.open_ranges.begin() + kept, buffer.open_ranges.begin() + i);
     --buffer.open_range_count;
     return true;
@@ -97,14 +107,18 @@ bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, bool& watched) n
   return false;
 }
 
-int pop(NvtxDomainId domain) noexcept {
+int pop(NvtxDomainId domain, NvtxPayload payload = {}) noexcept {
   const ReentryGuard entry;
   if (!recording() || !entry) return NVTX_NO_PUSH_POP_TRACKING;
   ThreadBuffer* buffer = thread_buffers.buffer_of_this_thread();
-  bool watched = false;
-  if (buffer == nullptr || !take_open_range(*buffer, domain, watched)) return NVTX_NO_PUSH_POP_TRACKING;
-  buffer->push(format::NvtxPop{buffer->thread(), now_ns(), domain});
-  if (watched) window_control.range_end();
+  ThreadBuffer::OpenRange range;
+  if (buffer == nullptr || !take_open_range(*buffer, domain, range)) return NVTX_NO_PUSH_POP_TRACKING;
+  const std::int64_t now = now_ns();
+  buffer->push(format::NvtxPop{buffer->thread(), now, domain});
+  if (range.launches) end_nccl_launch(*buffer, now);
+  if (range.communicator_of != 0)
+    nccl_counters.learn(read_communicator(static_cast<NcclCallKind>(range.communicator_of), payload), now);
+  if (range.watched) window_control.range_end();
   return static_cast<int>(buffer->open_range_count);
 }
 
@@ -133,6 +147,16 @@ void name_thread(std::uint32_t thread, const Message& message) noexcept {
     push_event(ThreadNameEvent{static_cast<ThreadId>(thread), 0}, TextStorage::kInline, message.text);
 }
 
+// What hangs at a range's attributes, if it is of the payload extension.
+NvtxPayload payload_of(const nvtxEventAttributes_t* attributes) noexcept {
+  constexpr auto kExtension = static_cast<std::int32_t>(0xdfbd0009);  // NVTX_PAYLOAD_TYPE_EXT
+  if (attributes == nullptr || attributes->size < NVTX_EVENT_ATTRIB_STRUCT_SIZE) return {};
+  if (attributes->payloadType != kExtension || attributes->reserved0 < 0) return {};
+  // The field that is otherwise unused holds the number of payloads.
+  return first_payload(reinterpret_cast<const void*>(attributes->payload.ullValue),
+                       static_cast<std::uint64_t>(attributes->reserved0));
+}
+
 constexpr NvtxDomainId kDefaultDomain{};
 
 void NVTX_API mark_ex(const nvtxEventAttributes_t* a) { mark(kDefaultDomain, Message(a)); }
@@ -156,7 +180,7 @@ nvtxRangeId_t NVTX_API domain_range_start_ex(nvtxDomainHandle_t d, const nvtxEve
 }
 void NVTX_API domain_range_end(nvtxDomainHandle_t, nvtxRangeId_t id) { end_range(id); }
 int NVTX_API domain_range_push_ex(nvtxDomainHandle_t d, const nvtxEventAttributes_t* a) {
-  return push(id_of(d), Message(a));
+  return push(id_of(d), Message(a), payload_of(a));
 }
 int NVTX_API domain_range_pop(nvtxDomainHandle_t d) { return pop(id_of(d)); }
 nvtxStringHandle_t NVTX_API domain_register_string_a(nvtxDomainHandle_t, const char* m) {
@@ -167,6 +191,35 @@ nvtxStringHandle_t NVTX_API domain_register_string_w(nvtxDomainHandle_t, const w
 }
 nvtxDomainHandle_t NVTX_API domain_create_a(const char* m) { return nvtx_names.create_domain(Message(m).text); }
 nvtxDomainHandle_t NVTX_API domain_create_w(const wchar_t* m) { return nvtx_names.create_domain(Message(m).text); }
+
+// The payload extension's own ranges and marks; they have no text.
+constexpr const char* kNoText = nullptr;
+void NVTX_API mark_payload(nvtxDomainHandle_t d, const void*, std::size_t) { mark(id_of(d), Message(kNoText)); }
+int NVTX_API push_payload(nvtxDomainHandle_t d, const void*, std::size_t) { return push(id_of(d), Message(kNoText)); }
+int NVTX_API pop_payload(nvtxDomainHandle_t d, const void* payloads, std::size_t count) {
+  return pop(id_of(d), first_payload(payloads, count));
+}
+nvtxRangeId_t NVTX_API start_payload(nvtxDomainHandle_t d, const void*, std::size_t) {
+  return start_range(id_of(d), Message(kNoText));
+}
+void NVTX_API end_payload(nvtxDomainHandle_t, nvtxRangeId_t id, const void*, std::size_t) { end_range(id); }
+
+// The payload extension's table, as nvtxExtModuleInfo_t has it; older toolkits have no header for it.
+struct ExtensionSegment {
+  std::size_t id;
+  std::size_t slot_count;
+  std::intptr_t* slots;
+};
+struct ExtensionModule {
+  std::uint16_t nvtx_version;
+  std::uint16_t struct_bytes;
+  std::uint16_t module;
+  std::uint16_t version;
+  std::size_t segment_count;
+  ExtensionSegment* segments;
+};
+constexpr std::uint16_t kPayloadModule = 2;
+constexpr unsigned kPayloadVersion = 1;  // of the upper byte
 
 // A client's table of pointers to its own function pointers, filled one by one where it has the slot.
 class ClientTable {
@@ -217,6 +270,25 @@ int install_nvtx_handlers(const void* (*get_export_table)(std::uint32_t)) noexce
   domains.set(NVTX_CBID_CORE2_DomainRegisterStringW, domain_register_string_w);
   domains.set(NVTX_CBID_CORE2_DomainCreateA, domain_create_a);
   domains.set(NVTX_CBID_CORE2_DomainCreateW, domain_create_w);
+  return 1;
+}
+
+// Slots that stay empty are calls that do nothing: descriptions of payloads, which we need not know.
+int install_nvtx_payload_handlers(void* module) noexcept {
+  auto* info = static_cast<ExtensionModule*>(module);
+  if (info == nullptr || info->struct_bytes < sizeof(ExtensionModule)) return 0;
+  if (info->module != kPayloadModule || info->version >> 8 != kPayloadVersion) return 0;
+  if (info->segment_count == 0 || info->segments == nullptr || info->segments->slots == nullptr) return 0;
+  const ExtensionSegment& segment = *info->segments;
+  const auto set = [&](std::size_t id, auto* function) {
+    if (id < segment.slot_count) segment.slots[id] = reinterpret_cast<std::intptr_t>(function);
+  };
+  // NVTX3EXT_CBID_nvtx...Payload
+  set(2, &mark_payload);
+  set(3, &push_payload);
+  set(4, &pop_payload);
+  set(5, &start_payload);
+  set(6, &end_payload);
   return 1;
 }
 

@@ -12,4 +12,7 @@ namespace synctrace::capture {
 // success, as NVTX wants it. Any thread, once for each library that carries NVTX.
 int install_nvtx_handlers(const void* (*get_export_table)(std::uint32_t)) noexcept;
 
+// The same for the payload extension: NCCL ends ranges by it, and nothing else. `module` is its nvtxExtModuleInfo_t.
+int install_nvtx_payload_handlers(void* module) noexcept;
+
 }  // namespace synctrace::capture

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <new>
 
+#include "capture/nvtx/nccl_calls.h"
+
 namespace synctrace::capture {
 
 struct NvtxNames::Name {
@@ -61,6 +63,7 @@ nvtxDomainRegistration_st* NvtxNames::create_domain(std::string_view text) noexc
   if (count == kMaxDomains) return nullptr;
   Name* name = new_name(text, static_cast<std::uint32_t>(count + 1));
   if (name == nullptr) return nullptr;
+  if (text == kNcclDomain) nccl_domain_.store(static_cast<NvtxDomainId>(name->id), std::memory_order_relaxed);
   domains_[count].store(name, std::memory_order_relaxed);
   domain_count_.store(count + 1, std::memory_order_release);
   return reinterpret_cast<nvtxDomainRegistration_st*>(name);

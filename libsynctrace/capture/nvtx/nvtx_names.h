@@ -28,6 +28,10 @@ class NvtxNames {
   // Drain thread only: defines the domains that were created since the last call.
   void drain(TraceStream& out) noexcept;
 
+  bool is_nccl(NvtxDomainId domain) const noexcept {
+    return domain != NvtxDomainId{} && domain == nccl_domain_.load(std::memory_order_relaxed);
+  }
+
   // 1, 2, 3...: of a range that may end on another thread.
   std::uint64_t next_range() noexcept { return range_count_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
@@ -39,6 +43,7 @@ class NvtxNames {
   static constexpr std::size_t kMaxDomains = 256;  // programs have a handful: their own, NCCL's, cuBLAS's...
 
   std::atomic<std::uint64_t> range_count_{0};
+  std::atomic<NvtxDomainId> nccl_domain_{};
   std::atomic_flag lock_;
   std::byte* arena_ = nullptr;
   std::size_t arena_used_ = 0;

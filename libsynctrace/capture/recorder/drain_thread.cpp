@@ -17,6 +17,7 @@
 #include "capture/cupti/memory_ranges.h"
 #include "capture/cupti/window.h"
 #include "capture/events/thread_buffer.h"
+#include "capture/nvtx/nccl_counters.h"
 #include "capture/nvtx/nvtx_names.h"
 #include "capture/process/clocks.h"
 #include "capture/process/notice.h"
@@ -139,6 +140,7 @@ bool DrainThread::drain_once() noexcept {
   const std::uint64_t samples = sample_queue.ready();
   std::uint64_t dropped = thread_buffers.take_dropped();
   nvtx_names.drain(out_);
+  nccl_counters.drain(out_);
   thread_buffers.for_each([&](ThreadBuffer& buffer) {
     const std::size_t taken = buffer.take_all([this](const EventView& event) { write_event(event); });
     if (taken > buffer.ring_bytes() / 8) busy = true;
@@ -175,6 +177,12 @@ void DrainThread::write_event(const EventView& event) noexcept {
     case RecordKind::kNvtxStart: return with_text(event.as<NvtxStart>());
     case RecordKind::kNvtxEnd: return out_.add(event.as<NvtxEnd>());
     case RecordKind::kNvtxMark: return with_text(event.as<NvtxMark>());
+    case RecordKind::kCollective: {
+      auto collective = event.as<Collective>();
+      collective.operation = out_.string_id(event.text);
+      return out_.add(collective);
+    }
+    case RecordKind::kCollectiveLaunch: return out_.add(event.as<CollectiveLaunch>());
     case RecordKind::kThread: return out_.add(Thread{event.as<ThreadNameEvent>().thread, event.text});
     case RecordKind::kWindow: {
       const auto window = event.as<WindowEvent>();

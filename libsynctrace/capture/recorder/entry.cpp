@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doors of the library: the loader's constructor (LD_PRELOAD), the CUDA driver's InitializeInjection
-// (CUDA_INJECTION64_PATH) and NVTX's InitializeInjectionNvtx2. The only other exported symbols (exports.map) are the
-// blocking calls of host_waits_threads, _files and _syscall.
+// (CUDA_INJECTION64_PATH), and NVTX's InitializeInjectionNvtx2 and InitializeInjectionNvtxExtension. The only other
+// exported symbols (exports.map) are the blocking calls of host_waits_threads, _files and _syscall.
 #include <cstdint>
 
 #include "capture/nvtx/nvtx_handler.h"
@@ -32,4 +32,9 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
 extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     const void* (*get_export_table)(std::uint32_t)) {
   return synctrace::capture::install_nvtx_handlers(get_export_table);
+}
+
+// The same for each library that uses NVTX's extensions: `module` is a nvtxExtModuleInfo_t.
+extern "C" __attribute__((visibility("default"))) int InitializeInjectionNvtxExtension(void* module) {
+  return synctrace::capture::install_nvtx_payload_handlers(module);
 }

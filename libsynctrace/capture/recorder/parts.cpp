@@ -9,6 +9,7 @@ constinit Recorder recorder;
 
 constinit HelperThreads& helper_threads = recorder.helpers;
 constinit NvtxNames& nvtx_names = recorder.names;
+constinit NcclCounters& nccl_counters = recorder.nccl;
 constinit TestControl& test_control = recorder.control;
 constinit CuptiApi& cupti = recorder.api;
 constinit ThreadBuffers& thread_buffers = recorder.rings;

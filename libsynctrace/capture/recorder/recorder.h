@@ -20,6 +20,7 @@
 #include "capture/events/file_sink.h"
 #include "capture/events/thread_buffer.h"
 #include "capture/events/trace_stream.h"
+#include "capture/nvtx/nccl_counters.h"
 #include "capture/nvtx/nvtx_names.h"
 #include "capture/nvtx/test_control.h"
 #include "capture/process/file_thread.h"
@@ -71,6 +72,7 @@ class Recorder {
   static constexpr std::size_t kLine = 64;
   alignas(kLine) HelperThreads helpers;
   alignas(kLine) NvtxNames names;
+  alignas(kLine) NcclCounters nccl;
   alignas(kLine) TestControl control;
   alignas(kLine) CuptiApi api;
   alignas(kLine) ThreadBuffers rings;

@@ -74,6 +74,10 @@ TEST_CASE("what eight threads pushed is in the trace, each thread's events in or
     });
   }
   push_event(format::NvtxPush{this_thread_id(), now_ns(), {}, {}}, TextStorage::kInline, "still open");
+  format::Collective collective;
+  collective.number = 17;
+  push_event(collective, TextStorage::kPointer, "AllReduce");
+  push_event(format::CollectiveLaunch{this_thread_id(), now_ns(), 5, 3, CorrelationId{1}, CorrelationId{2}, 2});
   for (std::thread& thread : threads) thread.join();
   CHECK(unnamed == 0);
   CHECK(drain.thread->stop("exit"));
@@ -85,6 +89,7 @@ TEST_CASE("what eight threads pushed is in the trace, each thread's events in or
   std::string call_name;
   std::uint64_t clocks = 0;
   std::string open_range;
+  std::string collectives;
   const format::Damage damage = read_trace(trace.path(), [&](const auto& record) {
     using Record = std::remove_cvref_t<decltype(record)>;
     if constexpr (std::is_same_v<Record, format::Launch>)
@@ -92,6 +97,10 @@ TEST_CASE("what eight threads pushed is in the trace, each thread's events in or
     if constexpr (std::is_same_v<Record, format::String>) strings[number(record.id)] = record.text;
     if constexpr (std::is_same_v<Record, format::NvtxMark>) ++marks[strings[number(record.text)]];
     if constexpr (std::is_same_v<Record, format::NvtxPush>) open_range = strings[number(record.text)];
+    if constexpr (std::is_same_v<Record, format::Collective>)
+      collectives += strings[number(record.operation)] + " " + std::to_string(record.number);
+    if constexpr (std::is_same_v<Record, format::CollectiveLaunch>)
+      collectives += " by " + std::to_string(record.launches);
     if constexpr (std::is_same_v<Record, format::ApiName>) call_name = record.name;
     if constexpr (std::is_same_v<Record, format::Clock>) ++clocks;
   });
@@ -102,6 +111,7 @@ TEST_CASE("what eight threads pushed is in the trace, each thread's events in or
   CHECK(marks.size() == kThreads);
   for (std::uint32_t t = 0; t < kThreads; ++t) CHECK(marks["mark of " + std::to_string(t)] == 1);
   CHECK(open_range == "still open");
+  CHECK(collectives == "AllReduce 17 by 2");
   CHECK(call_name == "cuLaunchKernel");
   CHECK(clocks >= 1);
   const Ending ending = read_ending(trace.path());
