@@ -53,6 +53,7 @@ constexpr Launcher kLaunchers[] = {
     {RankSource::kPmi, "PMIX_RANK", "PMIX_LOCAL_RANK", "PMIX_SIZE"},
     {RankSource::kPmi, "PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"},
     {RankSource::kMvapich2, "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_SIZE"},
+    {RankSource::kHorovod, "HOROVOD_RANK", "HOROVOD_LOCAL_RANK", "HOROVOD_SIZE"},
     {RankSource::kSlurm, "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
 };
 
@@ -245,6 +246,7 @@ const char* describe(RankSource source) noexcept {
     case RankSource::kPmi: return "PMI (PMIX_RANK or PMI_RANK)";
     case RankSource::kMvapich2: return "MVAPICH2 (MV2_COMM_WORLD_RANK)";
     case RankSource::kSlurm: return "Slurm (SLURM_PROCID)";
+    case RankSource::kHorovod: return "Horovod (HOROVOD_RANK)";
     case RankSource::kNone: break;
   }
   return "no launcher";
@@ -271,8 +273,13 @@ PatternStatus expand_output_pattern(const char* pattern, const ProcessFacts& fac
 
   std::string_view head = pattern == nullptr ? kDefaultOutputPattern : pattern;
   if (head.empty()) return PatternStatus::kEmpty;
-  const std::string_view tail = head.ends_with('/') ? std::string_view(kDefaultOutputPattern) : std::string_view{};
+  std::string_view tail = head.ends_with('/') ? std::string_view(kDefaultOutputPattern) : std::string_view{};
   if (head.ends_with(kTraceSuffix)) head.remove_suffix(kTraceSuffix.size());
+  if (const std::string_view usual = kDefaultOutputPattern; tail.empty() && file_name(head) == usual) {
+    head.remove_suffix(usual.size());
+    tail = usual;
+  }
+  if (!tail.empty() && facts.rank.one_of_many()) tail = kDefaultRankPattern;
 
   PathText text(out);
   PatternStatus status = expand_text(head, facts, text, out);

@@ -6,7 +6,8 @@
 //   %p process id   %h host   %r rank   %l rank on this host   %w number of ranks   %e program   %q{NAME} environment
 //   %% %
 //
-// A pattern that ends in '/' names a folder and gets the default pattern behind it.
+// A pattern that ends in '/' names a folder and gets the default pattern behind it; where a pattern ends in that, the
+// name has the rank too.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,10 @@
 namespace synctrace::format {
 
 inline constexpr const char* kDefaultOutputPattern = "%e.%p";
+inline constexpr const char* kDefaultRankPattern = "%e.rank%r.%p";  // of one process of many
 inline constexpr const char* kPatternHelp = "%p %h %r %l %w %e %q{NAME} %%";
 
-enum class RankSource : std::uint8_t { kNone, kUser, kTorchrun, kOpenMpi, kPmi, kMvapich2, kSlurm };
+enum class RankSource : std::uint8_t { kNone, kUser, kTorchrun, kOpenMpi, kPmi, kMvapich2, kSlurm, kHorovod };
 
 // Place of a process in a job of many. Unknown numbers are -1.
 struct Rank {

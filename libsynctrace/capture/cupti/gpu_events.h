@@ -25,6 +25,8 @@ class GpuEvents {
   // Any thread: a context exists, or CUPTI reported an error that it does not survive.
   void note_context() noexcept { has_context_.store(true, std::memory_order_relaxed); }
 
+  bool has_context() const noexcept { return has_context_.load(std::memory_order_relaxed); }
+
   // Any thread. A stream's capture began or ended; one that could not begin has not, one that failed has ended.
   void note_capture(bool begins, std::uint32_t status) noexcept {
     if (begins && status == 0) captures_.fetch_add(1, std::memory_order_relaxed);

@@ -42,6 +42,7 @@ class FileSink {
   void abandon_after_fork() noexcept;
 
   bool is_open() const noexcept { return descriptor_ >= 0; }
+  bool is_made() const noexcept { return written_bytes_ != 0; }  // has ever been open
   std::uint64_t written_bytes() const noexcept { return written_bytes_; }
   const char* final_path() const noexcept { return name_.path; }  // absolute once open
   const char* partial_path() const noexcept { return partial_path_; }

@@ -9,11 +9,11 @@
 
 namespace synctrace::capture {
 
-TraceStream::TraceStream(FileSink& sink) noexcept : sink_(sink), writer_(std::span(buffer_)) {}
+TraceStream::TraceStream(FileSink& sink, Opener opener) noexcept
+    : sink_(sink), opener_(opener), is_wanted_(opener == nullptr), writer_(std::span(buffer_)) {}
 
 void TraceStream::begin(std::uint32_t process_id) noexcept {
-  const format::FileHeader header = format::make_file_header(static_cast<std::uint64_t>(realtime_ns()), process_id);
-  if (!sink_.append(std::as_bytes(std::span(&header, 1)))) report_failure();
+  header_ = format::make_file_header(static_cast<std::uint64_t>(realtime_ns()), process_id);
   format::for_each_schema([this](const format::Schema& schema) noexcept { add(schema); });
 }
 
@@ -49,12 +49,24 @@ void TraceStream::add_loss(std::string_view name, std::uint64_t count) noexcept 
   if (count != 0) add(format::Loss{now_ns(), name, count});
 }
 
+// The file, with its header; false where it cannot be had, which was told then.
+bool TraceStream::ensure_file() noexcept {
+  if (has_file() || failed_) return !failed_;
+  if (opener_ != nullptr && !opener_()) {
+    failed_ = true;
+    return false;
+  }
+  if (!sink_.append(std::as_bytes(std::span(&header_, 1)))) report_failure();
+  return !failed_;
+}
+
 void TraceStream::flush() noexcept {
+  if (!is_wanted_) return;
   const std::span<const std::byte> chunk = writer_.finish();
   if (chunk.empty()) return;
   const std::uint64_t records = writer_.record_count() - flushed_records_;
   flushed_records_ = writer_.record_count();
-  if (failed_) {
+  if (!ensure_file()) {
     lost_records_ += records;
     return;
   }
@@ -80,7 +92,9 @@ void TraceStream::report_failure() noexcept {
 }
 
 void TraceStream::end(std::string_view reason) noexcept {
+  if (!is_wanted_) return;
   flush();
+  if (!has_file()) return;
   const bool was_told = failed_;
   if (failed_) {
     // The file was cut back to its last whole chunk; a short chunk may fit where a long one did not.

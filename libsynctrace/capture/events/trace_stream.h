@@ -16,15 +16,28 @@ namespace synctrace::capture {
 
 class TraceStream {
  public:
-  explicit TraceStream(FileSink& sink) noexcept;
+  // Makes the file; tells the user where that fails.
+  using Opener = bool (*)() noexcept;
+
+  // Without an opener the sink is open already.
+  explicit TraceStream(FileSink& sink, Opener opener = nullptr) noexcept;
 
   // The file header and the schemas.
   void begin(std::uint32_t process_id) noexcept;
+
+  // There is something to tell: the file is made with the next chunk. Until then, and for good in a process that never
+  // uses a GPU, as launchers of others do, the first chunk waits in memory. One that is full does not wait.
+  void want_file() noexcept { is_wanted_ = true; }
+  bool is_wanted() const noexcept { return is_wanted_; }
+  bool has_file() const noexcept { return sink_.written_bytes() != 0; }
+  // Whether the chunk that waits may take what is of use only with what may come.
+  bool has_room_to_wait() const noexcept { return is_wanted_ || writer_.payload_bytes() < kBufferBytes / 2; }
 
   template <class Record>
   void add(const Record& record) noexcept {
     if (writer_.add(record)) [[likely]]
       return;
+    want_file();
     flush();
     [[maybe_unused]] const bool added = writer_.add(record);  // an empty chunk has room for any record
   }
@@ -57,8 +70,12 @@ class TraceStream {
   static constexpr std::size_t kBufferBytes = 256U << 10;  // of a chunk: large enough to compress well, small to lose
 
   void report_failure() noexcept;
+  bool ensure_file() noexcept;
 
   FileSink& sink_;
+  const Opener opener_;
+  format::FileHeader header_{};
+  bool is_wanted_ = false;
   // What a full trace still has room for: the losses and the End record.
   static constexpr std::uint64_t kReserveBytes = 4096;
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "capture/cupti/call_stacks.h"
 #include "capture/cupti/cupti_switch.h"
@@ -57,6 +58,13 @@ void read_name(NamedThread& of) noexcept {
   of.length = bytes <= 1 ? 0 : static_cast<std::size_t>(bytes) - 1;
 }
 
+// What a process does that may be a mere launcher, for hours.
+bool tells_of_waiting(format::RecordKind kind) noexcept {
+  using enum format::RecordKind;
+  return kind == kHostWait || kind == kNvtxPush || kind == kNvtxPop || kind == kNvtxStart || kind == kNvtxEnd ||
+         kind == kNvtxMark;
+}
+
 // True when main() was left by pthread_exit and no threads are left but ours, which must not keep the process alive:
 // when they return, the C library ends the process as it would have without us.
 bool is_last_thread() noexcept {
@@ -101,7 +109,6 @@ bool DrainThread::stop(const char* reason) noexcept {
 
 void DrainThread::run() noexcept {
   mark_recorder_thread();
-  out_.flush();  // the head of the trace is on disk before anything else happens
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
   while (stop_requested_.load(std::memory_order_acquire) == 0) {
     const bool busy = drain_once();
@@ -147,6 +154,10 @@ bool DrainThread::drain_once() noexcept {
     dropped += buffer.take_dropped();
   });
   out_.add_loss("ring-full", dropped);
+  if (!out_.is_wanted() && (has_calls_ || gpu_events.has_context())) {
+    out_.want_file();
+    out_.flush();  // the head of the trace is on disk before anything else happens
+  }
   sample_queue.take_until(samples, [this](const SampledRun& run) { write_samples(run); });
   if (gpu_events.drain(out_, cupti_switch.discards_records()) != 0) busy = true;
   enforce_max_size();
@@ -161,9 +172,14 @@ void DrainThread::write_event(const EventView& event) noexcept {
     out_.add(record);
   };
   const auto with_api = [&](const auto& record) {
+    has_calls_ = true;
     api_names_.define(record.api);
     out_.add(record);
   };
+  if (!out_.has_room_to_wait() && tells_of_waiting(event.kind)) {
+    ++early_events_;
+    return;
+  }
   switch (event.kind) {
     case RecordKind::kLaunch: return with_api(event.as<Launch>());
     case RecordKind::kCall: return with_api(event.as<Call>());
@@ -198,6 +214,10 @@ void DrainThread::write_event(const EventView& event) noexcept {
 }
 
 void DrainThread::write_samples(const SampledRun& run) noexcept {
+  if (!out_.has_room_to_wait()) {
+    ++early_events_;
+    return;
+  }
   const StringId channel = out_.string_id(run.channel);
   out_.add(format::Sample{run.thread, run.begin_ns, static_cast<std::uint64_t>(run.last_ns - run.begin_ns), run.count,
                           run.state, channel, run.stack});
@@ -249,6 +269,7 @@ void DrainThread::report_losses() noexcept {
     out_.add_loss(name, count.exchange(0, std::memory_order_relaxed));
   };
   gpu_events.report_losses(out_);
+  out_.add_loss("early-events", std::exchange(early_events_, 0));
   report("stacks-full", shared_stacks.refused);
   report("stack-budget", call_stack_counts.skipped);
   report("host-wait-stacks", host_waits.rationed);

@@ -51,6 +51,8 @@ class DrainThread {
   const Settings& settings_;
   StackRecords stacks_{out_};
   ApiNames api_names_{out_};
+  bool has_calls_ = false;          // the process used a GPU
+  std::uint64_t early_events_ = 0;  // left out before it did
   ChildLooks children_;
   const Helper helper_{"synctrace", false, false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); },
                        this};

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,6 +72,40 @@ std::string_view driver_version(char* text, std::size_t room) noexcept {
   return {};
 }
 
+// Which job of many processes this one belongs to: the first that a launcher names.
+void add_job(TraceStream& out) noexcept {
+  for (const char* variable : {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID"}) {
+    const char* value = std::getenv(variable);
+    // torchrun's name of a job that nobody named: of no use, for all of them have it.
+    if (value == nullptr || *value == '\0' || std::string_view(value) == "none") continue;
+    add_fact(out, "job_id", value);
+    add_fact(out, "job_source", variable);
+    break;
+  }
+  const char* address = std::getenv("MASTER_ADDR");
+  const char* port = std::getenv("MASTER_PORT");
+  if (address == nullptr || port == nullptr) return;
+  char meeting[300];
+  const int length = std::snprintf(meeting, sizeof(meeting), "%.255s:%.31s", address, port);
+  add_fact(out, "job_meeting", {meeting, static_cast<std::size_t>(length)});
+}
+
+// What tells whether two processes have one clock, and what the wall clock is worth.
+void add_clocks(TraceStream& out) noexcept {
+  char text[128];
+  std::string_view line(text, read_file("/proc/sys/kernel/random/boot_id", text, sizeof(text)));
+  add_fact(out, "boot_id", line.substr(0, line.find('\n')));
+  // "monotonic  seconds  nanoseconds", "boottime ...": not there, or zero, outside of time namespaces.
+  const std::string_view offsets(text, read_file("/proc/self/timens_offsets", text, sizeof(text)));
+  if (offsets.find_first_of("123456789") != std::string_view::npos) add_fact(out, "time_namespace", "1");
+  if (plain_syscalls_only()) return;
+  timex clock{};
+  const int state = adjtimex(&clock);  // asks, changes nothing
+  if (state < 0) return;
+  add_fact(out, "clock_synchronised", state == TIME_ERROR || (clock.status & STA_UNSYNC) != 0 ? "0" : "1");
+  add_number(out, "clock_max_error_ns", std::int64_t{clock.maxerror} * 1000);
+}
+
 void write_settings(const Settings& settings, TraceStream& out) noexcept {
   add_fact(out, "level", settings.level == Level::kTimeline ? "timeline" : "syncs");
   if (settings.level == Level::kTimeline && settings.sample_rate_hz != 0)
@@ -129,6 +164,8 @@ void write_process_facts(const ProcessIdentity& identity, const Settings& settin
     if (rank.world_size >= 0) add_number(out, "world_size", rank.world_size);
     add_fact(out, "rank_source", format::describe(rank.source));
   }
+  add_job(out);
+  add_clocks(out);
   add_fact(out, "library_version", SYNCTRACE_VERSION);
   char text[512];
   add_fact(out, "driver_version", driver_version(text, sizeof(text)));

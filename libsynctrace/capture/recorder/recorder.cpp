@@ -50,6 +50,7 @@ void append_to_manifest(const Session& s) noexcept {
 void give_up(Session& s, const char* reason) noexcept {
   write_cupti_facts(s.stream);
   s.stream.add(format::Fact{"disabled_reason", reason});
+  s.stream.want_file();
   s.stream.end("disabled");
 }
 
@@ -129,18 +130,26 @@ bool Recorder::is_in_manifest(const Session& s, const char* path) noexcept {
   return std::strstr(scratch_.data(), line) != nullptr;
 }
 
-bool Recorder::open_trace(Session& s) noexcept {
+// The head of the trace, in memory: the file is made when the process uses a GPU.
+bool Recorder::begin_trace(Session& s) noexcept {
   read_process_identity(s.identity);
-  format::OutputName name;
-  format::PatternStatus status = format::expand_output_pattern(s.settings.output, s.identity.facts, name);
+  format::PatternStatus status = format::expand_output_pattern(s.settings.output, s.identity.facts, s.name);
   if (status != format::PatternStatus::kOk) {
     notice("%s=%.80s is no file name; using %s", format::kEnvOutput, s.settings.output, format::kDefaultOutputPattern);
-    status = format::expand_output_pattern(nullptr, s.identity.facts, name);
+    status = format::expand_output_pattern(nullptr, s.identity.facts, s.name);
     if (status != format::PatternStatus::kOk) return false;
   }
+  s.stream.set_limit(s.settings.max_file_bytes);
+  s.stream.begin(s.identity.facts.process_id);
+  write_process_facts(s.identity, s.settings, s.stream);
+  s.stream.add(format::Clock{now_ns(), realtime_ns()});
+  return true;
+}
+
+bool Recorder::open_file(Session& s) noexcept {
   // A trace that this very run has made is never an old one to overwrite.
-  const bool force = s.settings.force_overwrite && !is_in_manifest(s, name.path);
-  if (!s.sink.open(name, s.identity.facts.process_id, force)) {
+  const bool force = s.settings.force_overwrite && !is_in_manifest(s, s.name.path);
+  if (!s.sink.open(s.name, s.identity.facts.process_id, force)) {
     if (errno == EISDIR) {
       notice("%s is a folder; nothing is recorded (end %s in '/' to write into it)", s.sink.final_path(),
              format::kEnvOutput);
@@ -151,10 +160,6 @@ bool Recorder::open_trace(Session& s) noexcept {
     return false;
   }
   append_to_manifest(s);
-  s.stream.set_limit(s.settings.max_file_bytes);
-  s.stream.begin(s.identity.facts.process_id);
-  write_process_facts(s.identity, s.settings, s.stream);
-  s.stream.add(format::Clock{now_ns(), realtime_ns()});
   return true;
 }
 
@@ -167,6 +172,7 @@ void Recorder::stop_at_exit() noexcept {
   session->sampler.stop();
   const bool is_written = session->drain.stop("exit");
   deliver_notices();
+  if (is_written && !session->sink.is_made()) return;  // a process that never used a GPU
   if (!is_written) {
     notice("the end of the trace could not be written in time; %s is readable as it is", session->sink.partial_path());
     return;
@@ -253,7 +259,8 @@ void Recorder::start() noexcept {
   const Settings settings = read_settings();
   if (!settings.enabled) return;
   set_quiet(settings.quiet);
-  session_ = new (session_room_.data()) Session(settings);
+  session_ =
+      new (session_room_.data()) Session(settings, []() noexcept { return recorder.open_file(*recorder.session_); });
   note_main_thread();
   owner_.store(getpid(), std::memory_order_relaxed);
   decide_on_plain_syscalls(settings);
@@ -263,7 +270,7 @@ void Recorder::start() noexcept {
   session_->files.start();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) control.allow(settings);
-  if (open_trace(*session_)) start_recording(*session_);
+  if (begin_trace(*session_)) start_recording(*session_);
   if (!session_->draining) session_->files.stop();
 }
 

@@ -40,13 +40,15 @@ namespace synctrace::capture {
 
 // What only a process that records has: the file and the threads, in the order in which they start.
 struct Session {
-  explicit Session(const Settings& from_environment) noexcept : settings(from_environment) {}
+  Session(const Settings& from_environment, TraceStream::Opener opener) noexcept
+      : settings(from_environment), stream(sink, opener) {}
 
   Settings settings;
   ProcessIdentity identity;
+  format::OutputName name{};
   FileThread files;
   FileSink sink{files};
-  TraceStream stream{sink};
+  TraceStream stream;
   ModuleWatch watch;
   DrainThread drain{stream, files, watch, settings};
   Sampler sampler;
@@ -89,7 +91,8 @@ class Recorder {
 
  private:
   void note_main_thread() noexcept;
-  bool open_trace(Session& session) noexcept;
+  bool begin_trace(Session& session) noexcept;
+  bool open_file(Session& session) noexcept;
   bool is_in_manifest(const Session& session, const char* path) noexcept;
   void start_recording(Session& session) noexcept;
   void stop_at_exit() noexcept;

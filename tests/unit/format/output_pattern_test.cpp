@@ -66,6 +66,17 @@ TEST_CASE("the suffix is added once") {
 
 TEST_CASE("a folder gets the default name") { CHECK(expanded("out/%h/") == "out/node7/train.1234.synctrace"); }
 
+TEST_CASE("the default name has the rank of one of many") {
+  ProcessFacts facts = plain_facts();
+  facts.rank = {3, 1, 8, RankSource::kSlurm};
+  CHECK(expanded(nullptr, facts) == "train.rank3.1234.synctrace");
+  CHECK(expanded("out/", facts) == "out/train.rank3.1234.synctrace");
+  CHECK(expanded("/home/me/%e.%p", facts) == "/home/me/train.rank3.1234.synctrace");
+  CHECK(expanded("/home/me/x%e.%p", facts) == "/home/me/xtrain.1234.synctrace");
+  facts.rank.world_size = 1;
+  CHECK(expanded("out/", facts) == "out/train.1234.synctrace");
+}
+
 TEST_CASE("variables expand, and an unset one is empty and named") {
   const Variables variables{"JOB=42", "JOBS=no", "EMPTY="};
   ProcessFacts facts = plain_facts();
