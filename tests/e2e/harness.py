@@ -26,7 +26,8 @@ SIMULATED_ENV = {"LD_LIBRARY_PATH": SIMGPU} if SIMGPU else {}
 PATIENCE_S = 120
 
 # What the tester's own shell has set must not reach the programs under test.
-_FOREIGN = ("SYNCTRACE_", "CUDA_INJECTION", "NVTX_INJECTION", "RANK", "WORLD_SIZE", "SLURM_", "PMI_", "PMIX_", "OMPI_", "MV2_")
+_FOREIGN = ("SYNCTRACE_", "CUDA_INJECTION", "NVTX_INJECTION", "RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_", "TORCHELASTIC_", "SLURM_", "PMI_",
+            "PMIX_", "OMPI_", "MV2_", "HOROVOD_")
 
 
 def environment(**changes):

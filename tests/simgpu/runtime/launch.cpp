@@ -159,4 +159,28 @@ SIMGPU_STREAM_API(cudaLaunchCooperativeKernel, _v9000, _ptsz, _v9000,
   return launch({func, gridDim, blockDim, args, sharedMem, stream}, default_stream);
 }
 
+// For the simulated NCCL: a kernel that others end. `end_of(state, start)` answers 0 until the end is known; `state`
+// must live as long as the process. By the driver's call that NCCL makes.
+SIMGPU_EXPORT cudaError_t simgpu_launch_open(const char* name, unsigned blocks, cudaStream_t stream,
+                                             long long (*end_of)(void* state, long long start), void* state) {
+  static constexpr CallSite site = SIMGPU_DRIVER_SITE(cuLaunchKernelEx);
+  if (const cudaError_t error = prepare(site); error != cudaSuccess) return error;
+  if (const cudaError_t error = enter_body(site); error != cudaSuccess) return error;
+  Stream* where = find_stream(stream, DefaultStream::legacy);
+  if (where == nullptr) return cudaErrorInvalidResourceHandle;
+  const Kernel& kernel = *new Kernel{name, nullptr};  // like the program's own, never freed: records name it
+  CUlaunchConfig configuration{};
+  configuration.gridDimX = blocks;
+  configuration.hStream = stream;
+  return driver_call(
+      site, cuLaunchKernelEx_params{&configuration, handle_cast<CUfunction>(&kernel), nullptr, nullptr},
+      [&] {
+        spend(settings().launch_ns);
+        Work work = kernel_work(*where->device, kernel, {blocks, 1, 1}, {512, 1, 1}, 0, nullptr);
+        work.end_of = [end_of, state](Nanoseconds start) -> Nanoseconds { return end_of(state, start); };
+        return enqueue(*where, std::move(work)).error;
+      },
+      kernel.name.c_str());
+}
+
 }  // namespace synctrace::simgpu

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The timeline's one thread. It runs host functions, and applies results that a host thread may
-// be polling for in memory. It exists only in processes that need it, sleeps until the next
-// deadline, and is never joined: a process may exit with work in flight.
+// The timeline's one thread. It runs host functions, asks open work for its end, and applies results that a host thread
+// may be polling for in memory. It exists only in processes that need it, sleeps until the next deadline, and is never
+// joined: a process may exit with work in flight.
 #include <pthread.h>
 #include <csignal>
 #include <thread>
@@ -18,6 +18,7 @@ namespace synctrace::simgpu {
 namespace {
 
 constexpr std::chrono::milliseconds kIdle{200};
+constexpr Nanoseconds kOpenPeriod = 50 * kMicrosecond;  // how often work that others end is asked for its end
 constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
 std::chrono::steady_clock::time_point to_time_point(Nanoseconds ns) {
@@ -45,12 +46,14 @@ Nanoseconds Timeline::next_service_time() const {
   Nanoseconds next = kNever;
   if (!host_calls_.empty()) next = std::min(next, host_calls_.top().start);
   if (!visible_ends_.empty()) next = std::min(next, visible_ends_.top());
+  if (!open_.empty()) next = std::min(next, now_ns() + kOpenPeriod);
   return next;
 }
 
 void Timeline::serve() {
   Lock held = lock();
   for (;;) {
+    close_open();
     const Nanoseconds next = next_service_time();
     if (next == kNever) {
       // Idle, it ends: it must not keep a process alive whose main thread has gone.

@@ -64,6 +64,11 @@ Fence Timeline::submit(const Lock&, Work work, void* token, Fence dependencies) 
     place_host_call(std::move(work), earliest, milestone);
     return Fence(std::move(milestone));
   }
+  if (work.end_of) {
+    auto milestone = std::make_shared<Milestone>();
+    place_open(std::move(work), token, earliest, milestone);
+    return Fence(std::move(milestone));
+  }
   return Fence(place(std::move(work), token, earliest));
 }
 
@@ -95,6 +100,27 @@ void Timeline::place_host_call(Work work, Nanoseconds earliest, std::shared_ptr<
   start_service();
 }
 
+// Also tells the others that it begins, if only later: nothing can change its start any more.
+void Timeline::place_open(Work work, void* token, Nanoseconds earliest, std::shared_ptr<Milestone> milestone) {
+  Open open{std::move(work), token, earliest, std::move(milestone)};
+  if (close_if_over(open)) return;
+  open_.push_back(std::move(open));
+  start_service();
+}
+
+bool Timeline::close_if_over(Open& open) {
+  const Nanoseconds end = open.work.end_of(open.start);
+  if (end == 0) return false;
+  open.work.duration = std::max<Nanoseconds>(end - open.start, 0);
+  open.milestone->at = place(std::move(open.work), open.token, open.start);
+  open.milestone->reached = true;
+  return true;
+}
+
+void Timeline::close_open() {
+  if (std::erase_if(open_, [this](Open& open) { return close_if_over(open); }) != 0) resolve_deferred();
+}
+
 // One pass in the order of submission is enough: nothing depends on what came after it.
 void Timeline::resolve_deferred() {
   std::vector<Deferred> still_deferred;
@@ -106,6 +132,10 @@ void Timeline::resolve_deferred() {
     const Nanoseconds earliest = std::max(entry.issued, entry.dependencies.time());
     if (entry.work.host_function) {
       place_host_call(std::move(entry.work), earliest, entry.milestone);
+      continue;
+    }
+    if (entry.work.end_of) {
+      place_open(std::move(entry.work), entry.token, earliest, entry.milestone);
       continue;
     }
     entry.milestone->at = place(std::move(entry.work), entry.token, earliest);

@@ -84,6 +84,8 @@ struct Work {
   bool visible_to_host = false;         // the effect changes memory that a host thread may poll
   std::function<void()> effect;         // at the end, under the mutex
   std::function<void()> host_function;  // on the service thread, without the mutex
+  // Of work whose end others decide: asked with its start until the answer is not 0. Under the mutex; never waits.
+  std::function<Nanoseconds(Nanoseconds)> end_of;
 };
 
 class Timeline {
@@ -125,6 +127,12 @@ class Timeline {
     Nanoseconds issued;
     std::shared_ptr<Milestone> milestone;
   };
+  struct Open {
+    Work work;
+    void* token;
+    Nanoseconds start;
+    std::shared_ptr<Milestone> milestone;
+  };
   struct HostCall {
     Nanoseconds start;
     std::uint64_t sequence;
@@ -144,6 +152,9 @@ class Timeline {
 
   Nanoseconds place(Work work, void* token, Nanoseconds earliest);
   void place_host_call(Work work, Nanoseconds earliest, std::shared_ptr<Milestone> milestone);
+  void place_open(Work work, void* token, Nanoseconds earliest, std::shared_ptr<Milestone> milestone);
+  bool close_if_over(Open& open);
+  void close_open();
   void resolve_deferred();
   void collect(Nanoseconds now, std::vector<Ended>& ended);
   static void report(const std::vector<Ended>& ended);
@@ -157,6 +168,7 @@ class Timeline {
   std::uint64_t sequence_ = 0;
   std::vector<Operation> running_;  // heap, earliest end first
   std::vector<Deferred> deferred_;  // in the order of submission
+  std::vector<Open> open_;          // begun, their ends not known yet
   std::priority_queue<HostCall, std::vector<HostCall>, StartsLater> host_calls_;
   std::priority_queue<Nanoseconds, std::vector<Nanoseconds>, std::greater<>> visible_ends_;
 };

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a data-parallel training loop, as DDP makes it: gradients of four buckets are reduced on a stream of their own
+// while the next bucket's are computed. A fault can be planted on one rank. Ranks are RANK of WORLD_SIZE, as torchrun says.
+//
+//   ranks FOLDER STEPS [FAULT RANK MS]    FAULT: host, read, kernel; or die (at half of the steps)
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "../simgpu/nccl/nccl_api.h"
+#include "example.h"
+#include "spin.h"
+
+namespace {
+
+constexpr int kBuckets = 4;
+constexpr std::size_t kBucketFloats = 1 << 18;
+
+#define NCCL(call)                                                              \
+  do {                                                                          \
+    if ((call) != ncclSuccess) std::fprintf(stderr, "%s\n", #call), std::exit(1); \
+  } while (false)
+
+int number_from(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+
+// Rank 0 makes the id, the others find it in the folder.
+ncclUniqueId share_id(const std::string& folder, int rank) {
+  ncclUniqueId id;
+  const std::string name = folder + "/nccl_id";
+  const std::string unfinished = name + ".new";
+  if (rank == 0) {
+    NCCL(ncclGetUniqueId(&id));
+    const int file = open(unfinished.c_str(), O_CREAT | O_WRONLY, 0600);
+    if (write(file, &id, sizeof id) != sizeof id || rename(unfinished.c_str(), name.c_str()) != 0) std::exit(1);
+    close(file);
+    return id;
+  }
+  int file = -1;
+  while ((file = open(name.c_str(), O_RDONLY)) < 0) usleep(1000);
+  if (read(file, &id, sizeof id) != sizeof id) std::exit(1);
+  close(file);
+  return id;
+}
+
+struct Fault {
+  std::string what;
+  int ms = 0;
+};
+
+struct Rank {
+  int rank;
+  int ranks;
+  ncclComm_t comm;
+  cudaStream_t compute;
+  cudaStream_t communication;
+  cudaEvent_t ready;
+  cudaEvent_t reduced;
+  float* gradients;
+};
+
+__attribute__((noinline)) void slow_host_work(int ms) { host_work(ms * kMillisecond); }
+
+__attribute__((noinline)) void slow_read(const Rank& self, int ms) {
+  spin_ns<<<1, 1, 0, self.compute>>>(ms * kMillisecond);
+  float loss = 0;
+  CHECK(cudaMemcpyAsync(&loss, self.gradients, sizeof loss, cudaMemcpyDeviceToHost, self.compute));
+  CHECK(cudaStreamSynchronize(self.compute));
+}
+
+void forward(const Rank& self, const Fault& fault) {
+  if (fault.what == "host") slow_host_work(fault.ms);
+  if (fault.what == "read") slow_read(self, fault.ms);
+  const long long slower = fault.what == "kernel" ? fault.ms * kMillisecond : 0;
+  spin_ns<<<1, 1, 0, self.compute>>>(kMillisecond + slower);
+}
+
+void backward(const Rank& self) {
+  for (int bucket = 0; bucket < kBuckets; ++bucket) {
+    spin_ns<<<1, 1, 0, self.compute>>>(kMillisecond / 2);
+    CHECK(cudaEventRecord(self.ready, self.compute));
+    CHECK(cudaStreamWaitEvent(self.communication, self.ready, 0));
+    float* gradients = self.gradients + bucket * kBucketFloats;
+    NCCL(ncclAllReduce(gradients, gradients, kBucketFloats, ncclFloat32, ncclSum, self.comm, self.communication));
+  }
+  CHECK(cudaEventRecord(self.reduced, self.communication));
+  CHECK(cudaStreamWaitEvent(self.compute, self.reduced, 0));
+}
+
+// A ring: to the next rank and from the previous one, in one group.
+void pass_on(const Rank& self) {
+  NCCL(ncclGroupStart());
+  NCCL(ncclSend(self.gradients, 1024, ncclFloat32, (self.rank + 1) % self.ranks, self.comm, self.communication));
+  NCCL(ncclRecv(self.gradients, 1024, ncclFloat32, (self.rank + self.ranks - 1) % self.ranks, self.comm,
+                self.communication));
+  NCCL(ncclGroupEnd());
+}
+
+// What a framework does first: parameters from rank 0 in one group, and a communicator for each half of the ranks.
+void set_up(const Rank& self) {
+  NCCL(ncclGroupStart());
+  for (int i = 0; i < 2; ++i)
+    NCCL(ncclBroadcast(self.gradients, self.gradients, kBucketFloats, ncclFloat32, 0, self.comm, self.communication));
+  NCCL(ncclGroupEnd());
+  ncclComm_t half;
+  NCCL(ncclCommSplit(self.comm, self.rank % 2, self.rank, &half, nullptr));
+  NCCL(ncclAllGather(self.gradients, self.gradients, 256, ncclFloat32, half, self.communication));
+  CHECK(cudaStreamSynchronize(self.communication));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3 && argc != 6) return std::fprintf(stderr, "usage: ranks FOLDER STEPS [FAULT RANK MS]\n"), 2;
+  Rank self{};
+  self.rank = number_from("RANK", 0);
+  self.ranks = number_from("WORLD_SIZE", 1);
+  const int steps = std::atoi(argv[2]);
+  Fault fault;
+  if (argc == 6 && std::atoi(argv[4]) == self.rank) fault = {argv[3], std::atoi(argv[5])};
+  int devices = 0;
+  CHECK(cudaGetDeviceCount(&devices));
+  CHECK(cudaSetDevice(number_from("LOCAL_RANK", self.rank) % devices));
+  CHECK(cudaStreamCreateWithFlags(&self.compute, cudaStreamNonBlocking));
+  CHECK(cudaStreamCreateWithFlags(&self.communication, cudaStreamNonBlocking));
+  CHECK(cudaEventCreateWithFlags(&self.ready, cudaEventDisableTiming));
+  CHECK(cudaEventCreateWithFlags(&self.reduced, cudaEventDisableTiming));
+  CHECK(cudaMalloc(&self.gradients, kBuckets * kBucketFloats * sizeof(float)));
+  NCCL(ncclCommInitRank(&self.comm, self.ranks, share_id(argv[1], self.rank), self.rank));
+  set_up(self);
+  for (int step = 0; step < steps; ++step) {
+    const Step range;
+    if (fault.what == "die" && step == steps / 2) raise(SIGKILL);
+    forward(self, fault);
+    backward(self);
+    if (step % 8 == 0) pass_on(self);
+    spin_ns<<<1, 1, 0, self.compute>>>(kMillisecond / 2);
+    CHECK(cudaStreamSynchronize(self.compute));
+    CHECK(cudaStreamSynchronize(self.communication));
+  }
+  NCCL(ncclCommDestroy(self.comm));
+  std::printf("rank %d of %d: %d steps\n", self.rank, self.ranks, steps);
+  return 0;
+}
