@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@ using testing::FileSizeLimit;
 using testing::OpenTrace;
 using testing::read_ending;
 using testing::read_trace;
+using testing::TemporaryFolder;
 
 constexpr std::uint32_t kLaunchKernelEx = 652;  // cuLaunchKernelEx
 
@@ -179,6 +181,86 @@ TEST_CASE("a disk that is full at the very end is told too") {
   }
   CHECK(said.find("cannot write ") != std::string::npos);
   CHECK(read_ending(trace.path()).reason.empty());
+}
+
+// What the opener of a stream has been asked, and answers.
+struct Door {
+  FileSink* sink = nullptr;
+  std::string path;
+  int asked = 0;
+  bool opens = true;
+};
+Door door;
+
+bool open_door() noexcept {
+  ++door.asked;
+  return door.opens && door.sink->open(testing::output_name(door.path), 1, false);
+}
+
+TEST_CASE("the file is made when there is something to tell, with all that came before") {
+  const TemporaryFolder folder;
+  FileThread files;
+  FileSink sink(files);
+  door = {&sink, folder.path("x.synctrace")};
+  const auto stream = std::make_unique<TraceStream>(sink, &open_door);
+  stream->begin(1);
+  stream->add(format::Fact{"early", "1"});
+  stream->flush();
+  CHECK(door.asked == 0);
+  CHECK(std::filesystem::is_empty(folder.path(".")));
+  stream->want_file();
+  stream->flush();
+  stream->add(format::Fact{"late", "1"});
+  stream->end("exit");
+  CHECK(door.asked == 1);
+  std::string keys;
+  const format::Damage damage = read_trace(folder.path("x.synctrace"), [&](const auto& record) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, format::Fact>) keys += record.key;
+  });
+  CHECK(damage.none());
+  CHECK(keys == "earlylate");
+}
+
+TEST_CASE("a stream with nothing to tell leaves no file, one that is full does not wait") {
+  const TemporaryFolder folder;
+  FileThread files;
+  FileSink sink(files);
+  door = {&sink, folder.path("x.synctrace")};
+  {
+    const auto stream = std::make_unique<TraceStream>(sink, &open_door);
+    stream->begin(1);
+    CHECK(stream->has_room_to_wait());
+    stream->end("exit");
+    CHECK(std::filesystem::is_empty(folder.path(".")));
+  }
+  const auto stream = std::make_unique<TraceStream>(sink, &open_door);
+  stream->begin(1);
+  bool had_no_room = false;
+  while (door.asked == 0) {
+    stream->add(format::Fact{"much", "of the same"});
+    had_no_room = had_no_room || !stream->has_room_to_wait();
+  }
+  CHECK(had_no_room);
+  CHECK(stream->has_room_to_wait());
+  stream->end("exit");
+  CHECK(read_ending(folder.path("x.synctrace")).reason == "exit");
+}
+
+TEST_CASE("where the file cannot be made, that is asked once and nothing is written") {
+  const TemporaryFolder folder;
+  FileThread files;
+  FileSink sink(files);
+  door = {&sink, folder.path("x.synctrace")};
+  door.opens = false;
+  const auto stream = std::make_unique<TraceStream>(sink, &open_door);
+  stream->begin(1);
+  stream->want_file();
+  stream->flush();
+  CHECK(stream->failed());
+  stream->add(format::Fact{"more", "1"});
+  stream->end("exit");
+  CHECK(door.asked == 1);
+  CHECK(std::filesystem::is_empty(folder.path(".")));
 }
 
 }  // namespace
