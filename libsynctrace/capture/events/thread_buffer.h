@@ -150,8 +150,7 @@ class ThreadBuffer {
   struct OpenRange {
     std::uint16_t domain = 0;
     bool watched = false;
-    bool launches = false;           // gives an NCCL group to the GPU
-    std::uint8_t communicator_of{};  // the NcclCallKind of a call that makes one, else 0
+    bool launches = false;  // gives an NCCL group to the GPU
   };
   static constexpr std::size_t kMaxOpenRanges = 64;
   std::array<OpenRange, kMaxOpenRanges> open_ranges{};
@@ -319,6 +318,7 @@ struct ThisThread {
   ThreadId id{};
   bool ended = false;
   bool is_recorders = false;
+  std::uint8_t nccl_maker = 0;  // NcclCallKind of the call under way that makes a communicator; 0: none
 };
 inline thread_local __attribute__((tls_model("initial-exec"))) constinit ThisThread this_thread;
 

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <cwchar>
 #include <new>
+#include <utility>
 
 #include "capture/cupti/window.h"
 #include "capture/events/thread_buffer.h"
@@ -67,8 +68,26 @@ void mark(NvtxDomainId domain, const Message& message) noexcept {
   push_event(format::NvtxMark{this_thread_id(), now_ns(), domain, StringId{}}, message.storage, message.text);
 }
 
+// Which call's end may tell about a communicator. Noted also before recording begins: the first use of CUDA may be
+// NCCL's own. Inside the call there may be groups.
+void expect_communicator(const NcclCall* call) noexcept {
+  if (call != nullptr && (call->kind == NcclCallKind::kGroupStart || call->kind == NcclCallKind::kGroupEnd)) return;
+  const bool makes = call != nullptr && makes_communicator(call->kind);
+  this_thread.nccl_maker = makes ? static_cast<std::uint8_t>(call->kind) : std::uint8_t{0};
+}
+
+void learn_communicator(NvtxDomainId domain, NvtxPayload payload) noexcept {
+  if (payload.data == nullptr || this_thread.nccl_maker == 0 || !nvtx_names.is_nccl(domain)) return;
+  const auto kind = static_cast<NcclCallKind>(std::exchange(this_thread.nccl_maker, std::uint8_t{0}));
+  nccl_counters.learn(read_communicator(kind, payload), now_ns());
+}
+
 int push(NvtxDomainId domain, const Message& message, NvtxPayload payload = {}) noexcept {
-  const NcclCall* nccl = nvtx_names.is_nccl(domain) ? find_nccl_call(message.text) : nullptr;
+  const NcclCall* nccl = nullptr;
+  if (nvtx_names.is_nccl(domain)) {
+    nccl = find_nccl_call(message.text);
+    expect_communicator(nccl);
+  }
   const ReentryGuard entry;
   const bool records = recording() && entry;
   ThreadBuffer* buffer =
@@ -80,9 +99,7 @@ int push(NvtxDomainId domain, const Message& message, NvtxPayload payload = {}) 
   const bool watched = window_control.watches(message.text);
   const std::uint32_t depth = buffer->open_range_count++;
   if (depth < ThreadBuffer::kMaxOpenRanges) {
-    const bool makes = nccl != nullptr && makes_communicator(nccl->kind);
-    buffer->open_ranges[depth] = {static_cast<std::uint16_t>(number(domain)), watched, launches,
-                                  makes ? static_cast<std::uint8_t>(nccl->kind) : std::uint8_t{0}};
+    buffer->open_ranges[depth] = {static_cast<std::uint16_t>(number(domain)), watched, launches};
     if (watched) window_control.range_begin();
   }
   buffer->push(format::NvtxPush{buffer->thread(), now, domain, StringId{}}, message.storage, message.text);
@@ -108,6 +125,7 @@ bool take_open_range(ThreadBuffer& buffer, NvtxDomainId domain, ThreadBuffer::Op
 }
 
 int pop(NvtxDomainId domain, NvtxPayload payload = {}) noexcept {
+  learn_communicator(domain, payload);
   const ReentryGuard entry;
   if (!recording() || !entry) return NVTX_NO_PUSH_POP_TRACKING;
   ThreadBuffer* buffer = thread_buffers.buffer_of_this_thread();
@@ -116,8 +134,6 @@ int pop(NvtxDomainId domain, NvtxPayload payload = {}) noexcept {
   const std::int64_t now = now_ns();
   buffer->push(format::NvtxPop{buffer->thread(), now, domain});
   if (range.launches) end_nccl_launch(*buffer, now);
-  if (range.communicator_of != 0)
-    nccl_counters.learn(read_communicator(static_cast<NcclCallKind>(range.communicator_of), payload), now);
   if (range.watched) window_control.range_end();
   return static_cast<int>(buffer->open_range_count);
 }
