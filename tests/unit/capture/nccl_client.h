@@ -13,7 +13,7 @@
 #include "capture/nvtx/nvtx_handler.h"
 #include "support/catch.h"
 
-namespace synctrace::capture::testing {
+namespace synctrace::testing {
 
 // NVTX's tables as NCCL's copy of it has them.
 inline std::array<NvtxFunctionPointer, NVTX_CBID_CORE2_SIZE> domain_functions{};
@@ -72,7 +72,8 @@ class Nccl {
       Segment segment;
       Module module;
       module.segments = &segment;
-      return install_nvtx_handlers(&get_export_table) != 0 && install_nvtx_payload_handlers(&module) != 0;
+      return capture::install_nvtx_handlers(&get_export_table) != 0 &&
+             capture::install_nvtx_payload_handlers(&module) != 0;
     }();
     REQUIRE(installed);
     domain_ = function<nvtxDomainHandle_t(const char*)>(NVTX_CBID_CORE2_DomainCreateA)("NCCL");
@@ -123,7 +124,7 @@ class Nccl {
   }
   // What the callback at a launch's exit does.
   static void launch() {
-    ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
+    capture::ThreadBuffer* buffer = capture::ThreadBuffers::ready_buffer_of_this_thread();
     if (buffer != nullptr && buffer->nccl_group.is_launching)
       buffer->nccl_group.note_launch(static_cast<CorrelationId>(++launches));
   }
@@ -133,4 +134,4 @@ class Nccl {
   nvtxDomainHandle_t domain_ = nullptr;
 };
 
-}  // namespace synctrace::capture::testing
+}  // namespace synctrace::testing

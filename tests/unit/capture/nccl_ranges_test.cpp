@@ -7,12 +7,14 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "capture/cupti/gpu_events.h"
 #include "capture/events/thread_buffer.h"
 #include "capture/nvtx/nccl_counters.h"
 #include "capture/process/recorder_state.h"
+#include "capture_support.h"
 #include "nccl_client.h"
 
 namespace synctrace::capture {
@@ -20,7 +22,9 @@ namespace {
 
 using testing::Module;
 using testing::Nccl;
+using testing::OpenTrace;
 using testing::PayloadData;
+using testing::read_trace;
 using testing::Segment;
 
 struct Taken {
@@ -179,6 +183,40 @@ TEST_CASE("the payload extension's pop ends the range and tells of the communica
   CHECK(taken.pops == 2);
   nccl.all_reduce(hash, 1);
   CHECK(take().operations.size() == 1);
+}
+
+TEST_CASE("communicators are known when made before recording began, and by their own calls alone") {
+  Nccl nccl;
+  struct Told {
+    std::uint64_t hash;
+    std::int32_t ranks, rank, device;
+  };
+  const Told made{new_hash(), 8, 5, 0};
+  const Told ended{new_hash(), 4, 1, 1};
+  const PayloadData of_made{1U << 24, 24, &made};
+  const PayloadData of_ended{1U << 24, 24, &ended};
+  nccl.push("ncclCommInitAll");  // not recording
+  nccl.group_start();
+  nccl.group_end(0);
+  nccl.pop_payload(&of_made, 1);
+  nccl.push("ncclCommSplit");  // of no colour: no communicator, no payload
+  nccl.pop();
+  nccl.push("ncclCommDestroy");
+  nccl.pop_payload(&of_ended, 1);
+  OpenTrace trace;
+  nccl_counters.drain(*trace.stream);
+  trace.stream->end("exit");
+  std::uint32_t ranks = 0;
+  std::uint64_t of_others = 0;
+  const format::Damage damage = read_trace(trace.path(), [&](const auto& record) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(record)>, format::Communicator>) {
+      if (record.hash == made.hash) ranks = record.ranks;
+      of_others += record.hash == ended.hash ? 1 : 0;
+    }
+  });
+  CHECK(damage.none());
+  CHECK(ranks == 8);
+  CHECK(of_others == 0);
 }
 
 TEST_CASE("hostile payloads are counted for the communicator that nobody named") {
