@@ -124,6 +124,7 @@ TEST_CASE("a child and its child are found, by the kernel's lists and among all 
 TEST_CASE("a child that runs sleeps nowhere") {
   const pid_t child = fork();
   if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // where the test ends before it ends the child
     volatile bool goes_on = true;
     while (goes_on) continue;
   }
