@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps and phases of generated programs whose loops are known (support/loops/programs.h). One program alone, with
-// all that is known of it: SYNCTRACE_LOOP_SEED=n generated_steps_test. The table of all is printed each time.
+// all that is known of it: SYNCTRACE_LOOP_SEED=n generated_steps_test; SYNCTRACE_LOOP_FIRST=n: others than the first.
+// The table of all is printed each time.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -233,7 +234,8 @@ TEST_CASE("what is right, a multiple, a fraction or of another phase is judged s
 
 TEST_CASE("steps and phases of programs with known loops") {
   const char* const only = std::getenv("SYNCTRACE_LOOP_SEED");
-  const std::uint64_t first = only != nullptr ? std::strtoull(only, nullptr, 10) : 1;
+  const char* const other = only != nullptr ? only : std::getenv("SYNCTRACE_LOOP_FIRST");
+  const std::uint64_t first = other != nullptr ? std::strtoull(other, nullptr, 10) : 1;
   const std::uint64_t count = only != nullptr ? 1 : effort(2'000);
   Table table;
   std::size_t different = 0;
