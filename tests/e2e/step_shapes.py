@@ -31,9 +31,6 @@ NO_LINES = {*CPP, "jax_thread", "decode_no_read", "short_steps"}
 KERNEL_NS = {"mnist": 20000, "function_loop": 15000, "log_line": 10000, "graph_step": 10000}
 # What an operator of PyTorch costs the host, not what a bare launch does; a step then takes a millisecond or so.
 LAUNCH_NS = {"short_steps": None} | dict.fromkeys(CPP)
-# Not steady yet (docs/measurements/steps.md): one or two runs in ten cut it at its log lines. It stands in the table,
-# and is not judged.
-UNSTEADY = {"cupy_loop"}
 options = argparse.Namespace(repetitions=1, only="", table=None, keep=None)
 
 
@@ -76,7 +73,7 @@ class StepShapes(harness.CliTest):
         print(table, flush=True)
         if options.table:
             pathlib.Path(options.table).write_text(table + "\n")
-        self.assertEqual([row.shape for row in rows if not row.is_right() and row.shape not in UNSTEADY], [])
+        self.assertEqual([row.shape for row in rows if not row.is_right()], [])
 
 
 def told(*phases):

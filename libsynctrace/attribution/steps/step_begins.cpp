@@ -22,6 +22,29 @@ StepCuts earlier_cuts(const StepLevel& level, std::size_t earlier) {
   return cuts;
 }
 
+// Which of the passes begin before the first mark, from each mark to the next, and behind the last.
+std::vector<ItemRange> passes_between(const std::vector<ItemRange>& passes, const StepCuts& marks) {
+  std::vector<ItemRange> result;
+  std::size_t next = 0;
+  const auto add_until = [&](std::size_t end) {
+    if (end > next) result.push_back({next, end});
+    next = end;
+  };
+  for (const std::size_t mark : marks) {
+    const auto behind = std::upper_bound(passes.begin() + static_cast<std::ptrdiff_t>(next), passes.end(), mark,
+                                         [](std::size_t at, ItemRange pass) { return at < pass.begin; });
+    add_until(static_cast<std::size_t>(behind - passes.begin()));
+  }
+  add_until(passes.size());
+  return result;
+}
+
+std::size_t median_size(std::vector<ItemRange> ranges) {
+  const auto middle = ranges.begin() + static_cast<std::ptrdiff_t>(ranges.size() / 2);
+  std::nth_element(ranges.begin(), middle, ranges.end(), [](ItemRange a, ItemRange b) { return a.size() < b.size(); });
+  return middle->size();
+}
+
 }  // namespace
 
 StepLevel StepBegins::turned(const StepLevel& level) {
@@ -75,19 +98,17 @@ StepLevel StepBegins::shifted(const StepLevel& level) {
 StepLevel StepBegins::by_passes(const StepLevel& level, const StepLevel& passes, const StepCuts& marks,
                                 std::size_t& count) {
   const StepLevel pass = turned(passes);
-  StepCuts cuts = {pass.steps.front().begin};
-  for (const std::size_t mark : marks) {
-    const auto next = std::upper_bound(pass.steps.begin(), pass.steps.end(), mark,
-                                       [](std::size_t at, ItemRange step) { return at < step.begin; });
-    if (next != pass.steps.end() && next->begin > cuts.back()) cuts.push_back(next->begin);
+  const std::vector<ItemRange> between = passes_between(pass.steps, marks);
+  count = std::max<std::size_t>(1, median_size(between));
+  // Where there are more, others that look the same ran before, as those of a validation, or a mark is missing.
+  StepCuts cuts;
+  for (const ItemRange some : between) {
+    cuts.push_back(pass.steps[some.begin].begin);
+    const bool is_behind_all = some.end == pass.steps.size();
+    if (some.size() > count && !is_behind_all) cuts.push_back(pass.steps[some.end - count].begin);
   }
   StepLevel best = levels_.cutter().cut(std::move(cuts));
-  if (best.steps.size() + 1 < level.steps.size()) return turned(level);
-  count = 0;
-  const ItemRange typical = best.typical;
-  for (const ItemRange step : pass.steps) count += step.begin >= typical.begin && step.begin < typical.end ? 1U : 0U;
-  count = std::max<std::size_t>(count, 1);
-  return best;
+  return best.steps.size() + 1 < level.steps.size() ? turned(level) : best;
 }
 
 StepLevel StepBegins::in_pairs(const StepLevel& level) {

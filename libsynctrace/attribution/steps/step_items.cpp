@@ -104,6 +104,7 @@ class Builder {
       begin_ns = step.host.end_ns;
     }
     add_between({begin_ns, kLatestTime + 1}, false);
+    mark_unseen_exchanges();
     if (!trace_.operations.empty()) mark_optimizers();
     items_.kind_count = numbers_.size();
     add_sums();
@@ -122,8 +123,8 @@ class Builder {
 
   void add_call(const Call& call) {
     if (call.category == ApiCategory::kPoll || call.category == ApiCategory::kStreamEvent) return;
-    const bool exchanges = is_wait(call) || is_exchange(call.copy_kind);
-    add(token_of(call), call.span, 0, exchanges && !look_.of(call.stack).in_module ? Trait::kExchange : 0);
+    add(token_of(call), call.span, 0, 0);
+    if (is_wait(call) || is_exchange(call.copy_kind)) add_exchange(call.stack);
   }
 
   void add_work(std::uint32_t row) {
@@ -146,15 +147,38 @@ class Builder {
     std::uint8_t traits = 0;
     if (work.kind == OperationKind::kKernel) traits = Trait::kWork;
     if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
-    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind) && !look_.of(stack).in_module)
-      traits = Trait::kExchange;
     if (is_aside) traits |= Trait::kAside;
     add(token_of(work), call, work.span.length_ns(), traits);
+    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind)) add_exchange(stack);
+    if ((traits & Trait::kWork) != 0) last_work_ = items_.kinds.back();
     if (work.kind != OperationKind::kKernel || number(stack) == 0) return;
     const std::uint32_t kind = items_.kinds.back();
     if (kind >= stacks_.size()) stacks_.resize(kind + 1);
     ++stacks_[kind].seen;
     if (look_.of(stack).in_optimizer) ++stacks_[kind].in_optimizer;
+  }
+
+  // The item added last. Not each call has a stack: what the others behind the same kernel are, this one is too.
+  void add_exchange(StackId stack) {
+    const std::uint64_t place = static_cast<std::uint64_t>(last_work_) << 32 | items_.kinds.back();
+    if (number(stack) == 0) {
+      unseen_.push_back({items_.size() - 1, place});
+      return;
+    }
+    const bool in_module = look_.of(stack).in_module;
+    ++exchanges_[place].seen;
+    if (in_module)
+      ++exchanges_[place].in_module;
+    else
+      items_.traits.back() |= Trait::kExchange;
+  }
+
+  void mark_unseen_exchanges() {
+    for (const Unseen& one : unseen_) {
+      const auto others = exchanges_.find(one.place);
+      const bool in_module = others != exchanges_.end() && others->second.in_module * 2 > others->second.seen;
+      if (!in_module) items_.traits[one.item] |= Trait::kExchange;
+    }
   }
 
   // What was issued in this time, in order; one item stands for all of the given step that follows.
@@ -266,13 +290,25 @@ class Builder {
     std::size_t in_optimizer = 0;
   };
 
+  struct Seen {
+    std::size_t seen = 0;
+    std::size_t in_module = 0;
+  };
+  struct Unseen {
+    std::size_t item = 0;
+    std::uint64_t place = 0;
+  };
+
   const Trace& trace_;
   const Correlation& correlation_;
   std::size_t window_ = 0;  // that the row has come to
   StackLook look_;
   StepItems items_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-  std::vector<Stacks> stacks_;  // of launches, by kind
+  std::vector<Stacks> stacks_;                         // of launches, by kind
+  std::unordered_map<std::uint64_t, Seen> exchanges_;  // by what they are, and the kernel before
+  std::vector<Unseen> unseen_;                         // exchanges without a stack
+  std::uint32_t last_work_ = 0;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace {
 constexpr double kAlike = 0.7;  // a step, to the typical one: a log line or another shape may be in it
 constexpr double kExact = 0.97;
 constexpr double kPartAlike = 0.8;        // the begin of a longer piece
+constexpr double kOddAlike = 0.3;         // a step that went another way, of about as many items
 constexpr std::size_t kFewMore = 8;       // items more than usual: still one step, as with a log line in a small one
 constexpr double kNeighboursAlike = 0.4;  // of pairs: steps come in runs, some of them short
 constexpr std::size_t kMostPairs = 48;
@@ -167,6 +168,7 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   std::vector<Taken> taken;
   for (const Piece& piece : pieces) taken.push_back(take(piece, level.typical));
   double sum = 0;
+  const bool exchanges = items_.count(level.typical, StepItems::kExchange) > 0;
   std::vector<ItemRange> odd;    // like none, between two steps: something went another way
   std::vector<ItemRange> later;  // behind the first of a piece: the records that mark them are missing
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -175,7 +177,10 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
     if (goes_on(i) && (goes_on(i + 1) || (i > 0 && goes_on(i - 1)))) continue;
     const std::size_t size = pieces[i].range.size();
     if (taken[i].likeness == 0) {
-      const bool is_one = size <= 2 * level.typical.size() && size * 2 >= level.typical.size() && !pieces[i].is_last;
+      const std::size_t usual = level.typical.size();
+      const std::size_t off = size > usual ? size - usual : usual - size;
+      const bool is_one = off <= std::max<std::size_t>(1, usual / 4) && !pieces[i].is_last &&
+                          likeness(pieces[i].range, level.typical) >= kOddAlike;
       const bool between = i > 0 && i + 1 < pieces.size() && taken[i - 1].likeness > 0 && taken[i + 1].likeness > 0;
       if (is_one && between && taken[i - 1].step.end == pieces[i].range.begin) odd.push_back(pieces[i].range);
       continue;
@@ -188,7 +193,8 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
           later.empty() || later.back().end <= pieces[i].range.begin ? taken[i].step.end : later.back().end;
       if (rest.range.size() * 10 < level.typical.size() * 9) break;
       const Taken more = take(rest, level.typical);
-      if (more.likeness == 0) break;
+      // Without what steps exchange with the host it is the begin of another loop.
+      if (more.likeness == 0 || (exchanges && items_.count(more.step, StepItems::kExchange) == 0)) break;
       later.push_back(more.step);
     }
   }

@@ -99,9 +99,15 @@ bool StepLevels::are_steps(const StepLevel& level) const {
   return level.share >= kSmallestShare || hold_optimizers(level);
 }
 
-std::size_t StepLevels::kinds_in(ItemRange range) const {
+std::size_t StepLevels::kinds_in(ItemRange range) const { return kinds_in(std::vector<ItemRange>{range}, range); }
+
+std::size_t StepLevels::kinds_in(const std::vector<ItemRange>& steps, ItemRange range) const {
   std::set<std::uint32_t> kinds;
-  for (std::size_t i = range.begin; i < range.end; ++i) kinds.insert(items_.kinds[i]);
+  auto step = std::lower_bound(steps.begin(), steps.end(), range.begin,
+                               [](ItemRange one, std::size_t item) { return one.begin < item; });
+  for (; step != steps.end() && step->begin < range.end; ++step) {
+    for (std::size_t i = step->begin; i < step->end; ++i) kinds.insert(items_.kinds[i]);
+  }
   return kinds.size();
 }
 

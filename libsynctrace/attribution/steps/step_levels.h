@@ -28,6 +28,8 @@ class StepLevels {
   bool are_steps(const StepLevel& level) const;
   std::size_t work_in(ItemRange range) const { return work_before_[range.end] - work_before_[range.begin]; }
   std::size_t kinds_in(ItemRange range) const;
+  // Of the steps that begin in the range.
+  std::size_t kinds_in(const std::vector<ItemRange>& steps, ItemRange range) const;
 
  private:
   void find();

@@ -119,6 +119,7 @@ std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const 
   std::size_t looked_at = 0;
   std::size_t looks = 0;
   std::size_t backs = 0;
+  std::size_t in_module = 0;
   std::size_t same = 0;  // once more the same call, or another part of one: nothing is known
   std::size_t passes = 0;
   const std::size_t stride = coarser.size() / kMostSteps + 1;
@@ -128,6 +129,7 @@ std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const 
     for (At at = begin; at < end && std::next(at) != events_.all().end(); ++at) {
       const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
       ++looks;
+      if (events_.module_depth(at->stack) < events_.spots(at->stack).size()) ++in_module;
       if (back && back->is_same) ++same;
       if (back && !back->is_same && back->loop.depth < events_.module_depth(std::next(at)->stack)) ++backs;
     }
@@ -136,7 +138,9 @@ std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const 
     for (auto step = first; step != steps.end() && step->begin < coarser[i].end; ++step) ++passes;
   }
   if (looks < kFewestLooks * looked_at || same * 2 > looks) return std::nullopt;
-  if (backs * 2 <= looked_at * 3) return false;
+  // No going back means little where most passes had no look, unless it was a model that they saw.
+  const bool saw_most = looks >= passes || in_module * 2 > looks;
+  if (backs * 2 <= looked_at * 3) return saw_most ? std::optional(false) : std::nullopt;
   if (backs >= looked_at + std::min(passes, looks) / one_in) return true;
   return std::nullopt;
 }

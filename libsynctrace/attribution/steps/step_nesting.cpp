@@ -12,9 +12,10 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kKindsOfPass = 8;  // of a pass over a batch, at the least
+constexpr std::size_t kFewForSure = 8;   // groups: of fewer a rare kernel may be in each by chance
 constexpr double kAlikeLayers = 0.7;
 constexpr double kUnlike = 0.92;  // less is another sort of step, where they take turns
-constexpr double kSame = 0.97;
+constexpr double kMoreAlike = 0.05;
 constexpr double kNearlyAll = 0.8;
 constexpr double kAtLeastHalf = 0.5;
 
@@ -92,25 +93,28 @@ bool StepNesting::has_parts(const StepLevel& level) const {
   });
 }
 
-// A kernel that no pass runs is run in nearly every step.
-bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step) const {
+// A kernel that no pass runs is run in nearly every step, `at_most` times in the mean.
+bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double at_most) const {
   const std::set<std::uint32_t> usual(items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.begin),
                                       items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.end));
   for (std::size_t i = step.typical.begin; i < step.typical.end; ++i) {
     const std::uint32_t kind = items_.kinds[i];
     const bool is_work = (items_.traits[i] & StepItems::kWork) != 0;
-    if (is_work && !usual.contains(kind) && levels_.places(kind).size() * 5 >= step.steps.size() * 4) return true;
+    const double times = static_cast<double>(levels_.places(kind).size()) / static_cast<double>(step.steps.size());
+    if (is_work && !usual.contains(kind) && times >= kNearlyAll && times <= at_most) return true;
   }
   return false;
 }
 
 bool StepNesting::is_inner(const StepLevel& level) {
   constexpr std::size_t kMostPasses = 256;
+  constexpr std::size_t kMostPassesForOne = 8;
   if (level.exchanging >= kAtLeastHalf || has_parts(level)) return false;
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
     if (outer.steps.size() * 3 > level.steps.size() * 2) return false;
     const Inside part = inside(level, outer);
-    if (part.at_most < 2) return false;
+    // What was seen a few times does not make layers of hundreds of passes.
+    if (part.at_most < 2 || part.passes > kMostPassesForOne * outer.steps.size()) return false;
     if (const std::optional<bool> loops = looks_.loops(level.steps, outer.steps, items_, 4)) return !*loops;
     // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
     const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
@@ -121,15 +125,15 @@ bool StepNesting::is_inner(const StepLevel& level) {
 }
 
 bool StepNesting::take_turns(const StepLevel& level) {
-  std::size_t next = 0;
-  std::size_t next_but_one = 0;
+  std::size_t turns = 0;
   std::size_t looks = 0;
   const std::size_t stride = level.steps.size() / 64 + 1;
   for (std::size_t i = 0; i + 2 < level.steps.size(); i += stride, ++looks) {
-    next += levels_.cutter().likeness(level.steps[i], level.steps[i + 1]) > kUnlike ? 1U : 0U;
-    next_but_one += levels_.cutter().likeness(level.steps[i], level.steps[i + 2]) > kSame ? 1U : 0U;
+    const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
+    const double next_but_one = levels_.cutter().likeness(level.steps[i], level.steps[i + 2]);
+    turns += next < kUnlike && next + kMoreAlike < next_but_one ? 1U : 0U;
   }
-  return looks >= kFewestSteps && next * 5 <= looks && next_but_one * 10 >= looks * 7;
+  return looks >= kFewestSteps && turns * 2 >= looks;
 }
 
 // A good part of its work comes from another thread, as autograd's does.
@@ -144,7 +148,7 @@ const StepLevel* StepNesting::passes_of(const StepLevel& level) {
     const bool is_marked = fine.exchanging >= kNearlyAll;
     const bool is_pass = part.covered >= (is_marked ? kAtLeastHalf : 0.95);
     // A pass over a batch does most of what a step does, and has a backward pass if the step has one.
-    if (levels_.kinds_in(fine.typical) * 2 < levels_.kinds_in(level.typical)) continue;
+    if (levels_.kinds_in(fine.steps, level.typical) * 2 < levels_.kinds_in(level.typical)) continue;
     if (is_aside(level) && !is_aside(fine)) continue;
     // One of them ends with the optimizer's work. Where more do, two models take turns.
     const bool share_optimizer = fine.optimizing * static_cast<double>(part.passes) < 1.5;
@@ -155,11 +159,11 @@ const StepLevel* StepNesting::passes_of(const StepLevel& level) {
   return nullptr;
 }
 
-// Another loop than that of the passes runs in each of these steps, and it is no small one.
+// Another loop than that of the passes, and none of their own, runs in each of these steps, and it is no small one.
 bool StepNesting::has_other_loop(const StepLevel& level, const StepLevel& passes) {
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& other) {
     return levels_.kinds_in(other.typical) >= kKindsOfPass && inside(other, level).passes >= 2 &&
-           levels_.cutter().likeness(other.typical, passes.typical) < kAlikeLayers;
+           inside(other, passes).passes < 2 && levels_.cutter().likeness(other.typical, passes.typical) < kAlikeLayers;
   });
 }
 
@@ -168,10 +172,7 @@ const StepLevel* StepNesting::group_of(const StepLevel& passes) {
   const std::size_t exchanges = items_.count(passes.typical, StepItems::kExchange);
   for (const StepLevel& level : levels_.all()) {
     if (level.steps.size() * 3 > passes.steps.size() * 2) continue;
-    const std::uint32_t mark = items_.kinds[level.cuts.front()];
-    const auto first = items_.kinds.begin() + static_cast<std::ptrdiff_t>(passes.typical.begin);
-    const auto last = items_.kinds.begin() + static_cast<std::ptrdiff_t>(passes.typical.end);
-    if ((items_.traits[level.cuts.front()] & StepItems::kWork) == 0 || std::find(first, last, mark) != last) continue;
+    if (level.steps.size() < kFewForSure || !adds_work(passes, level, 1.25)) continue;
     const Inside part = inside(passes, level);
     if (part.passes < 2 || part.passes > kMostMicroSteps || part.more < 2) continue;
     if (!come_regularly(level.cuts, passes.steps, part.passes)) continue;

@@ -9,6 +9,7 @@
 #include "attribution/steps/step_candidates.h"
 #include "attribution/steps/step_items.h"
 #include "attribution/steps/step_search.h"
+#include "attribution/steps/step_split.h"
 
 namespace synctrace {
 namespace {
@@ -16,21 +17,6 @@ namespace {
 constexpr std::size_t kFewForSure = 8;
 constexpr double kAlikeForSure = 0.9;
 constexpr double kSmallestPhase = 0.02;  // of the time of the first
-
-Steps steps_of(const StepItems& items, const FoundLoop& loop) {
-  Steps result;
-  result.source = StepSource::kPeriodicity;
-  result.micro_steps = loop.micro_steps;
-  for (std::size_t i = 0; i < loop.steps.size(); ++i) {
-    const ItemRange step = loop.steps[i];
-    const bool touches = i + 1 < loop.steps.size() && loop.steps[i + 1].begin == step.end;
-    const Nanoseconds next_ns = step.end < items.size() ? items.times_ns[step.end] : kLatestTime;
-    const Nanoseconds own_end_ns = std::max(items.end_ns(step.end - 1), items.times_ns[step.end - 1] + 1);
-    const Nanoseconds end_ns = touches ? next_ns : std::min(own_end_ns, next_ns);
-    if (items.times_ns[step.begin] < end_ns) result.steps.push_back({{items.times_ns[step.begin], end_ns}});
-  }
-  return result;
-}
 
 void judge(const FoundLoop& loop, Steps& steps) {
   const bool is_named = steps.source == StepSource::kLoop;
@@ -75,7 +61,8 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
   StepLooks looks(trace);
   const std::vector<FoundLoop> loops = find_loops(items, looks);
   for (const FoundLoop& loop : loops) {
-    phases.push_back(steps_of(items, loop));
+    phases.push_back(steps_of(items, loop.steps));
+    phases.back().micro_steps = loop.micro_steps;
     looks.name(phases.back());
     judge(loop, phases.back());
   }

@@ -9,12 +9,14 @@
 #include "attribution/steps/step_candidates.h"
 #include "attribution/steps/step_levels.h"
 #include "attribution/steps/step_nesting.h"
+#include "attribution/steps/step_split.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostPhases = 8;
-constexpr std::size_t kKindsOfStep = 4;  // of one without an exchange, at the least
+constexpr std::size_t kItemsOfStep = 4;  // of one without an exchange, at the least
+constexpr std::size_t kKindsOfStep = 3;
 constexpr double kInRuns = 0.6;
 constexpr double kAlikeLayers = 0.7;
 constexpr double kNearlyAll = 0.8;
@@ -23,7 +25,7 @@ constexpr double kAtLeastHalf = 0.5;
 class LoopSearch {
  public:
   LoopSearch(const StepItems& items, const std::vector<ItemRange>& ranges, StepLooks& looks)
-      : items_(items), levels_(items, ranges), nesting_(levels_, looks), begins_(levels_) {}
+      : items_(items), looks_(looks), levels_(items, ranges), nesting_(levels_, looks), begins_(levels_) {}
 
   std::optional<FoundLoop> run() {
     const StepLevel* level = by_optimizer();
@@ -43,7 +45,7 @@ class LoopSearch {
     }
     found.likeness = best.likeness;
     found.is_marked = optimizes || best.exchanging >= kNearlyAll;
-    found.steps = std::move(best.steps);
+    found.steps = optimizes ? std::move(best.steps) : steps_of_one_loop(std::move(best.steps), items_, looks_);
     return found;
   }
 
@@ -66,10 +68,11 @@ class LoopSearch {
       const bool is_marked = level.exchanging >= kAtLeastHalf;
       const bool is_whole =
           level.share >= kAtLeastHalf && level.likeness >= kNearlyAll &&
-          (!any || level.typical.size() >= 2 * kKindsOfStep || levels_.kinds_in(level.typical) >= kKindsOfStep ||
+          (!any || level.typical.size() >= 2 * kItemsOfStep ||
+           (level.typical.size() >= kItemsOfStep && levels_.kinds_in(level.typical) >= kKindsOfStep) ||
            items_.count(level.typical, StepItems::kGraph) > 0);
       if (!is_whole && !(any && is_marked)) continue;
-      if (!is_marked && nesting_.take_turns(level)) continue;
+      if (level.exchanging < kNearlyAll && nesting_.take_turns(level)) continue;
       // Marks at other places of a layer make a level that looks a little less like one.
       const bool is_same = std::any_of(inner.begin(), inner.end(), [&](ItemRange typical) {
         return levels_.cutter().likeness(typical, level.typical) > kAlikeLayers;
@@ -81,6 +84,7 @@ class LoopSearch {
   }
 
   const StepItems& items_;
+  StepLooks& looks_;
   StepLevels levels_;
   StepNesting nesting_;
   StepBegins begins_;
