@@ -101,7 +101,7 @@ bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double
     const std::uint32_t kind = items_.kinds[i];
     const bool is_work = (items_.traits[i] & StepItems::kWork) != 0;
     const double times = static_cast<double>(levels_.places(kind).size()) / static_cast<double>(step.steps.size());
-    if (is_work && !usual.contains(kind) && times >= kNearlyAll && times <= at_most) return true;
+    if (is_work && times >= kNearlyAll && times <= at_most && !usual.contains(kind)) return true;
   }
   return false;
 }
