@@ -120,6 +120,7 @@ Attribution attribute(const Trace& trace, const AttributeOptions& options, std::
   } else {
     add_phases(trace, evidence.correlation, options.steps, result);
   }
+  result.collectives = collective_times(trace, evidence.correlation, result.steps);
   if (trace.has_timeline()) {
     find_causes(evidence, options, result);
     for (std::string& breach : check_sums(result)) result.breaches.push_back(std::move(breach));

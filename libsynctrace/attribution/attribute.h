@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attribution/cause_table.h"
+#include "attribution/collective_time.h"
 #include "attribution/device_state.h"
 #include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
@@ -29,6 +30,7 @@ struct Attribution {
   GpuSleeps sleeps;                          // waits for the GPU outside CUDA calls
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
+  std::map<DeviceId, CollectiveTime> collectives;  // of those that ran any
   std::map<DeviceId, std::vector<Cause>> causes;  // of each of `devices`; none without a timeline
   Steps steps;                                    // of the phase that is reported about
   std::vector<Steps> other_phases;                // those with the most time first

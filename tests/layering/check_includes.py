@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point only back: base < format < model < names < attribution < whatif < findings < render < gate < exchange < cli, and capture
+"""Includes point only back: base < format < model < names < attribution < whatif < ranks < findings < render < gate < exchange < cli, and capture
 stands apart: it knows base and the writing half of format, and only its tests know it. What is shown, gated and exported is a finding:
 nobody but findings reads what it is made of. How names are looked up is nobody's business but the room names'.
 Usage: check_includes.py ROOT"""
@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "format", "model", "names", "attribution", "whatif", "findings", "render", "gate", "exchange", "cli"]
+OFFLINE_ROOMS = ["base", "format", "model", "names", "attribution", "whatif", "ranks", "findings", "render", "gate", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "exchange": {"base", "format", "model", "exchange"},

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/blame.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+namespace synctrace {
+namespace {
+
+// Rows whose savings are looked for: each takes three passes over all units.
+constexpr std::size_t kMostReplayed = 12;
+
+// What a rank did more than another before one of its units.
+struct Excess {
+  std::uint32_t name = kNoName;
+  Member late;
+  Nanoseconds more_ns = 0;
+  Nanoseconds whole_ns = 0;
+  Nanoseconds margin_ns = 0;
+  Nanoseconds waited_ns = 0;
+};
+
+// What others waited because of the time before one unit.
+struct Late {
+  Member member;
+  Nanoseconds waited_ns = 0;
+  Nanoseconds margin_ns = 0;
+};
+
+std::vector<Late> late_units(const JobMatch& match, const JobSplit& split, const JobReplay& replay) {
+  std::vector<Late> late;
+  for (std::size_t i = 0; i < match.meetings.size(); ++i) {
+    const JobReplay::Origin origin = replay.origins()[i];
+    if (!match.meetings[i].in_steps || origin.rank == kNoRank || split.meetings[i].waited_ns == 0) continue;
+    late.push_back({{origin.rank, origin.unit}, split.meetings[i].waited_ns, split.meetings[i].margin_ns});
+  }
+  std::sort(late.begin(), late.end(), [](const Late& a, const Late& b) {
+    return std::pair(a.member.rank, a.member.unit) < std::pair(b.member.rank, b.member.unit);
+  });
+  std::size_t kept = 0;
+  for (const Late& one : late) {
+    if (kept > 0 && late[kept - 1].member.rank == one.member.rank && late[kept - 1].member.unit == one.member.unit) {
+      late[kept - 1].waited_ns = add_saturated(late[kept - 1].waited_ns, one.waited_ns);
+      late[kept - 1].margin_ns = std::max(late[kept - 1].margin_ns, one.margin_ns);
+    } else {
+      late[kept++] = one;
+    }
+  }
+  late.resize(kept);
+  return late;
+}
+
+class BlameFinder {
+ public:
+  BlameFinder(std::span<const RankSummary> ranks, const JobMatch& match, const JobReplay& replay,
+              std::span<const LookedAt> looked_at)
+      : ranks_(ranks), match_(match), replay_(replay) {
+    for (const LookedAt& one : looked_at) looked_at_.emplace(one.rank, &one.parts);
+  }
+
+  // False where the rank's trace was not looked at.
+  bool add(const Late& late) {
+    const auto own = looked_at_.find(late.member.rank);
+    if (own == looked_at_.end()) return false;
+    const std::span<const StretchPart> parts = parts_of(*own->second, late.member.unit);
+    const std::span<const StretchPart> others = other_parts(late.member);
+    std::vector<Excess> found;
+    Nanoseconds more_ns = 0;
+    for (const StretchPart& part : parts) {
+      const auto other = std::lower_bound(others.begin(), others.end(), part.name,
+                                          [](const StretchPart& one, std::uint32_t name) { return one.name < name; });
+      const bool both = other != others.end() && other->name == part.name;
+      const Nanoseconds ns = part.ns - (both ? other->ns : 0);
+      if (ns <= 0) continue;
+      found.push_back({part.name, late.member, ns, part.ns, late.margin_ns, 0});
+      more_ns += ns;
+    }
+    if (more_ns == 0) found.push_back({kNoName, late.member, 0, 0, late.margin_ns, 0});
+    // The waiting in the proportion of what each took more; the last one takes what rounding leaves.
+    Nanoseconds left_ns = late.waited_ns;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const double share = more_ns == 0 ? 1 : static_cast<double>(found[i].more_ns) / static_cast<double>(more_ns);
+      const bool is_last = i + 1 == found.size();
+      found[i].waited_ns =
+          is_last ? left_ns : std::min(left_ns, static_cast<Nanoseconds>(share * static_cast<double>(late.waited_ns)));
+      left_ns -= found[i].waited_ns;
+      excesses_.push_back(found[i]);
+    }
+    return true;
+  }
+
+  std::vector<BlameRow> rows() {
+    std::stable_sort(excesses_.begin(), excesses_.end(),
+                     [](const Excess& a, const Excess& b) { return a.name < b.name; });
+    std::vector<BlameRow> rows;
+    std::vector<std::span<const Excess>> of_rows;
+    for (std::size_t first = 0; first < excesses_.size();) {
+      std::size_t last = first;
+      while (last < excesses_.size() && excesses_[last].name == excesses_[first].name) ++last;
+      of_rows.push_back(std::span<const Excess>(excesses_).subspan(first, last - first));
+      rows.push_back(row_of(of_rows.back()));
+      first = last;
+    }
+    std::vector<std::size_t> order(rows.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rows[a].waited_ns > rows[b].waited_ns; });
+    for (std::size_t i = 0; i < std::min(order.size(), kMostReplayed); ++i)
+      add_savings(of_rows[order[i]], rows[order[i]]);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rows[a].saving_ns > rows[b].saving_ns; });
+    std::vector<BlameRow> sorted;
+    Cuts together(ranks_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      BlameRow& row = rows[order[i]];
+      if (i < kMostReplayed && row.saving_ns > 0) {
+        cut(
+            of_rows[order[i]], [](const Excess& one) { return one.more_ns; }, together);
+        row.with_those_before_ns = replay_.saving(together);
+      }
+      sorted.push_back(std::move(row));
+    }
+    return sorted;
+  }
+
+ private:
+  static std::span<const StretchPart> parts_of(const std::vector<StretchPart>& parts, std::uint32_t unit) {
+    const auto [first, last] =
+        std::equal_range(parts.begin(), parts.end(), StretchPart{unit, 0, 0},
+                         [](const StretchPart& a, const StretchPart& b) { return a.unit < b.unit; });
+    return {first, last};
+  }
+
+  // Of those who met there, and were looked at, the one whose own time is nearest to the middle one.
+  std::span<const StretchPart> other_parts(Member late) const {
+    const std::uint32_t meeting = match_.meeting_of[late.rank][late.unit];
+    if (meeting == kNoMeeting) return {};
+    const Nanoseconds middle_ns = replay_.middle_ns(meeting);
+    Nanoseconds least_ns = kLatestTime;
+    std::span<const StretchPart> nearest;
+    for (const Member member : match_.members_of(match_.meetings[meeting])) {
+      const auto known = looked_at_.find(member.rank);
+      if (member.rank == late.rank || known == looked_at_.end()) continue;
+      const Nanoseconds own_ns = replay_.own_ns(member);
+      const Nanoseconds away_ns = own_ns > middle_ns ? own_ns - middle_ns : middle_ns - own_ns;
+      if (away_ns >= least_ns) continue;
+      least_ns = away_ns;
+      nearest = parts_of(*known->second, member.unit);
+    }
+    return nearest;
+  }
+
+  static BlameRow row_of(std::span<const Excess> excesses) {
+    BlameRow row;
+    row.name = excesses.front().name;
+    std::map<std::uint32_t, Nanoseconds> by_rank;
+    for (const Excess& one : excesses) {
+      row.waited_ns = add_saturated(row.waited_ns, one.waited_ns);
+      row.excess_ns = add_saturated(row.excess_ns, one.more_ns);
+      row.meetings += one.waited_ns >= kSureMarginNs ? 1 : 0;
+      by_rank[one.late.rank] += one.waited_ns;
+    }
+    for (const auto& [rank, ns] : by_rank) row.ranks.push_back({rank, ns});
+    std::stable_sort(row.ranks.begin(), row.ranks.end(),
+                     [](const RankShare& a, const RankShare& b) { return a.waited_ns > b.waited_ns; });
+    return row;
+  }
+
+  template <class Amount>
+  void cut(std::span<const Excess> excesses, Amount&& amount, Cuts& cuts) const {
+    for (const Excess& one : excesses) {
+      std::vector<Nanoseconds>& of_rank = cuts[one.late.rank];
+      if (of_rank.empty()) of_rank.resize(ranks_[one.late.rank].units.size(), 0);
+      of_rank[one.late.unit] += amount(one);
+    }
+  }
+
+  void add_savings(std::span<const Excess> excesses, BlameRow& row) const {
+    const auto saving = [&](auto&& amount) {
+      Cuts cuts(ranks_.size());
+      cut(excesses, amount, cuts);
+      return replay_.saving(cuts);
+    };
+    row.saving_ns = saving([](const Excess& one) { return one.more_ns; });
+    row.saving_lo_ns = saving([](const Excess& one) { return std::min(one.more_ns, one.margin_ns); });
+    row.saving_hi_ns = saving([](const Excess& one) { return one.whole_ns; });
+  }
+
+  std::span<const RankSummary> ranks_;
+  const JobMatch& match_;
+  const JobReplay& replay_;
+  std::unordered_map<std::uint32_t, const std::vector<StretchPart>*> looked_at_;
+  std::vector<Excess> excesses_;
+};
+
+}  // namespace
+
+std::vector<RankCharge> charge_ranks(const JobMatch& match, const JobSplit& split, const JobReplay& replay) {
+  std::map<std::uint32_t, RankCharge> charges;
+  for (std::size_t i = 0; i < match.meetings.size(); ++i) {
+    const MeetingSplit& meeting = split.meetings[i];
+    if (!match.meetings[i].in_steps || !meeting.is_split || meeting.waited_ns == 0) continue;
+    const std::uint32_t rank = replay.origins()[i].rank;
+    RankCharge& charge = charges[rank];
+    charge.rank = rank;
+    charge.waited_ns = add_saturated(charge.waited_ns, meeting.waited_ns);
+    charge.margin_ns = add_saturated(charge.margin_ns, meeting.margin_ns);
+    charge.meetings += meeting.margin_ns >= kSureMarginNs ? 1 : 0;
+  }
+  std::vector<RankCharge> sorted;
+  for (const auto& [rank, charge] : charges) sorted.push_back(charge);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const RankCharge& a, const RankCharge& b) { return a.waited_ns > b.waited_ns; });
+  return sorted;
+}
+
+std::uint32_t usual_rank(std::span<const RankSummary> ranks, const JobMatch& match, const JobReplay& replay,
+                         std::span<const std::uint32_t> left_out) {
+  std::vector<double> away(ranks.size(), 0);
+  std::vector<std::uint64_t> met(ranks.size(), 0);
+  for (std::uint32_t i = 0; i < match.meetings.size(); ++i) {
+    if (!match.meetings[i].in_steps) continue;
+    for (const Member member : match.members_of(match.meetings[i])) {
+      const double ns = static_cast<double>(replay.own_ns(member) - replay.middle_ns(i));
+      away[member.rank] += ns < 0 ? -ns : ns;
+      ++met[member.rank];
+    }
+  }
+  std::uint32_t best = kNoRank;
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    if (met[rank] == 0 || std::find(left_out.begin(), left_out.end(), rank) != left_out.end()) continue;
+    const auto mean = [&](std::uint32_t one) { return away[one] / static_cast<double>(met[one]); };
+    if (best == kNoRank || mean(rank) < mean(best)) best = rank;
+  }
+  return best;
+}
+
+Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split,
+                 const JobReplay& replay, std::span<const LookedAt> looked_at) {
+  Blame blame;
+  BlameFinder finder(ranks, match, replay, looked_at);
+  for (std::size_t i = 0; i < match.meetings.size(); ++i) {
+    if (!match.meetings[i].in_steps) continue;
+    blame.waited_ns = add_saturated(blame.waited_ns, split.meetings[i].waited_ns);
+    if (replay.origins()[i].rank == kNoRank)
+      blame.not_known_ns = add_saturated(blame.not_known_ns, split.meetings[i].waited_ns);
+  }
+  for (const Late& late : late_units(match, split, replay)) {
+    if (!finder.add(late)) blame.not_looked_at_ns = add_saturated(blame.not_looked_at_ns, late.waited_ns);
+  }
+  blame.rows = finder.rows();
+  return blame;
+}
+
+}  // namespace synctrace

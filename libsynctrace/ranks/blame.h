@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose time the others waited for, and what that rank did with it: of its own time before the operation, what it did
+// more than another rank did in the same place. Waiting is charged in full: every nanosecond that a rank waited in an
+// ordinary step belongs to one rank, and where that rank's trace was looked at, to one row.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "ranks/job_replay.h"
+#include "ranks/stretch_parts.h"
+
+namespace synctrace {
+
+inline constexpr std::uint32_t kNoName = std::numeric_limits<std::uint32_t>::max();
+
+// What the others waited for one rank.
+struct RankCharge {
+  std::uint32_t rank = kNoRank;  // kNoRank: one without a trace, or it is not known which
+  Nanoseconds waited_ns = 0;     // of all others together
+  Nanoseconds margin_ns = 0;     // how much later than the next rank it came, added up
+  std::uint64_t meetings = 0;    // at which it was late by more than kSureMarginNs
+};
+
+// Dearest first.
+std::vector<RankCharge> charge_ranks(const JobMatch& match, const JobSplit& split, const JobReplay& replay);
+
+// The rank whose own times are the most usual ones, of those that are not left out.
+std::uint32_t usual_rank(std::span<const RankSummary> ranks, const JobMatch& match, const JobReplay& replay,
+                         std::span<const std::uint32_t> left_out);
+
+// The parts of a rank whose trace was looked at.
+struct LookedAt {
+  std::uint32_t rank = kNoRank;
+  std::vector<StretchPart> parts;
+};
+
+struct RankShare {
+  std::uint32_t rank = kNoRank;
+  Nanoseconds waited_ns = 0;
+};
+
+struct BlameRow {
+  std::uint32_t name = kNoName;  // of PartNames; kNoName: it did nothing more than others that is known
+  Nanoseconds waited_ns = 0;     // by the others, because of it
+  Nanoseconds excess_ns = 0;     // what it took more than on another rank
+  std::uint64_t meetings = 0;    // that it made others wait at
+  std::vector<RankShare> ranks;  // which ranks were late by it, dearest first; sums to waited_ns
+  // If it took no longer than on the other rank; at least, only as far as the rank was alone in being late; at most, if
+  // it were gone.
+  Nanoseconds saving_ns = 0;
+  Nanoseconds saving_lo_ns = 0;
+  Nanoseconds saving_hi_ns = 0;
+  Nanoseconds with_those_before_ns = 0;  // with all rows before this one
+};
+
+struct Blame {
+  std::vector<BlameRow> rows;        // largest saving first
+  Nanoseconds waited_ns = 0;         // of all ranks in ordinary steps
+  Nanoseconds not_looked_at_ns = 0;  // because of ranks whose traces were not looked at,
+  Nanoseconds not_known_ns = 0;      // or of a rank that is not known
+};
+
+Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split,
+                 const JobReplay& replay, std::span<const LookedAt> looked_at);
+
+}  // namespace synctrace

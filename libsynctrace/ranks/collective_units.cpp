@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/collective_units.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "attribution/call_site_key.h"
+#include "attribution/device_gaps.h"
+#include "base/shown_text.h"
+#include "model/collective_kernels.h"
+#include "ranks/unit_chain.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::uint32_t kFewestOfAll = 3;  // a pair's exchange with its only peer is no all-to-all
+
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = text.size();
+  for (const char c : text) mix(hash, static_cast<unsigned char>(c));
+  return hash;
+}
+
+Exchange exchange_of(std::string_view operation) {
+  if (operation == "Broadcast" || operation == "Bcast" || operation == "Scatter") return Exchange::kFromRoot;
+  if (operation == "Reduce" || operation == "Gather") return Exchange::kToRoot;
+  if (operation == "Send" || operation == "Recv") return Exchange::kPairs;
+  return Exchange::kTogether;
+}
+
+// "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)" -> "AllReduce".
+std::string operation_of_kernel(std::string_view name) {
+  const std::size_t begin = name.find('_', name.find("nccl"));
+  if (begin == std::string_view::npos) return std::string(name.substr(0, name.find('(')));
+  const std::size_t end = name.find_first_of("_(", begin + 1);
+  return std::string(name.substr(begin + 1, end == std::string_view::npos ? end : end - begin - 1));
+}
+
+class UnitFinder {
+ public:
+  UnitFinder(const Trace& trace, const Attribution& attribution, RankSummary& rank)
+      : trace_(trace), attribution_(attribution), correlation_(attribution.evidence->correlation), rank_(rank) {}
+
+  void run() {
+    find_kernels();
+    if (kernels_.empty() && trace_.collectives.empty()) return;
+    find_groups();
+    join_by_launches();
+    join_by_order();
+    make_units_of_streams();
+    finish();
+  }
+
+ private:
+  // The operations of one group, as rows [first, last) of sorted_.
+  struct Group {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    std::vector<std::uint32_t> kernels;  // rows of Trace::operations in order of issue
+  };
+  struct Kernel {
+    std::uint32_t row = 0;
+    Nanoseconds issued_ns = 0;
+    bool taken = false;
+  };
+
+  const Collective& at(std::size_t i) const { return trace_.collectives[sorted_[i]]; }
+
+  void find_kernels();
+  void find_groups();
+  void join_by_launches();
+  void join_by_order();
+  void make_units_of_streams();
+  void make_units(const Group& group);
+  void add_unit(std::span<const std::uint32_t> operations, std::span<const std::uint32_t> kernels);
+  void place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels);
+  void finish();
+  Nanoseconds ready_ns(std::uint32_t kernel, Nanoseconds begin_ns) const;
+  std::uint32_t communicator_of(CommunicatorId id);
+  std::uint32_t operation_of(std::string name);
+
+  const Trace& trace_;
+  const Attribution& attribution_;
+  const Correlation& correlation_;
+  RankSummary& rank_;
+  std::vector<Kernel> kernels_;                           // of collectives, by issue
+  std::unordered_map<std::uint32_t, Nanoseconds> ready_;  // of each of them: the end of the work issued before it
+  std::vector<StreamKey> streams_of_units_;               // beside RankSummary::units
+  std::vector<std::uint32_t> sorted_;                     // rows of Trace::collectives, group by group
+  std::vector<Group> groups_;                             // by time of their first operation
+  std::unordered_map<CommunicatorId, std::uint32_t> communicators_;
+  std::unordered_map<std::string, std::uint32_t> operations_;
+};
+
+void UnitFinder::find_kernels() {
+  CollectiveKernels kernels(trace_);
+  std::unordered_map<DeviceId, Nanoseconds> last_end_ns;  // of the work issued last, on each device
+  for (const std::uint32_t row : correlation_.by_issue()) {
+    const Operation& operation = trace_.operations[row];
+    if (kernels.is(operation)) {
+      kernels_.push_back({row, correlation_.issued_ns(row)});
+      const auto last = last_end_ns.find(operation.device);
+      ready_.emplace(row, last == last_end_ns.end() ? kLatestTime : last->second);
+    } else if (!is_transfer(operation)) {
+      last_end_ns[operation.device] = operation.span.end_ns;
+    }
+  }
+}
+
+// What a program exchanges, it has just computed: a rank is ready when the work issued before has ended and the launch
+// has come. Where that work runs on while the kernel does, it is not what the kernel needs.
+Nanoseconds UnitFinder::ready_ns(std::uint32_t kernel, Nanoseconds begin_ns) const {
+  constexpr Nanoseconds kAtOnceNs = 20'000;  // from being ready to the begin, where nothing else holds it up
+  const Nanoseconds work_ns = ready_.at(kernel);
+  if (work_ns > begin_ns) return begin_ns;
+  const Nanoseconds ready_ns = std::max(work_ns, correlation_.issued_ns(kernel));
+  return begin_ns - ready_ns < kAtOnceNs ? begin_ns : std::min(ready_ns, begin_ns);
+}
+
+void UnitFinder::find_groups() {
+  for (std::uint32_t row = 0; row < trace_.collectives.size(); ++row) {
+    if (trace_.collectives[row].captured)
+      ++rank_.captured;
+    else
+      sorted_.push_back(row);
+  }
+  std::stable_sort(sorted_.begin(), sorted_.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return trace_.collectives[a].group < trace_.collectives[b].group;
+  });
+  for (std::size_t i = 0; i < sorted_.size();) {
+    Group group{i, i, {}};
+    while (group.last < sorted_.size() && at(group.last).group == at(i).group) ++group.last;
+    i = group.last;
+    groups_.push_back(std::move(group));
+  }
+  std::stable_sort(groups_.begin(), groups_.end(),
+                   [&](const Group& a, const Group& b) { return at(a.first).time_ns < at(b.first).time_ns; });
+}
+
+// The kernels that a thread issued while it gave a group to the GPU.
+void UnitFinder::join_by_launches() {
+  std::unordered_map<std::uint64_t, std::size_t> by_group;
+  for (std::size_t i = 0; i < groups_.size(); ++i) by_group.emplace(at(groups_[i].first).group, i);
+  for (const CollectiveLaunch& launch : trace_.collective_launches) {
+    const auto group = by_group.find(launch.group);
+    if (launch.launches == 0 || group == by_group.end()) continue;
+    auto kernel = std::lower_bound(kernels_.begin(), kernels_.end(), launch.span.begin_ns,
+                                   [](const Kernel& one, Nanoseconds t) { return one.issued_ns < t; });
+    const std::uint32_t ids = number(launch.last_launch) - number(launch.first_launch);
+    for (; kernel != kernels_.end() && kernel->issued_ns <= launch.span.end_ns; ++kernel) {
+      const CorrelationId id = trace_.operations[kernel->row].correlation;
+      if (kernel->taken || number(id) - number(launch.first_launch) > ids) continue;
+      kernel->taken = true;
+      groups_[group->second].kernels.push_back(kernel->row);
+    }
+  }
+}
+
+// A nonblocking communicator's kernels are issued by another thread, one group after the other.
+void UnitFinder::join_by_order() {
+  auto kernel = kernels_.begin();
+  for (Group& group : groups_) {
+    if (group.kernels.empty()) {
+      const Nanoseconds asked_ns = at(group.first).time_ns;
+      while (kernel != kernels_.end() && (kernel->taken || kernel->issued_ns < asked_ns)) ++kernel;
+      if (kernel == kernels_.end()) {
+        ++rank_.without_kernel;
+        continue;
+      }
+      const auto text = trace_.strings.find(trace_.operations[kernel->row].name);
+      const auto asked = trace_.strings.find(at(group.first).operation);
+      const bool fits =
+          text != trace_.strings.end() && asked != trace_.strings.end() &&
+          (text->second.find(asked->second) != std::string::npos || text->second.find("Generic") != std::string::npos ||
+           text->second.find("SendRecv") != std::string::npos);
+      if (!fits) {
+        ++rank_.without_kernel;
+        continue;
+      }
+      kernel->taken = true;
+      group.kernels.push_back(kernel->row);
+    }
+    make_units(group);
+  }
+}
+
+// Of several communicators in a group NCCL launches one after the other, in the order in which they were first used.
+void UnitFinder::make_units(const Group& group) {
+  std::vector<std::pair<CommunicatorId, std::vector<std::uint32_t>>> parts;
+  for (std::size_t i = group.first; i < group.last; ++i) {
+    const auto part =
+        std::find_if(parts.begin(), parts.end(), [&](const auto& one) { return one.first == at(i).communicator; });
+    if (part == parts.end())
+      parts.push_back({at(i).communicator, {sorted_[i]}});
+    else
+      part->second.push_back(sorted_[i]);
+    constexpr std::size_t kMostCommunicators = 64;  // in one group: bounds the search
+    if (parts.size() > kMostCommunicators) break;
+  }
+  if (parts.size() == 1) return add_unit(parts.front().second, group.kernels);
+  if (parts.size() != group.kernels.size()) {
+    rank_.without_record += group.kernels.size();
+    return;
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) add_unit(parts[i].second, std::span(&group.kernels[i], 1));
+}
+
+void UnitFinder::add_unit(std::span<const std::uint32_t> operations, std::span<const std::uint32_t> kernels) {
+  CollectiveUnit unit;
+  const Collective& first = trace_.collectives[operations.front()];
+  unit.communicator = communicator_of(first.communicator);
+  unit.turn = first.turn;
+  unit.operations = static_cast<std::uint32_t>(operations.size());
+  unit.root = first.peer;
+  std::string name;
+  std::uint32_t sends = 0;
+  bool pairs = false;
+  for (const std::uint32_t row : operations) {
+    const Collective& one = trace_.collectives[row];
+    const auto text = trace_.strings.find(one.operation);
+    const std::string operation = text == trace_.strings.end() ? "operation" : printable(text->second);
+    if (name.empty()) {
+      name = operation;
+      unit.exchange = exchange_of(operation);
+    }
+    pairs = pairs || exchange_of(operation) == Exchange::kPairs;
+    sends += operation == "Send" ? 1 : 0;
+    mix(unit.signature, hash_of(operation));
+    mix(unit.signature, one.bytes);
+    unit.bytes += one.bytes;
+  }
+  const std::uint32_t ranks = rank_.communicators[unit.communicator].ranks;
+  if (pairs && sends + 1 >= ranks && ranks >= kFewestOfAll) {  // frameworks write all-to-all so
+    unit.exchange = Exchange::kTogether;
+    name = "AllToAll";
+    unit.signature = hash_of(name);
+    mix(unit.signature, ranks);
+  } else if (pairs) {
+    unit.exchange = Exchange::kPairs;
+    unit.turn = 0;
+    for (const std::uint32_t row : operations) {
+      const Collective& one = trace_.collectives[row];
+      const auto text = trace_.strings.find(one.operation);
+      const bool is_send = text != trace_.strings.end() && text->second == "Send";
+      if (one.peer < 0) continue;
+      rank_.pairs.push_back({static_cast<std::uint32_t>(rank_.units.size()), unit.communicator,
+                             static_cast<std::uint32_t>(one.peer), one.turn, is_send});
+    }
+  }
+  unit.operation = operation_of(std::move(name));
+  place(unit, kernels);
+}
+
+void UnitFinder::place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels) {
+  unit.span = trace_.operations[kernels.front()].span;
+  for (const std::uint32_t row : kernels) {
+    unit.span.begin_ns = std::min(unit.span.begin_ns, trace_.operations[row].span.begin_ns);
+    unit.span.end_ns = std::max(unit.span.end_ns, trace_.operations[row].span.end_ns);
+  }
+  const DeviceId id = trace_.operations[kernels.front()].device;
+  const auto device =
+      std::find_if(rank_.devices.begin(), rank_.devices.end(), [&](const RankDevice& one) { return one.id == id; });
+  unit.device = static_cast<std::uint32_t>(device - rank_.devices.begin());
+  std::size_t cursor = 0;
+  unit.in_steps = attribution_.steps.kind_at(correlation_.issued_ns(kernels.front()), cursor) == StepKind::kSteady;
+  if (device == rank_.devices.end()) return;
+  unit.own.end_ns = ready_ns(kernels.front(), unit.span.begin_ns);
+  const Operation& first = trace_.operations[kernels.front()];
+  streams_of_units_.push_back({first.context, first.stream});
+  rank_.units.push_back(unit);
+}
+
+// Kernels without a record, as another tool's profile has them: the n-th of a stream is that of the other ranks' same
+// stream, if its name agrees.
+void UnitFinder::make_units_of_streams() {
+  std::map<std::pair<ContextId, StreamId>, std::pair<std::uint32_t, std::uint64_t>> streams;  // communicator, turns
+  const bool records = !trace_.collectives.empty();
+  for (const Kernel& kernel : kernels_) {
+    if (kernel.taken) continue;
+    ++rank_.without_record;
+    if (records) continue;
+    const Operation& operation = trace_.operations[kernel.row];
+    const auto [stream, is_new] = streams.try_emplace({operation.context, operation.stream});
+    if (is_new) {
+      stream->second.first = static_cast<std::uint32_t>(rank_.communicators.size());
+      rank_.communicators.push_back({hash_of("by order") + streams.size(), 0, 0, true});
+    }
+    CollectiveUnit unit;
+    unit.communicator = stream->second.first;
+    unit.turn = ++stream->second.second;
+    std::string name = operation_of_kernel(trace_.strings.at(operation.name));
+    unit.exchange = exchange_of(name);
+    mix(unit.signature, hash_of(name));
+    unit.operation = operation_of(std::move(name));
+    if (unit.exchange == Exchange::kPairs || unit.exchange == Exchange::kToRoot) continue;
+    place(unit, std::span(&kernel.row, 1));
+  }
+}
+
+std::uint32_t UnitFinder::communicator_of(CommunicatorId id) {
+  const auto [known, is_new] = communicators_.try_emplace(id, static_cast<std::uint32_t>(rank_.communicators.size()));
+  if (is_new) {
+    RankCommunicator& row = rank_.communicators.emplace_back();
+    const auto found = trace_.communicators.find(id);
+    if (found != trace_.communicators.end() && id != CommunicatorId{})
+      row = {found->second.hash, found->second.ranks, found->second.rank, false};
+    // Without NCCL's own number, the order in which a process met its communicators.
+    if (row.hash == 0) row.hash = hash_of("by number") + number(id);
+  }
+  return known->second;
+}
+
+std::uint32_t UnitFinder::operation_of(std::string name) {
+  const auto [known, is_new] = operations_.try_emplace(std::move(name), 0);
+  if (is_new) {
+    known->second = static_cast<std::uint32_t>(rank_.operations.size());
+    rank_.operations.push_back(known->first);
+  }
+  return known->second;
+}
+
+// In the order in which the rank was ready for them.
+void UnitFinder::finish() {
+  std::vector<std::uint32_t> order(rank_.units.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return rank_.units[a].own.end_ns < rank_.units[b].own.end_ns;
+  });
+  std::vector<CollectiveUnit> units;
+  std::vector<StreamKey> streams;
+  std::vector<std::uint32_t> moved(order.size());
+  units.reserve(order.size());
+  for (const std::uint32_t from : order) {
+    moved[from] = static_cast<std::uint32_t>(units.size());
+    units.push_back(rank_.units[from]);
+    streams.push_back(streams_of_units_[from]);
+  }
+  rank_.units = std::move(units);
+  streams_of_units_ = std::move(streams);
+  std::erase_if(rank_.pairs, [&](const PairOperation& pair) { return pair.unit >= moved.size(); });
+  for (PairOperation& pair : rank_.pairs) pair.unit = moved[pair.unit];
+  std::stable_sort(rank_.pairs.begin(), rank_.pairs.end(),
+                   [](const PairOperation& a, const PairOperation& b) { return a.unit < b.unit; });
+
+  chain_units(trace_, streams_of_units_, rank_);
+}
+
+}  // namespace
+
+void find_collective_units(const Trace& trace, const Attribution& attribution, RankSummary& rank) {
+  UnitFinder(trace, attribution, rank).run();
+}
+
+}  // namespace synctrace

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/job_replay.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace synctrace {
+namespace {
+
+// Between two units of a stream that follow at once.
+constexpr Nanoseconds kPauseNs = 2'000;
+
+Nanoseconds middle_of(std::vector<Nanoseconds>& values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+JobReplay::JobReplay(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split)
+    : ranks_(ranks), match_(match), split_(split) {
+  find_order();
+  find_middles();
+  find_origins();
+}
+
+Nanoseconds JobReplay::own_ns(Member member) const { return ranks_[member.rank].units[member.unit].own.length_ns(); }
+
+// A meeting is one node, and so is each unit that met nobody, and each kernel of pairs, which may have met several.
+void JobReplay::find_order() {
+  std::vector<Node> nodes;
+  std::vector<Member> members;
+  std::vector<std::vector<std::uint32_t>> node_of(ranks_.size());
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank)
+    node_of[rank].assign(ranks_[rank].units.size(), kNoMeeting);
+  for (const Meeting& meeting : match_.meetings) {
+    if (meeting.exchange == Exchange::kPairs) continue;
+    for (const Member member : match_.members_of(meeting)) {
+      node_of[member.rank][member.unit] = static_cast<std::uint32_t>(nodes.size());
+      members.push_back(member);
+    }
+    nodes.push_back({static_cast<std::uint32_t>(members.size()) - meeting.count, meeting.count,
+                     meeting.exchange == Exchange::kTogether});
+  }
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    for (std::uint32_t unit = 0; unit < ranks_[rank].units.size(); ++unit) {
+      if (node_of[rank][unit] != kNoMeeting) continue;
+      node_of[rank][unit] = static_cast<std::uint32_t>(nodes.size());
+      nodes.push_back({static_cast<std::uint32_t>(members.size()), 1, false});
+      members.push_back({rank, unit});
+    }
+  }
+
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> needs;  // node, and the one that needs it
+  std::vector<std::uint32_t> missing(nodes.size(), 0);
+  const auto need_those_before = [&](std::uint32_t node, Member member) {
+    const CollectiveUnit& unit = ranks_[member.rank].units[member.unit];
+    for (const std::uint32_t before : {unit.after, unit.behind}) {
+      if (before == 0 || node_of[member.rank][before - 1] == node) continue;
+      needs.emplace_back(node_of[member.rank][before - 1], node);
+      ++missing[node];
+    }
+  };
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+    for (std::uint32_t i = 0; i < nodes[node].count; ++i) need_those_before(node, members[nodes[node].first + i]);
+    if (nodes[node].count > 1) continue;
+    const Member own = members[nodes[node].first];
+    const std::uint32_t meeting = match_.meeting_of[own.rank][own.unit];
+    if (meeting == kNoMeeting) continue;
+    for (const Member other : match_.members_of(match_.meetings[meeting])) {
+      if (other.rank != own.rank) need_those_before(node, other);
+    }
+  }
+  std::sort(needs.begin(), needs.end());
+  std::vector<std::uint32_t> ready;
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+    if (missing[node] == 0) ready.push_back(node);
+  }
+  nodes_.reserve(nodes.size());
+  members_.reserve(members.size());
+  for (std::size_t next = 0; next < ready.size(); ++next) {  // what a damaged trace ties into a circle never gets ready
+    const Node& node = nodes[ready[next]];
+    nodes_.push_back({static_cast<std::uint32_t>(members_.size()), node.count, node.together});
+    for (std::uint32_t i = 0; i < node.count; ++i) members_.push_back(members[node.first + i]);
+    auto need = std::lower_bound(needs.begin(), needs.end(), std::pair(ready[next], std::uint32_t{0}));
+    for (; need != needs.end() && need->first == ready[next]; ++need) {
+      if (--missing[need->second] == 0) ready.push_back(need->second);
+    }
+  }
+}
+
+void JobReplay::find_middles() {
+  middles_.resize(match_.meetings.size());
+  std::vector<Nanoseconds> own;
+  for (std::size_t i = 0; i < match_.meetings.size(); ++i) {
+    own.clear();
+    for (const Member member : match_.members_of(match_.meetings[i])) own.push_back(own_ns(member));
+    middles_[i] = middle_of(own);
+  }
+}
+
+// A rank that comes late although it took no longer than the others since then was late before: of itself, or because
+// it had been kept by others.
+void JobReplay::find_origins() {
+  origins_.resize(match_.meetings.size());
+  std::vector<bool> done(match_.meetings.size(), false);
+  for (const Node& node : nodes_) {
+    const Member first = members_[node.first];
+    const std::uint32_t meeting = match_.meeting_of[first.rank][first.unit];
+    if (meeting == kNoMeeting || done[meeting]) continue;
+    done[meeting] = true;
+    const MeetingSplit& split = split_.meetings[meeting];
+    if (!split.is_split || split.last == kNoRank) continue;
+    const std::span members = match_.members_of(match_.meetings[meeting]);
+    const auto last = std::find_if(members.begin(), members.end(), [&](Member one) { return one.rank == split.last; });
+    if (last == members.end()) continue;
+    origins_[meeting] = {last->rank, last->unit};
+    if (2 * (own_ns(*last) - middles_[meeting]) >= split.margin_ns) continue;
+    const CollectiveUnit& unit = ranks_[last->rank].units[last->unit];
+    if (unit.after == 0) continue;
+    const std::uint32_t before = match_.meeting_of[last->rank][unit.after - 1];
+    if (before == kNoMeeting || origins_[before].rank == kNoRank) continue;
+    const bool was_late = origins_[before].rank == last->rank && !unit.after_end;
+    if (was_late || was_kept_alone(members, before, {last->rank, unit.after - 1})) origins_[meeting] = origins_[before];
+  }
+}
+
+// It waited there for others, and not all of those who meet now did.
+bool JobReplay::was_kept_alone(std::span<const Member> members, std::uint32_t meeting, Member kept) const {
+  if (split_.units[kept.rank][kept.unit].wait_ns < kSureMarginNs) return false;
+  return !std::all_of(members.begin(), members.end(), [&](Member one) {
+    const std::uint32_t after = ranks_[one.rank].units[one.unit].after;
+    return after != 0 && match_.meeting_of[one.rank][after - 1] == meeting;
+  });
+}
+
+Cuts JobReplay::all_alike() const {
+  Cuts cuts(ranks_.size());
+  for (std::size_t i = 0; i < match_.meetings.size(); ++i) {
+    if (!match_.meetings[i].in_steps) continue;
+    for (const Member member : match_.members_of(match_.meetings[i])) {
+      if (cuts[member.rank].empty()) cuts[member.rank].resize(ranks_[member.rank].units.size(), 0);
+      cuts[member.rank][member.unit] = std::max<Nanoseconds>(0, own_ns(member) - middles_[i]);
+    }
+  }
+  return cuts;
+}
+
+Nanoseconds JobReplay::saving(const Cuts& cuts) const {
+  // How much earlier than recorded each rank is ready for a unit, and each unit ends.
+  struct Gain {
+    Nanoseconds ready_ns = 0;
+    Nanoseconds end_ns = 0;
+  };
+  std::vector<std::vector<Gain>> gains(ranks_.size());
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) gains[rank].resize(ranks_[rank].units.size());
+  const auto begin_gain = [&](Member member) {
+    const CollectiveUnit& unit = ranks_[member.rank].units[member.unit];
+    std::vector<Gain>& own = gains[member.rank];
+    const Nanoseconds cut_ns = cuts[member.rank].empty() ? 0 : cuts[member.rank][member.unit];
+    const Nanoseconds before_ns = unit.after == 0  ? 0
+                                  : unit.after_end ? own[unit.after - 1].end_ns
+                                                   : own[unit.after - 1].ready_ns;
+    own[member.unit].ready_ns = before_ns + cut_ns;
+    const Nanoseconds by_rank_ns = own[member.unit].ready_ns + unit.span.begin_ns - unit.own.end_ns;
+    if (unit.behind == 0) return by_rank_ns;
+    const Nanoseconds room_ns = unit.span.begin_ns - ranks_[member.rank].units[unit.behind - 1].span.end_ns;
+    return std::min(by_rank_ns, own[unit.behind - 1].end_ns + std::max<Nanoseconds>(0, room_ns - kPauseNs));
+  };
+  const auto waits = [&](Member member) -> const UnitSplit& { return split_.units[member.rank][member.unit]; };
+  for (const Node& node : nodes_) {
+    const std::span members = std::span(members_).subspan(node.first, node.count);
+    if (node.together) {
+      Nanoseconds all_ns = kLatestTime;
+      for (const Member member : members) all_ns = std::min(all_ns, begin_gain(member) + waits(member).wait_ns);
+      for (const Member member : members) gains[member.rank][member.unit].end_ns = all_ns;
+      continue;
+    }
+    for (const Member member : members) {
+      Nanoseconds end_ns = begin_gain(member);
+      const std::uint32_t meeting = match_.meeting_of[member.rank][member.unit];
+      if (waits(member).wait_ns > 0 && waits(member).waits_for != kNoRank && meeting != kNoMeeting) {
+        end_ns += waits(member).wait_ns;
+        for (const Member other : match_.members_of(match_.meetings[meeting])) {
+          if (other.rank == waits(member).waits_for) end_ns = std::min(end_ns, begin_gain(other));
+        }
+      }
+      gains[member.rank][member.unit].end_ns = end_ns;
+    }
+  }
+  std::vector<Nanoseconds> savings;
+  for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+    const std::vector<CollectiveUnit>& units = ranks_[rank].units;
+    if (units.empty()) continue;
+    std::size_t last = units.size() - 1;
+    const bool has_steps = ranks_[rank].ordinary_steps > 0;
+    while (has_steps && last > 0 && !units[last].in_steps) --last;
+    savings.push_back(gains[rank][last].end_ns);
+  }
+  return savings.empty() ? 0 : middle_of(savings);
+}
+
+}  // namespace synctrace

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The job once more, all ranks joined at their collectives, with some ranks' own time between two of them cut shorter.
+// A collective ends as much earlier as its last rank comes earlier, so what is saved on one rank is limited by whoever
+// is late next. All in lengths of time: no clock is needed. One pass over all units.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "ranks/match.h"
+#include "ranks/split.h"
+
+namespace synctrace {
+
+// By rank and unit, how much earlier the rank would be ready: of its own time since its last unit. Empty for a rank of
+// which nothing is cut.
+using Cuts = std::vector<std::vector<Nanoseconds>>;
+
+class JobReplay {
+ public:
+  // All must outlive the object.
+  JobReplay(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split);
+
+  // By how much the job would be shorter: the middle one of what each rank would have gained by its last unit in steps.
+  Nanoseconds saving(const Cuts& cuts) const;
+
+  // Each rank's own time before each unit, made no longer than that of the middle rank.
+  Cuts all_alike() const;
+
+  // Whose time made a rank the last at a meeting: its own, or that of a rank that it had waited for before.
+  struct Origin {
+    std::uint32_t rank = kNoRank;
+    std::uint32_t unit = 0;  // before which it lost the time
+  };
+  const std::vector<Origin>& origins() const noexcept { return origins_; }  // beside JobMatch::meetings
+
+  // Own time before a unit, and that of the middle one of those who met there.
+  Nanoseconds own_ns(Member member) const;
+  Nanoseconds middle_ns(std::uint32_t meeting) const noexcept { return middles_[meeting]; }
+
+ private:
+  void find_order();
+  void find_middles();
+  void find_origins();
+  bool was_kept_alone(std::span<const Member> members, std::uint32_t meeting, Member kept) const;
+
+  std::span<const RankSummary> ranks_;
+  const JobMatch& match_;
+  const JobSplit& split_;
+  // Units that end together, in members_; nodes come behind all that they need.
+  struct Node {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+    bool together = false;
+  };
+  std::vector<Node> nodes_;
+  std::vector<Member> members_;
+  std::vector<Nanoseconds> middles_;
+  std::vector<Origin> origins_;
+};
+
+}  // namespace synctrace

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/rank_summary.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "attribution/device_gaps.h"
+#include "base/shown_text.h"
+#include "ranks/collective_units.h"
+
+namespace synctrace {
+namespace {
+
+std::int64_t rank_of(std::string_view text) {
+  std::int64_t rank = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  return failed == std::errc() && end == text.data() + text.size() && rank >= 0 ? rank : -1;
+}
+
+void add_causes(const std::vector<Cause>& causes, RankDevice& device) {
+  for (const Cause& cause : causes) {
+    if (cause.key.copying) {
+      device.copying_in_steps_ns += cause.steady_ns;
+      continue;
+    }
+    const auto kind = static_cast<std::size_t>(cause.key.kind);
+    device.idle_ns[kind] += cause.idle_ns;
+    device.idle_in_steps_ns[kind] += cause.steady_ns;
+  }
+}
+
+void add_devices(const Trace& trace, const Attribution& attribution, RankSummary& rank) {
+  for (const auto& [id, operations] : operations_by_device(trace)) {
+    const auto state = attribution.devices.find(id);
+    if (state == attribution.devices.end()) continue;
+    RankDevice& device = rank.devices.emplace_back();
+    device.id = id;
+    device.state = state->second;
+    const auto named = trace.devices.find(id);
+    if (named != trace.devices.end()) device.name = printable(named->second.name);
+    if (const auto causes = attribution.causes.find(id); causes != attribution.causes.end())
+      add_causes(causes->second, device);
+    const auto collectives = attribution.collectives.find(id);
+    if (collectives == attribution.collectives.end()) continue;
+    device.collectives = collectives->second;
+    std::size_t cursor = 0;
+    for_each_collective_stretch(trace, operations, [&](TimeSpan span, std::uint32_t row) {
+      const Nanoseconds issued_ns = attribution.evidence->correlation.issued_ns(row);
+      const bool in_steps = attribution.steps.kind_at(issued_ns, cursor) == StepKind::kSteady;
+      std::vector<CollectiveStretch>& stretches = device.stretches;
+      const bool goes_on =
+          !stretches.empty() && stretches.back().span.end_ns == span.begin_ns && stretches.back().in_steps == in_steps;
+      if (goes_on)
+        stretches.back().span.end_ns = span.end_ns;
+      else
+        stretches.push_back({span, in_steps});
+    });
+  }
+}
+
+}  // namespace
+
+RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
+  RankSummary rank;
+  rank.path = printable(trace.path);
+  rank.program = printable(fact(trace, "command_line"));
+  rank.host = printable(fact(trace, "host"));
+  rank.boot = printable(fact(trace, "boot_id"));
+  rank.job = printable(fact(trace, "job"));
+  rank.rank = rank_of(fact(trace, "rank"));
+  rank.process_id = trace.process_id;
+  rank.simulated = fact(trace, "simulated") == "1";
+  rank.has_timeline = trace.has_timeline();
+  rank.recorded_ns = trace.last_ns - trace.first_ns;
+  for (const TimeSpan span : trace.lossy) rank.lossy_ns += span.length_ns();
+  rank.steps = figures_of(attribution.steps);
+  for (const Step& step : attribution.steps.steps) {
+    if (step.kind != StepKind::kSteady) continue;
+    rank.in_steps_ns = add_saturated(rank.in_steps_ns, step.length_ns);
+    ++rank.ordinary_steps;
+  }
+  rank.breaches = attribution.breaches;
+  add_devices(trace, attribution, rank);
+  find_collective_units(trace, attribution, rank);
+  return rank;
+}
+
+}  // namespace synctrace

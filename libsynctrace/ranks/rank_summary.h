@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the analysis of a job keeps of one rank's trace: its collectives with the kernels that they became, and the sums
+// of its devices' time. Plain data, a hundredth of the trace, so that all ranks of a large job fit into memory at once.
+// Times are on the rank's own clock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "attribution/attribute.h"
+#include "model/trace.h"
+
+namespace synctrace {
+
+// Who waits for whom in an operation.
+enum class Exchange : std::uint8_t {
+  kTogether,  // nobody is done before all have come
+  kFromRoot,  // all wait for the root
+  kToRoot,    // the root waits for all
+  kPairs,     // sends and receives
+};
+
+// What a rank gave to the GPU as one piece: the operations of a group on one communicator. The unit of matching.
+//
+// A rank's own time goes from one unit to the next: from when it was ready for the one before, or, where its GPU waited
+// for a unit's end and then went on, from that end. A unit that its stream holds up begins later than the rank is
+// ready.
+struct CollectiveUnit {
+  TimeSpan span;                // of its kernels
+  TimeSpan own;                 // the rank's own time before it; ends when the rank is ready for it
+  std::uint64_t turn = 0;       // of its first operation; of pairs, 0
+  std::uint64_t signature = 0;  // of the operations and their bytes: the same on all ranks
+  std::uint64_t bytes = 0;
+  std::uint32_t communicator = 0;  // row of RankSummary::communicators
+  std::uint32_t device = 0;        // row of RankSummary::devices
+  std::uint32_t operation = 0;     // row of RankSummary::operations: the name of the first
+  std::uint32_t operations = 1;
+  std::uint32_t after = 0;   // the unit + 1 from which the rank's own time goes on; 0: none
+  std::uint32_t behind = 0;  // the unit + 1 before it in its stream; 0: none
+  std::int32_t root = -1;    // in its communicator
+  Exchange exchange = Exchange::kTogether;
+  bool after_end = false;  // of `after`: from its end on
+  bool in_steps = false;   // issued in an ordinary step
+};
+
+// A send or receive of a unit of pairs.
+struct PairOperation {
+  std::uint32_t unit = 0;
+  std::uint32_t communicator = 0;
+  std::uint32_t peer = 0;  // its rank in the communicator
+  std::uint64_t turn = 0;  // among the sends to that peer, or the receives from it
+  bool is_send = false;
+};
+
+struct RankCommunicator {
+  std::uint64_t hash = 0;   // the same on all its ranks
+  std::uint32_t ranks = 0;  // 0: not known
+  std::uint32_t rank = 0;
+  bool by_order = false;  // no record tells it: stands for the kernels of a stream
+};
+
+struct CollectiveStretch {
+  TimeSpan span;
+  bool in_steps = false;
+};
+
+struct RankDevice {
+  DeviceId id{};
+  std::string name;
+  DeviceState state;
+  CollectiveTime collectives;
+  std::vector<CollectiveStretch> stretches;  // when only collectives ran: disjoint, in order of time
+  std::array<Nanoseconds, kCauseKinds> idle_ns{};
+  std::array<Nanoseconds, kCauseKinds> idle_in_steps_ns{};
+  Nanoseconds copying_in_steps_ns = 0;
+};
+
+struct RankSummary {
+  std::string path;
+  std::string program;
+  std::string host;
+  std::string boot;        // of the machine's start: the same on ranks of one host, whose clocks are one
+  std::string job;         // as the launcher names it; empty: it does not
+  std::int64_t rank = -1;  // as the launcher numbers it; -1: it does not
+  std::uint32_t process_id = 0;
+  bool simulated = false;
+  bool has_timeline = false;
+  Nanoseconds recorded_ns = 0;
+  Nanoseconds lossy_ns = 0;
+  StepFigures steps;
+  Nanoseconds in_steps_ns = 0;  // lengths of the ordinary steps, added up
+  std::size_t ordinary_steps = 0;
+
+  std::vector<RankCommunicator> communicators;
+  std::vector<std::string> operations;  // names
+  std::vector<CollectiveUnit> units;    // in the order in which the rank was ready for them
+  std::vector<PairOperation> pairs;     // by unit
+  std::vector<RankDevice> devices;
+  std::vector<std::string> breaches;  // of the sums
+
+  std::uint64_t captured = 0;        // operations in CUDA graphs, whose launches are not told apart
+  std::uint64_t without_kernel = 0;  // groups of which no kernel was recorded
+  std::uint64_t without_record = 0;  // kernels of which no operation was recorded
+};
+
+RankSummary summarize_rank(const Trace& trace, const Attribution& attribution);
+
+}  // namespace synctrace

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/split.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+
+namespace synctrace {
+namespace {
+
+// Operations alike take alike: by communicator, what they do, and on which side the rank is.
+using Sort = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;
+
+class Splitter {
+ public:
+  Splitter(std::span<const RankSummary> ranks, const JobMatch& match, const RankClocks& clocks)
+      : ranks_(ranks), match_(match), clocks_(clocks) {}
+
+  JobSplit run() {
+    split_.meetings.resize(match_.meetings.size());
+    for (const RankSummary& rank : ranks_) split_.units.emplace_back(rank.units.size());
+    find_usual();
+    for (std::uint32_t i = 0; i < match_.meetings.size(); ++i) {
+      const Meeting& meeting = match_.meetings[i];
+      switch (meeting.exchange) {
+        case Exchange::kTogether: together(meeting, split_.meetings[i]); break;
+        case Exchange::kFromRoot:
+        case Exchange::kToRoot: rooted(meeting, split_.meetings[i]); break;
+        case Exchange::kPairs: pair(meeting, split_.meetings[i]); break;
+      }
+    }
+    return std::move(split_);
+  }
+
+ private:
+  const CollectiveUnit& unit_of(Member member) const { return ranks_[member.rank].units[member.unit]; }
+  Nanoseconds length_of(Member member) const { return unit_of(member).span.length_ns(); }
+  UnitSplit& split_of(Member member) { return split_.units[member.rank][member.unit]; }
+
+  bool is_root(Member member) const {
+    const CollectiveUnit& unit = unit_of(member);
+    const RankCommunicator& communicator = ranks_[member.rank].communicators[unit.communicator];
+    return communicator.ranks > 0 && unit.root >= 0 && static_cast<std::uint32_t>(unit.root) == communicator.rank;
+  }
+
+  Nanoseconds shortest(const Meeting& meeting) const {
+    Nanoseconds least_ns = kLatestTime;
+    for (const Member member : match_.members_of(meeting)) least_ns = std::min(least_ns, length_of(member));
+    return least_ns;
+  }
+
+  // Of a rooted operation and of pairs each rank has a usual length of its own.
+  Sort sort_of(const Meeting& meeting, Member member) const {
+    const std::uint32_t side = meeting.exchange == Exchange::kTogether ? 0 : member.rank + 1;
+    return {meeting.communicator, unit_of(member).signature, side};
+  }
+
+  void find_usual() {
+    std::map<Sort, std::vector<Nanoseconds>> lengths;
+    for (const Meeting& meeting : match_.meetings) {
+      if (meeting.exchange == Exchange::kTogether) {
+        lengths[sort_of(meeting, match_.members[meeting.first])].push_back(shortest(meeting));
+        continue;
+      }
+      for (const Member member : match_.members_of(meeting))
+        lengths[sort_of(meeting, member)].push_back(length_of(member));
+    }
+    for (auto& [sort, values] : lengths) {
+      const auto tenth = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10);
+      std::nth_element(values.begin(), tenth, values.end());
+      usual_[sort] = *tenth;
+    }
+  }
+
+  Nanoseconds usual_of(const Meeting& meeting, Member member) const { return usual_.at(sort_of(meeting, member)); }
+
+  void wait(Member member, Nanoseconds wait_ns, std::uint32_t for_rank, MeetingSplit& meeting) {
+    UnitSplit& split = split_of(member);
+    if (split.is_split && split.wait_ns >= wait_ns) return;  // a kernel of several pairs: what it waited for longest
+    split = {wait_ns, for_rank, true};
+    meeting.waited_ns = add_saturated(meeting.waited_ns, wait_ns);
+  }
+
+  void together(const Meeting& meeting, MeetingSplit& split) {
+    const std::span members = match_.members_of(meeting);
+    split.is_split = true;
+    split.usual_ns = usual_of(meeting, members.front());
+    Member last = members.front();
+    Nanoseconds second_ns = kLatestTime;
+    for (const Member member : members.subspan(1)) {
+      if (length_of(member) < length_of(last)) {
+        second_ns = length_of(last);
+        last = member;
+      } else {
+        second_ns = std::min(second_ns, length_of(member));
+      }
+    }
+    split.transfer_ns = length_of(last);
+    split.margin_ns = second_ns - split.transfer_ns;
+    // Where a trace is missing its rank may have come last: then even the shortest was longer than such operations are.
+    const bool all_here = meeting.expected == 0 || meeting.count >= meeting.expected;
+    const Nanoseconds beyond_ns = split.transfer_ns - split.usual_ns;
+    if (!all_here && beyond_ns > std::max(kSureMarginNs, split.usual_ns)) {
+      split.transfer_ns = split.usual_ns;
+      split.margin_ns = beyond_ns;
+    } else {
+      split.last = last.rank;
+    }
+    for (const Member member : members)
+      wait(member, length_of(member) - split.transfer_ns, member.rank == split.last ? kNoRank : split.last, split);
+  }
+
+  // Only those on one side wait. What they spend beyond the usual is waiting for the root; or, where the root waits
+  // too, for the one that does not.
+  void rooted(const Meeting& meeting, MeetingSplit& split) {
+    const std::span members = match_.members_of(meeting);
+    std::optional<Member> root;
+    Member least = members.front();
+    Nanoseconds least_ns = kLatestTime;
+    for (const Member member : members) {
+      if (is_root(member)) root = member;
+      const Nanoseconds beyond_ns = length_of(member) - usual_of(meeting, member);
+      if (beyond_ns < least_ns) {
+        least_ns = beyond_ns;
+        least = member;
+      }
+    }
+    split.is_split = true;
+    split.usual_ns = usual_of(meeting, members.front());
+    split.transfer_ns = split.usual_ns;
+    const bool root_waits = root && length_of(*root) - usual_of(meeting, *root) > kSureMarginNs;
+    std::uint32_t late = kNoRank;
+    if (meeting.exchange == Exchange::kFromRoot)
+      late = !root ? kNoRank : root_waits ? least.rank : root->rank;
+    else
+      late = by_clock(members, kNoRank);  // those that only send leave early: their lengths tell nothing
+    Nanoseconds second_ns = kLatestTime;
+    for (const Member member : members) {
+      const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
+      const bool waits = member.rank != late;
+      if (waits && wait_ns > kSureMarginNs) second_ns = std::min(second_ns, wait_ns);
+      wait(member, waits ? wait_ns : 0, waits ? late : kNoRank, split);
+    }
+    if (second_ns != kLatestTime) {
+      split.last = late;
+      split.margin_ns = second_ns;
+    }
+  }
+
+  // The last to begin, where the clocks tell; `otherwise` where they do not.
+  std::uint32_t by_clock(std::span<const Member> members, std::uint32_t otherwise) const {
+    Nanoseconds last_ns = kNeverNs;
+    Nanoseconds before_ns = kNeverNs;
+    Nanoseconds residual_ns = 0;
+    std::uint32_t last = otherwise;
+    for (const Member member : members) {
+      const RankClock& clock = clocks_.ranks[member.rank];
+      if (!clock.known) return otherwise;
+      residual_ns = std::max(residual_ns, clock.residual_ns);
+      const Nanoseconds begin_ns = clocks_.common(member.rank, unit_of(member).span.begin_ns);
+      if (begin_ns > last_ns) {
+        before_ns = last_ns;
+        last_ns = begin_ns;
+        last = member.rank;
+      } else {
+        before_ns = std::max(before_ns, begin_ns);
+      }
+    }
+    return last_ns - before_ns > std::max(kSureMarginNs, 2 * residual_ns) ? last : otherwise;
+  }
+
+  void pair(const Meeting& meeting, MeetingSplit& split) {
+    const std::span members = match_.members_of(meeting);
+    split.is_split = true;
+    split.usual_ns = split.transfer_ns = usual_of(meeting, members.front());
+    const std::uint32_t late = by_clock(members, kNoRank);
+    for (const Member member : members) {
+      const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
+      if (member.rank == late || wait_ns < kSureMarginNs) {
+        wait(member, 0, kNoRank, split);
+        continue;
+      }
+      wait(member, wait_ns, late, split);
+      if (late == kNoRank) continue;
+      split.last = late;
+      split.margin_ns = std::max(split.margin_ns, wait_ns);
+    }
+  }
+
+  std::span<const RankSummary> ranks_;
+  const JobMatch& match_;
+  const RankClocks& clocks_;
+  std::map<Sort, Nanoseconds> usual_;
+  JobSplit split_;
+};
+
+}  // namespace
+
+JobSplit split_waits(std::span<const RankSummary> ranks, const JobMatch& match, const RankClocks& clocks) {
+  return Splitter(ranks, match, clocks).run();
+}
+
+}  // namespace synctrace

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ranks/unit_chain.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "attribution/device_gaps.h"
+#include "model/collective_kernels.h"
+
+namespace synctrace {
+namespace {
+
+void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, const std::vector<Nanoseconds>& begins,
+                  RankSummary& rank) {
+  constexpr Nanoseconds kSoonNs = 50'000;  // from the end of what was waited for to the work that did
+  std::vector<Nanoseconds> stretch_ends;
+  for (const CollectiveStretch& one : rank.devices[device].stretches) stretch_ends.push_back(one.span.end_ns);
+  std::vector<std::pair<Nanoseconds, std::uint32_t>> resumed;  // ends of units for which the GPU waited
+  for (std::uint32_t i = 0; i < rank.units.size(); ++i) {
+    const Nanoseconds end_ns = rank.units[i].span.end_ns;
+    if (rank.units[i].device != device) continue;
+    if (!std::binary_search(stretch_ends.begin(), stretch_ends.end(), end_ns)) continue;
+    const auto next = std::lower_bound(begins.begin(), begins.end(), end_ns);
+    if (next != begins.end() && *next - end_ns < kSoonNs) resumed.emplace_back(end_ns, i);
+  }
+  std::sort(resumed.begin(), resumed.end());
+
+  std::unordered_map<StreamKey, std::uint32_t, StreamKeyHash> last_of_stream;
+  std::size_t next = 0;
+  std::uint32_t before = 0;
+  for (std::uint32_t i = 0; i < rank.units.size(); ++i) {
+    CollectiveUnit& unit = rank.units[i];
+    if (unit.device != device) continue;
+    unit.own.begin_ns = before == 0 ? unit.own.end_ns : rank.units[before - 1].own.end_ns;
+    unit.after = before;
+    for (; next < resumed.size() && resumed[next].first <= unit.own.end_ns; ++next) {
+      if (resumed[next].first < unit.own.begin_ns) continue;
+      unit.own.begin_ns = resumed[next].first;
+      unit.after = resumed[next].second + 1;
+      unit.after_end = true;
+    }
+    before = i + 1;
+    unit.behind = std::exchange(last_of_stream[streams[i]], i + 1);
+  }
+}
+
+}  // namespace
+
+void chain_units(const Trace& trace, const std::vector<StreamKey>& streams, RankSummary& rank) {
+  const auto operations = operations_by_device(trace);
+  for (std::uint32_t device = 0; device < rank.devices.size(); ++device) {
+    std::vector<Nanoseconds> begins;  // of work that is no collective
+    CollectiveKernels kernels(trace);
+    if (const auto rows = operations.find(rank.devices[device].id); rows != operations.end()) {
+      for (const std::uint32_t row : rows->second) {
+        if (!kernels.is(trace.operations[row])) begins.push_back(trace.operations[row].span.begin_ns);
+      }
+    }
+    chain_device(streams, device, begins, rank);
+  }
+}
+
+}  // namespace synctrace

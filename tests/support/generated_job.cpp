@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// generated_job FOLDER RANKS STEPS KERNELS [FAULT_NS]: writes the traces of a played job, rank by rank, for tests that
+// are no C++ and for measurements. Rank 1 computes for FAULT_NS (2 ms) more in each step. The same each time.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "support/generator/job.h"
+
+int main(int argc, char** argv) {
+  using namespace synctrace::testing::generator;
+  if (argc < 5) return std::fputs("usage: generated_job FOLDER RANKS STEPS KERNELS [FAULT_NS]\n", stderr), 2;
+  const auto number = [&](int at) { return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10)); };
+  JobProgram program;
+  program.ranks = number(2);
+  program.steps = number(3);
+  program.kernels = number(4);
+  program.kernel_ns = 20'000;
+  program.clock_offset_ns = 3'000'000'000;
+  program.drift_ppm = 20;
+  program.faults.push_back({Fault::What::kHostCode, 1 % program.ranks, argc > 5 ? number(5) : 2'000'000, 1});
+  constexpr std::uint32_t kAtOnce = 16;  // traces in memory; the whole job is played for each lot of them
+  for (std::uint32_t first = 0; first < program.ranks; first += kAtOnce) {
+    const JobRun run = play_job(program, 1, first, first + kAtOnce);
+    for (std::size_t i = 0; i < run.traces.size(); ++i) {
+      std::ofstream file(std::string(argv[1]) + "/rank-" + std::to_string(first + i) + ".synctrace", std::ios::binary);
+      file.write(reinterpret_cast<const char*>(run.traces[i].data()),
+                 static_cast<std::streamsize>(run.traces[i].size()));
+      if (!file.flush()) return std::perror("generated_job"), 1;
+    }
+  }
+  return 0;
+}
