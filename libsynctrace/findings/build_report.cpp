@@ -80,13 +80,17 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
     const std::string key = "gpu." + std::to_string(number(id)) + ".name";
     return printable(device != trace.devices.end() ? std::string_view(device->second.name) : fact(trace, key));
   };
+  const auto collectives_of = [&](DeviceId id) {
+    const auto found = attribution.collectives.find(id);
+    return found == attribution.collectives.end() ? CollectiveTime{} : found->second;
+  };
   for (const auto& [id, state] : attribution.devices)
-    report.devices.push_back({number(id), name_of(id), state, 0, {}, {}});
+    report.devices.push_back({number(id), name_of(id), state, collectives_of(id), 0, {}, {}});
   count_pieces(trace, report.devices);
   if (!report.devices.empty()) return;
   std::set<DeviceId> used;
   for (const auto& [id, context] : trace.contexts) used.insert(context.device);
-  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, 0, {}, {}});
+  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, 0, {}, {}});
 }
 
 void count_work(WorkReport& work, const Operation& operation) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attribution/cause.h"
+#include "attribution/collective_time.h"
 #include "attribution/device_state.h"
 #include "attribution/steps.h"
 #include "base/time_span.h"
@@ -281,8 +282,9 @@ struct VerdictLine {
   bool is_hint = false;  // too much of it is uncertain
   // What `evidence` says of the time: of the busiest device, in the ordinary steps where there are any.
   std::uint32_t device = 0;
-  Nanoseconds lacked_ns = 0;   // without work to compute: idle, or only copying
-  Nanoseconds copying_ns = 0;  // of it
+  Nanoseconds lacked_ns = 0;      // without work to compute: idle, or only copying
+  Nanoseconds copying_ns = 0;     // of it
+  Nanoseconds collective_ns = 0;  // beside it: only collectives ran
   std::vector<TimePart>
       parts;  // of all of the time: "busy" first, then what the GPU lacked work for; without those of 0
   Nanoseconds of_ns = 0;
@@ -292,6 +294,7 @@ struct DeviceReport {
   std::uint32_t id = 0;
   std::string name;
   DeviceState state;
+  CollectiveTime collectives;          // of the compute time: only collectives ran, to move data or to wait for others
   std::uint64_t pieces = 0;            // of GPU work
   std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in the steps first
   std::vector<IdleCause> copy_causes;  // of the copy-only time

@@ -10,10 +10,11 @@
 namespace synctrace {
 namespace {
 
-constexpr std::array kAllRules = {
-    kStreamSyncRule,     kDeviceSyncRule,  kEventSyncRule,   kPollingRule,    kFrameworkWaitRule, kHiddenSyncRule,
-    kBlockingMemcpyRule, kPageableH2dRule, kPageableD2hRule, kScalarReadRule, kDynamicShapeRule,  kAllocRule,
-    kFreeSyncRule,       kModuleLoadRule,  kLaunchBoundRule, kInputBoundRule, kHostComputeRule,   kDependencyRule};
+constexpr std::array kAllRules = {kStreamSyncRule,    kDeviceSyncRule, kEventSyncRule,      kPollingRule,
+                                  kFrameworkWaitRule, kHiddenSyncRule, kBlockingMemcpyRule, kPageableH2dRule,
+                                  kPageableD2hRule,   kScalarReadRule, kDynamicShapeRule,   kAllocRule,
+                                  kFreeSyncRule,      kModuleLoadRule, kLaunchBoundRule,    kInputBoundRule,
+                                  kHostComputeRule,   kDependencyRule, kRankWaitRule};
 
 }  // namespace
 

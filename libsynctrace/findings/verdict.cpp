@@ -20,8 +20,10 @@ constexpr Nanoseconds kBusyShare = 10;
 constexpr std::uint64_t kFewestPieces = 5;
 
 enum class Class : std::uint8_t { kSync, kTransfer, kInput, kLaunch, kHost, kDependency, kUnknown, kNone };
-constexpr std::array<std::string_view, 8> kWords = {"sync-bound", "transfer-bound",   "input-bound", "launch-bound",
-                                                    "host-bound", "dependency-bound", "unknown",     "gpu-bound"};
+// Those of the classes first.
+constexpr std::array<std::string_view, 10> kWords = {
+    "sync-bound",       "transfer-bound", "input-bound", "launch-bound",        "host-bound",
+    "dependency-bound", "unknown",        "rank-bound",  "communication-bound", "gpu-bound"};
 constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
                                   "copies",
                                   "waiting for input",
@@ -29,6 +31,8 @@ constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
                                   "host code",
                                   "waiting for other streams and devices",
                                   "causes that are not known"};
+
+constexpr std::string_view kCommunicationBound = kWords[8];
 
 // What a cause is called as a part of the time: of the host's causes, those that a reader tells apart.
 std::string_view part_of(CauseKind kind, Class its_class) noexcept {
@@ -78,6 +82,7 @@ struct Shares {
   Nanoseconds whole_ns = 0;
   Nanoseconds idle_ns = 0;
   Nanoseconds copying_ns = 0;
+  Nanoseconds collective_ns = 0;
   Nanoseconds uncertain_ns = 0;
   std::array<Nanoseconds, kEvidence.size()> by_class{};
   std::map<std::string_view, Nanoseconds> by_part;
@@ -112,11 +117,15 @@ Shares shares_of(const DeviceReport& device, const Steps& steps) {
   }
   add(device.causes, in_steps, false, shares);
   add(device.copy_causes, in_steps, true, shares);
+  // Work of the same step can reach into the next one's time, so that both together may be more than the whole.
+  const Nanoseconds room_ns = std::max<Nanoseconds>(0, shares.whole_ns - shares.idle_ns - shares.copying_ns);
+  shares.collective_ns = std::min(room_ns, in_steps ? device.collectives.in_steps_ns : device.collectives.only_ns);
   return shares;
 }
 
 std::vector<TimePart> parts_of(const Shares& shares) {
-  std::vector<TimePart> parts = {{"busy", shares.whole_ns - shares.idle_ns - shares.copying_ns}};
+  std::vector<TimePart> parts = {{"busy", shares.whole_ns - shares.idle_ns - shares.copying_ns - shares.collective_ns}};
+  if (shares.collective_ns > 0) parts.push_back({"collectives", shares.collective_ns});
   for (const auto& [name, ns] : shares.by_part) {
     if (ns > 0) parts.push_back({std::string(name), ns});
   }
@@ -152,14 +161,28 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   verdict.device = busiest->id;
   verdict.lacked_ns = starved_ns;
   verdict.copying_ns = shares.copying_ns;
+  verdict.collective_ns = shares.collective_ns;
   verdict.of_ns = shares.whole_ns;
   verdict.parts = parts_of(shares);
-  if (starved_ns < shares.whole_ns / kBusyShare) {
+  // What one rank shows of a collective is how long it was in it: to move data, or to wait for other ranks.
+  const bool lacks_work = starved_ns >= shares.whole_ns / kBusyShare;
+  const bool exchanges = starved_ns + shares.collective_ns >= shares.whole_ns / kBusyShare;
+  if (shares.collective_ns > 0 && exchanges && (!lacks_work || shares.collective_ns > starved_ns)) {
+    verdict.word = kCommunicationBound;
+    verdict.evidence = format_text(
+        "the GPU was in nothing but collectives for {} of the time {}, and lacked work for {}; how much of that was "
+        "waiting for other ranks is not known from one of them",
+        share_text(shares.collective_ns, shares.whole_ns), basis, share_text(starved_ns, shares.whole_ns));
+    return verdict;
+  }
+  if (!lacks_work) {
     verdict.word = kWords.back();
     const bool much_irregular = are_irregular_steps_at_least(kBusyShare, report.steps);
     verdict.evidence = format_text(
         "the GPU lacked work for only {} of the time {}: {}", share_text(starved_ns, shares.whole_ns), basis,
-        much_irregular ? "what there is to gain is in the irregular ones" : "there is little to gain here");
+        much_irregular              ? "what there is to gain is in the irregular ones"
+        : verdict.collective_ns > 0 ? "what of its collectives is waiting for other ranks is not known from one of them"
+                                    : "there is little to gain here");
     return verdict;
   }
   const auto most = std::max_element(shares.by_class.begin(), shares.by_class.end());

@@ -24,6 +24,11 @@ std::string_view meaning_of(std::string_view word) {
   return "why is not known";
 }
 
+std::string collectives_clause(const VerdictLine& verdict) {
+  return format_text("Of it {} is in collectives: how much of that is waiting for other ranks is not known from one.",
+                     share_text(verdict.collective_ns, verdict.of_ns));
+}
+
 template <class Visit>
 void visit_idle_causes(const Report& report, const Visit& visit) {
   for (const DeviceReport& device : report.devices) {
@@ -56,8 +61,15 @@ std::string verdict_sentence(const Report& report) {
     const bool much_irregular = are_irregular_steps_at_least(kMuchIrregular, report.steps);
     words = format_text("The GPU is busy for {} of {}. {}",
                         share_text(verdict.of_ns - verdict.lacked_ns, verdict.of_ns), of,
-                        much_irregular ? "What there is to gain is in the irregular steps (below)."
-                                       : "The host's code has little to gain.");
+                        much_irregular              ? "What there is to gain is in the irregular steps (below)."
+                        : verdict.collective_ns > 0 ? collectives_clause(verdict)
+                                                    : "The host's code has little to gain.");
+  } else if (verdict.word == "communication-bound") {
+    words = format_text(
+        "The GPU is in nothing but collectives for {} of {}, and idle for {}. How much of the collectives is waiting "
+        "for "
+        "other ranks is not known from one: report all ranks' recordings together.",
+        share_text(verdict.collective_ns, verdict.of_ns), of, share_text(verdict.lacked_ns, verdict.of_ns));
   } else {
     words = format_text("The GPU has nothing to compute for {} of {}: {}.",
                         share_text(verdict.lacked_ns, verdict.of_ns), of, meaning_of(verdict.word));

@@ -26,6 +26,7 @@ char glyph_of(std::string_view part) {
   if (part == "waits") return '-';
   if (part == "copies") return '%';
   if (part == "input") return '~';
+  if (part == "collectives") return '*';
   if (part == "loading code") return '+';
   return ':';
 }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "findings/job/job_report.h"
 #include "findings/report.h"
 
 namespace synctrace {
@@ -40,6 +41,10 @@ Json apis_json(const Report& report);
 Json ranges_json(const Report& report);
 Json pageable_copies_json(const Report& report);
 Json step_allocations_json(const Report& report);
+
+// Of a job: what is said of all of it, and of each rank.
+Json job_json(const JobReport& report);
+Json job_ranks_json(const JobReport& report);
 
 // What to change about the program's data loader.
 Json loader_json(const Report& report);

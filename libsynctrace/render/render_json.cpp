@@ -92,6 +92,7 @@ void write_device(const DeviceReport& device, JsonText& out) {
   out.member("name", text_or_null(device.name));
   out.member("window_ns", device.state.window_ns);
   out.member("compute_ns", device.state.compute_ns);
+  if (device.collectives.collectives > 0) out.member("collective_only_ns", device.collectives.only_ns);
   out.member("copy_only_ns", device.state.copy_only_ns);
   out.member("idle_ns", device.state.idle_ns);
   out.array("causes", device.causes, cause_json);
@@ -344,11 +345,15 @@ void write_report(const Report& report, JsonText& out) {
 
 }  // namespace
 
-std::string render_json(std::span<const Report> reports) {
+std::string render_json(std::span<const Report> reports, const JobReport* job) {
   JsonText out;
   out.begin('{');
   out.member("schema_version", kReportSchemaVersion);
   out.member("simulated", std::any_of(reports.begin(), reports.end(), [](const Report& r) { return r.simulated; }));
+  if (job != nullptr) {
+    out.member("job", json::job_json(*job));
+    out.member("ranks", json::job_ranks_json(*job));
+  }
   out.key("processes");
   out.begin('[');
   for (const Report& report : reports) {

@@ -6,11 +6,13 @@
 #include <span>
 #include <string>
 
+#include "findings/job/job_report.h"
 #include "findings/report.h"
 
 namespace synctrace {
 
 // {"schema_version", "simulated", "processes": [report...]}, for one process and for several.
-std::string render_json(std::span<const Report> reports);
+// Of a job with "job" and "ranks" too.
+std::string render_json(std::span<const Report> reports, const JobReport* job = nullptr);
 
 }  // namespace synctrace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/generator/job_trace.h"
 
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,8 @@ constexpr ContextId kOnly{1};
 constexpr std::uint32_t kCompute = 13;
 constexpr std::uint32_t kExchange = 14;
 enum Api : std::uint32_t { kLaunchApi = 1, kSyncApi, kAllocApi };
-enum Text : std::uint32_t { kStepText = 1, kKernelText, kNcclText, kAllReduceText };
+enum Text : std::uint32_t { kStepText = 1, kNcclText, kAllReduceText, kKernelTexts };
+constexpr std::string_view kKernels[] = {"gemm", "norm", "softmax", "copy_rows"};
 
 ApiId api_of(std::uint32_t api) { return format::make_api_id(format::ApiDomain::kRuntime, api); }
 StackId stack_of(std::uint32_t line) { return StackId{line}; }
@@ -31,7 +33,8 @@ JobTrace::JobTrace(const JobProgram& program, std::uint32_t rank, JobClock clock
   builder_.add(format::ApiName{api_of(kSyncApi), ApiCategory::kStreamSync, "cudaStreamSynchronize"});
   builder_.add(format::ApiName{api_of(kAllocApi), ApiCategory::kAlloc, "cudaMalloc"});
   builder_.add(format::String{StringId{kStepText}, "step"});
-  builder_.add(format::String{StringId{kKernelText}, "gemm"});
+  for (std::uint32_t i = 0; i < std::size(kKernels); ++i)
+    builder_.add(format::String{StringId{kKernelTexts + i}, kKernels[i]});
   builder_.add(format::String{StringId{kNcclText}, "_Z39ncclDevKernel_AllReduce_Sum_f32_RING_LLv"});
   builder_.add(format::String{StringId{kAllReduceText}, "AllReduce"});
   builder_.add(format::Context{kOnly, DeviceId{0}, StreamId{7}});
@@ -90,7 +93,8 @@ void JobTrace::kernel(Nanoseconds launched_ns, Nanoseconds call_ns, TimeSpan spa
   ++correlation_;
   builder_.add(format::Launch{kHost, clock_.of(launched_ns), static_cast<std::uint64_t>(call_ns), api_of(kLaunchApi),
                               CorrelationId{correlation_}, 0, stack_of(line)});
-  work(span, kCompute, kKernelText);
+  // A line launches several kernels in turn.
+  work(span, kCompute, kKernelTexts + (line + correlation_) % std::size(kKernels));
 }
 
 void JobTrace::collective(Nanoseconds asked_ns, Nanoseconds call_ns, TimeSpan span, std::uint64_t communicator,

@@ -74,6 +74,27 @@ TEST_CASE("time in which only copies ran is the transfers', whatever the host di
   CHECK(line.of_ns == 1'000);
 }
 
+TEST_CASE("of one rank alone, time in collectives is neither the GPU's work nor said to be waiting") {
+  DeviceReport one = device({cause(CauseKind::kStreamSync, 50)});
+  one.collectives = {300, 0, 10};
+  const VerdictLine line = verdict(one);
+  CHECK(line.word == "communication-bound");
+  CHECK(line.collective_ns == 300);
+  CHECK(line.lacked_ns == 50);
+  REQUIRE(line.parts.size() == 3);
+  CHECK(line.parts[0].ns == 650);
+  CHECK(line.evidence.find("not known from one of them") != std::string::npos);
+  one.collectives.only_ns = 49;
+  CHECK(verdict(one).word == "gpu-bound");
+  CHECK(verdict(one).evidence.find("little to gain") == std::string::npos);
+  one.collectives.only_ns = 50;
+  CHECK(verdict(one).word == "communication-bound");
+  // More than the GPU lacked work for it is not.
+  one = device({cause(CauseKind::kStreamSync, 301)});
+  one.collectives = {300, 0, 10};
+  CHECK(verdict(one).word == "sync-bound");
+}
+
 TEST_CASE("before the first work and after the last is no time of the program") {
   const VerdictLine line = verdict(
       device({cause(CauseKind::kStartup, 300), cause(CauseKind::kShutdown, 100), cause(CauseKind::kStreamSync, 60)}));

@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/job/job_findings.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "base/format_text.h"
+#include "findings/build_report.h"
+#include "findings/job/job_parts.h"
+#include "findings/job/job_verdict.h"
+#include "model/collective_kernels.h"
+#include "ranks/job.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostLookedAt = 6;      // late ranks whose lines are looked for
+constexpr Nanoseconds kEnoughOfWaiting = 10;  // all but one in so many of what is waited for
+constexpr Nanoseconds kWorthALook = 50;       // less than one in so many of it is not
+
+// A rank that was looked at.
+struct Looked {
+  std::uint32_t rank = kNoRank;
+  Report report;
+  std::vector<StretchPart> parts;
+  KernelLines kernel_lines;
+};
+
+std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+std::string label_of(const RankSummary& rank) {
+  return rank.rank >= 0 ? std::to_string(rank.rank) : format_text("process {}", rank.process_id);
+}
+
+// By their number, else by their process.
+bool comes_before(const RankSummary& a, const RankSummary& b) {
+  return std::tie(a.rank, a.host, a.process_id, a.path) < std::tie(b.rank, b.host, b.process_id, b.path);
+}
+
+JobRank rank_row(const Job& job, std::uint32_t number) {
+  const RankSummary& summary = job.ranks[number];
+  JobRank row;
+  row.path = summary.path;
+  row.label = label_of(summary);
+  row.host = summary.host;
+  row.process_id = summary.process_id;
+  row.steps = summary.ordinary_steps;
+  row.step_ns = row.steps == 0 ? 0 : summary.in_steps_ns / static_cast<Nanoseconds>(row.steps);
+  row.lossy_ns = summary.lossy_ns;
+  row.collectives = summary.units.size();
+  for (std::size_t i = 0; i < summary.devices.size(); ++i) {
+    const RankDevice& device = summary.devices[i];
+    if (device.state.compute_ns + device.state.copy_only_ns == 0) continue;  // another rank's
+    row.devices.push_back(
+        {synctrace::number(device.id), device.name, job.times[number][i].all, job.times[number][i].in_steps});
+  }
+  std::stable_sort(row.devices.begin(), row.devices.end(), [](const JobDevice& a, const JobDevice& b) {
+    const auto exchanged_ns = [](const JobDevice& one) {
+      return one.all.waiting_ns + one.all.transfer_ns + one.all.unsplit_ns;
+    };
+    return exchanged_ns(a) > exchanged_ns(b);
+  });
+  return row;
+}
+
+}  // namespace
+
+struct JobFindings::Parts {
+  std::mutex mutex;
+  std::map<std::size_t, RankSummary> summaries;  // by number of the file
+  std::vector<std::size_t> files;                // of the job's ranks
+  std::vector<std::string> left_out;
+  std::unique_ptr<Job> job;
+  std::vector<RankCharge> charges;
+  std::uint32_t usual = kNoRank;
+  JobParts names;
+  std::vector<Looked> looked_at;
+
+  std::vector<std::uint32_t> choose();
+  const Looked* find(std::uint32_t rank) const;
+  SourceLine launched_at(const BlameRow& row) const;
+  void add_causes(JobReport& report);
+  void add_remedy(const BlameRow& row, JobCause& cause) const;
+  void add_limits(JobReport& report) const;
+};
+
+JobFindings::JobFindings() : parts_(std::make_unique<Parts>()) {}
+JobFindings::~JobFindings() = default;
+
+bool JobFindings::has_collectives(const Trace& trace) {
+  if (!trace.collectives.empty()) return true;
+  CollectiveKernels kernels(trace);
+  return std::any_of(trace.operations.begin(), trace.operations.end(),
+                     [&](const Operation& one) { return kernels.is(one); });
+}
+
+void JobFindings::summarize(std::size_t file, const Trace& trace, const FindingsOptions& options,
+                            std::optional<Joins> joins) {
+  AttributeOptions how;
+  how.steps = options.steps;
+  RankSummary summary = summarize_rank(trace, attribute(trace, how, std::move(joins)));
+  const std::lock_guard lock(parts_->mutex);
+  parts_->summaries.insert_or_assign(file, std::move(summary));
+}
+
+std::vector<std::size_t> JobFindings::join() {
+  std::vector<RankSummary> all;
+  std::vector<std::size_t> files;
+  for (auto& [file, summary] : parts_->summaries) {
+    files.push_back(file);
+    all.push_back(std::move(summary));
+  }
+  parts_->summaries.clear();
+  std::vector<std::uint32_t> rows = ranks_of_one_job(all);
+  if (rows.empty()) return {};
+  for (std::uint32_t i = 0; i < all.size(); ++i) {  // another job's: reported one by one
+    const bool is_in = std::find(rows.begin(), rows.end(), i) != rows.end();
+    if (!is_in && !all[i].units.empty()) return {};
+  }
+  for (std::uint32_t i = 0; i < all.size(); ++i) {
+    if (std::find(rows.begin(), rows.end(), i) != rows.end()) continue;
+    parts_->left_out.push_back(file_name(all[i].path) +
+                               (all[i].devices.empty() ? ": no GPU work" : ": no collectives"));
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return comes_before(all[a], all[b]); });
+  std::vector<RankSummary> ranks;
+  for (const std::uint32_t row : rows) {
+    ranks.push_back(std::move(all[row]));
+    parts_->files.push_back(files[row]);
+  }
+  parts_->job = std::make_unique<Job>(std::move(ranks));
+  std::vector<std::size_t> wanted;
+  for (const std::uint32_t rank : parts_->choose()) wanted.push_back(parts_->files[rank]);
+  return wanted;
+}
+
+std::vector<std::uint32_t> JobFindings::Parts::choose() {
+  charges = charge_ranks(job->match, job->split, job->replay);
+  Nanoseconds all_ns = 0;
+  for (const RankCharge& one : charges) all_ns = add_saturated(all_ns, one.waited_ns);
+  std::vector<std::uint32_t> chosen;
+  Nanoseconds seen_ns = 0;
+  for (const RankCharge& one : charges) {
+    if (one.rank == kNoRank) continue;
+    const bool enough = seen_ns >= all_ns - all_ns / kEnoughOfWaiting;
+    if (chosen.size() == kMostLookedAt || enough || one.waited_ns < all_ns / kWorthALook) break;
+    chosen.push_back(one.rank);
+    seen_ns += one.waited_ns;
+  }
+  const std::span<const std::uint32_t> late(chosen);
+  usual = usual_rank(job->ranks, job->match, job->replay, late.first(std::min<std::size_t>(late.size(), 1)));
+  if (usual == kNoRank && !job->ranks.empty()) usual = 0;
+  if (std::find(chosen.begin(), chosen.end(), usual) == chosen.end()) chosen.push_back(usual);
+  return chosen;
+}
+
+void JobFindings::look_at(std::size_t file, const Trace& trace, const FindingsOptions& options,
+                          std::optional<Joins> joins) {
+  const auto at = std::find(parts_->files.begin(), parts_->files.end(), file);
+  if (at == parts_->files.end()) return;
+  AttributeOptions how;
+  how.steps = options.steps;
+  how.keep_parts = true;
+  const Attribution attribution = attribute(trace, how, std::move(joins));
+  Looked looked;
+  looked.rank = static_cast<std::uint32_t>(at - parts_->files.begin());
+  looked.report = build_report(trace, attribution, {false, options.user_code, {}});
+  JobParts::OfRank of_rank =
+      parts_->names.of_rank(trace, attribution, parts_->job->ranks[looked.rank], looked.report, options.user_code);
+  looked.parts = std::move(of_rank.parts);
+  looked.kernel_lines = std::move(of_rank.kernel_lines);
+  parts_->looked_at.push_back(std::move(looked));
+}
+
+const Looked* JobFindings::Parts::find(std::uint32_t rank) const {
+  const auto at = std::find_if(looked_at.begin(), looked_at.end(), [&](const Looked& one) { return one.rank == rank; });
+  return at == looked_at.end() ? nullptr : &*at;
+}
+
+// The line that launched more of the kernel's time on the late rank than on the usual one.
+SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
+  const Looked* late = row.ranks.empty() ? nullptr : find(row.ranks.front().rank);
+  const Looked* other = find(usual);
+  if (late == nullptr) return {};
+  const auto lines = late->kernel_lines.find(row.name);
+  if (lines == late->kernel_lines.end()) return {};
+  SourceLine best;
+  Nanoseconds most_ns = 0;
+  for (const auto& [place, line] : lines->second) {
+    Nanoseconds more_ns = line.first;
+    if (other != nullptr && other != late && other->kernel_lines.contains(row.name)) {
+      const auto& others = other->kernel_lines.at(row.name);
+      if (const auto same = others.find(place); same != others.end()) more_ns -= same->second.first;
+    }
+    if (more_ns <= most_ns) continue;
+    most_ns = more_ns;
+    best = line.second;
+  }
+  return best;
+}
+
+// What the rank's own report says to write at the line.
+void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const {
+  const FixKey& key = names[row.name].fix_key;
+  for (const Looked& looked : looked_at) {
+    if (row.ranks.empty() || looked.rank != row.ranks.front().rank) continue;
+    for (const Remedy& remedy : looked.report.savings.remedies) {
+      const bool is_there = std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
+        return fix.key == key ||
+               (fix.where.known() && fix.where.file == cause.where.file && fix.where.line == cause.where.line);
+      });
+      if (!is_there) continue;
+      cause.title = remedy.title;
+      cause.to_type = remedy.to_type;
+      return;
+    }
+  }
+}
+
+void JobFindings::Parts::add_causes(JobReport& report) {
+  const Looked* late = find(report.late);
+  const Looked* usual_one = find(report.usual);
+  if (late != nullptr && usual_one != nullptr && late != usual_one)
+    report.slow_gpu = slow_gpu_of(names, late->parts, usual_one->parts);
+  std::vector<std::vector<StretchPart>*> all;
+  for (Looked& one : looked_at) all.push_back(&one.parts);
+  const std::vector<StretchPart> usual_parts = usual_one == nullptr ? std::vector<StretchPart>() : usual_one->parts;
+  names.settle(usual_parts, report.slow_gpu > 0, all);
+  std::vector<LookedAt> looked;
+  for (Looked& one : looked_at) looked.push_back({one.rank, one.parts});
+  const Blame blame = find_blame(job->ranks, job->match, job->split, job->replay, looked);
+  report.waited_ns = blame.waited_ns;
+  report.not_looked_at_ns = blame.not_looked_at_ns;
+  report.not_known_ns = blame.not_known_ns;
+  for (const BlameRow& row : blame.rows) {
+    JobCause& cause = report.causes.emplace_back();
+    cause.name = "not known";
+    if (row.name != kNoName) {
+      const JobPart& part = names[row.name];
+      cause.name = part.is_kernel && part.name != "slow-gpu" ? "slow-kernel" : part.name;
+      cause.rule = part.rule;
+      cause.where = part.where;
+      if (part.is_kernel && part.name != "slow-gpu") {
+        cause.kernel = part.name;
+        cause.where = launched_at(row);
+      }
+    }
+    cause.ranks = row.ranks;
+    cause.waited_ns = row.waited_ns;
+    cause.excess_ns = row.excess_ns;
+    cause.count = row.meetings;
+    const Grade grade = row.saving_ns <= 0 ? Grade::kNone : Grade::kMedium;
+    cause.saving = {row.saving_ns, std::min(row.saving_lo_ns, row.saving_ns), std::max(row.saving_hi_ns, row.saving_ns),
+                    grade};
+    cause.cumulative_ns = row.with_those_before_ns;
+    if (row.name != kNoName) add_remedy(row, cause);
+  }
+}
+
+void JobFindings::Parts::add_limits(JobReport& report) const {
+  report.operations = job->match.meetings.size();
+  report.without_partner = job->match.alone;
+  report.disagreements = job->match.disagreements;
+  report.breaches = job->breaches;
+  for (const JobCommunicator& one : job->match.communicators)
+    report.expected_ranks = std::max<std::size_t>(report.expected_ranks, one.ranks);
+  for (const RankClock& clock : job->clocks.ranks) {
+    if (clock.known) report.clock_residual_ns = std::max(report.clock_residual_ns, clock.residual_ns);
+  }
+  for (const RankSummary& rank : job->ranks) {
+    report.captured += rank.captured;
+    report.without_record += rank.without_record + rank.without_kernel;
+  }
+  for (std::size_t i = 0; i < job->match.meetings.size(); ++i) {
+    const MeetingSplit& split = job->split.meetings[i];
+    const bool is_slow = split.is_split && split.transfer_ns > 2 * split.usual_ns + kSureMarginNs;
+    if (job->match.meetings[i].in_steps && is_slow)
+      report.slow_transfer_ns = add_saturated(report.slow_transfer_ns, split.transfer_ns - split.usual_ns);
+  }
+  for (const Mismatch& one : job->match.mismatches) {
+    const auto says = [&](Member member) {
+      const RankSummary& rank = job->ranks[member.rank];
+      const CollectiveUnit& unit = rank.units[member.unit];
+      return format_text("rank {} asks for {} of {} bytes", label_of(rank), rank.operations[unit.operation],
+                         unit.bytes);
+    };
+    report.mismatches.push_back(
+        format_text("the {}. operation of a communicator differs: {}, {}", one.turn, says(one.one), says(one.other)));
+  }
+}
+
+JobReport JobFindings::report() const {
+  JobReport report;
+  const Job& job = *parts_->job;
+  std::set<std::string> hosts;
+  for (std::uint32_t rank = 0; rank < job.ranks.size(); ++rank) {
+    report.ranks.push_back(rank_row(job, rank));
+    report.simulated = report.simulated || job.ranks[rank].simulated;
+    hosts.insert(job.ranks[rank].host);
+    if (report.program.empty()) report.program = job.ranks[rank].program;
+    if (report.device.empty() && !report.ranks.back().devices.empty())
+      report.device = report.ranks.back().devices.front().name;
+  }
+  report.hosts = hosts.size();
+  report.left_out = parts_->left_out;
+  for (const RankCharge& charge : parts_->charges) {
+    if (charge.rank == kNoRank) continue;
+    JobRank& row = report.ranks[charge.rank];
+    row.others_waited_ns = charge.waited_ns;
+    row.margin_ns = charge.margin_ns;
+    row.late_count = charge.meetings;
+  }
+  report.usual = parts_->usual;
+  for (const Looked& one : parts_->looked_at) {
+    if (one.rank == report.usual) report.usual_verdict = one.report.verdict;
+  }
+  if (report.usual != kNoRank) {
+    const RankSummary& usual = job.ranks[report.usual];
+    report.steps = usual.ordinary_steps;
+    report.by_steps = report.steps > 0;
+    if (!report.ranks[report.usual].devices.empty())
+      report.base_ns = report.ranks[report.usual].devices.front().in_steps.whole_ns;
+    if (report.by_steps) report.base_ns = usual.in_steps_ns;
+  }
+  judge_job(job, parts_->charges, report);
+  parts_->add_causes(report);
+  if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
+  parts_->add_limits(report);
+  return report;
+}
+
+}  // namespace synctrace

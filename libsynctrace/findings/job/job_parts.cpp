@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/job/job_parts.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "attribution/evidence.h"
+#include "base/name_text.h"
+#include "base/shown_text.h"
+#include "findings/stack_places.h"
+#include "model/demangle.h"
+
+namespace synctrace {
+namespace {
+
+constexpr double kSlowGpu = 1.05;  // times the time of the same kernels on another GPU
+
+// One row for each unit and name again.
+void rename(const std::vector<std::uint32_t>& names, std::vector<StretchPart>& parts) {
+  for (StretchPart& part : parts) part.name = names[part.name];
+  std::sort(parts.begin(), parts.end(), [](const StretchPart& a, const StretchPart& b) {
+    return std::tie(a.unit, a.name) < std::tie(b.unit, b.name);
+  });
+  std::size_t kept = 0;
+  for (const StretchPart& part : parts) {
+    if (kept > 0 && parts[kept - 1].unit == part.unit && parts[kept - 1].name == part.name)
+      parts[kept - 1].ns += part.ns;
+    else
+      parts[kept++] = part;
+  }
+  parts.resize(kept);
+}
+
+std::string key_text(const JobPart& part) {
+  if (!part.is_drained) return part.name;
+  return std::to_string(part.wait) + " then " + std::to_string(part.activity);
+}
+
+}  // namespace
+
+std::uint32_t JobParts::number_of(JobPart part) {
+  const std::tuple key(key_text(part), part.where.file, part.where.line, part.where.function);
+  const auto [known, is_new] = numbers_.try_emplace(key, static_cast<std::uint32_t>(parts_.size()));
+  if (is_new) parts_.push_back(std::move(part));
+  return known->second;
+}
+
+JobParts::OfRank JobParts::of_rank(const Trace& trace, const Attribution& attribution, const RankSummary& rank,
+                                   const Report& report, const UserCode& user_code) {
+  OfRank result;
+  StackPlaces places(trace, user_code);
+  std::map<std::pair<DeviceId, std::uint32_t>, std::uint32_t> causes;  // by device and Cause::number
+  for (const DeviceReport& device : report.devices) {
+    for (const std::vector<IdleCause>* rows : {&device.causes, &device.copy_causes}) {
+      for (const IdleCause& cause : *rows) {
+        const std::uint32_t name = number_of({cause.name, cause.rule, cause.where, false, cause.fix_key, false, 0, 0});
+        for (const std::uint32_t number : cause.numbers) causes[{DeviceId{device.id}, number}] = name;
+      }
+    }
+  }
+  for (const auto& [device, rows] : attribution.causes) {
+    for (const Cause& cause : rows) {
+      const auto known = causes.find({device, cause.number});
+      if (known == causes.end() || !cause.key.drained) continue;
+      JobPart activity;
+      activity.rule = rule_of_cause(cause.key.activity_kind, cause.key.activity.copy_kind);
+      activity.name = activity.rule == nullptr ? cause_name(cause.key.activity_kind) : activity.rule->name;
+      activity.where = places.line_of(cause.key.activity.stack);
+      JobPart both;
+      both.is_drained = true;
+      both.wait = known->second;
+      both.activity = number_of(std::move(activity));
+      known->second = number_of(std::move(both));
+    }
+  }
+  const Correlation& correlation = attribution.evidence->correlation;
+  std::unordered_map<StringId, std::uint32_t> kernels;
+  PartNames names;
+  names.of_cause = [&](DeviceId device, std::uint32_t cause) {
+    const auto found = causes.find({device, cause});
+    return found != causes.end() ? found->second : number_of({"not known", nullptr, {}, false, {}, false, 0, 0});
+  };
+  std::map<std::pair<std::uint32_t, StackPlace>, std::pair<Nanoseconds, SourceLine>*> lines;  // by kernel and place
+  names.of_work = [&](std::uint32_t row) {
+    const Operation& operation = trace.operations[row];
+    const auto [known, is_new] = kernels.try_emplace(operation.name, 0);
+    if (is_new) {
+      const auto text = trace.strings.find(operation.name);
+      const std::string name =
+          text == trace.strings.end() ? "GPU work" : family_text(printable(demangled(text->second)));
+      known->second = number_of({name, nullptr, {}, true, {}, false, 0, 0});
+    }
+    const auto issuer = correlation.issuer_of(row);
+    if (!issuer) return known->second;
+    const StackId stack = issuer->is_launch ? trace.launches[issuer->row].stack : trace.calls[issuer->row].stack;
+    const StackPlace place = number(stack) == 0 ? StackPlace{} : places.place_of(stack);
+    if (number(place) == 0) return known->second;
+    std::pair<Nanoseconds, SourceLine>*& line = lines[{known->second, place}];
+    if (line == nullptr) {
+      SourceLine where = places.line_of(place);
+      std::tuple key(where.file, where.line);
+      line = &result.kernel_lines[known->second].try_emplace(std::move(key), 0, std::move(where)).first->second;
+    }
+    line->first += operation.span.length_ns();
+    return known->second;
+  };
+  result.parts = stretch_parts(trace, attribution, rank, names);
+  return result;
+}
+
+void JobParts::settle(const std::vector<StretchPart>& usual, bool kernels_are_one,
+                      const std::vector<std::vector<StretchPart>*>& parts) {
+  const std::uint32_t all = number_of({"slow-gpu", nullptr, {}, true, {}, false, 0, 0});
+  std::vector<std::uint32_t> names(parts_.size());
+  std::vector<bool> is_usual(parts_.size(), false);
+  for (const StretchPart& part : usual) {
+    is_usual[part.name] = true;
+    if (parts_[part.name].is_drained) is_usual[parts_[part.name].wait] = true;
+  }
+  for (std::uint32_t name = 0; name < names.size(); ++name) {
+    const JobPart& part = parts_[name];
+    names[name] = name;
+    if (part.is_drained) names[name] = is_usual[part.wait] ? part.activity : part.wait;
+    if (part.is_kernel && kernels_are_one) names[name] = all;
+  }
+  for (std::vector<StretchPart>* one : parts) rename(names, *one);
+}
+
+double slow_gpu_of(const JobParts& names, const std::vector<StretchPart>& late, const std::vector<StretchPart>& usual) {
+  std::map<std::uint32_t, std::pair<double, double>> times;
+  for (const StretchPart& part : late) times[part.name].first += static_cast<double>(part.ns);
+  for (const StretchPart& part : usual) times[part.name].second += static_cast<double>(part.ns);
+  double late_ns = 0;
+  double usual_ns = 0;
+  for (const auto& [name, ns] : times) {
+    if (!names[name].is_kernel) continue;
+    late_ns += ns.first;
+    usual_ns += ns.second;
+  }
+  if (usual_ns <= 0 || late_ns < kSlowGpu * usual_ns) return 0;
+  const double ratio = late_ns / usual_ns;
+  std::size_t kinds = 0;
+  for (const auto& [name, ns] : times) {
+    if (!names[name].is_kernel || ns.second < usual_ns / 100) continue;
+    const double more = ns.first / ns.second - 1;
+    if (more < (ratio - 1) / 2 || more > (ratio - 1) * 2) return 0;
+    ++kinds;
+  }
+  return kinds >= 2 ? ratio : 0;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ranks did, by names that mean the same on all of them: a cause at a line, or a kernel.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "findings/report.h"
+#include "ranks/stretch_parts.h"
+
+namespace synctrace {
+
+struct JobPart {
+  std::string name;            // of the cause; of a kernel its own
+  const Rule* rule = nullptr;  // null: none, or a kernel
+  SourceLine where;
+  bool is_kernel = false;
+  FixKey fix_key;  // in the trace of the rank that was first seen to do it
+  // Time of the host that is a wait's doing, which had emptied the GPU's queue: the wait, and what the host did, each
+  // with a name of its own.
+  bool is_drained = false;
+  std::uint32_t wait = 0;
+  std::uint32_t activity = 0;
+};
+
+// The time of a rank's kernels of one name by the line that launched them, as far as it is known.
+using KernelLines =
+    std::map<std::uint32_t, std::map<std::tuple<std::string, std::uint32_t>, std::pair<Nanoseconds, SourceLine>>>;
+
+class JobParts {
+ public:
+  struct OfRank {
+    std::vector<StretchPart> parts;
+    KernelLines kernel_lines;
+  };
+  // Of a rank whose report this is; `attribution` has kept its parts.
+  OfRank of_rank(const Trace& trace, const Attribution& attribution, const RankSummary& rank, const Report& report,
+                 const UserCode& user_code);
+
+  const JobPart& operator[](std::uint32_t name) const { return parts_[name]; }
+
+  // What the host did behind a wait is the wait's doing where only the late rank waits there. Where others wait too, it
+  // is what the host did then. And with a slower GPU, all kernels are one. Renames the parts of all ranks.
+  void settle(const std::vector<StretchPart>& usual, bool kernels_are_one,
+              const std::vector<std::vector<StretchPart>*>& parts);
+
+ private:
+  std::uint32_t number_of(JobPart part);
+
+  std::vector<JobPart> parts_;
+  std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, std::uint32_t> numbers_;
+};
+
+// How much longer a rank's kernels are than the same ones of another rank, if all are: 0 where they are not.
+double slow_gpu_of(const JobParts& names, const std::vector<StretchPart>& late, const std::vector<StretchPart>& usual);
+
+}  // namespace synctrace

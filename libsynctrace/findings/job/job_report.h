@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// The conclusions about a job of several ranks as data: what every renderer shows. Times are ns, on each rank's own
+// clock. A rank is named by its row in `ranks`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "findings/report.h"
+#include "ranks/blame.h"
+#include "ranks/device_time.h"
+
+namespace synctrace {
+
+struct JobDevice {
+  std::uint32_t id = 0;
+  std::string name;
+  DeviceTime all;
+  DeviceTime in_steps;
+};
+
+struct JobRank {
+  std::string path;
+  std::string label;  // "3"; where no launcher numbers it, "process 4711"
+  std::string host;
+  std::uint32_t process_id = 0;
+  std::size_t steps = 0;           // ordinary ones
+  Nanoseconds step_ns = 0;         // their mean
+  Nanoseconds lossy_ns = 0;        // of the recorded time, how much may lack records
+  std::vector<JobDevice> devices;  // the one with most collectives first
+  // What the others waited for it, in ordinary steps; and how much later than the next rank it came, added up.
+  Nanoseconds others_waited_ns = 0;
+  Nanoseconds margin_ns = 0;
+  std::uint64_t late_count = 0;
+  std::uint64_t collectives = 0;
+};
+
+// What a rank did that the others waited for: ST060.
+struct JobCause {
+  std::string name;            // "scalar-read", "host-compute"; of GPU work "slow-kernel", "slow-gpu"; "not known"
+  const Rule* rule = nullptr;  // of what it did; null: none
+  std::string kernel;          // of GPU work
+  SourceLine where;
+  std::vector<RankShare> ranks;   // that were late by it
+  Nanoseconds waited_ns = 0;      // by the others
+  Nanoseconds excess_ns = 0;      // what it took more than on another rank
+  std::uint64_t count = 0;        // operations that it was late at
+  Interval saving;                // of the job, of JobReport::base_ns
+  Nanoseconds cumulative_ns = 0;  // with those before it
+  std::string title;              // of the remedy
+  std::vector<std::string> to_type;
+};
+
+enum class JobShape : std::uint8_t {
+  kEven,     // nobody holds anybody up
+  kOneRank,  // the same rank most of the time
+  kInTurn,   // another rank each time
+  kOneGpu,   // the same rank, because its GPU is slower
+  kMissing,  // a rank without a recording
+};
+
+struct JobReport {
+  std::string program;
+  std::string device;  // of the ranks' GPUs
+  std::size_t hosts = 0;
+  bool simulated = false;
+  std::vector<JobRank> ranks;         // by number
+  std::vector<std::string> left_out;  // "X.synctrace: no GPU work"
+  std::size_t expected_ranks = 0;     // of the largest communicator; more than `ranks`: recordings are missing
+
+  std::string verdict;  // "rank-bound", "communication-bound", or that of a rank as there are most
+  JobShape shape = JobShape::kEven;
+  std::uint32_t late = kNoRank;   // the rank that held the others up most
+  Nanoseconds late_share_ns = 0;  // of waited_ns, what was for it
+  std::uint32_t usual = kNoRank;  // as there are most
+  double slow_gpu = 0;            // kOneGpu: how many times the others' time its kernels take
+  VerdictLine usual_verdict;
+
+  bool by_steps = false;
+  std::size_t steps = 0;             // of a rank, ordinary ones
+  Nanoseconds base_ns = 0;           // what these took
+  Nanoseconds alike_ns = 0;          // what the job would save if no rank took longer than the middle one
+  Nanoseconds waited_ns = 0;         // in collectives, of all ranks together, in ordinary steps
+  Nanoseconds not_looked_at_ns = 0;  // of it, because of ranks whose lines were not looked for
+  Nanoseconds not_known_ns = 0;
+  // Means over the ranks, of their time in ordinary steps.
+  Nanoseconds mean_whole_ns = 0;
+  Nanoseconds mean_waiting_ns = 0;
+  Nanoseconds mean_transfer_ns = 0;
+  Nanoseconds mean_unsplit_ns = 0;
+  Nanoseconds slow_transfer_ns = 0;  // what operations took longer than others like them, without anybody being late
+  std::vector<JobCause> causes;      // largest saving first
+
+  std::uint64_t operations = 0;  // of the job
+  std::uint64_t without_partner = 0;
+  std::uint64_t disagreements = 0;
+  std::vector<std::string> mismatches;  // sentences
+  std::uint64_t captured = 0;
+  std::uint64_t without_record = 0;
+  Nanoseconds clock_residual_ns = 0;  // the largest
+  std::vector<std::string> breaches;
+};
+
+}  // namespace synctrace

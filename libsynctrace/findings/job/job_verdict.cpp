@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/job/job_verdict.h"
+
+#include <algorithm>
+
+#include "base/shares.h"
+
+namespace synctrace {
+namespace {
+
+constexpr Nanoseconds kBusyShare = 10;  // as for one rank: a GPU that lacks work for less binds the program
+
+void add_means(JobReport& report) {
+  Nanoseconds devices = 0;
+  for (const JobRank& rank : report.ranks) {
+    for (const JobDevice& device : rank.devices) {
+      report.mean_whole_ns = add_saturated(report.mean_whole_ns, device.in_steps.whole_ns);
+      report.mean_waiting_ns = add_saturated(report.mean_waiting_ns, device.in_steps.waiting_ns);
+      report.mean_transfer_ns = add_saturated(report.mean_transfer_ns, device.in_steps.transfer_ns);
+      report.mean_unsplit_ns = add_saturated(report.mean_unsplit_ns, device.in_steps.unsplit_ns);
+      ++devices;
+    }
+  }
+  if (devices == 0) return;
+  report.mean_whole_ns /= devices;
+  report.mean_waiting_ns /= devices;
+  report.mean_transfer_ns /= devices;
+  report.mean_unsplit_ns /= devices;
+}
+
+// Of the largest charge what is the share of all; a rank that has half of it holds the others up by itself.
+void find_late(const std::vector<RankCharge>& charges, JobReport& report) {
+  if (charges.empty()) return;
+  Nanoseconds all_ns = 0;
+  for (const RankCharge& one : charges) all_ns = add_saturated(all_ns, one.waited_ns);
+  const RankCharge& most = charges.front();
+  report.late = most.rank;
+  report.late_share_ns = most.waited_ns;
+  if (most.rank == kNoRank)
+    report.shape = JobShape::kMissing;
+  else
+    report.shape = most.waited_ns >= all_ns / 2 ? JobShape::kOneRank : JobShape::kInTurn;
+}
+
+}  // namespace
+
+void judge_job(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
+  add_means(report);
+  report.alike_ns = std::max<Nanoseconds>(0, job.replay.saving(job.replay.all_alike()));
+  find_late(charges, report);
+  // The GPUs that wait: all but that of the rank that they wait for.
+  const Nanoseconds ranks = static_cast<Nanoseconds>(report.ranks.size());
+  const bool one_is_late = report.shape == JobShape::kOneRank && ranks > 1;
+  const Nanoseconds waiting_ns = one_is_late ? report.mean_waiting_ns / (ranks - 1) * ranks : report.mean_waiting_ns;
+  const Nanoseconds held_ns = std::max(waiting_ns, report.alike_ns);
+  Nanoseconds lacked_ns = 0;
+  if (report.usual < report.ranks.size() && !report.ranks[report.usual].devices.empty()) {
+    const DeviceTime& usual = report.ranks[report.usual].devices.front().in_steps;
+    lacked_ns = usual.idle_ns + usual.copying_ns;
+  }
+  const Nanoseconds moving_ns = report.mean_transfer_ns + report.mean_unsplit_ns;
+  const Nanoseconds whole_ns = std::max<Nanoseconds>(1, report.mean_whole_ns);
+  if (held_ns >= whole_ns / kRankBoundShare && held_ns >= lacked_ns) {
+    report.verdict = "rank-bound";
+    return;
+  }
+  report.shape = JobShape::kEven;
+  if (moving_ns + lacked_ns >= whole_ns / kBusyShare && moving_ns > lacked_ns)
+    report.verdict = "communication-bound";
+  else if (lacked_ns < whole_ns / kBusyShare)
+    report.verdict = "gpu-bound";
+  else
+    report.verdict = report.usual_verdict.word.empty() ? "unknown" : report.usual_verdict.word;
+}
+
+}  // namespace synctrace

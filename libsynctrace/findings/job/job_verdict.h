@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What binds a job: whom its ranks wait for, or else what binds each of them.
+#pragma once
+
+#include "findings/job/job_report.h"
+#include "ranks/job.h"
+
+namespace synctrace {
+
+// A part of the job's time below which nothing is said to bind it: one in so many.
+inline constexpr Nanoseconds kRankBoundShare = 33;
+
+// Fills verdict, shape, the late rank and the means. The ranks of the report have their times.
+void judge_job(const Job& job, const std::vector<RankCharge>& charges, JobReport& report);
+
+}  // namespace synctrace

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/job_words.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "base/shares.h"
+
+namespace synctrace {
+namespace {
+
+std::string rank_word(const JobReport& report, std::uint32_t rank) {
+  if (rank >= report.ranks.size()) return "a rank without a recording";
+  const std::string& label = report.ranks[rank].label;
+  return label.starts_with("process") ? label : "rank " + label;
+}
+
+std::string upper(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
+  return text;
+}
+
+std::string capital(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 32);
+  return text;
+}
+
+std::string others_word(const JobReport& report) {
+  const std::size_t others = report.ranks.size() - 1;
+  if (others != 1) return format_text("{} ranks", others);
+  return rank_word(report, report.late == 0 ? 1 : 0);
+}
+
+std::string_view deed_of(const JobCause& cause) {
+  if (cause.name == "scalar-read") return "reads a value from the GPU";
+  if (cause.name == "input-bound") return "waits for its data loader";
+  if (cause.name == "slow-gpu") return "has a slower GPU";
+  if (cause.name == "slow-kernel") return "runs a longer kernel";
+  if (cause.name == "garbage-collection") return "collects garbage";
+  if (cause.name == "alloc-in-loop") return "takes GPU memory";
+  if (cause.name == "host-compute") return "computes on the host";
+  if (cause.name == "launch-bound") return "launches more slowly";
+  if (cause.name == "not known") return "is late for a reason that is not known";
+  return cause.rule == nullptr ? "spends time in host code" : "waits for its GPU";
+}
+
+std::string percent(const JobReport& report, Nanoseconds ns) { return share_text(ns, report.base_ns); }
+std::string whole_percent(const JobReport& report, Nanoseconds ns) {
+  return format_text("{:.0f}",
+                     100.0 * static_cast<double>(ns) / static_cast<double>(std::max<Nanoseconds>(1, report.base_ns)));
+}
+
+}  // namespace
+
+Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept {
+  return report.by_steps ? ns / static_cast<Nanoseconds>(report.steps) : ns;
+}
+
+std::string job_headline(const JobReport& report) {
+  if (report.verdict != "rank-bound") return upper(report.verdict);
+  switch (report.shape) {
+    case JobShape::kOneRank:
+      return upper(format_text("{} holds up {}", rank_word(report, report.late), others_word(report)));
+    case JobShape::kOneGpu: return upper(format_text("the GPU of {} is slow", rank_word(report, report.late)));
+    case JobShape::kInTurn: return "RANKS HOLD EACH OTHER UP IN TURN";
+    case JobShape::kMissing: return "A RANK WITHOUT A RECORDING HOLDS THE OTHERS UP";
+    case JobShape::kEven: break;
+  }
+  return "RANK-BOUND";
+}
+
+std::string job_sentence(const JobReport& report) {
+  const std::string_view each = report.by_steps ? "in each step" : "again and again";
+  const auto mean = [&](Nanoseconds ns) { return share_text(ns, report.mean_whole_ns); };
+  if (report.verdict == "rank-bound") {
+    const std::string waiting =
+        format_text("GPUs wait for other ranks for {} of the time, on average.", mean(report.mean_waiting_ns));
+    if (report.shape == JobShape::kOneGpu) {
+      return format_text("Its kernels take {:.2f} times as long as the same ones of {}; no line is at fault. {}",
+                         report.slow_gpu, rank_word(report, report.usual), waiting);
+    }
+    if (report.shape == JobShape::kOneRank && !report.causes.empty()) {
+      const JobCause& first = report.causes.front();
+      return format_text("{} {} {}; the others wait for it in collectives. {}", capital(rank_word(report, report.late)),
+                         deed_of(first), each, waiting);
+    }
+    if (report.shape == JobShape::kInTurn) {
+      return format_text("Another rank is late each time: {} the most, with {} of the waiting. {}",
+                         rank_word(report, report.late), share_text(report.late_share_ns, report.waited_ns), waiting);
+    }
+    return waiting;
+  }
+  if (report.verdict == "communication-bound") {
+    return format_text(
+        "GPUs do nothing but move data between ranks for {} of the time, and wait for late ranks for {}. Ranks are "
+        "even.",
+        mean(report.mean_transfer_ns + report.mean_unsplit_ns), mean(report.mean_waiting_ns));
+  }
+  return format_text(
+      "Ranks hardly wait for one another: {} of the time, and {} to move data. The same binds each of them: see --rank "
+      "{}.",
+      mean(report.mean_waiting_ns), mean(report.mean_transfer_ns + report.mean_unsplit_ns),
+      report.usual < report.ranks.size() ? report.ranks[report.usual].label : "0");
+}
+
+std::string job_gain_sentence(const JobReport& report) {
+  if (report.base_ns <= 0) return {};
+  const auto first = std::find_if(report.causes.begin(), report.causes.end(),
+                                  [&](const JobCause& one) { return is_at_least(one.saving.ns, report.base_ns, 100); });
+  const std::string now = format_text("{} {}.", report.by_steps ? "A step takes" : "The job takes",
+                                      duration_text(of_a_step(report, report.base_ns)));
+  if (first == report.causes.end()) {
+    if (!is_at_least(report.alike_ns, report.base_ns, 100))
+      return now + " No line of one rank alone would make it shorter.";
+    return format_text("{} If no rank took longer than the middle one, {} less; no single line does that.", now,
+                       percent(report, report.alike_ns));
+  }
+  return format_text("{} one thing saves {} ({} - {} %) on all ranks: {} -> {}{}.",
+                     report.shape == JobShape::kOneGpu ? "Making it as fast as the others, which is" : "Changing",
+                     percent(report, first->saving.ns), whole_percent(report, first->saving.lo_ns),
+                     whole_percent(report, first->saving.hi_ns), duration_text(of_a_step(report, report.base_ns)),
+                     duration_text(of_a_step(report, report.base_ns - first->saving.ns)),
+                     report.by_steps ? " a step" : "");
+}
+
+std::string job_cause_title(const JobReport& report, const JobCause& cause) {
+  std::string title = cause.title;
+  if (title.empty()) {
+    title = cause.name == "slow-gpu"      ? "Look at this GPU's clocks, temperature and neighbours"
+            : cause.name == "slow-kernel" ? "Make this kernel's work as large as on the other ranks"
+            : cause.name == "not known"   ? "Late for a reason that is not known"
+                                          : "Do here what the other ranks do";
+  }
+  title += format_text(" [{}]", cause.rule == nullptr ? kRankWaitRule.id : cause.rule->id);
+  if (cause.ranks.size() == 1) return format_text("{}, {} only", title, rank_word(report, cause.ranks.front().rank));
+  return format_text("{}, {} ranks", title, cause.ranks.size());
+}
+
+std::string job_cause_evidence(const JobReport& report, const JobCause& cause) {
+  if (cause.count == 0) return {};
+  const Nanoseconds others = static_cast<Nanoseconds>(std::max<std::size_t>(2, report.ranks.size()) - 1);
+  const Nanoseconds count = static_cast<Nanoseconds>(cause.count);
+  return format_text("late {} times, by {} more than other ranks take there; each of the others waits {} for it",
+                     count_text(cause.count), duration_text(cause.excess_ns / count),
+                     duration_text(cause.waited_ns / count / others));
+}
+
+std::vector<std::string> job_limits(const JobReport& report) {
+  std::vector<std::string> limits;
+  if (report.expected_ranks > report.ranks.size()) {
+    limits.push_back(format_text("{} of {} ranks were recorded; a missing one may have been the late one.",
+                                 report.ranks.size(), report.expected_ranks));
+  }
+  for (const std::string& one : report.mismatches) limits.push_back("Careful: " + one + ".");
+  if (is_at_least(report.not_looked_at_ns, report.waited_ns, 10)) {
+    limits.push_back(format_text("{} of the waiting is for ranks whose lines were not looked for.",
+                                 share_text(report.not_looked_at_ns, report.waited_ns)));
+  }
+  if (is_at_least(report.slow_transfer_ns, report.base_ns, 100)) {
+    limits.push_back(format_text(
+        "Operations took {} longer than others like them, with nobody late: a slow link, or computing beside them.",
+        duration_text(report.slow_transfer_ns)));
+  }
+  if (report.captured > 0)
+    limits.push_back(
+        format_text("{} operations run in CUDA graphs and are not told apart.", count_text(report.captured)));
+  if (!report.left_out.empty()) {
+    std::string text = "Left out: " + report.left_out.front();
+    if (report.left_out.size() > 1) text += format_text(", and {} more", report.left_out.size() - 1);
+    limits.push_back(text + ".");
+  }
+  for (const std::string& breach : report.breaches) limits.push_back("A fault of synctrace: " + breach + ".");
+  return limits;
+}
+
+}  // namespace synctrace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sentences of a job's answer. Each is empty where there is nothing to say.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "findings/job/job_report.h"
+
+namespace synctrace {
+
+std::string job_headline(const JobReport& report);  // "RANK 1 HOLDS UP RANK 0"
+std::string job_sentence(const JobReport& report);
+std::string job_gain_sentence(const JobReport& report);
+
+// What a rank did, as a title: "Read the value one step later [ST020], rank 1 only".
+std::string job_cause_title(const JobReport& report, const JobCause& cause);
+// "120 of 120 operations late by it; the others waited 6.1 ms each time".
+std::string job_cause_evidence(const JobReport& report, const JobCause& cause);
+
+// What was left out, what is missing, what does not fit together.
+std::vector<std::string> job_limits(const JobReport& report);
+
+// Of one step where figures are of steps.
+Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept;
+
+}  // namespace synctrace

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "render/render_job.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "base/format_text.h"
+#include "base/name_text.h"
+#include "base/quantity_text.h"
+#include "base/shares.h"
+#include "render/columns.h"
+#include "render/job_words.h"
+#include "render/screen_lines.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostRanks = 8;
+constexpr std::size_t kMostCauses = 4;
+
+class JobScreen {
+ public:
+  JobScreen(const JobReport& report, const ScreenOptions& options) : report_(report), out_(options) {}
+
+  std::string run() {
+    head();
+    verdict();
+    ranks();
+    causes();
+    out_.empty();
+    for (const std::string& limit : job_limits(report_)) out_.wrapped("", limit);
+    out_.wrapped(
+        "", format_text(
+                "Waiting is measured by the lengths of {} operations that ranks did together; no clocks are compared.",
+                count_text(report_.operations)));
+    out_.empty();
+    const std::string one = report_.late < report_.ranks.size() ? report_.ranks[report_.late].label
+                            : report_.ranks.empty()             ? "0"
+                                                                : report_.ranks.front().label;
+    out_.add(format_text("More:  synctrace report --rank {} ..   --full   --format json   synctrace explain {}", one,
+                         report_.verdict == "rank-bound" ? kRankWaitRule.id : report_.verdict));
+    return out_.text();
+  }
+
+ private:
+  void head() {
+    const std::string hosts = report_.hosts <= 1 ? "one host" : format_text("{} hosts", report_.hosts);
+    const std::string right =
+        format_text("{} x {}, {}", report_.ranks.size(), report_.device.empty() ? "GPU" : report_.device, hosts);
+    const std::size_t room = out_.columns() - columns_of(right) - 2;
+    const std::string left = fitted(format_text("{} ranks   {}", report_.ranks.size(), report_.program), room);
+    out_.add_raw(left + std::string(out_.columns() - columns_of(left) - columns_of(right), ' ') + right);
+    if (report_.simulated) out_.add("SIMULATED GPU: nothing here was measured on real hardware.");
+    out_.empty();
+  }
+
+  void verdict() {
+    const std::string word = job_headline(report_);
+    out_.add_raw(out_.tinted(word, report_.verdict == "gpu-bound" ? Tint::kGreen : Tint::kRed));
+    for (const std::string& sentence : {job_sentence(report_), job_gain_sentence(report_)}) {
+      if (!sentence.empty()) out_.wrapped("  ", sentence);
+    }
+    out_.empty();
+  }
+
+  // Those that the others waited for most, and the others by number.
+  void ranks() {
+    std::vector<std::size_t> order(report_.ranks.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (order.size() > kMostRanks) {
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return report_.ranks[a].others_waited_ns > report_.ranks[b].others_waited_ns;
+      });
+      order.resize(kMostRanks);
+    }
+    out_.add(format_text("  {:>6} {:>10} {:>9} {:>13} {:>13}  {}", "rank", report_.by_steps ? "step" : "", "GPU idle",
+                         "moving data", "waiting", "others waited for it"),
+             Tint::kDim);
+    for (const std::size_t number : order) {
+      const JobRank& rank = report_.ranks[number];
+      if (rank.devices.empty()) {
+        out_.add(format_text("  {:>6}  no GPU timeline", rank.label));
+        continue;
+      }
+      const DeviceTime& time = rank.devices.front().in_steps;
+      const auto each = [&](Nanoseconds ns) {
+        return duration_text(rank.steps > 0 ? ns / static_cast<Nanoseconds>(rank.steps) : ns);
+      };
+      const bool is_late = number == report_.late && report_.verdict == "rank-bound";
+      out_.add(format_text(
+          "  {:>6} {:>10} {:>9} {:>13} {:>13}  {}{}", rank.label, rank.steps > 0 ? duration_text(rank.step_ns) : "-",
+          share_text(time.idle_ns, time.whole_ns), each(time.transfer_ns + time.unsplit_ns), each(time.waiting_ns),
+          rank.others_waited_ns == 0 ? "-" : each(rank.others_waited_ns), is_late ? "   <- latest" : ""));
+    }
+    if (order.size() < report_.ranks.size())
+      out_.add(format_text("  and {} ranks more", report_.ranks.size() - order.size()));
+  }
+
+  void causes() {
+    std::vector<const JobCause*> shown;
+    Nanoseconds left_ns = 0;
+    for (const JobCause& cause : report_.causes) {
+      if (shown.size() < kMostCauses && is_at_least(cause.saving.ns, report_.base_ns, 100))
+        shown.push_back(&cause);
+      else
+        left_ns += std::max<Nanoseconds>(0, cause.saving.ns);
+    }
+    if (shown.empty()) return;
+    out_.empty();
+    const std::size_t width = out_.columns() - 26;
+    out_.add(format_text("{:<{}} {:>7}  {}", "What to change, best first", width, "saves", "all so far"), Tint::kBold);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      const JobCause& cause = *shown[i];
+      const std::string title = fitted(format_text("{:>2}  {}", i + 1, job_cause_title(report_, cause)), width);
+      out_.add_raw(out_.tinted(title, Tint::kBold) + std::string(width - columns_of(title), ' ') +
+                   format_text(" {:>7}  {}", share_text(cause.saving.ns, report_.base_ns),
+                               share_text(cause.cumulative_ns, report_.base_ns)));
+      where(cause);
+      const std::string evidence = job_cause_evidence(report_, cause);
+      if (!evidence.empty()) out_.wrapped("        ", evidence, Tint::kDim);
+      for (const std::string& line : cause.to_type) out_.wrapped("    -> ", line, Tint::kGreen);
+    }
+    if (is_at_least(left_ns, report_.base_ns, 100)) {
+      out_.add(format_text("Left out: {} more, together {} or less.", report_.causes.size() - shown.size(),
+                           share_text(left_ns, report_.base_ns)));
+    }
+  }
+
+  void where(const JobCause& cause) {
+    std::string text;
+    if (!cause.where.file.empty()) {
+      text = cause.where.file.substr(cause.where.file.rfind('/') + 1);
+      if (cause.where.line > 0) text += ":" + std::to_string(cause.where.line);
+      if (!cause.where.function.empty()) text += " in " + cause.where.function;
+      if (!cause.where.source.empty()) text += "   " + cause.where.source;
+    } else {
+      text = cause.where.function;
+    }
+    if (!cause.kernel.empty()) text = cause.kernel + (text.empty() ? "" : ", launched at " + text);
+    if (!text.empty()) out_.add("      " + fitted(text, out_.columns() - 6));
+  }
+
+  const JobReport& report_;
+  ScreenLines out_;
+};
+
+}  // namespace
+
+std::string render_job(const JobReport& report, const ScreenOptions& options) {
+  return JobScreen(report, options).run();
+}
+
+}  // namespace synctrace
