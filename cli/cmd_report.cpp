@@ -13,11 +13,13 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "findings/findings.h"
+#include "job_files.h"
 #include "messages.h"
 #include "page_file.h"
 #include "progress.h"
 #include "render/first_screen.h"
 #include "render/render_csv.h"
+#include "render/render_job.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
 #include "render/render_text.h"
@@ -147,20 +149,29 @@ void add_options(const CommandLine& app, Options& options) {
                "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE");
 }
 
-std::string rendered(const std::vector<Report>& reports, const Options& options) {
-  if (options.format == "json") return render_json(reports);
+// Whether files that are one job are reported as one. The other outputs show ranks one by one.
+bool asks_for_job(const Options& options) {
+  return (options.format == "text" || options.format == "json") && options.table.empty() && options.rank.empty() &&
+         options.page.empty() && options.what_if.empty() && options.assume.empty();
+}
+
+std::string rendered(const std::vector<Report>& reports, const JobReport* job, const Options& options) {
+  if (options.format == "json") return render_json(reports, job);
   if (options.format == "md") return render_markdown(reports);
   if (options.format == "csv") return render_csv(reports);
   const bool to_stdout = options.output.empty() || options.output == "-";
   const bool colour = to_stdout && wants_colour(stdout);
   const std::size_t columns = to_stdout ? columns_of_terminal(stdout) : kPlainColumns;
   if (!options.table.empty()) return tables_of(reports, options.table, {columns, colour, options.show_stacks});
-  if (options.full || options.show_stacks) return text_of(reports, {columns, colour, options.show_stacks});
+  const std::string of_job = job == nullptr ? "" : render_job(*job, {columns, colour});
+  if (options.full || options.show_stacks)
+    return of_job + (of_job.empty() ? "" : "\n") + text_of(reports, {columns, colour, options.show_stacks});
+  if (!of_job.empty()) return of_job;
   return screens_of(reports, {columns, colour});
 }
 
-int write_report(const std::vector<Report>& reports, const Options& options) {
-  if (const auto error = write_whole_file(options.output, rendered(reports, options))) {
+int write_report(const std::vector<Report>& reports, const JobReport* job, const Options& options) {
+  if (const auto error = write_whole_file(options.output, rendered(reports, job, options))) {
     say::error(kWho, error->message);
     return kExitUnusable;
   }
@@ -203,6 +214,14 @@ int cmd_report(int argc, char** argv) {
     page.emplace(options.page, PageOptions{options.most_page_bytes, files.value().size()});
   }
   options.steps.phase = static_cast<std::size_t>(options.phase.value_or(0));
+  std::optional<JobFiles> job;
+  if (asks_for_job(options)) {
+    job = load_job(files.value(), {options.stacks.user_code, options.steps, false}, options.stacks.names, kWho);
+    if (job && options.format == "text" && !options.full && !options.show_stacks) {
+      const int written = write_report({}, &job->report, options);
+      return job->unreadable > 0 ? kExitUnusable : written;
+    }
+  }
   std::optional<std::vector<Report>> all = load_reports(
       files.value(), {options.stacks.user_code, options.stacks.names, options.steps, options.all, question},
       page ? &*page : nullptr);
@@ -215,7 +234,7 @@ int cmd_report(int argc, char** argv) {
     return kExitUsage;
   }
   const bool page_alone = page && options.output.empty() && !app.has("--format");
-  int written = page_alone ? kExitOk : write_report(reports, options);
+  int written = page_alone ? kExitOk : write_report(reports, job ? &job->report : nullptr, options);
   if (page) {
     if (const auto error = page->finish()) {
       say::error(kWho, error->message);
@@ -228,13 +247,22 @@ int cmd_report(int argc, char** argv) {
 int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks,
                  const StepQuestion& steps, std::FILE* out) {
   if (style == ReportStyle::kNone) return kExitOk;
+  const auto print = [out](const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
+  };
+  if (style == ReportStyle::kShort) {
+    if (const auto job = load_job(files, {stacks.user_code, steps, false}, stacks.names, kWho)) {
+      if (!print(render_job(job->report, {columns_of_terminal(out), wants_colour(out)}))) return kExitUnusable;
+      return job->unreadable > 0 ? kExitUnusable : kExitOk;
+    }
+  }
   const auto all = load_reports(files, {stacks.user_code, stacks.names, steps, false, {}});
   if (!all) return kExitUsage;
   const std::vector<Report>& reports = *all;
   const std::string text = style == ReportStyle::kShort
                                ? screens_of(reports, {columns_of_terminal(out), wants_colour(out)})
                                : text_of(reports, {columns_of_terminal(out), wants_colour(out), false});
-  if (std::fwrite(text.data(), 1, text.size(), out) != text.size() || std::fflush(out) != 0) return kExitUnusable;
+  if (!print(text)) return kExitUnusable;
   return reports.size() == files.size() ? kExitOk : kExitUnusable;
 }
 

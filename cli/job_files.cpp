@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job_files.h"
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "findings/job/job_findings.h"
+#include "messages.h"
+#include "model/load_trace.h"
+#include "progress.h"
+#include "trace_files.h"
+
+namespace synctrace::cli {
+namespace {
+
+constexpr std::size_t kMostAtOnce = 2;  // traces in memory
+
+// Whether the first of the files with GPU work talked to other ranks.
+bool talks_to_others(std::span<const std::string> files) {
+  for (const std::string& file : files) {
+    const Result<Trace> trace = load_trace(file);
+    if (trace && !trace.value().operations.empty()) return JobFindings::has_collectives(trace.value());
+  }
+  return false;
+}
+
+// Messages are the main thread's: what went wrong comes back, by file.
+std::vector<std::string> summarize_all(std::span<const std::string> files, const FindingsOptions& options,
+                                       JobFindings& job) {
+  std::vector<std::string> errors(files.size());
+  std::atomic<std::size_t> next = 0;
+  Progress progress(true, files.size());
+  const auto work = [&](bool is_main) {
+    for (std::size_t file = next++; file < files.size(); file = next++) {
+      if (is_main) progress.next("reading trace", files[file]);
+      std::optional<Joins> joins;
+      const Result<Trace> trace = load_trace(files[file], &joins);
+      if (trace)
+        job.summarize(file, trace.value(), options, std::move(joins));
+      else
+        errors[file] = trace.error().message;
+    }
+  };
+  const std::size_t threads = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, kMostAtOnce);
+  std::vector<std::future<void>> others;
+  for (std::size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, work, false));
+  work(true);
+  for (std::future<void>& other : others) other.get();
+  return errors;
+}
+
+}  // namespace
+
+std::optional<JobFiles> load_job(std::span<const std::string> files, const FindingsOptions& options,
+                                 const AskedNames& names, std::string_view who) {
+  if (files.size() < 2 || !talks_to_others(files)) return std::nullopt;
+  JobFindings job;
+  const std::vector<std::string> errors = summarize_all(files, options, job);
+  const std::vector<std::size_t> wanted = job.join();
+  if (wanted.empty()) return std::nullopt;
+  JobFiles found;
+  for (const std::string& error : errors) {
+    if (error.empty()) continue;
+    say::error(who, error);
+    ++found.unreadable;
+  }
+  Progress progress(true, wanted.size());
+  for (const std::size_t file : wanted) {
+    progress.next("looking for lines, trace", files[file]);
+    std::optional<Joins> joins;
+    std::optional<Trace> trace = load_or_say(files[file], who, &joins);
+    if (!trace) continue;
+    names.add_to(*trace);
+    job.look_at(file, *trace, options, std::move(joins));
+  }
+  found.report = job.report();
+  return found;
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Traces of one job as one report: text and JSON, missing and damaged ranks, and one rank of several."""
+import json
+import os
+import pathlib
+import subprocess
+
+import harness
+
+GENERATED_JOB = os.environ["GENERATED_JOB"]
+RANKS, STEPS = 4, 30
+
+
+class ReportJob(harness.CliTest):
+    def setUp(self):
+        super().setUp()
+        subprocess.run([GENERATED_JOB, self.folder, str(RANKS), str(STEPS), "6"], check=True, timeout=harness.PATIENCE_S)
+        self.traces = [str(self.folder / f"rank-{rank}.synctrace") for rank in range(RANKS)]
+
+    def show(self, *arguments):
+        return self.run_cli("report", *arguments, env={"COLUMNS": 100})
+
+    def json_of(self, *files):
+        done = self.show("--format", "json", *files)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_first_screen_names_rank_and_line(self):
+        done = self.show(str(self.folder))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("RANK 1 HOLDS UP 3 RANKS", done.stdout)
+        self.assertIn("train.py:80", done.stdout)
+        self.assertIn("rank 1 only", done.stdout)
+        self.assertLessEqual(len(done.stdout.splitlines()), 30, done.stdout)
+        self.assertLessEqual(max(len(line) for line in done.stdout.splitlines()), 100, done.stdout)
+
+    def test_json_adds_up(self):
+        found = self.json_of(*self.traces)
+        self.assertEqual(len(found["processes"]), RANKS)
+        job = found["job"]
+        self.assertEqual((job["verdict"], job["shape"], job["late_rank"]), ("rank-bound", "one-rank", "1"))
+        self.assertEqual(job["causes"][0]["line"], 80)
+        charged = sum(cause["others_waited_ns"] for cause in job["causes"])
+        rest = job["waited_for_ranks_not_looked_at_ns"] + job["waited_not_known_for_whom_ns"]
+        self.assertEqual(charged + rest, job["waited_ns"])
+        self.assertEqual([rank["rank"] for rank in found["ranks"]], ["0", "1", "2", "3"])
+        for rank in found["ranks"]:
+            for device in rank["devices"]:
+                for time in (device["recorded"], device["in_steps"]):
+                    parts = ("compute_ns", "transfer_ns", "waiting_ns", "unsplit_ns", "copy_only_ns", "idle_ns")
+                    self.assertEqual(sum(time[part] for part in parts), time["whole_ns"])
+                    self.assertEqual(sum(one["waiting_ns"] for one in time["waiting_for"]), time["waiting_ns"])
+                    self.assertEqual(sum(time["idle_by_cause"].values()), time["idle_ns"])
+
+    def test_one_rank_alone_is_not_called_busy(self):
+        done = self.show(self.traces[0])
+        self.assertIn("COMMUNICATION-BOUND", done.stdout)
+        self.assertIn("is not known from one", done.stdout.replace("\n", " "))
+        self.assertNotIn("little to gain", done.stdout)
+
+    def test_a_missing_rank_is_said(self):
+        done = self.show(*self.traces[:3])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("3 of 4 ranks were recorded", done.stdout)
+        self.assertIn("RANK 1 HOLDS UP 2 RANKS", done.stdout)
+
+    def test_a_damaged_rank_does_not_stop_the_others(self):
+        file = pathlib.Path(self.traces[3])
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+        done = self.show(*self.traces)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("RANK 1 HOLDS UP 3 RANKS", done.stdout)
+        file.write_bytes(b"no trace at all")
+        done = self.show(*self.traces)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("RANK 1 HOLDS UP 2 RANKS", done.stdout)
+
+    def test_other_outputs_show_ranks_one_by_one(self):
+        done = self.show("--rank", "0", *self.traces)
+        self.assertNotIn("HOLDS UP", done.stdout)
+        done = self.show("--format", "md", *self.traces)
+        self.assertNotIn("HOLDS UP", done.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()
