@@ -66,7 +66,7 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   rank.program = printable(fact(trace, "command_line"));
   rank.host = printable(fact(trace, "host"));
   rank.boot = printable(fact(trace, "boot_id"));
-  rank.job = printable(fact(trace, "job"));
+  rank.job = printable(fact(trace, "job_id"));
   rank.rank = rank_of(fact(trace, "rank"));
   rank.process_id = trace.process_id;
   rank.simulated = fact(trace, "simulated") == "1";
