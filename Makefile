@@ -10,7 +10,7 @@ MAKEFLAGS += --no-print-directory
 
 # Names of Debian 12 and Ubuntu 22.04. The CUDA toolkit is not among them: without it only the offline half is built.
 PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev \
-            libzstd-dev zlib1g-dev libsqlite3-dev protobuf-compiler libdw-dev libbenchmark-dev libjemalloc2 python3 python3-pytest zstd
+            libzstd-dev zlib1g-dev libsqlite3-dev protobuf-compiler libdw-dev libbz2-dev liblzma-dev libbenchmark-dev libjemalloc2 python3 python3-pytest zstd
 # The page is tested in a browser where Node 20 and npm are there to drive it. They are not installed: Debian 12 has an older
 # Node. Ubuntu has no browser as a package.
 BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)

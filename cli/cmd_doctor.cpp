@@ -74,9 +74,10 @@ int cmd_doctor(int argc, char** argv) {
   }
   const Installation installation = find_installation();
   Checks checks;
-  check_installation(installation, checks);
-  check_gpu(installation, checks);
-  check_cupti(checks);
+  if (check_installation(installation, checks)) {
+    check_gpu(installation, checks);
+    check_cupti(installation, checks);
+  }
   check_environment(checks);
   check_system(checks);
   if (process) check_process(*process, checks);

@@ -10,6 +10,7 @@ namespace synctrace::cli {
 struct Installation {
   std::filesystem::path executable;
   std::filesystem::path library;        // libsynctrace.so; empty when there is none
+  std::filesystem::path probe;          // synctrace-probe, which loads libraries for `doctor`; empty when there is none
   std::filesystem::path simulated_gpu;  // folder of the simulated GPU; empty when there is none
 };
 

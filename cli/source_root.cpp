@@ -4,6 +4,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -13,14 +14,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_at_or_above(const std::string& folder, const char* home) {
-  if (home == nullptr || *home != '/') return false;
+bool is_at_or_above(const std::string& folder, const std::string& home) {
+  if (!home.starts_with('/')) return false;
   std::error_code failed;
   fs::path at = fs::weakly_canonical(home, failed);
   for (; !failed && at != at.parent_path(); at = at.parent_path()) {
     if (at == folder) return true;
   }
   return false;
+}
+
+// Out of the file alone: getpwuid() loads libraries of the machine, which a statically linked program must not.
+std::string home_of_user(uid_t user) {
+  std::FILE* file = std::fopen("/etc/passwd", "re");
+  if (file == nullptr) return {};
+  std::string home;
+  for (const passwd* entry = ::fgetpwent(file); entry != nullptr; entry = ::fgetpwent(file)) {
+    if (entry->pw_uid != user) continue;
+    home = entry->pw_dir;
+    break;
+  }
+  std::fclose(file);
+  return home;
 }
 
 }  // namespace
@@ -42,11 +57,8 @@ std::optional<std::string> folder_with_git() {
 bool holds_a_home(const std::string& folder) {
   std::error_code failed;
   const std::string real = fs::weakly_canonical(folder, failed).string();
-  const char* home = std::getenv("HOME");
-  if (home == nullptr) {
-    const passwd* user = ::getpwuid(::getuid());
-    home = user == nullptr ? nullptr : user->pw_dir;
-  }
+  const char* named = std::getenv("HOME");
+  const std::string home = named == nullptr ? home_of_user(::getuid()) : named;
   // With sudo HOME may be another's.
   return failed || real == "/" || is_at_or_above(real, home) || is_at_or_above(real, "/root");
 }

@@ -25,17 +25,18 @@ struct Check {
 };
 using Checks = std::vector<Check>;
 
-// Parts of synctrace itself.
-void check_installation(const Installation& installation, Checks& checks);
+// Parts of synctrace itself. False where no dynamic program of ours starts; then nothing that it would load can be
+// checked.
+bool check_installation(const Installation& installation, Checks& checks);
 
 // Driver and GPUs, through libcuda where it can be loaded.
 void check_gpu(const Installation& installation, Checks& checks);
 
 // Whether there is anything of a driver: a module of the kernel, or a libcuda that can be loaded.
-bool is_driver_here();
+bool is_driver_here(const Installation& installation);
 
 // Every libcupti that a program might get, and whether it can be subscribed to now.
-void check_cupti(Checks& checks);
+void check_cupti(const Installation& installation, Checks& checks);
 
 // Variables that change what programs or other tools do.
 void check_environment(Checks& checks);

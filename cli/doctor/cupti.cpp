@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which libcupti a program gets depends on the program, so all are listed. Each is tried in a process of its own: two
 // of them in one process, or one that is broken, would spoil the answer.
-#include <dlfcn.h>
 #include <glob.h>
-#include <link.h>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +12,8 @@
 #include <sstream>
 
 #include "doctor/checks.h"
+#include "doctor/loader_probe.h"
 #include "format/launch_contract.h"
-#include "names/guarded_probe.h"
 
 namespace synctrace::cli {
 namespace {
@@ -40,50 +38,6 @@ struct Copy {
   int subscribe_status = 0;
   std::string holder;
 };
-
-// CUpti_SubscriberParams of cupti_callbacks.h, which this file must not include.
-struct SubscriberParams {
-  std::size_t struct_size = sizeof(SubscriberParams);
-  const char* subscriber_name = "synctrace doctor";
-  char* old_subscriber_name = nullptr;
-  std::size_t old_subscriber_size = 0;
-};
-
-int subscribe(void* cupti, std::array<char, 128>& holder) {
-  static const auto ignore_event = +[](void*, int, unsigned, const void*) {};
-  using Callback = decltype(ignore_event);
-  void* subscriber = nullptr;
-  if (const auto with_name =
-          reinterpret_cast<int (*)(void**, Callback, void*, SubscriberParams*)>(dlsym(cupti, "cuptiSubscribe_v2"))) {
-    SubscriberParams params;
-    params.old_subscriber_name = holder.data();
-    params.old_subscriber_size = holder.size();
-    return with_name(&subscriber, ignore_event, nullptr, &params);
-  }
-  const auto plain = reinterpret_cast<int (*)(void**, Callback, void*)>(dlsym(cupti, "cuptiSubscribe"));
-  return plain == nullptr ? -1 : plain(&subscriber, ignore_event, nullptr);
-}
-
-// Answer: path, version, status of a subscription, name of the holder; a line each. Empty when there is no such
-// library. The process keeps its variables (CUDA_INJECTION64_PATH...): a subscription is to meet what a program would
-// meet.
-std::string try_copy(const std::string& name) {
-  void* cupti = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (cupti == nullptr) return {};
-  link_map* map = nullptr;
-  dlinfo(cupti, RTLD_DI_LINKMAP, &map);
-  unsigned version = 0;
-  const auto get_version = reinterpret_cast<int (*)(unsigned*)>(dlsym(cupti, "cuptiGetVersion"));
-  if (get_version == nullptr || get_version(&version) != 0) version = 0;
-  std::array<char, 128> holder{};
-  const int status = subscribe(cupti, holder);
-  std::ostringstream answer;
-  answer << (map != nullptr && map->l_name != nullptr ? map->l_name : name.c_str()) << '\n'
-         << version << '\n'
-         << status << '\n'
-         << holder.data() << '\n';
-  return answer.str();
-}
 
 std::string read_command(const char* command) {
   std::string text;
@@ -148,14 +102,14 @@ std::optional<Copy> parse_copy(const std::string& text, const std::string& origi
 }
 
 // Lists the copies, each once, and returns the usable ones.
-std::vector<Copy> list_copies(Checks& checks) {
+std::vector<Copy> list_copies(const Installation& installation, Checks& checks) {
   std::vector<Copy> copies;
   std::vector<fs::path> seen;
   for (const Candidate& candidate : find_candidates()) {
     std::error_code failed;
     const fs::path known = fs::canonical(candidate.name, failed);
     if (!failed && std::find(seen.begin(), seen.end(), known) != seen.end()) continue;
-    const ProbeAnswer answer = run_guarded([&] { return try_copy(candidate.name); }, kLoadLimitMs);
+    const ProbeAnswer answer = ask_probe(installation, {"cupti", candidate.name}, kLoadLimitMs);
     const std::optional<Copy> copy = parse_copy(answer.text, candidate.origin);
     const bool named = candidate.name.find('/') != std::string::npos;
     if (!copy || copy->version == 0) {
@@ -176,11 +130,11 @@ std::vector<Copy> list_copies(Checks& checks) {
 
 }  // namespace
 
-void check_cupti(Checks& checks) {
+void check_cupti(const Installation& installation, Checks& checks) {
   const bool driver = std::none_of(checks.begin(), checks.end(), [](const Check& check) {
     return check.topic == "driver" && check.verdict == Verdict::kFail;
   });
-  const std::vector<Copy> copies = list_copies(checks);
+  const std::vector<Copy> copies = list_copies(installation, checks);
   if (copies.empty()) {
     checks.push_back(
         {"CUPTI", Verdict::kFail, "no libcupti found",

@@ -1,49 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Talks to libcuda through dlsym: the command line is built and run on machines without CUDA.
-#include <dlfcn.h>
-
-#include <array>
-#include <cstdlib>
+// Talks to libcuda through synctrace-probe: the command line is built and run on machines without CUDA.
 #include <fstream>
 #include <sstream>
 
 #include "doctor/checks.h"
-#include "names/guarded_probe.h"
+#include "doctor/loader_probe.h"
 
 namespace synctrace::cli {
 namespace {
 
 constexpr int kDriverLimitMs = 30'000;  // a first cuInit on a machine with many GPUs takes seconds
-constexpr int kCudaErrorNoDevice = 100;
-
-// Answer: a line "driver VERSION", a line "gpu NAME" for each, or one line "error WHAT".
-std::string ask_driver() {
-  // The recorder and other tools would load themselves into this process.
-  unsetenv("CUDA_INJECTION64_PATH");
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr) return "missing";
-  const auto init = reinterpret_cast<int (*)(unsigned)>(dlsym(driver, "cuInit"));
-  const auto version = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDriverGetVersion"));
-  const auto count = reinterpret_cast<int (*)(int*)>(dlsym(driver, "cuDeviceGetCount"));
-  const auto name = reinterpret_cast<int (*)(char*, int, int)>(dlsym(driver, "cuDeviceGetName"));
-  if (init == nullptr || version == nullptr || count == nullptr || name == nullptr) {
-    return "error libcuda.so.1 lacks functions";
-  }
-  std::ostringstream answer;
-  int number = 0;
-  if (version(&number) == 0) answer << "driver " << number / 1000 << '.' << number % 1000 / 10 << '\n';
-  const int status = init(0);
-  if (status != 0 && status != kCudaErrorNoDevice) {
-    return answer.str() + "error cuInit failed with " + std::to_string(status);
-  }
-  int devices = 0;
-  if (status == 0) count(&devices);
-  for (int device = 0; device < devices; ++device) {
-    std::array<char, 256> text{};
-    if (name(text.data(), static_cast<int>(text.size()), device) == 0) answer << "gpu " << text.data() << '\n';
-  }
-  return answer.str();
-}
 
 // "580.159.03" out of the kernel module's own words; empty when it is not loaded.
 std::string kernel_driver_version() {
@@ -82,19 +48,16 @@ void add_driver_answer(const std::string& text, const std::string& kernel_versio
 
 }  // namespace
 
-bool is_driver_here() {
-  const auto loads = [] {
-    return std::string(dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr ? "" : "loads");
-  };
+bool is_driver_here(const Installation& installation) {
   if (!kernel_driver_version().empty()) return true;
-  const ProbeAnswer answer = run_guarded(loads, kDriverLimitMs);
+  const ProbeAnswer answer = ask_probe(installation, {"driver-library"}, kDriverLimitMs);
   return answer.end != ProbeAnswer::End::kAnswered || !answer.text.empty();
 }
 
 void check_gpu(const Installation& installation, Checks& checks) {
   const std::string instead = installation.simulated_gpu.empty() ? "" : " Without a GPU: synctrace run --simgpu.";
   const std::string kernel_version = kernel_driver_version();
-  const ProbeAnswer answer = run_guarded(ask_driver, kDriverLimitMs);
+  const ProbeAnswer answer = ask_probe(installation, {"driver"}, kDriverLimitMs);
   if (answer.end == ProbeAnswer::End::kTimedOut) {
     checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 does not answer", "Repair the driver first." + instead});
   } else if (answer.end == ProbeAnswer::End::kCrashed) {

@@ -1,22 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <dlfcn.h>
-
 #include "doctor/checks.h"
-#include "names/guarded_probe.h"
+#include "doctor/loader_probe.h"
 
 namespace synctrace::cli {
 namespace {
 
 constexpr int kLoadLimitMs = 10'000;
 
-void check_recorder(const std::string& library, Checks& checks) {
-  const ProbeAnswer loaded = run_guarded(
-      [&]() -> std::string {
-        void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (handle == nullptr) return dlerror();
-        return dlsym(handle, "InitializeInjection") != nullptr ? "" : library + " has no InitializeInjection";
-      },
-      kLoadLimitMs);
+// The command needs nothing of this machine. What it records are programs of the GNU C library.
+bool check_c_library(const Installation& installation, Checks& checks) {
+  const ProbeAnswer answer = ask_probe(installation, {"c-library"}, kLoadLimitMs);
+  if (answer.end == ProbeAnswer::End::kAnswered) {
+    checks.push_back({"C library", Verdict::kOk, answer.text, {}});
+    return true;
+  }
+  const bool missing = installation.probe.empty();
+  checks.push_back({"C library", Verdict::kFail,
+                    missing ? "no synctrace-probe beside " + installation.executable.string()
+                            : installation.probe.string() + " does not start",
+                    missing ? "Install synctrace again: nothing can be checked without that file."
+                            : "Record where programs of glibc 2.28 or later run (not on musl, as in Alpine); reading "
+                              "traces works here."});
+  return false;
+}
+
+void check_recorder(const Installation& installation, Checks& checks) {
+  const std::string library = installation.library.string();
+  const ProbeAnswer loaded = ask_probe(installation, {"recorder", library}, kLoadLimitMs);
   Check check{"recorder", Verdict::kOk, library + " loads", {}};
   if (loaded.end != ProbeAnswer::End::kAnswered) {
     check = {"recorder", Verdict::kFail, library + " crashes or hangs when it is loaded",
@@ -33,13 +43,14 @@ void check_recorder(const std::string& library, Checks& checks) {
 
 }  // namespace
 
-void check_installation(const Installation& installation, Checks& checks) {
+bool check_installation(const Installation& installation, Checks& checks) {
+  const bool loads_libraries = check_c_library(installation, checks);
   if (installation.library.empty()) {
     checks.push_back(
         {"recorder", Verdict::kFail, "no libsynctrace.so beside " + installation.executable.string(),
          "Build synctrace where a CUDA toolkit is installed (CUDA_HOME); reading traces works without it."});
-  } else {
-    check_recorder(installation.library.string(), checks);
+  } else if (loads_libraries) {
+    check_recorder(installation, checks);
   }
   if (installation.simulated_gpu.empty()) {
     checks.push_back({"simulated GPU", Verdict::kNote, "not installed; synctrace run --simgpu will not work", {}});
@@ -47,6 +58,7 @@ void check_installation(const Installation& installation, Checks& checks) {
     checks.push_back(
         {"simulated GPU", Verdict::kOk, installation.simulated_gpu.string() + " (synctrace run --simgpu)", {}});
   }
+  return loads_libraries;
 }
 
 }  // namespace synctrace::cli

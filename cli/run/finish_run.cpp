@@ -158,10 +158,11 @@ void print_nothing_recorded(const RunOptions& options) {
   }
   struct stat program {};
   const std::string path = find_program(options.command.front());
+  const Installation installation = find_installation();
   if (stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0) {
     say::info(kWho, "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder.");
-  } else if (!options.simulated_gpu && !is_driver_here()) {
-    const char* instead = find_installation().simulated_gpu.empty() ? "" : ", or without one: synctrace run --simgpu";
+  } else if (!options.simulated_gpu && !is_driver_here(installation)) {
+    const char* instead = installation.simulated_gpu.empty() ? "" : ", or without one: synctrace run --simgpu";
     say::info(kWho, format_text("nothing was recorded: no NVIDIA driver here. Run it where there is a GPU{}. More: "
                                 "synctrace doctor",
                                 instead));

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the list of functions that the C library had at version 2.28, from which stubs.cmake makes libraries to link against.
+"""Writes the list of what the C library had at version 2.28, from which CMakeLists.txt makes libraries to link against.
 
   list_symbols.py FOLDER > symbols-x86_64.txt
 
-FOLDER has libc.so.6 and its companions of a glibc from 2.28 to 2.33: later ones have all in libc.so.6. The lists here come from
-Debian 11's libc6 2.31-13+deb11u11 (dpkg -x).
+FOLDER has libc.so.6 and its companions of a glibc from 2.28 to 2.33: later ones have all in libc.so.6. The lists here
+come from Debian 11's libc6 2.31-13+deb11u11 (dpkg -x).
 """
 import pathlib
 import re
@@ -22,7 +22,7 @@ def number_of(version):
 
 
 def symbols_of(library):
-    """{version: names}, each name that programs can be linked to, in the last version of it that the floor has; data with sizes."""
+    """{version: names}: what programs can be linked to, in its last version that the floor has; data with its size."""
     seen = {}
     done = subprocess.run(["readelf", "--wide", "--dyn-syms", library], check=True, capture_output=True, text=True)
     for line in done.stdout.splitlines():
@@ -34,7 +34,8 @@ def symbols_of(library):
     groups = {}
     for name, versions in seen.items():
         old = [entry for entry in versions if entry[0] and entry[0] <= FLOOR]
-        if old and any(is_default for _, _, is_default, _, _ in versions):  # the others can be asked for by old programs only
+        # Without a default version only old programs can ask for it.
+        if old and any(is_default for _, _, is_default, _, _ in versions):
             _, version, _, kind, size = max(old)
             groups.setdefault(version, []).append(f"{name}:{size}" if kind == "OBJECT" else name)
     return groups
