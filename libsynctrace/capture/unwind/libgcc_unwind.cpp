@@ -54,10 +54,12 @@ Walk walk_by_libgcc(std::uintptr_t first_sp, std::span<NativeFrame> out) noexcep
 bool libgcc_is_safe() noexcept { return is_safe.load(std::memory_order_relaxed); }
 
 void prepare_fallback() noexcept {
-  const bool has_objects = prepare_loaded_objects();
+  // Before glibc 2.35 (RHEL 9, Debian 11) nobody answers libgcc's question for a module, and it calls abort() when it
+  // finds none for the first frame: so it may not even be tried there.
+  if (!prepare_loaded_objects()) return;
   NativeFrame frames[4];
   walk_by_libgcc(0, frames);
-  is_safe.store(has_objects && (libgcc_asks_for_objects() || !is_linked_statically()), std::memory_order_relaxed);
+  is_safe.store(libgcc_asks_for_objects() || !is_linked_statically(), std::memory_order_relaxed);
 }
 
 }  // namespace synctrace::capture
