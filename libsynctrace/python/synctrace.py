@@ -10,9 +10,12 @@
                 with synctrace.allow("ST020", reason="the loss is printed every fifty steps"):
                     print(float(loss))
 
-One file of the standard library: copy it beside the program, or put its folder on PYTHONPATH. Where no tool listens, every
-function does nothing, and importing it loads nothing. Where one does (NVTX_INJECTION64_PATH, which synctrace's recorder
-sets), the ranges go to it directly, as those of NVTX's domain "synctrace"; NVTX itself is not needed.
+`synctrace.report("train.synctrace")` is what the command reports of a trace, as a dictionary (docs/report-json.md).
+
+One file of the standard library. `pip install` of the wheel installs it; else copy it beside the program, or put its folder
+on PYTHONPATH. Where no tool listens, every function does nothing, and importing it loads nothing. Where one does
+(NVTX_INJECTION64_PATH, which synctrace's recorder sets), the ranges go to it directly, as those of NVTX's domain
+"synctrace"; NVTX itself is not needed.
 
 With pytest: `pytest -p synctrace`, under `synctrace run`, and `@pytest.mark.no_gpu_sync` on a test fails it with the line
 that synchronised.
@@ -21,7 +24,7 @@ import contextlib
 import os
 import sys
 
-__all__ = ["allow", "no_sync", "step", "warmup", "ignore", "enabled"]
+__all__ = ["allow", "no_sync", "step", "warmup", "ignore", "enabled", "report"]
 
 _client = None
 _sought = False
@@ -152,6 +155,45 @@ def ignore():
     return _range("ignore")
 
 
+def _command():
+    """The command line beside this file, as in a wheel, or beside the recorder; else the one on PATH."""
+    folders = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "_native")]
+    recorder = os.environ.get("NVTX_INJECTION64_PATH")
+    if recorder:
+        library = os.path.dirname(os.path.realpath(recorder))
+        folders += [os.path.dirname(library), os.path.dirname(os.path.dirname(library))]  # lib/, lib/synctrace/
+    commands = [os.path.join(folder, "bin", "synctrace") for folder in folders]
+    return os.environ.get("SYNCTRACE_COMMAND") or next((path for path in commands if os.access(path, os.X_OK)), "synctrace")
+
+
+def _ask(*words):
+    """Runs the command, unrecorded, with its output as text."""
+    import subprocess
+
+    tools = ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH", "GITHUB_ACTIONS")
+    environment = {name: value for name, value in os.environ.items() if name not in tools}
+    return subprocess.run([_command(), *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+
+def report(*traces):
+    """What `synctrace report --format json` says of a trace, or of those of one job: a dictionary."""
+    import json
+
+    done = _ask("report", "--format", "json", "--", *(os.fspath(trace) for trace in traces))
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
+def _main():
+    """The command `synctrace` of a wheel, and `python -m synctrace`: becomes the command line."""
+    command = _command()
+    try:
+        os.execvp(command, [command, *sys.argv[1:]])
+    except OSError as error:
+        sys.exit(f"synctrace: error: {command}: {error.strerror}")
+
+
 # The plugin of pytest. Nothing of it is touched outside of pytest.
 
 _PATIENCE_S = 20
@@ -180,27 +222,16 @@ def _trace_of_this_process():
     return None
 
 
-def _command():
-    """The command line beside the recorder; else the one on PATH."""
-    library = os.environ.get("NVTX_INJECTION64_PATH", "")
-    beside = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(library))), "bin", "synctrace")
-    return os.environ.get("SYNCTRACE_COMMAND") or (beside if os.access(beside, os.X_OK) else "synctrace")
-
-
 def _judge(trace, zone, config):
     """What the gate says of a zone that has ended: a dictionary."""
     import json
-    import subprocess
     import time
 
     # Lines of Python need no symbols, which take seconds to find in a framework's libraries.
-    words = [_command(), "gate", "--only-zones", "--unfinished", "--no-symbols", "--format", "json"] + (["--config", config] if config else ["--no-config"]) + [trace]
-    # A process under test must not be recorded itself.
-    environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH")}
-    environment.pop("GITHUB_ACTIONS", None)
+    words = ["gate", "--only-zones", "--unfinished", "--no-symbols", "--format", "json"] + (["--config", config] if config else ["--no-config"]) + [trace]
     deadline = time.monotonic() + _PATIENCE_S
     while True:
-        done = subprocess.run(words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        done = _ask(*words)
         with contextlib.suppress(ValueError):
             answer = json.loads(done.stdout)
             # Events of one thread are written in their order: what came before the zone's end is there as well.
