@@ -14,6 +14,8 @@ PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev lib
 # The page is tested in a browser where Node 20 and npm are there to drive it. They are not installed: Debian 12 has an older
 # Node. Ubuntu has no browser as a package.
 BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)
+# What the tests of the packages use; each says so where something is missing.
+PACKAGES_PACKAGES := lintian fakeroot python3-venv libtcmalloc-minimal4
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang lld llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
@@ -70,7 +72,7 @@ demo: deps ## build, run three examples under synctrace, show what made the host
 	echo "The same as a page, with its timeline: build/demo/pytorch.html"
 
 .PHONY: test
-test: deps deps-clang deps-browser ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
+test: deps deps-clang deps-browser deps-packages ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
 	$(call build,release,,-DSYNCTRACE_TESTS=optimised)
 	$(call build,asan,,$(ASAN_COMPILER))
 	ctest --preset asan -j $(JOBS)
@@ -83,6 +85,13 @@ test: deps deps-clang deps-browser ## all tests: under AddressSanitizer and Thre
 .PHONY: build
 build: deps ## build everything into build/release
 	$(call build,release,,-DSYNCTRACE_TESTS=all)
+
+.PHONY: package
+package: deps deps-clang deps-packages ## make the packages (tarballs, wheel, deb) and check them: dist/
+	$(call build,release,packages_parts)
+	ctest --preset release -j $(JOBS) -L packages
+	rm -rf dist && cp -r build/release/packages/dist dist
+	cat dist/SHA256SUMS
 
 .PHONY: fuzz
 fuzz: deps deps-clang ## fuzz the trace reader for FUZZ_SECONDS (60)
@@ -120,17 +129,18 @@ install: build ## install into PREFIX (/usr/local); DESTDIR is honoured
 	cmake --install build/release --prefix $(PREFIX)
 
 .PHONY: clean
-clean: ## remove build/
-	rm -rf build
+clean: ## remove build/ and dist/
+	rm -rf build dist
 
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
-.PHONY: deps deps-clang deps-browser deps-format deps-style
+.PHONY: deps deps-clang deps-browser deps-packages deps-format deps-style
 deps: NEEDED = $(PACKAGES)
 deps-clang: NEEDED = $(CLANG_PACKAGES)
 deps-browser: NEEDED = $(BROWSER_PACKAGES)
+deps-packages: NEEDED := $(PACKAGES_PACKAGES)
 deps-format: NEEDED := $(FORMAT_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
-deps deps-clang deps-browser deps-format deps-style:
+deps deps-clang deps-browser deps-packages deps-format deps-style:
 	if ! command -v dpkg > /dev/null; then
 	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
 	  exit 0
