@@ -35,6 +35,21 @@ class Doctor(harness.CliTest):
     def test_the_recorder_loads(self):
         self.assertEqual(self.one(self.doctor(), "recorder", harness.LIBRARY)["verdict"], "ok")
 
+    def test_a_probe_that_is_missing_or_does_not_start(self):
+        """As on a machine of another C library: then nothing that it would load is judged."""
+        command = self.folder / "bin" / "synctrace"
+        command.parent.mkdir()
+        shutil.copy(harness.SYNCTRACE, command)
+        for words in ["no synctrace-probe beside", "synctrace-probe does not start"]:
+            done = self.run_program(command, "doctor", "--format", "json")
+            checks = json.loads(done.stdout)["checks"]
+            self.assertEqual(done.returncode, 1)
+            self.assertTrue(self.one(checks, "C library", words)["advice"])
+            self.assertEqual([check for check in checks if check["topic"] in ("driver", "GPU", "CUPTI")], [])
+            (self.folder / "lib").mkdir(exist_ok=True)
+            (self.folder / "lib" / "synctrace-probe").write_text("not a program")
+            (self.folder / "lib" / "synctrace-probe").chmod(0o755)
+
     def test_every_libcupti_once(self):
         folder = self.folder / "toolkit" / "lib64"
         folder.mkdir(parents=True)

@@ -335,13 +335,23 @@ part_step_shapes() {
   verdict step_shapes $status "$(tail -n 1 "$results/step_shapes.md")"
 }
 
+# Needs what `make package` made, in the build folder. Status 77: no PyTorch with CUDA.
+part_packages() {
+  if ! ls "$build"/packages/dist/*.whl >/dev/null 2>&1; then skip packages "no wheel in $build/packages/dist"; return; fi
+  timeout -k 5 590 python3 -B "$root/tests/gpu/packages.py" --packages "$build/packages/dist" --out "$results/packages.md" \
+    >"$results/packages.txt" 2>&1
+  local status=$?
+  if [ $status -eq 77 ]; then skip packages "no PyTorch with CUDA"; return; fi
+  verdict packages $status "$(tail -n 1 "$results/packages.txt")"
+}
+
 find_runtime
 if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   say "FAILED  the command line does not start: $(head -n 1 "$results/version.txt")"
   exit 1
 fi
 all_parts="doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes group_savings gate hta
-import_profiler unwinder loader_advice step_shapes"
+import_profiler unwinder loader_advice step_shapes packages"
 for part in ${PARTS:-$all_parts}; do
   start=$SECONDS
   "part_$part"
