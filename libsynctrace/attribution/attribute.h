@@ -31,10 +31,10 @@ struct Attribution {
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
   std::map<DeviceId, CollectiveTime> collectives;  // of those that ran any
-  std::map<DeviceId, std::vector<Cause>> causes;  // of each of `devices`; none without a timeline
-  Steps steps;                                    // of the phase that is reported about
-  std::vector<Steps> other_phases;                // those with the most time first
-  std::size_t phase = 1;                          // the number of that of `steps` among all, by time, from 1
+  std::map<DeviceId, std::vector<Cause>> causes;   // of each of `devices`; none without a timeline
+  Steps steps;                                     // of the phase that is reported about
+  std::vector<Steps> other_phases;                 // those with the most time first
+  std::size_t phase = 1;                           // the number of that of `steps` among all, by time, from 1
   std::map<DeviceId, std::vector<PhaseIdle>> phase_idle;
   std::uint64_t unmatched_operations = 0;  // GPU work without a recorded call
   std::vector<std::string> breaches;       // invariants that do not hold: always empty but for bugs

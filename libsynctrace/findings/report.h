@@ -285,8 +285,8 @@ struct VerdictLine {
   Nanoseconds lacked_ns = 0;      // without work to compute: idle, or only copying
   Nanoseconds copying_ns = 0;     // of it
   Nanoseconds collective_ns = 0;  // beside it: only collectives ran
-  std::vector<TimePart>
-      parts;  // of all of the time: "busy" first, then what the GPU lacked work for; without those of 0
+  // Of all of the time: "busy" first, then what the GPU lacked work for; without those of 0.
+  std::vector<TimePart> parts;
   Nanoseconds of_ns = 0;
 };
 

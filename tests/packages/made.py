@@ -26,6 +26,5 @@ class Made(package_case.PackageCase):
             self.assertEqual(hashlib.sha256((package_case.PACKAGES / name).read_bytes()).hexdigest(), checksum, name)
 
 
-
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rank of a data-parallel training loop, as DDP makes it: gradients of four buckets are reduced on a stream of their own
-// while the next bucket's are computed. A fault can be planted on one rank. Ranks are RANK of WORLD_SIZE, as torchrun says.
+// One rank of a data-parallel training loop, as DDP makes it: gradients of four buckets are reduced on a stream of
+// their own while the next bucket's are computed. A fault can be planted on one rank. Ranks are RANK of WORLD_SIZE, as
+// torchrun says.
 //
 //   ranks FOLDER STEPS [FAULT RANK MS]    FAULT: host, read, kernel; or die (at half of the steps)
 #include <fcntl.h>
@@ -18,8 +19,8 @@ namespace {
 constexpr int kBuckets = 4;
 constexpr std::size_t kBucketFloats = 1 << 18;
 
-#define NCCL(call)                                                              \
-  do {                                                                          \
+#define NCCL(call)                                                                \
+  do {                                                                            \
     if ((call) != ncclSuccess) std::fprintf(stderr, "%s\n", #call), std::exit(1); \
   } while (false)
 

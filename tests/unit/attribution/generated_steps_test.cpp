@@ -253,7 +253,7 @@ TEST_CASE("steps and phases of programs with known loops") {
   const char* const only = std::getenv("SYNCTRACE_LOOP_SEED");
   const char* const other = only != nullptr ? only : std::getenv("SYNCTRACE_LOOP_FIRST");
   const std::uint64_t first = other != nullptr ? std::strtoull(other, nullptr, 10) : 1;
-  const std::uint64_t count = only != nullptr ? 1 : effort(2'000);
+  const std::uint64_t count = only != nullptr ? 1 : is_whole_effort() ? 2'000 : 40;
   Table table;
   std::size_t different = 0;
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
@@ -278,10 +278,11 @@ TEST_CASE("steps and phases of programs with known loops") {
   table.print();
   const std::size_t total = static_cast<std::size_t>(count);
   CHECK(different == 0);
+  if (!is_whole_effort()) return;  // too few to say how many are right
   // Wanted: 99 % right, no multiple, half a per cent of fractions, 97 % of the phases. What is reached, by kind of
   // program, and why not more: docs/measurements/steps.md. It must not become worse.
   CHECK(table.count(Outcome::kRight) * 100 >= total * 97);
-  CHECK(table.count(Outcome::kMultiple) * 500 <= total);
+  CHECK(table.count(Outcome::kMultiple) * 1'000 <= total);
   CHECK(table.count(Outcome::kFraction) * 100 <= total);
   CHECK(table.phases().first * 100 >= table.phases().second * 99);
 }

@@ -49,7 +49,8 @@ Report report() {
   report.steps.figures.p50_ns = kStep;
   report.steps.ordinary_ns = 10 * kStep;
   report.steps.ordinary_mean_ns = kStep;
-  report.verdict = {"sync-bound", "", false, 0, 4 * kStep, 0, {{"busy", 6 * kStep}, {"waits", 4 * kStep}}, 10 * kStep};
+  report.verdict = {"sync-bound", "", false, 0, 4 * kStep, 0, 0, {{"busy", 6 * kStep}, {"waits", 4 * kStep}},
+                    10 * kStep};
   report.savings.by_steps = true;
   report.savings.steps = 10;
   report.savings.base_ns = 10 * kStep;
