@@ -29,7 +29,9 @@ format::ApiCategory shared_category(std::string_view name) noexcept {
   if (begins_with_one_of(name, {"LaunchKernel", "LaunchCooperativeKernel"}) || name == "Launch") return kLaunch;
   if (name == "GraphLaunch") return kGraphLaunch;
   if (begins_with_one_of(name, {"LaunchHostFunc", "StreamAddCallback"})) return kHostFunction;
-  if (begins_with_one_of(name, {"GraphInstantiate", "GraphExecUpdate", "GraphExecDestroy"})) return kGraph;
+  if (begins_with_one_of(
+          name, {"GraphInstantiate", "GraphExecUpdate", "GraphExecDestroy", "StreamBeginCapture", "StreamEndCapture"}))
+    return kGraph;
   if (begins_with_one_of(name, {"EventRecord", "StreamWaitEvent", "StreamDestroy", "EventDestroy"}))
     return kStreamEvent;
   if (is_one_of(name, {"ProfilerStart", "ProfilerStop"})) return kProfiler;
