@@ -181,26 +181,32 @@ const Looked* JobFindings::Parts::find(std::uint32_t rank) const {
   return at == looked_at.end() ? nullptr : &*at;
 }
 
-// The line that launched more of the kernel's time on the late rank than on the usual one.
+// The line that launched more of the kernel's time on the late rank than on the usual one. Most launches have no stack,
+// the more so where the GPU is always busy: else the line that launched most of it, on either of them.
 SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
-  const Looked* late = row.ranks.empty() ? nullptr : find(row.ranks.front().rank);
-  const Looked* other = find(usual);
-  if (late == nullptr) return {};
-  const auto lines = late->kernel_lines.find(row.name);
-  if (lines == late->kernel_lines.end()) return {};
-  SourceLine best;
-  Nanoseconds most_ns = 0;
-  for (const auto& [place, line] : lines->second) {
-    Nanoseconds more_ns = line.first;
-    if (other != nullptr && other != late && other->kernel_lines.contains(row.name)) {
-      const auto& others = other->kernel_lines.at(row.name);
-      if (const auto same = others.find(place); same != others.end()) more_ns -= same->second.first;
-    }
-    if (more_ns <= most_ns) continue;
-    most_ns = more_ns;
-    best = line.second;
+  const auto lines_of = [&](std::uint32_t rank) {
+    const Looked* looked = find(rank);
+    if (looked == nullptr) return KernelLines::mapped_type();
+    const auto lines = looked->kernel_lines.find(row.name);
+    return lines == looked->kernel_lines.end() ? KernelLines::mapped_type() : lines->second;
+  };
+  const auto most_of = [](const KernelLines::mapped_type& lines) {
+    const auto most = std::max_element(lines.begin(), lines.end(),
+                                       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
+    return most == lines.end() ? SourceLine() : most->second.second;
+  };
+  if (row.ranks.empty()) return {};
+  const std::uint32_t late = row.ranks.front().rank;
+  const KernelLines::mapped_type all = lines_of(late);
+  const KernelLines::mapped_type others = late == usual ? KernelLines::mapped_type() : lines_of(usual);
+  KernelLines::mapped_type more;
+  for (const auto& [place, line] : all) {
+    const auto same = others.find(place);
+    const Nanoseconds more_ns = line.first - (same == others.end() ? 0 : same->second.first);
+    if (more_ns > 0) more.try_emplace(place, more_ns, line.second);
   }
-  return best;
+  if (!more.empty()) return most_of(more);
+  return most_of(all.empty() ? others : all);
 }
 
 // What the rank's own report says to write at the line.
