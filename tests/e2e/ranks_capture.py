@@ -130,6 +130,13 @@ class RanksCapture(SurvivalCase):
                 fast, slow = self.ranks(2, fault, 1, FAULT_MS)
                 waited = [sum(kernel["duration_ns"] for kernel in self.nccl_kernels(one)) for one in (fast, slow)]
                 self.assertGreater(waited[0] - waited[1], STEPS * FAULT_MS * 1_000_000 / 2)
+                job = json.loads(self.run_cli("report", "--format=json", *self.traces()).stdout)["job"]
+                self.assertEqual((job["verdict"], job["late_rank"]), ("rank-bound", "1"))
+                causes = job["causes"]
+                if fault == "host":  # a part may have no line: a busy machine takes fewer samples
+                    self.assertTrue(any("host_work" in (cause["function"] or "") for cause in causes[:3]), causes)
+                else:
+                    self.assertEqual(causes[0]["kernel"], "spin_ns", causes)
 
     def test_numbers_go_on_outside_of_the_window(self):
         for records in self.ranks(2, options=["--level=syncs"]):
