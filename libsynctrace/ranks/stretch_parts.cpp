@@ -57,16 +57,7 @@ void add(const std::vector<Named>& rows, const RankSummary& rank, std::uint32_t 
 
 }  // namespace
 
-std::vector<StretchPart> stretch_parts(const Trace& trace, const Attribution& attribution, const RankSummary& rank,
-                                       const PartNames& names) {
-  std::vector<StretchPart> parts;
-  const auto operations = operations_by_device(trace);
-  for (std::uint32_t device = 0; device < rank.devices.size(); ++device) {
-    const DeviceId id = rank.devices[device].id;
-    if (const auto rows = operations.find(id); rows != operations.end())
-      add(work_of(trace, rows->second, names), rank, device, parts);
-    add(causes_of(attribution, id, names), rank, device, parts);
-  }
+void add_up(std::vector<StretchPart>& parts) {
   std::sort(parts.begin(), parts.end(), [](const StretchPart& a, const StretchPart& b) {
     return std::tie(a.unit, a.name) < std::tie(b.unit, b.name);
   });
@@ -78,6 +69,19 @@ std::vector<StretchPart> stretch_parts(const Trace& trace, const Attribution& at
       parts[kept++] = part;
   }
   parts.resize(kept);
+}
+
+std::vector<StretchPart> stretch_parts(const Trace& trace, const Attribution& attribution, const RankSummary& rank,
+                                       const PartNames& names) {
+  std::vector<StretchPart> parts;
+  const auto operations = operations_by_device(trace);
+  for (std::uint32_t device = 0; device < rank.devices.size(); ++device) {
+    const DeviceId id = rank.devices[device].id;
+    if (const auto rows = operations.find(id); rows != operations.end())
+      add(work_of(trace, rows->second, names), rank, device, parts);
+    add(causes_of(attribution, id, names), rank, device, parts);
+  }
+  add_up(parts);
   return parts;
 }
 

@@ -23,7 +23,10 @@ struct StretchPart {
   Nanoseconds ns = 0;
 };
 
-// By unit, then by name; one row for each. `attribution` has kept its parts.
+// By unit, then by name; one row for each.
+void add_up(std::vector<StretchPart>& parts);
+
+// Added up. `attribution` has kept its parts.
 std::vector<StretchPart> stretch_parts(const Trace& trace, const Attribution& attribution, const RankSummary& rank,
                                        const PartNames& names);
 

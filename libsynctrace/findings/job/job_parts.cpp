@@ -16,20 +16,9 @@ namespace {
 
 constexpr double kSlowGpu = 1.05;  // times the time of the same kernels on another GPU
 
-// One row for each unit and name again.
 void rename(const std::vector<std::uint32_t>& names, std::vector<StretchPart>& parts) {
   for (StretchPart& part : parts) part.name = names[part.name];
-  std::sort(parts.begin(), parts.end(), [](const StretchPart& a, const StretchPart& b) {
-    return std::tie(a.unit, a.name) < std::tie(b.unit, b.name);
-  });
-  std::size_t kept = 0;
-  for (const StretchPart& part : parts) {
-    if (kept > 0 && parts[kept - 1].unit == part.unit && parts[kept - 1].name == part.name)
-      parts[kept - 1].ns += part.ns;
-    else
-      parts[kept++] = part;
-  }
-  parts.resize(kept);
+  add_up(parts);
 }
 
 std::string key_text(const JobPart& part) {

@@ -149,7 +149,8 @@ TEST_CASE("damaged traces of a job still add up") {
     std::mt19937_64 random(seed);
     std::vector<std::byte>& bytes = damaged.traces[seed % damaged.traces.size()];
     if (seed % 2 == 0) bytes.resize(bytes.size() / 4 + random() % (bytes.size() / 2));
-    for (int i = 0; i < 20; ++i) bytes[4'096 + random() % (bytes.size() - 4'096)] ^= std::byte{0x40};
+    const std::size_t definitions = bytes.size() / 4;
+    for (int i = 0; i < 20; ++i) bytes[definitions + random() % (bytes.size() - definitions)] ^= std::byte{0x40};
     std::vector<RankSummary> ranks;
     for (const std::vector<std::byte>& one : damaged.traces) {
       Result<Trace> loaded = load_trace_bytes(one, "damaged.synctrace");
