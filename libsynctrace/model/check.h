@@ -16,5 +16,11 @@ namespace synctrace {
 
 }  // namespace synctrace
 
+// Without the folders of the machine that compiled it, where the compiler can (gcc 12, clang 9).
+#ifdef __FILE_NAME__
+#define SYNCTRACE_CHECK_FILE __FILE_NAME__
+#else
+#define SYNCTRACE_CHECK_FILE __FILE__
+#endif
 #define SYNCTRACE_CHECK(condition) \
-  (static_cast<bool>(condition) ? void() : ::synctrace::fail_check(#condition, __FILE__, __LINE__))
+  (static_cast<bool>(condition) ? void() : ::synctrace::fail_check(#condition, SYNCTRACE_CHECK_FILE, __LINE__))

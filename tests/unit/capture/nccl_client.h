@@ -6,6 +6,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -128,7 +129,7 @@ class Nccl {
     if (buffer != nullptr && buffer->nccl_group.is_launching)
       buffer->nccl_group.note_launch(static_cast<CorrelationId>(++launches));
   }
-  static inline std::uint32_t launches = 0;
+  static inline std::atomic<std::uint32_t> launches = 0;
 
  private:
   nvtxDomainHandle_t domain_ = nullptr;
