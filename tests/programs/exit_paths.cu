@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses CUDA, leaves work in flight, and then ends in the way that the argument names. Statuses differ from way to way,
-// so that a test sees a changed one. It works for 40 ms: the recorder makes its file in the first ten.
+// so that a test sees a changed one.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -21,7 +21,7 @@ void use_cuda() {
   int value = 0;
   CHECK(cudaMalloc(&device, sizeof(int)));
   for (int i = 0; i < 20; ++i) {
-    spin_ns<<<1, 1, 0, g_stream>>>(2000 * kMicrosecond);
+    spin_ns<<<1, 1, 0, g_stream>>>(100 * kMicrosecond);
     CHECK(cudaMemsetAsync(device, i, sizeof(int), g_stream));
     CHECK(cudaStreamSynchronize(g_stream));
   }

@@ -22,10 +22,15 @@ class GpuEvents {
   // pool where CUPTI can be refused a buffer. False when CUPTI refused.
   [[nodiscard]] bool start(std::size_t budget_bytes) noexcept;
 
-  // Any thread: a context exists, or CUPTI reported an error that it does not survive.
-  void note_context() noexcept { has_context_.store(true, std::memory_order_relaxed); }
+  // Called at the first context, before anything else is done about it.
+  void set_context_hook(void (*hook)() noexcept) noexcept { context_hook_ = hook; }
 
-  bool has_context() const noexcept { return has_context_.load(std::memory_order_relaxed); }
+  // Any thread: a context exists.
+  void note_context() noexcept {
+    if (has_context_.load(std::memory_order_relaxed)) return;
+    if (context_hook_ != nullptr) context_hook_();
+    has_context_.store(true, std::memory_order_relaxed);
+  }
 
   // Any thread. A stream's capture began or ended; one that could not begin has not, one that failed has ended.
   void note_capture(bool begins, std::uint32_t status) noexcept {
@@ -35,6 +40,7 @@ class GpuEvents {
     while (open != 0 && !captures_.compare_exchange_weak(open, open - 1, std::memory_order_relaxed)) continue;
   }
   bool is_capturing() const noexcept { return captures_.load(std::memory_order_relaxed) != 0; }
+  // Any thread: CUPTI reported an error that it does not survive.
   void note_error() noexcept { errors_.fetch_add(1, std::memory_order_relaxed); }
 
   // Drain thread only: decodes the buffers that CUPTI has completed, oldest first, into `out`; with `discard` they are
@@ -83,6 +89,7 @@ class GpuEvents {
   std::atomic<std::uint64_t> errors_{0};
   std::atomic<std::uint32_t> captures_{0};  // of streams into graphs, under way
   std::atomic<bool> has_context_{false};
+  void (*context_hook_)() noexcept = nullptr;
   Times times_;
 };
 

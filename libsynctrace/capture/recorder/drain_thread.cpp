@@ -107,6 +107,12 @@ bool DrainThread::stop(const char* reason) noexcept {
   return true;
 }
 
+void DrainThread::await_file() noexcept {
+  uses_gpu_.store(true, std::memory_order_release);
+  futex_wake(stop_requested_);
+  futex_wait(has_file_, 0, 50'000'000);
+}
+
 void DrainThread::run() noexcept {
   mark_recorder_thread();
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
@@ -154,9 +160,11 @@ bool DrainThread::drain_once() noexcept {
     dropped += buffer.take_dropped();
   });
   out_.add_loss("ring-full", dropped);
-  if (!out_.is_wanted() && (has_calls_ || gpu_events.has_context())) {
+  if (!out_.is_wanted() && (has_calls_ || uses_gpu_.load(std::memory_order_acquire))) {
     out_.want_file();
     out_.flush();  // the head of the trace is on disk before anything else happens
+    has_file_.store(1, std::memory_order_release);
+    futex_wake(has_file_);
   }
   sample_queue.take_until(samples, [this](const SampledRun& run) { write_samples(run); });
   if (gpu_events.drain(out_, cupti_switch.discards_records()) != 0) busy = true;

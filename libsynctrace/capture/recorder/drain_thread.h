@@ -30,6 +30,10 @@ class DrainThread {
   // longer than two seconds without progress: a hanging disk or CUPTI never holds the program's exit. True when done.
   bool stop(const char* reason) noexcept;
 
+  // Any thread: the process uses a GPU from here on. Waits until the trace's head is on disk, at most 50 ms: a program
+  // that ends without a warning leaves a file.
+  void await_file() noexcept;
+
  private:
   void run() noexcept;
   bool drain_once() noexcept;
@@ -51,7 +55,7 @@ class DrainThread {
   const Settings& settings_;
   StackRecords stacks_{out_};
   ApiNames api_names_{out_};
-  bool has_calls_ = false;          // the process used a GPU
+  bool has_calls_ = false;          // the process called CUDA
   std::uint64_t early_events_ = 0;  // left out before it did
   ChildLooks children_;
   const Helper helper_{"synctrace", false, false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); },
@@ -69,6 +73,8 @@ class DrainThread {
   std::atomic<std::uint32_t> stop_requested_{0};
   std::atomic<std::uint32_t> done_{0};
   std::atomic<std::uint32_t> progress_{0};
+  std::atomic<std::uint32_t> has_file_{0};
+  std::atomic<bool> uses_gpu_{false};
 };
 
 }  // namespace synctrace::capture

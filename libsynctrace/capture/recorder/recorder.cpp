@@ -212,6 +212,7 @@ void Recorder::start_recording(Session& s) noexcept {
     return;
   }
   s.draining = true;
+  gpu.set_context_hook([]() noexcept { recorder.session_->drain.await_file(); });
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
   if (s.settings.stacks != StackKinds::kNone && !s.watch.start()) remark("no thread could be made to watch modules");
   std::atexit([] { recorder.stop_at_exit(); });
