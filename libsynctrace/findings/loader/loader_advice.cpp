@@ -20,14 +20,14 @@ constexpr Nanoseconds kShortestSeenNs = 1'000'000'000;  // of all workers togeth
 constexpr double kLeastWait = 0.03;                     // of a step
 constexpr Nanoseconds kOrdinaryForOther = 10;           // a row of steps has ten times the time of its irregular ones
 
-// From the moment at which a worker is busy for three quarters of the time, more than the wait for its turn is missing.
+// From the moment at which a worker is busy for three quarters of the time, more than the wait for its turn is missing:
+// the number advised leaves as much room, for batches that take longer and hosts that are slower on another day.
 constexpr double kBusy = 0.75;
 constexpr double kIdler = 0.3;       // by how much less the others are busy, where some are slower than they
 constexpr double kMuch = 0.4;        // of the workers' time, in waits for files
 constexpr double kStarved = 0.2;     // likewise, for a CPU
 constexpr double kPinsAlways = 0.6;  // of the pin thread's time
 constexpr double kMostOfWait = 0.5;
-constexpr double kMargin = 1.1;
 constexpr double kMostNeeded = 1024;  // beyond this it is no advice
 
 struct Measured {
@@ -72,7 +72,7 @@ SteadyRow longest_row(const std::vector<Step>& steps) {
 }
 
 std::size_t workers_for(double busy_ns, Nanoseconds step_ns) {
-  const double exact = std::ceil(kMargin * busy_ns / static_cast<double>(step_ns));
+  const double exact = std::ceil(busy_ns / (kBusy * static_cast<double>(step_ns)));
   return exact > kMostNeeded ? 0 : static_cast<std::size_t>(std::max(exact, 1.0));
 }
 

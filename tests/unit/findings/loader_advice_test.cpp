@@ -173,11 +173,11 @@ TEST_CASE("the most ordinary steps in a row count, without a hole or what lies b
   REQUIRE(hole);
   CHECK(hole->steps == kSteps - kSteps / 4 - 1);
   CHECK(hole->step_ns == kStepNs);
-  CHECK(hole->needed == 11);
+  CHECK(hole->needed == 13);
   const auto gap = Loader().workers(4, {.computing = 0.95}).gap_before(kSteps / 4).advice();
   REQUIRE(gap);
   CHECK(gap->steps == kSteps - kSteps / 4);
-  CHECK(gap->needed == 11);
+  CHECK(gap->needed == 13);
 }
 
 TEST_CASE("a step that is a little longer than the others does not end a row of them") {
@@ -193,11 +193,11 @@ TEST_CASE("busy workers are too few, and the observed times say how many are eno
   CHECK(advice->limit == LoaderLimit::kTooFewWorkers);
   CHECK(advice->workers == 4);
   CHECK(advice->busy_ns == 38 * kMs);  // 4 x 95 % of 10 ms
-  CHECK(advice->needed == 11);         // 38 / 4, and a tenth more
+  CHECK(advice->needed == 13);         // 38 / 4, and a third more
   CHECK(advice->steps == kSteps);
   CHECK(advice->step_ns == kStepNs);
-  CHECK(advice->title == "More DataLoader workers: 4 -> 11");
-  CHECK(advice->type == "num_workers=11, persistent_workers=True");
+  CHECK(advice->title == "More DataLoader workers: 4 -> 13");
+  CHECK(advice->type == "num_workers=13, persistent_workers=True");
 }
 
 TEST_CASE("a worker that waits for files at times is as busy as one that computes") {
@@ -214,7 +214,7 @@ TEST_CASE("no more workers are advised than the program has processors for") {
   CHECK(full->limit == LoaderLimit::kProcessors);
   CHECK(full->needed == 0);
   CHECK(full->title == "More workers will not help: all 8 processors are in use");
-  CHECK(Loader().workers(4, {.computing = 0.95}).without_fact("processors").advice()->needed == 11);
+  CHECK(Loader().workers(4, {.computing = 0.95}).without_fact("processors").advice()->needed == 13);
 }
 
 TEST_CASE("workers that wait for a CPU do not need more of them") {
@@ -227,7 +227,7 @@ TEST_CASE("without workers the thread that waits makes the batches, and that is 
   REQUIRE(advice);
   CHECK(advice->workers == 0);
   CHECK(advice->busy_ns == 6 * kMs);
-  CHECK(advice->needed == 2);  // 6 / 4, and a tenth more
+  CHECK(advice->needed == 2);  // 6 / 4, and a third more
   CHECK(advice->title == "DataLoader workers: 0 -> 2");
 }
 
@@ -285,7 +285,7 @@ TEST_CASE("of two loaders the one whose workers compute counts") {
   const auto advice = Loader().workers(4, {.computing = 0.95}).workers(4, {.started_ns = 9'000 * kMs}).advice();
   REQUIRE(advice);
   CHECK(advice->workers == 4);
-  CHECK(advice->needed == 11);
+  CHECK(advice->needed == 13);
 }
 
 }  // namespace synctrace::testing
