@@ -213,12 +213,17 @@ def pytest_configure(config):
 def _trace_of_this_process():
     """The trace that is being written, found among the open files; None: this process is not recorded. The recorder's
     thread has descriptors of its own."""
-    for thread in os.listdir("/proc/self/task"):
-        with contextlib.suppress(OSError):  # threads end
-            for number in os.listdir(f"/proc/self/task/{thread}/fd"):
-                path = os.readlink(f"/proc/self/task/{thread}/fd/{number}")
-                if path.endswith((".synctrace.partial", ".synctrace")):
-                    return path
+    def entries(folder, read=os.listdir):
+        with contextlib.suppress(OSError):  # threads end, and files are closed, at any moment
+            return read(folder)
+        return ""
+
+    for thread in entries("/proc/self/task"):
+        folder = f"/proc/self/task/{thread}/fd"
+        for number in entries(folder):
+            path = entries(f"{folder}/{number}", os.readlink)
+            if path.endswith((".synctrace.partial", ".synctrace")):
+                return path
     return None
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 import unittest
 
 import gate_case
@@ -75,6 +76,28 @@ class Plugin(gate_case.GateCase):
         done = self.run_program(*self.pytest, "--gpu-sync=require", env=environment)
         self.assertIn("3 failed, 1 passed", done.stdout)
         self.assertIn("run under synctrace run", done.stdout)
+
+    def test_finds_the_trace_while_other_files_come_and_go(self):
+        sys.path.insert(0, gate_case.MODULE)
+        self.addCleanup(sys.path.remove, gate_case.MODULE)
+        import synctrace
+        ended = threading.Event()
+
+        def open_and_close():
+            while not ended.is_set():
+                for file in [open(os.devnull) for _ in range(20)]:
+                    file.close()
+
+        others = threading.Thread(target=open_and_close)
+        others.start()
+        self.addCleanup(others.join)
+        self.addCleanup(ended.set)
+        before = [open(os.devnull) for _ in range(20)]  # theirs come before the trace's
+        with open(self.folder / "x.synctrace.partial", "w") as trace:
+            for file in before:
+                file.close()
+            found = {synctrace._trace_of_this_process() for _ in range(300)}
+            self.assertEqual(found, {trace.name})
 
 
 if __name__ == "__main__":
