@@ -23,8 +23,6 @@
 
 namespace synctrace {
 
-inline constexpr std::string_view kAnnotationDomain = "synctrace";
-
 // What is around a call. Equal ones have equal numbers.
 struct Surrounding {
   std::vector<std::string> allows;  // texts of `allow:` ranges inside of the zone, if there is one; innermost first

@@ -3,11 +3,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "model/trace.h"
 
 namespace synctrace {
+
+// In which a program says what its parts mean: findings/surroundings.h.
+inline constexpr std::string_view kAnnotationDomain = "synctrace";
 
 struct NvtxRange {
   TimeSpan span;

@@ -29,7 +29,7 @@ def test_clean():
 
 
 @pytest.mark.no_gpu_sync
-@pytest.mark.parametrize("size", [1, 2])
+@pytest.mark.parametrize("size", [1, 2, 3])
 def test_dirty(size):
     work.gate_spin(ctypes.c_longlong(300_000))
     wait()
@@ -64,9 +64,9 @@ class Plugin(gate_case.GateCase):
     def test_under_synctrace(self):
         done = self.record(*self.pytest, options=["--level=syncs", "--report=none"], env=self.env)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("2 failed, 2 passed", done.stdout)
+        self.assertIn("3 failed, 2 passed", done.stdout)
         line = TESTS[:TESTS.index("runtime.cudaStreamSynchronize")].count("\n") + 1
-        self.assertEqual(done.stdout.count(f"test_gpu.py:{line}: synchronises where nothing may"), 2, done.stdout)
+        self.assertEqual(done.stdout.count(f"test_gpu.py:{line}: synchronises where nothing may"), 3, done.stdout)
         self.assertIn("[ST001 stream-sync]", done.stdout)
         self.assertIn("runtime.cudaStreamSynchronize(stream)  # the wait", done.stdout)
 
@@ -74,7 +74,7 @@ class Plugin(gate_case.GateCase):
         environment = {**self.env, **harness.SIMULATED_ENV}
         self.assertEqual(self.run_program(*self.pytest, env=environment).returncode, 0)
         done = self.run_program(*self.pytest, "--gpu-sync=require", env=environment)
-        self.assertIn("3 failed, 1 passed", done.stdout)
+        self.assertIn("4 failed, 1 passed", done.stdout)
         self.assertIn("run under synctrace run", done.stdout)
 
     def test_finds_the_trace_while_other_files_come_and_go(self):

@@ -33,6 +33,12 @@ std::string bare_name(std::string_view name) {
   return result;
 }
 
+// Zones, and what may wait, are no steps, as often as they come.
+bool may_be_steps(const Trace& trace, NvtxDomainId domain, std::string_view name) {
+  const auto found = trace.nvtx_domains.find(domain);
+  return found == trace.nvtx_domains.end() || found->second != kAnnotationDomain || bare_name(name) == "step";
+}
+
 // The ranges with an end and a name, each key's in the order of their begins.
 std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace) {
   std::map<Key, std::vector<NvtxRange>> result;
@@ -44,7 +50,8 @@ std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace) {
       const auto text = trace.strings.find(range.text);
       if (text != trace.strings.end()) name->second = without_digits(text->second);
     }
-    if (!name->second.empty()) result[{name->second, range.thread, range.domain}].push_back(range);
+    if (!name->second.empty() && may_be_steps(trace, range.domain, name->second))
+      result[{name->second, range.thread, range.domain}].push_back(range);
   }
   return result;
 }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attribution/steps.h"
+#include "model/nvtx_ranges.h"
 #include "support/catch.h"
 
 namespace synctrace::testing {
@@ -33,11 +34,16 @@ class Program {
   void other_work(std::uint32_t name) { kernel(name); }
   void wait(Nanoseconds length_ns) { now_ns_ += length_ns; }
 
-  void range(std::string_view text, TimeSpan span) {
+  void range(std::string_view text, TimeSpan span, NvtxDomainId domain = {}) {
     const StringId id{static_cast<std::uint32_t>(trace_.strings.size()) + 1'000};
     trace_.strings[id] = text;
-    trace_.nvtx_events.push_back({span.begin_ns, kThread, NvtxDomainId{}, id, 0, NvtxEvent::What::kPush});
-    trace_.nvtx_events.push_back({span.end_ns, kThread, NvtxDomainId{}, StringId{}, 0, NvtxEvent::What::kPop});
+    trace_.nvtx_events.push_back({span.begin_ns, kThread, domain, id, 0, NvtxEvent::What::kPush});
+    trace_.nvtx_events.push_back({span.end_ns, kThread, domain, StringId{}, 0, NvtxEvent::What::kPop});
+  }
+
+  void annotate(std::string_view text, TimeSpan span) {
+    trace_.nvtx_domains[NvtxDomainId{5}] = kAnnotationDomain;
+    range(text, span, NvtxDomainId{5});
   }
 
   void module_load() {
@@ -113,6 +119,18 @@ TEST_CASE("steps by the loop in the stacks") {
   const StepFigures figures = figures_of(steps);
   CHECK(figures.count + figures.warm_up == 20);
   CHECK(figures.p50_ns == 2 * kMs);
+}
+
+TEST_CASE("of what a program says of its parts only steps are steps") {
+  for (const std::string text : {"expect-no-sync:test[", "allow:ST001;max=", "warmup", "step:"}) {
+    Program program;
+    for (int i = 0; i < 3; ++i) {
+      const Nanoseconds begin_ns = program.now_ns();
+      program.step(2 * kMs);
+      program.annotate(text + std::to_string(i), {begin_ns, program.now_ns() - kMs / 2});
+    }
+    CHECK(step_source_name(program.steps().source) == (text == "step:" ? "nvtx" : "none"));
+  }
 }
 
 TEST_CASE("a loop of the set-up is not that of the steps") {
