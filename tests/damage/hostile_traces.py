@@ -4,8 +4,7 @@
 
 hostile_traces.py BIN GOLDEN [COUNT [FIRST]]: BIN holds hostile_traces and synctrace, GOLDEN the stored traces. COUNT
 mutants run inside one process, and a fourth as many floods of one kind of record each (of 1 MiB where COUNT is large); then
-a few mutants by the command line itself. A mutant that ends the process is named, and the run goes on behind it. Without
-COUNT it is thirty mutants of the smaller traces: a large one alone takes those 10 s where nothing is optimised.
+a few mutants by the command line itself. A mutant that ends the process is named, and the run goes on behind it.
 """
 import os
 import pathlib
@@ -17,7 +16,6 @@ import tempfile
 
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
-LARGE_BYTES = 300_000
 FIRST_FLOOD = 14  # calls; the kinds before them are definitions
 
 COMMANDS = [
@@ -69,11 +67,9 @@ def check_command(binary, command, trace):
 
 def main():
     binaries, golden = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-    count = int(sys.argv[3]) if len(sys.argv) > 3 else 30
+    count = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
     traces = sorted(str(path) for ending in ("*.synctrace", "*.trace.txt") for path in golden.glob(f"*/{ending}"))
-    if len(sys.argv) <= 3:
-        traces = [trace for trace in traces if os.path.getsize(trace) < LARGE_BYTES]
     small = [trace for trace in traces if os.path.getsize(trace) < 10_000]
     driver, command_line = str(binaries / "hostile_traces"), str(binaries / "synctrace")
     wrong = run_all(driver, traces, first, count, {})
