@@ -187,7 +187,12 @@ def report(*traces):
 
 def _main():
     """The command `synctrace` of a wheel, and `python -m synctrace`: becomes the command line."""
+    import shutil
+
     command = _command()
+    found = shutil.which(command)
+    if found and os.path.realpath(found) == os.path.realpath(sys.argv[0]):  # would become itself for ever
+        sys.exit(f"synctrace: error: {found} is this very script, and the command line is missing. Install it again.")
     try:
         os.execvp(command, [command, *sys.argv[1:]])
     except OSError as error:
