@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 namespace synctrace {
 namespace {
@@ -15,7 +17,19 @@ constexpr Nanoseconds kLeastOverlapNs = 2'000;
 // When the work issued so far ends, in one context.
 struct Lanes {
   Nanoseconds default_end_ns = 0;
-  std::map<StreamId, Nanoseconds> end_ns;  // of the streams that may still be ordinary ones
+  std::map<StreamId, Nanoseconds> end_ns;             // of the streams that may still be ordinary ones
+  std::set<std::pair<Nanoseconds, StreamId>> by_end;  // the same
+
+  void set_end(std::map<StreamId, Nanoseconds>::iterator lane, Nanoseconds ns) {
+    by_end.erase({lane->second, lane->first});
+    lane->second = ns;
+    by_end.emplace(ns, lane->first);
+  }
+  void erase(StreamId stream) {
+    const auto lane = end_ns.find(stream);
+    by_end.erase({lane->second, stream});
+    end_ns.erase(lane);
+  }
 };
 
 bool begins_before(const Operation& operation, Nanoseconds end_ns) noexcept {
@@ -36,7 +50,9 @@ void mark_concurrent_streams(Trace& trace, const std::vector<StreamKey>& unknown
                              const std::vector<Nanoseconds>& issued_ns) {
   std::map<ContextId, Lanes> contexts;
   for (const StreamKey key : unknown) {
-    if (!role_of(trace, key).legacy_default) contexts[key.context].end_ns[key.stream] = 0;
+    if (role_of(trace, key).legacy_default) continue;
+    Lanes& lanes = contexts[key.context];
+    lanes.set_end(lanes.end_ns.try_emplace(key.stream, 0).first, 0);
   }
   const auto mark = [&](StreamKey key) { trace.streams[key].flags |= format::Stream::kNonBlocking; };
   for (const std::uint32_t row : in_order_of_issue(issued_ns)) {
@@ -45,17 +61,17 @@ void mark_concurrent_streams(Trace& trace, const std::vector<StreamKey>& unknown
     if (context == contexts.end()) continue;
     Lanes& lanes = context->second;
     if (const auto lane = lanes.end_ns.find(operation.stream); lane != lanes.end_ns.end()) {
-      lane->second = std::max(lane->second, operation.span.end_ns);
+      lanes.set_end(lane, std::max(lane->second, operation.span.end_ns));
       if (!begins_before(operation, lanes.default_end_ns)) continue;
       mark({operation.context, operation.stream});
-      lanes.end_ns.erase(lane);
+      lanes.erase(operation.stream);
     } else if (role_of(trace, {operation.context, operation.stream}).legacy_default) {
       lanes.default_end_ns = std::max(lanes.default_end_ns, operation.span.end_ns);
-      std::erase_if(lanes.end_ns, [&](const auto& other) {
-        const bool beside = begins_before(operation, other.second);
-        if (beside) mark({operation.context, other.first});
-        return beside;
-      });
+      while (!lanes.by_end.empty() && begins_before(operation, lanes.by_end.rbegin()->first)) {
+        const StreamId beside = lanes.by_end.rbegin()->second;
+        mark({operation.context, beside});
+        lanes.erase(beside);
+      }
     }
   }
 }
