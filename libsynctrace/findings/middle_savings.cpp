@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/middle_savings.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/excerpt.h"
@@ -24,7 +25,11 @@ TimeSpan middle_of(const Trace& trace, const Steps& steps, std::size_t most_rows
   return {begin_ns, begin_ns + length_ns};
 }
 
-void scale(Nanoseconds& ns, double factor) { ns = std::llround(static_cast<double>(ns) * factor); }
+// Within what times can be, also where a damaged trace makes the factor a huge one.
+void scale(Nanoseconds& ns, double factor) {
+  constexpr auto kMost = static_cast<double>(kLatestTime);
+  ns = std::llround(std::clamp(static_cast<double>(ns) * factor, -kMost, kMost));
+}
 
 void scale(Interval& interval, double factor) {
   scale(interval.ns, factor);
