@@ -18,7 +18,8 @@
 namespace synctrace {
 namespace {
 
-constexpr std::uint32_t kFewestOfAll = 3;  // a pair's exchange with its only peer is no all-to-all
+constexpr std::uint32_t kFewestOfAll = 3;   // a pair's exchange with its only peer is no all-to-all
+constexpr std::ptrdiff_t kMostLooks = 512;  // kernels of all threads while one gives a group to the GPU
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
@@ -78,7 +79,7 @@ class UnitFinder {
   void make_units_of_streams();
   void make_units(const Group& group);
   void add_unit(std::span<const std::uint32_t> operations, std::span<const std::uint32_t> kernels);
-  void place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels);
+  bool place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels);
   void finish();
   Nanoseconds ready_ns(std::uint32_t kernel, Nanoseconds begin_ns) const;
   std::uint32_t communicator_of(CommunicatorId id);
@@ -152,7 +153,9 @@ void UnitFinder::join_by_launches() {
     auto kernel = std::lower_bound(kernels_.begin(), kernels_.end(), launch.span.begin_ns,
                                    [](const Kernel& one, Nanoseconds t) { return one.issued_ns < t; });
     const std::uint32_t ids = number(launch.last_launch) - number(launch.first_launch);
-    for (; kernel != kernels_.end() && kernel->issued_ns <= launch.span.end_ns; ++kernel) {
+    // Of a damaged trace each stretch may be all of the time.
+    const auto end = kernel + std::min<std::ptrdiff_t>(kMostLooks, kernels_.end() - kernel);
+    for (; kernel != end && kernel->issued_ns <= launch.span.end_ns; ++kernel) {
       const CorrelationId id = trace_.operations[kernel->row].correlation;
       if (kernel->taken || number(id) - number(launch.first_launch) > ids) continue;
       kernel->taken = true;
@@ -243,20 +246,21 @@ void UnitFinder::add_unit(std::span<const std::uint32_t> operations, std::span<c
   } else if (pairs) {
     unit.exchange = Exchange::kPairs;
     unit.turn = 0;
-    for (const std::uint32_t row : operations) {
-      const Collective& one = trace_.collectives[row];
-      const auto text = trace_.strings.find(one.operation);
-      const bool is_send = text != trace_.strings.end() && text->second == "Send";
-      if (one.peer < 0) continue;
-      rank_.pairs.push_back({static_cast<std::uint32_t>(rank_.units.size()), unit.communicator,
-                             static_cast<std::uint32_t>(one.peer), one.turn, is_send});
-    }
   }
   unit.operation = operation_of(std::move(name));
-  place(unit, kernels);
+  if (!place(unit, kernels) || unit.exchange != Exchange::kPairs) return;
+  for (const std::uint32_t row : operations) {
+    const Collective& one = trace_.collectives[row];
+    const auto text = trace_.strings.find(one.operation);
+    const bool is_send = text != trace_.strings.end() && text->second == "Send";
+    if (one.peer < 0) continue;
+    rank_.pairs.push_back({static_cast<std::uint32_t>(rank_.units.size() - 1), unit.communicator,
+                           static_cast<std::uint32_t>(one.peer), one.turn, is_send});
+  }
 }
 
-void UnitFinder::place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels) {
+// Adds the unit; false where its device has no time of its own.
+bool UnitFinder::place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels) {
   unit.span = trace_.operations[kernels.front()].span;
   for (const std::uint32_t row : kernels) {
     unit.span.begin_ns = std::min(unit.span.begin_ns, trace_.operations[row].span.begin_ns);
@@ -268,11 +272,12 @@ void UnitFinder::place(CollectiveUnit& unit, std::span<const std::uint32_t> kern
   unit.device = static_cast<std::uint32_t>(device - rank_.devices.begin());
   std::size_t cursor = 0;
   unit.in_steps = attribution_.steps.kind_at(correlation_.issued_ns(kernels.front()), cursor) == StepKind::kSteady;
-  if (device == rank_.devices.end()) return;
+  if (device == rank_.devices.end()) return false;
   unit.own.end_ns = ready_ns(kernels.front(), unit.span.begin_ns);
   const Operation& first = trace_.operations[kernels.front()];
   streams_of_units_.push_back({first.context, first.stream});
   rank_.units.push_back(unit);
+  return true;
 }
 
 // Kernels without a record, as another tool's profile has them: the n-th of a stream is that of the other ranks' same
@@ -309,8 +314,9 @@ std::uint32_t UnitFinder::communicator_of(CommunicatorId id) {
     const auto found = trace_.communicators.find(id);
     if (found != trace_.communicators.end() && id != CommunicatorId{})
       row = {found->second.hash, found->second.ranks, found->second.rank, false};
-    // Without NCCL's own number, the order in which a process met its communicators.
-    if (row.hash == 0) row.hash = hash_of("by number") + number(id);
+    // The order in which a process met its communicators.
+    row.is_unnamed = row.hash == 0;
+    if (row.is_unnamed) row.hash = hash_of("by number") + number(id);
   }
   return known->second;
 }
@@ -342,7 +348,6 @@ void UnitFinder::finish() {
   }
   rank_.units = std::move(units);
   streams_of_units_ = std::move(streams);
-  std::erase_if(rank_.pairs, [&](const PairOperation& pair) { return pair.unit >= moved.size(); });
   for (PairOperation& pair : rank_.pairs) pair.unit = moved[pair.unit];
   std::stable_sort(rank_.pairs.begin(), rank_.pairs.end(),
                    [](const PairOperation& a, const PairOperation& b) { return a.unit < b.unit; });

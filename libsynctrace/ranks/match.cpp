@@ -51,14 +51,10 @@ class Matcher {
     for (const RankCommunicator& one : ranks_[rank].communicators) {
       const auto [known, is_new] =
           by_hash_.try_emplace(one.hash, static_cast<std::uint32_t>(match_.communicators.size()));
-      if (is_new) match_.communicators.push_back({one.hash, 0, {}, {}});
+      if (is_new) match_.communicators.push_back({one.hash, 0, {}});
       JobCommunicator& row = match_.communicators[known->second];
       row.ranks = std::max(row.ranks, std::min(one.ranks, kMostRanks));
       if (row.traces.empty() || row.traces.back() != rank) row.traces.push_back(rank);
-      if (one.ranks > 0 && one.rank < kMostRanks) {
-        if (row.members.size() <= one.rank) row.members.resize(one.rank + 1, kNoRank);
-        row.members[one.rank] = rank;
-      }
       rows_.push_back(known->second);
     }
   }
@@ -139,6 +135,11 @@ class Matcher {
   std::vector<std::uint32_t> complained_;
 };
 
+// Where a communicator's number is not known.
+bool may_be_one_job(const RankSummary& a, const RankSummary& b) {
+  return a.job.empty() || b.job.empty() ? a.program == b.program : a.job == b.job;
+}
+
 }  // namespace
 
 JobMatch match_ranks(std::span<const RankSummary> ranks) { return Matcher(ranks).run(); }
@@ -153,10 +154,9 @@ std::vector<std::uint32_t> ranks_of_one_job(std::span<const RankSummary> ranks) 
   std::unordered_map<std::uint64_t, std::uint32_t> seen;
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     for (const RankCommunicator& one : ranks[rank].communicators) {
-      // What stands for a number that is not known says only that the traces may belong together.
-      if (one.by_order && (ranks[rank].program != ranks.front().program || one.ranks != 0)) continue;
       const auto [first, is_new] = seen.try_emplace(one.hash, rank);
-      if (!is_new) parent[root_of(rank)] = root_of(first->second);
+      if (is_new || (one.is_unnamed && !may_be_one_job(ranks[rank], ranks[first->second]))) continue;
+      parent[root_of(rank)] = root_of(first->second);
     }
   }
   std::map<std::uint32_t, std::vector<std::uint32_t>> sets;

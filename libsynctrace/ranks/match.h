@@ -33,9 +33,8 @@ struct Meeting {
 
 struct JobCommunicator {
   std::uint64_t hash = 0;
-  std::uint32_t ranks = 0;             // 0: not known
-  std::vector<std::uint32_t> members;  // by the rank in the communicator: kNoRank where its trace is missing
-  std::vector<std::uint32_t> traces;   // that have it
+  std::uint32_t ranks = 0;            // 0: not known
+  std::vector<std::uint32_t> traces;  // that have it
 };
 
 // The first operation of a communicator that two ranks do not agree about: a program that goes wrong, or damage.

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kFewest = 3;        // ends of operations that an offset is measured by
 constexpr std::size_t kMostEnds = 4'096;  // of two ranks that are looked at
+constexpr double kMostDrift = 1e-3;       // ten times that of a bad clock: more is chance, or damage
 
 struct End {
   Nanoseconds at_ns = 0;  // on the rank's own clock
@@ -49,7 +50,8 @@ RankClock clock_by(std::vector<End> ends) {
     const std::span early = all.first(half);
     const std::span late = all.subspan(half);
     const double apart_ns = static_cast<double>(median_at(late) - median_at(early));
-    if (apart_ns > 0) clock.drift = static_cast<double>(median_ahead(late) - median_ahead(early)) / apart_ns;
+    const double drift = apart_ns > 0 ? static_cast<double>(median_ahead(late) - median_ahead(early)) / apart_ns : 0;
+    if (std::abs(drift) < kMostDrift) clock.drift = drift;
   }
   std::vector<Nanoseconds> residuals;
   for (const End& end : ends) {

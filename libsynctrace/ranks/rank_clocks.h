@@ -3,6 +3,7 @@
 // durations cannot tell needs it: which side of a pair came late, and to put ranks on one axis.
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,10 @@ struct RankClocks {
   // A time of a rank on the first rank's clock.
   Nanoseconds common(std::uint32_t rank, Nanoseconds t) const noexcept {
     const RankClock& clock = ranks[rank];
-    return t - static_cast<Nanoseconds>(clock.offset_ns + clock.drift * static_cast<double>(t - clock.from_ns));
+    const double ahead_ns = clock.offset_ns + clock.drift * static_cast<double>(t - clock.from_ns);
+    // Of damaged traces clocks are anywhere.
+    constexpr auto kMost = static_cast<double>(kLatestTime);
+    return t - static_cast<Nanoseconds>(std::clamp(ahead_ns, -kMost, kMost));
   }
 };
 

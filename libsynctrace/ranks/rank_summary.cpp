@@ -65,13 +65,10 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   rank.path = printable(trace.path);
   rank.program = printable(fact(trace, "command_line"));
   rank.host = printable(fact(trace, "host"));
-  rank.boot = printable(fact(trace, "boot_id"));
   rank.job = printable(fact(trace, "job_id"));
   rank.rank = rank_of(fact(trace, "rank"));
   rank.process_id = trace.process_id;
   rank.simulated = fact(trace, "simulated") == "1";
-  rank.has_timeline = trace.has_timeline();
-  rank.recorded_ns = trace.last_ns - trace.first_ns;
   for (const TimeSpan span : trace.lossy) rank.lossy_ns += span.length_ns();
   rank.steps = figures_of(attribution.steps);
   for (const Step& step : attribution.steps.steps) {

@@ -58,7 +58,7 @@ struct RankCommunicator {
   std::uint64_t hash = 0;   // the same on all its ranks
   std::uint32_t ranks = 0;  // 0: not known
   std::uint32_t rank = 0;
-  bool by_order = false;  // no record tells it: stands for the kernels of a stream
+  bool is_unnamed = false;  // NCCL's own number is not known: `hash` stands for its place among the process's
 };
 
 struct CollectiveStretch {
@@ -81,13 +81,10 @@ struct RankSummary {
   std::string path;
   std::string program;
   std::string host;
-  std::string boot;        // of the machine's start: the same on ranks of one host, whose clocks are one
   std::string job;         // as the launcher names it; empty: it does not
   std::int64_t rank = -1;  // as the launcher numbers it; -1: it does not
   std::uint32_t process_id = 0;
   bool simulated = false;
-  bool has_timeline = false;
-  Nanoseconds recorded_ns = 0;
   Nanoseconds lossy_ns = 0;
   StepFigures steps;
   Nanoseconds in_steps_ns = 0;  // lengths of the ordinary steps, added up

@@ -134,7 +134,7 @@ class Splitter {
     if (meeting.exchange == Exchange::kFromRoot)
       late = !root ? kNoRank : root_waits ? least.rank : root->rank;
     else
-      late = by_clock(members, kNoRank);  // those that only send leave early: their lengths tell nothing
+      late = by_clock(members);  // those that only send leave early: their lengths tell nothing
     Nanoseconds second_ns = kLatestTime;
     for (const Member member : members) {
       const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
@@ -148,15 +148,15 @@ class Splitter {
     }
   }
 
-  // The last to begin, where the clocks tell; `otherwise` where they do not.
-  std::uint32_t by_clock(std::span<const Member> members, std::uint32_t otherwise) const {
+  // The last to begin; kNoRank where the clocks do not tell.
+  std::uint32_t by_clock(std::span<const Member> members) const {
     Nanoseconds last_ns = kNeverNs;
     Nanoseconds before_ns = kNeverNs;
     Nanoseconds residual_ns = 0;
-    std::uint32_t last = otherwise;
+    std::uint32_t last = kNoRank;
     for (const Member member : members) {
       const RankClock& clock = clocks_.ranks[member.rank];
-      if (!clock.known) return otherwise;
+      if (!clock.known) return kNoRank;
       residual_ns = std::max(residual_ns, clock.residual_ns);
       const Nanoseconds begin_ns = clocks_.common(member.rank, unit_of(member).span.begin_ns);
       if (begin_ns > last_ns) {
@@ -167,14 +167,15 @@ class Splitter {
         before_ns = std::max(before_ns, begin_ns);
       }
     }
-    return last_ns - before_ns > std::max(kSureMarginNs, 2 * residual_ns) ? last : otherwise;
+    const Nanoseconds apart_ns = last_ns - before_ns;
+    return apart_ns > kSureMarginNs && apart_ns / 2 > residual_ns ? last : kNoRank;
   }
 
   void pair(const Meeting& meeting, MeetingSplit& split) {
     const std::span members = match_.members_of(meeting);
     split.is_split = true;
     split.usual_ns = split.transfer_ns = usual_of(meeting, members.front());
-    const std::uint32_t late = by_clock(members, kNoRank);
+    const std::uint32_t late = by_clock(members);
     for (const Member member : members) {
       const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
       if (member.rank == late || wait_ns < kSureMarginNs) {

@@ -69,6 +69,29 @@ TEST_CASE("ranks of one job are those whose communicators hang together") {
   CHECK(ranks_of_one_job(ranks).empty());
 }
 
+TEST_CASE("communicators whose number is not known make a job of the same program's ranks alone") {
+  std::vector<RankSummary> ranks = {rank_with(0, 0, {1}), rank_with(0, 0, {1})};
+  for (RankSummary& rank : ranks) rank.communicators[0].is_unnamed = true;
+  CHECK(ranks_of_one_job(ranks).size() == 2);
+  ranks[1].program = "another.py";
+  CHECK(ranks_of_one_job(ranks).empty());
+  ranks[0].job = ranks[1].job = "77";  // as where each rank is told its number by an argument
+  CHECK(ranks_of_one_job(ranks).size() == 2);
+  ranks[1].job = "78";
+  ranks[1].program = ranks[0].program;
+  CHECK(ranks_of_one_job(ranks).empty());
+}
+
+TEST_CASE("what an older NCCL does not number is no number") {
+  JobProgram program;
+  program.steps = 4;
+  Trace trace = std::move(load_trace_bytes(play_job(program, 1).traces[0], "rank.synctrace")).value();
+  for (auto& [id, one] : trace.communicators) one.hash = 0;
+  const RankSummary rank = summarize_rank(trace, attribute(trace));
+  REQUIRE_FALSE(rank.communicators.empty());
+  CHECK(rank.communicators.front().is_unnamed);
+}
+
 TEST_CASE("kernels without records are matched by their order in a stream") {
   JobProgram program;
   program.steps = 4;

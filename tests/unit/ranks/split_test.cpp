@@ -2,6 +2,9 @@
 // Waiting and transfer of single operations, by hand.
 #include "ranks/split.h"
 
+#include <cmath>
+#include <cstdlib>
+
 #include "support/catch.h"
 
 namespace synctrace::testing {
@@ -86,6 +89,21 @@ TEST_CASE("what a root of a reduction waited for, durations alone do not tell") 
   const auto found = split_of(ranks_of(lengths, Exchange::kToRoot, 0));
   CHECK(found.split.units[0][4].wait_ns == 3'000 * kUs);
   CHECK(found.split.units[0][4].waits_for == kNoRank);
+}
+
+TEST_CASE("no clock of damaged traces drifts as clocks cannot") {
+  std::vector<RankSummary> ranks =
+      ranks_of({std::vector<Nanoseconds>(20, 50), std::vector<Nanoseconds>(20, 50)}, Exchange::kTogether);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    const Nanoseconds first_ns = i < 10 ? 1'000'000 : kLatestTime;
+    ranks[0].units[i].span = {first_ns - 1'000, first_ns};
+    ranks[1].units[i].span = {i * 10, 1'000'000 + i};
+  }
+  const RankClocks clocks = measure_clocks(ranks, match_ranks(ranks));
+  REQUIRE(clocks.ranks[1].known);
+  CHECK(std::abs(clocks.ranks[1].drift) < 1e-3);
+  for (const Nanoseconds t : {Nanoseconds{0}, kLatestTime / 2, kLatestTime})
+    CHECK(std::abs(clocks.common(1, t) - t) <= kLatestTime);
 }
 
 TEST_CASE("of a pair the side that the clocks show to be late is") {
