@@ -31,13 +31,6 @@ char glyph_of(std::string_view part) {
   return ':';
 }
 
-std::string upper(std::string_view word) {
-  std::string text(word);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
-  return text;
-}
-
 // Without the interpreter's and the program's folders: "python3 train.py --stage baseline".
 std::string short_command(const Report& report) {
   const std::string_view command = report.program.empty() ? report.executable : report.program;
@@ -104,7 +97,7 @@ class FirstScreen {
 
   void verdict() {
     const VerdictLine& verdict = report_.verdict;
-    const std::string word = upper(verdict.word);
+    const std::string word = in_capitals(verdict.word);
     const std::string lead = out_.tinted(word, verdict.word == "gpu-bound" ? Tint::kGreen : Tint::kRed);
     const std::size_t indent = std::max(kVerdictColumns, columns_of(word) + 3);
     paragraph(lead + std::string(indent - columns_of(word), ' '), indent, verdict_sentence(report_));

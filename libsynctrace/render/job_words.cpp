@@ -7,6 +7,7 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "base/shares.h"
+#include "render/screen_lines.h"
 
 namespace synctrace {
 namespace {
@@ -17,16 +18,8 @@ std::string rank_word(const JobReport& report, std::uint32_t rank) {
   return label.starts_with("process") ? label : "rank " + label;
 }
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'a' && c <= 'z' ? char(c - 32) : c; });
-  return text;
-}
-
-std::string capital(std::string text) {
-  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 32);
-  return text;
-}
+// As a sentence begins.
+std::string capital(const std::string& text) { return in_capitals(text.substr(0, 1)) + text.substr(1); }
 
 std::string others_word(const JobReport& report) {
   const std::size_t others = report.ranks.size() - 1;
@@ -60,11 +53,11 @@ Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept {
 }
 
 std::string job_headline(const JobReport& report) {
-  if (report.verdict != "rank-bound") return upper(report.verdict);
+  if (report.verdict != "rank-bound") return in_capitals(report.verdict);
   switch (report.shape) {
     case JobShape::kOneRank:
-      return upper(format_text("{} holds up {}", rank_word(report, report.late), others_word(report)));
-    case JobShape::kOneGpu: return upper(format_text("the GPU of {} is slow", rank_word(report, report.late)));
+      return in_capitals(format_text("{} holds up {}", rank_word(report, report.late), others_word(report)));
+    case JobShape::kOneGpu: return in_capitals(format_text("the GPU of {} is slow", rank_word(report, report.late)));
     case JobShape::kInTurn: return "RANKS HOLD EACH OTHER UP IN TURN";
     case JobShape::kMissing: return "A RANK WITHOUT A RECORDING HOLDS THE OTHERS UP";
     case JobShape::kEven: break;
@@ -155,11 +148,11 @@ std::vector<std::string> job_limits(const JobReport& report) {
                                  report.ranks.size(), report.expected_ranks));
   }
   for (const std::string& one : report.mismatches) limits.push_back("Careful: " + one + ".");
-  if (is_at_least(report.not_looked_at_ns, report.waited_ns, 10)) {
+  if (report.not_looked_at_ns > 0 && is_at_least(report.not_looked_at_ns, report.waited_ns, 10)) {
     limits.push_back(format_text("{} of the waiting is for ranks whose lines were not looked for.",
                                  share_text(report.not_looked_at_ns, report.waited_ns)));
   }
-  if (is_at_least(report.slow_transfer_ns, report.base_ns, 100)) {
+  if (report.slow_transfer_ns > 0 && is_at_least(report.slow_transfer_ns, report.base_ns, 100)) {
     limits.push_back(format_text(
         "Operations took {} longer than others like them, with nobody late: a slow link, or computing beside them.",
         duration_text(report.slow_transfer_ns)));
@@ -167,6 +160,18 @@ std::vector<std::string> job_limits(const JobReport& report) {
   if (report.captured > 0)
     limits.push_back(
         format_text("{} operations run in CUDA graphs and are not told apart.", count_text(report.captured)));
+  if (report.unjoined > 0 && report.unjoined >= report.operations / 100) {
+    limits.push_back(format_text(
+        "{} operations lack their call or their kernel in the recordings: left out, or told by their order alone.",
+        count_text(report.unjoined)));
+  }
+  const auto lacking = std::count_if(report.ranks.begin(), report.ranks.end(), [](const JobRank& rank) {
+    return rank.lossy_ns > 0 && !rank.devices.empty() &&
+           is_at_least(rank.lossy_ns, rank.devices.front().all.whole_ns, 100);
+  });
+  if (lacking > 0)
+    limits.push_back(
+        format_text("Careful: records were lost on {} of {} ranks; see --rank.", lacking, report.ranks.size()));
   if (!report.left_out.empty()) {
     std::string text = "Left out: " + report.left_out.front();
     if (report.left_out.size() > 1) text += format_text(", and {} more", report.left_out.size() - 1);

@@ -15,7 +15,7 @@ std::string job_gain_sentence(const JobReport& report);
 
 // What a rank did, as a title: "Read the value one step later [ST020], rank 1 only".
 std::string job_cause_title(const JobReport& report, const JobCause& cause);
-// "120 of 120 operations late by it; the others waited 6.1 ms each time".
+// "late 120 times, by 6.2 ms more than other ranks take there; each of the others waits 6.1 ms for it".
 std::string job_cause_evidence(const JobReport& report, const JobCause& cause);
 
 // What was left out, what is missing, what does not fit together.

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kMostRanks = 8;
 constexpr std::size_t kMostCauses = 4;
+constexpr std::size_t kDeviceColumns = 40;
 
 class JobScreen {
  public:
@@ -38,8 +39,8 @@ class JobScreen {
     const std::string one = report_.late < report_.ranks.size() ? report_.ranks[report_.late].label
                             : report_.ranks.empty()             ? "0"
                                                                 : report_.ranks.front().label;
-    out_.add(format_text("More:  synctrace report --rank {} ..   --full   --format json   synctrace explain {}", one,
-                         report_.verdict == "rank-bound" ? kRankWaitRule.id : report_.verdict));
+    out_.wrapped("More:  ", format_text("synctrace report --rank {} ..   --full   --format json   synctrace explain {}",
+                                        one, report_.verdict == "rank-bound" ? kRankWaitRule.id : report_.verdict));
     return out_.text();
   }
 
@@ -47,7 +48,8 @@ class JobScreen {
   void head() {
     const std::string hosts = report_.hosts <= 1 ? "one host" : format_text("{} hosts", report_.hosts);
     const std::string right =
-        format_text("{} x {}, {}", report_.ranks.size(), report_.device.empty() ? "GPU" : report_.device, hosts);
+        format_text("{} x {}, {}", report_.ranks.size(),
+                    report_.device.empty() ? "GPU" : fitted(report_.device, kDeviceColumns), hosts);
     const std::size_t room = out_.columns() - columns_of(right) - 2;
     const std::string left = fitted(format_text("{} ranks   {}", report_.ranks.size(), report_.program), room);
     out_.add_raw(left + std::string(out_.columns() - columns_of(left) - columns_of(right), ' ') + right);
@@ -106,7 +108,7 @@ class JobScreen {
       else
         left_ns += std::max<Nanoseconds>(0, cause.saving.ns);
     }
-    if (shown.empty()) return;
+    if (shown.empty() || report_.base_ns <= 0) return;
     out_.empty();
     const std::size_t width = out_.columns() - 26;
     out_.add(format_text("{:<{}} {:>7}  {}", "What to change, best first", width, "saves", "all so far"), Tint::kBold);

@@ -90,6 +90,7 @@ Json job_json(const JobReport& report) {
           {"operations_without_partner", report.without_partner},
           {"operations_that_differ", report.disagreements},
           {"operations_in_graphs", report.captured},
+          {"operations_not_joined", report.unjoined},
           {"clock_residual_ns", report.clock_residual_ns},
           {"mismatches", report.mismatches},
           {"left_out", report.left_out},
@@ -107,6 +108,7 @@ Json job_ranks_json(const JobReport& report) {
                 {"others_waited_ns", rank.others_waited_ns},
                 {"margin_ns", rank.margin_ns},
                 {"late_count", rank.late_count},
+                {"lossy_ns", rank.lossy_ns},
                 {"collectives", rank.collectives},
                 {"devices", array_of(rank.devices, [&](const JobDevice& device) {
                    return Json{{"id", device.id},

@@ -22,6 +22,13 @@ std::string_view escape_of(Tint tint) noexcept {
 
 }  // namespace
 
+std::string in_capitals(std::string_view text) {
+  std::string capitals(text);
+  std::transform(capitals.begin(), capitals.end(), capitals.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return capitals;
+}
+
 ScreenLines::ScreenLines(const ScreenOptions& options)
     : columns_(std::clamp(options.columns, kFewestColumns, kMostColumns)), colour_(options.colour) {}
 

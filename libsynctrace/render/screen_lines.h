@@ -15,6 +15,9 @@ namespace synctrace {
 
 enum class Tint : std::uint8_t { kNone, kBold, kDim, kGreen, kRed };
 
+// "SYNC-BOUND". Of other letters than English ones nothing changes.
+std::string in_capitals(std::string_view text);
+
 class ScreenLines {
  public:
   explicit ScreenLines(const ScreenOptions& options);

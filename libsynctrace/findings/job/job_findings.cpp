@@ -280,7 +280,7 @@ void JobFindings::Parts::add_limits(JobReport& report) const {
   }
   for (const RankSummary& rank : job->ranks) {
     report.captured += rank.captured;
-    report.without_record += rank.without_record + rank.without_kernel;
+    report.unjoined += rank.without_record + rank.without_kernel;
   }
   for (std::size_t i = 0; i < job->match.meetings.size(); ++i) {
     const MeetingSplit& split = job->split.meetings[i];
@@ -296,7 +296,7 @@ void JobFindings::Parts::add_limits(JobReport& report) const {
                          unit.bytes);
     };
     report.mismatches.push_back(
-        format_text("the {}. operation of a communicator differs: {}, {}", one.turn, says(one.one), says(one.other)));
+        format_text("operation {} of a communicator differs: {}, {}", one.turn, says(one.one), says(one.other)));
   }
 }
 
