@@ -18,12 +18,15 @@ namespace synctrace::cli {
 namespace {
 
 constexpr std::size_t kMostAtOnce = 2;  // traces in memory
+constexpr std::size_t kMostAsked = 8;   // traces with GPU work that are loaded to see whether there is a job
 
-// Whether the first of the files with GPU work talked to other ranks.
-bool talks_to_others(std::span<const std::string> files) {
+bool talk_to_others(std::span<const std::string> files) {
+  std::size_t asked = 0;
   for (const std::string& file : files) {
     const Result<Trace> trace = load_trace(file);
-    if (trace && !trace.value().operations.empty()) return JobFindings::has_collectives(trace.value());
+    if (!trace || trace.value().operations.empty()) continue;
+    if (JobFindings::has_collectives(trace.value())) return true;
+    if (++asked == kMostAsked) break;
   }
   return false;
 }
@@ -57,7 +60,7 @@ std::vector<std::string> summarize_all(std::span<const std::string> files, const
 
 std::optional<JobFiles> load_job(std::span<const std::string> files, const FindingsOptions& options,
                                  const AskedNames& names, std::string_view who) {
-  if (files.size() < 2 || !talks_to_others(files)) return std::nullopt;
+  if (files.size() < 2 || !talk_to_others(files)) return std::nullopt;
   JobFindings job;
   const std::vector<std::string> errors = summarize_all(files, options, job);
   const std::vector<std::size_t> wanted = job.join();

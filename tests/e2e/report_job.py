@@ -76,6 +76,14 @@ class ReportJob(harness.CliTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("RANK 1 HOLDS UP 2 RANKS", done.stdout)
 
+    def test_a_file_without_collectives_is_left_out_wherever_it_stands(self):
+        lines = self.run_cli("dump", self.traces[0]).stdout.replace("ncclDevKernel", "kernel").splitlines(keepends=True)
+        words = ("communicator ", "collective ", "collective_launch ")
+        self.assemble_trace("".join(line for line in lines if not line.startswith(words)), "alone")
+        done = self.show("alone.synctrace", *self.traces)
+        self.assertIn("RANK 1 HOLDS UP 3 RANKS", done.stdout, done.stderr)
+        self.assertIn("Left out: alone.synctrace: no collectives.", done.stdout)
+
     def test_other_outputs_show_ranks_one_by_one(self):
         done = self.show("--rank", "0", *self.traces)
         self.assertNotIn("HOLDS UP", done.stdout)
