@@ -85,9 +85,7 @@ class ForeignTrace(harness.CliTest):
                 time += 100_000
         lines.append(f'end time_ns={time} record_count=0 reason="exit"')
         self.places, self.records = [], []
-        (self.folder / "text").write_text("\n".join(lines) + "\n")
-        done = self.run_cli("dump", "--assemble", "text", "-o", f"{name}.synctrace")
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assemble_trace("\n".join(lines) + "\n", name)
         return self.folder / f"{name}.synctrace"
 
     def timed(self, *arguments, **options):

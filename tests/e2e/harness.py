@@ -98,6 +98,13 @@ class CliTest(unittest.TestCase):
     def trace(self):
         return self.folder / "trace.synctrace"
 
+    def assemble_trace(self, text, name="trace"):
+        """Makes NAME.synctrace of a trace's text form."""
+        (self.folder / "text").write_text(text, encoding="utf-8")
+        done = self.run_cli("dump", "--assemble", "text", "-o", f"{name}.synctrace")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (self.folder / "text").unlink()
+
     def report(self, trace=None):
         """The report of a trace (default: self.trace) as a dictionary."""
         done = self.run_cli("report", "--format", "json", trace or self.trace)

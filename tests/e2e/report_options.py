@@ -44,9 +44,7 @@ def trace_text():
 class ReportOptions(harness.CliTest):
     def setUp(self):
         super().setUp()
-        (self.folder / "trace.txt").write_text(trace_text(), encoding="utf-8")
-        done = self.run_cli("dump", "--assemble", "trace.txt", "-o", self.trace)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assemble_trace(trace_text())
 
     def out(self, *options):
         done = self.run_cli("report", *options, self.trace)

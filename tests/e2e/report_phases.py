@@ -77,9 +77,7 @@ class Program:
 class Phases(harness.CliTest):
     def setUp(self):
         super().setUp()
-        (self.folder / "trace.txt").write_text(Program().run(), encoding="utf-8")
-        done = self.run_cli("dump", "--assemble", "trace.txt", "-o", self.trace)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assemble_trace(Program().run())
 
     def out(self, *options):
         done = self.run_cli("report", *options, self.trace)
