@@ -39,7 +39,9 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains, const std::vector<Nan
     parts.push_back(time <= 0 ? 0 : sum / time);
   }
   std::sort(parts.begin(), parts.end());
-  return static_cast<Nanoseconds>(whole * (parts[kRounds * 975 / 1000] - parts[kRounds * 25 / 1000]) / 2);
+  // More than all of the time is no answer: steps of a damaged trace may have next to none.
+  const double half = std::min(1.0, (parts[kRounds * 975 / 1000] - parts[kRounds * 25 / 1000]) / 2);
+  return static_cast<Nanoseconds>(whole * half);
 }
 
 }  // namespace
