@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace synctrace {
@@ -58,7 +59,7 @@ class Under {
   const std::vector<UnitSplit>& units_;
   std::uint64_t transfers_ = 0;
   std::uint64_t unsplit_ = 0;
-  std::set<std::uint32_t> waiting_;  // units, by begin
+  std::set<std::uint32_t> waiting_;  // units: the GPU waits for the rank that the first of them waits for
 };
 
 std::vector<Turn> turns_of(const RankSummary& rank, std::uint32_t device, const std::vector<UnitSplit>& units) {
