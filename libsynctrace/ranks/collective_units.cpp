@@ -12,14 +12,13 @@
 #include "attribution/call_site_key.h"
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"
-#include "model/collective_kernels.h"
+#include "model/collective_groups.h"
 #include "ranks/unit_chain.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::uint32_t kFewestOfAll = 3;   // a pair's exchange with its only peer is no all-to-all
-constexpr std::ptrdiff_t kMostLooks = 512;  // kernels of all threads while one gives a group to the GPU
+constexpr std::uint32_t kFewestOfAll = 3;  // a pair's exchange with its only peer is no all-to-all
 
 std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = text.size();
@@ -48,36 +47,20 @@ class UnitFinder {
       : trace_(trace), attribution_(attribution), correlation_(attribution.evidence->correlation), rank_(rank) {}
 
   void run() {
-    find_kernels();
-    if (kernels_.empty() && trace_.collectives.empty()) return;
-    find_groups();
-    join_by_launches();
-    join_by_order();
-    make_units_of_streams();
+    const CollectiveGroups found = find_collective_groups(trace_, correlation_);
+    if (found.kernels.empty() && trace_.collectives.empty()) return;
+    rank_.captured = found.captured;
+    rank_.without_kernel = found.groups_without_kernel;
+    rank_.without_record = found.kernels_without_record + found.left_over.size();
+    find_ready(found.kernels);
+    for (const CollectiveGroup& group : found.groups) add_unit(group.operations, group.kernels);
+    if (trace_.collectives.empty()) make_units_of_streams(found.left_over);
     finish();
   }
 
  private:
-  // The operations of one group, as rows [first, last) of sorted_.
-  struct Group {
-    std::size_t first = 0;
-    std::size_t last = 0;
-    std::vector<std::uint32_t> kernels;  // rows of Trace::operations in order of issue
-  };
-  struct Kernel {
-    std::uint32_t row = 0;
-    Nanoseconds issued_ns = 0;
-    bool taken = false;
-  };
-
-  const Collective& at(std::size_t i) const { return trace_.collectives[sorted_[i]]; }
-
-  void find_kernels();
-  void find_groups();
-  void join_by_launches();
-  void join_by_order();
-  void make_units_of_streams();
-  void make_units(const Group& group);
+  void find_ready(std::span<const std::uint32_t> kernels);
+  void make_units_of_streams(std::span<const std::uint32_t> kernels);
   void add_unit(std::span<const std::uint32_t> operations, std::span<const std::uint32_t> kernels);
   bool place(CollectiveUnit& unit, std::span<const std::uint32_t> kernels);
   void finish();
@@ -89,22 +72,20 @@ class UnitFinder {
   const Attribution& attribution_;
   const Correlation& correlation_;
   RankSummary& rank_;
-  std::vector<Kernel> kernels_;                           // of collectives, by issue
-  std::unordered_map<std::uint32_t, Nanoseconds> ready_;  // of each of them: the end of the work issued before it
+  std::unordered_map<std::uint32_t, Nanoseconds> ready_;  // by kernel: the end of the work issued before it
   std::vector<StreamKey> streams_of_units_;               // beside RankSummary::units
-  std::vector<std::uint32_t> sorted_;                     // rows of Trace::collectives, group by group
-  std::vector<Group> groups_;                             // by time of their first operation
   std::unordered_map<CommunicatorId, std::uint32_t> communicators_;
   std::unordered_map<std::string, std::uint32_t> operations_;
 };
 
-void UnitFinder::find_kernels() {
-  CollectiveKernels kernels(trace_);
+// `kernels`: by issue.
+void UnitFinder::find_ready(std::span<const std::uint32_t> kernels) {
   std::unordered_map<DeviceId, Nanoseconds> last_end_ns;  // of the work issued last, on each device
+  auto kernel = kernels.begin();
   for (const std::uint32_t row : correlation_.by_issue()) {
     const Operation& operation = trace_.operations[row];
-    if (kernels.is(operation)) {
-      kernels_.push_back({row, correlation_.issued_ns(row)});
+    if (kernel != kernels.end() && *kernel == row) {
+      ++kernel;
       const auto last = last_end_ns.find(operation.device);
       ready_.emplace(row, last == last_end_ns.end() ? kLatestTime : last->second);
     } else if (!is_transfer(operation)) {
@@ -121,96 +102,6 @@ Nanoseconds UnitFinder::ready_ns(std::uint32_t kernel, Nanoseconds begin_ns) con
   if (work_ns > begin_ns) return begin_ns;
   const Nanoseconds ready_ns = std::max(work_ns, correlation_.issued_ns(kernel));
   return begin_ns - ready_ns < kAtOnceNs ? begin_ns : std::min(ready_ns, begin_ns);
-}
-
-void UnitFinder::find_groups() {
-  for (std::uint32_t row = 0; row < trace_.collectives.size(); ++row) {
-    if (trace_.collectives[row].captured)
-      ++rank_.captured;
-    else
-      sorted_.push_back(row);
-  }
-  std::stable_sort(sorted_.begin(), sorted_.end(), [&](std::uint32_t a, std::uint32_t b) {
-    return trace_.collectives[a].group < trace_.collectives[b].group;
-  });
-  for (std::size_t i = 0; i < sorted_.size();) {
-    Group group{i, i, {}};
-    while (group.last < sorted_.size() && at(group.last).group == at(i).group) ++group.last;
-    i = group.last;
-    groups_.push_back(std::move(group));
-  }
-  std::stable_sort(groups_.begin(), groups_.end(),
-                   [&](const Group& a, const Group& b) { return at(a.first).time_ns < at(b.first).time_ns; });
-}
-
-// The kernels that a thread issued while it gave a group to the GPU.
-void UnitFinder::join_by_launches() {
-  std::unordered_map<std::uint64_t, std::size_t> by_group;
-  for (std::size_t i = 0; i < groups_.size(); ++i) by_group.emplace(at(groups_[i].first).group, i);
-  for (const CollectiveLaunch& launch : trace_.collective_launches) {
-    const auto group = by_group.find(launch.group);
-    if (launch.launches == 0 || group == by_group.end()) continue;
-    auto kernel = std::lower_bound(kernels_.begin(), kernels_.end(), launch.span.begin_ns,
-                                   [](const Kernel& one, Nanoseconds t) { return one.issued_ns < t; });
-    const std::uint32_t ids = number(launch.last_launch) - number(launch.first_launch);
-    // Of a damaged trace each stretch may be all of the time.
-    const auto end = kernel + std::min<std::ptrdiff_t>(kMostLooks, kernels_.end() - kernel);
-    for (; kernel != end && kernel->issued_ns <= launch.span.end_ns; ++kernel) {
-      const CorrelationId id = trace_.operations[kernel->row].correlation;
-      if (kernel->taken || number(id) - number(launch.first_launch) > ids) continue;
-      kernel->taken = true;
-      groups_[group->second].kernels.push_back(kernel->row);
-    }
-  }
-}
-
-// A nonblocking communicator's kernels are issued by another thread, one group after the other.
-void UnitFinder::join_by_order() {
-  auto kernel = kernels_.begin();
-  for (Group& group : groups_) {
-    if (group.kernels.empty()) {
-      const Nanoseconds asked_ns = at(group.first).time_ns;
-      while (kernel != kernels_.end() && (kernel->taken || kernel->issued_ns < asked_ns)) ++kernel;
-      if (kernel == kernels_.end()) {
-        ++rank_.without_kernel;
-        continue;
-      }
-      const auto text = trace_.strings.find(trace_.operations[kernel->row].name);
-      const auto asked = trace_.strings.find(at(group.first).operation);
-      const bool fits =
-          text != trace_.strings.end() && asked != trace_.strings.end() &&
-          (text->second.find(asked->second) != std::string::npos || text->second.find("Generic") != std::string::npos ||
-           text->second.find("SendRecv") != std::string::npos);
-      if (!fits) {
-        ++rank_.without_kernel;
-        continue;
-      }
-      kernel->taken = true;
-      group.kernels.push_back(kernel->row);
-    }
-    make_units(group);
-  }
-}
-
-// Of several communicators in a group NCCL launches one after the other, in the order in which they were first used.
-void UnitFinder::make_units(const Group& group) {
-  std::vector<std::pair<CommunicatorId, std::vector<std::uint32_t>>> parts;
-  for (std::size_t i = group.first; i < group.last; ++i) {
-    const auto part =
-        std::find_if(parts.begin(), parts.end(), [&](const auto& one) { return one.first == at(i).communicator; });
-    if (part == parts.end())
-      parts.push_back({at(i).communicator, {sorted_[i]}});
-    else
-      part->second.push_back(sorted_[i]);
-    constexpr std::size_t kMostCommunicators = 64;  // in one group: bounds the search
-    if (parts.size() > kMostCommunicators) break;
-  }
-  if (parts.size() == 1) return add_unit(parts.front().second, group.kernels);
-  if (parts.size() != group.kernels.size()) {
-    rank_.without_record += group.kernels.size();
-    return;
-  }
-  for (std::size_t i = 0; i < parts.size(); ++i) add_unit(parts[i].second, std::span(&group.kernels[i], 1));
 }
 
 void UnitFinder::add_unit(std::span<const std::uint32_t> operations, std::span<const std::uint32_t> kernels) {
@@ -282,14 +173,10 @@ bool UnitFinder::place(CollectiveUnit& unit, std::span<const std::uint32_t> kern
 
 // Kernels without a record, as another tool's profile has them: the n-th of a stream is that of the other ranks' same
 // stream, if its name agrees.
-void UnitFinder::make_units_of_streams() {
+void UnitFinder::make_units_of_streams(std::span<const std::uint32_t> kernels) {
   std::map<std::pair<ContextId, StreamId>, std::pair<std::uint32_t, std::uint64_t>> streams;  // communicator, turns
-  const bool records = !trace_.collectives.empty();
-  for (const Kernel& kernel : kernels_) {
-    if (kernel.taken) continue;
-    ++rank_.without_record;
-    if (records) continue;
-    const Operation& operation = trace_.operations[kernel.row];
+  for (const std::uint32_t& kernel : kernels) {
+    const Operation& operation = trace_.operations[kernel];
     const auto [stream, is_new] = streams.try_emplace({operation.context, operation.stream});
     if (is_new) {
       stream->second.first = static_cast<std::uint32_t>(rank_.communicators.size());
@@ -303,7 +190,7 @@ void UnitFinder::make_units_of_streams() {
     mix(unit.signature, hash_of(name));
     unit.operation = operation_of(std::move(name));
     if (unit.exchange == Exchange::kPairs || unit.exchange == Exchange::kToRoot) continue;
-    place(unit, std::span(&kernel.row, 1));
+    place(unit, std::span(&kernel, 1));
   }
 }
 
