@@ -14,18 +14,20 @@
 #include "exit_status.h"
 #include "findings/findings.h"
 #include "job_files.h"
+#include "load_reports.h"
 #include "messages.h"
 #include "page_file.h"
-#include "progress.h"
 #include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_job.h"
+#include "render/render_job_tables.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
 #include "render/render_text.h"
 #include "report_entry.h"
+#include "report_job.h"
+#include "report_options.h"
 #include "standard_streams.h"
-#include "step_options.h"
 #include "trace_files.h"
 #include "whole_file.h"
 
@@ -33,61 +35,6 @@ namespace synctrace::cli {
 namespace {
 
 constexpr const char* kWho = "synctrace report";
-
-struct Options {
-  std::vector<std::string> paths;
-  std::string format = "text";
-  std::string output;
-  StepQuestion steps;
-  std::optional<int> phase;
-  std::string what_if;
-  std::string assume;
-  bool all = false;
-  bool full = false;
-  std::string table;
-  std::string rank;
-  bool show_stacks = false;
-  std::string page;
-  std::size_t most_page_bytes = kDefaultPageBytes;
-  StackOptions stacks;
-};
-
-struct Asked {
-  UserCode user_code;
-  AskedNames names;
-  StepQuestion steps;
-  bool all = false;
-  WhatIfQuestion question;
-};
-
-// Traces are loaded one after the other, so that memory holds one of them at a time. Those that cannot be read are
-// worded on stderr and left out. Nothing where one lacks the phase that was asked for, which is worded too.
-std::optional<std::vector<Report>> load_reports(std::span<const std::string> files, const Asked& asked,
-                                                PageFile* page = nullptr) {
-  std::vector<Report> reports;
-  Progress progress(true, files.size());
-  for (const std::string& file : files) {
-    progress.next("reading trace", file);
-    std::optional<Joins> joins;
-    std::optional<Trace> trace = load_or_say(file, kWho, &joins);
-    if (!trace) continue;
-    asked.names.add_to(*trace);
-    progress.again("explaining idle time, trace", file);
-    const Findings findings(*trace, {asked.user_code, asked.steps, page != nullptr}, std::move(joins));
-    progress.again("predicting savings, trace", file);
-    reports.push_back(findings.report(asked.all, asked.question));
-    if (const auto wrong = missing_phase(reports.back(), asked.steps)) {
-      say::error(kWho, *wrong);
-      return std::nullopt;
-    }
-    if (page != nullptr) {
-      progress.again("drawing the timeline, trace", file);
-      page->add(reports.back(), *findings.timeline(reports.back()));
-    }
-    if (const auto missing = missing_steps(reports.back(), asked.steps)) say::warn(kWho, *missing);
-  }
-  return reports;
-}
 
 // Of several processes a line each, and the first screen of the one whose GPU lacked most work.
 std::string screens_of(const std::vector<Report>& reports, const ScreenOptions& options) {
@@ -121,44 +68,10 @@ std::string tables_of(const std::vector<Report>& reports, const std::string& nam
   return text;
 }
 
-void add_options(const CommandLine& app, Options& options) {
-  app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
-  app.add("--format", options.format, "text (default), json, md or csv", "FORMAT")
-      .one_of({"text", "json", "md", "csv"}, {{"html", "a page for a browser is written by --html FILE."}});
-  const CommandOption range = declare_step_range(app, "--steps", options.steps.range);
-  declare_step_line(app, options.steps.line).excludes(range);
-  declare_phase(app, options.phase);
-  app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)",
-          "FIXES");
-  app.add("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas", "WHAT");
-  app.add_flag("--full", options.full, "all that is known, not only the first screen");
-  std::string names;
-  for (const std::string_view name : kTextTables) names += (names.empty() ? "" : ", ") + std::string(name);
-  app.add("--table", options.table, "one table of the full text: " + names, "NAME")
-      .one_of({kTextTables.begin(), kTextTables.end()});
-  app.add("--rank", options.rank, "of several traces, the one of this rank", "RANK");
-  app.add_flag("--outside-windows", options.all, "count calls outside the recorded windows too");
-  app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
-  declare_code_options(app, options.stacks);
-  declare_name_options(app, options.stacks);
-  declare_source_options(app, options.stacks.source_roots);
-  app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
-  app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
-          "FILE");
-  app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
-               "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE");
-}
-
-// Whether files that are one job are reported as one. The other outputs show ranks one by one.
-bool asks_for_job(const Options& options) {
-  return (options.format == "text" || options.format == "json") && options.table.empty() && options.rank.empty() &&
-         options.page.empty() && options.what_if.empty() && options.assume.empty();
-}
-
-std::string rendered(const std::vector<Report>& reports, const JobReport* job, const Options& options) {
+std::string rendered(const std::vector<Report>& reports, const JobReport* job, const ReportOptions& options) {
   if (options.format == "json") return render_json(reports, job);
-  if (options.format == "md") return render_markdown(reports);
-  if (options.format == "csv") return render_csv(reports);
+  if (options.format == "md") return job != nullptr ? render_job_markdown(*job) : render_markdown(reports);
+  if (options.format == "csv") return job != nullptr ? render_job_csv(*job) : render_csv(reports);
   const bool to_stdout = options.output.empty() || options.output == "-";
   const bool colour = to_stdout && wants_colour(stdout);
   const std::size_t columns = to_stdout ? columns_of_terminal(stdout) : kPlainColumns;
@@ -170,7 +83,7 @@ std::string rendered(const std::vector<Report>& reports, const JobReport* job, c
   return screens_of(reports, {columns, colour});
 }
 
-int write_report(const std::vector<Report>& reports, const JobReport* job, const Options& options) {
+int write_report(const std::vector<Report>& reports, const JobReport* job, const ReportOptions& options) {
   if (const auto error = write_whole_file(options.output, rendered(reports, job, options))) {
     say::error(kWho, error->message);
     return kExitUnusable;
@@ -178,12 +91,40 @@ int write_report(const std::vector<Report>& reports, const JobReport* job, const
   return kExitOk;
 }
 
+int report_processes(const std::vector<std::string>& files, const ReportOptions& options, const Asked& asked,
+                     bool page_alone) {
+  std::optional<PageFile> page;
+  if (!options.page.empty()) page.emplace(options.page, PageOptions{options.most_page_bytes, files.size()});
+  SeeReport draw;
+  if (page) {
+    draw = [&](std::size_t, Report& report, const Findings& findings) {
+      page->add(report, *findings.timeline(report));
+    };
+  }
+  std::optional<std::vector<Report>> reports = load_reports(files, asked, kWho, draw, page.has_value());
+  if (!reports) return kExitUsage;
+  if (reports->empty()) return kExitUnusable;
+  const std::size_t loaded = reports->size();
+  if (!options.rank.empty() && !keep_rank(options.rank, *reports)) {
+    say::error(kWho, "none of the traces is of rank " + options.rank + "; without --rank all are shown.");
+    return kExitUsage;
+  }
+  int written = page_alone ? kExitOk : write_report(*reports, nullptr, options);
+  if (page) {
+    if (const auto error = page->finish()) {
+      say::error(kWho, error->message);
+      written = kExitUnusable;
+    }
+  }
+  return loaded < files.size() ? kExitUnusable : written;
+}
+
 }  // namespace
 
 int cmd_report(int argc, char** argv) {
   const CommandLine app("Ranks the calls that made the host wait for the GPU.", kWho);
-  Options options;
-  add_options(app, options);
+  ReportOptions options;
+  declare_report_options(app, options);
   if (const auto end = app.parse(argc, argv)) return *end;
   if (const auto wrong = take_stack_options(options.stacks)) {
     say::error(kWho, *wrong);
@@ -205,43 +146,24 @@ int cmd_report(int argc, char** argv) {
     say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
-  std::optional<PageFile> page;
   if (!options.page.empty()) {
     if (const auto wrong = PageFile::refusal(options.page, files.value())) {
       say::error(kWho, *wrong);
       return kExitUsage;
     }
-    page.emplace(options.page, PageOptions{options.most_page_bytes, files.value().size()});
   }
   options.steps.phase = static_cast<std::size_t>(options.phase.value_or(0));
-  std::optional<JobFiles> job;
-  if (asks_for_job(options)) {
-    job = load_job(files.value(), {options.stacks.user_code, options.steps, false}, options.stacks.names, kWho);
-    if (job && options.format == "text" && !options.full && !options.show_stacks) {
-      const int written = write_report({}, &job->report, options);
-      return job->unreadable > 0 ? kExitUnusable : written;
-    }
+  const Asked asked{options.stacks.user_code, options.stacks.names, options.steps, options.all, question};
+  const bool page_alone = !options.page.empty() && options.output.empty() && !app.has("--format");
+  const FindingsOptions how{asked.user_code, asked.steps, false};
+  const auto job =
+      options.rank.empty() ? load_job(files.value(), how, asked.names, kWho) : join_job(files.value(), how, kWho);
+  if (job) {
+    return report_job(*job, options, asked, page_alone, [&](const std::vector<Report>& reports, const JobReport* of) {
+      return write_report(reports, of, options);
+    });
   }
-  std::optional<std::vector<Report>> all = load_reports(
-      files.value(), {options.stacks.user_code, options.stacks.names, options.steps, options.all, question},
-      page ? &*page : nullptr);
-  if (!all) return kExitUsage;
-  std::vector<Report> reports = std::move(*all);
-  if (reports.empty()) return kExitUnusable;
-  const std::size_t loaded = reports.size();
-  if (!options.rank.empty() && !keep_rank(options.rank, reports)) {
-    say::error(kWho, "none of the traces is of rank " + options.rank + "; without --rank all are shown.");
-    return kExitUsage;
-  }
-  const bool page_alone = page && options.output.empty() && !app.has("--format");
-  int written = page_alone ? kExitOk : write_report(reports, job ? &job->report : nullptr, options);
-  if (page) {
-    if (const auto error = page->finish()) {
-      say::error(kWho, error->message);
-      written = kExitUnusable;
-    }
-  }
-  return loaded < files.value().size() ? kExitUnusable : written;
+  return report_processes(files.value(), options, asked, page_alone);
 }
 
 int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks,
@@ -256,7 +178,7 @@ int print_report(std::span<const std::string> files, ReportStyle style, const St
       return job->unreadable > 0 ? kExitUnusable : kExitOk;
     }
   }
-  const auto all = load_reports(files, {stacks.user_code, stacks.names, steps, false, {}});
+  const auto all = load_reports(files, {stacks.user_code, stacks.names, steps, false, {}}, kWho);
   if (!all) return kExitUsage;
   const std::vector<Report>& reports = *all;
   const std::string text = style == ReportStyle::kShort

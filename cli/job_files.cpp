@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "findings/job/job_findings.h"
 #include "messages.h"
 #include "model/load_trace.h"
 #include "progress.h"
@@ -58,19 +57,33 @@ std::vector<std::string> summarize_all(std::span<const std::string> files, const
 
 }  // namespace
 
-std::optional<JobFiles> load_job(std::span<const std::string> files, const FindingsOptions& options,
-                                 const AskedNames& names, std::string_view who) {
+std::optional<JobFiles> join_job(std::span<const std::string> files, const FindingsOptions& options,
+                                 std::string_view who) {
   if (files.size() < 2 || !talk_to_others(files)) return std::nullopt;
-  JobFindings job;
-  const std::vector<std::string> errors = summarize_all(files, options, job);
-  const std::vector<std::size_t> wanted = job.join();
-  if (wanted.empty()) return std::nullopt;
   JobFiles found;
+  found.findings = std::make_unique<JobFindings>();
+  const std::vector<std::string> errors = summarize_all(files, options, *found.findings);
+  if (!found.findings->join()) return std::nullopt;
   for (const std::string& error : errors) {
     if (error.empty()) continue;
     say::error(who, error);
     ++found.unreadable;
   }
+  const std::vector<std::size_t>& of_ranks = found.findings->files();
+  for (const std::size_t file : of_ranks) found.ranks.push_back(files[file]);
+  for (std::size_t file = 0; file < files.size(); ++file) {
+    const bool is_rank = std::find(of_ranks.begin(), of_ranks.end(), file) != of_ranks.end();
+    if (!is_rank && errors[file].empty()) found.others.push_back(files[file]);
+  }
+  found.report = found.findings->report();
+  return found;
+}
+
+std::optional<JobFiles> load_job(std::span<const std::string> files, const FindingsOptions& options,
+                                 const AskedNames& names, std::string_view who) {
+  std::optional<JobFiles> found = join_job(files, options, who);
+  if (!found) return found;
+  const std::vector<std::size_t> wanted = found->findings->to_look_at();
   Progress progress(true, wanted.size());
   for (const std::size_t file : wanted) {
     progress.next("looking for lines, trace", files[file]);
@@ -78,9 +91,9 @@ std::optional<JobFiles> load_job(std::span<const std::string> files, const Findi
     std::optional<Trace> trace = load_or_say(files[file], who, &joins);
     if (!trace) continue;
     names.add_to(*trace);
-    job.look_at(file, *trace, options, std::move(joins));
+    found->findings->look_at(file, *trace, options, std::move(joins));
   }
-  found.report = job.report();
+  found->report = found->findings->report();
   return found;
 }
 

@@ -18,14 +18,16 @@ std::optional<std::string> PageFile::refusal(const std::string& path, std::span<
   return std::nullopt;
 }
 
-void PageFile::add(const Report& report, const page::Timeline& timeline) {
-  options_.number = sections_.size();
-  sections_.push_back(page_section(report, timeline, options_));
+void PageFile::add(const Report& report, const page::Timeline& timeline, std::size_t number) {
+  options_.number = number;
+  const auto place = std::find_if(sections_.begin(), sections_.end(),
+                                  [&](const PageSection& section) { return section.number > number; });
+  sections_.insert(place, page_section(report, timeline, options_));
 }
 
-std::optional<Error> PageFile::finish() const {
+std::optional<Error> PageFile::finish(const JobReport* job) const {
   ResultFile file(path_);
-  file.write(render_page(sections_));
+  file.write(render_page(sections_, job));
   return file.finish();
 }
 

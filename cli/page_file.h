@@ -21,14 +21,16 @@ class PageFile {
 
   PageFile(std::string path, const PageOptions& options) : path_(std::move(path)), options_(options) {}
 
-  void add(const Report& report, const page::Timeline& timeline);
-  // Writes it; the error, if there was one.
-  std::optional<Error> finish() const;
+  void add(const Report& report, const page::Timeline& timeline) { add(report, timeline, sections_.size()); }
+  // `number`: unique; of a job that of the rank. Sections stand in their order.
+  void add(const Report& report, const page::Timeline& timeline, std::size_t number);
+  // Writes it, of a job with what is said of all ranks; the error, if there was one.
+  std::optional<Error> finish(const JobReport* job = nullptr) const;
 
  private:
   std::string path_;  // "-": stdout
   PageOptions options_;
-  std::vector<PageSection> sections_;
+  std::vector<PageSection> sections_;  // by number
 };
 
 }  // namespace synctrace::cli

@@ -29,8 +29,8 @@ Report Findings::report(bool all, const WhatIfQuestion& question) const {
   return build_report(trace_, *attribution_, {all, options_.user_code, question});
 }
 
-std::unique_ptr<const page::Timeline> Findings::timeline(const Report& report) const {
-  return std::make_unique<const page::Timeline>(trace_, *attribution_, report);
+std::unique_ptr<const page::Timeline> Findings::timeline(const Report& report, const page::RankDrawing* rank) const {
+  return std::make_unique<const page::Timeline>(trace_, *attribution_, report, rank);
 }
 
 WaitSites Findings::wait_sites(const WaitSitesOptions& options) const {

@@ -34,8 +34,8 @@ class Findings {
   // `all`: calls outside the recorded windows too.
   Report report(bool all = false, const WhatIfQuestion& question = {}) const;
 
-  // `report` is one of this object; both must outlive the result.
-  std::unique_ptr<const page::Timeline> timeline(const Report& report) const;
+  // `report` is one of this object; `rank`: of one rank of a job. All must outlive the result.
+  std::unique_ptr<const page::Timeline> timeline(const Report& report, const page::RankDrawing* rank = nullptr) const;
 
   WaitSites wait_sites(const WaitSitesOptions& options) const;
 

@@ -13,6 +13,7 @@
 #include "attribution/device_state.h"
 #include "attribution/steps.h"
 #include "base/time_span.h"
+#include "findings/job/rank_in_job.h"
 #include "findings/loader/loader_advice.h"
 #include "findings/rules.h"
 #include "model/frames.h"
@@ -360,6 +361,7 @@ struct Report {
   Nanoseconds lossy_ns = 0;  // of the recorded time, how much may lack records
 
   VerdictLine verdict;
+  std::optional<RankInJob> in_job;  // nothing: it was looked at alone
   StepsReport steps;
   std::vector<PhaseReport> phases;       // that of `steps` first, then by number; none without steps
   std::optional<RunPart> between_steps;  // of all phases; nothing: a small part of the recording

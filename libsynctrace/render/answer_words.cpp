@@ -24,7 +24,12 @@ std::string_view meaning_of(std::string_view word) {
   return "why is not known";
 }
 
-std::string collectives_clause(const VerdictLine& verdict) {
+std::string collectives_clause(const Report& report) {
+  const VerdictLine& verdict = report.verdict;
+  if (report.in_job) {
+    return format_text("Of it {} is waiting for other ranks or moving data between them.",
+                       share_text(verdict.collective_ns, verdict.of_ns));
+  }
   return format_text("Of it {} is in collectives: how much of that is waiting for other ranks is not known from one.",
                      share_text(verdict.collective_ns, verdict.of_ns));
 }
@@ -62,8 +67,14 @@ std::string verdict_sentence(const Report& report) {
     words = format_text("The GPU is busy for {} of {}. {}",
                         share_text(verdict.of_ns - verdict.lacked_ns, verdict.of_ns), of,
                         much_irregular              ? "What there is to gain is in the irregular steps (below)."
-                        : verdict.collective_ns > 0 ? collectives_clause(verdict)
+                        : verdict.collective_ns > 0 ? collectives_clause(report)
                                                     : "The host's code has little to gain.");
+  } else if (report.in_job && (verdict.word == "communication-bound" || verdict.word == "rank-bound")) {
+    const Nanoseconds waiting_ns = std::min(report.in_job->waiting_ns, verdict.collective_ns);
+    words = format_text("For {} of {} the GPU waits for other ranks, for {} it moves data, and for {} it is idle.",
+                        share_text(waiting_ns, verdict.of_ns), of,
+                        share_text(verdict.collective_ns - waiting_ns, verdict.of_ns),
+                        share_text(verdict.lacked_ns, verdict.of_ns));
   } else if (verdict.word == "communication-bound") {
     words = format_text(
         "The GPU is in nothing but collectives for {} of {}, and idle for {}. How much of the collectives is waiting "

@@ -8,6 +8,7 @@
 #include "base/quantity_text.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/screen_lines.h"
 
@@ -26,7 +27,8 @@ char glyph_of(std::string_view part) {
   if (part == "waits") return '-';
   if (part == "copies") return '%';
   if (part == "input") return '~';
-  if (part == "collectives") return '*';
+  if (part == "collectives" || part == "moving data") return '*';
+  if (part == "other ranks") return '<';
   if (part == "loading code") return '+';
   return ':';
 }
@@ -101,8 +103,9 @@ class FirstScreen {
     const std::string lead = out_.tinted(word, verdict.word == "gpu-bound" ? Tint::kGreen : Tint::kRed);
     const std::size_t indent = std::max(kVerdictColumns, columns_of(word) + 3);
     paragraph(lead + std::string(indent - columns_of(word), ' '), indent, verdict_sentence(report_));
-    if (const std::string gain = gain_sentence(report_); !gain.empty())
-      paragraph(std::string(indent, ' '), indent, gain);
+    for (const std::string& sentence : {in_job_sentence(report_), gain_sentence(report_)}) {
+      if (!sentence.empty()) paragraph(std::string(indent, ' '), indent, sentence);
+    }
   }
 
   // `lead` takes `indent` columns, tints aside.

@@ -2,6 +2,7 @@
 #include "render/job_words.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string_view>
 
 #include "base/format_text.h"
@@ -50,6 +51,31 @@ std::string whole_percent(const JobReport& report, Nanoseconds ns) {
 
 Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept {
   return report.by_steps ? ns / static_cast<Nanoseconds>(report.steps) : ns;
+}
+
+Nanoseconds of_a_step(const JobRank& rank, Nanoseconds ns) noexcept {
+  return rank.steps > 0 ? ns / static_cast<Nanoseconds>(rank.steps) : ns;
+}
+
+std::vector<std::size_t> ranks_in_order(const JobReport& report, std::size_t most) {
+  std::vector<std::size_t> order(report.ranks.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() <= most) return order;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return report.ranks[a].others_waited_ns > report.ranks[b].others_waited_ns;
+  });
+  order.resize(most);
+  return order;
+}
+
+std::string job_cause_place(const JobCause& cause) {
+  std::string text = cause.where.function;
+  if (!cause.where.file.empty()) {
+    text = cause.where.file.substr(cause.where.file.rfind('/') + 1);
+    if (cause.where.line > 0) text += ":" + std::to_string(cause.where.line);
+    if (!cause.where.function.empty()) text += " in " + cause.where.function;
+  }
+  return cause.kernel.empty() ? text : cause.kernel + (text.empty() ? "" : ", launched at " + text);
 }
 
 std::string job_headline(const JobReport& report) {
@@ -139,6 +165,34 @@ std::string job_cause_evidence(const JobReport& report, const JobCause& cause) {
   return format_text("late {} times, by {} more than other ranks take there; each of the others waits {} for it",
                      count_text(cause.count), duration_text(cause.excess_ns / count),
                      duration_text(cause.waited_ns / count / others));
+}
+
+std::string in_job_sentence(const Report& report) {
+  if (!report.in_job) return {};
+  const RankInJob& facts = *report.in_job;
+  constexpr std::size_t kMostNamed = 3;
+  const auto each = [&](Nanoseconds ns) {
+    return duration_text(facts.steps > 0 ? ns / static_cast<Nanoseconds>(facts.steps) : ns);
+  };
+  const std::string_view a_step = facts.steps > 0 ? " a step" : "";
+  std::string whom;
+  for (std::size_t i = 0; i < std::min(kMostNamed, facts.waits_for.size()); ++i) {
+    const WaitedRank& one = facts.waits_for[i];
+    const std::string rank = one.rank.empty()                  ? "one that is not known"
+                             : one.rank.starts_with("process") ? one.rank
+                                                               : "rank " + one.rank;
+    whom += format_text("{}{} for {}", i == 0 ? "" : ", ", each(one.waiting_ns), rank);
+  }
+  const std::size_t more = facts.waits_for.size() - std::min(kMostNamed, facts.waits_for.size());
+  if (more > 0) whom += format_text(" and {} more", more);
+  std::string text = facts.waiting_ns == 0 ? format_text("In its job of {} ranks it waits for nobody", facts.ranks)
+                                           : format_text("In its job of {} ranks it waits {}{} for others ({})",
+                                                         facts.ranks, each(facts.waiting_ns), a_step, whom);
+  text += format_text(", and moves data for {}.", each(facts.transfer_ns));
+  if (facts.unsplit_ns > 0) text += format_text(" Of {} it is not known which.", each(facts.unsplit_ns));
+  if (is_at_least(facts.others_waited_ns, std::max<Nanoseconds>(1, report.verdict.of_ns), 100))
+    text += format_text(" The others together wait {}{} for it.", each(facts.others_waited_ns), a_step);
+  return text;
 }
 
 std::vector<std::string> job_limits(const JobReport& report) {

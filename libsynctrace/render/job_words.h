@@ -18,10 +18,20 @@ std::string job_cause_title(const JobReport& report, const JobCause& cause);
 // "late 120 times, by 6.2 ms more than other ranks take there; each of the others waits 6.1 ms for it".
 std::string job_cause_evidence(const JobReport& report, const JobCause& cause);
 
+// Of one rank's report: whom it waited for in its job, and what waited for it; empty for a process alone.
+std::string in_job_sentence(const Report& report);
+
 // What was left out, what is missing, what does not fit together.
 std::vector<std::string> job_limits(const JobReport& report);
 
+// Where it is: a line, a kernel, or both; empty: not known.
+std::string job_cause_place(const JobCause& cause);
+
 // Of one step where figures are of steps.
 Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept;
+Nanoseconds of_a_step(const JobRank& rank, Nanoseconds ns) noexcept;
+
+// All ranks by number; of more than `most`, those that the others waited for most.
+std::vector<std::size_t> ranks_in_order(const JobReport& report, std::size_t most);
 
 }  // namespace synctrace

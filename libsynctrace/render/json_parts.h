@@ -45,6 +45,7 @@ Json step_allocations_json(const Report& report);
 // Of a job: what is said of all of it, and of each rank.
 Json job_json(const JobReport& report);
 Json job_ranks_json(const JobReport& report);
+Json in_job_json(const RankInJob& facts);  // and of one rank in its own report
 
 // What to change about the program's data loader.
 Json loader_json(const Report& report);

@@ -10,6 +10,7 @@
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
 #include "render/columns.h"
+#include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/render_savings.h"
 #include "render/text_page.h"
@@ -93,6 +94,7 @@ void render_verdict(const Report& report, TextPage& page) {
   const VerdictLine& verdict = report.verdict;
   if (!verdict.evidence.empty())
     page.wrapped("  verdict   ", (verdict.word.empty() ? "none" : verdict.word) + ": " + verdict.evidence);
+  if (report.in_job) page.wrapped("  job       ", in_job_sentence(report));
   page.field("steps", step_words(report.steps));
   const ScreenPlaces places(report);
   for (const std::string& sentence : step_sentences(report, places)) page.wrapped("            ", sentence);

@@ -6,49 +6,10 @@
 #include <string_view>
 
 #include "findings/fix_words.h"
+#include "render/csv_line.h"
 
 namespace synctrace {
 namespace {
-
-// Spreadsheets take a cell that begins so for a formula, and run it.
-constexpr std::string_view kFormulaBegins = "=+-@\t\r";
-
-class CsvLine {
- public:
-  explicit CsvLine(std::string& out) : out_(out) {}
-  ~CsvLine() { out_ += "\r\n"; }
-  CsvLine(const CsvLine&) = delete;
-  CsvLine& operator=(const CsvLine&) = delete;
-
-  CsvLine& text(std::string_view text) {
-    separate();
-    const bool formula = !text.empty() && kFormulaBegins.find(text.front()) != std::string_view::npos;
-    if (!formula && text.find_first_of(",\"\r\n") == std::string_view::npos) return out_ += text, *this;
-    out_ += '"';
-    if (formula) out_ += '\'';
-    for (const char c : text) out_.append(c == '"' ? 2 : 1, c);
-    out_ += '"';
-    return *this;
-  }
-  CsvLine& number(std::int64_t value) {
-    separate();
-    out_ += std::to_string(value);
-    return *this;
-  }
-  CsvLine& nothing() {
-    separate();
-    return *this;
-  }
-  CsvLine& line(std::uint32_t value) { return value == 0 ? nothing() : number(value); }
-
- private:
-  void separate() {
-    if (!first_) out_ += ',';
-    first_ = false;
-  }
-  std::string& out_;
-  bool first_ = true;
-};
 
 constexpr std::string_view kColumnNames[] = {"trace",
                                              "rank",
@@ -121,6 +82,17 @@ void phase_row(const Report& report, const PhaseReport& phase, std::string& out)
   saving(std::nullopt, line);
 }
 
+// The GPU's waiting for another rank: no idle time, and of the ordinary steps.
+void rank_wait_row(const Report& report, const WaitedRank& one, std::string& out) {
+  CsvLine line(out);
+  begin(report, line);
+  line.number(report.in_job->device).text("rank-wait").text(kRankWaitRule.id).text(kRankWaitRule.name);
+  line.nothing().nothing().text(one.rank.empty() ? "not known" : "rank " + one.rank).nothing();
+  for (int i = 0; i < 5; ++i) line.nothing();
+  line.number(one.waiting_ns).nothing().nothing().nothing();
+  saving(std::nullopt, line);
+}
+
 // Of polls as in JSON: the queries, and how many runs of them were waits.
 void wait_row(const Report& report, const CallSite& site, std::string& out) {
   CsvLine line(out);
@@ -146,6 +118,9 @@ std::string render_csv(std::span<const Report> reports) {
     for (const DeviceReport& device : report.devices) {
       cause_rows(report, device, "idle", device.causes, out);
       cause_rows(report, device, "copy-only", device.copy_causes, out);
+    }
+    if (report.in_job) {
+      for (const WaitedRank& one : report.in_job->waits_for) rank_wait_row(report, one, out);
     }
     for (const PhaseReport& phase : report.phases) {
       if (report.phases.size() > 1) phase_row(report, phase, out);

@@ -2,7 +2,6 @@
 #include "render/render_job.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "base/format_text.h"
@@ -39,8 +38,9 @@ class JobScreen {
     const std::string one = report_.late < report_.ranks.size() ? report_.ranks[report_.late].label
                             : report_.ranks.empty()             ? "0"
                                                                 : report_.ranks.front().label;
-    out_.wrapped("More:  ", format_text("synctrace report --rank {} ..   --full   --format json   synctrace explain {}",
-                                        one, report_.verdict == "rank-bound" ? kRankWaitRule.id : report_.verdict));
+    out_.wrapped("More:  ",
+                 format_text("synctrace report --html page.html ..   --rank {}   --full   synctrace explain {}", one,
+                             report_.verdict == "rank-bound" ? kRankWaitRule.id : report_.verdict));
     return out_.text();
   }
 
@@ -68,14 +68,7 @@ class JobScreen {
 
   // Those that the others waited for most, and the others by number.
   void ranks() {
-    std::vector<std::size_t> order(report_.ranks.size());
-    std::iota(order.begin(), order.end(), 0);
-    if (order.size() > kMostRanks) {
-      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return report_.ranks[a].others_waited_ns > report_.ranks[b].others_waited_ns;
-      });
-      order.resize(kMostRanks);
-    }
+    const std::vector<std::size_t> order = ranks_in_order(report_, kMostRanks);
     out_.add(format_text("  {:>6} {:>10} {:>9} {:>13} {:>13}  {}", "rank", report_.by_steps ? "step" : "", "GPU idle",
                          "moving data", "waiting", "others waited for it"),
              Tint::kDim);
@@ -86,9 +79,7 @@ class JobScreen {
         continue;
       }
       const DeviceTime& time = rank.devices.front().in_steps;
-      const auto each = [&](Nanoseconds ns) {
-        return duration_text(rank.steps > 0 ? ns / static_cast<Nanoseconds>(rank.steps) : ns);
-      };
+      const auto each = [&](Nanoseconds ns) { return duration_text(of_a_step(rank, ns)); };
       const bool is_late = number == report_.late && report_.verdict == "rank-bound";
       out_.add(format_text(
           "  {:>6} {:>10} {:>9} {:>13} {:>13}  {}{}", rank.label, rank.steps > 0 ? duration_text(rank.step_ns) : "-",
@@ -130,16 +121,8 @@ class JobScreen {
   }
 
   void where(const JobCause& cause) {
-    std::string text;
-    if (!cause.where.file.empty()) {
-      text = cause.where.file.substr(cause.where.file.rfind('/') + 1);
-      if (cause.where.line > 0) text += ":" + std::to_string(cause.where.line);
-      if (!cause.where.function.empty()) text += " in " + cause.where.function;
-      if (!cause.where.source.empty()) text += "   " + cause.where.source;
-    } else {
-      text = cause.where.function;
-    }
-    if (!cause.kernel.empty()) text = cause.kernel + (text.empty() ? "" : ", launched at " + text);
+    std::string text = job_cause_place(cause);
+    if (!cause.where.file.empty() && !cause.where.source.empty()) text += "   " + cause.where.source;
     if (!text.empty()) out_.add("      " + fitted(text, out_.columns() - 6));
   }
 

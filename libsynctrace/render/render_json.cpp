@@ -309,6 +309,7 @@ void write_report(const Report& report, JsonText& out) {
   out.member("verdict", text_or_null(report.verdict.word));
   out.member("verdict_evidence", text_or_null(report.verdict.evidence));
   out.member("process", process_json(report));
+  if (report.in_job) out.member("in_job", json::in_job_json(*report.in_job));
   out.member("covers", report.covers_all ? "all" : "windows");
   out.member("windows", windows_json(report));
   out.member("steps", json::steps_json(report.steps));

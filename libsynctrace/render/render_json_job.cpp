@@ -97,6 +97,21 @@ Json job_json(const JobReport& report) {
           {"causes", array_of(report.causes, [&](const JobCause& one) { return job_cause_json(report, one); })}};
 }
 
+Json in_job_json(const RankInJob& facts) {
+  return {{"ranks", facts.ranks},
+          {"steps", facts.steps},
+          {"device", facts.device},
+          {"waiting_ns", facts.waiting_ns},
+          {"transfer_ns", facts.transfer_ns},
+          {"unsplit_ns", facts.unsplit_ns},
+          {"waiting_for", array_of(facts.waits_for,
+                                   [](const WaitedRank& one) {
+                                     return Json{{"rank", text_or_null(one.rank)}, {"waiting_ns", one.waiting_ns}};
+                                   })},
+          {"others_waited_ns", facts.others_waited_ns},
+          {"late_count", facts.late_count}};
+}
+
 Json job_ranks_json(const JobReport& report) {
   return array_of(report.ranks, [&](const JobRank& rank) {
     return Json{{"rank", rank.label},

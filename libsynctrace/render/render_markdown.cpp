@@ -10,6 +10,7 @@
 #include "findings/cause_split.h"
 #include "findings/fix_words.h"
 #include "render/columns.h"
+#include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/render_savings.h"
 #include "render/words.h"
@@ -19,17 +20,6 @@ namespace {
 
 constexpr std::size_t kRows = 20;
 constexpr std::size_t kCodeColumns = 80;
-
-// A sentence of ours, which may quote what the program says.
-std::string escaped(std::string_view sentence) {
-  constexpr std::string_view kMarkup = "\\`*_[]<>|~";
-  std::string text;
-  for (const char c : sentence) {
-    if (kMarkup.find(c) != std::string_view::npos) text += '\\';
-    text += c;
-  }
-  return text;
-}
 
 std::string place_words(const Report& report, const SourceLine& where) {
   if (!where.known()) return "";
@@ -90,9 +80,11 @@ void MarkdownRenderer::head() {
     line("* {} steps: mean {}, p50 {}, p99 {}, {} irregular", count_text(steps.count), duration_text(steps.mean_ns),
          duration_text(steps.p50_ns), duration_text(steps.p99_ns), steps.irregular);
   }
+  if (report_.in_job) line("* {}", markdown_text(in_job_sentence(report_)));
   const ScreenPlaces places(report_);
-  for (const std::string& sentence : step_sentences(report_, places)) line("* {}", escaped(sentence));
-  for (const std::string& sentence : other_phase_sentences(report_, places, kRows)) line("* {}", escaped(sentence));
+  for (const std::string& sentence : step_sentences(report_, places)) line("* {}", markdown_text(sentence));
+  for (const std::string& sentence : other_phase_sentences(report_, places, kRows))
+    line("* {}", markdown_text(sentence));
   for (const DeviceReport& device : report_.devices) {
     if (!report_.has_timeline) continue;
     const DeviceState& state = device.state;
@@ -138,7 +130,7 @@ void MarkdownRenderer::savings() {
   const SavingsReport& savings = report_.savings;
   if (!report_.has_timeline || (savings.refusal.empty() && savings.order.empty())) return;
   line("\n### What fixing it would save\n");
-  if (!savings.refusal.empty()) return line("Not predicted: {}.", escaped(savings.refusal));
+  if (!savings.refusal.empty()) return line("Not predicted: {}.", markdown_text(savings.refusal));
   const auto share = [&](Nanoseconds ns) { return share_text(ns, savings.base_ns); };
   line("| order | line | fix | alone | together | between | sure |\n|---:|---|---|---:|---:|---|---|");
   for (std::size_t i = 0; i < std::min(kRows, savings.order.size()); ++i) {
@@ -190,11 +182,21 @@ void MarkdownRenderer::limits() {
   line("\n### What could not be known\n");
   for (const LossReport& loss : report_.losses) {
     line("* {} {} ({}): {}", severity_name(loss.severity), markdown_code(loss.name), count_text(loss.count),
-         escaped(loss.sentence));
+         markdown_text(loss.sentence));
   }
 }
 
 }  // namespace
+
+std::string markdown_text(std::string_view sentence) {
+  constexpr std::string_view kMarkup = "\\`*_[]<>|~";
+  std::string text;
+  for (const char c : sentence) {
+    if (kMarkup.find(c) != std::string_view::npos) text += '\\';
+    text += c;
+  }
+  return text;
+}
 
 std::string markdown_code(std::string_view text) {
   if (text.empty()) return "";

@@ -14,6 +14,9 @@ namespace synctrace {
 
 std::string render_markdown(std::span<const Report> reports);
 
+// A sentence of ours, which may quote what the program says.
+std::string markdown_text(std::string_view sentence);
+
 // A text as a code span that is safe in a table; nothing for an empty one.
 std::string markdown_code(std::string_view text);
 

@@ -20,14 +20,18 @@ using page::HtmlOut;
 using page::Limits;
 using page::Markup;
 
-constexpr std::size_t kShellBytes = 100'000;  // front end and frame
-constexpr std::size_t kMostSections = 16;     // of a page; of more processes the table alone tells
-constexpr std::size_t kMostItems = 400'000;   // of a timeline: more would tell no more, and cost memory of the browser
-constexpr double kBytesOfItem = 7;            // in the page; a first guess, corrected by what comes out
+constexpr std::size_t kShellBytes = 100'000;   // front end and frame
+constexpr std::size_t kJobBytes = 100'000;     // what is said of all ranks of a job
+constexpr std::size_t kBytesOfRank = 120'000;  // below that a rank's timeline says little
+constexpr std::size_t kMostRanks = 8;          // of a job
+constexpr std::size_t kMostSections = 16;      // of a page; of more processes the table alone tells
+constexpr std::size_t kMostItems = 400'000;    // of a timeline: more would tell no more, and cost memory of the browser
+constexpr double kBytesOfItem = 7;             // in the page; a first guess, corrected by what comes out
 constexpr int kMostTries = 6;
 
 std::size_t bytes_of_section(const PageOptions& options) {
-  const std::size_t most = std::max(options.most_bytes, kFewestPageBytes) - kShellBytes;
+  const std::size_t most =
+      std::max(options.most_bytes, kFewestPageBytes) - kShellBytes - (options.job == nullptr ? 0 : kJobBytes);
   return most / std::clamp<std::size_t>(options.processes, 1, kMostSections);
 }
 
@@ -111,27 +115,35 @@ void overview(std::span<const PageSection> sections, HtmlOut& out) {
   out.add_markup("</section>\n");
 }
 
-// A part of what is said of each process. Of several all but one are folded.
-void parts(std::span<const PageSection> sections, std::size_t opened, std::string_view suffix,
-           std::string PageSection::*part, HtmlOut& out) {
-  for (std::size_t i = 0; i < sections.size(); ++i) {
-    const PageSection& section = sections[i];
-    out.add("<section class=\"process\" id=\"process-{}{}\" data-process=\"{}\" data-title=\"{}\">\n", i, suffix, i,
-            section.title);
-    if (sections.size() > 1) {
-      out.add(
-          "<details class=\"process\"{}><summary><h2 class=\"process-title\">{} <small>{}{}</small></h2></summary>\n",
-          Markup{i == opened ? " open" : ""}, section.title, section.verdict, suffix.empty() ? "" : ", in detail");
-    }
-    out.add_markup(section.*part);
-    if (sections.size() > 1) out.add_markup("</details>\n");
-    out.add_markup("</section>\n");
+// A part of what is said of each process. Of several all but one are folded; of a job all are.
+void part(const PageSection& section, std::string_view suffix, bool is_folded, bool is_open, const std::string& markup,
+          HtmlOut& out) {
+  out.add("<section class=\"process\" id=\"process-{}{}\" data-process=\"{}\" data-title=\"{}\" data-rank=\"{}\">\n",
+          section.number, suffix, section.number, section.title, section.rank);
+  if (is_folded) {
+    out.add("<details class=\"process\"{}><summary><h2 class=\"process-title\">{} <small>{}{}</small></h2></summary>\n",
+            Markup{is_open ? " open" : ""}, section.title, section.verdict, suffix.empty() ? "" : ", in detail");
   }
+  out.add_markup(markup);
+  if (is_folded) out.add_markup("</details>\n");
+  out.add_markup("</section>\n");
+}
+
+void parts(std::span<const PageSection> sections, std::size_t opened, std::string_view suffix,
+           std::string PageSection::*markup, HtmlOut& out) {
+  for (std::size_t i = 0; i < sections.size(); ++i)
+    part(sections[i], suffix, sections.size() > 1, i == opened, sections[i].*markup, out);
 }
 
 std::string numbers_text(const auto& numbers) {
   std::string text;
   for (const auto number : numbers) text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
+}
+
+std::string rates_text(const std::vector<double>& rates) {
+  std::string text;
+  for (const double rate : rates) text += format_text("{}{:.12g}", text.empty() ? "" : " ", rate);
   return text;
 }
 
@@ -146,25 +158,28 @@ void timelines(std::span<const PageSection> sections, std::size_t opened, HtmlOu
   }
   for (page::Axis& axis : page::axes_of(clocks)) {
     std::string names;
+    bool has_opened = false;
     for (std::size_t& process : axis.processes) {
-      process = drawn[process];
-      names += (names.empty() ? "" : ", ") + sections[process].title;
+      const PageSection& section = sections[drawn[process]];
+      has_opened = has_opened || drawn[process] == opened;
+      process = section.number;
+      names += (names.empty() ? "" : ", ") + section.title;
     }
     out.add_markup("<section class=\"timeline\">\n");
     for (const std::size_t process : axis.processes) out.add("<a id=\"p{}-timeline\"></a>", process);
     out.add("<h3>Timeline <small>{}</small></h3>\n", sections.size() > 1 ? names : std::string());
     if (!axis.note.empty()) out.add("<p class=\"none\">{}</p>\n", axis.note);
-    const bool has_opened = std::find(axis.processes.begin(), axis.processes.end(), opened) != axis.processes.end();
     out.add(
-        "<div class=\"timeline-place\" data-processes=\"{}\" data-offsets=\"{}\" data-opened=\"{}\"><noscript><p "
+        "<div class=\"timeline-place\" data-processes=\"{}\" data-offsets=\"{}\" data-rates=\"{}\" "
+        "data-opened=\"{}\"><noscript><p "
         "class=\"none\">The timeline needs JavaScript; nothing else on this page does.</p></noscript></div>\n",
-        numbers_text(axis.processes), numbers_text(axis.offsets_ns), has_opened ? opened : axis.processes.front());
+        numbers_text(axis.processes), numbers_text(axis.offsets_ns), rates_text(axis.rates),
+        has_opened ? sections[opened].number : axis.processes.front());
     out.add_markup("</section>\n");
   }
 }
 
-void head(std::span<const PageSection> sections, HtmlOut& out) {
-  const std::string title = sections.empty() ? std::string() : sections.front().title;
+void head(std::string_view title, HtmlOut& out) {
   out.add(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '{}'; script-src '{}'; "
@@ -176,13 +191,55 @@ void head(std::span<const PageSection> sections, HtmlOut& out) {
           Markup{std::string(page::style())});
 }
 
+void describe_rank(const Report& report, const page::Timeline& timeline, const PageOptions& options,
+                   PageSection& section) {
+  const JobReport& job = *options.job;
+  const JobRank& rank = job.ranks[options.number];
+  section.rank = rank.label;
+  section.title = rank.label.starts_with("process") ? rank.label : "rank " + rank.label;
+  if (job.hosts > 1) section.title += " on " + rank.host;
+  for (std::size_t cause = 0; cause < job.causes.size(); ++cause) {
+    const std::vector<RankShare>& ranks = job.causes[cause].ranks;
+    if (ranks.empty() || ranks.front().rank != options.number) continue;
+    std::string link =
+        page::moment_of(report, *timeline.rank(), timeline.clock().span.begin_ns, job.causes[cause], options.number);
+    if (!link.empty()) section.moments.emplace(cause, std::move(link));
+  }
+}
+
+void job_page(const JobReport& job, std::span<const PageSection> sections, HtmlOut& out) {
+  page::JobLinks links;
+  std::size_t opened = 0;
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    links.drawn.insert(sections[i].number);
+    links.moments.insert(sections[i].moments.begin(), sections[i].moments.end());
+    if (sections[i].number == job.late) opened = i;
+  }
+  page::write_job(job, links, out);
+  timelines(sections, opened, out);
+  out.add_markup("<h3>Each rank by itself</h3>\n");
+  if (sections.size() < job.ranks.size())
+    out.add(
+        "<p class=\"none\">{} of {} ranks are drawn: those that the others waited for most, one as there are most, and "
+        "the first ones. The others: synctrace report --rank N --html FILE.</p>\n",
+        sections.size(), job.ranks.size());
+  for (const PageSection& section : sections) part(section, "", true, false, section.answer + section.rest, out);
+}
+
 }  // namespace
+
+std::size_t most_ranks_of_page(std::size_t most_bytes) noexcept {
+  return std::clamp<std::size_t>((std::max(most_bytes, kFewestPageBytes) - kShellBytes - kJobBytes) / kBytesOfRank, 1,
+                                 kMostRanks);
+}
 
 PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options) {
   PageSection section;
+  section.number = options.number;
   section.title =
       (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
   section.rank = report.rank;
+  if (options.job != nullptr) describe_rank(report, timeline, options, section);
   section.verdict = report.verdict.word;
   section.lacked_ns = report.verdict.lacked_ns;
   section.of_ns = report.verdict.of_ns;
@@ -196,20 +253,24 @@ PageSection page_section(const Report& report, const page::Timeline& timeline, c
   return section;
 }
 
-std::string render_page(std::span<const PageSection> sections) {
+std::string render_page(std::span<const PageSection> sections, const JobReport* job) {
   HtmlOut out;
-  head(sections, out);
-  if (sections.size() > 1) overview(sections, out);
   const auto shown = sections.first(std::min(sections.size(), kMostSections));
-  const std::size_t opened = first_to_read(shown);
-  parts(shown, opened, "", &PageSection::answer, out);
-  timelines(shown, opened, out);
-  parts(shown, opened, "-rest", &PageSection::rest, out);
+  head(job != nullptr ? job->program : sections.empty() ? std::string_view() : sections.front().title, out);
+  if (job != nullptr) {
+    job_page(*job, shown, out);
+  } else {
+    if (sections.size() > 1) overview(sections, out);
+    const std::size_t opened = first_to_read(shown);
+    parts(shown, opened, "", &PageSection::answer, out);
+    timelines(shown, opened, out);
+    parts(shown, opened, "-rest", &PageSection::rest, out);
+  }
   out.add_markup("</main>\n");
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    if (sections[i].payload.empty()) continue;
-    out.add("<script type=\"application/gzip\" id=\"timeline-{}\">", i);
-    out.add_markup(sections[i].payload);
+  for (const PageSection& section : shown) {
+    if (section.payload.empty()) continue;
+    out.add("<script type=\"application/gzip\" id=\"timeline-{}\">", section.number);
+    out.add_markup(section.payload);
     out.add_markup("</script>\n");
   }
   out.add_markup("<script>");

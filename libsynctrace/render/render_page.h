@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 
+#include "findings/job/job_report.h"
 #include "findings/report.h"
 #include "findings/timeline/timeline.h"
 
@@ -20,11 +22,16 @@ inline constexpr std::size_t kFewestPageBytes = std::size_t{300}
 struct PageOptions {
   std::size_t most_bytes = kDefaultPageBytes;
   std::size_t processes = 1;  // that share the page
-  std::size_t number = 0;     // of a section among them
+  std::size_t number = 0;     // of a section among them; of a job the row of its rank
+  const JobReport* job = nullptr;
 };
+
+// How many ranks of a job have a section and a timeline on a page of that size.
+std::size_t most_ranks_of_page(std::size_t most_bytes) noexcept;
 
 // What the page says of one process. Owns its texts, so that traces can be loaded one after the other.
 struct PageSection {
+  std::size_t number = 0;
   std::string title;
   std::string rank;
   std::string verdict;
@@ -35,10 +42,12 @@ struct PageSection {
   std::string rest;         // below it
   std::string payload;      // of the timeline; empty: none
   page::TraceClock clock;
+  std::map<std::size_t, std::string> moments;  // of a job: by row of its cause, a link to where that costs something
 };
 
 PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options);
 
-std::string render_page(std::span<const PageSection> sections);
+// Of a job what is said of all ranks stands first, and one timeline shows those that have a section.
+std::string render_page(std::span<const PageSection> sections, const JobReport* job = nullptr);
 
 }  // namespace synctrace

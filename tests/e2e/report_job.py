@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of one job as one report: text and JSON, missing and damaged ranks, and one rank of several."""
+"""Traces of one job as one report: text, JSON, Markdown, CSV and page, missing and damaged ranks, and one rank of several."""
+import csv
+import io
 import json
 import os
 import pathlib
@@ -84,11 +86,66 @@ class ReportJob(harness.CliTest):
         self.assertIn("RANK 1 HOLDS UP 3 RANKS", done.stdout, done.stderr)
         self.assertIn("Left out: alone.synctrace: no collectives.", done.stdout)
 
-    def test_other_outputs_show_ranks_one_by_one(self):
+    def test_one_rank_with_what_the_others_tell(self):
         done = self.show("--rank", "0", *self.traces)
-        self.assertNotIn("HOLDS UP", done.stdout)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        words = " ".join(done.stdout.split())
+        self.assertIn("RANK-BOUND", words)
+        self.assertRegex(words, r"In its job of 4 ranks it waits .* a step for others \(.* for rank 1")
+        self.assertNotIn("is not known from one", words)
+        job = self.json_of(*self.traces)
+        alone = self.json_of("--rank", "0", *self.traces)
+        self.assertEqual(len(alone["processes"]), 1)
+        facts = alone["processes"][0]["in_job"]
+        self.assertEqual(facts, job["processes"][0]["in_job"])
+        self.assertEqual(facts["waiting_for"], job["ranks"][0]["devices"][0]["in_steps"]["waiting_for"])
+        self.assertIn("for rank 1", self.show("--rank", "0", "--format", "md", *self.traces).stdout)
+        rows = list(csv.DictReader(io.StringIO(self.show("--rank", "0", "--format", "csv", *self.traces).stdout)))
+        waits = {row["function"]: int(row["idle_in_steps_ns"]) for row in rows if row["table"] == "rank-wait"}
+        self.assertEqual(waits, {f"rank {one['rank']}": one["waiting_ns"] for one in facts["waiting_for"]})
+        self.assertEqual(self.show("--rank", "7", *self.traces).returncode, 2)
+
+    def test_markdown_has_ranks_and_what_to_change(self):
         done = self.show("--format", "md", *self.traces)
-        self.assertNotIn("HOLDS UP", done.stdout)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for words in ("**RANK 1 HOLDS UP 3 RANKS**", "### Ranks", "### What makes ranks late", "`train.py:80"):
+            self.assertIn(words, done.stdout)
+        self.assertEqual(sum(line.startswith("| `") for line in done.stdout.splitlines()), RANKS, done.stdout)
+
+    def test_csv_adds_up(self):
+        rows = list(csv.DictReader(io.StringIO(self.show("--format", "csv", *self.traces).stdout)))
+        self.assertTrue(all(None not in row and None not in row.values() for row in rows))
+        job = self.json_of(*self.traces)
+        of = lambda table, **wanted: [row for row in rows if row["table"] == table and all(row[key] == value for key, value in wanted.items())]
+        self.assertEqual([row["rank"] for row in of("rank")], ["0", "1", "2", "3"])
+        for row in of("rank"):
+            parts = ("compute_ns", "transfer_ns", "waiting_ns", "unsplit_ns", "copy_only_ns", "idle_ns")
+            self.assertEqual(sum(int(row[part]) for part in parts), int(row["whole_ns"]))
+            self.assertEqual(sum(int(one["waiting_ns"]) for one in of("waiting", rank=row["rank"])), int(row["waiting_ns"]))
+        causes = of("cause")
+        self.assertEqual([(row["rank"], row["line"], int(row["saving_ns"])) for row in causes[:1]],
+                         [("1", "80", job["job"]["causes"][0]["saving"]["ns"])])
+        charged = sum(int(row["others_waited_ns"]) for row in causes + of("cause-also"))
+        self.assertEqual(charged, sum(cause["others_waited_ns"] for cause in job["job"]["causes"]))
+
+    def test_what_a_job_cannot_say_names_the_way_out(self):
+        for option in (("--table", "calls"), ("--what-if", "fix@train.py:80"), ("--assume", "pinned")):
+            done = self.show(*option, *self.traces)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("add --rank N", done.stderr)
+            done = self.show("--rank", "1", *option, *self.traces)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_page_of_any_size_says_what_was_left_out(self):
+        page = self.folder / "page.html"
+        for size, drawn in ((320_000, 1), (5_000_000, RANKS)):
+            done = self.show("--html", page, "--max-html-size", str(size), *self.traces)
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            text = page.read_text(encoding="utf-8")
+            self.assertLessEqual(page.stat().st_size, size)
+            self.assertEqual(text.count('<script type="application/gzip"'), drawn)
+            self.assertEqual("ranks are drawn" in text, drawn < RANKS)
+            self.assertIn("RANK 1 HOLDS UP 3 RANKS", text)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fetches what drives the browser (playwright-core, by the committed lock file) into the build folder, once, and runs
-page_test.mjs and page_answer_test.mjs. Where browser, Node or npm is absent, or nothing can be fetched, the test is skipped with one line that says so;
+the page_*test.mjs. Where browser, Node or npm is absent, or nothing can be fetched, the test is skipped with one line that says so;
 with PAGE_REQUIRES_BROWSER set that is a failure."""
 import filecmp
 import os
@@ -48,7 +48,7 @@ def main():
         return skip(f"node {version.strip()} is older than {OLDEST_NODE}")
     if (why := fetched()) is not None:
         return skip(why)
-    command = ["node", "--test", "--test-reporter=spec", *(str(HERE / name) for name in ("page_test.mjs", "page_answer_test.mjs"))]
+    command = ["node", "--test", "--test-reporter=spec", *(str(HERE / name) for name in ("page_test.mjs", "page_answer_test.mjs", "page_job_test.mjs"))]
     return subprocess.run(command, env={**os.environ, "PAGE_BROWSER": browser}).returncode
 
 

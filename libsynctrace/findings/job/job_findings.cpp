@@ -9,6 +9,7 @@
 
 #include "base/format_text.h"
 #include "findings/build_report.h"
+#include "findings/job/job_drawing.h"
 #include "findings/job/job_parts.h"
 #include "findings/job/job_verdict.h"
 #include "model/collective_kernels.h"
@@ -30,10 +31,6 @@ struct Looked {
 };
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
-std::string label_of(const RankSummary& rank) {
-  return rank.rank >= 0 ? std::to_string(rank.rank) : format_text("process {}", rank.process_id);
-}
 
 // By their number, else by their process.
 bool comes_before(const RankSummary& a, const RankSummary& b) {
@@ -75,11 +72,12 @@ struct JobFindings::Parts {
   std::vector<std::string> left_out;
   std::unique_ptr<Job> job;
   std::vector<RankCharge> charges;
+  std::vector<std::uint32_t> chosen;  // ranks to look at
   std::uint32_t usual = kNoRank;
   JobParts names;
   std::vector<Looked> looked_at;
 
-  std::vector<std::uint32_t> choose();
+  void choose();
   const Looked* find(std::uint32_t rank) const;
   SourceLine launched_at(const BlameRow& row) const;
   void add_causes(JobReport& report);
@@ -106,7 +104,7 @@ void JobFindings::summarize(std::size_t file, const Trace& trace, const Findings
   parts_->summaries.insert_or_assign(file, std::move(summary));
 }
 
-std::vector<std::size_t> JobFindings::join() {
+bool JobFindings::join() {
   std::vector<RankSummary> all;
   std::vector<std::size_t> files;
   for (auto& [file, summary] : parts_->summaries) {
@@ -115,10 +113,10 @@ std::vector<std::size_t> JobFindings::join() {
   }
   parts_->summaries.clear();
   std::vector<std::uint32_t> rows = ranks_of_one_job(all);
-  if (rows.empty()) return {};
+  if (rows.empty()) return false;
   for (std::uint32_t i = 0; i < all.size(); ++i) {  // another job's: reported one by one
     const bool is_in = std::find(rows.begin(), rows.end(), i) != rows.end();
-    if (!is_in && !all[i].units.empty()) return {};
+    if (!is_in && !all[i].units.empty()) return false;
   }
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     if (std::find(rows.begin(), rows.end(), i) != rows.end()) continue;
@@ -133,16 +131,20 @@ std::vector<std::size_t> JobFindings::join() {
     parts_->files.push_back(files[row]);
   }
   parts_->job = std::make_unique<Job>(std::move(ranks));
+  parts_->choose();
+  return true;
+}
+
+std::vector<std::size_t> JobFindings::to_look_at() const {
   std::vector<std::size_t> wanted;
-  for (const std::uint32_t rank : parts_->choose()) wanted.push_back(parts_->files[rank]);
+  for (const std::uint32_t rank : parts_->chosen) wanted.push_back(parts_->files[rank]);
   return wanted;
 }
 
-std::vector<std::uint32_t> JobFindings::Parts::choose() {
+void JobFindings::Parts::choose() {
   charges = charge_ranks(job->match, job->split, job->replay);
   Nanoseconds all_ns = 0;
   for (const RankCharge& one : charges) all_ns = add_saturated(all_ns, one.waited_ns);
-  std::vector<std::uint32_t> chosen;
   Nanoseconds seen_ns = 0;
   for (const RankCharge& one : charges) {
     if (one.rank == kNoRank) continue;
@@ -155,7 +157,6 @@ std::vector<std::uint32_t> JobFindings::Parts::choose() {
   usual = usual_rank(job->ranks, job->match, job->replay, late.first(std::min<std::size_t>(late.size(), 1)));
   if (usual == kNoRank && !job->ranks.empty()) usual = 0;
   if (std::find(chosen.begin(), chosen.end(), usual) == chosen.end()) chosen.push_back(usual);
-  return chosen;
 }
 
 void JobFindings::look_at(std::size_t file, const Trace& trace, const FindingsOptions& options,
@@ -299,6 +300,14 @@ void JobFindings::Parts::add_limits(JobReport& report) const {
         format_text("operation {} of a communicator differs: {}, {}", one.turn, says(one.one), says(one.other)));
   }
 }
+
+const std::vector<std::size_t>& JobFindings::files() const noexcept { return parts_->files; }
+
+std::vector<std::uint32_t> JobFindings::to_draw(std::size_t most) const {
+  return ranks_to_draw(*parts_->job, parts_->charges, parts_->usual, most);
+}
+
+page::RankDrawing JobFindings::drawing(std::uint32_t rank) const { return draw_rank(*parts_->job, rank); }
 
 JobReport JobFindings::report() const {
   JobReport report;

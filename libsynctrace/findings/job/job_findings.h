@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,12 +23,22 @@ class JobFindings {
   // Of the file with this number. May be called from several threads at once.
   void summarize(std::size_t file, const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins);
 
-  // After all files: the numbers of those to look at again. None: they are not one job.
-  std::vector<std::size_t> join();
+  // After all files: false where they are not one job, and then nothing else may be asked.
+  bool join();
+
+  // The numbers of the files to look at again, for the lines that made ranks late.
+  std::vector<std::size_t> to_look_at() const;
 
   void look_at(std::size_t file, const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins);
 
   JobReport report() const;
+
+  // The number of the file of each rank, by its row in the report.
+  const std::vector<std::size_t>& files() const noexcept;
+
+  // The ranks that a timeline shows if it has room for so many, and what it shows of one of them.
+  std::vector<std::uint32_t> to_draw(std::size_t most) const;
+  page::RankDrawing drawing(std::uint32_t rank) const;
 
   // Whether the trace says that its process talked to others.
   static bool has_collectives(const Trace& trace);

@@ -34,8 +34,9 @@ std::string step_kind_text(std::uint64_t kind) {
 }  // namespace
 
 std::string_view slice_kind_name(SliceKind kind) noexcept {
-  constexpr std::array<std::string_view, 12> kNames = {"step",  "idle", "copying", "kernel", "copy",  "memset",
-                                                       "graph", "call", "wait",    "launch", "sleep", "range"};
+  constexpr std::array<std::string_view, 15> kNames = {"step",   "idle",  "copying",   "kernel",   "copy",
+                                                       "memset", "graph", "call",      "wait",     "launch",
+                                                       "sleep",  "range", "rank-wait", "transfer", "exchange"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -72,6 +73,9 @@ std::string slice_text(const Trace& trace, const Report& report, SliceName name)
     case SliceKind::kCall:
     case SliceKind::kWait:
     case SliceKind::kLaunch: return api_name(trace, ApiId{static_cast<std::uint32_t>(number)});
+    case SliceKind::kRankWait:
+    case SliceKind::kTransfer:
+    case SliceKind::kExchange: break;  // RankDrawing has them
     case SliceKind::kSleep: return "sleep: " + std::string(host_call_word(static_cast<HostCall>(number)));
   }
   return {};

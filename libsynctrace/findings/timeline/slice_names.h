@@ -25,6 +25,10 @@ enum class SliceKind : std::uint8_t {
   kLaunch,
   kSleep,  // a blocking call of the C library
   kRange,
+  // Parts of an operation that ranks do together; the number is a row of RankDrawing::names.
+  kRankWait,  // waiting for another rank
+  kTransfer,
+  kExchange,  // not known which of both
 };
 std::string_view slice_kind_name(SliceKind kind) noexcept;
 

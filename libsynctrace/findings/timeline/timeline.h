@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attribution/attribute.h"
 #include "findings/report.h"
 #include "findings/timeline/idle_occurrences.h"
 #include "findings/timeline/idle_stacks.h"
+#include "findings/timeline/rank_drawing.h"
 #include "findings/timeline/timeline_detail.h"
 #include "findings/timeline/timeline_slices.h"
 #include "findings/timeline/trace_clock.h"
@@ -20,8 +22,8 @@ namespace synctrace::page {
 
 class Timeline {
  public:
-  // `attribution` with its parts, `report` made of both. All must outlive the object.
-  Timeline(const Trace& trace, const Attribution& attribution, const Report& report);
+  // `attribution` with its parts, `report` made of both; `rank`: of one rank of a job. All must outlive the object.
+  Timeline(const Trace& trace, const Attribution& attribution, const Report& report, const RankDrawing* rank = nullptr);
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
@@ -39,11 +41,15 @@ class Timeline {
   TimelineDetail detail(std::size_t most_items) const { return builder_.build(most_items); }
 
   // Text of the trace, not made safe for HTML.
-  std::string text_of(SliceName name) const { return slice_text(trace_, report_, name); }
+  std::string text_of(SliceName name) const;
+  // The label of the rank that a slice of kRankWait waits for; empty: not known.
+  std::string_view waits_for(SliceName name) const;
+  const RankDrawing* rank() const noexcept { return rank_; }  // null: of no job
 
  private:
   const Trace& trace_;
   const Report& report_;
+  const RankDrawing* rank_;
   std::vector<DeviceOccurrences> occurrences_;
   std::vector<StackTree> stacks_;
   TimeSpan opening_;

@@ -26,8 +26,9 @@ void add_rows_of(const std::vector<Row>& rows, std::unordered_map<ThreadId, std:
 
 }  // namespace
 
-TimelineSlices::TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report)
-    : trace_(trace), attribution_(attribution), report_(report), ranges_(nvtx_ranges(trace)) {
+TimelineSlices::TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report,
+                               const RankDrawing* rank)
+    : trace_(trace), attribution_(attribution), report_(report), rank_(rank), ranges_(nvtx_ranges(trace)) {
   for (std::size_t i = 0; i < report.devices.size(); ++i) device_places_.emplace(DeviceId{report.devices[i].id}, i);
   note_cause_rows();
   count_lanes();
@@ -55,6 +56,10 @@ void TimelineSlices::count_lanes() {
   for (const auto& [device, parts] : attribution_.parts) {
     counts[{kDevicesSection, number(device), 0, 0, LaneKind::kIdle}] = parts.size();
   }
+  if (rank_ != nullptr) {
+    for (const ExchangePart& part : rank_->parts)
+      ++counts[{kDevicesSection, number(part.device), 0, 0, LaneKind::kExchange}];
+  }
   Key last{};
   std::uint64_t* count = nullptr;
   for (const Operation& operation : trace_.operations) {
@@ -78,7 +83,7 @@ void TimelineSlices::count_lanes() {
 void TimelineSlices::keep_lanes(const std::map<Key, std::uint64_t>& counts) {
   std::vector<std::pair<std::uint64_t, Key>> sorted;
   for (const auto& [key, count] : counts)
-    sorted.emplace_back(key.kind <= LaneKind::kIdle ? ~std::uint64_t{0} : count, key);
+    sorted.emplace_back(key.kind <= LaneKind::kExchange ? ~std::uint64_t{0} : count, key);
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   left_out_ = sorted.size() - std::min(sorted.size(), kMostLanes);
   sorted.resize(sorted.size() - left_out_);
@@ -95,6 +100,7 @@ std::string TimelineSlices::label_of(const Key& key) const {
   switch (key.kind) {
     case LaneKind::kSteps: return "steps";
     case LaneKind::kIdle: return "GPU " + std::to_string(key.group) + " idle";
+    case LaneKind::kExchange: return "GPU " + std::to_string(key.group) + " with other ranks";
     case LaneKind::kStream: {
       const bool is_default = role_of(trace_, {ContextId{key.context}, StreamId{key.owner}}).legacy_default;
       return "stream " + std::to_string(key.owner) + (is_default ? " (default)" : "");
@@ -129,6 +135,7 @@ std::size_t TimelineSlices::lane_of(const Key& key) const {
 void TimelineSlices::for_each(const Visit& visit) const {
   visit_steps(visit);
   visit_parts(visit);
+  visit_exchanges(visit);
   visit_operations(visit);
   visit_ranges(visit);
   visit_threads(visit);
@@ -162,6 +169,14 @@ void TimelineSlices::visit_parts(const Visit& visit) const {
       any = true;
     }
     if (any) visit(lane, slice);
+  }
+}
+
+void TimelineSlices::visit_exchanges(const Visit& visit) const {
+  if (rank_ == nullptr) return;
+  for (const ExchangePart& part : rank_->parts) {
+    const std::size_t lane = lane_of({kDevicesSection, number(part.device), 0, 0, LaneKind::kExchange});
+    if (lane != kNoLane) visit(lane, {part.span, slice_name(part.kind, part.name)});
   }
 }
 

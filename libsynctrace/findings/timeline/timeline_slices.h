@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a trace has to show on a timeline, as slices on lanes: steps; of each device why it was idle and the work of
-// its streams; of each host thread its NVTX ranges, CUDA calls and sleeps. Nothing is copied: slices are made as they
-// are visited.
+// All that a trace has to show on a timeline, as slices on lanes: steps; of each device why it was idle, what it did
+// together with other ranks and the work of its streams; of each host thread its NVTX ranges, CUDA calls and sleeps.
+// Nothing is copied: slices are made as they are visited.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,7 @@
 #include "attribution/attribute.h"
 #include "base/time_span.h"
 #include "findings/report.h"
+#include "findings/timeline/rank_drawing.h"
 #include "findings/timeline/slice_names.h"
 #include "model/nvtx_ranges.h"
 #include "model/trace.h"
@@ -26,11 +27,11 @@ struct Slice {
   SliceName name = 0;
 };
 
-enum class LaneKind : std::uint8_t { kSteps, kIdle, kStream, kRanges, kThread };
+enum class LaneKind : std::uint8_t { kSteps, kIdle, kExchange, kStream, kRanges, kThread };
 
 struct Lane {
   LaneKind kind = LaneKind::kSteps;
-  std::size_t device = 0;  // of kIdle and kStream: its place in the report
+  std::size_t device = 0;  // of kIdle, kExchange and kStream: its place in the report
   std::string label;
   std::uint64_t slices = 0;
 };
@@ -39,8 +40,9 @@ inline constexpr std::size_t kMostLanes = 64;
 
 class TimelineSlices {
  public:
-  // `attribution` with its parts. All must outlive the object.
-  TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report);
+  // `attribution` with its parts; `rank`: of one rank of a job. All must outlive the object.
+  TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report,
+                 const RankDrawing* rank = nullptr);
 
   const std::vector<Lane>& lanes() const noexcept { return lanes_; }  // in the order in which they are shown
   std::size_t lanes_left_out() const noexcept { return left_out_; }   // beyond kMostLanes, those with the fewest slices
@@ -71,6 +73,7 @@ class TimelineSlices {
 
   void visit_steps(const Visit& visit) const;
   void visit_parts(const Visit& visit) const;
+  void visit_exchanges(const Visit& visit) const;
   void visit_operations(const Visit& visit) const;
   void visit_ranges(const Visit& visit) const;
   void visit_threads(const Visit& visit) const;
@@ -79,6 +82,7 @@ class TimelineSlices {
   const Trace& trace_;
   const Attribution& attribution_;
   const Report& report_;
+  const RankDrawing* rank_;  // null: none
   std::vector<NvtxRange> ranges_;
   std::unordered_set<ThreadId> uses_cuda_;
   std::map<DeviceId, std::size_t> device_places_;           // in the report

@@ -2,40 +2,41 @@
 // Several processes on one axis: their lanes below each other, their times counted from the axis's begin. Each of several can be
 // folded to what its GPUs did.
 
-// parts: [{data, process, title, offset}], in the order in which they are shown.
+// parts: [{data, process, title, rank, offset, rate}], in the order in which they are shown. rate: how fast the axis runs by a part's clock.
 function joined(parts) {
   const all = {length_ns: 0, slices: 0, items: 0, lanes_left_out: 0, stretches: [], lanes: [], names: [], devices: [], groups: []};
-  for (const {data, process, title, offset} of parts) {
+  for (const {data, process, title, rank, offset, rate} of parts) {
     const names = all.names.length, devices = all.devices.length;
-    const later = times => times.map(time => time + offset);
+    const on = time => offset + time * rate;
+    const later = times => times.map(on);
     const span = cause => ({...cause, typical: later(cause.typical), spans: later(cause.spans)});
-    const group = {process, title, devices, opened: parts.length === 1, windows: later(data.windows), lanes: data.lanes, begin: offset, end: offset + data.length_ns,
+    const group = {process, title, rank, on, devices, opened: parts.length === 1, windows: later(data.windows), lanes: data.lanes, begin: offset, end: on(data.length_ns),
                    opening: later(data.opening), step_ns: data.step_ns};
     all.length_ns = Math.max(all.length_ns, group.end);
     for (const sum of ['slices', 'items', 'lanes_left_out']) all[sum] += data[sum];
     all.stretches.push(...later(data.stretches));
     for (const lane of data.lanes) {
       Object.assign(lane, {group, device: lane.device + devices});
-      lane.rows.forEach(row => moveRow(row, offset, names));
+      lane.rows.forEach(row => moveRow(row, on, names));
     }
     all.lanes.push(...data.lanes);
-    all.names.push(...data.names.map(([kind, text, row]) => kind === 'idle' || kind === 'copying' ? [kind, text + devices, row] : [kind, text]));
+    all.names.push(...data.names.map(([kind, text, row]) => kind === 'idle' || kind === 'copying' ? [kind, text + devices, row] : [kind, text, row]));
     all.devices.push(...data.devices.map(device => ({...device, group, idle: device.idle.map(span), copying: device.copying.map(span)})));
     all.groups.push(group);
   }
   return all;
 }
 
-function moveRow(row, offset, names) {
+function moveRow(row, on, names) {
   for (let i = 0; i < row.begin.length; ++i) {
-    row.begin[i] += offset;
-    row.end[i] += offset;
+    row.begin[i] = on(row.begin[i]);
+    row.end[i] = on(row.end[i]);
     row.name[i] += names;
   }
 }
 
 // Of a folded process the host's threads are left out.
-const isShown = lane => lane.group.opened || lane.kind === 'steps' || lane.kind === 'idle' || lane.kind === 'stream';
+const isShown = lane => lane.group.opened || lane.kind === 'steps' || lane.kind === 'idle' || lane.kind === 'exchange' || lane.kind === 'stream';
 
 function foldButtons(timeline) {
   const {groups} = timeline.data;

@@ -20,6 +20,13 @@ function choose(timeline, cause) {
   timeline.redraw();
 }
 
+// A stretch that a link names by itself, as times of its process.
+function stretchOf(timeline, {dataset}) {
+  if (dataset.begin === undefined) return null;
+  const {on} = groupOf(timeline, +dataset.process);
+  return [on(+dataset.begin), on(+dataset.end)];
+}
+
 // What is known of the cause that an element names; undefined where it has no gaps to show.
 function factsOf(timeline, one) {
   const facts = timeline.data.devices[deviceOf(timeline, one)][one.dataset.kind][+one.dataset.row];
@@ -45,6 +52,12 @@ function chooseRow(timeline, row) {
 
 // A gap by itself says little: as much of its step is shown as makes it wide enough to be seen.
 function showMoment(timeline, link) {
+  const stretch = stretchOf(timeline, link);
+  if (stretch) {
+    timeline.root.scrollIntoView({block: 'start'});
+    timeline.view.show(...stretch);
+    return true;
+  }
   const facts = factsOf(timeline, link);
   if (!facts || facts.typical.length === 0) return false;
   const [begin, end] = facts.typical;

@@ -2,7 +2,7 @@
 // The picture. Nodes narrower than two pixels are drawn as one block, the stronger the more of its time is covered.
 
 const AXIS = 22;
-const KINDS = ['step', 'kernel', 'copy', 'memset', 'graph', 'call', 'wait', 'launch', 'sleep', 'range'];
+const KINDS = ['step', 'kernel', 'copy', 'memset', 'graph', 'call', 'wait', 'launch', 'sleep', 'range', 'rank-wait', 'transfer', 'exchange'];
 
 function readColours(timeline) {
   const style = getComputedStyle(document.documentElement);
@@ -149,6 +149,7 @@ function drawMarks(timeline) {
   };
   const marked = timeline.hovered || timeline.selected;
   if (marked) band(marked.row.begin[marked.item], marked.row.end[marked.item], 0.1);
+  if (marked) drawWaitedFor(timeline, marked);
   const {chosen} = timeline;
   if (!chosen) return;
   for (let i = 0; i < chosen.spans.length; i += 2) {

@@ -21,6 +21,7 @@ function itemAt(timeline, x, y) {
 
 const KIND_WORDS = {step: 'step', kernel: 'kernel', copy: 'copy on the GPU', memset: 'memset on the GPU', graph: 'CUDA graph', call: 'CUDA call',
                     wait: 'CUDA call that waited for the GPU', launch: 'launch', sleep: 'sleep outside of CUDA', range: 'NVTX range'};
+const EXCHANGES = ['rank-wait', 'transfer', 'exchange'];
 
 // Lines of text about an item, the first as its title.
 function wordsOf(timeline, {row, item}) {
@@ -32,6 +33,8 @@ function wordsOf(timeline, {row, item}) {
     lines.push(`${kind === 'idle' ? 'GPU idle' : 'GPU only copies'}: ${cause.name}`);
     lines.push(cause.where ? `caused by: ${cause.where}` : cause.call ? `caused by: ${cause.call}` : 'no line is known');
     if (cause.rule) lines.push(`rule ${cause.rule}, ${durationText(cause.idle_ns)} in all`);
+  } else if (EXCHANGES.includes(kind)) {
+    lines.push(...exchangeWords(timeline, {row, item}, [kind, text, causeRow]));
   } else {
     lines.push(text);
     lines.push(KIND_WORDS[kind]);

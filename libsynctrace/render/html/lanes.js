@@ -3,7 +3,7 @@
 // name that most of it has. So a picture of any stretch costs what its pixels cost.
 
 const GROUP = 8;
-const HEIGHTS = {steps: 14, idle: 26, stream: 18, ranges: 16, thread: 18};
+const HEIGHTS = {steps: 14, idle: 26, exchange: 18, stream: 18, ranges: 16, thread: 18};
 const LANE_GAP = 6;
 const TITLE = 20;
 const ROW_GAP = 1;
@@ -43,7 +43,7 @@ function layOut({groups}, top) {
     for (const lane of group.lanes) {
       lane.shown = isShown(lane);
       if (!lane.shown) continue;
-      const of = lane.kind === 'steps' ? 'steps' : lane.kind === 'idle' || lane.kind === 'stream' ? `device ${lane.device}` : 'threads';
+      const of = lane.kind === 'steps' ? 'steps' : lane.kind === 'idle' || lane.kind === 'exchange' || lane.kind === 'stream' ? `device ${lane.device}` : 'threads';
       if (section !== '' && section !== of) y += LANE_GAP;
       section = of;
       lane.y = y;

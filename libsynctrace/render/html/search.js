@@ -2,6 +2,7 @@
 // Search by name or line: what does not match fades, Enter goes to the next match.
 
 function searchText(timeline, [kind, text, row]) {
+  if (kind === 'rank-wait') return `${text} waits for rank ${row}`;
   if (kind !== 'idle' && kind !== 'copying') return text;
   const cause = timeline.causeOf(kind, text, row);
   return `${cause.rule || ''} ${cause.name} ${cause.where || ''} ${cause.call || ''}`;

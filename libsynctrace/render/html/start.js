@@ -41,6 +41,7 @@ function makeTimeline(place, data, opened) {
   timeline.view = new View(data.length_ns, () => timeline.redraw());
   timeline.label = name => {
     const [kind, text, row] = data.names[name];
+    if (kind === 'rank-wait') return `waits for ${row ? rankTitle(row) : 'another rank'}`;
     if (kind !== 'idle' && kind !== 'copying') return text;
     const cause = timeline.causeOf(kind, text, row);
     return cause.where ? `${cause.name}  ${cause.where}` : cause.name;
@@ -152,9 +153,11 @@ async function start() {
   connectStacks();
   for (const place of document.querySelectorAll('.timeline-place')) {
     const numbers = text => text.split(' ').map(Number);
-    const processes = numbers(place.dataset.processes), offsets = numbers(place.dataset.offsets);
-    const parts = await Promise.all(processes.map(async (process, i) => ({
-      process, offset: offsets[i], title: document.getElementById(`process-${process}`).dataset.title, data: await readPayload(document.getElementById(`timeline-${process}`))})));
+    const processes = numbers(place.dataset.processes), offsets = numbers(place.dataset.offsets), rates = numbers(place.dataset.rates);
+    const parts = await Promise.all(processes.map(async (process, i) => {
+      const {title, rank} = document.getElementById(`process-${process}`).dataset;
+      return {process, title, rank, offset: offsets[i], rate: rates[i], data: await readPayload(document.getElementById(`timeline-${process}`))};
+    }));
     place.timeline = makeTimeline(place, joined(parts), +place.dataset.opened);
     connectCauses(place.timeline);
     connectMoments(place.timeline);

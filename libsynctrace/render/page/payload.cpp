@@ -27,7 +27,7 @@ std::string name_text(std::string_view text) {
   return fitted(printable(text.substr(0, 4 * kNameColumns + 4)), kNameColumns);
 }
 
-// [kind, text], of causes [kind, device, row].
+// [kind, text], of causes [kind, device, row], of a wait for a rank [kind, operation, label of the rank].
 Json names_json(const Timeline& timeline, const TimelineDetail& detail) {
   Json names = Json::array();
   std::size_t bytes = 0;
@@ -40,7 +40,10 @@ Json names_json(const Timeline& timeline, const TimelineDetail& detail) {
     }
     std::string text = bytes < kMostNameBytes ? name_text(timeline.text_of(name)) : std::string("(name left out)");
     bytes += text.size();
-    names.push_back({word, std::move(text)});
+    if (kind == SliceKind::kRankWait)
+      names.push_back({word, std::move(text), timeline.waits_for(name)});
+    else
+      names.push_back({word, std::move(text)});
   }
   return names;
 }
@@ -61,7 +64,7 @@ Json span_json(TimeSpan span, Nanoseconds base_ns) {
 
 // `first_row`: where its rows begin in the packed bytes.
 Json lanes_json(const Timeline& timeline, const TimelineDetail& detail) {
-  constexpr const char* kKinds[] = {"steps", "idle", "stream", "ranges", "thread"};
+  constexpr const char* kKinds[] = {"steps", "idle", "exchange", "stream", "ranges", "thread"};
   Json lanes = Json::array();
   for (const Lane& lane : timeline.lanes()) {
     lanes.push_back({{"kind", kKinds[static_cast<std::size_t>(lane.kind)]},

@@ -11,6 +11,7 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "render/answer_words.h"
+#include "render/job_words.h"
 #include "render/page/section_parts.h"
 #include "render/phase_words.h"
 
@@ -100,14 +101,16 @@ void tiles(const Report& report, HtmlOut& out) {
 
 // What the bar paints a part of the time with.
 std::string_view colour_of_part(std::string_view part) noexcept {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kColoursOfParts = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kColoursOfParts = {
       {{"busy", "busy"},
        {"launching", "launching"},
        {"host code", "host-code"},
        {"waits", "waits"},
        {"copies", "copying"},
        {"input", "input"},
-       {"loading code", "loading"}}};
+       {"loading code", "loading"},
+       {"other ranks", "rank-wait"},
+       {"moving data", "transfer"}}};
   const auto* found = std::find_if(kColoursOfParts.begin(), kColoursOfParts.end(),
                                    [&](const auto& entry) { return entry.first == part; });
   return found == kColoursOfParts.end() ? "other" : found->second;
@@ -194,6 +197,8 @@ void write_head(const Report& report, HtmlOut& out) {
     if (const RuleText* meaning = verdict_text(report.verdict.word); meaning != nullptr) write_rule(*meaning, out);
   }
   if (!report.no_lines.empty()) out.add("<p class=\"evidence\">No lines: {}.</p>\n", report.no_lines);
+  if (report.in_job)
+    out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(in_job_sentence(report), kSentenceColumns)});
   const ScreenPlaces places(report);
   for (const std::string& sentence : step_sentences(report, places))
     out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(sentence, kSentenceColumns)});

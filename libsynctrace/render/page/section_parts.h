@@ -4,13 +4,17 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
+#include "findings/job/job_report.h"
 #include "findings/remedies/rule_texts.h"
 #include "findings/report.h"
 #include "findings/timeline/idle_occurrences.h"
 #include "findings/timeline/idle_stacks.h"
+#include "findings/timeline/rank_drawing.h"
 #include "render/page/html_text.h"
 
 namespace synctrace::page {
@@ -33,6 +37,16 @@ void write_fixes_alone(const Report& report, const Limits& limits, HtmlOut& out)
 void write_tables(const Report& report, const Limits& limits, HtmlOut& out);
 void write_losses(const Report& report, HtmlOut& out);
 void write_foot(const Report& report, HtmlOut& out);
+
+// Of a job: which of its ranks have a section, and of its causes, by row, a link to where one costs something.
+struct JobLinks {
+  std::set<std::size_t> drawn;
+  std::map<std::size_t, std::string> moments;
+};
+void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out);
+// Such a link into the timeline of the rank, whose times on the page count from `begin_ns`; empty: none.
+std::string moment_of(const Report& report, const RankDrawing& drawing, Nanoseconds begin_ns, const JobCause& cause,
+                      std::size_t rank);
 
 double percent(Nanoseconds part, Nanoseconds whole) noexcept;
 // A part of a bar, from and as wide as so many percent of it.

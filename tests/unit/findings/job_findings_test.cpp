@@ -2,8 +2,10 @@
 // Played jobs against what is said of them: the late rank, its line, what changing it saves for all ranks.
 #include "findings/job/job_findings.h"
 
+#include <cstdlib>
 #include <numeric>
 
+#include "findings/job/job_facts.h"
 #include "support/catch.h"
 #include "support/job_support.h"
 
@@ -17,7 +19,8 @@ JobReport report_of(const JobRun& run) {
     traces.push_back(std::move(load_trace_bytes(run.traces[i], "rank.synctrace")).value());
     findings.summarize(i, traces.back(), {}, {});
   }
-  for (const std::size_t file : findings.join()) findings.look_at(file, traces[file], {}, {});
+  REQUIRE(findings.join());
+  for (const std::size_t file : findings.to_look_at()) findings.look_at(file, traces[file], {}, {});
   return findings.report();
 }
 
@@ -115,6 +118,60 @@ TEST_CASE("ranks that are even wait for nobody") {
   CHECK(report.verdict == "communication-bound");
 }
 
+TEST_CASE("of each rank a timeline shows all operations, in waiting and transfer, on a clock that all share") {
+  const JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
+  JobFindings findings;
+  for (std::size_t i = 0; i < run.traces.size(); ++i)
+    findings.summarize(i, std::move(load_trace_bytes(run.traces[i], "rank.synctrace")).value(), {}, {});
+  REQUIRE(findings.join());
+  CHECK(findings.to_draw(2).front() == 2);  // the late one comes first,
+  CHECK(findings.to_draw(2).back() != 2);   // then a usual one
+  CHECK(findings.to_draw(99).size() == 4);
+  const JobReport report = findings.report();
+  std::vector<std::vector<Nanoseconds>> ends(4);  // of the transfers, on the clock that all share
+  for (std::uint32_t rank = 0; rank < 4; ++rank) {
+    const page::RankDrawing drawing = findings.drawing(rank);
+    REQUIRE(drawing.clock.known);
+    Nanoseconds waited_ns = 0;
+    Nanoseconds last_ns = 0;
+    for (const page::ExchangePart& part : drawing.parts) {
+      CHECK(part.span.begin_ns >= last_ns);
+      last_ns = part.span.begin_ns;
+      const page::ExchangeName& name = drawing.names.at(part.name);
+      CHECK(name.operation == "AllReduce");
+      CHECK(std::abs(drawing.clock.own(drawing.clock.common(part.span.begin_ns)) - part.span.begin_ns) <= 1);
+      if (part.kind == page::SliceKind::kTransfer) ends[rank].push_back(drawing.clock.common(part.span.end_ns));
+      if (part.kind != page::SliceKind::kRankWait) continue;
+      waited_ns += part.span.length_ns();
+      CHECK_FALSE(name.waits_for == drawing.label);
+    }
+    CHECK(ends[rank].size() == report.ranks[rank].collectives);
+    CHECK(waited_ns >= report.ranks[rank].devices.front().all.waiting_ns);  // some of it beside computing
+    CHECK((drawing.typical.length_ns() > 0) == (rank == 2));
+  }
+  for (std::size_t i = 0; i < ends[0].size(); ++i) {
+    for (std::uint32_t rank = 1; rank < 4; ++rank) CHECK(std::abs(ends[rank].at(i) - ends[0][i]) < 20'000);
+  }
+}
+
+TEST_CASE("a rank's own report says what only all of them tell") {
+  const JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
+  const JobReport job = report_of(run);
+  const Trace trace = std::move(load_trace_bytes(run.traces[0], "rank.synctrace")).value();
+  Report report = Findings(trace, {}).report();
+  CHECK(report.verdict.word == "communication-bound");
+  add_job_facts(job, 0, report);
+  CHECK(report.verdict.word == "rank-bound");
+  REQUIRE(report.in_job);
+  CHECK(report.in_job->waits_for.front().rank == "2");
+  Nanoseconds sum_ns = 0;
+  for (const WaitedRank& one : report.in_job->waits_for) sum_ns += one.waiting_ns;
+  CHECK(sum_ns == report.in_job->waiting_ns);
+  Nanoseconds parts_ns = 0;
+  for (const TimePart& part : report.verdict.parts) parts_ns += part.ns;
+  CHECK(parts_ns == report.verdict.of_ns);
+}
+
 TEST_CASE("traces of different jobs are none") {
   JobFindings findings;
   JobProgram program;
@@ -122,7 +179,7 @@ TEST_CASE("traces of different jobs are none") {
   const JobRun run = play_job(program, 1);
   const Trace trace = std::move(load_trace_bytes(run.traces[0], "rank.synctrace")).value();
   findings.summarize(0, trace, {}, {});
-  CHECK(findings.join().empty());
+  CHECK_FALSE(findings.join());
 }
 
 }  // namespace synctrace::testing::generator

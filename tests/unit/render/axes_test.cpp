@@ -52,6 +52,21 @@ TEST_CASE("an axis begins with the first of its processes") {
   CHECK(axes[1].offsets_ns == std::vector<Nanoseconds>{0});
 }
 
+TEST_CASE("ranks whose clocks were compared share an axis, wherever they ran") {
+  std::vector<TraceClock> clocks = {clock("a", 100, 110), clock("b", 5, 15), clock("c", 0, 10)};
+  clocks[0].on_job = RankClock{true, 0, 0, 100 * kSecond, 0};
+  clocks[1].on_job = RankClock{true, -96.0 * kSecond, 1e-5, 5 * kSecond, 700};
+  const std::vector<Axis> axes = axes_of(clocks);
+  REQUIRE(axes.size() == 2);
+  CHECK(axes[0].processes == std::vector<std::size_t>{0, 1});
+  CHECK(axes[0].offsets_ns == std::vector<Nanoseconds>{0, kSecond});
+  CHECK(axes[0].rates == std::vector<double>{1, 1 - 1e-5});
+  CHECK(axes[0].note ==
+        "One axis: the clocks of these 2 ranks are aligned by what they did together, to within 700 ns.");
+  CHECK(axes[1].note ==
+        "It did too little with the other ranks to compare its clock with theirs, so it has an axis of its own.");
+}
+
 TEST_CASE("a single process has nothing to explain, several have") {
   const std::vector<TraceClock> one = {clock("a", 0, 1)};
   CHECK(axes_of(one).at(0).note.empty());

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report_options.h"
+
+#include <string_view>
+
+#include "page_file.h"
+#include "render/render_text.h"
+#include "step_options.h"
+
+namespace synctrace::cli {
+
+void declare_report_options(const CommandLine& app, ReportOptions& options) {
+  app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
+  app.add("--format", options.format, "text (default), json, md or csv", "FORMAT")
+      .one_of({"text", "json", "md", "csv"}, {{"html", "a page for a browser is written by --html FILE."}});
+  const CommandOption range = declare_step_range(app, "--steps", options.steps.range);
+  declare_step_line(app, options.steps.line).excludes(range);
+  declare_phase(app, options.phase);
+  app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)",
+          "FIXES");
+  app.add("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas", "WHAT");
+  app.add_flag("--full", options.full, "all that is known, not only the first screen");
+  std::string names;
+  for (const std::string_view name : kTextTables) names += (names.empty() ? "" : ", ") + std::string(name);
+  app.add("--table", options.table, "one table of the full text: " + names, "NAME")
+      .one_of({kTextTables.begin(), kTextTables.end()});
+  app.add("--rank", options.rank, "of several ranks, this one, with what all of them tell about it", "RANK");
+  app.add_flag("--outside-windows", options.all, "count calls outside the recorded windows too");
+  app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
+  declare_code_options(app, options.stacks);
+  declare_name_options(app, options.stacks);
+  declare_source_options(app, options.stacks.source_roots);
+  app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
+  app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
+          "FILE");
+  app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
+               "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE");
+}
+
+}  // namespace synctrace::cli

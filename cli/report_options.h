@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of the verb report.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "command_line.h"
+#include "findings/findings.h"
+#include "render/render_page.h"
+#include "stack_options.h"
+
+namespace synctrace::cli {
+
+struct ReportOptions {
+  std::vector<std::string> paths;
+  std::string format = "text";
+  std::string output;
+  StepQuestion steps;
+  std::optional<int> phase;
+  std::string what_if;
+  std::string assume;
+  bool all = false;
+  bool full = false;
+  std::string table;
+  std::string rank;
+  bool show_stacks = false;
+  std::string page;
+  std::size_t most_page_bytes = kDefaultPageBytes;
+  StackOptions stacks;
+};
+
+void declare_report_options(const CommandLine& app, ReportOptions& options);
+
+}  // namespace synctrace::cli
