@@ -42,6 +42,7 @@ void write_rank(const Trace& trace, chrome::TextBlocks& out) {
   const auto world_size = number_of(fact(trace, "world_size"));
   out.add("\"distributedInfo\": {{\"rank\": {}", *rank);
   if (world_size) out.add(", \"world_size\": {}", *world_size);
+  if (!trace.collectives.empty()) out.add(", \"backend\": \"nccl\"");
   out.add("}},\n");
 }
 

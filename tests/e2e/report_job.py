@@ -128,6 +128,13 @@ class ReportJob(harness.CliTest):
         charged = sum(int(row["others_waited_ns"]) for row in causes + of("cause-also"))
         self.assertEqual(charged, sum(cause["others_waited_ns"] for cause in job["job"]["causes"]))
 
+    def test_the_export_of_each_rank_says_which_it_is(self):
+        done = self.run_cli("export", "--format", "chrome", "-o", f"{self.folder}/each/", *self.traces)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for rank in range(RANKS):
+            document = json.loads((self.folder / f"each/rank-{rank}.json").read_text(encoding="utf-8"))
+            self.assertEqual(document["distributedInfo"], {"rank": rank, "backend": "nccl"})
+
     def test_what_a_job_cannot_say_names_the_way_out(self):
         for option in (("--table", "calls"), ("--what-if", "fix@train.py:80"), ("--assume", "pinned")):
             done = self.show(*option, *self.traces)
