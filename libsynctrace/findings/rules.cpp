@@ -6,15 +6,18 @@
 
 #include "attribution/wait_table.h"
 #include "base/glob.h"
+#include "findings/job/exchange_rules.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::array kAllRules = {kStreamSyncRule,    kDeviceSyncRule, kEventSyncRule,      kPollingRule,
-                                  kFrameworkWaitRule, kHiddenSyncRule, kBlockingMemcpyRule, kPageableH2dRule,
-                                  kPageableD2hRule,   kScalarReadRule, kDynamicShapeRule,   kAllocRule,
-                                  kFreeSyncRule,      kModuleLoadRule, kLaunchBoundRule,    kInputBoundRule,
-                                  kHostComputeRule,   kDependencyRule, kRankWaitRule};
+constexpr std::array kAllRules = {
+    kStreamSyncRule,     kDeviceSyncRule,       kEventSyncRule,      kPollingRule,
+    kFrameworkWaitRule,  kHiddenSyncRule,       kBlockingMemcpyRule, kPageableH2dRule,
+    kPageableD2hRule,    kScalarReadRule,       kDynamicShapeRule,   kAllocRule,
+    kFreeSyncRule,       kModuleLoadRule,       kLaunchBoundRule,    kInputBoundRule,
+    kHostComputeRule,    kDependencyRule,       kRankWaitRule,       kSmallCollectivesRule,
+    kLateCollectiveRule, kDrainedCollectiveRule};
 
 }  // namespace
 

@@ -162,7 +162,14 @@ bool UnitFinder::place(CollectiveUnit& unit, std::span<const std::uint32_t> kern
       std::find_if(rank_.devices.begin(), rank_.devices.end(), [&](const RankDevice& one) { return one.id == id; });
   unit.device = static_cast<std::uint32_t>(device - rank_.devices.begin());
   std::size_t cursor = 0;
-  unit.in_steps = attribution_.steps.kind_at(correlation_.issued_ns(kernels.front()), cursor) == StepKind::kSteady;
+  const Nanoseconds issued_ns = correlation_.issued_ns(kernels.front());
+  unit.in_steps = attribution_.steps.kind_at(issued_ns, cursor) == StepKind::kSteady;
+  if (unit.in_steps) {
+    const std::vector<Step>& steps = attribution_.steps.steps;
+    const auto next = std::upper_bound(steps.begin(), steps.end(), issued_ns,
+                                       [](Nanoseconds t, const Step& step) { return t < step.host.begin_ns; });
+    unit.step = static_cast<std::uint32_t>(next - steps.begin());
+  }
   if (device == rank_.devices.end()) return false;
   unit.own.end_ns = ready_ns(kernels.front(), unit.span.begin_ns);
   const Operation& first = trace_.operations[kernels.front()];

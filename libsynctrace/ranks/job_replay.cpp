@@ -147,7 +147,7 @@ Cuts JobReplay::all_alike() const {
   return cuts;
 }
 
-Nanoseconds JobReplay::saving(const Cuts& cuts) const {
+Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) const {
   // How much earlier than recorded each rank is ready for a unit, and each unit ends.
   struct Gain {
     Nanoseconds ready_ns = 0;
@@ -172,9 +172,18 @@ Nanoseconds JobReplay::saving(const Cuts& cuts) const {
   for (const Node& node : nodes_) {
     const std::span members = std::span(members_).subspan(node.first, node.count);
     if (node.together) {
+      const std::uint32_t meeting = match_.meeting_of[members.front().rank][members.front().unit];
+      const MeetingCut cut = operations.empty() ? MeetingCut{} : operations[meeting];
+      if (cut.is_gone) {
+        for (const Member member : members) {
+          const Nanoseconds length_ns = ranks_[member.rank].units[member.unit].span.length_ns();
+          gains[member.rank][member.unit].end_ns = begin_gain(member) + length_ns;
+        }
+        continue;
+      }
       Nanoseconds all_ns = kLatestTime;
       for (const Member member : members) all_ns = std::min(all_ns, begin_gain(member) + waits(member).wait_ns);
-      for (const Member member : members) gains[member.rank][member.unit].end_ns = all_ns;
+      for (const Member member : members) gains[member.rank][member.unit].end_ns = all_ns + cut.shorter_ns;
       continue;
     }
     for (const Member member : members) {

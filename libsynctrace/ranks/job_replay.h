@@ -16,13 +16,20 @@ namespace synctrace {
 // which nothing is cut.
 using Cuts = std::vector<std::vector<Nanoseconds>>;
 
+// By meeting, what becomes of the operation itself. Empty: nothing.
+struct MeetingCut {
+  Nanoseconds shorter_ns = 0;  // the transfer; less than zero: longer
+  bool is_gone = false;        // nobody meets any more
+};
+using MeetingCuts = std::vector<MeetingCut>;
+
 class JobReplay {
  public:
   // All must outlive the object.
   JobReplay(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split);
 
   // By how much the job would be shorter: the middle one of what each rank would have gained by its last unit in steps.
-  Nanoseconds saving(const Cuts& cuts) const;
+  Nanoseconds saving(const Cuts& cuts, const MeetingCuts& operations = {}) const;
 
   // Each rank's own time before each unit, made no longer than that of the middle rank.
   Cuts all_alike() const;

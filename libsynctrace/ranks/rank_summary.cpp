@@ -7,15 +7,10 @@
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"
 #include "ranks/collective_units.h"
+#include "ranks/idle_before.h"
 
 namespace synctrace {
 namespace {
-
-std::int64_t rank_of(std::string_view text) {
-  std::int64_t rank = -1;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), rank);
-  return failed == std::errc() && end == text.data() + text.size() && rank >= 0 ? rank : -1;
-}
 
 void add_causes(const std::vector<Cause>& causes, RankDevice& device) {
   for (const Cause& cause : causes) {
@@ -60,13 +55,20 @@ void add_devices(const Trace& trace, const Attribution& attribution, RankSummary
 
 }  // namespace
 
+std::int64_t rank_number(const Trace& trace) {
+  const std::string_view text = fact(trace, "rank");
+  std::int64_t rank = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), rank);
+  return failed == std::errc() && end == text.data() + text.size() && rank >= 0 ? rank : -1;
+}
+
 RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   RankSummary rank;
   rank.path = printable(trace.path);
   rank.program = printable(fact(trace, "command_line"));
   rank.host = printable(fact(trace, "host"));
   rank.job = printable(fact(trace, "job_id"));
-  rank.rank = rank_of(fact(trace, "rank"));
+  rank.rank = rank_number(trace);
   rank.process_id = trace.process_id;
   rank.simulated = fact(trace, "simulated") == "1";
   for (const TimeSpan span : trace.lossy) rank.lossy_ns += span.length_ns();
@@ -76,9 +78,11 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
     rank.in_steps_ns = add_saturated(rank.in_steps_ns, step.length_ns);
     ++rank.ordinary_steps;
   }
+  rank.micro_steps = attribution.steps.micro_steps;
   rank.breaches = attribution.breaches;
   add_devices(trace, attribution, rank);
   find_collective_units(trace, attribution, rank);
+  find_idle_before(trace, attribution, rank);
   return rank;
 }
 

@@ -40,6 +40,10 @@ struct CollectiveUnit {
   std::uint32_t after = 0;   // the unit + 1 from which the rank's own time goes on; 0: none
   std::uint32_t behind = 0;  // the unit + 1 before it in its stream; 0: none
   std::int32_t root = -1;    // in its communicator
+  std::uint32_t step = 0;    // the ordinary step that issued it, from 1; 0: none did
+  // Directly before its kernels the GPU had nothing to do: because the host waited for it, or did something else.
+  Nanoseconds drained_ns = 0;
+  Nanoseconds held_ns = 0;
   Exchange exchange = Exchange::kTogether;
   bool after_end = false;  // of `after`: from its end on
   bool in_steps = false;   // issued in an ordinary step
@@ -89,6 +93,7 @@ struct RankSummary {
   StepFigures steps;
   Nanoseconds in_steps_ns = 0;  // lengths of the ordinary steps, added up
   std::size_t ordinary_steps = 0;
+  std::size_t micro_steps = 1;  // passes of a step's loop
 
   std::vector<RankCommunicator> communicators;
   std::vector<std::string> operations;  // names
@@ -102,6 +107,10 @@ struct RankSummary {
   std::uint64_t without_record = 0;  // kernels of which no operation was recorded
 };
 
+// As the launcher numbers the process; -1: it does not.
+std::int64_t rank_number(const Trace& trace);
+
+// What went on before units (CollectiveUnit::drained_ns) is known where `attribution` has kept its parts.
 RankSummary summarize_rank(const Trace& trace, const Attribution& attribution);
 
 }  // namespace synctrace

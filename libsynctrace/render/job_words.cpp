@@ -68,13 +68,16 @@ std::vector<std::size_t> ranks_in_order(const JobReport& report, std::size_t mos
   return order;
 }
 
+std::string job_place(const SourceLine& place) {
+  if (place.file.empty()) return place.function;
+  std::string text = place.file.substr(place.file.rfind('/') + 1);
+  if (place.line > 0) text += ":" + std::to_string(place.line);
+  if (!place.function.empty()) text += " in " + place.function;
+  return text;
+}
+
 std::string job_cause_place(const JobCause& cause) {
-  std::string text = cause.where.function;
-  if (!cause.where.file.empty()) {
-    text = cause.where.file.substr(cause.where.file.rfind('/') + 1);
-    if (cause.where.line > 0) text += ":" + std::to_string(cause.where.line);
-    if (!cause.where.function.empty()) text += " in " + cause.where.function;
-  }
+  const std::string text = job_place(cause.where);
   return cause.kernel.empty() ? text : cause.kernel + (text.empty() ? "" : ", launched at " + text);
 }
 
@@ -129,6 +132,15 @@ std::string job_gain_sentence(const JobReport& report) {
   if (report.base_ns <= 0) return {};
   const auto first = std::find_if(report.causes.begin(), report.causes.end(),
                                   [&](const JobCause& one) { return is_at_least(one.saving.ns, report.base_ns, 100); });
+  const JobPattern* pattern = report.patterns.empty() ? nullptr : &report.patterns.front();
+  if (pattern != nullptr && pattern->saving && is_worth_a_row(report, *pattern) &&
+      (first == report.causes.end() || first->saving.ns < pattern->saving->ns)) {
+    return format_text("Changing one thing on all ranks saves {} ({} - {} %): {} -> {}{}.",
+                       percent(report, pattern->saving->ns), whole_percent(report, pattern->saving->lo_ns),
+                       whole_percent(report, pattern->saving->hi_ns), duration_text(of_a_step(report, report.base_ns)),
+                       duration_text(of_a_step(report, report.base_ns - pattern->saving->ns)),
+                       report.by_steps ? " a step" : "");
+  }
   const std::string now = format_text("{} {}.", report.by_steps ? "A step takes" : "The job takes",
                                       duration_text(of_a_step(report, report.base_ns)));
   if (first == report.causes.end()) {
@@ -193,6 +205,32 @@ std::string in_job_sentence(const Report& report) {
   if (is_at_least(facts.others_waited_ns, std::max<Nanoseconds>(1, report.verdict.of_ns), 100))
     text += format_text(" The others together wait {}{} for it.", each(facts.others_waited_ns), a_step);
   return text;
+}
+
+std::string job_pattern_title(const JobPattern& pattern) {
+  return format_text("{} [{}], all ranks", pattern.title, pattern.rule->id);
+}
+
+std::string job_pattern_evidence(const JobReport& report, const JobPattern& pattern) {
+  const std::string what =
+      format_text("{} {} of {} a step", count_text(pattern.per_step),
+                  pattern.operation.empty() ? "operations" : pattern.operation, bytes_text(pattern.bytes));
+  const std::string time = duration_text(of_a_step(report, pattern.time_ns));
+  const std::string why = pattern.not_predicted.empty() ? "" : "; not predicted: " + pattern.not_predicted;
+  if (pattern.name == "small-collectives")
+    return format_text("{}, and no result is needed before the last one's; they move data for {}{}", what, time, why);
+  if (pattern.name == "collective-in-every-pass")
+    return format_text("{} before those of the last pass, which are the same; they move data for {}{}", what, time,
+                       why);
+  return format_text("{}; directly before them the GPU of each rank has nothing to do for {}{}", what, time, why);
+}
+
+std::string job_pattern_saving(const JobReport& report, const JobPattern& pattern) {
+  return pattern.saving ? percent(report, pattern.saving->ns) : "unknown";
+}
+
+bool is_worth_a_row(const JobReport& report, const JobPattern& pattern) noexcept {
+  return is_at_least(pattern.saving ? pattern.saving->ns : pattern.time_ns, report.base_ns, 100);
 }
 
 std::vector<std::string> job_limits(const JobReport& report) {

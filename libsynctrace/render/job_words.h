@@ -20,12 +20,21 @@ std::string job_cause_evidence(const JobReport& report, const JobCause& cause);
 
 // Of one rank's report: whom it waited for in its job, and what waited for it; empty for a process alone.
 std::string in_job_sentence(const Report& report);
+// "Read the value after the exchange has begun [ST063], all ranks".
+std::string job_pattern_title(const JobPattern& pattern);
+// "30 AllReduce of 64.0 KiB a step move data for 450 us".
+std::string job_pattern_evidence(const JobReport& report, const JobPattern& pattern);
+// What it saves, or that this is not predicted.
+std::string job_pattern_saving(const JobReport& report, const JobPattern& pattern);
+// Whether a screen has room for it: worth a hundredth of the job's time, or of unknown worth.
+bool is_worth_a_row(const JobReport& report, const JobPattern& pattern) noexcept;
 
 // What was left out, what is missing, what does not fit together.
 std::vector<std::string> job_limits(const JobReport& report);
 
 // Where it is: a line, a kernel, or both; empty: not known.
 std::string job_cause_place(const JobCause& cause);
+std::string job_place(const SourceLine& place);
 
 // Of one step where figures are of steps.
 Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept;

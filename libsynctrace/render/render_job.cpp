@@ -18,6 +18,7 @@ namespace {
 constexpr std::size_t kMostRanks = 8;
 constexpr std::size_t kMostCauses = 4;
 constexpr std::size_t kDeviceColumns = 40;
+constexpr std::size_t kMostPatterns = 2;
 
 class JobScreen {
  public:
@@ -28,6 +29,7 @@ class JobScreen {
     verdict();
     ranks();
     causes();
+    patterns();
     out_.empty();
     for (const std::string& limit : job_limits(report_)) out_.wrapped("", limit);
     out_.wrapped(
@@ -99,6 +101,7 @@ class JobScreen {
       else
         left_ns += std::max<Nanoseconds>(0, cause.saving.ns);
     }
+    shown_causes_ = shown.size();
     if (shown.empty() || report_.base_ns <= 0) return;
     out_.empty();
     const std::size_t width = out_.columns() - 26;
@@ -109,7 +112,7 @@ class JobScreen {
       out_.add_raw(out_.tinted(title, Tint::kBold) + std::string(width - columns_of(title), ' ') +
                    format_text(" {:>7}  {}", share_text(cause.saving.ns, report_.base_ns),
                                share_text(cause.cumulative_ns, report_.base_ns)));
-      where(cause);
+      where(job_cause_place(cause), cause.where);
       const std::string evidence = job_cause_evidence(report_, cause);
       if (!evidence.empty()) out_.wrapped("        ", evidence, Tint::kDim);
       for (const std::string& line : cause.to_type) out_.wrapped("    -> ", line, Tint::kGreen);
@@ -120,13 +123,33 @@ class JobScreen {
     }
   }
 
-  void where(const JobCause& cause) {
-    std::string text = job_cause_place(cause);
-    if (!cause.where.file.empty() && !cause.where.source.empty()) text += "   " + cause.where.source;
+  void patterns() {
+    const std::size_t most = std::clamp<std::size_t>(kMostCauses - shown_causes_, 1, kMostPatterns);
+    std::vector<const JobPattern*> shown;
+    for (const JobPattern& pattern : report_.patterns) {
+      if (shown.size() < most && is_worth_a_row(report_, pattern)) shown.push_back(&pattern);
+    }
+    if (shown.empty()) return;
+    out_.empty();
+    const std::size_t width = out_.columns() - 26;
+    out_.add(format_text("{:<{}} {:>7}", "How all ranks exchange data", width, "saves"), Tint::kBold);
+    for (const JobPattern* pattern : shown) {
+      const std::string title = fitted("    " + job_pattern_title(*pattern), width);
+      out_.add_raw(out_.tinted(title, Tint::kBold) + std::string(width - columns_of(title), ' ') +
+                   format_text(" {:>7}", job_pattern_saving(report_, *pattern)));
+      where(job_place(pattern->where), pattern->where);
+      out_.wrapped("        ", job_pattern_evidence(report_, *pattern), Tint::kDim);
+      for (const std::string& line : pattern->to_type) out_.wrapped("    -> ", line, Tint::kGreen);
+    }
+  }
+
+  void where(std::string text, const SourceLine& place) {
+    if (!place.file.empty() && !place.source.empty()) text += "   " + place.source;
     if (!text.empty()) out_.add("      " + fitted(text, out_.columns() - 6));
   }
 
   const JobReport& report_;
+  std::size_t shown_causes_ = 0;
   ScreenLines out_;
 };
 

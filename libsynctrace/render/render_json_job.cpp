@@ -69,6 +69,24 @@ Json job_cause_json(const JobReport& report, const JobCause& cause) {
       {"to_type", cause.to_type}};
 }
 
+Json pattern_json(const JobPattern& pattern) {
+  return {{"rule", rule_or_null(pattern.rule)},
+          {"name", pattern.name},
+          {"operation", text_or_null(pattern.operation)},
+          {"file", text_or_null(pattern.where.file)},
+          {"line", line_or_null(pattern.where.line)},
+          {"function", text_or_null(pattern.where.function)},
+          {"source", text_or_null(pattern.where.source)},
+          {"count", pattern.count},
+          {"count_per_step", pattern.per_step},
+          {"bytes", pattern.bytes},
+          {"time_ns", pattern.time_ns},
+          {"saving", pattern.saving ? interval_json(*pattern.saving) : Json(nullptr)},
+          {"not_predicted", text_or_null(pattern.not_predicted)},
+          {"title", pattern.title},
+          {"to_type", pattern.to_type}};
+}
+
 }  // namespace
 
 Json job_json(const JobReport& report) {
@@ -94,7 +112,8 @@ Json job_json(const JobReport& report) {
           {"clock_residual_ns", report.clock_residual_ns},
           {"mismatches", report.mismatches},
           {"left_out", report.left_out},
-          {"causes", array_of(report.causes, [&](const JobCause& one) { return job_cause_json(report, one); })}};
+          {"causes", array_of(report.causes, [&](const JobCause& one) { return job_cause_json(report, one); })},
+          {"patterns", array_of(report.patterns, pattern_json)}};
 }
 
 Json in_job_json(const RankInJob& facts) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// generated_job FOLDER RANKS STEPS KERNELS [FAULT_NS]: writes the traces of a played job, rank by rank, for tests that
-// are no C++ and for measurements. Rank 1 computes for FAULT_NS (2 ms) more in each step. The same each time.
+// generated_job FOLDER RANKS STEPS KERNELS [FAULT_NS [read]]: writes the traces of a played job, rank by rank, for
+// tests that are no C++ and for measurements. Rank 1 computes for FAULT_NS (2 ms) more in each step, or reads a value
+// from its GPU; 0: it does what the others do. The same each time.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +12,7 @@
 
 int main(int argc, char** argv) {
   using namespace synctrace::testing::generator;
-  if (argc < 5) return std::fputs("usage: generated_job FOLDER RANKS STEPS KERNELS [FAULT_NS]\n", stderr), 2;
+  if (argc < 5) return std::fputs("usage: generated_job FOLDER RANKS STEPS KERNELS [FAULT_NS [read]]\n", stderr), 2;
   const auto number = [&](int at) { return static_cast<std::uint32_t>(std::strtoul(argv[at], nullptr, 10)); };
   JobProgram program;
   program.ranks = number(2);
@@ -20,7 +21,9 @@ int main(int argc, char** argv) {
   program.kernel_ns = 20'000;
   program.clock_offset_ns = 3'000'000'000;
   program.drift_ppm = 20;
-  program.faults.push_back({Fault::What::kHostCode, 1 % program.ranks, argc > 5 ? number(5) : 2'000'000, 1});
+  const Fault::What what = argc > 6 ? Fault::What::kRead : Fault::What::kHostCode;
+  const std::uint32_t fault_ns = argc > 5 ? number(5) : 2'000'000;
+  if (fault_ns > 0) program.faults.push_back({what, 1 % program.ranks, fault_ns, 1});
   constexpr std::uint32_t kAtOnce = 16;  // traces in memory; the whole job is played for each lot of them
   for (std::uint32_t first = 0; first < program.ranks; first += kAtOnce) {
     const JobRun run = play_job(program, 1, first, first + kAtOnce);

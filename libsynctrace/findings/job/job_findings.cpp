@@ -11,7 +11,9 @@
 #include "findings/build_report.h"
 #include "findings/job/job_drawing.h"
 #include "findings/job/job_parts.h"
+#include "findings/job/job_patterns.h"
 #include "findings/job/job_verdict.h"
+#include "findings/job/unit_lines.h"
 #include "model/collective_kernels.h"
 #include "ranks/job.h"
 
@@ -28,6 +30,7 @@ struct Looked {
   Report report;
   std::vector<StretchPart> parts;
   KernelLines kernel_lines;
+  UnitLines unit_lines;  // of the usual one
 };
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -99,6 +102,7 @@ void JobFindings::summarize(std::size_t file, const Trace& trace, const Findings
                             std::optional<Joins> joins) {
   AttributeOptions how;
   how.steps = options.steps;
+  how.keep_parts = true;
   RankSummary summary = summarize_rank(trace, attribute(trace, how, std::move(joins)));
   const std::lock_guard lock(parts_->mutex);
   parts_->summaries.insert_or_assign(file, std::move(summary));
@@ -174,6 +178,10 @@ void JobFindings::look_at(std::size_t file, const Trace& trace, const FindingsOp
       parts_->names.of_rank(trace, attribution, parts_->job->ranks[looked.rank], looked.report, options.user_code);
   looked.parts = std::move(of_rank.parts);
   looked.kernel_lines = std::move(of_rank.kernel_lines);
+  if (looked.rank == parts_->usual) {
+    looked.unit_lines =
+        unit_lines(trace, attribution, parts_->job->ranks[looked.rank], looked.report, options.user_code);
+  }
   parts_->looked_at.push_back(std::move(looked));
 }
 
@@ -345,6 +353,8 @@ JobReport JobFindings::report() const {
   judge_job(job, parts_->charges, report);
   parts_->add_causes(report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
+  if (const Looked* usual = parts_->find(report.usual))
+    report.patterns = find_job_patterns(job, report.usual, usual->unit_lines);
   parts_->add_limits(report);
   return report;
 }

@@ -53,6 +53,22 @@ struct JobCause {
   std::vector<std::string> to_type;
 };
 
+// How all ranks exchange data, where another way would be shorter: ST061 to ST063.
+struct JobPattern {
+  const Rule* rule = nullptr;
+  std::string name;  // "small-collectives", "collective-in-every-pass", "late-collective", "drained-collective"
+  std::string operation;
+  SourceLine where;
+  std::uint64_t count = 0;         // operations of a rank, in ordinary steps
+  std::uint64_t per_step = 0;      // of them, on average, rounded
+  std::uint64_t bytes = 0;         // of one, on average
+  Nanoseconds time_ns = 0;         // ST061 and passes: their transfer; else the idle time before them: of a rank
+  std::optional<Interval> saving;  // of the job, of JobReport::base_ns
+  std::string not_predicted;       // why there is none
+  std::string title;
+  std::vector<std::string> to_type;
+};
+
 enum class JobShape : std::uint8_t {
   kEven,     // nobody holds anybody up
   kOneRank,  // the same rank most of the time
@@ -92,6 +108,7 @@ struct JobReport {
   Nanoseconds mean_unsplit_ns = 0;
   Nanoseconds slow_transfer_ns = 0;  // what operations took longer than others like them, without anybody being late
   std::vector<JobCause> causes;      // largest saving first
+  std::vector<JobPattern> patterns;  // likewise; those without a prediction last
 
   std::uint64_t operations = 0;  // of the job
   std::uint64_t without_partner = 0;

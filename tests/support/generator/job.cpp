@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <numeric>
 #include <random>
 #include <string>
 
@@ -19,6 +20,8 @@ constexpr Nanoseconds kPauseNs = 1'000;
 constexpr Nanoseconds kEventNs = 4'000;   // end of a stream's work to the start of another's that waits for it
 constexpr Nanoseconds kReturnNs = 6'000;  // end of the work to the return of a wait
 constexpr std::uint64_t kAllRanks = 0xa11;
+constexpr std::uint64_t kBucketBytes = 25U << 20;
+constexpr Nanoseconds kEmptyTransferNs = 15'000;  // of an operation without bytes
 
 // A rank's host and its two streams, in true time.
 struct RankState {
@@ -101,8 +104,56 @@ class Player {
     return one.bucket == bucket && at == rank;
   }
 
+  Nanoseconds transfer_ns(std::uint64_t bytes) const {
+    const Nanoseconds empty_ns = std::min(kEmptyTransferNs, program_.transfer_ns);
+    return empty_ns + static_cast<Nanoseconds>(static_cast<double>(program_.transfer_ns - empty_ns) *
+                                               static_cast<double>(bytes) / static_cast<double>(kBucketBytes));
+  }
+
+  std::vector<std::uint32_t> all_ranks() const {
+    std::vector<std::uint32_t> all(program_.ranks);
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+  }
+
+  // The compute stream of all ranks waits for the last collective, then runs a kernel.
+  void need_exchange(std::uint32_t line) {
+    for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
+      RankState& state = states_[rank];
+      state.compute_ns = std::max(state.compute_ns, state.exchange_ns + kEventNs - kPauseNs);
+      kernel(rank, jittered(rank, program_.kernel_ns), line);
+    }
+  }
+
+  void play_small(std::uint32_t step) {
+    for (std::uint32_t i = 0; i < program_.small_exchanges; ++i) {
+      meet(kAllRanks, step, all_ranks(), program_.small_bytes);
+      if (program_.needs_each) need_exchange(42);
+    }
+  }
+
+  // What all ranks do on the host right before they ask for an exchange.
+  void stand_still() {
+    if (program_.before_last_ns == 0) return;
+    for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
+      RankState& state = states_[rank];
+      Nanoseconds begin_ns = state.host_ns;
+      if (program_.reads_before_last) {
+        state.host_ns = std::max(state.host_ns + 2'000, state.compute_ns + kReturnNs);
+        if (state.trace) state.trace->sync({begin_ns, state.host_ns}, kReadLine);
+      } else {  // as long as the GPU has work, nobody sees it
+        state.host_ns = std::max(state.host_ns, state.compute_ns);
+        if (state.trace) state.trace->compute({begin_ns, state.host_ns}, kHostLine);
+      }
+      begin_ns = state.host_ns;
+      state.host_ns += program_.before_last_ns;
+      if (state.trace) state.trace->compute({begin_ns, state.host_ns}, kHostLine);
+    }
+  }
+
   // All of `ranks` meet: none leaves before the last has come.
-  void meet(std::uint64_t communicator, std::uint32_t step, std::vector<std::uint32_t> ranks) {
+  void meet(std::uint64_t communicator, std::uint32_t step, std::vector<std::uint32_t> ranks,
+            std::uint64_t bytes = kBucketBytes) {
     TrueMeeting meeting{
         communicator, ++turns_[communicator == kAllRanks ? 0 : 1 + ranks.front()], step, std::move(ranks), {}, 0};
     Nanoseconds last_ns = 0;
@@ -113,25 +164,22 @@ class Player {
       meeting.arrivals.push_back(start_ns);
       last_ns = std::max(last_ns, start_ns);
     }
-    meeting.transfer_ns = program_.transfer_ns;
+    meeting.transfer_ns = transfer_ns(bytes);
     for (std::size_t i = 0; i < meeting.ranks.size(); ++i) {
       const std::uint32_t rank = meeting.ranks[i];
       RankState& state = states_[rank];
       const Nanoseconds skew_ns = program_.end_skew_ns == 0 ? 0 : below(rank, program_.end_skew_ns);
-      state.exchange_ns = last_ns + program_.transfer_ns + skew_ns;
+      state.exchange_ns = last_ns + meeting.transfer_ns + skew_ns;
       if (state.trace)
         state.trace->collective(state.host_ns, kLaunchNs, {meeting.arrivals[i], state.exchange_ns}, communicator,
-                                meeting.turn);
+                                meeting.turn, bytes);
       state.host_ns += kLaunchNs;
       waits_.push_back({rank, {meeting.arrivals[i], last_ns}});
     }
     run_.meetings.push_back(std::move(meeting));
   }
 
-  void play_step(std::uint32_t step) {
-    for (RankState& state : states_) {
-      if (state.trace) state.trace->step(state.host_ns);
-    }
+  void play_buckets(std::uint32_t step) {
     for (std::uint32_t bucket = 0; bucket < program_.buckets; ++bucket) {
       for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
         for (const Fault& one : program_.faults) {
@@ -153,14 +201,23 @@ class Player {
           kernel(rank, jittered(rank, program_.kernel_ns), 40);
         }
       }
-      std::vector<std::uint32_t> all(program_.ranks);
-      for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) all[rank] = rank;
-      meet(kAllRanks, step, std::move(all));
+      if (bucket + 1 == program_.buckets) stand_still();
+      meet(kAllRanks, step, all_ranks(), program_.one_size ? program_.small_bytes : kBucketBytes);
     }
+  }
+
+  void play_step(std::uint32_t step) {
+    for (RankState& state : states_) {
+      if (state.trace) state.trace->step(state.host_ns);
+    }
+    for (std::uint32_t pass = 0; pass < program_.passes; ++pass) {
+      play_buckets(step);
+      if (pass + 1 < program_.passes) need_exchange(48);
+    }
+    play_small(step);
+    need_exchange(50);
     for (std::uint32_t rank = 0; rank < program_.ranks; ++rank) {
       RankState& state = states_[rank];
-      state.compute_ns = std::max(state.compute_ns, state.exchange_ns + kEventNs - kPauseNs);
-      kernel(rank, jittered(rank, program_.kernel_ns), 50);
       if (!program_.reads_loss) continue;
       const Nanoseconds begin_ns = state.host_ns;
       state.host_ns = std::max(state.host_ns + 2'000, state.compute_ns + kReturnNs);

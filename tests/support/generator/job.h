@@ -36,13 +36,20 @@ struct JobProgram {
   std::uint32_t kernels = 6;  // before each of them
   Nanoseconds kernel_ns = 150'000;
   Nanoseconds transfer_ns = 80'000;
-  std::uint32_t jitter_percent = 2;  // of each kernel on each rank
-  Nanoseconds end_skew_ns = 2'000;   // ranks leave an operation apart by up to this
-  std::uint32_t tensor_ranks = 0;    // all-reduce in groups of so many neighbours too, amid the kernels; 0: none
-  bool reads_loss = true;            // all ranks wait for their GPU at the end of a step
-  bool slow_gpu = false;             // the GPU of rank 0 takes a fifth more for each kernel
-  Nanoseconds clock_offset_ns = 0;   // how far apart two ranks' clocks can be
-  std::uint32_t drift_ppm = 0;       // and how much faster one can go
+  std::uint32_t jitter_percent = 2;   // of each kernel on each rank
+  Nanoseconds end_skew_ns = 2'000;    // ranks leave an operation apart by up to this
+  std::uint32_t tensor_ranks = 0;     // all-reduce in groups of so many neighbours too, amid the kernels; 0: none
+  bool reads_loss = true;             // all ranks wait for their GPU at the end of a step
+  std::uint32_t small_exchanges = 0;  // all-reduces of small_bytes each, in a row behind the buckets
+  std::uint64_t small_bytes = 64U << 10;
+  bool needs_each = false;          // a kernel behind each of them waits for it
+  bool one_size = false;            // of the buckets too
+  std::uint32_t passes = 1;         // of a step, each with all buckets
+  Nanoseconds before_last_ns = 0;   // all ranks compute on the host for so long right before the last all-reduce,
+  bool reads_before_last = false;   // or wait for their GPU first
+  bool slow_gpu = false;            // the GPU of rank 0 takes a fifth more for each kernel
+  Nanoseconds clock_offset_ns = 0;  // how far apart two ranks' clocks can be
+  std::uint32_t drift_ppm = 0;      // and how much faster one can go
   std::vector<Fault> faults;
 };
 
@@ -70,6 +77,9 @@ struct JobRun {
 // The same program and seed give the same run. Traces are made of the ranks [first, last).
 JobRun play_job(const JobProgram& program, std::uint64_t seed, std::uint32_t first = 0,
                 std::uint32_t last = 0xffff'ffff);
+
+inline constexpr std::uint32_t kReadLine = 62;  // of JobProgram::reads_before_last
+inline constexpr std::uint32_t kHostLine = 64;  // of JobProgram::before_last_ns
 
 // The line of a fault's stack.
 std::uint32_t line_of(Fault::What what);

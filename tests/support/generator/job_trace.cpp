@@ -98,7 +98,7 @@ void JobTrace::kernel(Nanoseconds launched_ns, Nanoseconds call_ns, TimeSpan spa
 }
 
 void JobTrace::collective(Nanoseconds asked_ns, Nanoseconds call_ns, TimeSpan span, std::uint64_t communicator,
-                          std::uint64_t turn) {
+                          std::uint64_t turn, std::uint64_t bytes) {
   ++correlation_;
   ++groups_;
   const CommunicatorId id{communicator == 0xa11 ? 1U : 2U};
@@ -108,7 +108,7 @@ void JobTrace::collective(Nanoseconds asked_ns, Nanoseconds call_ns, TimeSpan sp
   one.communicator = id;
   one.number = one.turn = turn;
   one.operation = StringId{kAllReduceText};
-  one.bytes = 25U << 20;
+  one.bytes = bytes;
   one.group = groups_;
   builder_.add(one);
   builder_.add(format::Launch{kHost, clock_.of(asked_ns), static_cast<std::uint64_t>(call_ns), api_of(kLaunchApi),

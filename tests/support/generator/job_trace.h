@@ -25,7 +25,7 @@ class JobTrace {
   void step(Nanoseconds t);
   void kernel(Nanoseconds launched_ns, Nanoseconds call_ns, TimeSpan span, std::uint32_t line);
   void collective(Nanoseconds asked_ns, Nanoseconds call_ns, TimeSpan span, std::uint64_t communicator,
-                  std::uint64_t turn);
+                  std::uint64_t turn, std::uint64_t bytes);
   void sync(TimeSpan span, std::uint32_t line);
   void sleep(TimeSpan span, std::uint32_t line);
   void allocate(TimeSpan span, std::uint32_t line);

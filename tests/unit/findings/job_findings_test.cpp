@@ -7,22 +7,10 @@
 
 #include "findings/job/job_facts.h"
 #include "support/catch.h"
-#include "support/job_support.h"
+#include "support/job_report_support.h"
 
 namespace synctrace::testing::generator {
 namespace {
-
-JobReport report_of(const JobRun& run) {
-  std::vector<Trace> traces;
-  JobFindings findings;
-  for (std::size_t i = 0; i < run.traces.size(); ++i) {
-    traces.push_back(std::move(load_trace_bytes(run.traces[i], "rank.synctrace")).value());
-    findings.summarize(i, traces.back(), {}, {});
-  }
-  REQUIRE(findings.join());
-  for (const std::size_t file : findings.to_look_at()) findings.look_at(file, traces[file], {}, {});
-  return findings.report();
-}
 
 JobProgram program_with(Fault::What what, Nanoseconds ns, std::uint32_t ranks = 4) {
   JobProgram program;
