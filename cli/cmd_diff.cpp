@@ -10,6 +10,7 @@
 #include "exit_status.h"
 #include "gate/compare.h"
 #include "gate_options.h"
+#include "job_files.h"
 #include "messages.h"
 #include "step_options.h"
 #include "trace_files.h"
@@ -21,8 +22,8 @@ namespace {
 constexpr const char* kWho = "synctrace diff";
 
 struct Options {
-  std::string before;
-  std::string after;
+  std::vector<std::string> traces;
+  std::vector<std::string> after;
   std::string format = "text";
   std::string output;
   GateOptions gate;
@@ -30,8 +31,8 @@ struct Options {
 };
 
 void add_options(const CommandLine& app, Options& options) {
-  app.add("BEFORE", options.before, "a trace, or a folder of them", "").required();
-  app.add("AFTER", options.after, "a trace, or a folder of them", "").required();
+  app.add("TRACE", options.traces, "BEFORE and AFTER: a trace each, or a folder of them", "").required();
+  app.add("--after", options.after, "more traces of AFTER; then all others are of BEFORE", "TRACE...");
   app.add("--format", options.format, "text (default) or json", "FORMAT").one_of({"text", "json"});
   app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
   app.add("--root", options.gate.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
@@ -44,10 +45,10 @@ void add_options(const CommandLine& app, Options& options) {
 }
 
 // One side, or the exit status to end with.
-std::optional<RunSide> judge_side(const PreparedGate& gate, const std::string& path, const Options& options,
-                                  int& status) {
+std::optional<RunSide> judge_side(const PreparedGate& gate, const std::vector<std::string>& paths,
+                                  const Options& options, int& status) {
   status = kExitUnusable;
-  const Result<std::vector<std::string>> files = expand_traces({path});
+  const Result<std::vector<std::string>> files = expand_traces(paths);
   if (!files) {
     say::error(kWho, files.error().message);
     return std::nullopt;
@@ -55,12 +56,17 @@ std::optional<RunSide> judge_side(const PreparedGate& gate, const std::string& p
   GateRun run = run_gate(gate, files.value(), options.stacks, kWho);
   if (run.unreadable) return std::nullopt;
   if (run.result.traces.empty()) {
-    say::error(kWho, "no *.synctrace file in " + path);
+    say::error(kWho, "no *.synctrace file in " + paths.front());
     status = kExitNothing;
     return std::nullopt;
   }
   for (const std::string& why : run.result.nothing) say::warn(kWho, why);
-  return RunSide{std::move(run.result), std::move(run.step_ns), std::move(run.idle_shares)};
+  std::optional<JobReport> job;
+  if (std::optional<JobFiles> found =
+          load_job(files.value(), {options.stacks.user_code, {gate.config.step_range, gate.config.step_line}, false},
+                   options.stacks.names, kWho))
+    job = std::move(found->report);
+  return RunSide{std::move(run.result), std::move(run.step_ns), std::move(run.idle_shares), std::move(job)};
 }
 
 }  // namespace
@@ -76,12 +82,20 @@ int cmd_diff(int argc, char** argv) {
   // The steps that the report finds: two runs are compared, and nothing fails for a guess.
   if (gate) gate.value().guessed_steps = true;
   if (!wrong && !gate) wrong = gate.error().message;
+  if (!wrong && options.after.empty()) {
+    if (options.traces.size() == 2) {
+      options.after = {options.traces.back()};
+      options.traces.pop_back();
+    } else {
+      wrong = "expected BEFORE and AFTER, or BEFORE... --after AFTER...";
+    }
+  }
   if (wrong) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
   int status = kExitOk;
-  const std::optional<RunSide> before = judge_side(gate.value(), options.before, options, status);
+  const std::optional<RunSide> before = judge_side(gate.value(), options.traces, options, status);
   if (!before) return status;
   const std::optional<RunSide> after = judge_side(gate.value(), options.after, options, status);
   if (!after) return status;

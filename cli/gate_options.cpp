@@ -13,6 +13,7 @@
 #include "base/shown_text.h"
 #include "exit_status.h"
 #include "findings/findings.h"
+#include "findings/job/job_place.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "messages.h"
@@ -174,6 +175,7 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
     names.add_to(*trace);
     const Findings findings(*trace, {code, {gate.config.step_range, gate.config.step_line}}, std::move(joins));
     observations.push_back(observe(findings.wait_sites(asked), gate.config, repository, book));
+    observations.back().place = job_place_of(*trace);
   }
   for (const Observation& seen : observations) {
     run.step_ns.insert(run.step_ns.end(), seen.found.step_lengths.begin(), seen.found.step_lengths.end());

@@ -62,7 +62,8 @@ std::string amount_words(const std::optional<Finding>& finding, bool by_steps) {
   if (!finding) return "-";
   const Amount amount = amount_of(*finding, by_steps);
   return count_text(amount.calls) + (by_steps ? " a step, " : " in all, ") +
-         duration_text(static_cast<Nanoseconds>(amount.waited_ns));
+         duration_text(static_cast<Nanoseconds>(amount.waited_ns)) +
+         (finding->ranks.empty() ? "" : " on " + ranks_text(finding->ranks));
 }
 
 // What the steps of a side are; of several traces the first one's.
@@ -134,12 +135,34 @@ Json side_json(const std::optional<Finding>& finding) {
           {"counted_in", counted_in_word(finding->counted_in)},
           {"host_blocked_ns", finding->figures.host_blocked_ns},
           {"steps", finding->steps},
+          {"ranks", finding->ranks.empty() ? Json(nullptr) : Json(finding->ranks)},
           {"fingerprint", finding->fingerprint.digest()}};
 }
 
 Json steps_json(const ComparedRuns& runs, std::size_t side) {
   if (runs.step_sources[side].empty()) return nullptr;
   return {{"source", runs.step_sources[side]}, {"name", json::text_or_null(runs.step_names[side])}};
+}
+
+Json rank_json(const std::optional<RankTimes>& times) {
+  if (!times) return nullptr;
+  return {{"step_mean_ns", times->step_ns},
+          {"waiting_ns", times->waiting_ns},
+          {"others_waited_ns", times->others_waited_ns}};
+}
+
+Json jobs_json(const std::optional<ComparedJobs>& jobs) {
+  if (!jobs) return nullptr;
+  const auto side = [&](std::size_t i) -> Json {
+    if (jobs->ranks[i] == 0) return nullptr;
+    return {{"ranks", jobs->ranks[i]}, {"step_ns", jobs->step_ns[i]}, {"bound_by", jobs->headlines[i]}};
+  };
+  return {{"same", jobs->is_same()},
+          {"before", side(0)},
+          {"after", side(1)},
+          {"changed_ranks", json::array_of(jobs->changed, [](const ComparedRank& rank) -> Json {
+             return {{"rank", rank.label}, {"before", rank_json(rank.before)}, {"after", rank_json(rank.after)}};
+           })}};
 }
 
 Json spread_json(const Spread& spread) {
@@ -205,6 +228,11 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
   runs.step_ns[1] = spread_of(after.step_ns);
   runs.idle_share[0] = spread_of(before.idle_shares);
   runs.idle_share[1] = spread_of(after.idle_shares);
+  runs.jobs = compare_jobs(before.job, after.job);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const GateResult& result = i == 0 ? before.result : after.result;
+    runs.ranks[i] = result.job ? result.job->ranks.size() : 1;
+  }
   for (const RunSide* side : {&before, &after}) {
     for (const JudgedTrace& trace : side->result.traces) runs.simulated = runs.simulated || trace.simulated;
   }
@@ -217,6 +245,10 @@ std::string render_compared_text(const ComparedRuns& runs) {
     text += "step  " + spread_words(runs.step_ns[0], runs.step_ns[1], time_words) + "\n";
   if (runs.idle_share[0].count + runs.idle_share[1].count > 0)
     text += "idle  " + spread_words(runs.idle_share[0], runs.idle_share[1], share_words) + "\n";
+  if (runs.jobs)
+    text += compared_jobs_text(*runs.jobs);
+  else if (runs.ranks[0] != runs.ranks[1])
+    text += "ranks " + count_text(runs.ranks[0]) + " -> " + count_text(runs.ranks[1]) + "\n";
   for (const ComparedLine& line : runs.lines) {
     const Finding& finding = shown(line);
     text += format_text("{:9} {} [{} {}]: {} -> {}\n", change_word(line.change), place_words(line), finding.rule_id,
@@ -239,6 +271,8 @@ std::string render_compared_json(const ComparedRuns& runs) {
       {"steps", {{"before", steps_json(runs, 0)}, {"after", steps_json(runs, 1)}}},
       {"step_ns", {{"before", spread_json(runs.step_ns[0])}, {"after", spread_json(runs.step_ns[1])}}},
       {"idle_share", {{"before", spread_json(runs.idle_share[0])}, {"after", spread_json(runs.idle_share[1])}}},
+      {"ranks", {{"before", runs.ranks[0]}, {"after", runs.ranks[1]}}},
+      {"job", jobs_json(runs.jobs)},
       {"same", runs.same},
       {"lines", json::array_of(runs.lines, [](const ComparedLine& line) -> Json {
          const Finding& finding = shown(line);

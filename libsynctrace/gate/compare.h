@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gate/compare_jobs.h"
 #include "gate/gate.h"
 
 namespace synctrace {
@@ -40,6 +41,8 @@ struct ComparedRuns {
   std::string step_doubts[2];   // why they are guessed; empty: they are sure
   Spread step_ns[2];            // before and after
   Spread idle_share[2];         // of devices and traces; none without a timeline
+  std::size_t ranks[2] = {1, 1};  // of a job that has a trace
+  std::optional<ComparedJobs> jobs;
   bool simulated = false;
 
   // A line appeared, or is called more often in a step (without steps: in all).
@@ -50,6 +53,7 @@ struct RunSide {
   GateResult result;
   std::vector<double> step_ns;
   std::vector<double> idle_shares;
+  std::optional<JobReport> job;  // that the traces are, where it is known
 };
 
 ComparedRuns compare_runs(const RunSide& before, const RunSide& after);

@@ -133,12 +133,17 @@ class Judge {
       finding.level = level;
     }
     finding.figures.add(share.figures);
-    if (const auto [calls, step] = share.most_in_step(); calls > finding.per_step) {
+    const auto [calls, step] = share.most_in_step();
+    if (calls > finding.per_step) {
       finding.per_step = calls;
       finding.counted_in = counted_in(step, seen.found);
     }
     finding.steps += share.steps.size();
-    ++finding.traces;
+    const auto trace = static_cast<std::size_t>(&seen - observations_.data());
+    if (finding.shares.empty() || finding.shares.back().trace != trace) finding.shares.push_back({trace, 0, false});
+    FindingShare& of_trace = finding.shares.back();
+    of_trace.per_step = std::max(of_trace.per_step, calls);
+    of_trace.is_new = of_trace.is_new || status == FindingStatus::kNew;
   }
 
   std::span<const Observation> observations_;
@@ -147,6 +152,16 @@ class Judge {
   AllowLimits limits_;
   std::map<Key, Finding> findings_;
 };
+
+void add_ranks(const GateJob& job, std::vector<Finding>& findings) {
+  for (Finding& finding : findings) {
+    for (const FindingShare& share : finding.shares) {
+      const bool counts = finding.status != FindingStatus::kNew || share.is_new;
+      if (counts && job.labels[share.trace] != kNoJobRank) finding.ranks.push_back(job.labels[share.trace]);
+    }
+    std::sort(finding.ranks.begin(), finding.ranks.end());
+  }
+}
 
 // Equal lines of one function are numbered from above.
 void add_fingerprints(std::vector<Finding>& findings) {
@@ -187,10 +202,16 @@ bool is_unexpected(const Finding& finding) {
   return finding.status == FindingStatus::kNew && finding.level == GateLevel::kError && !finding.strict;
 }
 
-// The most unexpected calls of one step, over all places that are errors.
+// The most unexpected calls of one step of one process, over all places that are errors.
 std::uint64_t most_unexpected(std::span<const Finding> findings) {
+  std::map<std::size_t, std::uint64_t> by_trace;
   std::uint64_t most = 0;
-  for (const Finding& finding : findings) most += is_unexpected(finding) ? finding.per_step : 0;
+  for (const Finding& finding : findings) {
+    if (!is_unexpected(finding)) continue;
+    for (const FindingShare& share : finding.shares) {
+      if (share.is_new) most = std::max(most, by_trace[share.trace] += share.per_step);
+    }
+  }
   return most;
 }
 
@@ -244,7 +265,8 @@ bool mark_failures(const GateConfig& config, GateResult& result) {
 void add_traces(std::span<const Observation> observations, GateResult& result) {
   for (const Observation& seen : observations) {
     const WaitSites& found = seen.found;
-    result.traces.push_back({found.trace, found.program, found.level, found.step_source, found.step_name,
+    const std::int64_t rank = result.job ? result.job->labels[result.traces.size()] : kNoJobRank;
+    result.traces.push_back({found.trace, rank, found.program, found.level, found.step_source, found.step_name,
                              found.doubted_steps, found.steps.size(), seen.judged_steps, seen.judged_calls,
                              found.simulated, found.has_timeline});
     for (const Zone& zone : found.zones) {
@@ -283,8 +305,10 @@ std::size_t GateResult::count_new(GateLevel level) const noexcept {
 GateResult judge(std::span<const Observation> observations, const GateConfig& config, const AllowBook& book,
                  const Baseline* baseline, const Repository& repository) {
   GateResult result;
+  result.job = find_job(observations);
   add_traces(observations, result);
   result.findings = Judge(observations, config, book).find();
+  if (result.job) add_ranks(*result.job, result.findings);
   add_fingerprints(result.findings);
   if (baseline != nullptr) apply_baseline(*baseline, repository, result);
   apply_sync_budget(config, result);

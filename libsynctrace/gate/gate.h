@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "gate/allow_book.h"
 #include "gate/baseline.h"
 #include "gate/gate_config.h"
+#include "gate/job_ranks.h"
 #include "gate/observe.h"
 
 namespace synctrace {
@@ -37,6 +39,13 @@ enum class CountedIn : std::uint8_t {
   kRecording,  // all of it, because it has no steps
 };
 
+// What one trace has of a finding.
+struct FindingShare {
+  std::size_t trace = 0;
+  std::uint64_t per_step = 0;
+  bool is_new = false;  // unexpected there
+};
+
 struct Finding {
   FindingStatus status = FindingStatus::kNew;
   GateLevel level = GateLevel::kError;
@@ -51,10 +60,11 @@ struct Finding {
   std::string zone;      // its name, if it has one
   bool fails = false;    // the gate, as it is configured
   WaitFigures figures;
-  std::uint64_t per_step = 0;  // most calls in one step, or in what `counted_in` says
+  std::uint64_t per_step = 0;  // most calls in one step of one trace, or in what `counted_in` says
   CountedIn counted_in = CountedIn::kStep;
-  std::uint64_t steps = 0;  // with such a call
-  std::uint64_t traces = 0;
+  std::uint64_t steps = 0;           // with such a call
+  std::vector<FindingShare> shares;  // by trace
+  std::vector<std::int64_t> ranks;   // of the job, where it did what `status` says: sorted; empty: no job
   Fingerprint fingerprint;
 };
 
@@ -70,6 +80,7 @@ struct Complaint {
 
 struct JudgedTrace {
   std::string path;
+  std::int64_t rank = kNoJobRank;  // of GateResult::job
   std::string program;
   std::string level;
   std::string step_source;
@@ -89,6 +100,7 @@ struct GateResult {
   std::vector<std::string> nothing;  // why there is no verdict; a failure is one all the same
   std::vector<std::string> remarks;
   std::vector<JudgedTrace> traces;
+  std::optional<GateJob> job;  // whose ranks the traces are
   std::vector<Zone> zones;
   std::vector<BaselineEntry> gone;  // of the baseline, not found any more
 

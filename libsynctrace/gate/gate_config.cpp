@@ -167,6 +167,8 @@ void read_gate(const toml::Table& table, const std::string& path, GateConfig& co
       reader.count(entry, config.min_events);
     else if (entry.key == "max-lost-events")
       reader.count(entry, config.max_lost_events);
+    else if (entry.key == "max-missing-ranks")
+      reader.count(entry, config.max_missing_ranks);
     else if (entry.key == "steps")
       read_steps(reader, entry, config);
     else if (entry.key == "step-range")

@@ -45,6 +45,7 @@ struct GateConfig {
   std::optional<std::uint64_t> max_pageable_bytes_per_step;
   std::uint64_t min_events = 1;
   std::uint64_t max_lost_events = 0;
+  std::uint64_t max_missing_ranks = 0;  // of a job, without a trace
   StepSlice steps;
   std::string step_range;   // the NVTX range that is a step; empty: find out
   std::string step_line;    // "FILE:LINE", at which a step begins

@@ -11,13 +11,17 @@ namespace {
 
 std::string how_often(const Finding& finding) {
   std::string text = ", " + count_text(finding.per_step);
-  const bool several = finding.traces > 1;
+  const bool several = finding.shares.size() > 1;
   switch (finding.counted_in) {
     case CountedIn::kStep: text += " a step at most"; break;
     case CountedIn::kOutside: text += " outside of the steps"; break;
-    case CountedIn::kRecording: text += several ? " in one process at most" : " in all"; break;
+    case CountedIn::kRecording:
+      text += !several ? " in all" : finding.ranks.empty() ? " in one process at most" : " on one rank at most";
+      break;
   }
-  return several ? text + ", in " + count_text(finding.traces) + " processes" : text;
+  if (finding.ranks.size() == 1) return text + ", " + ranks_text(finding.ranks) + " only";
+  if (!finding.ranks.empty()) return text + ", " + ranks_text(finding.ranks);
+  return several ? text + ", in " + count_text(finding.shares.size()) + " processes" : text;
 }
 
 constexpr std::size_t kPlaceColumns = 80;  // of a function that stands for a line

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "findings/job/job_place.h"
 #include "findings/wait_sites.h"
 #include "gate/allow_book.h"
 #include "gate/gate_config.h"
@@ -23,6 +24,7 @@ struct GateCallSite {
 };
 
 struct Observation {
+  JobPlace place;  // filled by whoever has the trace
   WaitSites found;  // but for its sites and stacks; of lengths and losses those that count
   std::vector<GateCallSite> sites;
   std::uint64_t judged_calls = 0;  // in what counts

@@ -39,7 +39,8 @@ Json finding_json(const Finding& finding) {
           {"count_per_step", finding.per_step},
           {"counted_in", counted_in_word(finding.counted_in)},
           {"steps", finding.steps},
-          {"traces", finding.traces},
+          {"traces", finding.shares.size()},
+          {"ranks", finding.ranks.empty() ? Json(nullptr) : Json(finding.ranks)},
           {"fingerprint", finding.fingerprint.digest()},
           {"stack", array_of(finding.where.stack, [](const ShownFrame& shown) -> Json {
              return {{"function", text_or_null(shown.frame.function)},
@@ -59,6 +60,7 @@ Json complaint_json(const Complaint& complaint) {
 
 Json trace_json(const JudgedTrace& trace) {
   return {{"path", trace.path},
+          {"rank", trace.rank == kNoJobRank ? Json(nullptr) : Json(trace.rank)},
           {"program", trace.program},
           {"level", trace.level},
           {"simulated", trace.simulated},
@@ -70,6 +72,11 @@ Json trace_json(const JudgedTrace& trace) {
           {"judged_calls", trace.judged_calls}};
 }
 
+Json job_json(const std::optional<GateJob>& job) {
+  if (!job) return nullptr;
+  return {{"ranks", job->ranks}, {"expected_ranks", job->expected}, {"missing_ranks", job->missing()}};
+}
+
 }  // namespace
 
 std::string render_gate_json(const GateResult& result) {
@@ -77,6 +84,7 @@ std::string render_gate_json(const GateResult& result) {
                      {"verdict", verdict_word(result.verdict)},
                      {"simulated", std::any_of(result.traces.begin(), result.traces.end(),
                                                [](const JudgedTrace& trace) { return trace.simulated; })},
+                     {"job", job_json(result.job)},
                      {"findings", array_of(result.findings, finding_json)},
                      {"complaints", array_of(result.complaints, complaint_json)},
                      {"not_judged", array_of(result.nothing, [](const std::string& text) { return Json(text); })},

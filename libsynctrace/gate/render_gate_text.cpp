@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gate/render_gate_text.h"
 
+#include <algorithm>
+#include <map>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/name_text.h"
 #include "base/quantity_text.h"
@@ -57,7 +61,7 @@ class Page {
 };
 
 std::string scope_text(const JudgedTrace& trace) {
-  std::string text = trace.path + ": ";
+  std::string text;
   if (trace.steps > 0) {
     text += count_text(trace.judged_steps) + " of " + count_text(trace.steps) + " steps judged (" + trace.step_source;
     text += (trace.step_name.empty() ? "" : " " + trace.step_name) + ")";
@@ -65,6 +69,23 @@ std::string scope_text(const JudgedTrace& trace) {
     text += "judged as a whole";
   }
   return text + ", level " + trace.level + (trace.simulated ? ", simulated GPU" : "");
+}
+
+// Whose traces, and what was judged of them. Ranks of which the same is to be said are one line.
+std::vector<std::pair<std::string, std::string>> scopes(const GateResult& result) {
+  std::vector<std::pair<std::string, std::string>> lines;
+  std::map<std::string, std::vector<std::int64_t>> by_scope;
+  for (const JudgedTrace& trace : result.traces) {
+    if (trace.rank == kNoJobRank)
+      lines.emplace_back(trace.path, scope_text(trace));
+    else
+      by_scope[scope_text(trace)].push_back(trace.rank);
+  }
+  for (auto& [scope, ranks] : by_scope) {
+    std::sort(ranks.begin(), ranks.end());
+    lines.emplace_back(ranks_text(ranks), scope);
+  }
+  return lines;
 }
 
 }  // namespace
@@ -76,7 +97,7 @@ std::string render_gate_text(const GateResult& result, const GateTextOptions& op
   }
   for (const Complaint& complaint : result.complaints) page.complaint(complaint);
   for (const std::string& why : result.nothing) page.text() += "synctrace gate: not judged: " + why + "\n";
-  for (const JudgedTrace& trace : result.traces) page.text() += "synctrace gate: " + scope_text(trace) + "\n";
+  for (const auto& [whose, scope] : scopes(result)) page.text() += "synctrace gate: " + whose + ": " + scope + "\n";
   for (const std::string& remark : result.remarks) page.text() += "synctrace gate: note: " + remark + "\n";
   page.text() += "synctrace gate: " + verdict_sentence(result) + "\n";
   return std::move(page.text());

@@ -137,14 +137,18 @@ std::string render_gate_markdown(const GateResult& result) {
   const auto rows = std::count_if(result.findings.begin(), result.findings.end(),
                                   [](const Finding& finding) { return finding.status == FindingStatus::kNew; });
   std::size_t shown = 0;
+  const std::string ranks_head = result.job ? " ranks |" : "";
   if (rows > 0)
-    text += "| level | line | rule | calls | a step | waited | source |\n|---|---|---|---:|---:|---:|---|\n";
+    text += "| level | line | rule | calls | a step | waited |" + ranks_head +
+            " source |\n|---|---|---|---:|---:|---:|" + (result.job ? "---|" : "") + "---|\n";
   for (const Finding& finding : result.findings) {
     if (finding.status != FindingStatus::kNew || ++shown > kMostMarkdownRows) continue;
     text += "| " + std::string(level_word(finding.level)) + " | " + cell(place_text(finding)) + " | " +
             finding.rule_id + " " + finding.rule_name + " | " + count_text(finding.figures.calls) + " | " +
             count_text(finding.per_step) + (finding.counted_in == CountedIn::kStep ? "" : " in all") + " | " +
-            duration_text(finding.figures.host_blocked_ns) + " | " + cell(finding.where.source) + " |\n";
+            duration_text(finding.figures.host_blocked_ns) + " | " +
+            (result.job ? (finding.ranks.empty() ? "-" : ranks_text(finding.ranks)) + " | " : "") +
+            cell(finding.where.source) + " |\n";
   }
   if (shown > kMostMarkdownRows) text += "\n" + count_text(shown - kMostMarkdownRows) + " more lines are in the log.\n";
   if (!result.complaints.empty()) text += "\n";

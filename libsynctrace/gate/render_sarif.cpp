@@ -80,6 +80,7 @@ class Run {
     result["partialFingerprints"] = {{"primaryLocationLineHash", finding.fingerprint.digest() + ":1"}};
     if (Json flow = stack_flow(finding); !flow.empty())
       result["codeFlows"] = Json::array({{{"threadFlows", Json::array({{{"locations", flow}}})}}});
+    if (!finding.ranks.empty()) result["properties"] = {{"ranks", finding.ranks}};
     if (finding.status == FindingStatus::kBaseline) result["baselineState"] = "unchanged";
     if (suppressed)
       result["suppressions"] = Json::array(

@@ -12,6 +12,7 @@ import unittest
 SYNCTRACE = os.environ["SYNCTRACE_BIN"]
 GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"])
 EXPECTED = pathlib.Path(__file__).with_name("expected")
+GENERATED_JOB = os.environ["GENERATED_JOB"]
 FORMATS = ("text", "json", "sarif", "junit", "github", "gitlab", "md")
 
 # Limits that do not hold, entries that are used, overdrawn, idle, out of date or without a reason.
@@ -152,6 +153,27 @@ class Gate(unittest.TestCase):
         for form in ("text", "json"):
             self.check(f"diff.whole.{form}", self.run_it("diff", "--no-symbols", "--format", form, "memory_kinds.synctrace",
                                                          "polling.synctrace", status=1))
+
+    def make_job(self, name, *fault):
+        (self.folder / name).mkdir()
+        subprocess.run([GENERATED_JOB, self.folder / name, "4", "12", "4", *fault], check=True, timeout=120)
+
+    def test_job(self):
+        self.make_job("job", "300000", "read")
+        self.check_formats("job", "--no-config", "job", status=1)
+
+    def test_job_with_a_rank_missing(self):
+        self.make_job("job", "0")
+        (self.folder / "job" / "rank-2.synctrace").unlink()
+        self.run_it("baseline", "create", "--no-symbols", "--no-config", "--baseline", "known.json", "job/rank-0.synctrace", status=0)
+        self.check("job.missing.text", self.run_it("gate", "--no-symbols", "--no-config", "--baseline", "known.json", "job", status=4))
+
+    def test_diff_of_jobs(self):
+        self.make_job("before", "0")
+        self.make_job("after", "300000", "read")
+        for form in ("text", "json"):
+            self.check(f"diff.job.{form}", self.run_it("diff", "--no-symbols", "--format", form, "before", "after", status=1))
+        self.check("diff.job.same.text", self.run_it("diff", "--no-symbols", "before", "before", status=0))
 
     def test_diff(self):
         for form in ("text", "json"):

@@ -53,6 +53,20 @@ std::string said(const std::vector<Observation>& seen, const GateConfig& config,
   return words(result);
 }
 
+// The same of ranks 0, 1, 2... of a job of so many.
+std::string said_of_job(std::vector<Observation> seen, std::uint64_t expected, const GateConfig& config) {
+  GateResult result;
+  result.job.emplace();
+  result.job->expected = expected;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    seen[i].found.trace = std::to_string(i) + ".synctrace";
+    result.job->labels.push_back(static_cast<std::int64_t>(i));
+  }
+  result.job->ranks = result.job->labels;
+  add_complaints(seen, config, kNobody, result);
+  return words(result);
+}
+
 }  // namespace
 
 TEST_CASE("nothing is said where nothing is wrong") { CHECK(said({observation()}, {}).empty()); }
@@ -221,6 +235,40 @@ TEST_CASE("an entry is not called needless where that is off, where nothing was 
   comment.source = AllowSource::kComment;
   comments.add(comment);
   CHECK(said({observation()}, config, comments).empty());
+}
+
+TEST_CASE("what is the same on several ranks is said once") {
+  Observation blind = observation();
+  blind.found.blind = "calls were not recorded";
+  CHECK(said_of_job({blind, observation(), blind}, 3, {}) == "nothing: calls were not recorded (ranks 0, 2)\n");
+  CHECK(said_of_job({observation(), blind}, 2, {}) == "nothing: calls were not recorded (rank 1, 1.synctrace)\n");
+}
+
+TEST_CASE("of ranks that pass a limit the worst is said, and which they are") {
+  GateConfig config;
+  config.max_gpu_idle_pct = 25;
+  config.max_pageable_bytes_per_step = 1024;
+  Observation seen = observation();
+  seen.found.idle = {{0, 26, 100}};
+  seen.most_pageable_bytes = 2048;
+  Observation worse = seen;
+  worse.found.idle = {{0, 50, 100}};
+  worse.most_pageable_bytes = 4096;
+  CHECK(said_of_job({observation(), seen, worse}, 3, config) ==
+        "error max-pageable-bytes-per-step: 4.0 KiB copied from or to pageable memory in a step at most, on ranks 1-2, "
+        "more than 1.0 KiB\n"
+        "error max-gpu-idle-pct: GPU 0 was idle for 50.0 % of the steps at most, on ranks 1-2, more than 25 %; "
+        "synctrace report 2.synctrace says why\n");
+}
+
+TEST_CASE("a rank without a trace is not judged, unless that is allowed") {
+  GateConfig config;
+  CHECK(said_of_job({observation(), observation()}, 2, config).empty());
+  CHECK(said_of_job({observation(), observation()}, 4, config) ==
+        "nothing: ranks 2-3 of 4 left no trace that was judged; key max-missing-ranks where that is meant\n");
+  config.max_missing_ranks = 2;
+  CHECK(said_of_job({observation(), observation()}, 4, config) ==
+        "remark: ranks 2-3 of 4 left no trace that was judged\n");
 }
 
 }  // namespace synctrace

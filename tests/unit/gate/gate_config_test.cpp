@@ -26,6 +26,7 @@ max-gpu-idle-pct = 5
 max-pageable-bytes-per-step = "1M"
 min-events = 3
 max-lost-events = 4
+max-missing-ranks = 2
 steps = "10:20"
 step-range = "train_step"
 only-zones = true
@@ -55,6 +56,7 @@ owner = "@infra"
   CHECK(config.max_unexpected_per_step == 2);
   CHECK(config.max_gpu_idle_pct == 5.0);
   CHECK(config.max_pageable_bytes_per_step == 1u << 20);
+  CHECK(config.max_missing_ranks == 2);
   CHECK(config.steps.first == 10);
   CHECK(config.steps.last == 20);
   CHECK(config.steps.asked_for);
@@ -65,7 +67,7 @@ owner = "@infra"
   CHECK(config.level_of("ST001", "stream-sync") == GateLevel::kNote);
   CHECK(config.level_of("ST020", "scalar-read") == GateLevel::kError);
   REQUIRE(config.allow.size() == 1);
-  CHECK(config.allow[0].line == 19);
+  CHECK(config.allow[0].line == 20);
   CHECK(config.allow[0].stack.size() == 3);
   CHECK(config.allow[0].expires == toml::Date{2027, 3, 1});
 }

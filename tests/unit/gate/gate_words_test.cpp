@@ -16,7 +16,7 @@ Finding some_finding() {
   finding.figures.waited = 100;
   finding.figures.host_blocked_ns = 5'000'000;
   finding.per_step = 120;
-  finding.traces = 1;
+  finding.shares.resize(1);
   return finding;
 }
 
@@ -24,7 +24,7 @@ Finding finding() {
   Finding finding;
   finding.function = "cudaStreamSynchronize";
   finding.per_step = 2;
-  finding.traces = 1;
+  finding.shares.resize(1);
   finding.figures.calls = 10;
   return finding;
 }
@@ -51,7 +51,7 @@ TEST_CASE("a count is of a step only where there are steps") {
   CHECK(finding_message(finding) == begin + "120 outside of the steps; cudaStreamSynchronize");
   finding.counted_in = CountedIn::kRecording;
   CHECK(finding_message(finding) == begin + "120 in all; cudaStreamSynchronize");
-  finding.traces = 2;
+  finding.shares.resize(2);
   finding.per_step = 60;
   CHECK(finding_message(finding) == begin + "60 in one process at most, in 2 processes; cudaStreamSynchronize");
 }
@@ -91,9 +91,20 @@ TEST_CASE("a place that only lengths accuse says so, unless it is an error") {
   CHECK_FALSE(says_so());
 }
 
+TEST_CASE("ranks of a job are named") {
+  Finding shown = finding();
+  shown.shares.resize(4);
+  shown.ranks = {1};
+  CHECK(finding_message(shown) == "never waited (10 calls), 2 a step at most, rank 1 only; cudaStreamSynchronize");
+  shown.ranks = {0, 1, 2, 3};
+  CHECK(finding_message(shown) == "never waited (10 calls), 2 a step at most, ranks 0-3; cudaStreamSynchronize");
+  shown.counted_in = CountedIn::kRecording;
+  CHECK(finding_message(shown) == "never waited (10 calls), 2 on one rank at most, ranks 0-3; cudaStreamSynchronize");
+}
+
 TEST_CASE("several processes are named, and what is wrong with an entry") {
   Finding shown = finding();
-  shown.traces = 3;
+  shown.shares.resize(3);
   shown.reason = "the baseline has 1 a step";
   CHECK(finding_message(shown) ==
         "never waited (10 calls), 2 a step at most, in 3 processes; cudaStreamSynchronize; the baseline has 1 a step");
