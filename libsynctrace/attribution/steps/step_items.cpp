@@ -124,7 +124,7 @@ class Builder {
   void add_call(const Call& call) {
     if (call.category == ApiCategory::kPoll || call.category == ApiCategory::kStreamEvent) return;
     add(token_of(call), call.span, 0, 0);
-    if (is_wait(call) || is_exchange(call.copy_kind)) add_exchange(call.stack);
+    if (is_wait(call) || is_exchange(call.copy_kind)) add_exchange(call.stack, call.copy_kind);
   }
 
   void add_work(std::uint32_t row) {
@@ -149,7 +149,7 @@ class Builder {
     if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
     if (is_aside) traits |= Trait::kAside;
     add(token_of(work), call, work.span.length_ns(), traits);
-    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind)) add_exchange(stack);
+    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind)) add_exchange(stack, work.copy_kind);
     if ((traits & Trait::kWork) != 0) last_work_ = items_.kinds.back();
     if (work.kind != OperationKind::kKernel || number(stack) == 0) return;
     const std::uint32_t kind = items_.kinds.back();
@@ -159,7 +159,8 @@ class Builder {
   }
 
   // The item added last. Not each call has a stack: what the others behind the same kernel are, this one is too.
-  void add_exchange(StackId stack) {
+  void add_exchange(StackId stack, CopyKind copy_kind) {
+    if (copy_kind == CopyKind::kHostToDevice) items_.traits.back() |= Trait::kGiven;
     const std::uint64_t place = static_cast<std::uint64_t>(last_work_) << 32 | items_.kinds.back();
     if (number(stack) == 0) {
       unseen_.push_back({items_.size() - 1, place});
@@ -167,17 +168,15 @@ class Builder {
     }
     const bool in_module = look_.of(stack).in_module;
     ++exchanges_[place].seen;
-    if (in_module)
-      ++exchanges_[place].in_module;
-    else
-      items_.traits.back() |= Trait::kExchange;
+    if (in_module) ++exchanges_[place].in_module;
+    items_.traits.back() |= in_module ? Trait::kOfModel : Trait::kExchange;
   }
 
   void mark_unseen_exchanges() {
     for (const Unseen& one : unseen_) {
       const auto others = exchanges_.find(one.place);
       const bool in_module = others != exchanges_.end() && others->second.in_module * 2 > others->second.seen;
-      if (!in_module) items_.traits[one.item] |= Trait::kExchange;
+      items_.traits[one.item] |= in_module ? Trait::kOfModel : Trait::kExchange;
     }
   }
 
@@ -254,8 +253,9 @@ class Builder {
       const bool ends = one == Whose::kOthers || (items_.traits[i] & Trait::kExchange) != 0;
       since = ends ? kFar : since + 1;
       if (!is_optimizers) continue;
-      if (since > (one == Whose::kOptimizersByName ? kEpisodeGapByName : kEpisodeGap))
-        items_.traits[i] |= Trait::kOptimizer;
+      const bool begins = since > (one == Whose::kOptimizersByName ? kEpisodeGapByName : kEpisodeGap);
+      if (begins) items_.traits[i] |= Trait::kOptimizer;
+      for (std::size_t k = begins ? i : i + 1 - since; k <= i; ++k) items_.traits[k] |= Trait::kUpdate;
       since = 0;
     }
   }

@@ -29,6 +29,9 @@ struct StepItems {
         4,  // the host gives or takes data, or waits for the GPU: as a step does, and a layer of a model does not
     kOptimizer = 8,  // the first piece of work of an optimizer's step
     kAside = 16,     // issued by another thread than the process's first, as autograd's work is
+    kUpdate = 32,    // a kernel of an optimizer's step, or between two of them
+    kGiven = 64,     // the host gives data, as it does a batch
+    kOfModel = 128,  // an exchange as well, but one that a model's own code makes
   };
 
   std::vector<std::uint32_t> kinds;      // what it is: the kernel's name, a copy's direction and size class, the call

@@ -32,8 +32,10 @@ bool come_in_turn(const StepCuts& a, const StepCuts& b) {
 StepLevels::StepLevels(const StepItems& items, const std::vector<ItemRange>& ranges)
     : items_(items), cutter_(items, ranges), places_(items.kind_count) {
   work_before_.push_back(0);
-  for (const std::uint8_t traits : items.traits)
-    work_before_.push_back(work_before_.back() + ((traits & StepItems::kWork) != 0 ? 1U : 0U));
+  for (const std::uint8_t traits : items.traits) {
+    const bool counts = (traits & (StepItems::kWork | StepItems::kUpdate)) == StepItems::kWork;
+    work_before_.push_back(work_before_.back() + (counts ? 1U : 0U));
+  }
   for (const ItemRange range : ranges) {
     for (std::size_t i = range.begin; i < range.end; ++i) {
       places_[items.kinds[i]].push_back(i);

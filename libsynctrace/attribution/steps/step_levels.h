@@ -26,6 +26,7 @@ class StepLevels {
 
   // Enough of them, in runs, with work in each that is a part of all that counts.
   bool are_steps(const StepLevel& level) const;
+  // Kernels and graphs that are not of an optimizer's step.
   std::size_t work_in(ItemRange range) const { return work_before_[range.end] - work_before_[range.begin]; }
   std::size_t kinds_in(ItemRange range) const;
   // Of the steps that begin in the range.

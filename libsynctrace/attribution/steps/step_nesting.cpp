@@ -19,8 +19,9 @@ constexpr double kMoreAlike = 0.05;
 constexpr double kNearlyAll = 0.8;
 constexpr double kAtLeastHalf = 0.5;
 
-// As many steps lie between one mark and the next, nearly always.
-bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, std::size_t count) {
+// As many steps lie between one mark and the next, or no more than `off` more or less, nearly always.
+bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, std::size_t count,
+                    std::size_t off = 0) {
   std::size_t regular = 0;
   std::size_t any = 0;
   auto step = steps.begin();
@@ -28,7 +29,7 @@ bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, 
     std::size_t between = 0;
     while (step != steps.end() && step->begin < marks[i]) ++step;
     for (; step != steps.end() && step->begin < marks[i + 1]; ++step) ++between;
-    regular += between == count ? 1U : 0U;
+    regular += between + off >= count && between <= count + off ? 1U : 0U;
     any += between > 0 ? 1U : 0U;
   }
   return regular * 5 >= any * 4;
@@ -41,6 +42,7 @@ StepNesting::Inside StepNesting::inside(const StepLevel& fine, const StepLevel& 
   std::vector<std::size_t> passes;
   std::vector<std::size_t> more;
   std::size_t covered = 0;
+  const std::size_t work_of_one = levels_.work_in(fine.typical);
   std::size_t all = 0;  // the work of a pass is the usual one: what stands behind the last of them is none of it
   auto step = fine.steps.begin();
   for (const ItemRange outer : coarse.steps) {
@@ -48,7 +50,7 @@ StepNesting::Inside StepNesting::inside(const StepLevel& fine, const StepLevel& 
     std::size_t count = 0;
     for (; step != fine.steps.end() && step->begin < outer.end; ++step) ++count;
     const std::size_t work = levels_.work_in(outer);
-    const std::size_t of_passes = std::min(count * fine.work, work);
+    const std::size_t of_passes = std::min(count * work_of_one, work);
     passes.push_back(count);
     more.push_back(work - of_passes);
     covered += of_passes;
@@ -110,17 +112,35 @@ bool StepNesting::is_inner(const StepLevel& level) {
   constexpr std::size_t kMostPasses = 256;
   constexpr std::size_t kMostPassesForOne = 8;
   if (level.exchanging >= kAtLeastHalf || has_parts(level)) return false;
+  const auto of_model = std::count_if(level.cuts.begin(), level.cuts.end(), [&](std::size_t item) {
+    return (items_.traits[item] & StepItems::kOfModel) != 0;
+  });
+  const bool is_cut_in_model = static_cast<std::size_t>(of_model) * 2 > level.cuts.size();
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
     if (outer.steps.size() * 3 > level.steps.size() * 2) return false;
     const Inside part = inside(level, outer);
     // What was seen a few times does not make layers of hundreds of passes.
     if (part.at_most < 2 || part.passes > kMostPassesForOne * outer.steps.size()) return false;
+    if (is_cut_in_model && outer.exchanging >= kNearlyAll) return true;
     if (const std::optional<bool> loops = looks_.loops(level.steps, outer.steps, items_, 4)) return !*loops;
     // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
     const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
     const bool does_more = is_marked ? adds_work(level, outer) : part.more * 4 >= level.work;
     if (!does_more || is_one_more(level, outer, part.at_most)) return false;
     return part.covered < 0.9 || (part.more <= 4 * level.work && part.passes <= kMostPasses);
+  });
+}
+
+bool StepNesting::reads_in_parts(const StepLevel& level) {
+  constexpr std::size_t kFewest = 16;
+  constexpr std::size_t kMostLayers = 64;
+  if (items_.count(level.typical, StepItems::kGiven) > 0 || has_parts(level)) return false;
+  return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
+    if (outer.steps.size() < kFewest || outer.steps.size() * 3 > level.steps.size() * 2) return false;
+    if (looks_.count() >= outer.steps.size()) return false;
+    const Inside part = inside(level, outer);
+    if (part.passes < 2 || part.passes > kMostLayers || part.more > 4 * level.work * part.passes) return false;
+    return adds_work(level, outer) && come_regularly(outer.cuts, level.steps, part.passes, part.passes / 8 + 1);
   });
 }
 
@@ -146,7 +166,9 @@ const StepLevel* StepNesting::passes_of(const StepLevel& level) {
     if (fine.steps.size() * 2 < level.steps.size() * 3) break;
     const Inside part = inside(fine, level);
     const bool is_marked = fine.exchanging >= kNearlyAll;
-    const bool is_pass = part.covered >= (is_marked ? kAtLeastHalf : 0.95);
+    // In the middle: where names vary or records are missing, not each pass is found.
+    const bool covers_all = part.covered >= 0.95 || part.more * 20 <= levels_.work_in(level.typical);
+    const bool is_pass = is_marked ? part.covered >= kAtLeastHalf : covers_all;
     // A pass over a batch does most of what a step does, and has a backward pass if the step has one.
     if (levels_.kinds_in(fine.steps, level.typical) * 2 < levels_.kinds_in(level.typical)) continue;
     if (is_aside(level) && !is_aside(fine)) continue;

@@ -16,6 +16,10 @@ class StepNesting {
   // and the step does more than them.
   bool is_inner(const StepLevel& level);
 
+  // Nothing is given to the GPU in them, and as many lie in each step of another level, which does more: layers that
+  // read back what they have computed. Iterations until something converges are of another number each time.
+  bool reads_in_parts(const StepLevel& level);
+
   // Each is like the next but one and unlike the next: two models that take turns, two halves of a layer.
   bool take_turns(const StepLevel& level);
 

@@ -77,7 +77,7 @@ class LoopSearch {
       const bool is_same = std::any_of(inner.begin(), inner.end(), [&](ItemRange typical) {
         return levels_.cutter().likeness(typical, level.typical) > kAlikeLayers;
       });
-      if (!is_same && !nesting_.is_inner(level)) return &level;
+      if (!is_same && !nesting_.is_inner(level) && !nesting_.reads_in_parts(level)) return &level;
       if (!is_same) inner.push_back(level.typical);
     }
     return nullptr;
