@@ -9,6 +9,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "attribution/steps/compile_time.h"
 #include "attribution/steps/step_events.h"
 #include "names/resolve_stack.h"
 
@@ -95,7 +96,7 @@ bool is_exchange(CopyKind kind) { return kind == CopyKind::kHostToDevice || kind
 class Builder {
  public:
   Builder(const Trace& trace, const Correlation& correlation)
-      : trace_(trace), correlation_(correlation), look_(trace) {}
+      : trace_(trace), correlation_(correlation), look_(trace), compiling_(trace) {}
 
   StepItems run(const std::vector<Step>& given) {
     Nanoseconds begin_ns = kNeverNs;
@@ -123,6 +124,7 @@ class Builder {
 
   void add_call(const Call& call) {
     if (call.category == ApiCategory::kPoll || call.category == ApiCategory::kStreamEvent) return;
+    if (compiling_.has(call.thread, call.span.begin_ns)) return;
     add(token_of(call), call.span, 0, 0);
     if (is_wait(call) || is_exchange(call.copy_kind)) add_exchange(call.stack, call.copy_kind);
   }
@@ -133,17 +135,20 @@ class Builder {
     TimeSpan call{issued_ns, issued_ns};
     StackId stack{};
     bool is_aside = false;
+    bool is_compilers = false;
     if (const auto issuer = correlation_.issuer_of(row)) {
       const auto take = [&](const auto& issued_by) {
         call.end_ns = std::max(issued_ns, issued_by.span.end_ns);
         stack = issued_by.stack;
         is_aside = number(issued_by.thread) != trace_.process_id;
+        is_compilers = compiling_.has(issued_by.thread, issued_ns);
       };
       if (issuer->is_launch)
         take(trace_.launches[issuer->row]);
       else
         take(trace_.calls[issuer->row]);
     }
+    if (is_compilers) return;
     std::uint8_t traits = 0;
     if (work.kind == OperationKind::kKernel) traits = Trait::kWork;
     if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
@@ -303,6 +308,7 @@ class Builder {
   const Correlation& correlation_;
   std::size_t window_ = 0;  // that the row has come to
   StackLook look_;
+  CompileTime compiling_;
   StepItems items_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
   std::vector<Stacks> stacks_;                         // of launches, by kind
