@@ -68,6 +68,30 @@ StepLevel StepBegins::turned(const StepLevel& level) {
   return shifted(best);
 }
 
+// Steps of a text that grows run other kernels from some length on: in one run of steps are some that are equal to the
+// typical one, and equal ones that are little like it. How much the tenth is that is the least so, of all such runs; 1
+// without any.
+double StepBegins::likeness_of_rarer_sort(const StepLevel& level) {
+  constexpr double kEqual = 0.97;
+  StepCutter& cutter = levels_.cutter();
+  std::vector<double> likenesses;
+  std::vector<double> of_run;
+  for (std::size_t i = 1; i <= level.steps.size(); ++i) {
+    if (i < level.steps.size() && level.steps[i - 1].end == level.steps[i].begin) {
+      if (cutter.likeness(level.steps[i - 1], level.steps[i]) >= kEqual)
+        of_run.push_back(cutter.likeness(level.steps[i], level.typical));
+      continue;
+    }
+    if (std::any_of(of_run.begin(), of_run.end(), [](double one) { return one >= kEqual; }))
+      likenesses.insert(likenesses.end(), of_run.begin(), of_run.end());
+    of_run.clear();
+  }
+  if (likenesses.empty()) return 1;
+  const auto tenth = likenesses.begin() + static_cast<std::ptrdiff_t>(likenesses.size() / 10);
+  std::nth_element(likenesses.begin(), tenth, likenesses.end());
+  return *tenth;
+}
+
 // Where nothing comes once in a step right at its begin: cut so many items earlier that the most are whole.
 StepLevel StepBegins::shifted(const StepLevel& level) {
   constexpr std::size_t kParts = 16;
@@ -75,7 +99,7 @@ StepLevel StepBegins::shifted(const StepLevel& level) {
   StepLevel best = level;
   std::size_t best_earlier = 0;
   // What is a step by chance is less alike than others, and lowers the sum.
-  const double least = level.likeness - 0.1;
+  const double least = std::min(level.likeness, likeness_of_rarer_sort(level)) - 0.1;
   const auto score = [&](const StepLevel& one) { return one.likeness_sum - least * static_cast<double>(one.taken); };
   const auto try_shift = [&](std::size_t earlier) {
     if (earlier >= usual) return;

@@ -23,6 +23,7 @@ class StepBegins {
 
  private:
   StepLevel shifted(const StepLevel& level);
+  double likeness_of_rarer_sort(const StepLevel& level);
 
   StepLevels& levels_;
 };

@@ -159,6 +159,14 @@ void StepCutter::measure(StepLevel& level) const {
                     std::any_of(first, last, [&](std::uint32_t kind) { return kind != *first; });
 }
 
+// Of about as many items, and with something in common.
+bool StepCutter::is_odd_one(const Piece& piece, ItemRange typical) {
+  const std::size_t size = piece.range.size();
+  const std::size_t usual = typical.size();
+  const std::size_t off = size > usual ? size - usual : usual - size;
+  return off <= std::max<std::size_t>(1, usual / 4) && !piece.is_last && likeness(piece.range, typical) >= kOddAlike;
+}
+
 StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   StepLevel level;
   level.cuts = std::move(cuts);
@@ -169,20 +177,24 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   for (const Piece& piece : pieces) taken.push_back(take(piece, level.typical));
   double sum = 0;
   const bool exchanges = items_.count(level.typical, StepItems::kExchange) > 0;
+  const std::size_t optimizers = items_.count(level.typical, StepItems::kOptimizer);
+  bool all_optimize = true;      // all odd ones
   std::vector<ItemRange> odd;    // like none, between two steps: something went another way
   std::vector<ItemRange> later;  // behind the first of a piece: the records that mark them are missing
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     // Steps that go on with something else stand alone. In a row they are another loop's, which begins alike.
     const auto goes_on = [&](std::size_t k) { return k < pieces.size() && taken[k].goes_on; };
     if (goes_on(i) && (goes_on(i + 1) || (i > 0 && goes_on(i - 1)))) continue;
-    const std::size_t size = pieces[i].range.size();
     if (taken[i].likeness == 0) {
-      const std::size_t usual = level.typical.size();
-      const std::size_t off = size > usual ? size - usual : usual - size;
-      const bool is_one = off <= std::max<std::size_t>(1, usual / 4) && !pieces[i].is_last &&
-                          likeness(pieces[i].range, level.typical) >= kOddAlike;
-      const bool between = i > 0 && i + 1 < pieces.size() && taken[i - 1].likeness > 0 && taken[i + 1].likeness > 0;
-      if (is_one && between && taken[i - 1].step.end == pieces[i].range.begin) odd.push_back(pieces[i].range);
+      // An optimizer's work in each, as in the typical step, needs no step like that beside it.
+      const bool optimizes = optimizers > 0 && items_.count(pieces[i].range, StepItems::kOptimizer) == optimizers;
+      const bool follows = i > 0 && ((taken[i - 1].likeness > 0 && taken[i - 1].step.end == pieces[i].range.begin) ||
+                                     (optimizes && !odd.empty() && odd.back().end == pieces[i].range.begin));
+      const bool goes_before = i + 1 < pieces.size() && (optimizes || taken[i + 1].likeness > 0);
+      if (follows && goes_before && is_odd_one(pieces[i], level.typical)) {
+        odd.push_back(pieces[i].range);
+        all_optimize = all_optimize && optimizes;
+      }
       continue;
     }
     level.steps.push_back(taken[i].step);
@@ -203,9 +215,12 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   level.likeness_sum = sum;
   level.likeness = sum / static_cast<double>(level.taken);
   const std::size_t count = level.steps.size();
-  for (const std::vector<ItemRange>& rare : {odd, later}) {
-    if (rare.size() * 10 <= count) level.steps.insert(level.steps.end(), rare.begin(), rare.end());
-  }
+  // Of many lengths, each with kernels of its own, up to a third may be odd.
+  const auto add_rare = [&](const std::vector<ItemRange>& rare, std::size_t one_in) {
+    if (rare.size() * one_in <= count) level.steps.insert(level.steps.end(), rare.begin(), rare.end());
+  };
+  add_rare(odd, all_optimize ? 2 : 10);
+  add_rare(later, 10);
   std::sort(level.steps.begin(), level.steps.end(), [](ItemRange a, ItemRange b) { return a.begin < b.begin; });
   measure(level);
   return level;

@@ -54,6 +54,7 @@ class StepCutter {
     bool goes_on = false;  // with other work
   };
   Taken take(const Piece& piece, ItemRange typical);
+  bool is_odd_one(const Piece& piece, ItemRange typical);
   void measure(StepLevel& level) const;
 
   const StepItems& items_;
