@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <unordered_map>
+
+#include "attribution/steps/step_lengths.h"
 
 namespace synctrace {
 namespace {
@@ -38,7 +41,7 @@ std::optional<StepLooks::Back> StepLooks::went_back(StackId before, StackId afte
 
 // From the first event of a step to the first of the next one lies one pass of the loop, wherever it is cut. The
 // outermost function that goes back once or more in most of them is it.
-void StepLooks::name(Steps& steps) {
+void StepLooks::name(Steps& steps, const StepItems& items) {
   const std::size_t stride = steps.steps.size() / kMostLooks + 1;
   std::map<Loop, Votes> votes;
   std::map<Loop, Votes> same;
@@ -66,6 +69,8 @@ void StepLooks::name(Steps& steps) {
   if (best == all.end()) return;
   Loop loop = best->first;
   const StackId stack = best->second.stack;
+  for (; loop.depth > 0 && works_outside(steps, items, stack, loop.depth); --loop.depth)
+    loop.function = events_.spots(stack)[loop.depth - 1].function;
   // A model's own loops hide the one that calls the model.
   if (const std::size_t module = events_.module_depth(stack); loop.depth >= module) {
     if (module == 0 || is_of_model(stack, module - 1)) return;
@@ -98,10 +103,47 @@ bool StepLooks::is_of_model(StackId stack, std::size_t depth) {
   return false;
 }
 
-// The first line at which the function is seen in a step.
+// A kernel that is in nearly every step comes, wherever it is seen in one, from outside of the function at this depth,
+// and from the one that calls it: so that one loops, and calls this one anew in each step.
+bool StepLooks::works_outside(const Steps& steps, const StepItems& items, StackId inside, std::size_t depth) {
+  constexpr std::size_t kFewestSeen = 2;
+  struct Kind {
+    std::size_t items = 0;
+    std::size_t seen = 0;
+    std::size_t outside = 0;
+  };
+  std::unordered_map<std::uint32_t, Kind> kinds;
+  const auto& spots = events_.spots(inside);
+  const auto is_outside = [&](StackId stack) {
+    const auto& other = events_.spots(stack);
+    return other.size() >= depth && other[depth - 1].function == spots[depth - 1].function &&
+           (other.size() == depth || other[depth].function != spots[depth].function);
+  };
+  for (const Step& step : steps.steps) {
+    At event = first_from(step.host.begin_ns);
+    auto time = std::lower_bound(items.times_ns.begin(), items.times_ns.end(), step.host.begin_ns);
+    for (; time != items.times_ns.end() && *time < step.host.end_ns; ++time) {
+      const auto item = static_cast<std::size_t>(time - items.times_ns.begin());
+      if ((items.traits[item] & StepItems::kWork) == 0) continue;
+      Kind& kind = kinds[items.kinds[item]];
+      ++kind.items;
+      while (event != events_.all().end() && event->time_ns < *time) ++event;
+      if (event == events_.all().end() || event->time_ns != *time) continue;
+      ++kind.seen;
+      kind.outside += is_outside(event->stack) ? 1U : 0U;
+    }
+  }
+  return std::any_of(kinds.begin(), kinds.end(), [&](const auto& one) {
+    const Kind& kind = one.second;
+    return kind.seen >= kFewestSeen && kind.outside == kind.seen && kind.items * 5 >= steps.steps.size() * 4;
+  });
+}
+
+// The first line at which the function is seen in a step that follows another one: before others lies more.
 std::uint32_t StepLooks::first_line(const Steps& steps, Loop loop, std::uint32_t line) {
   const std::size_t stride = steps.steps.size() / kMostLooks + 1;
   for (std::size_t i = 0; i < steps.steps.size(); i += stride) {
+    if (begins_anew(steps.steps, i)) continue;
     const At event = first_from(steps.steps[i].host.begin_ns);
     if (event == events_.all().end()) break;
     if (event->time_ns >= steps.steps[i].host.end_ns) continue;

@@ -21,7 +21,7 @@ class StepLooks {
   std::size_t count() { return events_.all().size(); }
 
   // Adds the function that loops once in each of these steps, and a line of it, where stacks show it.
-  void name(Steps& steps);
+  void name(Steps& steps, const StepItems& items);
 
   // Whether these steps, of which several lie in each of the coarser ones, are a loop of the program's own rather than
   // of a model that computes, as over its layers. Nothing where the stacks are too few to tell: yes takes a look that
@@ -49,6 +49,7 @@ class StepLooks {
   At first_from(Nanoseconds time_ns);
   bool is_readers(const ResolvedFrame& frame) const;
   bool is_of_model(StackId stack, std::size_t depth);
+  bool works_outside(const Steps& steps, const StepItems& items, StackId inside, std::size_t depth);
   std::uint32_t first_line(const Steps& steps, Loop loop, std::uint32_t line);
 
   StepEvents events_;

@@ -63,7 +63,7 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
   for (const FoundLoop& loop : loops) {
     phases.push_back(steps_of(items, loop.steps));
     phases.back().micro_steps = loop.micro_steps;
-    looks.name(phases.back());
+    looks.name(phases.back(), items);
     judge(loop, phases.back());
   }
   std::erase_if(phases, [](const Steps& steps) { return steps.steps.size() < kFewestSteps; });

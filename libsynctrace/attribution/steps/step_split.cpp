@@ -119,7 +119,7 @@ std::vector<ItemRange> steps_of_one_loop(std::vector<ItemRange> steps, const Ste
   std::vector<ItemRange> loops[2];
   for (std::size_t i = 0; i < steps.size(); ++i) loops[(*is_first)[i] ? 0 : 1].push_back(steps[i]);
   Steps named[2] = {steps_of(items, loops[0]), steps_of(items, loops[1])};
-  for (Steps& one : named) looks.name(one);
+  for (Steps& one : named) looks.name(one, items);
   const bool is_one = !named[0].name.empty() && named[0].name == named[1].name && named[0].where == named[1].where;
   if (is_one) return steps;
   return std::move(loops[loops[0].size() >= loops[1].size() ? 0 : 1]);
