@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps of programs that nobody annotated. By hand: what a single rule of the finder decides. Recorded: programs of
+// tests/gpu/step_shapes.py on an H200, whose steps and lines are known.
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attribution/steps.h"
+#include "attribution/steps/compile_time.h"
+#include "support/catch.h"
+#include "support/golden_traces.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr std::uint32_t kProcess = 100;
+constexpr ThreadId kMain{kProcess};
+constexpr ThreadId kWorker{101};
+constexpr Nanoseconds kUs = 1'000;
+
+// Python frames, outermost first: a function of the program and its line.
+struct Place {
+  std::string_view function;
+  std::int32_t line = 0;
+  std::string_view file = "/home/user/train.py";
+};
+
+class Program {
+ public:
+  Program() {
+    trace_.process_id = kProcess;
+    trace_.contexts[ContextId{1}] = {DeviceId{0}, StreamId{7}};
+    trace_.windows.push_back({{0, 1}, "start"});
+  }
+
+  StackId at(const std::vector<Place>& places) {
+    const StackId id{static_cast<std::uint32_t>(trace_.stacks.size()) + 1};
+    for (auto place = places.rbegin(); place != places.rend(); ++place) {
+      std::uint32_t code = 1;
+      while (trace_.codes.contains(code) && trace_.codes[code].function != place->function) ++code;
+      // One instruction a line, from line 1 on.
+      std::string table;
+      for (int line = 0; line < 60; ++line)
+        table += line == 0 ? std::string("\xe8\x00", 2) : std::string("\xe8\x02", 2);
+      trace_.codes[code] = Code{std::string(place->file), std::string(place->function), table, 1, 0x030c0000};
+      StackFrame frame;
+      frame.code = code;
+      frame.offset_bytes = (place->line - 1) * 2;
+      trace_.stacks[id].push_back(frame);
+    }
+    return id;
+  }
+
+  void kernel(std::string_view name, StackId stack = {}, ThreadId thread = kMain) {
+    StringId id{1};
+    while (trace_.strings.contains(id) && trace_.strings[id] != name) id = StringId{number(id) + 1};
+    trace_.strings[id] = name;
+    Launch launch;
+    launch.span = {now_ns_, now_ns_ + 3 * kUs};
+    launch.thread = thread;
+    launch.stack = stack;
+    launch.correlation = CorrelationId{next_};
+    trace_.launches.push_back(launch);
+    Operation operation;
+    operation.span = {now_ns_ + 5 * kUs, now_ns_ + 9 * kUs};
+    operation.context = ContextId{1};
+    operation.stream = StreamId{7};
+    operation.correlation = CorrelationId{next_++};
+    operation.name = id;
+    trace_.operations.push_back(operation);
+    now_ns_ += 10 * kUs;
+  }
+
+  void kernels(std::string_view kind, int count, StackId stack = {}, ThreadId thread = kMain) {
+    for (int i = 0; i < count; ++i) kernel(std::string(kind) + std::to_string(i), stack, thread);
+  }
+
+  // The host waits for the GPU.
+  void wait(StackId stack = {}, ThreadId thread = kMain) {
+    Call call;
+    call.span = {now_ns_, now_ns_ + 2 * kUs};
+    call.thread = thread;
+    call.stack = stack;
+    call.category = ApiCategory::kStreamSync;
+    trace_.calls.push_back(call);
+    now_ns_ += 5 * kUs;
+  }
+
+  // The thread sleeps there until what comes next is over.
+  void sleep(StackId stack, auto&& meanwhile) {
+    HostWait wait;
+    wait.thread = kMain;
+    wait.stack = stack;
+    wait.span.begin_ns = now_ns_;
+    meanwhile();
+    wait.span.end_ns = now_ns_;
+    trace_.host_waits.push_back(wait);
+  }
+
+  StepPhases steps() {
+    trace_.last_ns = now_ns_;
+    trace_.windows.front().span = {0, now_ns_ + kUs};
+    const Correlation correlation(trace_);
+    return find_steps(trace_, correlation);
+  }
+
+ private:
+  Trace trace_;
+  Nanoseconds now_ns_ = 1'000'000;
+  std::uint32_t next_ = 1;
+};
+
+}  // namespace
+
+TEST_CASE("what a compiler runs to choose among kernels is no phase") {
+  const std::string_view compiler = GENERATE("/venv/jax/_src/compiler.py", "/home/user/tuning.py");
+  const bool is_compilers = compiler.starts_with("/venv");
+  const bool elsewhere = GENERATE(false, true);  // on a thread of the compiler's, or on the program's own
+  CAPTURE(compiler, elsewhere);
+  Program program;
+  const StackId compiles = program.at({{"main", 5}, {"backend_compile", 9, compiler}});
+  const auto tune = [&] {
+    for (int i = 0; i < 40; ++i) {
+      program.kernels("candidate", 5, {}, elsewhere ? kWorker : kMain);
+      program.wait({}, elsewhere ? kWorker : kMain);
+    }
+  };
+  program.wait(program.at({{"main", 3}}));
+  if (elsewhere) {
+    program.sleep(compiles, tune);
+  } else {
+    program.kernel("tried", compiles);
+    tune();
+    program.kernel("tried", compiles);
+  }
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("step", 12, program.at({{"main", 7}}));
+    program.wait(program.at({{"main", 8}}));
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.others.empty() == is_compilers);
+  if (is_compilers) CHECK(found.chosen.steps.size() == 20);
+}
+
+TEST_CASE("what runs compiled code is no compiler") {
+  CHECK(is_compiler_code("/venv/torch/_inductor/runtime/triton_heuristics.py", "CachingAutotuner.bench"));
+  CHECK_FALSE(is_compiler_code("/venv/torch/_inductor/runtime/triton_heuristics.py", "CachingAutotuner.run"));
+  CHECK(is_compiler_code("/venv/triton/runtime/autotuner.py", "Autotuner._bench"));
+  CHECK_FALSE(is_compiler_code("/venv/triton/runtime/autotuner.py", "Autotuner.run"));
+  CHECK(is_compiler_code("/venv/torch/_dynamo/convert_frame.py", "_compile"));
+  CHECK_FALSE(
+      is_compiler_code("/venv/torch/_dynamo/eval_frame.py", "_TorchDynamoContext.__call__.<locals>.compile_wrapper"));
+  CHECK_FALSE(is_compiler_code("/home/user/compiler.py", "backend_compile"));
+}
+
+// The first step has some of the set-up before it, as nothing tells where that ends.
+TEST_CASE("the line of a loop is in the loop") {
+  Program program;
+  program.kernel("mark", program.at({{"<module>", 10}}));
+  program.kernels("init", 2);
+  for (int i = 0; i < 20; ++i) {
+    if (i > 0) program.kernel("mark", program.at({{"<module>", 21}}));
+    for (int k = 0; k < 10; ++k) program.kernel("work", program.at({{"<module>", 22}}));
+    program.wait(program.at({{"<module>", 23}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.where.line == 21);
+}
+
+// As a model's method that makes one token: what is seen goes back within it, in each step, and yet it does not loop.
+TEST_CASE("a function that is called anew in each step is not the loop") {
+  Program program;
+  const StackId first = program.at({{"generate", 30}, {"next_token", 5}});
+  const StackId second = program.at({{"generate", 30}, {"next_token", 6}});
+  const StackId outside = program.at({{"generate", 31}});
+  for (int i = 0; i < 30; ++i) {
+    program.kernels("token", 6, first);
+    program.kernels("chosen", 3, second);
+    program.kernel("put_behind", i % 10 == 4 ? outside : StackId{});
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 30);
+  CHECK(steps.name == "generate");
+  CHECK(steps.where.line >= 30);
+}
+
+// Lengths vary from batch to batch, and with them the kernels. Each has the optimizer's work.
+TEST_CASE("an odd step with an optimizer's work is a step") {
+  const std::string optimizer = GENERATE("adam", "other");
+  Program program;
+  for (int i = 0; i < 60; ++i) {
+    const bool is_odd = i % 7 == 3;
+    program.kernels("both", 6);
+    program.kernels(is_odd ? "short" : "long", 10);
+    program.kernel(optimizer);
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK((steps.steps.size() >= 59) == (optimizer == "adam"));
+}
+
+TEST_CASE("the steps of recorded programs are found, and the line of each loop") {
+  struct Known {
+    std::string_view name;
+    std::size_t steps = 0;
+    std::uint32_t first_line = 0;
+    std::uint32_t last_line = 0;
+    std::size_t other_steps = 0;  // of the other phase; 0: there is none
+  };
+  const std::vector<Known> all = {{"variable_shapes", 60, 436, 442, 0},
+                                  {"jax_rare_wait", 300, 40, 44, 0},
+                                  {"jax_with_evaluation", 300, 51, 54, 180}};
+  for (const Known& known : all) {
+    INFO(std::string(known.name));
+    const std::filesystem::path path =
+        std::filesystem::path(SYNCTRACE_GOLDEN_FOLDER) / "steps" / (std::string(known.name) + ".synctrace");
+    const Trace trace = load_golden({path, std::string(known.name)});
+    const Correlation correlation(trace);
+    const StepPhases found = find_steps(trace, correlation);
+    const auto is_about = [](std::size_t count, std::size_t truth) { return count + 2 >= truth && count <= truth + 2; };
+    CHECK(is_about(found.chosen.steps.size(), known.steps));
+    CHECK(found.chosen.where.line >= known.first_line);
+    CHECK(found.chosen.where.line <= known.last_line);
+    REQUIRE(found.others.size() == (known.other_steps == 0 ? 0 : 1));
+    if (known.other_steps != 0) CHECK(is_about(found.others.front().steps.size(), known.other_steps));
+  }
+}
+
+}  // namespace synctrace::testing
