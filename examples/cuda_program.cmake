@@ -14,11 +14,15 @@ set(SYNCTRACE_NVCC_FLAGS -std=c++17 -O2 -g -lineinfo -cudart shared
   -Xcompiler -Wall,-Wextra -I${CMAKE_CURRENT_LIST_DIR}/cuda)
 
 # The same, to any file; nvcc gets the FLAGS at the end. STATIC_RUNTIME: with the runtime inside, so for a GPU only.
+# UNOPTIMISED: as one builds for a debugger.
 function(synctrace_cuda_output name output)
-  cmake_parse_arguments(ARG "STATIC_RUNTIME" "" "FLAGS" ${ARGN})
+  cmake_parse_arguments(ARG "STATIC_RUNTIME;UNOPTIMISED" "" "FLAGS" ${ARGN})
   set(flags ${SYNCTRACE_NVCC_FLAGS})
   if(ARG_STATIC_RUNTIME)
     list(TRANSFORM flags REPLACE "^shared$" static)
+  endif()
+  if(ARG_UNOPTIMISED)
+    list(TRANSFORM flags REPLACE "^-O2$" -O0)
   endif()
   list(TRANSFORM ARG_UNPARSED_ARGUMENTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE sources)
   add_custom_command(OUTPUT ${output}

@@ -2,6 +2,7 @@
 #include "attribution/user_frame.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "attribution/code_places.h"
@@ -59,6 +60,40 @@ CodeOwner native_owner(const ResolvedFrame& frame, std::string_view executable) 
 
 bool has_line(const ResolvedFrame& frame) noexcept { return !frame.file.empty() && frame.line > 0; }
 
+// A launch passes through functions that nvcc writes: the kernel's host function, whose line is that of the kernel's
+// definition, and below it `__device_stub__` with the kernel's mangled name. Nobody looks for a launch there. Asked
+// from the innermost frame on.
+class LaunchStubs {
+ public:
+  bool covers(const ResolvedFrame& frame) noexcept {
+    constexpr std::string_view kStub = "__device_stub__";
+    constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+    std::string_view function = frame.function;
+    const std::size_t anonymous = function.find_first_of("(<");
+    if (anonymous < function.size() && function.substr(anonymous).starts_with(kAnonymous))
+      function.remove_prefix(anonymous + kAnonymous.size());
+    const std::string_view name = function.substr(0, function.find_first_of("(<"));
+    if (name.starts_with(kStub)) {
+      kernel_ = name.substr(kStub.size());
+      return true;
+    }
+    if (kernel_.empty() || name.find("__wrapper__device_stub_") != std::string_view::npos) return !kernel_.empty();
+    return is_named(name.substr(name.find_last_of(" :") + 1), std::exchange(kernel_, {}));
+  }
+
+ private:
+  // In a mangled name each part follows its length.
+  static bool is_named(std::string_view name, std::string_view mangled) noexcept {
+    const std::size_t at = name.empty() ? std::string_view::npos : mangled.find(name);
+    if (at == std::string_view::npos) return false;
+    char length[24];
+    const char* end = std::to_chars(length, length + sizeof length, name.size()).ptr;
+    return mangled.substr(0, at).ends_with(std::string_view(length, static_cast<std::size_t>(end - length)));
+  }
+
+  std::string_view kernel_;  // of the stub within; empty: none
+};
+
 }  // namespace
 
 bool matches_path(std::string_view pattern, std::string_view path) {
@@ -100,8 +135,10 @@ ChosenFrame choose_frame(std::span<const ResolvedFrame> stack, const UserCode& c
   std::optional<std::size_t> user;
   std::optional<std::size_t> python;
   std::optional<std::size_t> native;
+  LaunchStubs stubs;
   for (std::size_t i = 0; i < stack.size() && !user_with_line; ++i) {
     const ResolvedFrame& frame = stack[i];
+    if (stubs.covers(frame)) continue;
     const CodeOwner owner = code.owner_of(frame);
     const bool is_python = frame.kind == FrameKind::kPython;
     if (owner == CodeOwner::kUser) {

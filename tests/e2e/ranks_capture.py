@@ -2,9 +2,8 @@
 """Jobs of several processes: the operations of NCCL in the trace of each rank, which processes leave a trace, and its
 name. The ranks meet in the simulated NCCL, whose kernels end on all of them together."""
 import json
-import shutil
+import pathlib
 import sys
-import unittest
 
 import harness
 from survival_case import SurvivalCase
@@ -53,9 +52,9 @@ class RanksCapture(SurvivalCase):
         return self.run_cli("run", *harness.SIMULATED, "--quiet", "--report=none", *options, "--", sys.executable, launcher,
                             world, variables, *command, env=env)
 
-    def ranks(self, world, *fault, options=()):
+    def ranks(self, world, *fault, options=(), program="ranks"):
         """Runs the training program; the records of each rank, by rank."""
-        done = self.launch(world, harness.program("ranks"), self.folder, STEPS, *fault, options=options)
+        done = self.launch(world, harness.program(program), self.folder, STEPS, *fault, options=options)
         if not fault or fault[0] != "die":
             self.assertEqual(done.returncode, 0, done.stderr)
         traces = {}
@@ -138,6 +137,19 @@ class RanksCapture(SurvivalCase):
                 else:
                     self.assertEqual(causes[0]["kernel"], "spin_ns", causes)
 
+    def test_a_kernel_is_launched_where_it_is_called(self):
+        source = pathlib.Path(__file__).parent.parent / "programs" / "ranks.cu"
+        lines = source.read_text(encoding="utf-8").splitlines()
+        for program in ("ranks", "ranks_unoptimised"):
+            with self.subTest(program=program):
+                self.forget_traces()
+                (self.folder / "nccl_id").unlink(missing_ok=True)
+                self.ranks(2, "kernel", 1, FAULT_MS, "layers", -1, 20, program=program)
+                job = json.loads(self.run_cli("report", "--format=json", *self.traces()).stdout)["job"]
+                first = job["causes"][0]
+                self.assertEqual((first["kernel"], first["file"].rsplit("/", 1)[-1]), ("spin_ns", "ranks.cu"))
+                self.assertIn("spin_ns<<<", lines[first["line"] - 1])
+
     def test_numbers_go_on_outside_of_the_window(self):
         for records in self.ranks(2, options=["--level=syncs"]):
             world = max(records.of("communicator"), key=lambda one: one["ranks"])
@@ -189,14 +201,6 @@ class RanksCapture(SurvivalCase):
                     self.assertEqual((one["job_id"], one["job_source"]), ("77", "SLURM_JOB_ID"))
                     self.assertEqual(one["job_meeting"], "node1:29500")
                 self.assertEqual(facts[0]["boot_id"], facts[1]["boot_id"])
-
-    @unittest.skipUnless(shutil.which("mpirun"), "no mpirun here")
-    def test_mpirun(self):
-        done = self.run_program("mpirun", "--oversubscribe", "--allow-run-as-root", "-n", 2, harness.SYNCTRACE, "run",
-                                *harness.SIMULATED, "--quiet", "--report=none", "-o", "out/", "--",
-                                harness.program("nvtx_ranges"))
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(list((self.folder / "out").iterdir())), 2)
 
 
 if __name__ == "__main__":

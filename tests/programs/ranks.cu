@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // One rank of a data-parallel training loop, as DDP makes it: gradients of four buckets are reduced on a stream of
-// their own while the next bucket's are computed. A fault can be planted on one rank. Ranks are RANK of WORLD_SIZE, as
-// torchrun says.
+// their own while the next bucket's are computed. A fault can be planted on one rank. Which rank it is the launcher
+// says: torchrun, Open MPI, MPICH or Slurm.
 //
-//   ranks FOLDER STEPS [FAULT RANK MS]    FAULT: host, read, kernel; or die (at half of the steps)
+//   ranks FOLDER STEPS [FAULT RANK AMOUNT]...    rank -1: all ranks
+//
+//   host, read, kernel  as many ms longer in each step        die   by SIGKILL at half of the steps
+//   layers              as many small kernels in each step    exit  with that status in the end
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <initializer_list>
+#include <map>
 #include <string>
 
 #include "../simgpu/nccl/nccl_api.h"
@@ -24,9 +29,11 @@ constexpr std::size_t kBucketFloats = 1 << 18;
     if ((call) != ncclSuccess) std::fprintf(stderr, "%s\n", #call), std::exit(1); \
   } while (false)
 
-int number_from(const char* variable, int otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::atoi(text);
+int number_from(std::initializer_list<const char*> variables, int otherwise) {
+  for (const char* variable : variables) {
+    if (const char* text = std::getenv(variable)) return std::atoi(text);
+  }
+  return otherwise;
 }
 
 // Rank 0 makes the id, the others find it in the folder.
@@ -48,10 +55,7 @@ ncclUniqueId share_id(const std::string& folder, int rank) {
   return id;
 }
 
-struct Fault {
-  std::string what;
-  int ms = 0;
-};
+using Faults = std::map<std::string, int>;  // with their amounts
 
 struct Rank {
   int rank;
@@ -73,11 +77,13 @@ __attribute__((noinline)) void slow_read(const Rank& self, int ms) {
   CHECK(cudaStreamSynchronize(self.compute));
 }
 
-void forward(const Rank& self, const Fault& fault) {
-  if (fault.what == "host") slow_host_work(fault.ms);
-  if (fault.what == "read") slow_read(self, fault.ms);
-  const long long slower = fault.what == "kernel" ? fault.ms * kMillisecond : 0;
+void forward(const Rank& self, const Faults& faults) {
+  if (faults.count("host")) slow_host_work(faults.at("host"));
+  if (faults.count("read")) slow_read(self, faults.at("read"));
+  const long long slower = faults.count("kernel") ? faults.at("kernel") * kMillisecond : 0;
   spin_ns<<<1, 1, 0, self.compute>>>(kMillisecond + slower);
+  const int layers = faults.count("layers") ? faults.at("layers") : 0;
+  for (int i = 0; i < layers; ++i) spin_ns<<<1, 1, 0, self.compute>>>(kMillisecond / 100);
 }
 
 void backward(const Rank& self) {
@@ -116,16 +122,19 @@ void set_up(const Rank& self) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 && argc != 6) return std::fprintf(stderr, "usage: ranks FOLDER STEPS [FAULT RANK MS]\n"), 2;
+  if (argc % 3 != 0) return std::fprintf(stderr, "usage: ranks FOLDER STEPS [FAULT RANK AMOUNT]...\n"), 2;
   Rank self{};
-  self.rank = number_from("RANK", 0);
-  self.ranks = number_from("WORLD_SIZE", 1);
+  self.rank = number_from({"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"}, 0);
+  self.ranks = number_from({"WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}, 1);
   const int steps = std::atoi(argv[2]);
-  Fault fault;
-  if (argc == 6 && std::atoi(argv[4]) == self.rank) fault = {argv[3], std::atoi(argv[5])};
+  Faults faults;
+  for (int i = 3; i + 2 < argc; i += 3) {
+    const int rank = std::atoi(argv[i + 1]);
+    if (rank == self.rank || rank == -1) faults[argv[i]] = std::atoi(argv[i + 2]);
+  }
   int devices = 0;
   CHECK(cudaGetDeviceCount(&devices));
-  CHECK(cudaSetDevice(number_from("LOCAL_RANK", self.rank) % devices));
+  CHECK(cudaSetDevice(number_from({"LOCAL_RANK"}, self.rank) % devices));
   CHECK(cudaStreamCreateWithFlags(&self.compute, cudaStreamNonBlocking));
   CHECK(cudaStreamCreateWithFlags(&self.communication, cudaStreamNonBlocking));
   CHECK(cudaEventCreateWithFlags(&self.ready, cudaEventDisableTiming));
@@ -135,8 +144,8 @@ int main(int argc, char** argv) {
   set_up(self);
   for (int step = 0; step < steps; ++step) {
     const Step range;
-    if (fault.what == "die" && step == steps / 2) raise(SIGKILL);
-    forward(self, fault);
+    if (faults.count("die") && step == steps / 2) raise(SIGKILL);
+    forward(self, faults);
     backward(self);
     if (step % 8 == 0) pass_on(self);
     spin_ns<<<1, 1, 0, self.compute>>>(kMillisecond / 2);
@@ -145,5 +154,5 @@ int main(int argc, char** argv) {
   }
   NCCL(ncclCommDestroy(self.comm));
   std::printf("rank %d of %d: %d steps\n", self.rank, self.ranks, steps);
-  return 0;
+  return faults.count("exit") ? faults.at("exit") : 0;
 }

@@ -227,6 +227,46 @@ TEST_CASE("an inlined standard function gives way to its caller") {
   CHECK(choose_frame(stack, UserCode("/home/ada/sim")).index == 1);
 }
 
+TEST_CASE("a launch is where the kernel is called, not what nvcc writes for it") {
+  const char* sim = "/home/ada/sim";
+  const char* stubs = "/tmp/tmpxft_00001_step.cudafe1.stub.c";
+  const ResolvedFrame launch = native("/usr/local/cuda/lib64/libcudart.so.13", "cudaLaunchKernel");
+  const ResolvedFrame caller = native(sim, "advance()", "/home/ada/sim.cu", 41);
+  const UserCode code(sim);
+  struct Case {
+    std::vector<ResolvedFrame> frames;  // between the launch and its caller
+    bool covered;
+  };
+  const Case cases[] = {
+      {{native(sim, "__device_stub__Z4stepx(long long)", stubs, 15),
+        native(sim, "step(long long)", "/home/ada/k.h", 9)},
+       true},
+      {{native(sim, "__device_stub__ZN4deep5scaleIfEEvPT_S1_", stubs, 3),
+        native(sim, "__wrapper__device_stub_scale<float>", stubs, 3), native(sim, "scale<float>", "/home/ada/k.h", 2)},
+       true},
+      // Without debug information: the symbols' names.
+      {{native(sim, "__device_stub__ZN4deep5scaleIfEEvPT_S1_(float*, float)"),
+        native(sim, "void deep::__wrapper__device_stub_scale<float>(float*&, float&)"),
+        native(sim, "void deep::scale<float>(float*, float)")},
+       true},
+      {{native(sim, "__device_stub__ZN12_GLOBAL__N_14stepEx(long long)"),
+        native(sim, "(anonymous namespace)::step(long long)")},
+       true},
+      {{native(sim, "__device_stub__Z4stepx(long long)")}, true},  // the host function is part of its caller
+      {{native(sim, "__device_stub__Z4stepx(long long)"), native(sim, "tep()", "/home/ada/sim.cu", 7)}, false},
+      {{native(sim, "step(long long)", "/home/ada/k.h", 9)}, false},  // no kernel's
+  };
+  for (const Case& one : cases) {
+    INFO(one.frames.back().function);
+    std::vector<ResolvedFrame> stack = {launch};
+    stack.insert(stack.end(), one.frames.begin(), one.frames.end());
+    stack.push_back(caller);
+    const ChosenFrame chosen = choose_frame(stack, code);
+    CHECK(chosen.basis == FrameBasis::kUserCode);
+    CHECK(chosen.index == stack.size() - (one.covered ? 1 : 2));
+  }
+}
+
 TEST_CASE("without user code: Python outside frameworks, then a named function, then the API") {
   const ResolvedFrame cuda = native("/usr/lib/libcuda.so.1", "cuStreamSynchronize");
   const ResolvedFrame torch =
