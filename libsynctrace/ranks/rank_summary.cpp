@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"
@@ -53,6 +56,15 @@ void add_devices(const Trace& trace, const Attribution& attribution, RankSummary
   }
 }
 
+std::uint32_t gpus_as_one(const RankSummary& rank) {
+  std::set<std::pair<std::uint32_t, std::uint32_t>> places;
+  for (const CollectiveUnit& unit : rank.units) places.emplace(unit.communicator, unit.device);
+  std::map<std::uint32_t, std::uint32_t> counts;
+  std::uint32_t most = 1;
+  for (const auto& [communicator, device] : places) most = std::max(most, ++counts[communicator]);
+  return most;
+}
+
 }  // namespace
 
 std::int64_t rank_number(const Trace& trace) {
@@ -69,7 +81,9 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   rank.host = printable(fact(trace, "host"));
   rank.job = printable(fact(trace, "job_id"));
   rank.rank = rank_number(trace);
+  rank.nccl = printable(fact(trace, "nccl_version"));
   rank.process_id = trace.process_id;
+  rank.cut_short = trace.stats.count(kLossUncleanEnd) + trace.stats.count(kLossTruncated) > 0;
   rank.simulated = fact(trace, "simulated") == "1";
   for (const TimeSpan span : trace.lossy) rank.lossy_ns += span.length_ns();
   rank.steps = figures_of(attribution.steps);
@@ -83,6 +97,7 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   add_devices(trace, attribution, rank);
   find_collective_units(trace, attribution, rank);
   find_idle_before(trace, attribution, rank);
+  rank.gpus_as_one = gpus_as_one(rank);
   return rank;
 }
 

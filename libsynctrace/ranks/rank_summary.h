@@ -87,8 +87,10 @@ struct RankSummary {
   std::string host;
   std::string job;         // as the launcher names it; empty: it does not
   std::int64_t rank = -1;  // as the launcher numbers it; -1: it does not
+  std::string nccl;        // its version; empty: not known
   std::uint32_t process_id = 0;
   bool simulated = false;
+  bool cut_short = false;  // its process was killed: the last of it is missing
   Nanoseconds lossy_ns = 0;
   StepFigures steps;
   Nanoseconds in_steps_ns = 0;  // lengths of the ordinary steps, added up
@@ -102,6 +104,7 @@ struct RankSummary {
   std::vector<RankDevice> devices;
   std::vector<std::string> breaches;  // of the sums
 
+  std::uint32_t gpus_as_one = 1;     // that take part in one communicator: ranks that are not told apart
   std::uint64_t captured = 0;        // operations in CUDA graphs, whose launches are not told apart
   std::uint64_t without_kernel = 0;  // groups of which no kernel was recorded
   std::uint64_t without_record = 0;  // kernels of which no operation was recorded

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 #include <string_view>
 
 #include "base/format_text.h"
@@ -39,6 +40,49 @@ std::string_view deed_of(const JobCause& cause) {
   if (cause.name == "launch-bound") return "launches more slowly";
   if (cause.name == "not known") return "is late for a reason that is not known";
   return cause.rule == nullptr ? "spends time in host code" : "waits for its GPU";
+}
+
+// "rank 3", "ranks 1, 2 and 5", "ranks 0, 1, 2, 3 and 60 more", "process 4711".
+std::string ranks_words(const std::vector<std::string>& labels) {
+  constexpr std::size_t kMostNamed = 8;
+  const bool is_numbered = !labels.front().starts_with("process");
+  if (labels.size() == 1) return (is_numbered ? "rank " : "") + labels.front();
+  const std::size_t named = labels.size() > kMostNamed ? kMostNamed / 2 : labels.size() - 1;
+  std::string text = is_numbered ? "ranks " : "";
+  for (std::size_t i = 0; i < named; ++i) text += (i == 0 ? "" : ", ") + labels[i];
+  return text + " and " + (labels.size() > kMostNamed ? format_text("{} more", labels.size() - named) : labels.back());
+}
+
+void add_cut_short(const JobReport& report, std::vector<std::string>& limits) {
+  std::vector<std::string> labels;
+  for (const JobRank& rank : report.ranks) {
+    if (rank.cut_short) labels.push_back(rank.label);
+  }
+  if (labels.empty()) return;
+  limits.push_back(format_text(
+      "Careful: recordings end early, as {} did not end in order; the last of it is missing, the GPU's part first.",
+      labels.size() == report.ranks.size() ? "all ranks" : ranks_words(labels)));
+}
+
+// What of a rank's process is not as it is on others, or not one rank.
+void add_processes(const JobReport& report, std::vector<std::string>& limits) {
+  std::set<std::string> versions;
+  std::size_t mixed = 0;
+  for (const JobRank& rank : report.ranks) {
+    if (!rank.nccl.empty()) versions.insert(rank.nccl);
+    if (rank.gpus_as_one > 1) ++mixed;
+  }
+  if (versions.size() > 1) {
+    limits.push_back(format_text("Careful: ranks run different versions of NCCL, from {} to {}.", *versions.begin(),
+                                 *versions.rbegin()));
+  }
+  const auto several =
+      std::find_if(report.ranks.begin(), report.ranks.end(), [](const JobRank& rank) { return rank.gpus_as_one > 1; });
+  if (several == report.ranks.end()) return;
+  limits.push_back(
+      format_text("Careful: the {} GPUs of {}{} are taken as one rank; one process for each GPU is told apart.",
+                  several->gpus_as_one, rank_word(report, static_cast<std::uint32_t>(several - report.ranks.begin())),
+                  mixed > 1 ? format_text("'s process, and of {} more,", mixed - 1) : "'s process"));
 }
 
 std::string percent(const JobReport& report, Nanoseconds ns) { return share_text(ns, report.base_ns); }
@@ -235,10 +279,13 @@ bool is_worth_a_row(const JobReport& report, const JobPattern& pattern) noexcept
 
 std::vector<std::string> job_limits(const JobReport& report) {
   std::vector<std::string> limits;
-  if (report.expected_ranks > report.ranks.size()) {
-    limits.push_back(format_text("{} of {} ranks were recorded; a missing one may have been the late one.",
-                                 report.ranks.size(), report.expected_ranks));
+  if (report.expected_ranks > report.recorded_ranks) {
+    const std::string which = report.missing.empty() ? "" : ", not " + ranks_words(report.missing);
+    limits.push_back(format_text("{} of {} ranks were recorded{}; a missing one may have been the late one.",
+                                 report.recorded_ranks, report.expected_ranks, which));
   }
+  add_cut_short(report, limits);
+  add_processes(report, limits);
   for (const std::string& one : report.mismatches) limits.push_back("Careful: " + one + ".");
   if (report.not_looked_at_ns > 0 && is_at_least(report.not_looked_at_ns, report.waited_ns, 10)) {
     limits.push_back(format_text("{} of the waiting is for ranks whose lines were not looked for.",

@@ -33,9 +33,10 @@ class JobScreen {
     out_.empty();
     for (const std::string& limit : job_limits(report_)) out_.wrapped("", limit);
     out_.wrapped(
-        "", format_text(
-                "Waiting is measured by the lengths of {} operations that ranks did together; no clocks are compared.",
-                count_text(report_.operations)));
+        "",
+        format_text(
+            "Waiting is measured by the lengths of {} operations{} that ranks did together; no clocks are compared.",
+            count_text(report_.operations), nccl()));
     out_.empty();
     const std::string one = report_.late < report_.ranks.size() ? report_.ranks[report_.late].label
                             : report_.ranks.empty()             ? "0"
@@ -47,6 +48,12 @@ class JobScreen {
   }
 
  private:
+  // Of the first rank: where they differ, a limit says so.
+  std::string nccl() const {
+    const bool is_known = !report_.ranks.empty() && !report_.ranks.front().nccl.empty();
+    return is_known ? " of NCCL " + report_.ranks.front().nccl : "";
+  }
+
   void head() {
     const std::string hosts = report_.hosts <= 1 ? "one host" : format_text("{} hosts", report_.hosts);
     const std::string right =

@@ -2,6 +2,7 @@
 // Played jobs as the reports that are made of them, for tests.
 #pragma once
 
+#include <functional>
 #include <utility>
 #include <vector>
 
@@ -12,11 +13,13 @@
 
 namespace synctrace::testing::generator {
 
-inline JobReport report_of(const JobRun& run) {
+// `change`, where given, is made to each trace first.
+inline JobReport report_of(const JobRun& run, const std::function<void(Trace&)>& change = {}) {
   std::vector<Trace> traces;
   JobFindings findings;
   for (std::size_t i = 0; i < run.traces.size(); ++i) {
     traces.push_back(std::move(load_trace_bytes(run.traces[i], "rank.synctrace")).value());
+    if (change) change(traces.back());
     findings.summarize(i, traces.back(), {}, {});
   }
   REQUIRE(findings.join());

@@ -35,6 +35,21 @@ struct Looked {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
+// The numbers between 0 and `expected` that no rank has; none where a rank has no number.
+std::vector<std::string> missing_of(const std::vector<RankSummary>& ranks, std::size_t expected) {
+  constexpr std::size_t kMostNamed = 8;
+  std::set<std::int64_t> numbers;
+  for (const RankSummary& rank : ranks) numbers.insert(rank.rank);
+  std::vector<std::string> missing;
+  if (numbers.size() < ranks.size() || *numbers.begin() < 0 ||
+      *numbers.rbegin() >= static_cast<std::int64_t>(expected) || expected > numbers.size() + kMostNamed)
+    return missing;
+  for (std::size_t number = 0; number < expected; ++number) {
+    if (!numbers.contains(static_cast<std::int64_t>(number))) missing.push_back(std::to_string(number));
+  }
+  return missing;
+}
+
 // By their number, else by their process.
 bool comes_before(const RankSummary& a, const RankSummary& b) {
   return std::tie(a.rank, a.host, a.process_id, a.path) < std::tie(b.rank, b.host, b.process_id, b.path);
@@ -46,7 +61,10 @@ JobRank rank_row(const Job& job, std::uint32_t number) {
   row.path = summary.path;
   row.label = label_of(summary);
   row.host = summary.host;
+  row.nccl = summary.nccl;
   row.process_id = summary.process_id;
+  row.cut_short = summary.cut_short;
+  row.gpus_as_one = summary.gpus_as_one;
   row.steps = summary.ordinary_steps;
   row.step_ns = row.steps == 0 ? 0 : summary.in_steps_ns / static_cast<Nanoseconds>(row.steps);
   row.lossy_ns = summary.lossy_ns;
@@ -284,6 +302,9 @@ void JobFindings::Parts::add_limits(JobReport& report) const {
   report.breaches = job->breaches;
   for (const JobCommunicator& one : job->match.communicators)
     report.expected_ranks = std::max<std::size_t>(report.expected_ranks, one.ranks);
+  for (const RankSummary& rank : job->ranks) report.recorded_ranks += rank.gpus_as_one;
+  if (report.expected_ranks > report.recorded_ranks && report.recorded_ranks == job->ranks.size())
+    report.missing = missing_of(job->ranks, report.expected_ranks);
   for (const RankClock& clock : job->clocks.ranks) {
     if (clock.known) report.clock_residual_ns = std::max(report.clock_residual_ns, clock.residual_ns);
   }

@@ -113,7 +113,38 @@ void JobParts::settle(const std::vector<StretchPart>& usual, bool kernels_are_on
     if (part.is_drained) names[name] = is_usual[part.wait] ? part.activity : part.wait;
     if (part.is_kernel && kernels_are_one) names[name] = all;
   }
+  one_row_per_line(parts, names);
   for (std::vector<StretchPart>* one : parts) rename(names, *one);
+}
+
+// A line that computes on a busy machine is now running, now kept from it: one row, called what it was for longer.
+void JobParts::one_row_per_line(const std::vector<std::vector<StretchPart>*>& parts,
+                                std::vector<std::uint32_t>& names) const {
+  const auto is_computing = [&](std::uint32_t name) {
+    const JobPart& part = parts_[name];
+    const bool is_host =
+        part.name == cause_name(CauseKind::kHostCompute) || part.name == cause_name(CauseKind::kCpuStarved);
+    return is_host && part.where.line > 0;
+  };
+  std::map<std::uint32_t, Nanoseconds> times;
+  for (const std::vector<StretchPart>* one : parts) {
+    for (const StretchPart& part : *one) {
+      Nanoseconds& ns = times[names[part.name]];
+      ns = add_saturated(ns, part.ns);
+    }
+  }
+  std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> rows;  // by file and line
+  for (const auto& [name, ns] : times) {
+    if (!is_computing(name)) continue;
+    std::uint32_t& row = rows.try_emplace({parts_[name].where.file, parts_[name].where.line}, name).first->second;
+    if (times[row] < ns) row = name;
+  }
+  for (std::uint32_t& name : names) {
+    if (is_computing(name)) {
+      const auto row = rows.find({parts_[name].where.file, parts_[name].where.line});
+      if (row != rows.end()) name = row->second;
+    }
+  }
 }
 
 double slow_gpu_of(const JobParts& names, const std::vector<StretchPart>& late, const std::vector<StretchPart>& usual) {

@@ -42,12 +42,14 @@ class JobParts {
   const JobPart& operator[](std::uint32_t name) const { return parts_[name]; }
 
   // What the host did behind a wait is the wait's doing where only the late rank waits there. Where others wait too, it
-  // is what the host did then. And with a slower GPU, all kernels are one. Renames the parts of all ranks.
+  // is what the host did then. With a slower GPU, all kernels are one, and so is all host code of a line. Renames the
+  // parts of all ranks.
   void settle(const std::vector<StretchPart>& usual, bool kernels_are_one,
               const std::vector<std::vector<StretchPart>*>& parts);
 
  private:
   std::uint32_t number_of(JobPart part);
+  void one_row_per_line(const std::vector<std::vector<StretchPart>*>& parts, std::vector<std::uint32_t>& names) const;
 
   std::vector<JobPart> parts_;
   std::map<std::tuple<std::string, std::string, std::uint32_t, std::string>, std::uint32_t> numbers_;

@@ -25,7 +25,10 @@ struct JobRank {
   std::string path;
   std::string label;  // "3"; where no launcher numbers it, "process 4711"
   std::string host;
+  std::string nccl;  // its version; empty: not known
   std::uint32_t process_id = 0;
+  bool cut_short = false;          // its process was killed: the last of it is missing
+  std::uint32_t gpus_as_one = 1;   // of the process, that are ranks of their own and not told apart
   std::size_t steps = 0;           // ordinary ones
   Nanoseconds step_ns = 0;         // their mean
   Nanoseconds lossy_ns = 0;        // of the recorded time, how much may lack records
@@ -84,7 +87,9 @@ struct JobReport {
   bool simulated = false;
   std::vector<JobRank> ranks;         // by number
   std::vector<std::string> left_out;  // "X.synctrace: no GPU work"
-  std::size_t expected_ranks = 0;     // of the largest communicator; more than `ranks`: recordings are missing
+  std::size_t recorded_ranks = 0;     // as NCCL counts them: GPUs
+  std::size_t expected_ranks = 0;     // of the largest communicator; more than that: recordings are missing
+  std::vector<std::string> missing;   // ranks without a recording, as far as the launcher numbers all of them
 
   std::string verdict;  // "rank-bound", "communication-bound", or that of a rank as there are most
   JobShape shape = JobShape::kEven;

@@ -2,6 +2,7 @@
 // Played jobs against what is said of them: the late rank, its line, what changing it saves for all ranks.
 #include "findings/job/job_findings.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
@@ -158,6 +159,56 @@ TEST_CASE("a rank's own report says what only all of them tell") {
   Nanoseconds parts_ns = 0;
   for (const TimePart& part : report.verdict.parts) parts_ns += part.ns;
   CHECK(parts_ns == report.verdict.of_ns);
+}
+
+TEST_CASE("a line that computes on a busy machine is one row") {
+  const auto starve = [](Trace& trace) {  // every other look finds the thread kept from its processor
+    bool is_kept = false;
+    for (Sample& sample : trace.samples) {
+      if (sample.state != format::Sample::State::kRunning) continue;
+      if (is_kept) sample.state = format::Sample::State::kRunnable;
+      is_kept = !is_kept;
+    }
+  };
+  const JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
+  const JobReport report = report_of(run, starve);
+  CHECK(report.late == 2);
+  REQUIRE_FALSE(report.causes.empty());
+  CHECK(report.causes.front().where.line == line_of(Fault::What::kHostCode));
+  const auto rows = std::count_if(report.causes.begin(), report.causes.end(), [](const JobCause& one) {
+    return one.where.line == line_of(Fault::What::kHostCode);
+  });
+  CHECK(rows == 1);
+  const Nanoseconds charged_ns =
+      std::accumulate(report.causes.begin(), report.causes.end(), report.not_looked_at_ns + report.not_known_ns,
+                      [](Nanoseconds sum, const JobCause& one) { return sum + one.waited_ns; });
+  CHECK(charged_ns == report.waited_ns);
+}
+
+TEST_CASE("recordings that are missing, cut short or of several GPUs are counted") {
+  JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
+  run.traces.erase(run.traces.begin());
+  std::int64_t rank = 0;
+  const JobReport report = report_of(run, [&](Trace& trace) {
+    trace.facts["rank"] = std::to_string(++rank);
+    if (rank == 3) trace.stats.add(kLossUncleanEnd);
+  });
+  CHECK(report.recorded_ranks == 3);
+  CHECK(report.expected_ranks == 4);
+  CHECK(report.missing == std::vector<std::string>{"0"});
+  REQUIRE(report.ranks.size() == 3);
+  CHECK_FALSE(report.ranks[0].cut_short);
+  CHECK(report.ranks[2].cut_short);
+  CHECK(report.ranks[2].gpus_as_one == 1);
+  // Where a process is two ranks, the number of its launcher says nothing of them.
+  const JobReport mixed = report_of(run, [](Trace& trace) {
+    const std::size_t half = trace.operations.size() / 2;
+    for (std::size_t i = half; i < trace.operations.size(); ++i) trace.operations[i].device = DeviceId{1};
+  });
+  CHECK(mixed.recorded_ranks == 6);
+  CHECK(mixed.missing.empty());
+  REQUIRE_FALSE(mixed.ranks.empty());
+  CHECK(mixed.ranks[0].gpus_as_one == 2);
 }
 
 TEST_CASE("traces of different jobs are none") {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is said of recordings that a job lacks, in part or whole.
+#include "render/job_words.h"
+
+#include "support/catch.h"
+
+namespace synctrace::testing {
+namespace {
+
+JobReport report_of(std::size_t ranks) {
+  JobReport report;
+  for (std::size_t rank = 0; rank < ranks; ++rank) report.ranks.emplace_back().label = std::to_string(rank);
+  report.recorded_ranks = report.expected_ranks = ranks;
+  return report;
+}
+
+using Limits = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("a whole job has no limits") { CHECK(job_limits(report_of(4)).empty()); }
+
+TEST_CASE("ranks without a recording are named where their numbers are known") {
+  JobReport report = report_of(3);
+  report.expected_ranks = 5;
+  CHECK(job_limits(report) == Limits{"3 of 5 ranks were recorded; a missing one may have been the late one."});
+  report.missing = {"1", "4"};
+  CHECK(job_limits(report) ==
+        Limits{"3 of 5 ranks were recorded, not ranks 1 and 4; a missing one may have been the late one."});
+}
+
+TEST_CASE("ranks that did not end in order are named, a few of many") {
+  JobReport report = report_of(64);
+  report.ranks[7].cut_short = true;
+  const std::string rest = " did not end in order; the last of it is missing, the GPU's part first.";
+  CHECK(job_limits(report) == Limits{"Careful: recordings end early, as rank 7" + rest});
+  for (std::size_t rank = 0; rank < 63; ++rank) report.ranks[rank].cut_short = true;
+  CHECK(job_limits(report) == Limits{"Careful: recordings end early, as ranks 0, 1, 2, 3 and 59 more" + rest});
+  report.ranks[63].cut_short = true;
+  CHECK(job_limits(report) == Limits{"Careful: recordings end early, as all ranks" + rest});
+}
+
+TEST_CASE("processes with several GPUs and different versions of NCCL are said") {
+  JobReport report = report_of(2);
+  report.ranks[0].nccl = report.ranks[1].nccl = "2.28.9";
+  CHECK(job_limits(report).empty());
+  report.ranks[1].nccl = "2.27.5";
+  report.ranks[1].gpus_as_one = 2;
+  CHECK(
+      job_limits(report) ==
+      Limits{"Careful: ranks run different versions of NCCL, from 2.27.5 to 2.28.9.",
+             "Careful: the 2 GPUs of rank 1's process are taken as one rank; one process for each GPU is told apart."});
+}
+
+}  // namespace synctrace::testing
