@@ -16,6 +16,8 @@ PACKAGES := cmake ninja-build g++ pkg-config catch2 libspdlog-dev libfmt-dev lib
 BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -v node npm > /dev/null && echo chromium)
 # What the tests of the packages use; each says so where something is missing.
 PACKAGES_PACKAGES := lintian fakeroot python3-venv libtcmalloc-minimal4
+# MPICH (52 MB) and Slurm (it starts services) are tested where they are installed: mpich, slurmctld slurmd slurm-client munge.
+LAUNCHER_PACKAGES := openmpi-bin
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang lld llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
@@ -72,7 +74,7 @@ demo: deps ## build, run three examples under synctrace, show what made the host
 	echo "The same as a page, with its timeline: build/demo/pytorch.html"
 
 .PHONY: test
-test: deps deps-clang deps-browser deps-packages ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
+test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
 	$(call build,release,,-DSYNCTRACE_TESTS=optimised)
 	$(call build,asan,,$(ASAN_COMPILER))
 	ctest --preset asan -j $(JOBS)
@@ -133,14 +135,15 @@ clean: ## remove build/ and dist/
 	rm -rf build dist
 
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
-.PHONY: deps deps-clang deps-browser deps-packages deps-format deps-style
+.PHONY: deps deps-clang deps-browser deps-packages deps-launchers deps-format deps-style
 deps: NEEDED = $(PACKAGES)
 deps-clang: NEEDED = $(CLANG_PACKAGES)
 deps-browser: NEEDED = $(BROWSER_PACKAGES)
 deps-packages: NEEDED := $(PACKAGES_PACKAGES)
+deps-launchers: NEEDED := $(LAUNCHER_PACKAGES)
 deps-format: NEEDED := $(FORMAT_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
-deps deps-clang deps-browser deps-packages deps-format deps-style:
+deps deps-clang deps-browser deps-packages deps-launchers deps-format deps-style:
 	if ! command -v dpkg > /dev/null; then
 	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
 	  exit 0
