@@ -35,12 +35,12 @@ Spread spread_of(std::vector<double> values);
 struct ComparedRuns {
   std::vector<ComparedLine> lines;  // worst first; without kSame
   std::size_t same = 0;
-  bool by_steps = false;        // both sides have steps; else lines are compared by their calls and waits in all
-  std::string step_sources[2];  // before and after: "nvtx"; empty: no steps
-  std::string step_names[2];    // of the range, or of the function that loops
-  std::string step_doubts[2];   // why they are guessed; empty: they are sure
-  Spread step_ns[2];            // before and after
-  Spread idle_share[2];         // of devices and traces; none without a timeline
+  bool by_steps = false;          // both sides have steps; else lines are compared by their calls and waits in all
+  std::string step_sources[2];    // before and after: "nvtx"; empty: no steps
+  std::string step_names[2];      // of the range, or of the function that loops
+  std::string step_doubts[2];     // why they are guessed; empty: they are sure
+  Spread step_ns[2];              // before and after
+  Spread idle_share[2];           // of devices and traces; none without a timeline
   std::size_t ranks[2] = {1, 1};  // of a job that has a trace
   std::optional<ComparedJobs> jobs;
   bool simulated = false;

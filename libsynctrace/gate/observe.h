@@ -24,7 +24,7 @@ struct GateCallSite {
 };
 
 struct Observation {
-  JobPlace place;  // filled by whoever has the trace
+  JobPlace place;   // filled by whoever has the trace
   WaitSites found;  // but for its sites and stacks; of lengths and losses those that count
   std::vector<GateCallSite> sites;
   std::uint64_t judged_calls = 0;  // in what counts

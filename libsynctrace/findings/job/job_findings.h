@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that is said of a job of several ranks. No trace has to stay in memory: each is summarised, then those of the ranks
-// that matter are loaded once more and looked at for their lines.
+// All that is said of a job of several ranks. No trace has to stay in memory: each is summarised, then those of the
+// ranks that matter are loaded once more and looked at for their lines.
 #pragma once
 
 #include <cstddef>

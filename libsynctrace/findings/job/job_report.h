@@ -119,9 +119,9 @@ struct JobReport {
   std::uint64_t without_partner = 0;
   std::uint64_t disagreements = 0;
   std::vector<std::string> mismatches;  // sentences
-  std::uint64_t captured = 0;  // in CUDA graphs
-  std::uint64_t unjoined = 0;  // without their call, or without their kernel
-  Nanoseconds clock_residual_ns = 0;  // the largest
+  std::uint64_t captured = 0;           // in CUDA graphs
+  std::uint64_t unjoined = 0;           // without their call, or without their kernel
+  Nanoseconds clock_residual_ns = 0;    // the largest
   std::vector<std::string> breaches;
 };
 
