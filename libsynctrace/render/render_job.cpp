@@ -2,6 +2,8 @@
 #include "render/render_job.h"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/format_text.h"
@@ -9,22 +11,33 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "render/columns.h"
+#include "render/first_screen.h"
 #include "render/job_words.h"
 #include "render/screen_lines.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostRanks = 8;
-constexpr std::size_t kMostCauses = 4;
 constexpr std::size_t kDeviceColumns = 40;
-constexpr std::size_t kMostPatterns = 2;
+
+// How many of each are shown.
+struct Room {
+  std::size_t ranks;
+  std::size_t causes;
+  std::size_t patterns;
+  std::size_t to_type;  // lines of each
+};
+
+// The first that leaves a screen of kMostScreenLines is taken: what to change is given up last.
+constexpr Room kRooms[] = {{8, 4, 2, 4}, {8, 4, 1, 4}, {4, 4, 1, 4}, {4, 3, 1, 4},
+                           {4, 2, 1, 4}, {2, 2, 1, 4}, {2, 1, 1, 4}, {2, 1, 1, 1}};
 
 class JobScreen {
  public:
-  JobScreen(const JobReport& report, const ScreenOptions& options) : report_(report), out_(options) {}
+  JobScreen(const JobReport& report, const ScreenOptions& options, Room room)
+      : report_(report), room_(room), out_(options) {}
 
-  std::string run() {
+  ScreenLines run() && {
     head();
     verdict();
     ranks();
@@ -44,7 +57,7 @@ class JobScreen {
     out_.wrapped("More:  ",
                  format_text("synctrace report --html page.html ..   --rank {}   --full   synctrace explain {}", one,
                              report_.verdict == "rank-bound" ? kRankWaitRule.id : report_.verdict));
-    return out_.text();
+    return std::move(out_);
   }
 
  private:
@@ -77,7 +90,7 @@ class JobScreen {
 
   // Those that the others waited for most, and the others by number.
   void ranks() {
-    const std::vector<std::size_t> order = ranks_in_order(report_, kMostRanks);
+    const std::vector<std::size_t> order = ranks_in_order(report_, room_.ranks);
     out_.add(format_text("  {:>6} {:>10} {:>9} {:>13} {:>13}  {}", "rank", report_.by_steps ? "step" : "", "GPU idle",
                          "moving data", "waiting", "others waited for it"),
              Tint::kDim);
@@ -103,12 +116,11 @@ class JobScreen {
     std::vector<const JobCause*> shown;
     Nanoseconds left_ns = 0;
     for (const JobCause& cause : report_.causes) {
-      if (shown.size() < kMostCauses && is_at_least(cause.saving.ns, report_.base_ns, 100))
+      if (shown.size() < room_.causes && is_at_least(cause.saving.ns, report_.base_ns, 100))
         shown.push_back(&cause);
       else
         left_ns += std::max<Nanoseconds>(0, cause.saving.ns);
     }
-    shown_causes_ = shown.size();
     if (shown.empty() || report_.base_ns <= 0) return;
     out_.empty();
     const std::size_t width = out_.columns() - 26;
@@ -122,7 +134,7 @@ class JobScreen {
       where(job_cause_place(cause), cause.where);
       const std::string evidence = job_cause_evidence(report_, cause);
       if (!evidence.empty()) out_.wrapped("        ", evidence, Tint::kDim);
-      for (const std::string& line : cause.to_type) out_.wrapped("    -> ", line, Tint::kGreen);
+      type(cause.to_type);
     }
     if (is_at_least(left_ns, report_.base_ns, 100)) {
       out_.add(format_text("Left out: {} more, together {} or less.", report_.causes.size() - shown.size(),
@@ -131,12 +143,16 @@ class JobScreen {
   }
 
   void patterns() {
-    const std::size_t most = std::clamp<std::size_t>(kMostCauses - shown_causes_, 1, kMostPatterns);
     std::vector<const JobPattern*> shown;
+    std::size_t left = 0;
     for (const JobPattern& pattern : report_.patterns) {
-      if (shown.size() < most && is_worth_a_row(report_, pattern)) shown.push_back(&pattern);
+      if (!is_worth_a_row(report_, pattern)) continue;
+      if (shown.size() < room_.patterns)
+        shown.push_back(&pattern);
+      else
+        ++left;
     }
-    if (shown.empty()) return;
+    if (shown.empty() && left == 0) return;
     out_.empty();
     const std::size_t width = out_.columns() - 26;
     out_.add(format_text("{:<{}} {:>7}", "How all ranks exchange data", width, "saves"), Tint::kBold);
@@ -146,8 +162,14 @@ class JobScreen {
                    format_text(" {:>7}", job_pattern_saving(report_, *pattern)));
       where(job_place(pattern->where), pattern->where);
       out_.wrapped("        ", job_pattern_evidence(report_, *pattern), Tint::kDim);
-      for (const std::string& line : pattern->to_type) out_.wrapped("    -> ", line, Tint::kGreen);
+      type(pattern->to_type);
     }
+    if (left > 0) out_.add(format_text("Left out: {} more; they are in --format json.", left));
+  }
+
+  void type(const std::vector<std::string>& lines) {
+    for (std::size_t i = 0; i < std::min(lines.size(), room_.to_type); ++i)
+      out_.wrapped("    -> ", lines[i], Tint::kGreen);
   }
 
   void where(std::string text, const SourceLine& place) {
@@ -156,14 +178,18 @@ class JobScreen {
   }
 
   const JobReport& report_;
-  std::size_t shown_causes_ = 0;
+  const Room room_;
   ScreenLines out_;
 };
 
 }  // namespace
 
 std::string render_job(const JobReport& report, const ScreenOptions& options) {
-  return JobScreen(report, options).run();
+  for (const Room room : kRooms) {
+    const ScreenLines screen = JobScreen(report, options, room).run();
+    if (screen.count() <= kMostScreenLines) return screen.text();
+  }
+  return JobScreen(report, options, kRooms[std::size(kRooms) - 1]).run().text();
 }
 
 }  // namespace synctrace

@@ -86,6 +86,16 @@ class ReportJob(harness.CliTest):
         self.assertIn("RANK 1 HOLDS UP 3 RANKS", done.stdout, done.stderr)
         self.assertIn("Left out: alone.synctrace: no collectives.", done.stdout)
 
+    def test_traces_of_two_jobs_stand_alone_and_that_is_said(self):
+        for rank in (0, 1):
+            text = self.run_cli("dump", self.traces[rank]).stdout
+            self.assemble_trace(text.replace(" hash=2577 ", " hash=99 "), f"other{rank}")
+        done = self.show(*self.traces[:2], "other0.synctrace", "other1.synctrace")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("the traces are not of one job", done.stderr)
+        self.assertNotIn("HOLDS UP", done.stdout)
+        self.assertNotIn("not of one job", self.show(*self.traces).stderr)
+
     def test_one_rank_with_what_the_others_tell(self):
         done = self.show("--rank", "0", *self.traces)
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "render/columns.h"
+#include "render/first_screen.h"
 #include "render/job_words.h"
 #include "render/render_job.h"
 #include "support/catch.h"
@@ -49,6 +50,31 @@ TEST_CASE("a job's screen fits the terminal, however long the names are") {
   for (const std::size_t columns : {std::size_t{1}, std::size_t{100}, std::size_t{5'000}}) {
     CAPTURE(columns);
     CHECK(widest(render_job(report, {columns})) <= std::clamp(columns, kFewestColumns, kMostColumns));
+  }
+}
+
+TEST_CASE("a job's screen has at most thirty lines, and what to change goes last") {
+  JobReport report = even_job();
+  for (int i = 2; i < 64; ++i) report.ranks.push_back(report.ranks.front());
+  for (int i = 0; i < 6; ++i) {
+    JobCause& cause = report.causes.emplace_back();
+    cause.name = "host-compute";
+    cause.where.file = "train.py";
+    cause.where.line = 10;
+    cause.saving.ns = 100'000'000;
+    cause.to_type = {"one", "two", "three"};
+    JobPattern& pattern = report.patterns.emplace_back();
+    pattern.rule = &kRankWaitRule;
+    pattern.title = "Exchange this in fewer, larger pieces";
+    pattern.time_ns = 100'000'000;
+    pattern.to_type = {"one", "two"};
+  }
+  for (const std::size_t columns : {std::size_t{80}, std::size_t{160}}) {
+    const std::string screen = render_job(report, {columns});
+    INFO(screen);
+    CHECK(std::count(screen.begin(), screen.end(), '\n') <= static_cast<std::ptrdiff_t>(kMostScreenLines));
+    CHECK(screen.find("train.py:10") != std::string::npos);
+    CHECK(screen.find("Left out: ") != std::string::npos);
   }
 }
 
