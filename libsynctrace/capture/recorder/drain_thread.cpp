@@ -164,9 +164,9 @@ bool DrainThread::drain_once() noexcept {
   if (!out_.is_wanted() && (has_calls_ || uses_gpu_.load(std::memory_order_acquire))) {
     out_.want_file();
     out_.flush();  // the head of the trace is on disk before anything else happens
-    has_file_.store(1, std::memory_order_release);
-    futex_wake(has_file_);
   }
+  // A first chunk that was full has made the file before.
+  if (out_.is_wanted() && has_file_.exchange(1, std::memory_order_release) == 0) futex_wake(has_file_);
   sample_queue.take_until(samples, [this](const SampledRun& run) { write_samples(run); });
   if (gpu_events.drain(out_, cupti_switch.discards_records()) != 0) busy = true;
   enforce_max_size();
