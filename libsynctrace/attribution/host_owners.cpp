@@ -109,6 +109,12 @@ Owner HostOwners::of_open_time(HostTimeline::Index thread, TimeSpan span) {
   return usual == usual_.end() ? of(thread, span) : of(thread, span, {usual->second, OwnerTable::kSample});
 }
 
+CauseKind HostOwners::kind_of_open_time(Owner owner, CauseKind kind) const {
+  if (kind != CauseKind::kHostCompute || owner.table != OwnerTable::kSample) return kind;
+  const bool loads = evidence_.stacks.traits(evidence_.trace.samples[owner.row].stack).loader;
+  return loads ? CauseKind::kLoaderCompute : kind;
+}
+
 Owner HostOwners::of(HostTimeline::Index thread, TimeSpan span) {
   const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
   if (!ended_by_[thread].empty()) {

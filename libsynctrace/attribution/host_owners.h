@@ -25,6 +25,9 @@ class HostOwners {
   // Of all the time between two records, in which no sample lies: as above, or of OwnerTable::kSample.
   Owner of_open_time(HostTimeline::Index thread, TimeSpan span);
 
+  // What that time is, by whom it is owned: the data loader's, if that sample lies in one; else `kind`.
+  CauseKind kind_of_open_time(Owner owner, CauseKind kind) const;
+
   // `owner` itself, a sleep or a sample of that time, where its stack tells a line of the program, or nobody waited.
   Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
 

@@ -265,8 +265,9 @@ void Walk::add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpa
                      Confidence confidence) {
   if (span.empty()) return;
   const Owner owner = owner_of_piece(piece, thread, span);
-  add(span, kind, owner, confidence);
-  if (piece.owner.table != OwnerTable::kNone && !(owner == piece.owner)) found_.back().activity = piece.owner;
+  const bool is_open = piece.owner.table == OwnerTable::kNone;
+  add(span, is_open ? owners_.kind_of_open_time(owner, kind) : kind, owner, confidence);
+  if (!is_open && !(owner == piece.owner)) found_.back().activity = piece.owner;
 }
 
 // Goes on with the thread that ended the sleep, from when it did. False when nobody is known to have.

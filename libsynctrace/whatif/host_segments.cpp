@@ -18,10 +18,14 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
     return found_;
   }
   for (Nanoseconds t = span.end_ns; t > span.begin_ns;) {
-    const HostPiece piece = classifier_.piece_before(thread, t, span.begin_ns, DeviceId{});
+    HostPiece piece = classifier_.piece_before(thread, t, span.begin_ns, DeviceId{});
     const Nanoseconds begin_ns = std::clamp(piece.begin_ns, span.begin_ns, t - 1);
+    if (piece.owner.table == OwnerTable::kNone) {
+      piece.owner = owners_.of_open_time(thread, evidence_.host.item_before(thread, t).span);
+      piece.kind = owners_.kind_of_open_time(piece.owner, piece.kind);
+    }
     const FixKey::Family family = fix_key_of_cause(piece.kind, {}, {}, {}, {}).family;
-    const std::uint16_t site = family == FixKey::Family::kNone ? std::uint16_t{0} : site_of(piece, thread, t);
+    const std::uint16_t site = family == FixKey::Family::kNone ? std::uint16_t{0} : site_of(piece);
     if (!found_.empty() && found_.back().site == site)
       found_.back().span.begin_ns = begin_ns;
     else
@@ -32,10 +36,9 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
   return found_;
 }
 
-std::uint16_t HostSegments::site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t) {
+std::uint16_t HostSegments::site_of(const HostPiece& piece) {
   if (piece.owner.table == OwnerTable::kLaunch) return site_of_launch(piece.owner.row);
-  if (piece.owner.table != OwnerTable::kNone) return site_at(piece.kind, owners_.of_work(piece.owner));
-  return site_at(piece.kind, owners_.of_open_time(thread, evidence_.host.item_before(thread, t).span));
+  return site_at(piece.kind, owners_.of_work(piece.owner));
 }
 
 // As an explanation places it.

@@ -27,7 +27,7 @@ class HostSegments {
   std::uint16_t site_of_launch(std::uint32_t row);
 
  private:
-  std::uint16_t site_of(const HostPiece& piece, HostTimeline::Index thread, Nanoseconds t);
+  std::uint16_t site_of(const HostPiece& piece);
   std::uint16_t site_at(CauseKind kind, Owner place);
 
   const Evidence& evidence_;

@@ -323,22 +323,28 @@ TEST_CASE("one sample is a hint, three that agree about a line are evidence") {
   }
 }
 
-// Launches of one line, a millisecond apart, and samples of `prepare` in some of the gaps: whose is a gap without one?
-static Owner owner_of_third_gap(std::initializer_list<Nanoseconds> sampled_gaps) {
+// Launches of one line, a millisecond apart, and samples of `stack` in some of the gaps: what is a gap without one?
+static Part third_gap(std::initializer_list<Nanoseconds> sampled_gaps, StackId stack) {
   Scene scene;
   for (Nanoseconds i = 0; i < 8; ++i) scene.launch_at_line(i * 1'000, {i * 1'000 + 20, i * 1'000 + 30});
-  for (const Nanoseconds gap : sampled_gaps)
-    scene.sample(gap * 1'000 + 500, format::Sample::State::kRunning, StackId{7});
-  for (const Part& part : scene.explained({2'100, 2'900})) {
-    if (part.kind == CauseKind::kHostCompute) return part.owner;
-  }
-  return {};
+  for (const Nanoseconds gap : sampled_gaps) scene.sample(gap * 1'000 + 500, format::Sample::State::kRunning, stack);
+  const std::vector<Part> parts = scene.explained({2'100, 2'900});
+  REQUIRE(parts.size() == 1);
+  return parts.front();
 }
 
 TEST_CASE("host time that no sample met is where three found the thread between the same two lines") {
-  CHECK(owner_of_third_gap({0, 1, 4}).table == OwnerTable::kSample);
-  CHECK(owner_of_third_gap({0, 4}).table == OwnerTable::kStretch);
-  CHECK(owner_of_third_gap({}).table == OwnerTable::kStretch);
+  constexpr StackId kPrepare{7};
+  CHECK(third_gap({0, 1, 4}, kPrepare).owner.table == OwnerTable::kSample);
+  CHECK(third_gap({0, 1, 4}, kPrepare).kind == CauseKind::kHostCompute);
+  CHECK(third_gap({0, 4}, kPrepare).owner.table == OwnerTable::kStretch);
+  CHECK(third_gap({}, kPrepare).owner.table == OwnerTable::kStretch);
+}
+
+TEST_CASE("host time that no sample met is the loader's where the others lie in a loader") {
+  constexpr StackId kInLoader{6};
+  CHECK(third_gap({0, 1, 4}, kInLoader).kind == CauseKind::kLoaderCompute);
+  CHECK(third_gap({0, 4}, kInLoader).kind == CauseKind::kHostCompute);
 }
 
 }  // namespace synctrace::testing
