@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """One training loop, recorded twice: by `synctrace run`, and by torch.profiler, whose JSON is then imported. CUPTI has one
-subscriber, so in two processes, three times in turns, since how fast pageable memory is copied differs between processes. Shown:
-per step, the medians of both say the same of how long the device was idle and busy, within 2 % of the step; and of the import
-with_stack=True, that its waits have the program's functions.
+subscriber, so in two processes, three times in turns. Shown: per step, the medians of both say the same of how long the device was
+idle and busy, within 2 % of the step; and of the import with_stack=True, that its waits have the program's functions.
 
 The loop waits for each step's loss and then keeps the host from it for a fixed time, which is the idle time to be found; its kernels
-are long enough that no profiler's own cost shows between them.
+are long enough that no profiler's own cost shows between them, and its copy is from pinned memory: a pageable one takes as long as the
+host's processor does, which differs between processes by more than those 2 %.
 
 import_torch_profiler.py --synctrace PATH [--steps N] [--folder DIR]
 Exit status: 0 all agrees, 1 not so, 77 no PyTorch with CUDA.
@@ -46,7 +46,7 @@ def loop(steps, ranges):
     width = 4096
     model = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width)).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    inputs, targets = torch.randn(width, width), torch.randn(width, width, device="cuda")
+    inputs, targets = torch.randn(width, width, pin_memory=True), torch.randn(width, width, device="cuda")
     for _ in range(steps):
         with ranges(RANGE):
             training_step(inputs, targets)
