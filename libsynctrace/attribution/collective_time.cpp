@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attribution/device_gaps.h"
+#include "attribution/steps.h"
 #include "model/collective_kernels.h"
 
 namespace synctrace {

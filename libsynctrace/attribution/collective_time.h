@@ -8,11 +8,14 @@
 #include <map>
 #include <vector>
 
-#include "attribution/steps.h"
-#include "model/correlate.h"
-#include "model/trace.h"
+#include "base/ids.h"
+#include "base/time_span.h"
 
 namespace synctrace {
+
+class Correlation;
+struct Steps;
+struct Trace;
 
 struct CollectiveTime {
   Nanoseconds only_ns = 0;        // nothing but collectives ran

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/check.h"
+#include "model/trace.h"
 
 namespace synctrace {
 namespace {

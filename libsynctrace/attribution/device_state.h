@@ -9,9 +9,12 @@
 #include <map>
 #include <vector>
 
-#include "model/trace.h"
+#include "base/ids.h"
+#include "base/time_span.h"
 
 namespace synctrace {
+
+struct Trace;
 
 struct DeviceState {
   Nanoseconds window_ns = 0;

@@ -11,10 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "model/correlate.h"
-#include "model/trace.h"
+#include "base/file_line.h"
+#include "base/time_span.h"
 
 namespace synctrace {
+
+class Correlation;
+struct Trace;
 
 enum class StepSource : std::uint8_t { kNone, kNvtx, kProfilerStep, kLoop, kPeriodicity, kLine };
 // How sure the steps are. kLow: something else may be the step; `doubt` says why.

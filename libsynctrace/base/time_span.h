@@ -12,6 +12,14 @@ using Nanoseconds = std::int64_t;
 
 // Far earlier than any time, and still no overflow when weights are added.
 inline constexpr Nanoseconds kNeverNs = std::numeric_limits<Nanoseconds>::min() / 4;
+inline constexpr Nanoseconds kLatestTime = Nanoseconds{1} << 60;  // 36 years of uptime: later is damage
+
+// a + b, held at the largest Nanoseconds instead of overflowing: hostile traces can hold a thousand 36-year calls.
+constexpr Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept {
+  Nanoseconds sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) return sum;
+  return a < 0 ? std::numeric_limits<Nanoseconds>::min() : std::numeric_limits<Nanoseconds>::max();
+}
 
 struct TimeSpan {
   Nanoseconds begin_ns = 0;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "base/in_background.h"

@@ -2,13 +2,14 @@
 // Trace and attribution -> Report: groups calls into sites, ranks them, and words what could not be known.
 #pragma once
 
-#include "attribution/attribute.h"
 #include "attribution/user_frame.h"
 #include "findings/report.h"
 #include "findings/what_if_question.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 struct ReportOptions {
   bool all = false;    // also calls outside the recorded windows

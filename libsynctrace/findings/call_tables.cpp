@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
@@ -14,6 +15,7 @@
 #include "findings/rules.h"
 #include "findings/sites.h"
 #include "findings/trace_words.h"
+#include "model/correlate.h"
 
 namespace synctrace {
 namespace {

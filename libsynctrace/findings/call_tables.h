@@ -3,12 +3,13 @@
 // what takes and gives back memory in the steps.
 #pragma once
 
-#include "attribution/attribute.h"
 #include "findings/report.h"
 #include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // Fills apis, pageable_copies and step_allocations, from calls that `report` covers.
 void add_call_tables(const Trace& trace, const Attribution& attribution, StackPlaces& places, Report& report);

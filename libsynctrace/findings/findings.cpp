@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "findings/build_report.h"
 #include "findings/weigh_stacks.h"
 

@@ -7,8 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "base/shown_text.h"
 #include "findings/verdict.h"
+#include "whatif/fix_sites.h"
 
 namespace synctrace {
 namespace {

@@ -3,12 +3,13 @@
 // what the waits at that line cost the host; and the one line that says what binds the program.
 #pragma once
 
-#include "attribution/attribute.h"
 #include "findings/line_rules.h"
 #include "findings/report.h"
 #include "findings/stack_places.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // Fills the causes of `report`'s devices, its steps and its verdict. After the devices.
 void add_idle_causes(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "base/shown_text.h"
 
 namespace synctrace {

@@ -3,11 +3,12 @@
 // figures mean something else than usual.
 #pragma once
 
-#include "attribution/attribute.h"
 #include "findings/report.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // Fills `losses`, gravest first. Call it last: it looks at what the report already says.
 void add_limits(const Trace& trace, const Attribution& attribution, Report& report);

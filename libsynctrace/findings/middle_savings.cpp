@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "attribution/attribute.h"
 #include "model/excerpt.h"
 
 namespace synctrace {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attribution/attribute.h"
 #include "attribution/evidence.h"
 #include "base/shown_text.h"
 #include "model/nvtx_ranges.h"

@@ -3,11 +3,12 @@
 // devices did meanwhile.
 #pragma once
 
-#include "attribution/attribute.h"
 #include "findings/report.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // Fills ranges. O((ranges + calls + operations) log n), and nothing without ranges.
 void add_ranges(const Trace& trace, const Attribution& attribution, Report& report);

@@ -18,7 +18,7 @@
 #include "findings/rules.h"
 #include "model/frames.h"
 #include "model/load_stats.h"
-#include "whatif/what_if.h"
+#include "whatif/fix.h"
 
 namespace synctrace {
 

@@ -6,9 +6,11 @@
 #include <string_view>
 
 #include "attribution/cause.h"
-#include "model/trace.h"
+#include "format/records.h"
 
 namespace synctrace {
+
+struct Call;
 
 struct Rule {
   std::string_view id;    // "ST001"
@@ -45,9 +47,9 @@ bool names_a_rule(std::string_view pattern) noexcept;
 const Rule* rule_of(const Call& call) noexcept;
 
 // Likewise of a copy, by the memory on the host's side.
-const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory) noexcept;
+const Rule* rule_of_copy(format::ApiCategory category, format::CopyKind kind, format::MemoryKind memory) noexcept;
 
 // The rule of a cause of idle time; of a copy, by its direction. Null when there is none.
-const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept;
+const Rule* rule_of_cause(CauseKind kind, format::CopyKind copy_kind) noexcept;
 
 }  // namespace synctrace

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attribution/attribute.h"
 #include "attribution/call_site_key.h"
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"

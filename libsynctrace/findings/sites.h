@@ -2,13 +2,14 @@
 // Groups a trace's calls and polls into call sites.
 #pragma once
 
-#include "attribution/attribute.h"
 #include "findings/line_rules.h"
 #include "findings/report.h"
 #include "findings/stack_places.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // Whether the report is about a call of that span.
 bool is_covered(const Trace& trace, const Report& report, TimeSpan span);

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
 #include "attribution/wait_table.h"

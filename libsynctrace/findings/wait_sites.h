@@ -9,12 +9,14 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/attribute.h"
+#include "attribution/user_frame.h"
 #include "findings/report.h"
 #include "findings/surroundings.h"
-#include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
+struct Trace;
 
 struct WaitFigures {
   std::uint64_t calls = 0;  // a copy and its synchronisation as one

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attribution/attribute.h"
 #include "attribution/user_frame.h"
 #include "names/resolve_stack.h"
 

@@ -4,11 +4,12 @@
 
 #include <string>
 
-#include "attribution/attribute.h"
 #include "model/stack_profile.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // GPU idle time sums to the devices' idle time. A stack ends in the function that waited, where that is known, and in
 // the cause in brackets; what has no stack is the cause alone. The interpreter's own frames are left out.

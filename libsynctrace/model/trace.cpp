@@ -37,12 +37,6 @@ bool in_window(const Trace& trace, TimeSpan span) noexcept {
   return after != trace.windows.begin() && span.end_ns <= std::prev(after)->span.end_ns;
 }
 
-Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept {
-  Nanoseconds sum = 0;
-  if (!__builtin_add_overflow(a, b, &sum)) return sum;
-  return a < 0 ? std::numeric_limits<Nanoseconds>::min() : std::numeric_limits<Nanoseconds>::max();
-}
-
 std::uint32_t status_of(const Trace& trace, const Launch& launch) noexcept {
   const LaunchFailure wanted{launch.span.begin_ns, launch.thread, launch.correlation, 0};
   const auto found = std::lower_bound(trace.launch_failures.begin(), trace.launch_failures.end(), wanted, is_before);

@@ -25,8 +25,6 @@ using format::ApiCategory;
 using format::CopyKind;
 using format::MemoryKind;
 
-inline constexpr Nanoseconds kLatestTime = Nanoseconds{1} << 60;  // 36 years of uptime: later is damage
-
 // One CUDA call on the host, launches included.
 struct Call {
   TimeSpan span;
@@ -354,8 +352,5 @@ StreamRole role_of(const Trace& trace, StreamKey key) noexcept;
 
 // True when the span lies inside one recorded window.
 bool in_window(const Trace& trace, TimeSpan span) noexcept;
-
-// a + b, held at the largest Nanoseconds instead of overflowing: hostile traces can hold a thousand 36-year calls.
-Nanoseconds add_saturated(Nanoseconds a, Nanoseconds b) noexcept;
 
 }  // namespace synctrace

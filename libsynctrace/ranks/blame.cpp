@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+
 namespace synctrace {
 namespace {
 

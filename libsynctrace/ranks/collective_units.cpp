@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/call_site_key.h"
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+
 namespace synctrace {
 namespace {
 

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "attribution/attribute.h"
+#include "model/trace.h"
+
 namespace synctrace {
 namespace {
 

@@ -7,8 +7,10 @@
 #include <set>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"
+#include "model/trace.h"
 #include "ranks/collective_units.h"
 #include "ranks/idle_before.h"
 

@@ -9,10 +9,17 @@
 #include <string>
 #include <vector>
 
-#include "attribution/attribute.h"
-#include "model/trace.h"
+#include "attribution/cause.h"
+#include "attribution/collective_time.h"
+#include "attribution/device_state.h"
+#include "attribution/steps.h"
+#include "base/ids.h"
+#include "base/time_span.h"
 
 namespace synctrace {
+
+struct Attribution;
+struct Trace;
 
 // Who waits for whom in an operation.
 enum class Exchange : std::uint8_t {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+
 namespace synctrace {
 namespace {
 

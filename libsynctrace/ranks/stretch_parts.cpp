@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "attribution/attribute.h"
 #include "attribution/device_gaps.h"
 #include "model/collective_kernels.h"
+#include "model/trace.h"
 
 namespace synctrace {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/trace.h"
 #include "ranks/rank_summary.h"
 
 namespace synctrace {

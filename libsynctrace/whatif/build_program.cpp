@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "whatif/build_program.h"
 
+#include "attribution/attribute.h"
 #include "attribution/wait_table.h"
 #include "whatif/program_builder.h"
 

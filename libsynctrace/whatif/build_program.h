@@ -5,11 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "whatif/fix_sites.h"
 #include "whatif/program.h"
 
 namespace synctrace {
+
+struct Attribution;
 
 // The recorded times after an event, which an unchanged replay has to give again; kNeverNs: it has none.
 struct RecordedTimes {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "attribution/attribute.h"
 #include "whatif/build_program.h"
 #include "whatif/graph_ranges.h"
 #include "whatif/host_segments.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "attribution/attribute.h"
 #include "attribution/waker.h"
 #include "whatif/program_builder.h"
 

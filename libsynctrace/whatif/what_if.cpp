@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "whatif/bounds.h"
 #include "whatif/build_program.h"
 #include "whatif/order.h"

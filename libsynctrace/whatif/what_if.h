@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "whatif/choices.h"
 #include "whatif/evaluate.h"
 #include "whatif/fix_groups.h"
@@ -17,14 +16,7 @@
 
 namespace synctrace {
 
-enum class Grade : std::uint8_t { kNone, kLow, kMedium, kHigh };  // kNone: no measurable gain
-
-struct Interval {
-  Nanoseconds ns = 0;
-  Nanoseconds lo_ns = 0;
-  Nanoseconds hi_ns = 0;
-  Grade grade = Grade::kNone;
-};
+struct Attribution;
 
 struct Saving {
   std::uint16_t site = 0;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/correlate.h"
+
 namespace synctrace {
 
 double share_issued_in(const std::vector<TimeSpan>& spans, const Correlation& correlation) {

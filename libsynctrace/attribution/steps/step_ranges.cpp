@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "attribution/steps/step_candidates.h"
+#include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 
 namespace synctrace {

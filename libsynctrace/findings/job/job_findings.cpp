@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "base/format_text.h"
 #include "findings/build_report.h"
 #include "findings/job/job_drawing.h"

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/evidence.h"
 #include "base/name_text.h"
 #include "base/shown_text.h"

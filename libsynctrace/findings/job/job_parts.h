@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "attribution/user_frame.h"
 #include "findings/report.h"
 #include "ranks/stretch_parts.h"
 

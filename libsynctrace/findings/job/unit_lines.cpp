@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/device_gaps.h"
 #include "attribution/evidence.h"
 #include "findings/stack_places.h"

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "attribution/attribute.h"
 #include "attribution/steps/step_lengths.h"
 #include "findings/loader/loader_threads.h"
 #include "findings/loader/loader_workers.h"

@@ -9,10 +9,12 @@
 #include <string>
 #include <string_view>
 
-#include "attribution/attribute.h"
-#include "model/trace.h"
+#include "base/time_span.h"
 
 namespace synctrace {
+
+struct Attribution;
+struct Trace;
 
 // What keeps batches from coming faster.
 enum class LoaderLimit : std::uint8_t {

@@ -5,8 +5,10 @@
 #include <span>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "base/shares.h"
 #include "base/shown_text.h"
+#include "model/trace.h"
 
 namespace synctrace {
 namespace {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/steps/step_lengths.h"
 
 namespace synctrace::page {

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "findings/report.h"
 #include "model/trace.h"
 

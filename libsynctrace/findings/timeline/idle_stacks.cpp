@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "attribution/user_frame.h"
 #include "names/resolve_stack.h"
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "base/time_span.h"
 #include "findings/report.h"
 #include "model/trace.h"

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "findings/report.h"
 #include "findings/timeline/idle_occurrences.h"
 #include "findings/timeline/idle_stacks.h"

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/attribute.h"
+
 namespace synctrace::page {
 namespace {
 

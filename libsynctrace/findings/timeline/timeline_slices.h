@@ -12,7 +12,6 @@
 #include <unordered_set>
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "base/time_span.h"
 #include "findings/report.h"
 #include "findings/timeline/rank_drawing.h"

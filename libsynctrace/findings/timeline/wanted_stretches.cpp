@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "attribution/attribute.h"
 #include "attribution/steps/step_lengths.h"
 
 namespace synctrace::page {

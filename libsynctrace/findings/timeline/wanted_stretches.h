@@ -5,7 +5,6 @@
 
 #include <vector>
 
-#include "attribution/attribute.h"
 #include "base/time_span.h"
 #include "findings/report.h"
 #include "findings/timeline/idle_occurrences.h"

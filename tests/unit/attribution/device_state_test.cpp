@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attribution/device_state.h"
+#include "model/trace.h"
 #include "support/catch.h"
 
 namespace synctrace::testing {

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "attribution/steps.h"
+#include "model/correlate.h"
 #include "support/catch.h"
 #include "support/effort.h"
 #include "support/loops/programs.h"

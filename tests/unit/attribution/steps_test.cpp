@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attribution/steps.h"
+#include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 #include "support/catch.h"
 

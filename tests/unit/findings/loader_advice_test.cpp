@@ -3,6 +3,10 @@
 // workers that are looked at twice a second, threads that are sampled each 10 ms. Each verdict, and where nothing is
 // said.
 #include "findings/loader/loader_advice.h"
+#include "attribution/attribute.h"
+#include "attribution/evidence.h"
+#include "attribution/steps.h"
+#include "model/trace.h"
 
 #include <memory>
 #include <string>
