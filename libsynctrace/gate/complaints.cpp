@@ -221,7 +221,8 @@ std::vector<std::string> doubts_of(const Observation& seen, const GateConfig& co
 void add_missing_ranks(const GateConfig& config, GateResult& result) {
   if (!result.job || result.job->missing() == 0) return;
   const GateJob& job = *result.job;
-  const std::string text = missing_text(job) + " of " + count_text(job.expected) + " left no trace that was judged";
+  const std::string text =
+      missing_text(job.ranks, job.expected) + " of " + count_text(job.expected) + " left no trace that was judged";
   if (job.missing() > config.max_missing_ranks)
     result.nothing.push_back(text + "; key max-missing-ranks where that is meant");
   else

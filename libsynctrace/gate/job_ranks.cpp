@@ -6,12 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "base/quantity_text.h"
-
 namespace synctrace {
 namespace {
-
-constexpr std::size_t kMostRuns = 6;  // of numbers that follow each other, in one text
 
 // Hash and size of the communicator that has most ranks; of several, the one that most traces have.
 std::optional<std::pair<std::uint64_t, std::uint32_t>> largest_communicator(std::span<const Observation> observations) {
@@ -62,35 +58,6 @@ std::optional<GateJob> find_job(std::span<const Observation> observations) {
   if (job.ranks.size() < 2 || twice) return std::nullopt;
   job.expected = std::max<std::uint64_t>(communicator ? communicator->second : 0, job.ranks.size());
   return job;
-}
-
-std::string ranks_text(std::span<const std::int64_t> ranks) {
-  std::string text;
-  std::size_t runs = 0;
-  for (std::size_t i = 0; i < ranks.size(); ++runs) {
-    std::size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (runs == kMostRuns) return "ranks " + text + " and " + count_text(ranks.size() - i) + " more";
-    text += (text.empty() ? "" : ", ") + std::to_string(ranks[i]);
-    if (last > i) text += "-" + std::to_string(ranks[last]);
-    i = last + 1;
-  }
-  return (ranks.size() == 1 ? "rank " : "ranks ") + text;
-}
-
-std::string missing_text(const GateJob& job) {
-  // Numbers beyond the communicator's are the launcher's, of a larger job: then it is not known which are missing.
-  if (job.ranks.back() >= static_cast<std::int64_t>(job.expected)) return count_text(job.missing()) + " ranks";
-  constexpr std::size_t kEnough = 64;
-  std::vector<std::int64_t> missing;
-  std::size_t next = 0;
-  for (std::int64_t rank = 0; rank < static_cast<std::int64_t>(job.expected) && missing.size() < kEnough; ++rank) {
-    if (next < job.ranks.size() && job.ranks[next] == rank)
-      ++next;
-    else
-      missing.push_back(rank);
-  }
-  return missing.size() < job.missing() ? count_text(job.missing()) + " ranks" : ranks_text(missing);
 }
 
 }  // namespace synctrace

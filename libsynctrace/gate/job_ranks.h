@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
+#include "findings/job/missing_ranks.h"
 #include "gate/observe.h"
 
 namespace synctrace {
@@ -25,11 +25,5 @@ struct GateJob {
 
 // Nothing: fewer than two ranks, or two traces of the same one, which are two runs.
 std::optional<GateJob> find_job(std::span<const Observation> observations);
-
-// "rank 1", "ranks 0-7", "ranks 0-2, 5"; of sorted numbers.
-std::string ranks_text(std::span<const std::int64_t> ranks);
-
-// "rank 3", or "5 ranks" where it is not known which.
-std::string missing_text(const GateJob& job);
 
 }  // namespace synctrace

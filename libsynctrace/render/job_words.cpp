@@ -9,6 +9,7 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "base/shares.h"
+#include "findings/job/missing_ranks.h"
 #include "render/screen_lines.h"
 
 namespace synctrace {
@@ -280,7 +281,7 @@ bool is_worth_a_row(const JobReport& report, const JobPattern& pattern) noexcept
 std::vector<std::string> job_limits(const JobReport& report) {
   std::vector<std::string> limits;
   if (report.expected_ranks > report.recorded_ranks) {
-    const std::string which = report.missing.empty() ? "" : ", not " + ranks_words(report.missing);
+    const std::string which = report.missing.empty() ? "" : ", not " + ranks_text(report.missing);
     limits.push_back(format_text("{} of {} ranks were recorded{}; a missing one may have been the late one.",
                                  report.recorded_ranks, report.expected_ranks, which));
   }

@@ -96,7 +96,7 @@ Json job_json(const JobReport& report) {
           {"usual_rank", text_or_null(label_of(report, report.usual))},
           {"recorded_ranks", report.recorded_ranks},
           {"expected_ranks", report.expected_ranks},
-          {"missing_ranks", report.missing},
+          {"missing_ranks", array_of(report.missing, [](std::int64_t rank) { return std::to_string(rank); })},
           {"hosts", report.hosts},
           {"base_ns", report.base_ns},
           {"steps", report.steps},

@@ -14,6 +14,7 @@
 #include "findings/job/job_parts.h"
 #include "findings/job/job_patterns.h"
 #include "findings/job/job_verdict.h"
+#include "findings/job/missing_ranks.h"
 #include "findings/job/unit_lines.h"
 #include "model/collective_kernels.h"
 #include "ranks/job.h"
@@ -36,19 +37,10 @@ struct Looked {
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
-// The numbers between 0 and `expected` that no rank has; none where a rank has no number.
-std::vector<std::string> missing_of(const std::vector<RankSummary>& ranks, std::size_t expected) {
-  constexpr std::size_t kMostNamed = 8;
-  std::set<std::int64_t> numbers;
-  for (const RankSummary& rank : ranks) numbers.insert(rank.rank);
-  std::vector<std::string> missing;
-  if (numbers.size() < ranks.size() || *numbers.begin() < 0 ||
-      *numbers.rbegin() >= static_cast<std::int64_t>(expected) || expected > numbers.size() + kMostNamed)
-    return missing;
-  for (std::size_t number = 0; number < expected; ++number) {
-    if (!numbers.contains(static_cast<std::int64_t>(number))) missing.push_back(std::to_string(number));
-  }
-  return missing;
+std::vector<std::int64_t> numbers_of(const std::vector<RankSummary>& ranks) {
+  std::vector<std::int64_t> numbers;
+  for (const RankSummary& rank : ranks) numbers.push_back(rank.rank);
+  return numbers;
 }
 
 // By their number, else by their process.
@@ -305,7 +297,7 @@ void JobFindings::Parts::add_limits(JobReport& report) const {
     report.expected_ranks = std::max<std::size_t>(report.expected_ranks, one.ranks);
   for (const RankSummary& rank : job->ranks) report.recorded_ranks += rank.gpus_as_one;
   if (report.expected_ranks > report.recorded_ranks && report.recorded_ranks == job->ranks.size())
-    report.missing = missing_of(job->ranks, report.expected_ranks);
+    report.missing = missing_ranks(numbers_of(job->ranks), report.expected_ranks);
   for (const RankClock& clock : job->clocks.ranks) {
     if (clock.known) report.clock_residual_ns = std::max(report.clock_residual_ns, clock.residual_ns);
   }

@@ -89,7 +89,7 @@ struct JobReport {
   std::vector<std::string> left_out;  // "X.synctrace: no GPU work"
   std::size_t recorded_ranks = 0;     // as NCCL counts them: GPUs
   std::size_t expected_ranks = 0;     // of the largest communicator; more than that: recordings are missing
-  std::vector<std::string> missing;   // ranks without a recording, as far as the launcher numbers all of them
+  std::vector<std::int64_t> missing;  // ranks without a recording, as far as the launcher numbers all of them
 
   std::string verdict;  // "rank-bound", "communication-bound", or that of a rank as there are most
   JobShape shape = JobShape::kEven;

@@ -195,7 +195,7 @@ TEST_CASE("recordings that are missing, cut short or of several GPUs are counted
   });
   CHECK(report.recorded_ranks == 3);
   CHECK(report.expected_ranks == 4);
-  CHECK(report.missing == std::vector<std::string>{"0"});
+  CHECK(report.missing == std::vector<std::int64_t>{0});
   REQUIRE(report.ranks.size() == 3);
   CHECK_FALSE(report.ranks[0].cut_short);
   CHECK(report.ranks[2].cut_short);

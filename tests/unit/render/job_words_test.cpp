@@ -24,9 +24,9 @@ TEST_CASE("ranks without a recording are named where their numbers are known") {
   JobReport report = report_of(3);
   report.expected_ranks = 5;
   CHECK(job_limits(report) == Limits{"3 of 5 ranks were recorded; a missing one may have been the late one."});
-  report.missing = {"1", "4"};
+  report.missing = {1, 4};
   CHECK(job_limits(report) ==
-        Limits{"3 of 5 ranks were recorded, not ranks 1 and 4; a missing one may have been the late one."});
+        Limits{"3 of 5 ranks were recorded, not ranks 1, 4; a missing one may have been the late one."});
 }
 
 TEST_CASE("ranks that did not end in order are named, a few of many") {
