@@ -13,6 +13,18 @@ namespace {
 // Operations alike take alike: by communicator, what they do, and on which side the rank is.
 using Sort = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;
 
+// The rank that came late, and when it began, on the common clock.
+struct Late {
+  std::uint32_t rank = kNoRank;
+  Nanoseconds began_ns = kNeverNs;
+};
+
+// The meeting that has the waiting of a unit in its sum.
+struct Counted {
+  std::uint32_t meeting = 0;
+  Late late;
+};
+
 class Splitter {
  public:
   Splitter(std::span<const RankSummary> ranks, const JobMatch& match, const RankClocks& clocks)
@@ -20,15 +32,18 @@ class Splitter {
 
   JobSplit run() {
     split_.meetings.resize(match_.meetings.size());
-    for (const RankSummary& rank : ranks_) split_.units.emplace_back(rank.units.size());
+    for (const RankSummary& rank : ranks_) {
+      split_.units.emplace_back(rank.units.size());
+      counted_.emplace_back(rank.units.size());
+    }
     find_usual();
     for (std::uint32_t i = 0; i < match_.meetings.size(); ++i) {
       const Meeting& meeting = match_.meetings[i];
       switch (meeting.exchange) {
-        case Exchange::kTogether: together(meeting, split_.meetings[i]); break;
+        case Exchange::kTogether: together(i); break;
         case Exchange::kFromRoot:
-        case Exchange::kToRoot: rooted(meeting, split_.meetings[i]); break;
-        case Exchange::kPairs: pair(meeting, split_.meetings[i]); break;
+        case Exchange::kToRoot: rooted(i); break;
+        case Exchange::kPairs: pair(i); break;
       }
     }
     return std::move(split_);
@@ -76,14 +91,25 @@ class Splitter {
 
   Nanoseconds usual_of(const Meeting& meeting, Member member) const { return usual_.at(sort_of(meeting, member)); }
 
-  void wait(Member member, Nanoseconds wait_ns, std::uint32_t for_rank, MeetingSplit& meeting) {
+  // A kernel of several pairs waits for whoever of them comes last. Whatever their order: it counts where it waited
+  // longest, of equal ones where it is known for whom, then for the rank that began last.
+  void wait(Member member, Nanoseconds wait_ns, Late late, std::uint32_t meeting) {
     UnitSplit& split = split_of(member);
-    if (split.is_split && split.wait_ns >= wait_ns) return;  // a kernel of several pairs: what it waited for longest
-    split = {wait_ns, for_rank, true};
-    meeting.waited_ns = add_saturated(meeting.waited_ns, wait_ns);
+    Counted& counted = counted_[member.rank][member.unit];
+    const auto weight = [](Nanoseconds ns, Late whom) { return std::tuple(ns, whom.rank != kNoRank, whom.began_ns); };
+    if (split.is_split) {
+      if (weight(split.wait_ns, counted.late) >= weight(wait_ns, late)) return;
+      split_.meetings[counted.meeting].waited_ns -= split.wait_ns;
+    }
+    split = {wait_ns, late.rank, true};
+    counted = {meeting, late};
+    Nanoseconds& waited_ns = split_.meetings[meeting].waited_ns;
+    waited_ns = add_saturated(waited_ns, wait_ns);
   }
 
-  void together(const Meeting& meeting, MeetingSplit& split) {
+  void together(std::uint32_t number) {
+    const Meeting& meeting = match_.meetings[number];
+    MeetingSplit& split = split_.meetings[number];
     const std::span members = match_.members_of(meeting);
     split.is_split = true;
     split.usual_ns = usual_of(meeting, members.front());
@@ -109,12 +135,14 @@ class Splitter {
       split.last = last.rank;
     }
     for (const Member member : members)
-      wait(member, length_of(member) - split.transfer_ns, member.rank == split.last ? kNoRank : split.last, split);
+      wait(member, length_of(member) - split.transfer_ns, {member.rank == split.last ? kNoRank : split.last}, number);
   }
 
   // Only those on one side wait. What they spend beyond the usual is waiting for the root; or, where the root waits
   // too, for the one that does not.
-  void rooted(const Meeting& meeting, MeetingSplit& split) {
+  void rooted(std::uint32_t number) {
+    const Meeting& meeting = match_.meetings[number];
+    MeetingSplit& split = split_.meetings[number];
     const std::span members = match_.members_of(meeting);
     std::optional<Member> root;
     Member least = members.front();
@@ -135,13 +163,13 @@ class Splitter {
     if (meeting.exchange == Exchange::kFromRoot)
       late = !root ? kNoRank : root_waits ? least.rank : root->rank;
     else
-      late = by_clock(members);  // those that only send leave early: their lengths tell nothing
+      late = by_clock(members).rank;  // those that only send leave early: their lengths tell nothing
     Nanoseconds second_ns = kLatestTime;
     for (const Member member : members) {
       const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
       const bool waits = member.rank != late;
       if (waits && wait_ns > kSureMarginNs) second_ns = std::min(second_ns, wait_ns);
-      wait(member, waits ? wait_ns : 0, waits ? late : kNoRank, split);
+      wait(member, waits ? wait_ns : 0, {waits ? late : kNoRank}, number);
     }
     if (second_ns != kLatestTime) {
       split.last = late;
@@ -150,14 +178,14 @@ class Splitter {
   }
 
   // The last to begin; kNoRank where the clocks do not tell.
-  std::uint32_t by_clock(std::span<const Member> members) const {
+  Late by_clock(std::span<const Member> members) const {
     Nanoseconds last_ns = kNeverNs;
     Nanoseconds before_ns = kNeverNs;
     Nanoseconds residual_ns = 0;
     std::uint32_t last = kNoRank;
     for (const Member member : members) {
       const RankClock& clock = clocks_.ranks[member.rank];
-      if (!clock.known) return kNoRank;
+      if (!clock.known) return {};
       residual_ns = std::max(residual_ns, clock.residual_ns);
       const Nanoseconds begin_ns = clocks_.common(member.rank, unit_of(member).span.begin_ns);
       if (begin_ns > last_ns) {
@@ -169,23 +197,25 @@ class Splitter {
       }
     }
     const Nanoseconds apart_ns = last_ns - before_ns;
-    return apart_ns > kSureMarginNs && apart_ns / 2 > residual_ns ? last : kNoRank;
+    return apart_ns > kSureMarginNs && apart_ns / 2 > residual_ns ? Late{last, last_ns} : Late{};
   }
 
-  void pair(const Meeting& meeting, MeetingSplit& split) {
+  void pair(std::uint32_t number) {
+    const Meeting& meeting = match_.meetings[number];
+    MeetingSplit& split = split_.meetings[number];
     const std::span members = match_.members_of(meeting);
     split.is_split = true;
     split.usual_ns = split.transfer_ns = usual_of(meeting, members.front());
-    const std::uint32_t late = by_clock(members);
+    const Late late = by_clock(members);
     for (const Member member : members) {
       const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
-      if (member.rank == late || wait_ns < kSureMarginNs) {
-        wait(member, 0, kNoRank, split);
+      if (member.rank == late.rank || wait_ns < kSureMarginNs) {
+        wait(member, 0, {}, number);
         continue;
       }
-      wait(member, wait_ns, late, split);
-      if (late == kNoRank) continue;
-      split.last = late;
+      wait(member, wait_ns, late, number);
+      if (late.rank == kNoRank) continue;
+      split.last = late.rank;
       split.margin_ns = std::max(split.margin_ns, wait_ns);
     }
   }
@@ -194,6 +224,7 @@ class Splitter {
   const JobMatch& match_;
   const RankClocks& clocks_;
   std::map<Sort, Nanoseconds> usual_;
+  std::vector<std::vector<Counted>> counted_;  // beside JobSplit::units
   JobSplit split_;
 };
 

@@ -145,4 +145,33 @@ TEST_CASE("a pair of which no clock tells the late side waits for its peer, whic
   CHECK(found.split.units[1][5].waits_for == kNoRank);
 }
 
+// Rank 1 receives from rank 0 and sends to rank 2 in one kernel; one of those two is late, the other began with rank 1.
+TEST_CASE("a kernel of several pairs waits for the late one, whichever pair comes first") {
+  for (const std::uint32_t late : {0U, 2U}) {
+    CAPTURE(late);
+    std::vector<RankSummary> ranks =
+        ranks_of(std::vector<std::vector<Nanoseconds>>(3, std::vector<Nanoseconds>(20, 50)), Exchange::kTogether);
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      for (std::uint32_t i = 10; i < 20; ++i) {
+        CollectiveUnit& unit = ranks[rank].units[i];
+        unit.exchange = Exchange::kPairs;
+        unit.signature = 2 + rank;
+        unit.turn = 0;
+        if (rank > 0) ranks[rank].pairs.push_back({i, 0, rank - 1, i - 9, false});
+        if (rank < 2) ranks[rank].pairs.push_back({i, 0, rank + 1, i - 9, true});
+      }
+    }
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      if (rank != late) ranks[rank].units[15].span.begin_ns -= 900 * kUs;
+    }
+    const auto found = split_of(ranks);
+    CHECK(found.split.units[1][15].wait_ns == 900 * kUs);
+    CHECK(found.split.units[1][15].waits_for == late);
+    CHECK(found.split.units[late][15].wait_ns == 0);
+    Nanoseconds waited_ns = 0;
+    for (const MeetingSplit& meeting : found.split.meetings) waited_ns += meeting.waited_ns;
+    CHECK(waited_ns == 1'800 * kUs);
+  }
+}
+
 }  // namespace synctrace::testing
