@@ -8,10 +8,13 @@
 #include <system_error>
 #include <vector>
 
+#include "base/quantity_text.h"
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
 #include "export_formats.h"
+#include "findings/job/missing_ranks.h"
+#include "job_files.h"
 #include "messages.h"
 #include "stack_options.h"
 #include "trace_files.h"
@@ -83,6 +86,20 @@ Result<std::vector<ExportRequest>> requests_of(const Options& options, const Exp
   return requests;
 }
 
+// Those of a job in the order of its ranks, without those that cannot be read.
+std::vector<std::string> files_of(const JobFiles& job) {
+  std::vector<std::string> files = job.ranks;
+  files.insert(files.end(), job.others.begin(), job.others.end());
+  return files;
+}
+
+void warn_of_missing_ranks(const JobReport& job) {
+  if (job.expected_ranks <= job.recorded_ranks) return;
+  const std::string which = job.missing.empty() ? std::string() : ", not " + ranks_text(job.missing);
+  say::warn(kWho, count_text(job.recorded_ranks) + " of " + count_text(job.expected_ranks) + " ranks were recorded" +
+                      which + ": what waited for a missing one may be shown as moving data");
+}
+
 // What a stream, a pipe, a device or a folder gets, which have no name that tells.
 constexpr std::string_view kDefaultFormat = "chrome";
 
@@ -125,6 +142,15 @@ void add_options(const CommandLine& app, Options& options) {
   app.add_flag("--force-overwrite", options.force_overwrite, "replace files that exist");
 }
 
+int run_all(const ExportFormat& format, std::vector<ExportRequest> requests, const JobFiles* job) {
+  int status = kExitOk;
+  for (ExportRequest& request : requests) {
+    request.job = job;
+    status = std::max(status, format.run(format, request));
+  }
+  return status;
+}
+
 }  // namespace
 
 int cmd_export(int argc, char** argv) {
@@ -147,9 +173,13 @@ int cmd_export(int argc, char** argv) {
     fs::create_directories(options.output, failed);
     if (failed) return fail("cannot make the folder " + options.output + ": " + failed.message() + ".");
   }
-  int status = kExitOk;
-  for (const ExportRequest& request : requests.value()) status = std::max(status, format.run(format, request));
-  return status;
+  const std::optional<JobFiles> job = format.shows_ranks ? join_job(traces.value(), {}, kWho) : std::nullopt;
+  if (!job) return run_all(format, requests.value(), nullptr);
+  warn_of_missing_ranks(job->report);
+  const Result<std::vector<ExportRequest>> of_job = requests_of(options, format, files_of(*job));
+  if (!of_job) return fail(of_job.error().message, kExitUsage);
+  const int written = run_all(format, of_job.value(), &*job);
+  return job->unreadable > 0 ? int{kExitUnusable} : written;
 }
 
 }  // namespace synctrace::cli

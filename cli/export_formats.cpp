@@ -15,11 +15,11 @@
 #include "exchange/nsys_database.h"
 #include "exchange/perfetto_trace.h"
 #include "exchange/stack_formats.h"
-#include "exchange/wall_clock.h"
 #include "exit_status.h"
 #include "findings/findings.h"
 #include "format/trace_reader.h"
 #include "messages.h"
+#include "model/wall_clock.h"
 #include "result_file.h"
 #include "trace_files.h"
 
@@ -50,7 +50,20 @@ std::uint64_t start_of(const std::vector<std::string>& traces) {
 ExportOptions options_of(const ExportRequest& request) {
   const std::string name =
       request.output == "-" ? trace_stem(request.traces.front()) : fs::path(request.output).filename().string();
-  return {name, export_base_ns(start_of(request.traces)), request.traces.size() > 1, request.stacks};
+  // All files of a job have the zero that its first rank's wall clock gives.
+  const std::uint64_t start =
+      start_of(request.job == nullptr ? request.traces : std::vector{request.job->ranks.front()});
+  return {name, export_base_ns(start), request.traces.size() > 1, request.stacks};
+}
+
+std::optional<RankLane> lane_of(const JobFiles* job, const std::string& path) {
+  if (job == nullptr) return std::nullopt;
+  const auto rank = std::find(job->ranks.begin(), job->ranks.end(), path);
+  if (rank == job->ranks.end()) return std::nullopt;
+  RankLane lane = job->findings->lane(static_cast<std::uint32_t>(rank - job->ranks.begin()));
+  if (!lane.clock.known)
+    say::warn(kWho, lane.title + " shares too few operations with the first rank: it is placed by its own wall clock");
+  return lane;
 }
 
 // How many of the traces are in the result; the others were worded.
@@ -59,7 +72,8 @@ std::size_t add_traces(const ExportRequest& request, Exporter& exporter) {
   for (const std::string& path : request.traces) {
     const std::optional<Trace> trace = load_or_say(path, kWho);
     if (!trace) continue;
-    exporter.add(*trace);
+    const std::optional<RankLane> lane = lane_of(request.job, path);
+    exporter.add(*trace, lane ? &*lane : nullptr);
     ++added;
   }
   return added;
@@ -175,15 +189,16 @@ int run_stacks(const ExportFormat& format, const ExportRequest& request) {
 }
 
 constexpr std::array kFormats = {
-    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open", one_file, run_stream<ChromeTrace>},
-    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", one_file,
+    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open", true, one_file,
+                 run_stream<ChromeTrace>},
+    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", true, one_file,
                  run_stream<PerfettoTrace>},
-    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", one_file, run_database},
-    ExportFormat{"csv", ".csv", "tables of kernels, copies, calls and ranges", csv_files, run_csv},
-    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", one_file,
+    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", false, one_file, run_database},
+    ExportFormat{"csv", ".csv", "tables of kernels, copies, calls and ranges", false, csv_files, run_csv},
+    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", false, one_file,
                  run_stacks},
-    ExportFormat{"pprof", ".pb.gz", "the same for go tool pprof", one_file, run_stacks},
-    ExportFormat{"folded", ".folded", "the same as lines for flamegraph.pl", one_file, run_stacks},
+    ExportFormat{"pprof", ".pb.gz", "the same for go tool pprof", false, one_file, run_stacks},
+    ExportFormat{"folded", ".folded", "the same as lines for flamegraph.pl", false, one_file, run_stacks},
 };
 
 }  // namespace

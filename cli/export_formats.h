@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "asked_names.h"
+#include "job_files.h"
 #include "model/stack_profile.h"
 
 namespace synctrace::cli {
@@ -18,12 +19,14 @@ struct ExportRequest {
   bool stacks = false;
   Measure weight = Measure::kGpuIdle;  // of formats that have one alone
   AskedNames names;                    // of formats that are made of stacks
+  const JobFiles* job = nullptr;       // that all or some of the traces are ranks of; of formats that show ranks
 };
 
 struct ExportFormat {
   std::string_view name;
   std::string_view ending;  // of its files
   const char* help;
+  bool shows_ranks;                                                 // those of one job on one axis
   std::vector<std::string> (*files)(const ExportRequest& request);  // that it writes
   // The exit status; what went wrong was said.
   int (*run)(const ExportFormat& format, const ExportRequest& request);

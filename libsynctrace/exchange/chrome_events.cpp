@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "exchange/chrome_names.h"
+#include "exchange/rank_words.h"
 #include "exchange/row_stacks.h"
 #include "exchange/timeline_order.h"
-#include "exchange/wall_clock.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 
@@ -18,24 +18,28 @@ namespace {
 
 class ProcessWriter {
  public:
-  ProcessWriter(const Trace& trace, const ExportOptions& options, Shared& shared)
+  ProcessWriter(const Trace& trace, const RankLane* rank, const ExportOptions& options, Shared& shared)
       : trace_(trace),
+        rank_(rank),
         options_(options),
         shared_(shared),
         events_(shared.events),
-        rows_(trace, options.several, shared),
+        rows_(trace, options.several, rank, shared),
         correlation_(trace),
         first_id_(shared.process_count++ << 32) {
-    events_.set_shift(clock_lead_ns(trace) - options.base_ns);
+    events_.set_axis({trace, rank, options.base_ns});
   }
 
   void run() {
     const std::vector<NvtxRange> ranges = nvtx_ranges(trace_);
-    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls,
-             trace_.launches, trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
+    const std::vector<RankExchange> none;
+    in_order([this](const auto& row) { write(row); }, rank_ == nullptr ? none : rank_->exchanges, trace_.windows,
+             ranges, trace_.nvtx_events, trace_.calls, trace_.launches, trace_.polls, trace_.host_waits,
+             trace_.overheads, trace_.operations);
   }
 
  private:
+  void write(const RankExchange& exchange);
   void write(const Window& window);
   void write(const NvtxRange& range);
   void write(const NvtxEvent& event);
@@ -57,6 +61,7 @@ class ProcessWriter {
   std::string call_args(ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status);
 
   const Trace& trace_;
+  const RankLane* const rank_;
   const ExportOptions& options_;
   Shared& shared_;
   EventOutput& events_;
@@ -69,6 +74,26 @@ class ProcessWriter {
   std::unordered_map<std::uint64_t, std::string> operation_names_;
   RowStacks stacks_{trace_, &quoted};
 };
+
+// What it waited and what it moved lie inside it.
+void ProcessWriter::write(const RankExchange& exchange) {
+  const Place place = rows_.on_exchange(exchange);
+  const TimeSpan span = exchange.span;
+  events_.slice("collective", quoted(rank_->operations[exchange.operation]), place, span,
+                format_text(R"("communicator": "{:#x}", "turn": {}, "bytes": {})", exchange.communicator, exchange.turn,
+                            exchange.bytes));
+  if (options_.several && exchange.arrow != RankExchange::Arrow::kNone) {
+    const char end = exchange.arrow == RankExchange::Arrow::kFirst  ? 's'
+                     : exchange.arrow == RankExchange::Arrow::kLast ? 'f'
+                                                                    : 't';
+    events_.meeting_arrow(end, arrow_id(exchange), place, span.begin_ns);
+  }
+  if (!exchange.is_split) return;
+  const Nanoseconds came_ns = span.begin_ns + exchange.wait_ns;
+  if (came_ns > span.begin_ns)
+    events_.slice("rank_wait", quoted(wait_name(*rank_, exchange)), place, {span.begin_ns, came_ns}, "");
+  if (came_ns < span.end_ns) events_.slice("transfer", R"("moving data")", place, {came_ns, span.end_ns}, "");
+}
 
 void ProcessWriter::write(const Window& window) {
   events_.instant(R"("GPU timeline recorded from here")", rows_.host(), window.span.begin_ns, 'p');
@@ -190,8 +215,8 @@ std::string ProcessWriter::call_args(ApiId api, CorrelationId correlation, Stack
 
 }  // namespace
 
-void write_events(const Trace& trace, const ExportOptions& options, Shared& shared) {
-  ProcessWriter(trace, options, shared).run();
+void write_events(const Trace& trace, const RankLane* rank, const ExportOptions& options, Shared& shared) {
+  ProcessWriter(trace, rank, options, shared).run();
 }
 
 }  // namespace synctrace::chrome

@@ -8,6 +8,6 @@
 
 namespace synctrace::chrome {
 
-void write_events(const Trace& trace, const ExportOptions& options, Shared& shared);
+void write_events(const Trace& trace, const RankLane* rank, const ExportOptions& options, Shared& shared);
 
 }  // namespace synctrace::chrome

@@ -3,7 +3,6 @@
 // arguments that these functions take are JSON already.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -13,6 +12,7 @@
 #include "base/format_text.h"
 #include "base/time_span.h"
 #include "exchange/chrome_trace.h"
+#include "exchange/result_axis.h"
 
 namespace synctrace::chrome {
 
@@ -47,8 +47,8 @@ class EventOutput {
  public:
   explicit EventOutput(TextBlocks& out) : out_(out) {}
 
-  // What is added to every time from now on.
-  void set_shift(Nanoseconds shift_ns) noexcept { shift_ns_ = shift_ns; }
+  // Where every time from now on lies.
+  void set_axis(const ResultAxis& axis) noexcept { axis_ = axis; }
 
   void metadata(std::string_view what, Place place, std::string_view key, std::string_view value) {
     begin();
@@ -58,18 +58,18 @@ class EventOutput {
 
   // `args` is the inside of an object.
   void slice(std::string_view category, std::string_view name, Place place, TimeSpan span, std::string_view args) {
-    const Nanoseconds begin_ns = shifted(span.begin_ns);
+    const Nanoseconds begin_ns = axis_.of(span.begin_ns);
     begin();
     out_.add(R"({{"ph": "X", "cat": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}, "dur": {}, "args": {{{}}}}})",
              category, name, place.process, place.thread, time_text(begin_ns),
-             time_text(shifted(span.end_ns) - begin_ns), args);
+             time_text(axis_.of(span.end_ns) - begin_ns), args);
   }
 
   // `scope`: t of the row, p of the process.
   void instant(std::string_view name, Place place, Nanoseconds t, char scope) {
     begin();
     out_.add(R"({{"ph": "i", "s": "{}", "name": {}, "pid": {}, "tid": {}, "ts": {}}})", scope, name, place.process,
-             place.thread, time_text(shifted(t)));
+             place.thread, time_text(axis_.of(t)));
   }
 
   // A range that may overlap any other: two events joined by `id`.
@@ -77,22 +77,29 @@ class EventOutput {
                    std::string_view args) {
     begin();
     out_.add(R"({{"ph": "b", "cat": "{}", "name": {}, "id": {}, "pid": {}, "tid": {}, "ts": {}, "args": {{{}}}}})",
-             category, name, id, place.process, place.thread, time_text(shifted(span.begin_ns)), args);
+             category, name, id, place.process, place.thread, time_text(axis_.of(span.begin_ns)), args);
     begin();
     out_.add(R"({{"ph": "e", "cat": "{}", "name": {}, "id": {}, "pid": {}, "tid": {}, "ts": {}}})", category, name, id,
-             place.process, place.thread, time_text(shifted(span.end_ns)));
+             place.process, place.thread, time_text(axis_.of(span.end_ns)));
   }
 
   // The two ends of an arrow from a call to its work. Each lies at the begin of the slice that it belongs to.
   void arrow_begin(std::uint64_t id, Place place, Nanoseconds t) {
     begin();
     out_.add(R"({{"ph": "s", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}})", id,
-             place.process, place.thread, time_text(shifted(t)));
+             place.process, place.thread, time_text(axis_.of(t)));
   }
   void arrow_end(std::uint64_t id, Place place, Nanoseconds t) {
     begin();
     out_.add(R"({{"ph": "f", "bp": "e", "cat": "ac2g", "name": "ac2g", "id": {}, "pid": {}, "tid": {}, "ts": {}}})", id,
-             place.process, place.thread, time_text(shifted(t)));
+             place.process, place.thread, time_text(axis_.of(t)));
+  }
+
+  // One of the ends of an arrow through the same operation on several ranks: "s", "t", "f" as ranks come to it.
+  void meeting_arrow(char end, std::uint64_t id, Place place, Nanoseconds t) {
+    begin();
+    out_.add(R"({{"ph": "{}", "bp": "e", "cat": "ranks", "name": "ranks", "id": {}, "pid": {}, "tid": {}, "ts": {}}})",
+             end, id, place.process, place.thread, time_text(axis_.of(t)));
   }
 
  private:
@@ -100,12 +107,10 @@ class EventOutput {
     if (any_) out_.add(",\n");
     any_ = true;
   }
-  // Never before zero, and in the order of the times themselves, so that slices nest as they did.
-  Nanoseconds shifted(Nanoseconds t) const noexcept { return std::max<Nanoseconds>(0, t + shift_ns_); }
   static std::string time_text(Nanoseconds ns) { return format_text("{}.{:03}", ns / 1000, ns % 1000); }
 
   TextBlocks& out_;
-  Nanoseconds shift_ns_ = 0;
+  ResultAxis axis_;
   bool any_ = false;
 };
 

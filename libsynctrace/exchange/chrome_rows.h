@@ -12,6 +12,7 @@
 
 #include "exchange/chrome_output.h"
 #include "exchange/timeline_rows.h"
+#include "model/rank_lane.h"
 #include "model/trace.h"
 
 namespace synctrace::chrome {
@@ -28,12 +29,14 @@ struct Shared {
 
 class ViewerRows {
  public:
-  // All must outlive the object. `several`: other processes are in the same result.
-  ViewerRows(const Trace& trace, bool several, Shared& shared);
+  // All must outlive the object. `several`: other processes are in the same result. `rank`: of a job; may be null.
+  // In a result of several ranks all rows of one stand together, under its name.
+  ViewerRows(const Trace& trace, bool several, const RankLane* rank, Shared& shared);
 
   // Slices of each thread and stream in the order of their begins.
   Place on_thread(ThreadId thread, TimeSpan slice);
   Place on_overhead(ThreadId thread, TimeSpan slice);
+  Place on_exchange(const RankExchange& exchange);
   struct StreamPlace {
     Place place;
     std::int64_t stream = 0;  // the number that stands for the stream, of its first row
@@ -51,18 +54,23 @@ class ViewerRows {
   // The rows of one thread or stream: one, and more for what would overlap.
   struct Lane {
     std::int64_t wanted = 0;
+    std::int64_t order = 0;
     std::string name;
     RowGroup group;
+    ApartRows apart;                    // instead, of exchanges
     std::vector<std::int64_t> threads;  // the number of each row
   };
 
   void describe(const Process& process, std::string_view name, std::string_view labels, std::int64_t sort_index);
   void describe_host();
   Process& device(DeviceId id);
-  Place place(Process& process, Lane& lane, TimeSpan slice);
+  Process& overhead();
+  Place place(Process& process, Lane& lane, std::size_t row);
+  bool is_one_group() const noexcept { return several_ && rank_ != nullptr; }
 
   const Trace& trace_;
   const bool several_;
+  const RankLane* const rank_;
   Shared& shared_;
   Process host_;
   Process overhead_;
@@ -71,6 +79,7 @@ class ViewerRows {
   std::unordered_map<ThreadId, Lane> threads_;
   std::unordered_map<ThreadId, Lane> overheads_;
   std::map<std::tuple<DeviceId, ContextId, StreamId>, Lane> streams_;
+  std::map<DeviceId, Lane> exchanges_;
 };
 
 }  // namespace synctrace::chrome

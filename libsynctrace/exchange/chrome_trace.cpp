@@ -9,7 +9,7 @@
 #include "exchange/chrome_events.h"
 #include "exchange/chrome_names.h"
 #include "exchange/chrome_rows.h"
-#include "exchange/wall_clock.h"
+#include "model/wall_clock.h"
 
 namespace synctrace {
 namespace {
@@ -61,22 +61,25 @@ ChromeTrace::ChromeTrace(ExportOptions options, TextSink sink)
 
 ChromeTrace::~ChromeTrace() = default;
 
-void ChromeTrace::add(const Trace& trace) {
+void ChromeTrace::add(const Trace& trace, const RankLane* rank) {
   chrome::TextBlocks& out = state_->shared.out;
   if (!state_->begun) {
     out.add("{{\n\"schemaVersion\": 1,\n");
     if (!state_->options.several) {
       write_devices(trace, out);
       write_rank(trace, out);
-      // What the trace's own clock showed at zero: joins the result with a report of the same trace.
-      out.add("\"baseTimeMonotonicNanoseconds\": {},\n", state_->options.base_ns - clock_lead_ns(trace));
+      // What the trace's own clock showed at zero: joins the result with a report of the same trace. Aligned with
+      // another rank's clock there is no such moment: the two drift.
+      if (rank == nullptr || rank->clock.is_identity())
+        out.add("\"baseTimeMonotonicNanoseconds\": {},\n",
+                state_->options.base_ns - (rank == nullptr ? clock_lead_ns(trace) : rank->lead_ns));
     }
     out.add("\"displayTimeUnit\": \"ms\",\n\"baseTimeNanoseconds\": {},\n\"traceEvents\": [\n",
             state_->options.base_ns);
     state_->begun = true;
   }
   state_->simulated = state_->simulated || fact(trace, "simulated") == "1";
-  chrome::write_events(trace, state_->options, state_->shared);
+  chrome::write_events(trace, rank, state_->options, state_->shared);
 }
 
 std::optional<Error> ChromeTrace::finish() {

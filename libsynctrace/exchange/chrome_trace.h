@@ -19,7 +19,7 @@ class ChromeTrace : public Exporter {
   ChromeTrace(const ChromeTrace&) = delete;
   ChromeTrace& operator=(const ChromeTrace&) = delete;
 
-  void add(const Trace& trace) override;
+  void add(const Trace& trace, const RankLane* rank) override;
   std::optional<Error> finish() override;
 
  private:

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "model/rank_lane.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -17,7 +18,7 @@ using TextSink = std::function<void(std::string_view)>;
 
 struct ExportOptions {
   std::string name;  // of the result, shown by viewers
-  // Wall-clock time of the moment that is zero in the result; see wall_clock.h.
+  // Wall-clock time of the moment that is zero in the result; see model/wall_clock.h.
   Nanoseconds base_ns = 0;
   bool several = false;  // processes share the result: what would describe one of them is left out
   bool stacks = false;   // beside each call its stack
@@ -27,7 +28,8 @@ class Exporter {
  public:
   virtual ~Exporter() = default;
   // One process; the trace may go afterwards. Once, or with `several` as often as wanted: numbers never clash.
-  virtual void add(const Trace& trace) = 0;
+  // `rank`: what is known of it as a rank of a job; null: it is none, or the format shows none.
+  virtual void add(const Trace& trace, const RankLane* rank) = 0;
   // Once, after the last. The error, if the format writes its own file and could not.
   virtual std::optional<Error> finish() = 0;
 };

@@ -11,8 +11,8 @@
 #include "exchange/nsys_schema.h"
 #include "exchange/sqlite.h"
 #include "exchange/timeline_rows.h"
-#include "exchange/wall_clock.h"
 #include "model/nvtx_ranges.h"
+#include "model/wall_clock.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -343,7 +343,7 @@ NsysDatabase::NsysDatabase(ExportOptions options, const std::string& path)
 
 NsysDatabase::~NsysDatabase() = default;
 
-void NsysDatabase::add(const Trace& trace) { ProcessRows(trace, *state_).write(); }
+void NsysDatabase::add(const Trace& trace, const RankLane*) { ProcessRows(trace, *state_).write(); }
 
 std::optional<Error> NsysDatabase::finish() {
   state_->database.run("COMMIT");

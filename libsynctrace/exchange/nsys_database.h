@@ -21,7 +21,7 @@ class NsysDatabase : public Exporter {
   NsysDatabase(const NsysDatabase&) = delete;
   NsysDatabase& operator=(const NsysDatabase&) = delete;
 
-  void add(const Trace& trace) override;
+  void add(const Trace& trace, const RankLane* rank) override;
   std::optional<Error> finish() override;
 
  private:

@@ -7,11 +7,12 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/format_text.h"
 #include "exchange/chrome_names.h"
-#include "exchange/perfetto_packets.h"
+#include "exchange/perfetto_rows.h"
+#include "exchange/rank_words.h"
 #include "exchange/timeline_order.h"
 #include "exchange/timeline_rows.h"
-#include "exchange/wall_clock.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 #include "names/resolve_stack.h"
@@ -20,21 +21,8 @@ namespace synctrace {
 namespace {
 
 using perfetto::Event;
+using perfetto::Lane;
 using perfetto::Packets;
-
-// A track, and the ends of the slices that are open on it, outermost first.
-struct Row {
-  std::uint64_t track = 0;
-  std::vector<Nanoseconds> open;
-};
-
-// The tracks of one thread or stream: one, and more for what would cut into another slice.
-struct Lane {
-  std::string name;
-  std::uint64_t parent = 0;
-  std::int64_t thread = -1;  // of a lane of the host's; else negative
-  std::vector<Row> rows;
-};
 
 struct Shared {
   Shared(ExportOptions with, TextSink sink) : options(std::move(with)), packets(std::move(sink)) {}
@@ -46,28 +34,33 @@ struct Shared {
 
 class ProcessWriter {
  public:
-  ProcessWriter(const Trace& trace, Shared& shared)
+  ProcessWriter(const Trace& trace, const RankLane* rank, Shared& shared)
       : trace_(trace),
+        rank_(rank),
         shared_(shared),
         packets_(shared.packets),
         correlation_(trace),
         first_id_(shared.process_count++ << 32),
-        shift_ns_(clock_lead_ns(trace) - shared.options.base_ns),
         pid_(shared.processes.claim(trace.process_id)),
+        rows_(packets_, {trace, rank, shared.options.base_ns}, pid_),
         host_(packets_.new_track()) {}
 
   void run() {
     describe_host();
     const std::vector<NvtxRange> ranges = nvtx_ranges(trace_);
-    in_order([this](const auto& row) { write(row); }, trace_.windows, ranges, trace_.nvtx_events, trace_.calls,
-             trace_.launches, trace_.polls, trace_.host_waits, trace_.overheads, trace_.operations);
-    for (auto& [key, lane] : threads_) close(lane);
-    for (auto& [key, lane] : free_ranges_) close(lane);
-    for (auto& [key, lane] : overheads_) close(lane);
-    for (auto& [key, lane] : streams_) close(lane);
+    const std::vector<RankExchange> none;
+    in_order([this](const auto& row) { write(row); }, rank_ == nullptr ? none : rank_->exchanges, trace_.windows,
+             ranges, trace_.nvtx_events, trace_.calls, trace_.launches, trace_.polls, trace_.host_waits,
+             trace_.overheads, trace_.operations);
+    for (auto& [key, lane] : threads_) rows_.close(lane);
+    for (auto& [key, lane] : free_ranges_) rows_.close(lane);
+    for (auto& [key, lane] : overheads_) rows_.close(lane);
+    for (auto& [key, lane] : streams_) rows_.close(lane);
+    for (auto& [key, lane] : exchanges_) rows_.close(lane);
   }
 
  private:
+  void write(const RankExchange& exchange);
   void write(const Window& window);
   void write(const NvtxRange& range);
   void write(const NvtxEvent& event);
@@ -80,11 +73,7 @@ class ProcessWriter {
 
   void describe_host();
   Lane& thread_lane(ThreadId thread);
-  std::uint64_t first_track(Lane& lane);
-  std::uint64_t new_row(Lane& lane);
-  void slice(Lane& lane, TimeSpan span, Event& event);
-  void close(Row& row, Nanoseconds until_ns);
-  void close(Lane& lane);
+  std::uint64_t device_track(DeviceId id);
   void add_call_args(Event& event, ApiId api, CorrelationId correlation, StackId stack, std::uint32_t status);
   void add_stack(Event& event, StackId stack);
   bool has_arrow(std::uint32_t operation) const;
@@ -94,12 +83,13 @@ class ProcessWriter {
   std::uint64_t name(const Operation& operation);
 
   const Trace& trace_;
+  const RankLane* const rank_;
   Shared& shared_;
   Packets& packets_;
   Correlation correlation_;
   std::uint64_t first_id_ = 0;  // added to ids that are unique in one trace only
-  Nanoseconds shift_ns_ = 0;
   std::int64_t pid_ = 0;
+  perfetto::ProcessRows rows_;
   std::uint64_t host_ = 0;  // tracks
   std::uint64_t overhead_ = 0;
   std::map<DeviceId, std::uint64_t> devices_;
@@ -107,6 +97,7 @@ class ProcessWriter {
   std::map<ThreadId, Lane> free_ranges_;
   std::map<ThreadId, Lane> overheads_;
   std::map<std::tuple<DeviceId, ContextId, StreamId>, Lane> streams_;
+  std::map<DeviceId, Lane> exchanges_;
   std::unordered_map<StringId, std::uint64_t> texts_;
   std::unordered_map<ApiId, std::uint64_t> api_names_;
   std::unordered_map<std::uint64_t, std::uint64_t> operation_names_;
@@ -118,6 +109,12 @@ void ProcessWriter::describe_host() {
   if (program.empty()) program = fact(trace_, "executable");
   program = program.substr(program.rfind('/') + 1);
   std::vector<std::string> labels;
+  if (rank_ != nullptr) {
+    if (!program.empty()) labels.emplace_back(program);
+    if (std::string clock = clock_words(*rank_); !clock.empty()) labels.push_back(std::move(clock));
+    if (fact(trace_, "simulated") == "1") labels.emplace_back("simulated");
+    return packets_.process_track(host_, pid_, rank_name(*rank_), labels);
+  }
   if (const std::string_view rank = fact(trace_, "rank"); !rank.empty()) labels.push_back("rank " + std::string(rank));
   if (const std::string_view host = fact(trace_, "host"); !host.empty()) labels.push_back("on " + std::string(host));
   if (fact(trace_, "simulated") == "1") labels.emplace_back("simulated");
@@ -137,49 +134,40 @@ Lane& ProcessWriter::thread_lane(ThreadId thread) {
   return entry->second;
 }
 
-std::uint64_t ProcessWriter::new_row(Lane& lane) {
-  Row& row = lane.rows.emplace_back();
-  row.track = packets_.new_track();
-  const bool is_first = lane.rows.size() == 1;
-  if (is_first && lane.thread >= 0)
-    packets_.thread_track(row.track, pid_, lane.thread, lane.name, lane.parent);
-  else
-    packets_.plain_track(row.track, is_first ? lane.name : lane.name + " (overlapping)", lane.parent,
-                         static_cast<std::int32_t>(lane.rows.size()));
-  return row.track;
-}
-
-std::uint64_t ProcessWriter::first_track(Lane& lane) {
-  return lane.rows.empty() ? new_row(lane) : lane.rows.front().track;
-}
-
-void ProcessWriter::close(Row& row, Nanoseconds until_ns) {
-  while (!row.open.empty() && row.open.back() <= until_ns) {
-    packets_.end(row.track, row.open.back() + shift_ns_);
-    row.open.pop_back();
+// What it waited and what it moved lie inside it.
+void ProcessWriter::write(const RankExchange& exchange) {
+  const auto [entry, is_new] = exchanges_.try_emplace(exchange.device);
+  Lane& lane = entry->second;
+  if (is_new) {
+    lane.name = "with other ranks";
+    lane.parent = device_track(exchange.device);
   }
-}
-
-void ProcessWriter::close(Lane& lane) {
-  for (Row& row : lane.rows) close(row, kLatestTime);
-}
-
-// Ends are written before what begins at the same time: readers keep the order of the file there.
-void ProcessWriter::slice(Lane& lane, TimeSpan span, Event& event) {
-  std::size_t fits = lane.rows.size();
-  for (std::size_t i = 0; i < lane.rows.size() && fits == lane.rows.size(); ++i) {
-    close(lane.rows[i], span.begin_ns);
-    if (lane.rows[i].open.empty() || span.end_ns <= lane.rows[i].open.back()) fits = i;
+  const TimeSpan span = exchange.span;
+  Event event(packets_, "collective", packets_.name(rank_->operations[exchange.operation]));
+  event.arg("communicator", format_text("{:#x}", exchange.communicator));
+  event.arg("turn", exchange.turn);
+  event.arg("bytes", exchange.bytes);
+  const bool has_arrow = shared_.options.several && exchange.arrow != RankExchange::Arrow::kNone;
+  if (has_arrow && exchange.arrow == RankExchange::Arrow::kLast)
+    event.ends_flow(arrow_id(exchange));
+  else if (has_arrow)
+    event.starts_flow(arrow_id(exchange));
+  perfetto::Row& row = rows_.slice_apart(lane, span, event);
+  if (!exchange.is_split) return;
+  const Nanoseconds came_ns = span.begin_ns + exchange.wait_ns;
+  if (came_ns > span.begin_ns) {
+    Event wait(packets_, "rank_wait", packets_.name(wait_name(*rank_, exchange)));
+    rows_.slice_inside(row, {span.begin_ns, came_ns}, wait);
   }
-  if (fits == lane.rows.size()) new_row(lane);
-  Row& row = lane.rows[fits];
-  packets_.begin(row.track, span.begin_ns + shift_ns_, std::move(event.message));
-  row.open.push_back(span.end_ns);
+  if (came_ns < span.end_ns) {
+    Event transfer(packets_, "transfer", packets_.name("moving data"));
+    rows_.slice_inside(row, {came_ns, span.end_ns}, transfer);
+  }
 }
 
 void ProcessWriter::write(const Window& window) {
-  packets_.instant(host_, window.span.begin_ns + shift_ns_, packets_.name("GPU timeline recorded from here"));
-  packets_.instant(host_, window.span.end_ns + shift_ns_, packets_.name("GPU timeline recorded up to here"));
+  rows_.instant(host_, window.span.begin_ns, packets_.name("GPU timeline recorded from here"));
+  rows_.instant(host_, window.span.end_ns, packets_.name("GPU timeline recorded up to here"));
 }
 
 void ProcessWriter::write(const NvtxRange& range) {
@@ -187,16 +175,16 @@ void ProcessWriter::write(const NvtxRange& range) {
   const auto domain = trace_.nvtx_domains.find(range.domain);
   if (domain != trace_.nvtx_domains.end()) event.arg("domain", domain->second);
   if (range.open) event.flag("unfinished");
-  if (range.pushed) return slice(thread_lane(range.thread), range.span, event);
+  if (range.pushed) return rows_.slice(thread_lane(range.thread), range.span, event);
   Lane& lane = free_ranges_[range.thread];
   lane.name = "ranges of thread " + std::to_string(number(range.thread));
   lane.parent = host_;
-  slice(lane, range.span, event);
+  rows_.slice(lane, range.span, event);
 }
 
 void ProcessWriter::write(const NvtxEvent& event) {
   if (event.what != NvtxEvent::What::kMark) return;
-  packets_.instant(first_track(thread_lane(event.thread)), event.time_ns + shift_ns_, text(event.text));
+  rows_.instant(rows_.first_track(thread_lane(event.thread)), event.time_ns, text(event.text));
 }
 
 void ProcessWriter::write(const Call& call) {
@@ -204,14 +192,14 @@ void ProcessWriter::write(const Call& call) {
   add_call_args(event, call.api, call.correlation, call.stack, call.status);
   if (call.bytes != 0) event.arg("bytes", call.bytes);
   start_arrow(event, call.correlation, {false, static_cast<std::uint32_t>(&call - trace_.calls.data())});
-  slice(thread_lane(call.thread), call.span, event);
+  rows_.slice(thread_lane(call.thread), call.span, event);
 }
 
 void ProcessWriter::write(const Launch& launch) {
   Event event(packets_, chrome::call_category(launch.api), name(launch.api));
   add_call_args(event, launch.api, launch.correlation, launch.stack, status_of(trace_, launch));
   start_arrow(event, launch.correlation, {true, static_cast<std::uint32_t>(&launch - trace_.launches.data())});
-  slice(thread_lane(launch.thread), launch.span, event);
+  rows_.slice(thread_lane(launch.thread), launch.span, event);
 }
 
 void ProcessWriter::write(const Poll& poll) {
@@ -219,44 +207,48 @@ void ProcessWriter::write(const Poll& poll) {
   add_call_args(event, poll.api, {}, poll.stack, 0);
   event.arg("queries", poll.count);
   event.arg("not ready", poll.not_ready_count);
-  slice(thread_lane(poll.thread), poll.span, event);
+  rows_.slice(thread_lane(poll.thread), poll.span, event);
 }
 
 void ProcessWriter::write(const HostWait& wait) {
   Event event(packets_, "host_wait", packets_.name(chrome::host_call_name(wait.call)));
   if (number(wait.waker) != 0) event.arg("woken by thread", number(wait.waker));
   add_stack(event, wait.stack);
-  slice(thread_lane(wait.thread), wait.span, event);
+  rows_.slice(thread_lane(wait.thread), wait.span, event);
 }
 
 void ProcessWriter::write(const Overhead& overhead) {
   if (overhead_ == 0) {
     overhead_ = packets_.new_track();
-    packets_.plain_track(overhead_, "Overhead of CUPTI and the driver", 0, 0);
+    packets_.plain_track(overhead_, "Overhead of CUPTI and the driver", rank_ == nullptr ? 0 : host_, 0);
   }
   Lane& lane = overheads_[overhead.thread];
   lane.name = "thread " + std::to_string(number(overhead.thread));
   lane.parent = overhead_;
   Event event(packets_, "overhead", packets_.name(chrome::overhead_name(overhead.kind)));
-  slice(lane, overhead.span, event);
+  rows_.slice(lane, overhead.span, event);
+}
+
+// Of a rank of a job it stands under the rank's name.
+std::uint64_t ProcessWriter::device_track(DeviceId id) {
+  const auto [device, is_new] = devices_.try_emplace(id, 0);
+  if (!is_new) return device->second;
+  device->second = packets_.new_track();
+  std::string name = "GPU " + std::to_string(number(id));
+  if (shared_.options.several && rank_ == nullptr) name += " of process " + std::to_string(trace_.process_id);
+  const auto facts = trace_.devices.find(id);
+  if (facts != trace_.devices.end() && !facts->second.name.empty()) name += " (" + facts->second.name + ")";
+  packets_.plain_track(device->second, name, rank_ == nullptr ? 0 : host_, 0);
+  return device->second;
 }
 
 void ProcessWriter::write(const Operation& operation) {
-  const auto [device, is_new_device] = devices_.try_emplace(operation.device, 0);
-  if (is_new_device) {
-    device->second = packets_.new_track();
-    std::string name = "GPU " + std::to_string(number(operation.device));
-    if (shared_.options.several) name += " of process " + std::to_string(trace_.process_id);
-    const auto facts = trace_.devices.find(operation.device);
-    if (facts != trace_.devices.end() && !facts->second.name.empty()) name += " (" + facts->second.name + ")";
-    packets_.plain_track(device->second, name, 0, 0);
-  }
   const auto [entry, is_new] = streams_.try_emplace({operation.device, operation.context, operation.stream});
   Lane& lane = entry->second;
   if (is_new) {
     lane.name = "stream " + std::to_string(number(operation.stream));
     if (role_of(trace_, {operation.context, operation.stream}).legacy_default) lane.name += " (default)";
-    lane.parent = device->second;
+    lane.parent = device_track(operation.device);
   }
   Event event(packets_, chrome::operation_category(operation.kind), name(operation));
   event.arg("device", number(operation.device));
@@ -267,7 +259,7 @@ void ProcessWriter::write(const Operation& operation) {
   if (number(operation.graph) != 0) event.arg("graph", number(operation.graph));
   if (operation.bytes != 0) event.arg("bytes", operation.bytes);
   if (has_arrow(static_cast<std::uint32_t>(&operation - trace_.operations.data()))) event.ends_flow(id);
-  slice(lane, operation.span, event);
+  rows_.slice(lane, operation.span, event);
 }
 
 // None where the clocks disagree so much that it would lead back in time.
@@ -331,7 +323,7 @@ PerfettoTrace::PerfettoTrace(ExportOptions options, TextSink sink)
 
 PerfettoTrace::~PerfettoTrace() = default;
 
-void PerfettoTrace::add(const Trace& trace) { ProcessWriter(trace, *state_).run(); }
+void PerfettoTrace::add(const Trace& trace, const RankLane* rank) { ProcessWriter(trace, rank, *state_).run(); }
 
 std::optional<Error> PerfettoTrace::finish() {
   state_->packets.flush();

@@ -18,7 +18,7 @@ class PerfettoTrace : public Exporter {
   PerfettoTrace(const PerfettoTrace&) = delete;
   PerfettoTrace& operator=(const PerfettoTrace&) = delete;
 
-  void add(const Trace& trace) override;
+  void add(const Trace& trace, const RankLane* rank) override;
   std::optional<Error> finish() override;
 
  private:

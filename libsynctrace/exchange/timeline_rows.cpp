@@ -29,4 +29,13 @@ std::size_t RowGroup::place(TimeSpan slice) {
   return row;
 }
 
+std::size_t ApartRows::place(TimeSpan slice) {
+  std::size_t row = 0;
+  while (row < ends_ns_.size() && ends_ns_[row] > slice.begin_ns) ++row;
+  if (row == RowGroup::kMostRows) return RowGroup::kMostRows - 1;
+  if (row == ends_ns_.size()) ends_ns_.emplace_back();
+  ends_ns_[row] = slice.end_ns;
+  return row;
+}
+
 }  // namespace synctrace

@@ -49,4 +49,13 @@ class RowGroup {
   std::vector<NestedSlices> rows_;
 };
 
+// The same for slices with parts drawn inside, so that no two of a row may even nest.
+class ApartRows {
+ public:
+  std::size_t place(TimeSpan slice);
+
+ private:
+  std::vector<Nanoseconds> ends_ns_;
+};
+
 }  // namespace synctrace

@@ -11,6 +11,7 @@
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"
 #include "model/trace.h"
+#include "model/wall_clock.h"
 #include "ranks/collective_units.h"
 #include "ranks/idle_before.h"
 
@@ -88,6 +89,7 @@ RankSummary summarize_rank(const Trace& trace, const Attribution& attribution) {
   rank.cut_short = trace.stats.count(kLossUncleanEnd) + trace.stats.count(kLossTruncated) > 0;
   rank.simulated = fact(trace, "simulated") == "1";
   for (const TimeSpan span : trace.lossy) rank.lossy_ns += span.length_ns();
+  rank.wall_lead_ns = clock_lead_ns(trace);
   rank.steps = figures_of(attribution.steps);
   for (const Step& step : attribution.steps.steps) {
     if (step.kind != StepKind::kSteady) continue;

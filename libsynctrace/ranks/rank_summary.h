@@ -99,6 +99,7 @@ struct RankSummary {
   bool simulated = false;
   bool cut_short = false;  // its process was killed: the last of it is missing
   Nanoseconds lossy_ns = 0;
+  Nanoseconds wall_lead_ns = 0;  // of the wall clock over the rank's own
   StepFigures steps;
   Nanoseconds in_steps_ns = 0;  // lengths of the ordinary steps, added up
   std::size_t ordinary_steps = 0;

@@ -60,10 +60,10 @@ std::size_t export_bytes(const Trace& trace) {
   const TextSink sink = [&bytes](std::string_view piece) { bytes += piece.size(); };
   const ExportOptions options{"fuzz", 0, false, true};
   ChromeTrace chrome(options, sink);
-  chrome.add(trace);
+  chrome.add(trace, nullptr);
   chrome.finish();
   PerfettoTrace perfetto(options, sink);
-  perfetto.add(trace);
+  perfetto.add(trace, nullptr);
   perfetto.finish();
   for (const CsvTable table : {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges})
     write_csv_rows(table, trace, true, sink);

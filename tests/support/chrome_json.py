@@ -7,7 +7,8 @@ import json
 
 GPU_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset"}
 CALL_CATEGORIES = {"cuda_runtime", "cuda_driver"}
-CATEGORIES = GPU_CATEGORIES | CALL_CATEGORIES | {"user_annotation", "host_wait", "overhead"}
+RANK_CATEGORIES = {"collective", "rank_wait", "transfer"}
+CATEGORIES = GPU_CATEGORIES | CALL_CATEGORIES | RANK_CATEGORIES | {"user_annotation", "host_wait", "overhead"}
 
 
 def load(path):
@@ -58,7 +59,7 @@ def violations(document):
 def _kinds(events):
     found = []
     for event in events:
-        if event["ph"] not in "MXisfbe":
+        if event["ph"] not in "MXistfbe":
             found.append(f"an event of kind {event['ph']}")
         if event["ph"] == "X" and event["cat"] not in CATEGORIES:
             found.append(f"the category {event['cat']}")
@@ -116,25 +117,32 @@ def _nesting(all_slices):
 
 
 def _arrows(events, all_slices):
-    """Every arrow has one begin and one end, forward in time, each at the begin of a slice of its row."""
+    """Every arrow has one begin and one end, forward in time, and all points between them; each at the begin of a slice of
+    its row."""
     begins = {(one.row, one.begin) for one in all_slices}
     ends = collections.defaultdict(dict)
+    between = collections.defaultdict(list)
     found = []
     for event in events:
-        if event["ph"] not in "sf":
+        if event["ph"] not in "stf":
             continue
-        arrow = ends[event["id"]]
-        if event["ph"] in arrow:
+        arrow = ends[event["cat"], event["id"]]
+        if event["ph"] == "t":
+            between[event["cat"], event["id"]].append(ns(event["ts"]))
+        elif event["ph"] in arrow:
             found.append(f"arrow {event['id']}: {event['ph']} twice")
-        arrow[event["ph"]] = event
+        else:
+            arrow[event["ph"]] = event
         if ((event["pid"], event["tid"]), ns(event["ts"])) not in begins:
             found.append(f"arrow {event['id']}: {event['ph']} is at no slice's begin")
         if event["ph"] == "f" and event.get("bp") != "e":
             found.append(f"arrow {event['id']}: its end would bind to the next slice")
-    for key, arrow in ends.items():
+    for whole, arrow in ends.items():
+        key, points = whole[1], sorted(between[whole])
         if set(arrow) != {"s", "f"}:
             found.append(f"arrow {key}: has {sorted(arrow)} alone")
-        elif ns(arrow["s"]["ts"]) > ns(arrow["f"]["ts"]):
+        elif any(earlier > later for earlier, later in zip([ns(arrow["s"]["ts"]), *points],
+                                                           [*points, ns(arrow["f"]["ts"])])):
             found.append(f"arrow {key}: leads back in time")
     return found
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "base/format_text.h"
+#include "findings/job/rank_lanes.h"
 
 namespace synctrace {
 namespace {
@@ -21,7 +21,7 @@ class Drawer {
   RankDrawing run() {
     drawing_.label = label_of(rank_);
     drawing_.clock = job_.clocks.ranks[number_];
-    for (std::uint32_t unit = 0; unit < rank_.units.size(); ++unit) add(unit);
+    for (const RankExchange& one : lane_of(job_, number_).exchanges) add(one);
     std::stable_sort(drawing_.parts.begin(), drawing_.parts.end(),
                      [](const ExchangePart& a, const ExchangePart& b) { return a.span.begin_ns < b.span.begin_ns; });
     find_typical();
@@ -29,26 +29,21 @@ class Drawer {
   }
 
  private:
-  // Whoever waits does so first; then all move data.
-  void add(std::uint32_t number) {
-    const CollectiveUnit& unit = rank_.units[number];
-    const UnitSplit& split = job_.split.units[number_][number];
-    if (unit.device >= rank_.devices.size()) return;
-    const Nanoseconds wait_ns = split.is_split ? std::clamp<Nanoseconds>(split.wait_ns, 0, unit.span.length_ns()) : 0;
-    const Nanoseconds came_ns = unit.span.begin_ns + wait_ns;
-    if (wait_ns > 0) put({unit.span.begin_ns, came_ns}, SliceKind::kRankWait, unit, split.waits_for);
-    if (unit.span.end_ns > came_ns)
-      put({came_ns, unit.span.end_ns}, split.is_split ? SliceKind::kTransfer : SliceKind::kExchange, unit, kNoRank);
+  void add(const RankExchange& one) {
+    const Nanoseconds came_ns = one.span.begin_ns + one.wait_ns;
+    if (one.wait_ns > 0) put({one.span.begin_ns, came_ns}, SliceKind::kRankWait, one, one.waits_for);
+    if (one.span.end_ns > came_ns)
+      put({came_ns, one.span.end_ns}, one.is_split ? SliceKind::kTransfer : SliceKind::kExchange, one, kNoRank);
   }
 
-  void put(TimeSpan span, SliceKind kind, const CollectiveUnit& unit, std::uint32_t waits_for) {
+  void put(TimeSpan span, SliceKind kind, const RankExchange& one, std::uint32_t waits_for) {
     const auto [name, is_new] =
-        names_.try_emplace({unit.operation, waits_for}, static_cast<std::uint32_t>(drawing_.names.size()));
+        names_.try_emplace({one.operation, waits_for}, static_cast<std::uint32_t>(drawing_.names.size()));
     if (is_new) {
       const std::string rank = waits_for < job_.ranks.size() ? label_of(job_.ranks[waits_for]) : std::string();
-      drawing_.names.push_back({rank_.operations[unit.operation], rank});
+      drawing_.names.push_back({rank_.operations[one.operation], rank});
     }
-    drawing_.parts.push_back({span, rank_.devices[unit.device].id, kind, name->second});
+    drawing_.parts.push_back({span, one.device, kind, name->second});
   }
 
   // Of the operations in steps at which it came last, the one with the middle waiting.
@@ -75,10 +70,6 @@ class Drawer {
 };
 
 }  // namespace
-
-std::string label_of(const RankSummary& rank) {
-  return rank.rank >= 0 ? std::to_string(rank.rank) : format_text("process {}", rank.process_id);
-}
 
 RankDrawing draw_rank(const Job& job, std::uint32_t rank) { return Drawer(job, rank).run(); }
 

@@ -18,7 +18,4 @@ page::RankDrawing draw_rank(const Job& job, std::uint32_t rank);
 std::vector<std::uint32_t> ranks_to_draw(const Job& job, std::span<const RankCharge> charges, std::uint32_t usual,
                                          std::size_t most);
 
-// What a rank is called.
-std::string label_of(const RankSummary& rank);
-
 }  // namespace synctrace

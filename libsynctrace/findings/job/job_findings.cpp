@@ -15,6 +15,7 @@
 #include "findings/job/job_patterns.h"
 #include "findings/job/job_verdict.h"
 #include "findings/job/missing_ranks.h"
+#include "findings/job/rank_lanes.h"
 #include "findings/job/unit_lines.h"
 #include "model/collective_kernels.h"
 #include "ranks/job.h"
@@ -330,6 +331,8 @@ std::vector<std::uint32_t> JobFindings::to_draw(std::size_t most) const {
 }
 
 page::RankDrawing JobFindings::drawing(std::uint32_t rank) const { return draw_rank(*parts_->job, rank); }
+
+RankLane JobFindings::lane(std::uint32_t rank) const { return lane_of(*parts_->job, rank); }
 
 JobReport JobFindings::report() const {
   JobReport report;

@@ -12,6 +12,7 @@
 
 #include "findings/findings.h"
 #include "findings/job/job_report.h"
+#include "model/rank_lane.h"
 
 namespace synctrace {
 
@@ -39,6 +40,9 @@ class JobFindings {
   // The ranks that a timeline shows if it has room for so many, and what it shows of one of them.
   std::vector<std::uint32_t> to_draw(std::size_t most) const;
   page::RankDrawing drawing(std::uint32_t rank) const;
+
+  // What timelines of other tools show of it, by its row in the report.
+  RankLane lane(std::uint32_t rank) const;
 
   // Whether the trace says that its process talked to others.
   static bool has_collectives(const Trace& trace);

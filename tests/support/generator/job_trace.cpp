@@ -165,7 +165,8 @@ void JobTrace::compute(TimeSpan span, std::uint32_t line) {
 std::vector<std::byte> JobTrace::finish(Nanoseconds end_ns) {
   const Nanoseconds t = clock_.of(end_ns) + 1'000'000;
   if (stepping_) builder_.add(format::NvtxPop{kHost, clock_.of(end_ns), {}});
-  builder_.add(format::Clock{begin_ns_, begin_ns_});
+  // The wall clock is wrong by as much.
+  builder_.add(format::Clock{begin_ns_, static_cast<Nanoseconds>(TraceBuilder::kStartRealtimeNs) + begin_ns_});
   builder_.add(format::Window{t, 0, "exit"});
   builder_.add(format::End{t, 0, "exit"});
   return builder_.bytes();

@@ -16,10 +16,10 @@
 #include "exchange/csv_tables.h"
 #include "exchange/nsys_database.h"
 #include "exchange/perfetto_trace.h"
-#include "exchange/wall_clock.h"
 #include "exchange/write_trace.h"
 #include "findings/build_report.h"
 #include "model/load_trace.h"
+#include "model/wall_clock.h"
 #include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_json.h"
@@ -136,6 +136,50 @@ class Hostile {
   std::mt19937_64 random_;
 };
 
+void check_nesting(const std::string& text) {
+  const nlohmann::json document = nlohmann::json::parse(text);
+  std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<std::int64_t, std::int64_t>>> open;
+  for (const nlohmann::json& event : document["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    // Beyond 2^53 ns a double is no exact time; those slices are looked at in the tests of the rows alone.
+    if (event["ts"].get<double>() + event["dur"].get<double>() > 9e12) continue;
+    const std::int64_t begin_ns = std::llround(event["ts"].get<double>() * 1000);
+    const std::int64_t end_ns = begin_ns + std::llround(event["dur"].get<double>() * 1000);
+    auto& row = open[{event["pid"], event["tid"]}];
+    while (!row.empty() && row.back().second <= begin_ns) row.pop_back();
+    const bool begins_together = !row.empty() && row.back().first == begin_ns;
+    REQUIRE((row.empty() || begins_together || end_ns <= row.back().second));
+    row.emplace_back(begin_ns, end_ns);
+    std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.first, -a.second) < std::pair(b.first, -b.second);
+    });
+  }
+}
+
+// Of a rank of a job, as the analysis bounds it: operations by begin, waiting within them; clocks are anywhere.
+RankLane any_lane(std::mt19937_64& random) {
+  RankLane lane;
+  lane.title = "rank 1";
+  lane.operations = {"AllReduce"};
+  lane.clock.known = random() % 4 != 0;
+  const bool is_absurd = random() % 2 == 0;
+  lane.clock.offset_ns = is_absurd ? static_cast<double>(static_cast<std::int64_t>(random()) / 4) : 12'345;
+  lane.clock.drift = static_cast<double>(random() % 2'000) * 1e-6 - 1e-3;
+  lane.clock.from_ns = static_cast<Nanoseconds>(random() % static_cast<std::uint64_t>(kLatestTime));
+  lane.lead_ns = static_cast<Nanoseconds>(random() % (std::uint64_t{1} << 62));
+  auto begin_ns = static_cast<Nanoseconds>(random() % (is_absurd ? std::uint64_t{1} << 59 : 200'000));
+  for (std::uint64_t left = random() % 40; left > 0; --left) {
+    begin_ns += static_cast<Nanoseconds>(random() % 5);
+    RankExchange& one = lane.exchanges.emplace_back();
+    one.span = {begin_ns, begin_ns + static_cast<Nanoseconds>(random() % 12)};
+    one.wait_ns = std::min<Nanoseconds>(one.span.length_ns(), static_cast<Nanoseconds>(random() % 12));
+    one.device = static_cast<DeviceId>(random() % 3);
+    one.arrow = static_cast<RankExchange::Arrow>(random() % 4);
+    one.is_split = random() % 2 == 0;
+  }
+  return lane;
+}
+
 }  // namespace
 
 TEST_CASE("a hostile trace gives a report whose figures add up") {
@@ -186,10 +230,10 @@ TEST_CASE("a hostile trace gives an export in any format, and written as a file 
     std::string bytes;
     const TextSink sink = [&](std::string_view piece) { bytes += piece; };
     PerfettoTrace perfetto(options, sink);
-    perfetto.add(trace);
+    perfetto.add(trace, nullptr);
     REQUIRE_FALSE(perfetto.finish().has_value());
     NsysDatabase database(options, ":memory:");
-    database.add(trace);
+    database.add(trace, nullptr);
     REQUIRE_FALSE(database.finish().has_value());
     for (const CsvTable table : {CsvTable::kKernels, CsvTable::kCopies, CsvTable::kCalls, CsvTable::kRanges})
       write_csv_rows(table, trace, true, sink);
@@ -215,25 +259,31 @@ TEST_CASE("a hostile trace gives an export that is JSON, with slices that nest")
     std::string text;
     ChromeTrace result({"hostile", export_base_ns(trace.start_realtime_ns), false, true},
                        [&](std::string_view piece) { text += piece; });
-    result.add(trace);
+    result.add(trace, nullptr);
     result.finish();
-    const nlohmann::json document = nlohmann::json::parse(text);
-    std::map<std::pair<std::int64_t, std::int64_t>, std::vector<std::pair<std::int64_t, std::int64_t>>> open;
-    for (const nlohmann::json& event : document["traceEvents"]) {
-      if (event["ph"] != "X") continue;
-      // Beyond 2^53 ns a double is no exact time; those slices are looked at in the tests of the rows alone.
-      if (event["ts"].get<double>() + event["dur"].get<double>() > 9e12) continue;
-      const std::int64_t begin_ns = std::llround(event["ts"].get<double>() * 1000);
-      const std::int64_t end_ns = begin_ns + std::llround(event["dur"].get<double>() * 1000);
-      auto& row = open[{event["pid"], event["tid"]}];
-      while (!row.empty() && row.back().second <= begin_ns) row.pop_back();
-      const bool begins_together = !row.empty() && row.back().first == begin_ns;
-      REQUIRE((row.empty() || begins_together || end_ns <= row.back().second));
-      row.emplace_back(begin_ns, end_ns);
-      std::sort(row.begin(), row.end(), [](const auto& a, const auto& b) {
-        return std::pair(a.first, -a.second) < std::pair(b.first, -b.second);
-      });
-    }
+    check_nesting(text);
+  }
+}
+
+TEST_CASE("a hostile trace of a rank with any clock gives slices that nest, none before zero") {
+  std::mt19937_64 random(11);
+  for (std::uint32_t seed = 0; seed < 300; ++seed) {
+    CAPTURE(seed);
+    const Trace trace = Hostile(seed).trace();
+    const RankLane lane = any_lane(random);
+    const ExportOptions options{"hostile", lane.lead_ns, seed % 2 == 0, true};
+    std::string text;
+    ChromeTrace result(options, [&](std::string_view piece) { text += piece; });
+    result.add(trace, &lane);
+    result.finish();
+    check_nesting(text);
+    REQUIRE(text.find("\"ts\": -") == std::string::npos);
+    REQUIRE(text.find("\"dur\": -") == std::string::npos);
+    std::size_t bytes = 0;
+    PerfettoTrace perfetto(options, [&](std::string_view piece) { bytes += piece.size(); });
+    perfetto.add(trace, &lane);
+    REQUIRE_FALSE(perfetto.finish().has_value());
+    REQUIRE(bytes > 0);
   }
 }
 

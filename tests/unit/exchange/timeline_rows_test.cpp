@@ -43,6 +43,16 @@ TEST_CASE("of slices that begin together the outermost may come last") {
   CHECK(rows.place({40, 101}) == 1);
 }
 
+TEST_CASE("slices with parts inside share a row only where they are apart") {
+  ApartRows rows;
+  CHECK(rows.place({0, 100}) == 0);
+  CHECK(rows.place({10, 50}) == 1);
+  CHECK(rows.place({50, 60}) == 1);
+  CHECK(rows.place({55, 200}) == 2);
+  CHECK(rows.place({100, 100}) == 0);
+  for (std::size_t i = 0; i < 2 * RowGroup::kMostRows; ++i) CHECK(rows.place({100, 500}) < RowGroup::kMostRows);
+}
+
 TEST_CASE("no two slices of a row cut into each other, whatever they are") {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "exchange/wall_clock.h"
+#include "model/wall_clock.h"
 
 #include <algorithm>
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a job as a timeline of all ranks shows it: a plain table between those who know who waited for whom
+// (findings) and the formats of timelines, which do not. Times are on the rank's own clock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "model/rank_clock.h"
+
+namespace synctrace {
+
+// An operation with other ranks. Those of one meeting are the same operation on several ranks, in the order in which
+// the ranks came to it.
+struct RankExchange {
+  enum class Arrow : std::uint8_t { kNone, kFirst, kBetween, kLast };
+
+  TimeSpan span;                   // of its kernels
+  Nanoseconds wait_ns = 0;         // of it, from the begin on; then it moved data
+  std::uint64_t communicator = 0;  // its number, the same on all ranks, like the turn
+  std::uint64_t turn = 0;          // 0: of sends and receives
+  std::uint64_t bytes = 0;
+  std::uint32_t meeting = 0;  // number among those of the job, where there is an arrow
+  DeviceId device{};
+  std::uint32_t operation = 0;  // row of RankLane::operations
+  std::uint32_t waits_for = 0;  // key of RankLane::titles, if it is there: else not known
+  Arrow arrow = Arrow::kNone;
+  bool is_split = false;  // else it is not known what of it is waiting
+};
+
+struct RankLane {
+  std::string title;                            // "rank 3", or "process 4711" where no launcher numbers it
+  std::string host;                             // may be empty
+  RankClock clock;                              // where it is not known, the rank's own is all there is
+  Nanoseconds lead_ns = 0;                      // of the wall clock over the clock that it leads to
+  std::vector<RankExchange> exchanges;          // by begin
+  std::vector<std::string> operations;          // "AllReduce"
+  std::map<std::uint32_t, std::string> titles;  // of ranks that this one waits for
+};
+
+}  // namespace synctrace
