@@ -53,6 +53,7 @@ void add_head(const Trace& trace, Report& report) {
   report.folder = printable(fact(trace, "working_folder"));
   report.host = printable(fact(trace, "host"));
   report.rank = printable(fact(trace, "rank"));
+  report.nccl = printable(fact(trace, "nccl_version"));
   report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
   report.process_id = trace.process_id;
   report.simulated = fact(trace, "simulated") == "1";

@@ -347,6 +347,7 @@ struct Report {
   std::string folder;  // the working folder
   std::string host;
   std::string rank;
+  std::string nccl;  // its version, where the process asked it for an operation
   std::string level;
   std::uint32_t process_id = 0;
   bool simulated = false;

@@ -264,14 +264,16 @@ Json asked_json(const AskedReport& asked) {
 }
 
 Json process_json(const Report& report) {
-  return {{"id", report.process_id},
-          {"program", text_or_null(report.program)},
-          {"executable", text_or_null(report.executable)},
-          {"host", text_or_null(report.host)},
-          {"rank", text_or_null(report.rank)},
-          {"trace", report.path},
-          {"level", report.level},
-          {"recorded_ns", report.recorded_ns}};
+  Json json = {{"id", report.process_id},
+               {"program", text_or_null(report.program)},
+               {"executable", text_or_null(report.executable)},
+               {"host", text_or_null(report.host)},
+               {"rank", text_or_null(report.rank)},
+               {"trace", report.path},
+               {"level", report.level},
+               {"recorded_ns", report.recorded_ns}};
+  if (!report.nccl.empty()) json["nccl_version"] = report.nccl;
+  return json;
 }
 
 Json savings_json(const SavingsReport& savings) {

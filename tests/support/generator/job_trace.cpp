@@ -29,6 +29,7 @@ JobTrace::JobTrace(const JobProgram& program, std::uint32_t rank, JobClock clock
   builder_.add(format::Fact{"host", "node" + std::to_string(rank / 8)});
   builder_.add(format::Fact{"rank", std::to_string(rank)});
   builder_.add(format::Fact{"level", "timeline"});
+  builder_.add(format::Fact{"nccl_version", "2.28.9"});
   builder_.add(format::ApiName{api_of(kLaunchApi), ApiCategory::kLaunch, "cudaLaunchKernel"});
   builder_.add(format::ApiName{api_of(kSyncApi), ApiCategory::kStreamSync, "cudaStreamSynchronize"});
   builder_.add(format::ApiName{api_of(kAllocApi), ApiCategory::kAlloc, "cudaMalloc"});
