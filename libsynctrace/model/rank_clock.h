@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/trace.h"
+#include "base/time_span.h"
 
 namespace synctrace {
 
