@@ -34,6 +34,12 @@ std::unique_ptr<const page::Timeline> Findings::timeline(const Report& report, c
   return std::make_unique<const page::Timeline>(trace_, *attribution_, report, rank);
 }
 
+RunHistory Findings::history(const Report& report, HistoryOptions options) const {
+  if (options.job == nullptr && !attribution_->collectives.empty())
+    options.exchanges = exchanges_of(summarize_rank(trace_, *attribution_));
+  return build_history(trace_, *attribution_, report, options_.user_code, options);
+}
+
 WaitSites Findings::wait_sites(const WaitSitesOptions& options) const {
   return find_wait_sites(trace_, *attribution_, options_.user_code, options);
 }

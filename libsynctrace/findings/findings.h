@@ -8,6 +8,7 @@
 #include <string>
 
 #include "attribution/user_frame.h"
+#include "findings/history/build_history.h"
 #include "findings/report.h"
 #include "findings/timeline/timeline.h"
 #include "findings/wait_sites.h"
@@ -21,7 +22,7 @@ namespace synctrace {
 struct FindingsOptions {
   UserCode user_code;  // whose code a line is; the executable is the trace's
   StepQuestion steps;
-  bool keeps_timeline = false;  // timeline() will be asked for
+  bool keeps_timeline = false;  // timeline() or history() will be asked for
 };
 
 class Findings {
@@ -36,6 +37,9 @@ class Findings {
 
   // `report` is one of this object; `rank`: of one rank of a job. All must outlive the result.
   std::unique_ptr<const page::Timeline> timeline(const Report& report, const page::RankDrawing* rank = nullptr) const;
+
+  // `report` is one of this object. Of a process that is looked at alone the operations with others are found here.
+  RunHistory history(const Report& report, HistoryOptions options) const;
 
   WaitSites wait_sites(const WaitSitesOptions& options) const;
 

@@ -103,31 +103,55 @@ bool dearer(const CallSite& a, const CallSite& b) {
          std::tuple(-b.figures.host_blocked_ns, -b.figures.host_ns, words(b));
 }
 
+// What the site's figures have become more by, in the window of that time. Times mostly come in order.
+void note_window(std::int64_t begin_ns, const CallFigures& before, WindowedSite& one) {
+  const auto at = std::lower_bound(one.windows.begin(), one.windows.end(), begin_ns,
+                                   [](const CallWindow& window, std::int64_t ns) { return window.begin_ns < ns; });
+  const bool is_new = at == one.windows.end() || at->begin_ns != begin_ns;
+  CallWindow& window = is_new ? *one.windows.insert(at, {begin_ns, 0, 0, 0, 0}) : *at;
+  const CallFigures& now = one.site.figures;
+  window.count += now.count - before.count;
+  window.blocked_count += now.blocked_count - before.blocked_count;
+  window.bytes += now.bytes - before.bytes;
+  window.host_blocked_ns += now.host_blocked_ns - before.host_blocked_ns;
+}
+
 // Groups calls into sites.
 class Sites {
  public:
-  Sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places)
-      : trace_(trace), attribution_(attribution), rules_(rules), places_(places) {}
+  // `windows`: null where nobody asks for them.
+  Sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
+        const WallWindows* windows = nullptr)
+      : trace_(trace), attribution_(attribution), rules_(rules), places_(places), windows_(windows) {}
 
   template <class Visit>
   void each_site(const std::vector<PairedCall>& pairs, Visit visit) {
-    for (const PairedCall& pair : pairs) count(pair.row, pair.sync_row, pair.place);
-    for (auto& [key, site] : sites_) {
-      site.verdict = verdict_of(site.figures);
-      visit(site);
+    for (const PairedCall& pair : pairs) count(pair);
+    for (auto& [key, one] : sites_) {
+      one.site.verdict = verdict_of(one.site.figures);
+      visit(one);
     }
   }
 
  private:
-  void count(std::size_t row, std::size_t sync_row, StackPlace place) {
+  void count(const PairedCall& pair) {
+    const Call& call = trace_.calls[pair.row];
+    const Judgement& judgement = attribution_.judgements[pair.row];
+    PairKey key{key_of(call, judgement.creates_context), pair.place, {}};
+    key.call.stack = {};
+    if (pair.sync_row != PairedCall::kNoRow) key.sync = trace_.calls[pair.sync_row].api;
+    const auto [found, is_new] = sites_.try_emplace(key);
+    WindowedSite& one = found->second;
+    if (is_new) start(call, judgement.creates_context, pair.sync_row, pair.place, one.site);
+    if (windows_ == nullptr) return add(pair.row, pair.sync_row, one.site);
+    const CallFigures before = one.site.figures;
+    add(pair.row, pair.sync_row, one.site);
+    note_window(windows_->begin_of(call.span.begin_ns), before, one);
+  }
+
+  void add(std::size_t row, std::size_t sync_row, CallSite& site) {
     const Call& call = trace_.calls[row];
     const Judgement& judgement = attribution_.judgements[row];
-    PairKey key{key_of(call, judgement.creates_context), place, {}};
-    key.call.stack = {};
-    if (sync_row != PairedCall::kNoRow) key.sync = trace_.calls[sync_row].api;
-    const auto [found, is_new] = sites_.try_emplace(key);
-    CallSite& site = found->second;
-    if (is_new) start(call, judgement.creates_context, sync_row, place, site);
     site.can_wait = site.can_wait || can_wait(call, judgement);
     if (sync_row == PairedCall::kNoRow) {
       count_call(call, judgement, site.figures);
@@ -155,7 +179,8 @@ class Sites {
   const Attribution& attribution_;
   const LineRules& rules_;
   StackPlaces& places_;
-  std::unordered_map<PairKey, CallSite, PairKeyHash> sites_;
+  const WallWindows* windows_;
+  std::unordered_map<PairKey, WindowedSite, PairKeyHash> sites_;
 };
 
 void add_call_sites(const Trace& trace, const Attribution& attribution, const LineRules& rules, StackPlaces& places,
@@ -166,7 +191,8 @@ void add_call_sites(const Trace& trace, const Attribution& attribution, const Li
     report.left_out_calls += covered ? 0 : 1;
     return covered;
   });
-  sites.each_site(pairs, [&](CallSite& site) {
+  sites.each_site(pairs, [&](WindowedSite& one) {
+    CallSite& site = one.site;
     for (const SiteCalls& calls : site.calls) {
       report.call_count += calls.figures.count;
       report.blocked_count += calls.figures.blocked_count;
@@ -182,22 +208,34 @@ void add_call_sites(const Trace& trace, const Attribution& attribution, const Li
   std::sort(report.long_calls.begin(), report.long_calls.end(), dearer);
 }
 
-void add_poll_sites(const Trace& trace, StackPlaces& places, Report& report) {
-  std::map<std::pair<ApiId, StackPlace>, CallSite> sites;
+std::vector<WindowedSite> poll_sites(const Trace& trace, StackPlaces& places, const Report& report,
+                                     const WallWindows* windows) {
+  std::map<std::pair<ApiId, StackPlace>, WindowedSite> sites;
   for (const Poll& poll : trace.polls) {
     if (!is_covered(trace, report, poll.span)) continue;
-    CallFigures& figures = sites[{poll.api, places.place_of(poll.stack)}].figures;
+    WindowedSite& one = sites[{poll.api, places.place_of(poll.stack)}];
+    CallFigures& figures = one.site.figures;
+    const CallFigures before = figures;
     figures.count += poll.count;
     figures.not_ready_count += poll.not_ready_count;
-    if (!is_wait(poll)) continue;
-    ++figures.blocked_count;
-    figures.host_blocked_ns = add_saturated(figures.host_blocked_ns, poll.span.length_ns());
+    if (is_wait(poll)) {
+      ++figures.blocked_count;
+      figures.host_blocked_ns = add_saturated(figures.host_blocked_ns, poll.span.length_ns());
+    }
+    if (windows != nullptr) note_window(windows->begin_of(poll.span.begin_ns), before, one);
   }
-  for (auto& [key, site] : sites) {
+  std::vector<WindowedSite> found;
+  for (auto& [key, one] : sites) {
+    CallSite& site = one.site;
     site.calls.push_back({&kPollingRule, printable(api_name(trace, key.first)), {}, {}, {}, site.figures});
     site.where = places.line_of(key.second);
-    report.polls.push_back(std::move(site));
+    found.push_back(std::move(one));
   }
+  return found;
+}
+
+void add_poll_sites(const Trace& trace, StackPlaces& places, Report& report) {
+  for (WindowedSite& one : poll_sites(trace, places, report, nullptr)) report.polls.push_back(std::move(one.site));
   std::sort(report.polls.begin(), report.polls.end(), [](const CallSite& a, const CallSite& b) {
     return std::tie(b.figures.host_blocked_ns, b.figures.count, a.function(), a.where.file, a.where.line) <
            std::tie(a.figures.host_blocked_ns, a.figures.count, b.function(), b.where.file, b.where.line);
@@ -214,6 +252,18 @@ void add_sites(const Trace& trace, const Attribution& attribution, const LineRul
                Report& report) {
   add_call_sites(trace, attribution, rules, places, report);
   add_poll_sites(trace, places, report);
+}
+
+std::vector<WindowedSite> sites_by_window(const Trace& trace, const Attribution& attribution, const LineRules& rules,
+                                          StackPlaces& places, const Report& report, const WallWindows& windows) {
+  std::vector<WindowedSite> found = poll_sites(trace, places, report, &windows);
+  Sites sites(trace, attribution, rules, places, &windows);
+  const std::vector<PairedCall> pairs =
+      pair_calls(trace, places, [&](const Call& call) { return is_covered(trace, report, call.span); });
+  sites.each_site(pairs, [&](WindowedSite& one) {
+    if (one.site.can_wait) found.push_back(std::move(one));
+  });
+  return found;
 }
 
 }  // namespace synctrace

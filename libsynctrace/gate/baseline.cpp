@@ -9,7 +9,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "gate/digest.h"
 #include "render/json_parts.h"
 
 namespace synctrace {
@@ -51,23 +50,6 @@ Result<BaselineEntry> entry_of(const Json& object, const std::string& where) {
 }
 
 }  // namespace
-
-std::string Fingerprint::digest() const {
-  Digest digest;
-  for (const std::string* part : {&rule, &file, &function, &text_hash}) digest.add(*part);
-  digest.add(std::to_string(ordinal));
-  return digest.hex();
-}
-
-std::string line_text_hash(std::string_view line_text) {
-  std::string plain;
-  for (const char c : line_text) {
-    if (c != ' ' && c != '\t' && c != '\r' && c != '\n') plain += c;
-  }
-  Digest digest;
-  digest.add(plain);
-  return digest.hex();
-}
 
 Result<Baseline> parse_baseline(std::string_view text, const std::string& name) {
   if (text.size() > kLargestBaseline) return Error{name + ": larger than a baseline can be"};

@@ -4,7 +4,6 @@
 // findings. The file is JSON, sorted, one finding a line. Total on any text.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,26 +12,12 @@
 #include <vector>
 
 #include "base/result.h"
+#include "findings/fingerprint.h"
 
 namespace synctrace {
 
 inline constexpr int kBaselineSchemaVersion = 1;
 inline constexpr std::size_t kLargestBaseline = std::size_t{16} << 20;  // bytes
-
-struct Fingerprint {
-  std::string rule;
-  std::string file;
-  std::string function;
-  std::string text_hash;      // of the line; of the call where the line is not known
-  std::uint32_t ordinal = 1;  // among equal lines of the function, from above
-
-  // Sixteen hexadecimal digits, the same on every machine.
-  std::string digest() const;
-  friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
-};
-
-// White space does not count.
-std::string line_text_hash(std::string_view line_text);
 
 struct BaselineEntry {
   Fingerprint fingerprint;

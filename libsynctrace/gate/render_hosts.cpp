@@ -6,7 +6,7 @@
 
 #include "base/quantity_text.h"
 #include "base/shown_text.h"
-#include "gate/digest.h"
+#include "base/digest.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
 #include "render/json_parts.h"

@@ -7,21 +7,12 @@
 #include <utility>
 
 #include "base/regular_file.h"
+#include "findings/fingerprint.h"
 #include "names/source_lines.h"
 
 namespace synctrace {
-namespace {
 
 namespace fs = std::filesystem;
-
-// The rest of `path` below `folder`; empty when it lies elsewhere.
-std::string below(const std::string& path, std::string folder) {
-  if (folder.empty()) return {};
-  if (folder.back() != '/') folder += '/';
-  return path.size() > folder.size() && path.starts_with(folder) ? path.substr(folder.size()) : std::string();
-}
-
-}  // namespace
 
 Repository::Repository(std::string root, SourceRoots roots)
     : root_(std::move(root)), roots_(std::move(roots)), left_(kMostSourceBytes) {
@@ -29,14 +20,7 @@ Repository::Repository(std::string root, SourceRoots roots)
 }
 
 std::string Repository::path_of(std::string_view file, std::string_view working_folder) const {
-  if (file.empty() || file.front() == '<') return std::string(file);
-  fs::path whole(file);
-  if (whole.is_relative()) whole = fs::path(working_folder) / whole;
-  std::string path = whole.lexically_normal().generic_string();
-  if (std::string inside = below(path, root_); !inside.empty()) return inside;
-  const std::string folder = fs::path(working_folder).lexically_normal().generic_string();
-  if (std::string inside = below(path, folder); !inside.empty()) return inside;
-  return path;
+  return repository_path(file, working_folder, root_);
 }
 
 std::string Repository::absolute(const std::string& path) const {

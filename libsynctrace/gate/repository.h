@@ -21,8 +21,7 @@ class Repository {
 
   const std::string& root() const noexcept { return root_; }
 
-  // The path of a file of the program as it is written in the repository, with '/'. What lies elsewhere keeps its path:
-  // if the program ran in another checkout, from its working folder on.
+  // repository_path() below the root.
   std::string path_of(std::string_view file, std::string_view working_folder) const;
 
   // A line of a file as it is now, without its end; nothing where there is none.

@@ -333,6 +333,7 @@ std::vector<std::uint32_t> JobFindings::to_draw(std::size_t most) const {
 page::RankDrawing JobFindings::drawing(std::uint32_t rank) const { return draw_rank(*parts_->job, rank); }
 
 RankLane JobFindings::lane(std::uint32_t rank) const { return lane_of(*parts_->job, rank); }
+std::vector<ExchangeRow> JobFindings::exchanges(std::uint32_t rank) const { return exchanges_of(*parts_->job, rank); }
 
 JobReport JobFindings::report() const {
   JobReport report;

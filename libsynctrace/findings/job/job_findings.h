@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "findings/findings.h"
+#include "findings/job/job_exchanges.h"
 #include "findings/job/job_report.h"
 #include "model/rank_lane.h"
 
@@ -43,6 +44,9 @@ class JobFindings {
 
   // What timelines of other tools show of it, by its row in the report.
   RankLane lane(std::uint32_t rank) const;
+
+  // What a rank exchanged with the others.
+  std::vector<ExchangeRow> exchanges(std::uint32_t rank) const;
 
   // Whether the trace says that its process talked to others.
   static bool has_collectives(const Trace& trace);

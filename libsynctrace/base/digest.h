@@ -16,6 +16,9 @@ class Digest {
     take(0xff);
   }
 
+  std::uint64_t number() const noexcept { return state_; }
+
+  // The same as sixteen digits.
   std::string hex() const {
     constexpr std::string_view kDigits = "0123456789abcdef";
     std::string text;
