@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point only back: base < format < model < names < attribution < whatif < ranks < findings < render < gate < exchange < cli, and capture
-stands apart: it knows base and the writing half of format, and only its tests know it. What is shown, gated and exported is a finding:
+"""Includes point only back: base < format < model < names < attribution < whatif < ranks < findings < render < gate < rollup < exchange < cli, and
+capture stands apart: it knows base and the writing half of format, and only its tests know it. What is shown, gated and exported is a finding:
 nobody but findings reads what it is made of. How names are looked up is nobody's business but the room names'.
 Usage: check_includes.py ROOT"""
 
@@ -10,13 +10,14 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "format", "model", "names", "attribution", "whatif", "ranks", "findings", "render", "gate", "exchange", "cli"]
+OFFLINE_ROOMS = ["base", "format", "model", "names", "attribution", "whatif", "ranks", "findings", "render", "gate", "rollup", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "exchange": {"base", "format", "model", "exchange"},
     "render": {"base", "findings", "render"},
     "gate": {"base", "findings", "render", "gate"},
-    "cli": {"base", "format", "model", "findings", "render", "gate", "exchange", "cli"},
+    "rollup": {"base", "findings", "rollup"},
+    "cli": {"base", "format", "model", "findings", "render", "gate", "rollup", "exchange", "cli"},
 }
 # Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
 CLOSED_ROOMS = {"names"}

@@ -55,18 +55,23 @@ class Includes(TreeTest):
     def test_findings_alone_know_how_they_are_found(self):
         for room in ("attribution", "whatif"):
             self.assertEqual(self.violations("libsynctrace/findings/a.cpp", f"{room}/a.h"), [])
-            for reader in ("libsynctrace/render", "libsynctrace/gate", "cli"):
+            for reader in ("libsynctrace/render", "libsynctrace/gate", "libsynctrace/rollup", "cli"):
                 with self.subTest(f"{reader} includes {room}"):
                     name = reader.rsplit("/", maxsplit=1)[-1]
                     self.assert_one(self.violations(f"{reader}/a.cpp", f"{room}/a.h"), f"{name} must not")
                     self.write(f"{reader}/a.cpp", "")
 
     def test_outputs_read_findings(self):
-        for room in ("render", "gate"):
+        for room in ("render", "gate", "rollup"):
             self.assertEqual(self.violations(f"libsynctrace/{room}/a.cpp", "findings/report.h"), [])
             self.assert_one(self.violations(f"libsynctrace/{room}/a.cpp", "model/trace.h"), f"{room} must not")
             self.write(f"libsynctrace/{room}/a.cpp", "")
         self.assert_one(self.violations("libsynctrace/render/b.cpp", "gate/gate.h"), "render must not")
+        self.write("libsynctrace/render/b.cpp", "")
+        for header in ("render/words.h", "gate/gate.h"):
+            self.assert_one(self.violations("libsynctrace/rollup/b.cpp", header), "rollup must not")
+        self.write("libsynctrace/rollup/b.cpp", "")
+        self.assert_one(self.violations("libsynctrace/gate/b.cpp", "rollup/tables.h"), "gate must not")
 
     def test_names_are_looked_up_by_themselves(self):
         self.assertEqual(self.violations("libsynctrace/names/a.cpp", "names/symbolize.h"), [])

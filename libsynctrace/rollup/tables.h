@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables of a dataset: which columns they have, and the rows of one recording. docs/fleet.md says what they mean.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "findings/history/run_history.h"
+#include "findings/job/job_report.h"
+#include "findings/report.h"
+#include "rollup/parquet_writer.h"
+
+namespace synctrace {
+
+inline constexpr int kRollupSchemaVersion = 1;
+
+// One recording. All must outlive the call that it is given to.
+struct RolledRun {
+  const Report& report;
+  const RunHistory& history;       // of `report`
+  const JobReport* job = nullptr;  // of one rank of a job, what is said of all of them, and its row there
+  std::size_t rank = 0;
+  std::string commit;       // of the program, as the user says; may be empty
+  bool with_source = true;  // false: no command line, and of sites no file, function and text
+};
+
+struct Table {
+  std::string_view name;
+  std::span<const Column> columns;
+  void (*add_rows)(const RolledRun& run, ParquetWriter& out);
+};
+
+// runs, ranks, sites, site_window, steps, collectives.
+std::span<const Table> rollup_tables() noexcept;
+
+// The whole file.
+void write_table(const Table& table, const RolledRun& run, const ByteSink& sink);
+
+}  // namespace synctrace

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Datasets of the stored traces and of generated jobs, and their rows by the reader of this folder."""
+import json
+import os
+import pathlib
+import subprocess
+
+import parquet_file
+
+SYNCTRACE = os.environ["SYNCTRACE_BIN"]
+GENERATED_JOB = os.environ["GENERATED_JOB"]
+GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"]).resolve()
+TABLES = ("runs", "ranks", "sites", "site_window", "steps", "collectives")
+PATIENCE_S = 120
+
+
+def cli(*arguments):
+    return subprocess.run([SYNCTRACE, *map(str, arguments)], capture_output=True, text=True, encoding="utf-8", errors="surrogateescape",
+                          timeout=PATIENCE_S, check=False)
+
+
+def ok(*arguments):
+    done = cli(*arguments)
+    assert done.returncode == 0, (arguments, done.stderr)
+    return done
+
+
+def stored_traces(folder):
+    """Those of tests/golden; what is stored as text is assembled in the folder."""
+    for text in sorted(GOLDEN.rglob("*.trace.txt")):
+        trace = folder / (text.name.split(".")[0] + ".synctrace")
+        ok("dump", "--assemble", text, "-o", trace)
+        yield trace
+    # Of the binary ones of tests/golden/format the texts are there too.
+    yield from (trace for trace in sorted(GOLDEN.rglob("*.synctrace")) if trace.parent.name != "format")
+
+
+def rollup(dataset, *arguments):
+    return ok("rollup", "--no-symbols", "-o", dataset, *arguments)
+
+
+def files_of(dataset, table):
+    return sorted((dataset / table).rglob("*"), key=str) if (dataset / table).exists() else []
+
+
+def rows_of(dataset, table):
+    """Of all files, without the columns that the folders' names are."""
+    return [row for file in files_of(dataset, table) if file.suffix == ".parquet" for row in parquet_file.ParquetFile(file).rows]
+
+
+def report(*traces):
+    return json.loads(ok("report", "--no-symbols", "--format", "json", *traces).stdout)
+
+
+def generated_job(folder, ranks, steps, kernels, *fault):
+    folder.mkdir()
+    subprocess.run([GENERATED_JOB, str(folder), str(ranks), str(steps), str(kernels), *map(str, fault)], check=True)
+    return sorted(folder.glob("*.synctrace"))
