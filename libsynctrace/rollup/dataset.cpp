@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rollup/dataset.h"
 
-#include <algorithm>
+#include <charconv>
 #include <chrono>
 
 #include "base/format_text.h"
@@ -27,6 +27,19 @@ std::string folder_value(std::string_view text) {
     value += part;
   }
   return value;
+}
+
+std::string text_of_folder_value(std::string_view value) {
+  std::string text;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    unsigned byte = 0;
+    const char* const digits = value.data() + i + 1;
+    const bool is_escape =
+        value[i] == '%' && value.size() - i > 2 && std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    text += is_escape ? static_cast<char>(byte) : value[i];
+    if (is_escape) i += 2;
+  }
+  return text;
 }
 
 std::string table_path(std::string_view table, std::string_view job, Nanoseconds begin_ns, std::int64_t rank,

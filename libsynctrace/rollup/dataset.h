@@ -20,6 +20,9 @@ std::string date_text(Nanoseconds wall_ns);
 // A value of a folder's name: what could mean something there is a percent sign and two digits. At most 200 bytes.
 std::string folder_value(std::string_view text);
 
+// The text of such a value: what it was made of, as far as it was not too long.
+std::string text_of_folder_value(std::string_view value);
+
 // Relative to the dataset. `job`: empty: it has no name. `rank`: -1: no launcher numbers it.
 std::string table_path(std::string_view table, std::string_view job, Nanoseconds begin_ns, std::int64_t rank,
                        std::uint64_t run);

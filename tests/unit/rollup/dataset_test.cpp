@@ -26,4 +26,8 @@ TEST_CASE("no name of a job leaves its folder") {
   const std::string longest = folder_value(std::string(1000, '/'));
   CHECK(longest.size() <= 200);
   CHECK(longest.size() % 3 == 0);  // no escape is cut
+  for (const std::string name : {"../a b=c", "\xc3\xa9%", "4711", "%4", ""})
+    CHECK(text_of_folder_value(folder_value(name)) == name);
+  CHECK(text_of_folder_value("%4") == "%4");
+  CHECK(text_of_folder_value("%zz%4g") == "%zz%4g");
 }

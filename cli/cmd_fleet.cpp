@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The verb fleet: what a dataset of `rollup` says about many recordings.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "base/regular_file.h"
+#include "command_line.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "messages.h"
+#include "progress.h"
+#include "rollup/dataset.h"
+#include "rollup/render_fleet.h"
+#include "whole_file.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWho = "synctrace fleet report";
+constexpr std::uint64_t kMostTableBytes = std::uint64_t{1} << 30;  // of one recording
+
+int fail(const std::string& message, int status = kExitUnusable) {
+  say::error(kWho, message);
+  return status;
+}
+
+// The files of a table below DATASET/TABLE, by name.
+std::vector<std::string> files_of(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::error_code failed;
+  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
+    std::error_code ignored;
+    if (at->path().extension() == ".parquet" && at->is_regular_file(ignored)) files.push_back(at->path().string());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+std::string job_of(const std::string& file) {
+  const fs::path folders = fs::path(file).parent_path().parent_path().parent_path();
+  constexpr std::string_view kLead = "job=";
+  const std::string name = folders.filename().string();
+  return name.starts_with(kLead) ? text_of_folder_value(std::string_view(name).substr(kLead.size())) : std::string();
+}
+
+int report(const std::string& dataset, const std::string& format, const std::string& output) {
+  FleetReader reader;
+  bool all = true;
+  std::size_t count = 0;
+  for (const std::string_view table : {"runs", "ranks", "sites"}) {
+    const std::vector<std::string> files = files_of(fs::path(dataset) / table);
+    count += files.size();
+    Progress progress(true, files.size());
+    for (const std::string& file : files) {
+      progress.next("reading table", file);
+      const Result<RegularFile> opened = RegularFile::open(file, kMostTableBytes);
+      const auto error = opened ? reader.add(table, job_of(file), opened.value().content()) : opened.error();
+      if (!error) continue;
+      say::error(kWho, opened ? file + ": " + error->message + "." : error->message);
+      all = false;
+    }
+  }
+  if (count == 0)
+    return fail("no tables in " + dataset + "; synctrace rollup TRACE... -o " + dataset + " makes them.", kExitNothing);
+  const FleetAnswer answer = reader.answer();
+  if (const auto error = write_whole_file(output, format == "json" ? fleet_json(answer) : fleet_text(answer)))
+    return fail(error->message);
+  return all ? kExitOk : kExitUnusable;
+}
+
+}  // namespace
+
+int cmd_fleet(int argc, char** argv) {
+  const CommandLine app("Says what the tables of many recordings say together.", "synctrace fleet");
+  const CommandLine verb = app.add_verb("report", "lines, jobs and hosts with most idle GPU time, of a dataset");
+  std::string dataset;
+  std::string format = "text";
+  std::string output;
+  verb.add("DATASET", dataset, "the folder that synctrace rollup writes to", "").required();
+  verb.add("--format", format, "text (default) or json", "FORMAT").one_of({"text", "json"});
+  verb.add("-o,--output", output, "write to FILE instead of stdout", "FILE");
+  if (const auto end = app.parse(argc, argv)) return *end;
+  return report(dataset, format, output);
+}
+
+}  // namespace synctrace::cli
