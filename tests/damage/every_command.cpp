@@ -41,6 +41,8 @@ constexpr const char* kCommands[] = {
     "export --no-symbols --format speedscope -o $O $T",
     "export --no-symbols --format pprof -o $O $T",
     "export --no-symbols --format folded --weight samples -o $O $T",
+    "rollup --no-symbols -o $O.tables $T",
+    "fleet report -o $O $O.tables",
     "dump -o $O.trace.txt $T",
     "dump --assemble $O.trace.txt -o $O.synctrace",
 };
@@ -68,6 +70,8 @@ int dispatch(std::vector<std::string>& words) {
   if (verb == "baseline") return cli::cmd_baseline(count, arguments.data());
   if (verb == "diff") return cli::cmd_diff(count, arguments.data());
   if (verb == "export") return cli::cmd_export(count, arguments.data());
+  if (verb == "rollup") return cli::cmd_rollup(count, arguments.data());
+  if (verb == "fleet") return cli::cmd_fleet(count, arguments.data());
   if (verb == "symbols") return cli::cmd_symbols(count, arguments.data());
   return cli::cmd_dump(count, arguments.data());
 }
@@ -126,8 +130,10 @@ Cost run_command(const std::vector<std::string>& words, const std::string& trace
   std::error_code ignored;
   for (const fs::directory_entry& file : fs::directory_iterator(folder, ignored)) {
     if (!file.path().filename().string().starts_with("output")) continue;
-    cost.output_bytes += file.file_size(ignored);
-    if (!file.path().string().ends_with(".trace.txt") || words.back() != "$T") fs::remove(file.path(), ignored);
+    if (file.is_regular_file(ignored)) cost.output_bytes += file.file_size(ignored);
+    const std::string name = file.path().string();
+    const bool is_for_next = name.ends_with(".trace.txt") || name.ends_with(".tables");
+    if (!is_for_next || words.back() != "$T") fs::remove_all(file.path(), ignored);
   }
   return cost;
 }

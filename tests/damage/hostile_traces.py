@@ -24,6 +24,7 @@ COMMANDS = [
     ["gate", "--no-symbols", "--no-config", "--format", "sarif", "-o", "out.sarif"],
     ["export", "--format", "chrome", "--stacks", "--force-overwrite", "-o", "out.chrome"],
     ["export", "--no-symbols", "--format", "speedscope", "--force-overwrite", "-o", "out.speedscope"],
+    ["rollup", "--no-symbols", "-o", "out.tables"],
     ["dump", "-o", "out.txt"],
     ["symbols", "--quiet"],  # last: it writes to the trace
 ]
