@@ -4,9 +4,9 @@
 #include <set>
 #include <string_view>
 
+#include "base/digest.h"
 #include "base/quantity_text.h"
 #include "base/shown_text.h"
-#include "base/digest.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
 #include "render/json_parts.h"

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/shown_text.h"
 #include "findings/remedies/rule_texts.h"
-#include "base/digest.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
 #include "render/json_parts.h"
