@@ -22,11 +22,11 @@ class ThriftReader {
   template <class See>
   void each_field(See see) {
     if (++depth_ > kDeepest) bad_ = true;
-    int number = 0;
+    unsigned number = 0;  // of a damaged file it wraps
     for (unsigned head = byte(); !bad_ && head != 0; head = byte()) {
-      number = head >> 4 == 0 ? static_cast<int>(integer_value()) : number + static_cast<int>(head >> 4);
+      number = head >> 4 == 0 ? static_cast<unsigned>(integer_value()) : number + (head >> 4);
       type_ = head & 15;
-      if (!see(number)) skip(head & 15);
+      if (!see(static_cast<int>(number))) skip(head & 15);
     }
     --depth_;
   }
