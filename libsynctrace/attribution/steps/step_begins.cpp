@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace synctrace {
 namespace {
@@ -56,16 +57,63 @@ StepLevel StepBegins::turned(const StepLevel& level) {
     const std::size_t seen = levels_.places(kind).size();
     if (counts[kind] == 1 && seen * 10 >= level.steps.size() * 9) once.push_back(kind);
   }
+  const auto rank_of = [&](const StepLevel& one) {
+    const std::size_t torn = torn_off(one);
+    return std::tuple(one.steps.size() - torn, -static_cast<std::ptrdiff_t>(torn), one.exact,
+                      -static_cast<std::ptrdiff_t>(one.steps.front().begin));
+  };
   StepLevel best = level;
+  auto best_rank = rank_of(best);
   for (const std::uint32_t kind : once) {
     StepLevel other = levels_.cutter().cut(levels_.places(kind), level.typical);
     if (!levels_.are_steps(other)) continue;
-    const auto rank = [](const StepLevel& one) {
-      return std::tuple(one.steps.size(), one.exact, -static_cast<std::ptrdiff_t>(one.steps.front().begin));
-    };
-    if (rank(other) > rank(best)) best = std::move(other);
+    const auto rank = rank_of(other);
+    if (rank <= best_rank) continue;
+    best = std::move(other);
+    best_rank = rank;
   }
   return shifted(best);
+}
+
+// How many last steps of runs lack what nearly all others have, and what does not stand before the first of the run
+// either, as it would where steps are cut in their middle: these are begins of another loop, which begins alike. By
+// chance, as where records are missing, few lack it. Where a range ends another loop may have it.
+std::size_t StepBegins::torn_off(const StepLevel& level) {
+  constexpr std::size_t kFewest = 3;
+  constexpr double kNearlyAll = 0.9;
+  constexpr double kMoreThanByChance = 4;
+  struct Presence {
+    std::size_t lasts = 0;
+    std::size_t others = 0;
+    std::size_t seen = 0;  // the number of the step in which it was seen last, from 1
+  };
+  std::vector<Presence> kinds(levels_.items().kind_count);
+  std::size_t lasts = 0;
+  std::size_t others = 0;
+  ItemRange before;  // the run
+  for (std::size_t i = 0; i < level.steps.size(); ++i) {
+    const ItemRange step = level.steps[i];
+    const bool is_first = i == 0 || level.steps[i - 1].end != step.begin;
+    const bool is_last = i + 1 == level.steps.size() || level.steps[i + 1].begin != step.end;
+    if (is_first) before = {step.begin - std::min(step.begin, level.typical.size()), step.begin};
+    if (is_last && levels_.cutter().ends_range(step.end)) continue;
+    ++(is_last ? lasts : others);
+    for (const ItemRange range : {step, is_last ? before : ItemRange{}}) {
+      for (std::size_t item = range.begin; item < range.end; ++item) {
+        Presence& kind = kinds[levels_.items().kinds[item]];
+        if (std::exchange(kind.seen, i + 1) != i + 1) ++(is_last ? kind.lasts : kind.others);
+      }
+    }
+  }
+  std::size_t most = 0;
+  for (const Presence& kind : kinds) {
+    const double share = others == 0 ? 0 : static_cast<double>(kind.others) / static_cast<double>(others);
+    const std::size_t lacking = lasts - kind.lasts;
+    const double by_chance = static_cast<double>(lasts) * (1 - share);
+    if (share >= kNearlyAll && lacking >= kFewest && static_cast<double>(lacking) >= kMoreThanByChance * by_chance)
+      most = std::max(most, lacking);
+  }
+  return most;
 }
 
 // Steps of a text that grows run other kernels from some length on: in one run of steps are some that are equal to the
@@ -98,6 +146,7 @@ StepLevel StepBegins::shifted(const StepLevel& level) {
   const std::size_t usual = level.typical.size();
   StepLevel best = level;
   std::size_t best_earlier = 0;
+  std::size_t best_torn = torn_off(level);
   // What is a step by chance is less alike than others, and lowers the sum.
   const double least = std::min(level.likeness, likeness_of_rarer_sort(level)) - 0.1;
   const auto score = [&](const StepLevel& one) { return one.likeness_sum - least * static_cast<double>(one.taken); };
@@ -105,8 +154,13 @@ StepLevel StepBegins::shifted(const StepLevel& level) {
     if (earlier >= usual) return;
     StepLevel other = levels_.cutter().cut(earlier_cuts(level, earlier), level.typical);
     if (score(other) <= score(best) + (best_earlier == 0 ? 0.05 : 0) || !levels_.are_steps(other)) return;
+    const std::size_t torn = torn_off(other);
+    const std::size_t whole = other.steps.size() - torn;
+    const std::size_t best_whole = best.steps.size() - best_torn;
+    if (whole < best_whole || (whole == best_whole && torn > best_torn)) return;
     best = std::move(other);
     best_earlier = earlier;
+    best_torn = torn;
   };
   const std::size_t parts = std::min(kParts, usual);
   for (std::size_t part = 1; part < parts; ++part) try_shift(usual * part / parts);

@@ -24,6 +24,7 @@ class StepBegins {
  private:
   StepLevel shifted(const StepLevel& level);
   double likeness_of_rarer_sort(const StepLevel& level);
+  std::size_t torn_off(const StepLevel& level);
 
   StepLevels& levels_;
 };

@@ -52,6 +52,7 @@ std::vector<StepCutter::Piece> StepCutter::pieces_of(const std::vector<std::size
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     while (range != ranges_.end() && range->end <= cuts[i]) ++range;
     if (range == ranges_.end()) break;
+    if (cuts[i] < range->begin) continue;  // in no range
     const bool is_last = i + 1 == cuts.size() || cuts[i + 1] >= range->end;
     pieces.push_back({{cuts[i], is_last ? range->end : cuts[i + 1]}, is_last});
   }
@@ -159,12 +160,23 @@ void StepCutter::measure(StepLevel& level) const {
                     std::any_of(first, last, [&](std::uint32_t kind) { return kind != *first; });
 }
 
-// Of about as many items, and with something in common.
-bool StepCutter::is_odd_one(const Piece& piece, ItemRange typical) {
-  const std::size_t size = piece.range.size();
+bool StepCutter::are_kin(ItemRange step, ItemRange typical) {
+  const std::size_t size = step.size();
   const std::size_t usual = typical.size();
   const std::size_t off = size > usual ? size - usual : usual - size;
-  return off <= std::max<std::size_t>(1, usual / 4) && !piece.is_last && likeness(piece.range, typical) >= kOddAlike;
+  return off <= std::max<std::size_t>(1, usual / 4) && likeness(step, typical) >= kOddAlike;
+}
+
+// A step in which a record or two are missing.
+bool StepCutter::lacks_little(ItemRange step, ItemRange typical) {
+  constexpr double kAlikeEnough = 0.6;
+  return items_.count(step, StepItems::kWork) > 0 && are_kin(step, typical) && likeness(step, typical) >= kAlikeEnough;
+}
+
+bool StepCutter::ends_range(std::size_t end) const {
+  const auto range = std::lower_bound(ranges_.begin(), ranges_.end(), end,
+                                      [](ItemRange one, std::size_t item) { return one.end < item; });
+  return range != ranges_.end() && range->end == end;
 }
 
 StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
@@ -191,7 +203,7 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
       const bool follows = i > 0 && ((taken[i - 1].likeness > 0 && taken[i - 1].step.end == pieces[i].range.begin) ||
                                      (optimizes && !odd.empty() && odd.back().end == pieces[i].range.begin));
       const bool goes_before = i + 1 < pieces.size() && (optimizes || taken[i + 1].likeness > 0);
-      if (follows && goes_before && is_odd_one(pieces[i], level.typical)) {
+      if (follows && goes_before && !pieces[i].is_last && are_kin(pieces[i].range, level.typical)) {
         odd.push_back(pieces[i].range);
         all_optimize = all_optimize && optimizes;
       }
@@ -203,8 +215,10 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
     for (Piece rest = pieces[i]; level.typical.size() > 0;) {
       rest.range.begin =
           later.empty() || later.back().end <= pieces[i].range.begin ? taken[i].step.end : later.back().end;
-      if (rest.range.size() * 10 < level.typical.size() * 9) break;
+      const bool may_lack = !rest.is_last && lacks_little(rest.range, level.typical);
+      if (rest.range.size() * 10 < level.typical.size() * 9 && !may_lack) break;
       const Taken more = take(rest, level.typical);
+      if (more.likeness == 0 && may_lack) later.push_back(rest.range);
       // Without what steps exchange with the host it is the begin of another loop.
       if (more.likeness == 0 || (exchanges && items_.count(more.step, StepItems::kExchange) == 0)) break;
       later.push_back(more.step);

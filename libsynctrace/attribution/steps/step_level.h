@@ -40,6 +40,12 @@ class StepCutter {
   // 1 for the same kinds as often, 0 for nothing in common.
   double likeness(ItemRange a, ItemRange b);
 
+  // Of about as many items, and with something in common.
+  bool are_kin(ItemRange step, ItemRange typical);
+
+  // What lies behind the last item of a range is not known, or belongs to another loop.
+  bool ends_range(std::size_t end) const;
+
  private:
   struct Piece {
     ItemRange range;
@@ -54,7 +60,7 @@ class StepCutter {
     bool goes_on = false;  // with other work
   };
   Taken take(const Piece& piece, ItemRange typical);
-  bool is_odd_one(const Piece& piece, ItemRange typical);
+  bool lacks_little(ItemRange step, ItemRange typical);
   void measure(StepLevel& level) const;
 
   const StepItems& items_;

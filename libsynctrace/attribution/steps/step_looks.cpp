@@ -41,7 +41,7 @@ std::optional<StepLooks::Back> StepLooks::went_back(StackId before, StackId afte
 
 // From the first event of a step to the first of the next one lies one pass of the loop, wherever it is cut. The
 // outermost function that goes back once or more in most of them is it.
-void StepLooks::name(Steps& steps, const StepItems& items) {
+std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const StepItems& items) {
   const std::size_t stride = steps.steps.size() / kMostLooks + 1;
   std::map<Loop, Votes> votes;
   std::map<Loop, Votes> same;
@@ -66,26 +66,62 @@ void StepLooks::name(Steps& steps, const StepItems& items) {
   for (const auto& [loop, one] : all) most = std::max(most, one.count);
   const auto best =
       std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.second.count * 3 >= most * 2; });
-  if (best == all.end()) return;
+  if (best == all.end()) return std::nullopt;
   Loop loop = best->first;
   const StackId stack = best->second.stack;
   for (; loop.depth > 0 && works_outside(steps, items, stack, loop.depth); --loop.depth)
     loop.function = events_.spots(stack)[loop.depth - 1].function;
   // A model's own loops hide the one that calls the model.
   if (const std::size_t module = events_.module_depth(stack); loop.depth >= module) {
-    if (module == 0 || is_of_model(stack, module - 1)) return;
+    if (module == 0 || is_of_model(stack, module - 1)) return std::nullopt;
     loop = {module - 1, events_.spots(stack)[module - 1].function};
   }
   // Nor does a framework's or CUDA's own tell a reader anything.
-  ResolvedFrame frame = events_.frame(stack, loop.depth);
-  for (; !is_readers(frame); frame = events_.frame(stack, loop.depth)) {
-    if (loop.depth == 0) return;
+  while (!is_readers(events_.frame(stack, loop.depth))) {
+    if (loop.depth == 0) return std::nullopt;
     --loop.depth;
     loop.function = events_.spots(stack)[loop.depth].function;
   }
+  return Place{loop, stack};
+}
+
+void StepLooks::name(Steps& steps, const StepItems& items) {
+  const std::optional<Place> place = place_of(steps, items);
+  if (!place) return;
+  const ResolvedFrame frame = events_.frame(place->stack, place->loop.depth);
   steps.source = StepSource::kLoop;
   steps.name = frame.function;
-  steps.where = {frame.file, first_line(steps, loop, frame.line)};
+  steps.where = {frame.file, first_line(steps, place->loop, frame.line)};
+}
+
+std::optional<std::pair<std::uint64_t, std::uint64_t>> StepLooks::positions(const Steps& steps, const Place& place) {
+  const std::size_t depth = place.loop.depth;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> result;
+  const std::size_t stride = steps.steps.size() / kMostLooks + 1;
+  for (std::size_t i = 0; i < steps.steps.size(); i += stride) {
+    std::size_t looks = 0;
+    At event = first_from(steps.steps[i].host.begin_ns);
+    for (; event != events_.all().end() && event->time_ns < steps.steps[i].host.end_ns; ++event) {
+      const auto& spots = events_.spots(event->stack);
+      if (++looks > kMostLooks) break;
+      if (spots.size() <= depth || spots[depth].function != place.loop.function) continue;
+      const std::uint64_t at = spots[depth].position;
+      result = result ? std::pair(std::min(result->first, at), std::max(result->second, at)) : std::pair(at, at);
+    }
+  }
+  return result;
+}
+
+bool StepLooks::are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items) {
+  const std::optional<Place> one = place_of(a, items);
+  const std::optional<Place> other = place_of(b, items);
+  if (!one || !other || one->loop != other->loop) return false;
+  const auto& spots = events_.spots(one->stack);
+  const auto outer_end = spots.begin() + static_cast<std::ptrdiff_t>(one->loop.depth);
+  if (!std::equal(spots.begin(), outer_end, events_.spots(other->stack).begin())) return false;
+  const auto first = positions(a, *one);
+  const auto second = positions(b, *other);
+  return first && second && std::max(first->first, second->first) <= std::min(first->second, second->second);
 }
 
 bool StepLooks::is_readers(const ResolvedFrame& frame) const {

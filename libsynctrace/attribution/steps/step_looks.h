@@ -4,7 +4,9 @@
 #pragma once
 
 #include <compare>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "attribution/steps.h"
@@ -22,6 +24,10 @@ class StepLooks {
 
   // Adds the function that loops once in each of these steps, and a line of it, where stacks show it.
   void name(Steps& steps, const StepItems& items);
+
+  // Whether stacks show that these are steps of one loop: of the same function, called from the same place, and at
+  // lines that both come to.
+  bool are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items);
 
   // Whether these steps, of which several lie in each of the coarser ones, are a loop of the program's own rather than
   // of a model that computes, as over its layers. Nothing where the stacks are too few to tell: yes takes a look that
@@ -45,6 +51,14 @@ class StepLooks {
   };
   // What has looped between these two, if anything.
   std::optional<Back> went_back(StackId before, StackId after);
+
+  struct Place {
+    Loop loop;
+    StackId stack{};  // one that shows it
+  };
+  std::optional<Place> place_of(const Steps& steps, const StepItems& items);
+  // The first and the last instruction of the loop's function at which it is seen, if it is.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> positions(const Steps& steps, const Place& place);
 
   At first_from(Nanoseconds time_ns);
   bool is_readers(const ResolvedFrame& frame) const;

@@ -2,6 +2,7 @@
 #include "attribution/steps/step_nesting.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -95,6 +96,17 @@ bool StepNesting::has_parts(const StepLevel& level) const {
   });
 }
 
+// Half of the steps or more have one of these items, which are all of a kind.
+bool StepNesting::is_usual(const StepCuts& places, const std::vector<ItemRange>& steps) {
+  std::size_t inside = 0;
+  for (const std::size_t place : places) {
+    const auto after = std::upper_bound(steps.begin(), steps.end(), place,
+                                        [](std::size_t item, ItemRange step) { return item < step.begin; });
+    inside += after != steps.begin() && std::prev(after)->end > place ? 1U : 0U;
+  }
+  return inside * 2 >= steps.size();
+}
+
 // A kernel that no pass runs is run in nearly every step, `at_most` times in the mean.
 bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double at_most) const {
   const std::set<std::uint32_t> usual(items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.begin),
@@ -103,7 +115,9 @@ bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double
     const std::uint32_t kind = items_.kinds[i];
     const bool is_work = (items_.traits[i] & StepItems::kWork) != 0;
     const double times = static_cast<double>(levels_.places(kind).size()) / static_cast<double>(step.steps.size());
-    if (is_work && times >= kNearlyAll && times <= at_most && !usual.contains(kind)) return true;
+    if (!is_work || times < kNearlyAll || times > at_most || usual.contains(kind)) continue;
+    // Of the typical pass a record may be missing.
+    if (!is_usual(levels_.places(kind), pass.steps)) return true;
   }
   return false;
 }
@@ -118,6 +132,8 @@ bool StepNesting::is_inner(const StepLevel& level) {
   const bool is_cut_in_model = static_cast<std::size_t>(of_model) * 2 > level.cuts.size();
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
     if (outer.steps.size() * 3 > level.steps.size() * 2) return false;
+    // Of the intervals of a rare kernel some are alike by chance.
+    if (outer.steps.size() * 2 < outer.cuts.size()) return false;
     const Inside part = inside(level, outer);
     // What was seen a few times does not make layers of hundreds of passes.
     if (part.at_most < 2 || part.passes > kMostPassesForOne * outer.steps.size()) return false;

@@ -7,6 +7,7 @@
 
 #include "attribution/steps/step_begins.h"
 #include "attribution/steps/step_candidates.h"
+#include "attribution/steps/step_joins.h"
 #include "attribution/steps/step_levels.h"
 #include "attribution/steps/step_nesting.h"
 #include "attribution/steps/step_split.h"
@@ -90,22 +91,6 @@ class LoopSearch {
   StepBegins begins_;
 };
 
-// What lies in `ranges` but in none of `steps`. All ascending and disjoint.
-std::vector<ItemRange> left_over(const std::vector<ItemRange>& ranges, const std::vector<ItemRange>& steps) {
-  std::vector<ItemRange> result;
-  auto step = steps.begin();
-  std::size_t at = 0;
-  for (const ItemRange range : ranges) {
-    at = std::max(at, range.begin);
-    for (; step != steps.end() && step->begin < range.end; ++step) {
-      if (step->begin > at) result.push_back({at, step->begin});
-      at = std::max(at, step->end);
-    }
-    if (at < range.end) result.push_back({at, range.end});
-  }
-  return result;
-}
-
 }  // namespace
 
 std::vector<FoundLoop> find_loops(const StepItems& items, StepLooks& looks) {
@@ -117,7 +102,7 @@ std::vector<FoundLoop> find_loops(const StepItems& items, StepLooks& looks) {
     ranges = left_over(ranges, found->steps);
     loops.push_back(std::move(*found));
   }
-  return loops;
+  return join_loops(std::move(loops), items, looks);
 }
 
 }  // namespace synctrace

@@ -36,10 +36,20 @@ class Split {
     const auto second = other_of(*first);
     if (!second) return std::nullopt;
     std::vector<bool> is_first;
+    std::vector<bool> is_known;
     for (const ItemRange step : steps_) {
-      const bool has_first = has(step, *first);
-      const bool is_known = has_first || has(step, *second);
-      is_first.push_back(is_known || is_first.empty() ? has_first : static_cast<bool>(is_first.back()));
+      is_first.push_back(has(step, *first));
+      is_known.push_back(is_first.back() || has(step, *second));
+    }
+    // What has neither is of the loop whose step comes before it, or, where nothing does, of that whose step follows.
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (is_known[i]) continue;
+      const bool follows = i > 0 && steps_[i - 1].end == steps_[i].begin;
+      const bool goes_before = i + 1 < steps_.size() && steps_[i].end == steps_[i + 1].begin && is_known[i + 1];
+      if (!follows && goes_before)
+        is_first[i] = static_cast<bool>(is_first[i + 1]);
+      else if (i > 0)
+        is_first[i] = static_cast<bool>(is_first[i - 1]);
     }
     return is_first;
   }
@@ -113,15 +123,27 @@ Steps steps_of(const StepItems& items, const std::vector<ItemRange>& steps) {
   return result;
 }
 
+std::vector<ItemRange> left_over(const std::vector<ItemRange>& ranges, const std::vector<ItemRange>& steps) {
+  std::vector<ItemRange> result;
+  auto step = steps.begin();
+  std::size_t at = 0;
+  for (const ItemRange range : ranges) {
+    at = std::max(at, range.begin);
+    for (; step != steps.end() && step->begin < range.end; ++step) {
+      if (step->begin > at) result.push_back({at, step->begin});
+      at = std::max(at, step->end);
+    }
+    if (at < range.end) result.push_back({at, range.end});
+  }
+  return result;
+}
+
 std::vector<ItemRange> steps_of_one_loop(std::vector<ItemRange> steps, const StepItems& items, StepLooks& looks) {
   const auto is_first = Split(steps, items).run();
   if (!is_first) return steps;
   std::vector<ItemRange> loops[2];
   for (std::size_t i = 0; i < steps.size(); ++i) loops[(*is_first)[i] ? 0 : 1].push_back(steps[i]);
-  Steps named[2] = {steps_of(items, loops[0]), steps_of(items, loops[1])};
-  for (Steps& one : named) looks.name(one, items);
-  const bool is_one = !named[0].name.empty() && named[0].name == named[1].name && named[0].where == named[1].where;
-  if (is_one) return steps;
+  if (looks.are_of_one_loop(steps_of(items, loops[0]), steps_of(items, loops[1]), items)) return steps;
   return std::move(loops[loops[0].size() >= loops[1].size() ? 0 : 1]);
 }
 

@@ -202,6 +202,99 @@ TEST_CASE("an odd step with an optimizer's work is a step") {
   CHECK((steps.steps.size() >= 59) == (optimizer == "adam"));
 }
 
+// From some length of the text on, other kernels do the same: of what a step runs, half has another name.
+void decode(Program& program, const std::vector<Place>& from, int first, int last, std::string_view library,
+            bool reads = false) {
+  const auto at = [&](const std::vector<Place>& inner) {
+    std::vector<Place> places = from;
+    places.insert(places.end(), inner.begin(), inner.end());
+    return program.at(places);
+  };
+  const StackId token = at({{"generate", 30}, {"next_token", 5}});
+  const StackId chosen = at({{"generate", 30}, {"next_token", 6}});
+  const StackId outside = at({{"generate", 31}});
+  for (int i = first; i < last; ++i) {
+    program.kernel("embedding", token);
+    for (int layer = 0; layer < 6; ++layer) {
+      program.kernels("layer", 3);
+      program.kernels(i < 44 ? "gemm" : library, 4);
+    }
+    program.kernel("head", chosen);
+    program.kernel("put_behind", i % 10 == 4 ? outside : StackId{});
+    if (reads) program.wait(outside);
+  }
+}
+
+TEST_CASE("a loop that goes over to other kernels is one loop") {
+  Program program;
+  for (const int tokens : {50, 70, 60}) {
+    program.wait(program.at({{"main", 10}}));
+    decode(program, {{"main", 11}}, 0, tokens, "other_gemm");
+    program.wait(program.at({{"main", 12}}));
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 180);
+  CHECK(found.chosen.name == "generate");
+  CHECK(found.others.empty());
+}
+
+// Called from two lines, or of other sizes, or with something between: loops of their own, of one function or not.
+TEST_CASE("two loops of one function are two phases") {
+  const std::string difference = GENERATE("line of the caller", "work", "what lies between");
+  CAPTURE(difference);
+  Program program;
+  for (int round = 0; round < 3; ++round) {
+    const int line = difference == "line of the caller" ? 12 : 11;
+    decode(program, {{"main", 11}}, 0, 30, "", true);
+    if (difference == "what lies between") {
+      program.wait(program.at({{"main", 20}}));
+      program.kernels("something_else", 60);
+    }
+    if (difference == "work") {
+      for (int i = 0; i < 30; ++i) {
+        program.kernel("embedding", program.at({{"main", line}, {"generate", 30}, {"next_token", 5}}));
+        for (int layer = 0; layer < 3; ++layer) program.kernels("validates", 4);
+        program.wait(program.at({{"main", line}, {"generate", 31}}));
+      }
+    } else {
+      decode(program, {{"main", line}}, 44, 74, "other_gemm", true);
+    }
+    program.wait(program.at({{"main", 14}}));
+    program.kernels("between_rounds", 60);
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 90);
+  REQUIRE(found.others.size() == 1);
+  CHECK(found.others.front().steps.size() == 90);
+}
+
+TEST_CASE("how sure steps are") {
+  struct Known {
+    int steps = 30;
+    int varied = 0;  // of the 20 items of a step
+    bool waits = true;
+    StepConfidence confidence = StepConfidence::kHigh;
+  };
+  const std::vector<Known> all = {{7, 0, true, StepConfidence::kLow},
+                                  {8, 0, true, StepConfidence::kHigh},
+                                  {30, 1, true, StepConfidence::kHigh},
+                                  {30, 3, true, StepConfidence::kMedium},
+                                  {30, 0, false, StepConfidence::kLow}};
+  for (const Known& known : all) {
+    CAPTURE(known.steps, known.varied, known.waits);
+    Program program;
+    for (int i = 0; i < known.steps; ++i) {
+      program.kernels("step", known.waits ? 19 - known.varied : 20);
+      for (int k = 0; k < known.varied; ++k) program.kernel("varied" + std::to_string((i * 4 + k) % 40));
+      if (known.waits) program.wait();
+    }
+    const Steps steps = program.steps().chosen;
+    CHECK(static_cast<int>(steps.steps.size()) == known.steps);
+    CHECK(steps.confidence == known.confidence);
+    CHECK(steps.doubt.empty() == (known.confidence == StepConfidence::kHigh));
+  }
+}
+
 TEST_CASE("the steps of recorded programs are found, and the line of each loop") {
   struct Known {
     std::string_view name;
