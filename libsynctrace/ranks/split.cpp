@@ -6,7 +6,6 @@
 #include <optional>
 #include <tuple>
 
-
 namespace synctrace {
 namespace {
 

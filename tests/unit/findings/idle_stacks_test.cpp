@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Idle time as a tree of stacks: what is in it, what is too small for it, and that nothing is counted twice.
-#include "attribution/attribute.h"
 #include "findings/timeline/idle_stacks.h"
+#include "attribution/attribute.h"
 
 #include <algorithm>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report says of several phases: their numbers, time, idle time and worst cause, and what lies between.
-#include "attribution/attribute.h"
 #include "findings/steps/phases.h"
+#include "attribution/attribute.h"
 
 #include "support/catch.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline shows what the tables say: on each stored trace, slices of idle time add up to the causes of each row.
-#include "attribution/attribute.h"
 #include "findings/timeline/timeline_slices.h"
+#include "attribution/attribute.h"
 
 #include <map>
 #include <vector>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stacks weighed by samples and by waits: what exports of stored traces, most of which have no samples, do not show.
-#include "attribution/attribute.h"
 #include "findings/weigh_stacks.h"
+#include "attribution/attribute.h"
 
 #include "support/catch.h"
 
