@@ -6,10 +6,10 @@ set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable>
             <map> <memory> <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map>
             <unordered_set> <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/format/records.h)
 add_library(synctrace_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-target_link_libraries(synctrace_precompiled PRIVATE synctrace_text synctrace_sanitized synctrace_warnings)
+target_link_libraries(synctrace_precompiled PRIVATE synctrace_base synctrace_fmt synctrace_sanitized synctrace_warnings)
 target_precompile_headers(synctrace_precompiled PRIVATE ${headers})
 add_library(synctrace_precompiled_tests OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-target_link_libraries(synctrace_precompiled_tests PRIVATE synctrace_catch synctrace_support synctrace_text synctrace_sanitized
+target_link_libraries(synctrace_precompiled_tests PRIVATE synctrace_catch synctrace_support synctrace_base synctrace_fmt synctrace_sanitized
   synctrace_warnings)
 target_precompile_headers(synctrace_precompiled_tests PRIVATE ${headers} ${PROJECT_SOURCE_DIR}/tests/support/catch.h)
 
@@ -17,7 +17,7 @@ target_precompile_headers(synctrace_precompiled_tests PRIVATE ${headers} ${PROJE
 set(busiest synctrace_write synctrace_read synctrace_text synctrace_model synctrace_attribution synctrace_whatif synctrace_generator
             synctrace_loops)
 add_library(synctrace_precompiled_busiest OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-target_link_libraries(synctrace_precompiled_busiest PRIVATE synctrace_text synctrace_sanitized synctrace_warnings)
+target_link_libraries(synctrace_precompiled_busiest PRIVATE synctrace_base synctrace_fmt synctrace_sanitized synctrace_warnings)
 target_compile_options(synctrace_precompiled_busiest PRIVATE -O1)
 target_precompile_headers(synctrace_precompiled_busiest PRIVATE ${headers})
 

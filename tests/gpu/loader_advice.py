@@ -4,8 +4,9 @@ number that the report names: they must come within 10 % of a loop whose batches
 cannot help are recorded: the report must say why, and twice the workers must gain less than 5 %.
 
 Processes of one host differ in speed by a fifth and more, and one process from minute to minute. So the first three are
-recorded and timed in several processes, each beside ready batches in its own process; the others are timed in turns in one.
-The middle one of the rounds counts.
+recorded and timed in several processes, each beside ready batches in its own process. Each of the others is timed in one
+process with once, twice, twice and once the workers, so that a drift of the host cancels. The middle one of the rounds
+counts. `--only` leaves out other loops.
 
   loader_advice.py --synctrace SYNCTRACE [--folder FOLDER] [--json FILE]    needs a GPU, PyTorch and about eight CPU cores
 
@@ -105,6 +106,7 @@ def main():
     parser.add_argument("--folder", default=None)
     parser.add_argument("--json", default=None)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=[*TOO_FEW, *NO_HELP])
     options = parser.parse_args()
     try:
         import torch
@@ -117,27 +119,28 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     trial = Trial(os.path.abspath(options.synctrace), folder)
 
-    tried = {case: [] for case in TOO_FEW}
+    too_few, no_help = ({case: how for case, how in cases.items() if case in (options.only or cases)}
+                        for cases in (TOO_FEW, NO_HELP))
+    tried = {case: [] for case in too_few}
     ready = []
-    for _ in range(options.rounds):
-        said = {case: trial.said(case, *how) for case, how in TOO_FEW.items()}
+    for _ in range(options.rounds if too_few else 0):
+        said = {case: trial.said(case, *how) for case, how in too_few.items()}
         plan = [("ready", 0, 0.0)]
-        for case, (batch_s, workers) in TOO_FEW.items():
+        for case, (batch_s, workers) in too_few.items():
             plan += [(case, count, batch_s) for count in (workers, needed(said[case])) if count is not None]
         plan.append(("ready", 0, 0.0))
         rates = trial.rates(plan)
         limit = max(rates[0], rates[-1])
         ready.append(limit)
         rate_of = {(case, workers): rate for (case, workers, _), rate in zip(plan, rates)}
-        for case, (_, workers) in TOO_FEW.items():
+        for case, (_, workers) in too_few.items():
             then = needed(said[case])
             after = rate_of.get((case, then), 0.0)
             tried[case].append({"workers": workers, "before": rate_of[case, workers], "then": then, "after": after,
                                 "of_ready": after / limit, "advice": said[case]})
-    said = {case: trial.said(case, batch_s, workers) for case, (batch_s, workers, _) in NO_HELP.items()}
-    plan = [(case, count, batch_s, STEPS_IN_TURNS)
-            for case, (batch_s, workers, _) in NO_HELP.items() for count in (workers, 2 * workers)]
-    rates = trial.rates(plan * options.rounds)
+    said = {case: trial.said(case, batch_s, workers) for case, (batch_s, workers, _) in no_help.items()}
+    rates = {case: trial.rates([(case, factor * workers, batch_s, STEPS_IN_TURNS) for factor in (1, 2, 2, 1) * options.rounds])
+             for case, (batch_s, workers, _) in no_help.items()}
 
     print("\n| loop | workers | steps/s | then | steps/s | | as it should be |\n|---|---|---|---|---|---|---|")
     good_of = {}
@@ -148,12 +151,13 @@ def main():
             print(f"| {case} | {one['workers']} | {one['before']:.1f} | {one['then']} | {one['after']:.1f} | "
                   f"{100 * one['of_ready']:.1f} % of ready batches | |")
         print(f"| {case} | | | | | **{100 * middle:.1f} %**, the middle one | {'yes' if good_of[case] else 'NO'} |")
-    for i, (case, (_, workers, limit)) in enumerate(NO_HELP.items()):
-        before, after = rates[2 * i :: len(plan)], rates[2 * i + 1 :: len(plan)]
-        gain = statistics.median(twice / once for once, twice in zip(before, after)) - 1
+    for case, (_, workers, limit) in no_help.items():
+        turns = [rates[case][first : first + 4] for first in range(0, len(rates[case]), 4)]
+        gain = statistics.median((b + c) / (a + d) for a, b, c, d in turns) - 1
+        before, after = (statistics.median(turn[at] for turn in turns) for at in (0, 1))
         advice = said[case]
         good_of[case] = advice is not None and advice["limit"] == limit and not advice["more_workers_help"] and gain < 0.05
-        print(f"| {case} | {workers} | {statistics.median(before):.1f} | {2 * workers} | {statistics.median(after):.1f} | "
+        print(f"| {case} | {workers} | {before:.1f} | {2 * workers} | {after:.1f} | "
               f"**{100 * gain:+.1f} %** by twice the workers, the middle one | {'yes' if good_of[case] else 'NO'} |")
     print("\nready batches: " + ", ".join(f"{rate:.1f}" for rate in ready) + " steps/s")
     if options.json:

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "attribution/steps/compile_time.h"
 #include "attribution/steps/step_candidates.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
@@ -40,12 +41,14 @@ bool may_be_steps(const Trace& trace, NvtxDomainId domain, std::string_view name
   return found == trace.nvtx_domains.end() || found->second != kAnnotationDomain || bare_name(name) == "step";
 }
 
-// The ranges with an end and a name, each key's in the order of their begins.
-std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace) {
+// The ranges with an end and a name, each key's in the order of their begins. Not those of a compiler, which runs what it
+// compiles to choose among kernels, unless they are `wanted`.
+std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::string_view wanted) {
   std::map<Key, std::vector<NvtxRange>> result;
+  const CompileTime compiling(trace);
   std::unordered_map<StringId, std::string> names;
   for (const NvtxRange& range : nvtx_ranges(trace)) {
-    if (range.open) continue;
+    if (range.open || (wanted.empty() && compiling.has(range.thread, range.span.begin_ns))) continue;
     const auto [name, is_new] = names.try_emplace(range.text);
     if (is_new) {
       const auto text = trace.strings.find(range.text);
@@ -105,7 +108,7 @@ Steps steps_by_ranges(const Trace& trace, const Correlation& correlation, std::s
   const TimeSpan issuing =
       by_issue.empty() ? TimeSpan{trace.first_ns, trace.last_ns}
                        : TimeSpan{correlation.issued_ns(by_issue.front()), correlation.issued_ns(by_issue.back())};
-  const std::map<Key, std::vector<NvtxRange>> all = ranges_by_name(trace);
+  const std::map<Key, std::vector<NvtxRange>> all = ranges_by_name(trace, range);
   const std::vector<NvtxRange>* best = nullptr;
   std::tuple<bool, std::uint32_t, Nanoseconds> best_rank;  // a profiler's steps, depth, minus the time covered
   for (const auto& [key, ranges] : all) {

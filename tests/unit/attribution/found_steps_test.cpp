@@ -98,6 +98,14 @@ class Program {
     trace_.host_waits.push_back(wait);
   }
 
+  void range(std::string_view name, ThreadId thread, auto&& meanwhile) {
+    const StringId id{1'000};
+    trace_.strings[id] = name;
+    trace_.nvtx_events.push_back({now_ns_, thread, NvtxDomainId{}, id, 0, NvtxEvent::What::kPush});
+    meanwhile();
+    trace_.nvtx_events.push_back({now_ns_, thread, NvtxDomainId{}, StringId{}, 0, NvtxEvent::What::kPop});
+  }
+
   StepPhases steps() {
     trace_.last_ns = now_ns_;
     trace_.windows.front().span = {0, now_ns_ + kUs};
@@ -141,6 +149,25 @@ TEST_CASE("what a compiler runs to choose among kernels is no phase") {
   const StepPhases found = program.steps();
   CHECK(found.others.empty() == is_compilers);
   if (is_compilers) CHECK(found.chosen.steps.size() == 20);
+}
+
+// As XLA names its threads' work, beside which the program's own is little.
+TEST_CASE("ranges of a compiler are no steps") {
+  const std::string_view compiler = GENERATE("/venv/jax/_src/compiler.py", "/home/user/tuning.py");
+  const bool is_compilers = compiler.starts_with("/venv");
+  Program program;
+  const StackId compiles = program.at({{"main", 5}, {"backend_compile", 9, compiler}});
+  program.sleep(compiles, [&] {
+    for (int i = 0; i < 40; ++i)
+      program.range("XlaCompileBackend:#7", kWorker, [&] { program.kernels("candidate", 20, {}, kWorker); });
+  });
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("step", 12, program.at({{"main", 7}}));
+    program.wait(program.at({{"main", 8}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.source == (is_compilers ? StepSource::kLoop : StepSource::kNvtx));
+  CHECK(steps.steps.size() == (is_compilers ? 20 : 40));
 }
 
 TEST_CASE("what runs compiled code is no compiler") {
