@@ -113,12 +113,17 @@ std::optional<std::pair<std::uint64_t, std::uint64_t>> StepLooks::positions(cons
 }
 
 bool StepLooks::are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items) {
-  const std::optional<Place> one = place_of(a, items);
-  const std::optional<Place> other = place_of(b, items);
-  if (!one || !other || one->loop != other->loop) return false;
+  std::optional<Place> one = place_of(a, items);
+  std::optional<Place> other = place_of(b, items);
+  if (!one || !other) return false;
+  // Where only what a loop calls was seen, that seems to loop.
+  const Loop outer = one->loop.depth < other->loop.depth ? one->loop : other->loop;
   const auto& spots = events_.spots(one->stack);
-  const auto outer_end = spots.begin() + static_cast<std::ptrdiff_t>(one->loop.depth);
-  if (!std::equal(spots.begin(), outer_end, events_.spots(other->stack).begin())) return false;
+  const auto& others = events_.spots(other->stack);
+  if (spots[outer.depth].function != outer.function || others[outer.depth].function != outer.function) return false;
+  if (!std::equal(spots.begin(), spots.begin() + static_cast<std::ptrdiff_t>(outer.depth), others.begin()))
+    return false;
+  one->loop = other->loop = outer;
   const auto first = positions(a, *one);
   const auto second = positions(b, *other);
   return first && second && std::max(first->first, second->first) <= std::min(first->second, second->second);
