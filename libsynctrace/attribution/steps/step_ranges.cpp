@@ -41,8 +41,8 @@ bool may_be_steps(const Trace& trace, NvtxDomainId domain, std::string_view name
   return found == trace.nvtx_domains.end() || found->second != kAnnotationDomain || bare_name(name) == "step";
 }
 
-// The ranges with an end and a name, each key's in the order of their begins. Not those of a compiler, which runs what it
-// compiles to choose among kernels, unless they are `wanted`.
+// The ranges with an end and a name, each key's in the order of their begins. Not those of a compiler, which runs what
+// it compiles to choose among kernels, unless they are `wanted`.
 std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::string_view wanted) {
   std::map<Key, std::vector<NvtxRange>> result;
   const CompileTime compiling(trace);
