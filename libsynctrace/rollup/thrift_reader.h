@@ -35,13 +35,15 @@ class ThriftReader {
   template <class See>
   void each_item(See see) {
     if (type_ != kList) return fail();
+    if (++depth_ > kDeepest) fail();  // lists of lists, too, go no deeper than the stack
     const unsigned head = byte();
     std::uint64_t count = head >> 4 == 15 ? varint() : head >> 4;
-    if (count > left()) return fail();  // an item has a byte at least
+    if (count > left()) fail();  // an item has a byte at least
     for (; count > 0 && !bad_; --count) {
       type_ = head & 15;
       see();
     }
+    --depth_;
   }
 
   std::int64_t integer() {
