@@ -31,10 +31,10 @@ struct Late {
 
 std::vector<Late> late_units(const JobMatch& match, const JobSplit& split, const JobReplay& replay) {
   std::vector<Late> late;
-  for (std::size_t i = 0; i < match.meetings.size(); ++i) {
-    const JobReplay::Origin origin = replay.origins()[i];
-    if (!match.meetings[i].in_steps || origin.rank == kNoRank || split.meetings[i].waited_ns == 0) continue;
-    late.push_back({{origin.rank, origin.unit}, split.meetings[i].waited_ns, split.meetings[i].margin_ns});
+  for (std::uint32_t i = 0; i < match.meetings.size(); ++i) {
+    if (!match.meetings[i].in_steps || split.meetings[i].waited_ns == 0) continue;
+    for (const JobReplay::Origin& one : replay.origins_of(i))
+      late.push_back({{one.rank, one.unit}, one.waited_ns, split.meetings[i].margin_ns});
   }
   std::sort(late.begin(), late.end(), [](const Late& a, const Late& b) {
     return std::pair(a.member.rank, a.member.unit) < std::pair(b.member.rank, b.member.unit);
@@ -55,8 +55,8 @@ std::vector<Late> late_units(const JobMatch& match, const JobSplit& split, const
 class BlameFinder {
  public:
   BlameFinder(std::span<const RankSummary> ranks, const JobMatch& match, const JobReplay& replay,
-              std::span<const LookedAt> looked_at)
-      : ranks_(ranks), match_(match), replay_(replay) {
+              std::span<const LookedAt> looked_at, const PartSorts& sorts)
+      : ranks_(ranks), match_(match), replay_(replay), sorts_(sorts) {
     for (const LookedAt& one : looked_at) looked_at_.emplace(one.rank, &one.parts);
   }
 
@@ -65,14 +65,15 @@ class BlameFinder {
     const auto own = looked_at_.find(late.member.rank);
     if (own == looked_at_.end()) return false;
     const std::span<const StretchPart> parts = parts_of(*own->second, late.member.unit);
-    const std::span<const StretchPart> others = other_parts(late.member);
+    const bool is_pair = ranks_[late.member.rank].units[late.member.unit].exchange == Exchange::kPairs;
+    const std::span<const StretchPart> others = is_pair ? std::span<const StretchPart>() : other_parts(late.member);
     std::vector<Excess> found;
     Nanoseconds more_ns = 0;
     for (const StretchPart& part : parts) {
       const auto other = std::lower_bound(others.begin(), others.end(), part.name,
                                           [](const StretchPart& one, std::uint32_t name) { return one.name < name; });
       const bool both = other != others.end() && other->name == part.name;
-      const Nanoseconds ns = part.ns - (both ? other->ns : 0);
+      const Nanoseconds ns = is_pair ? more_in_a_step(late.member.rank, part) : part.ns - (both ? other->ns : 0);
       if (ns <= 0) continue;
       found.push_back({part.name, late.member, ns, part.ns, late.margin_ns, 0});
       more_ns += ns;
@@ -152,6 +153,31 @@ class BlameFinder {
     return nearest;
   }
 
+  // The two sides of a pair do different things before it, at different lines. So of each sort of part it counts what the
+  // rank did more of in all steps than another one.
+  Nanoseconds more_in_a_step(std::uint32_t rank, const StretchPart& part) {
+    const auto in_a_step = [&](std::uint32_t one) {
+      std::map<std::uint32_t, double>& sums = in_a_step_[one];
+      if (sums.empty()) {
+        const std::vector<CollectiveUnit>& units = ranks_[one].units;
+        const double steps = static_cast<double>(std::max<std::size_t>(1, ranks_[one].ordinary_steps));
+        for (const StretchPart& each : *looked_at_.at(one)) {
+          if (ranks_[one].ordinary_steps == 0 || units[each.unit].in_steps)
+            sums[sorts_[each.name]] += static_cast<double>(each.ns) / steps;
+        }
+      }
+      const auto sum = sums.find(sorts_[part.name]);
+      return sum == sums.end() ? 0 : sum->second;
+    };
+    const double own_ns = in_a_step(rank);
+    double least_ns = own_ns;
+    for (const auto& [other, parts] : looked_at_) {
+      if (other != rank) least_ns = std::min(least_ns, in_a_step(other));
+    }
+    if (own_ns <= 0) return part.ns;
+    return static_cast<Nanoseconds>(static_cast<double>(part.ns) * (1 - least_ns / own_ns));
+  }
+
   static BlameRow row_of(std::span<const Excess> excesses) {
     BlameRow row;
     row.name = excesses.front().name;
@@ -191,7 +217,9 @@ class BlameFinder {
   std::span<const RankSummary> ranks_;
   const JobMatch& match_;
   const JobReplay& replay_;
+  const PartSorts& sorts_;
   std::unordered_map<std::uint32_t, const std::vector<StretchPart>*> looked_at_;
+  std::unordered_map<std::uint32_t, std::map<std::uint32_t, double>> in_a_step_;  // by rank and sort
   std::vector<Excess> excesses_;
 };
 
@@ -199,15 +227,23 @@ class BlameFinder {
 
 std::vector<RankCharge> charge_ranks(const JobMatch& match, const JobSplit& split, const JobReplay& replay) {
   std::map<std::uint32_t, RankCharge> charges;
-  for (std::size_t i = 0; i < match.meetings.size(); ++i) {
+  for (std::uint32_t i = 0; i < match.meetings.size(); ++i) {
     const MeetingSplit& meeting = split.meetings[i];
     if (!match.meetings[i].in_steps || !meeting.is_split || meeting.waited_ns == 0) continue;
-    const std::uint32_t rank = replay.origins()[i].rank;
-    RankCharge& charge = charges[rank];
-    charge.rank = rank;
-    charge.waited_ns = add_saturated(charge.waited_ns, meeting.waited_ns);
-    charge.margin_ns = add_saturated(charge.margin_ns, meeting.margin_ns);
-    charge.meetings += meeting.margin_ns >= kSureMarginNs ? 1 : 0;
+    const auto add = [&](std::uint32_t rank, Nanoseconds waited_ns) {
+      RankCharge& charge = charges[rank];
+      charge.rank = rank;
+      charge.waited_ns = add_saturated(charge.waited_ns, waited_ns);
+      return &charge;
+    };
+    RankCharge* charge = nullptr;  // of what came last
+    for (const JobReplay::Origin& one : replay.origins_of(i)) {
+      RankCharge* const of_rank = add(one.rank, one.waited_ns);
+      if (charge == nullptr) charge = of_rank;
+    }
+    if (charge == nullptr) charge = add(kNoRank, meeting.waited_ns);
+    charge->margin_ns = add_saturated(charge->margin_ns, meeting.margin_ns);
+    charge->meetings += meeting.margin_ns >= kSureMarginNs ? 1 : 0;
   }
   std::vector<RankCharge> sorted;
   for (const auto& [rank, charge] : charges) sorted.push_back(charge);
@@ -238,13 +274,13 @@ std::uint32_t usual_rank(std::span<const RankSummary> ranks, const JobMatch& mat
 }
 
 Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split,
-                 const JobReplay& replay, std::span<const LookedAt> looked_at) {
+                 const JobReplay& replay, std::span<const LookedAt> looked_at, const PartSorts& sorts) {
   Blame blame;
-  BlameFinder finder(ranks, match, replay, looked_at);
-  for (std::size_t i = 0; i < match.meetings.size(); ++i) {
+  BlameFinder finder(ranks, match, replay, looked_at, sorts);
+  for (std::uint32_t i = 0; i < match.meetings.size(); ++i) {
     if (!match.meetings[i].in_steps) continue;
     blame.waited_ns = add_saturated(blame.waited_ns, split.meetings[i].waited_ns);
-    if (replay.origins()[i].rank == kNoRank)
+    if (replay.origins_of(i).empty())
       blame.not_known_ns = add_saturated(blame.not_known_ns, split.meetings[i].waited_ns);
   }
   for (const Late& late : late_units(match, split, replay)) {

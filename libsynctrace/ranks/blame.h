@@ -37,6 +37,9 @@ struct LookedAt {
   std::vector<StretchPart> parts;
 };
 
+// By name, a number that is the same for parts of one sort: a kernel, a cause at any line.
+using PartSorts = std::vector<std::uint32_t>;
+
 struct RankShare {
   std::uint32_t rank = kNoRank;
   Nanoseconds waited_ns = 0;
@@ -64,6 +67,6 @@ struct Blame {
 };
 
 Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split,
-                 const JobReplay& replay, std::span<const LookedAt> looked_at);
+                 const JobReplay& replay, std::span<const LookedAt> looked_at, const PartSorts& sorts);
 
 }  // namespace synctrace

@@ -22,6 +22,7 @@ JobReplay::JobReplay(std::span<const RankSummary> ranks, const JobMatch& match, 
     : ranks_(ranks), match_(match), split_(split) {
   find_order();
   find_middles();
+  find_slowed();
   find_origins();
 }
 
@@ -100,30 +101,119 @@ void JobReplay::find_middles() {
   }
 }
 
-// A rank that comes late although it took no longer than the others since then was late before: of itself, or because
-// it had been kept by others.
+// A kernel that waits for other ranks takes multiprocessors from the work beside it. By how much that is slower is seen
+// on the rank that did the same work while its own kernels did not wait.
+void JobReplay::find_slowed() {
+  for (const RankSummary& rank : ranks_) slowed_.emplace_back(rank.units.size(), 0);
+  for (const Meeting& meeting : match_.meetings) {
+    if (meeting.exchange != Exchange::kTogether) continue;
+    Nanoseconds least_ns = kLatestTime;
+    const auto waits_beside = [&](Member one) {
+      const std::uint32_t beside = ranks_[one.rank].units[one.unit].beside;
+      return beside > 0 && split_.units[one.rank][beside - 1].wait_ns >= kSureMarginNs;
+    };
+    for (const Member one : match_.members_of(meeting)) {
+      if (!waits_beside(one)) least_ns = std::min(least_ns, ranks_[one.rank].units[one.unit].work_ns);
+    }
+    for (const Member one : match_.members_of(meeting)) {
+      if (least_ns == kLatestTime || !waits_beside(one)) continue;
+      slowed_[one.rank][one.unit] = std::max<Nanoseconds>(0, ranks_[one.rank].units[one.unit].work_ns - least_ns);
+    }
+  }
+}
+
 void JobReplay::find_origins() {
-  origins_.resize(match_.meetings.size());
+  origins_at_.resize(match_.meetings.size());
   std::vector<bool> done(match_.meetings.size(), false);
   for (const Node& node : nodes_) {
-    const Member first = members_[node.first];
-    const std::uint32_t meeting = match_.meeting_of[first.rank][first.unit];
-    if (meeting == kNoMeeting || done[meeting]) continue;
-    done[meeting] = true;
-    const MeetingSplit& split = split_.meetings[meeting];
-    if (!split.is_split || split.last == kNoRank) continue;
-    const std::span members = match_.members_of(match_.meetings[meeting]);
-    const auto last = std::find_if(members.begin(), members.end(), [&](Member one) { return one.rank == split.last; });
-    if (last == members.end()) continue;
-    origins_[meeting] = {last->rank, last->unit};
-    if (2 * (own_ns(*last) - middles_[meeting]) >= split.margin_ns) continue;
-    const CollectiveUnit& unit = ranks_[last->rank].units[last->unit];
-    if (unit.after == 0) continue;
-    const std::uint32_t before = match_.meeting_of[last->rank][unit.after - 1];
-    if (before == kNoMeeting || origins_[before].rank == kNoRank) continue;
-    const bool was_late = origins_[before].rank == last->rank && !unit.after_end;
-    if (was_late || was_kept_alone(members, before, {last->rank, unit.after - 1})) origins_[meeting] = origins_[before];
+    for (const Member member : std::span(members_).subspan(node.first, node.count)) {
+      const std::uint32_t meeting = match_.meeting_of[member.rank][member.unit];
+      if (meeting == kNoMeeting || done[meeting]) continue;
+      done[meeting] = true;
+      find_origin(meeting);
+    }
   }
+  for (std::uint32_t meeting = 0; meeting < done.size(); ++meeting) {  // another pair of a kernel of several
+    if (!done[meeting]) find_origin(meeting);
+  }
+}
+
+// A rank that comes late although it took no longer than the others since then was late before: of itself, or because
+// it had been kept by others.
+void JobReplay::find_origin(std::uint32_t meeting) {
+  const MeetingSplit& split = split_.meetings[meeting];
+  if (!split.is_split || split.last == kNoRank) return;
+  const std::span members = match_.members_of(match_.meetings[meeting]);
+  const auto last = std::find_if(members.begin(), members.end(), [&](Member one) { return one.rank == split.last; });
+  if (last == members.end()) return;
+  if (match_.meetings[meeting].exchange == Exchange::kPairs) return walk_back(meeting, *last);
+  const CollectiveUnit& unit = ranks_[last->rank].units[last->unit];
+  if (2 * (own_ns(*last) - middles_[meeting]) < split.margin_ns && unit.after > 0) {
+    const std::uint32_t before = match_.meeting_of[last->rank][unit.after - 1];
+    const std::uint32_t rank = before == kNoMeeting ? kNoRank : main_origin_rank(before);
+    const bool was_late = rank == last->rank && !unit.after_end;
+    if (rank != kNoRank && (was_late || was_kept_alone(members, before, {last->rank, unit.after - 1}))) {
+      const std::span known = origins_of(before);
+      return add_origins(meeting, {known.begin(), known.end()});
+    }
+  }
+  add_origins(meeting, {{last->rank, last->unit, split.waited_ns}});
+}
+
+// What the late one of a pair did while the other one waited, from its coming on back; where it waited itself, for
+// whatever kept it.
+void JobReplay::walk_back(std::uint32_t meeting, Member last) {
+  constexpr int kMostUnits = 256;
+  std::vector<Origin> origins;
+  const std::vector<CollectiveUnit>& units = ranks_[last.rank].units;
+  Nanoseconds left_ns = split_.meetings[meeting].margin_ns;
+  std::uint32_t at = last.unit;
+  for (int i = 0; i < kMostUnits && left_ns > 0; ++i) {
+    const Nanoseconds own_ns = std::min(left_ns, units[at].own.length_ns());
+    if (own_ns > 0) origins.push_back({last.rank, at, own_ns});
+    left_ns -= own_ns;
+    if (units[at].after == 0) break;
+    const bool is_kept = units[at].after_end;
+    at = units[at].after - 1;
+    if (left_ns <= 0 || !is_kept) continue;
+    const std::uint32_t before = match_.meeting_of[last.rank][at];
+    if (before == kNoMeeting || before == meeting || split_.units[last.rank][at].wait_ns < kSureMarginNs) continue;
+    const std::span known = origins_of(before);
+    if (known.empty()) continue;
+    Nanoseconds all_ns = 0;
+    for (const Origin& one : known) all_ns = add_saturated(all_ns, one.waited_ns);
+    for (const Origin& one : known) {
+      const double share = all_ns > 0 ? static_cast<double>(one.waited_ns) / static_cast<double>(all_ns) : 0;
+      origins.push_back({one.rank, one.unit, static_cast<Nanoseconds>(share * static_cast<double>(left_ns))});
+    }
+    left_ns = 0;
+  }
+  if (origins.empty()) origins.push_back({last.rank, last.unit, 1});
+  add_origins(meeting, std::move(origins));
+}
+
+// In these proportions; the last one takes what rounding leaves.
+void JobReplay::add_origins(std::uint32_t meeting, std::vector<Origin> origins) {
+  const Nanoseconds waited_ns = split_.meetings[meeting].waited_ns;
+  double all_ns = 0;
+  for (const Origin& one : origins) all_ns += static_cast<double>(one.waited_ns);
+  Nanoseconds left_ns = waited_ns;
+  for (Origin& one : origins) {
+    const double share = all_ns > 0 ? static_cast<double>(one.waited_ns) / all_ns : 1;
+    const bool is_last = &one == &origins.back();
+    one.waited_ns = is_last ? left_ns : std::min(left_ns, static_cast<Nanoseconds>(share * static_cast<double>(waited_ns)));
+    left_ns -= one.waited_ns;
+  }
+  origins_at_[meeting] = {static_cast<std::uint32_t>(origins_.size()), static_cast<std::uint32_t>(origins.size())};
+  origins_.insert(origins_.end(), origins.begin(), origins.end());
+}
+
+// That which most of the waiting there is charged to; kNoRank: none is.
+std::uint32_t JobReplay::main_origin_rank(std::uint32_t meeting) const {
+  const std::span known = origins_of(meeting);
+  const auto most = std::max_element(known.begin(), known.end(),
+                                     [](const Origin& a, const Origin& b) { return a.waited_ns < b.waited_ns; });
+  return most == known.end() ? kNoRank : most->rank;
 }
 
 // It waited there for others, and not all of those who meet now did.
@@ -148,9 +238,10 @@ Cuts JobReplay::all_alike() const {
 }
 
 Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) const {
-  // How much earlier than recorded each rank is ready for a unit, and each unit ends.
+  // How much earlier than recorded each rank is ready for a unit, and each unit begins and ends.
   struct Gain {
     Nanoseconds ready_ns = 0;
+    Nanoseconds begin_ns = 0;
     Nanoseconds end_ns = 0;
   };
   std::vector<std::vector<Gain>> gains(ranks_.size());
@@ -162,11 +253,21 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
     const Nanoseconds before_ns = unit.after == 0  ? 0
                                   : unit.after_end ? own[unit.after - 1].end_ns
                                                    : own[unit.after - 1].ready_ns;
-    own[member.unit].ready_ns = before_ns + cut_ns;
+    Nanoseconds faster_ns = 0;
+    if (const Nanoseconds slowed_ns = slowed_[member.rank][member.unit]; slowed_ns > 0) {
+      const Gain& beside = own[unit.beside - 1];
+      const auto waited_ns = static_cast<double>(split_.units[member.rank][unit.beside - 1].wait_ns);
+      const double gone = std::clamp(static_cast<double>(beside.end_ns - beside.begin_ns) / waited_ns, 0.0, 1.0);
+      faster_ns = static_cast<Nanoseconds>(gone * static_cast<double>(slowed_ns));
+    }
+    own[member.unit].ready_ns = before_ns + std::max(cut_ns, faster_ns);
     const Nanoseconds by_rank_ns = own[member.unit].ready_ns + unit.span.begin_ns - unit.own.end_ns;
+    own[member.unit].begin_ns = by_rank_ns;
     if (unit.behind == 0) return by_rank_ns;
     const Nanoseconds room_ns = unit.span.begin_ns - ranks_[member.rank].units[unit.behind - 1].span.end_ns;
-    return std::min(by_rank_ns, own[unit.behind - 1].end_ns + std::max<Nanoseconds>(0, room_ns - kPauseNs));
+    own[member.unit].begin_ns =
+        std::min(by_rank_ns, own[unit.behind - 1].end_ns + std::max<Nanoseconds>(0, room_ns - kPauseNs));
+    return own[member.unit].begin_ns;
   };
   const auto waits = [&](Member member) -> const UnitSplit& { return split_.units[member.rank][member.unit]; };
   for (const Node& node : nodes_) {
@@ -193,6 +294,11 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
         end_ns += waits(member).wait_ns;
         for (const Member other : match_.members_of(match_.meetings[meeting])) {
           if (other.rank == waits(member).waits_for) end_ns = std::min(end_ns, begin_gain(other));
+        }
+      } else if (waits(member).sender != kNoRank && meeting != kNoMeeting) {
+        for (const Member other : match_.members_of(match_.meetings[meeting])) {
+          if (other.rank == waits(member).sender)
+            end_ns = std::min(end_ns, begin_gain(other) + waits(member).sent_before_ns);
         }
       }
       gains[member.rank][member.unit].end_ns = end_ns;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "ranks/match.h"
@@ -34,12 +35,18 @@ class JobReplay {
   // Each rank's own time before each unit, made no longer than that of the middle rank.
   Cuts all_alike() const;
 
-  // Whose time made a rank the last at a meeting: its own, or that of a rank that it had waited for before.
+  // Whose time made a rank the last at a meeting: its own, or that of a rank that it had waited for before. None: it is
+  // not known. Of a send and a receive, which need not have anything in common but this, several: all that the late one
+  // did while the other waited.
   struct Origin {
     std::uint32_t rank = kNoRank;
     std::uint32_t unit = 0;  // before which it lost the time
+    Nanoseconds waited_ns = 0;
   };
-  const std::vector<Origin>& origins() const noexcept { return origins_; }  // beside JobMatch::meetings
+  // Adds up to what was waited there.
+  std::span<const Origin> origins_of(std::uint32_t meeting) const {
+    return std::span(origins_).subspan(origins_at_[meeting].first, origins_at_[meeting].second);
+  }
 
   // Own time before a unit, and that of the middle one of those who met there.
   Nanoseconds own_ns(Member member) const;
@@ -48,7 +55,12 @@ class JobReplay {
  private:
   void find_order();
   void find_middles();
+  void find_slowed();
   void find_origins();
+  void find_origin(std::uint32_t meeting);
+  void walk_back(std::uint32_t meeting, Member last);
+  void add_origins(std::uint32_t meeting, std::vector<Origin> origins);
+  std::uint32_t main_origin_rank(std::uint32_t meeting) const;
   bool was_kept_alone(std::span<const Member> members, std::uint32_t meeting, Member kept) const;
 
   std::span<const RankSummary> ranks_;
@@ -63,7 +75,9 @@ class JobReplay {
   std::vector<Node> nodes_;
   std::vector<Member> members_;
   std::vector<Nanoseconds> middles_;
+  std::vector<std::vector<Nanoseconds>> slowed_;  // by rank and unit, its own work by a kernel that waits beside it
   std::vector<Origin> origins_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> origins_at_;  // by meeting, the first of them and how many
 };
 
 }  // namespace synctrace

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t kFewest = 3;        // ends of operations that an offset is measured by
 constexpr std::size_t kMostEnds = 4'096;  // of two ranks that are looked at
+// How well two processes of one host know its wall clock: ends of the same operations lay up to 18 us apart by it
+// (docs/measurements/ranks.md).
+constexpr Nanoseconds kWallClockNs = 20'000;
 constexpr double kMostDrift = 1e-3;       // ten times that of a bad clock: more is chance, or damage
 
 struct End {
@@ -64,6 +67,23 @@ RankClock clock_by(std::vector<End> ends) {
 
 }  // namespace
 
+// Where ranks do nothing together that tells more: those of one host have one wall clock.
+void add_by_wall_clock(std::span<const RankSummary> ranks, RankClocks& clocks) {
+  for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
+    RankClock& clock = clocks.ranks[rank];
+    if (clock.known || ranks[rank].host.empty()) continue;
+    for (std::uint32_t other = 0; other < ranks.size(); ++other) {
+      const bool is_measured = clocks.ranks[other].known && clocks.ranks[other].residual_ns < kWallClockNs;
+      if (!is_measured || ranks[other].host != ranks[rank].host) continue;
+      clock = clocks.ranks[other];
+      clock.offset_ns += static_cast<double>(ranks[other].wall_lead_ns - ranks[rank].wall_lead_ns);
+      clock.residual_ns = kWallClockNs;
+      clock.known = true;
+      break;
+    }
+  }
+}
+
 // From the first rank on along operations that ranks share: each next one by one whose clock is known already.
 RankClocks measure_clocks(std::span<const RankSummary> ranks, const JobMatch& match) {
   RankClocks clocks;
@@ -107,6 +127,7 @@ RankClocks measure_clocks(std::span<const RankSummary> ranks, const JobMatch& ma
       }
     }
   }
+  add_by_wall_clock(ranks, clocks);
   return clocks;
 }
 

@@ -46,8 +46,10 @@ struct CollectiveUnit {
   std::uint32_t operations = 1;
   std::uint32_t after = 0;   // the unit + 1 from which the rank's own time goes on; 0: none
   std::uint32_t behind = 0;  // the unit + 1 before it in its stream; 0: none
+  std::uint32_t beside = 0;  // the unit + 1 that ran during most of its own time; 0: none
   std::int32_t root = -1;    // in its communicator
   std::uint32_t step = 0;    // the ordinary step that issued it, from 1; 0: none did
+  Nanoseconds work_ns = 0;   // of its own time, when work of the GPU's own ran
   // Directly before its kernels the GPU had nothing to do: because the host waited for it, or did something else.
   Nanoseconds drained_ns = 0;
   Nanoseconds held_ns = 0;

@@ -34,6 +34,7 @@ class Splitter {
     for (const RankSummary& rank : ranks_) {
       split_.units.emplace_back(rank.units.size());
       counted_.emplace_back(rank.units.size());
+      one_peer_.push_back(units_of_one_peer(rank));
     }
     find_usual();
     for (std::uint32_t i = 0; i < match_.meetings.size(); ++i) {
@@ -65,16 +66,35 @@ class Splitter {
     return least_ns;
   }
 
-  // Of a rooted operation and of pairs each rank has a usual length of its own.
+  // By unit, whether all that it sends and receives is exchanged with one rank.
+  static std::vector<bool> units_of_one_peer(const RankSummary& rank) {
+    std::vector<bool> of_one(rank.units.size(), true);
+    for (std::size_t i = 1; i < rank.pairs.size(); ++i) {
+      const PairOperation& one = rank.pairs[i];
+      const PairOperation& before = rank.pairs[i - 1];
+      const bool same = one.peer == before.peer && one.communicator == before.communicator;
+      if (one.unit == before.unit && !same && one.unit < of_one.size()) of_one[one.unit] = false;
+    }
+    return of_one;
+  }
+
+  // Both sides leave at once, unless what was sent is kept for a receiver that is not there yet; then neither waits.
+  bool is_together(const Meeting& meeting) const {
+    if (meeting.exchange != Exchange::kPairs) return meeting.exchange == Exchange::kTogether;
+    const std::span members = match_.members_of(meeting);
+    return std::all_of(members.begin(), members.end(), [&](Member one) { return one_peer_[one.rank][one.unit]; });
+  }
+
+  // Of a rooted operation and of pairs with several ranks each rank has a usual length of its own.
   Sort sort_of(const Meeting& meeting, Member member) const {
-    const std::uint32_t side = meeting.exchange == Exchange::kTogether ? 0 : member.rank + 1;
+    const std::uint32_t side = is_together(meeting) ? 0 : member.rank + 1;
     return {meeting.communicator, unit_of(member).signature, side};
   }
 
   void find_usual() {
     std::map<Sort, std::vector<Nanoseconds>> lengths;
     for (const Meeting& meeting : match_.meetings) {
-      if (meeting.exchange == Exchange::kTogether) {
+      if (is_together(meeting)) {
         lengths[sort_of(meeting, match_.members[meeting.first])].push_back(shortest(meeting));
         continue;
       }
@@ -205,9 +225,12 @@ class Splitter {
     const std::span members = match_.members_of(meeting);
     split.is_split = true;
     split.usual_ns = split.transfer_ns = usual_of(meeting, members.front());
-    const Late late = by_clock(members);
+    const bool tells = is_together(meeting);
+    if (tells) split.transfer_ns = shortest(meeting);
+    const Late late = tells ? shorter(members) : by_clock(members);
     for (const Member member : members) {
-      const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));
+      const Nanoseconds transfer_ns = tells ? split.transfer_ns : usual_of(meeting, member);
+      const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - transfer_ns);
       if (member.rank == late.rank || wait_ns < kSureMarginNs) {
         wait(member, 0, {}, number);
         continue;
@@ -217,6 +240,29 @@ class Splitter {
       split.last = late.rank;
       split.margin_ns = std::max(split.margin_ns, wait_ns);
     }
+    if (members.size() == 2 && split.last == kNoRank) find_sender(meeting);
+  }
+
+  Late shorter(std::span<const Member> members) const {
+    const auto [least, most] = std::minmax_element(
+        members.begin(), members.end(), [&](Member a, Member b) { return length_of(a) < length_of(b); });
+    return length_of(*most) - length_of(*least) < kSureMarginNs ? Late{} : Late{least->rank};
+  }
+
+  // Nobody waited: the receiver, which is the one that began later, found it there.
+  void find_sender(const Meeting& meeting) {
+    const std::span members = match_.members_of(meeting);
+    for (const Member member : members) {
+      const RankClock& clock = clocks_.ranks[member.rank];
+      if (!clock.known || !one_peer_[member.rank][member.unit]) return;
+    }
+    const auto began_ns = [&](Member one) { return clocks_.common(one.rank, unit_of(one).span.begin_ns); };
+    const bool first_is_late = began_ns(members[0]) > began_ns(members[1]);
+    const Member receiver = members[first_is_late ? 0 : 1];
+    const Member sender = members[first_is_late ? 1 : 0];
+    UnitSplit& split = split_of(receiver);
+    split.sender = sender.rank;
+    split.sent_before_ns = began_ns(receiver) - began_ns(sender);
   }
 
   std::span<const RankSummary> ranks_;
@@ -224,6 +270,7 @@ class Splitter {
   const RankClocks& clocks_;
   std::map<Sort, Nanoseconds> usual_;
   std::vector<std::vector<Counted>> counted_;  // beside JobSplit::units
+  std::vector<std::vector<bool>> one_peer_;    // likewise
   JobSplit split_;
 };
 

@@ -28,6 +28,9 @@ struct UnitSplit {
   Nanoseconds wait_ns = 0;
   std::uint32_t waits_for = kNoRank;
   bool is_split = false;  // else it is not known what of it is waiting
+  // What it receives had been sent before it asked for it: by whom, and how long before. kNoRank: not, or not known.
+  std::uint32_t sender = kNoRank;
+  Nanoseconds sent_before_ns = 0;
 };
 
 struct JobSplit {

@@ -45,6 +45,49 @@ void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, c
   }
 }
 
+// When the device's own work ran, without overlaps, in order of time.
+std::vector<TimeSpan> own_work(const Trace& trace, const std::vector<std::uint32_t>& operations) {
+  std::vector<TimeSpan> work;
+  CollectiveKernels kernels(trace);
+  for (const std::uint32_t row : operations) {
+    const Operation& operation = trace.operations[row];
+    if (kernels.is(operation)) continue;
+    if (!work.empty() && operation.span.begin_ns <= work.back().end_ns)
+      work.back().end_ns = std::max(work.back().end_ns, operation.span.end_ns);
+    else
+      work.push_back(operation.span);
+  }
+  return work;
+}
+
+void add_work(const std::vector<TimeSpan>& work, std::uint32_t device, RankSummary& rank) {
+  std::size_t next = 0;
+  for (CollectiveUnit& unit : rank.units) {
+    if (unit.device != device) continue;
+    while (next < work.size() && work[next].end_ns <= unit.own.begin_ns) ++next;
+    for (std::size_t i = next; i < work.size() && work[i].begin_ns < unit.own.end_ns; ++i)
+      unit.work_ns += intersect(unit.own, work[i]).length_ns();
+  }
+}
+
+// Units are ready in order, and few run at once.
+void find_beside(std::uint32_t device, RankSummary& rank) {
+  constexpr std::size_t kMostBefore = 16;
+  std::vector<std::uint32_t> before;
+  for (std::uint32_t i = 0; i < rank.units.size(); ++i) {
+    CollectiveUnit& unit = rank.units[i];
+    if (unit.device != device) continue;
+    Nanoseconds most_ns = 0;
+    for (std::size_t k = before.size(); k > 0 && before.size() - k < kMostBefore; --k) {
+      const Nanoseconds ns = intersect(unit.own, rank.units[before[k - 1]].span).length_ns();
+      if (ns <= most_ns) continue;
+      most_ns = ns;
+      unit.beside = before[k - 1] + 1;
+    }
+    before.push_back(i);
+  }
+}
+
 }  // namespace
 
 void chain_units(const Trace& trace, const std::vector<StreamKey>& streams, RankSummary& rank) {
@@ -58,6 +101,9 @@ void chain_units(const Trace& trace, const std::vector<StreamKey>& streams, Rank
       }
     }
     chain_device(streams, device, begins, rank);
+    if (const auto rows = operations.find(rank.devices[device].id); rows != operations.end())
+      add_work(own_work(trace, rows->second), device, rank);
+    find_beside(device, rank);
   }
 }
 

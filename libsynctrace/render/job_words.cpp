@@ -134,6 +134,7 @@ std::string job_headline(const JobReport& report) {
     case JobShape::kOneGpu: return in_capitals(format_text("the GPU of {} is slow", rank_word(report, report.late)));
     case JobShape::kInTurn: return "RANKS HOLD EACH OTHER UP IN TURN";
     case JobShape::kMissing: return "A RANK WITHOUT A RECORDING HOLDS THE OTHERS UP";
+    case JobShape::kNotKnown: return "RANKS WAIT FOR RANKS THAT ARE NOT KNOWN";
     case JobShape::kEven: break;
   }
   return "RANK-BOUND";
@@ -151,8 +152,8 @@ std::string job_sentence(const JobReport& report) {
     }
     if (report.shape == JobShape::kOneRank && !report.causes.empty()) {
       const JobCause& first = report.causes.front();
-      return format_text("{} {} {}; the others wait for it in collectives. {}", capital(rank_word(report, report.late)),
-                         deed_of(first), each, waiting);
+      return format_text("{} {} {}; {} for it. {}", capital(rank_word(report, report.late)), deed_of(first), each,
+                         report.ranks.size() == 2 ? "the other one waits" : "the others wait", waiting);
     }
     if (report.shape == JobShape::kInTurn) {
       return format_text("Another rank is late each time: {} the most, with {} of the waiting. {}",

@@ -40,6 +40,7 @@ std::string_view shape_name(JobShape shape) {
     case JobShape::kInTurn: return "in-turn";
     case JobShape::kOneGpu: return "one-gpu";
     case JobShape::kMissing: return "missing-rank";
+    case JobShape::kNotKnown: return "not-known";
   }
   return "even";
 }

@@ -260,7 +260,7 @@ void JobFindings::Parts::add_causes(JobReport& report) {
   names.settle(usual_parts, report.slow_gpu > 0, all);
   std::vector<LookedAt> looked;
   for (Looked& one : looked_at) looked.push_back({one.rank, one.parts});
-  const Blame blame = find_blame(job->ranks, job->match, job->split, job->replay, looked);
+  const Blame blame = find_blame(job->ranks, job->match, job->split, job->replay, looked, names.sorts());
   report.waited_ns = blame.waited_ns;
   report.not_looked_at_ns = blame.not_looked_at_ns;
   report.not_known_ns = blame.not_known_ns;

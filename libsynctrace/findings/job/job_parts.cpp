@@ -99,6 +99,16 @@ JobParts::OfRank JobParts::of_rank(const Trace& trace, const Attribution& attrib
   return result;
 }
 
+PartSorts JobParts::sorts() const {
+  std::map<std::pair<std::string, bool>, std::uint32_t> numbers;
+  PartSorts sorts;
+  for (const JobPart& part : parts_) {
+    const auto next = static_cast<std::uint32_t>(numbers.size());
+    sorts.push_back(numbers.try_emplace({part.name, part.is_kernel}, next).first->second);
+  }
+  return sorts;
+}
+
 void JobParts::settle(const std::vector<StretchPart>& usual, bool kernels_are_one,
                       const std::vector<std::vector<StretchPart>*>& parts) {
   const std::uint32_t all = number_of({"slow-gpu", nullptr, {}, true, {}, false, 0, 0});

@@ -9,6 +9,7 @@
 
 #include "attribution/user_frame.h"
 #include "findings/report.h"
+#include "ranks/blame.h"
 #include "ranks/stretch_parts.h"
 
 namespace synctrace {
@@ -39,6 +40,9 @@ class JobParts {
   // Of a rank whose report this is; `attribution` has kept its parts.
   OfRank of_rank(const Trace& trace, const Attribution& attribution, const RankSummary& rank, const Report& report,
                  const UserCode& user_code);
+
+  // By name, for find_blame.
+  PartSorts sorts() const;
 
   const JobPart& operator[](std::uint32_t name) const { return parts_[name]; }
 

@@ -78,6 +78,7 @@ enum class JobShape : std::uint8_t {
   kInTurn,   // another rank each time
   kOneGpu,   // the same rank, because its GPU is slower
   kMissing,  // a rank without a recording
+  kNotKnown,  // somebody, but it is not known who
 };
 
 struct JobReport {

@@ -28,18 +28,21 @@ void add_means(JobReport& report) {
   report.mean_unsplit_ns /= devices;
 }
 
-// Of the largest charge what is the share of all; a rank that has half of it holds the others up by itself.
-void find_late(const std::vector<RankCharge>& charges, JobReport& report) {
+// Of the largest charge what is the share of all; a rank that has half of it, and twice what any other has, holds the
+// others up by itself.
+void find_late(const std::vector<RankCharge>& charges, bool some_are_missing, JobReport& report) {
   if (charges.empty()) return;
   Nanoseconds all_ns = 0;
   for (const RankCharge& one : charges) all_ns = add_saturated(all_ns, one.waited_ns);
   const RankCharge& most = charges.front();
   report.late = most.rank;
   report.late_share_ns = most.waited_ns;
+  const Nanoseconds next_ns = charges.size() > 1 ? charges[1].waited_ns : 0;
   if (most.rank == kNoRank)
-    report.shape = JobShape::kMissing;
+    report.shape = some_are_missing ? JobShape::kMissing : JobShape::kNotKnown;
   else
-    report.shape = most.waited_ns >= all_ns / 2 ? JobShape::kOneRank : JobShape::kInTurn;
+    report.shape =
+        most.waited_ns >= all_ns / 2 && most.waited_ns / 2 >= next_ns ? JobShape::kOneRank : JobShape::kInTurn;
 }
 
 }  // namespace
@@ -47,7 +50,10 @@ void find_late(const std::vector<RankCharge>& charges, JobReport& report) {
 void judge_job(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
   add_means(report);
   report.alike_ns = std::max<Nanoseconds>(0, job.replay.saving(job.replay.all_alike()));
-  find_late(charges, report);
+  const bool some_are_missing =
+      std::any_of(job.match.communicators.begin(), job.match.communicators.end(),
+                  [](const JobCommunicator& one) { return one.ranks > one.traces.size(); });
+  find_late(charges, some_are_missing, report);
   // The GPUs that wait: all but that of the rank that they wait for.
   const Nanoseconds ranks = static_cast<Nanoseconds>(report.ranks.size());
   const bool one_is_late = report.shape == JobShape::kOneRank && ranks > 1;

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose line makes the other rank wait, in the loops of rank_programs.py, on two GPUs: what the report says of each planted
+fault, against what was planted and what the job takes less without it.
+
+  ranks.py --synctrace PATH --folder FOLDER [--only WORD,...] [--steps N] [--ahead N] [--table]
+
+Recordings and timings run one at a time; while one runs, the next ones load their libraries. Results go to FOLDER/ranks.json.
+--table: no run, only the reports and the table of what FOLDER holds. Ends with a table. Exit status 1 when an answer is wrong,
+77 when there are not two GPUs."""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+
+PROGRAM = pathlib.Path(__file__).resolve().with_name("rank_programs.py")
+PATTERNS = ("ddp", "fsdp", "pipeline", "tensor")
+# Of rank 1: what the loop without the fault is called, and the function that the fault's line is in (none: it is harmless).
+FAULTS = {"host1": ("none", "augment"), "host5": ("none", "augment"), "host20": ("none", "augment"), "read": ("unread", "log_loss"),
+          "loader": ("loaded", "batches"), "garbage": ("none", "clean_up"), "kernel": ("none", "extra_work"), "hidden": ("none", None)}
+PATIENCE_S = 120
+# A wait is right within so much of what the fault costs; below the second, nothing is (the spread of blocks of steps).
+WAIT_SHARE, WAIT_S = 0.1, 200e-6
+WORTH = 0.01  # a saving below this is none
+
+Job = collections.namedtuple("Job", "pattern what fault")
+
+
+def name_of(job):
+    return f"{job.pattern}.{job.fault or 'time'}"
+
+
+class Started:
+    """Two ranks that wait for their turn."""
+
+    def __init__(self, options, job, port):
+        self.job = job
+        self.turn = options.folder / f"{name_of(job)}.turn"
+        self.turn.unlink(missing_ok=True)
+        self.traces = options.folder / name_of(job)
+        shutil.rmtree(self.traces, ignore_errors=True)
+        words = [sys.executable, "-B", str(PROGRAM), job.pattern, job.what, *([job.fault] if job.fault else []), "--steps",
+                 str(options.steps if job.what == "record" else options.timed_steps)]
+        if job.what == "record":
+            words = [str(options.synctrace), "run", "--quiet", "--report=none", "-o", f"{self.traces}/rank%r", "--", *words]
+            self.traces.mkdir(parents=True)
+        self.ranks = []
+        for rank in range(2):
+            environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1",
+                               MASTER_PORT=str(port), RANK_TURN=str(self.turn))
+            output = open(options.folder / f"{name_of(job)}.{rank}.txt", "w+", encoding="utf-8")
+            self.ranks.append((subprocess.Popen(words, env=environment, stdout=output, stderr=subprocess.STDOUT), output))
+
+    def run(self):
+        """Seconds a step by kind, for a timing; an exception where a rank failed."""
+        self.turn.touch()
+        printed = []
+        deadline = time.monotonic() + PATIENCE_S
+        for process, output in self.ranks:
+            try:
+                process.wait(max(0.1, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                for other, _ in self.ranks:
+                    other.terminate()
+                process.wait()
+            output.seek(0)
+            printed.append(output.read())
+            output.close()
+        if any(process.returncode != 0 for process, _ in self.ranks):
+            raise RuntimeError(" / ".join(text.strip()[-300:] for text in printed))
+        return json.loads(next(line for line in reversed(printed[0].splitlines()) if line.startswith("{")))
+
+
+def report_of(options, job):
+    folder = options.folder / name_of(job)
+    text = subprocess.run([options.synctrace, "report", str(folder)], capture_output=True, text=True, timeout=PATIENCE_S, check=False,
+                          env=dict(os.environ, COLUMNS="100"))
+    (options.folder / f"{name_of(job)}.report.txt").write_text(text.stdout + text.stderr)
+    done = subprocess.run([options.synctrace, "report", "--format", "json", str(folder)], capture_output=True, text=True,
+                          timeout=PATIENCE_S, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip()[-300:])
+    found = json.loads(done.stdout)
+    (options.folder / f"{name_of(job)}.json").write_text(json.dumps({"job": found.get("job"), "ranks": found.get("ranks")}))
+    return found
+
+
+def waited_for(ranks, waiting, late):
+    """In ordinary steps, for each of them."""
+    row = next(rank for rank in ranks if rank["rank"] == waiting)
+    waits = [one["waiting_ns"] for device in row["devices"] for one in device["in_steps"]["waiting_for"] if one["rank"] == late]
+    return sum(waits) / max(1, row["steps"])
+
+
+class Answer:
+    """What the report says of one job, judged."""
+
+    def __init__(self, job, found, seconds):
+        base, function = FAULTS.get(job.fault, (job.fault, None))
+        self.job, self.problems = job, []
+        said, ranks = found.get("job"), found.get("ranks")
+        if not said:
+            self.problems.append("not seen as one job")
+            return
+        self.verdict, self.steps = f"{said['verdict']}, {said['shape']}", said["steps"]
+        self.step_s = 1e-9 * said["base_ns"] / max(1, said["steps"])
+        cause = said["causes"][0] if said["causes"] else None
+        self.where, self.rank, self.saving, self.range = "-", "-", 0.0, (0.0, 0.0)
+        if cause and cause["saving"]["ns"] >= WORTH * said["base_ns"]:
+            file = pathlib.PurePath(cause["file"] or "?").name
+            self.where = f"{file}:{cause['line']} in {cause['function']}: {cause['kernel'] or cause['cause']}"
+            self.rank = cause["ranks"][0]["rank"]
+            self.saving = cause["saving"]["ns"] / said["base_ns"]
+            self.range = tuple(cause["saving"][end] / said["base_ns"] for end in ("lo_ns", "hi_ns"))
+        self.wait_s = 1e-9 * waited_for(ranks, "0", "1")
+        self.cost_s = self.gain = None
+        if seconds and job.fault in FAULTS:
+            self.cost_s = seconds[job.fault] - seconds[base]
+            self.gain = 1 - seconds[base] / seconds[job.fault]
+            self.timed_s = seconds[job.fault]
+        if function is None:
+            if self.where != "-":
+                self.problems.append("something is blamed")
+            return
+        if said["verdict"] != "rank-bound" or said["late_rank"] != "1" or self.rank != "1":
+            self.problems.append("rank")
+        if not cause or cause["function"] != function:
+            self.problems.append("line")
+
+    def judge_wait(self, even_s):
+        """`even_s`: what the rank waits without the fault."""
+        self.even_s = even_s
+        if self.cost_s is None or FAULTS[self.job.fault][1] is None:
+            return
+        if abs(self.wait_s - even_s - self.cost_s) > max(WAIT_SHARE * self.cost_s, WAIT_S):
+            self.problems.append("wait")
+
+    def row(self):
+        if not hasattr(self, "verdict"):
+            return f"| {self.job.pattern} {self.job.fault} | | | | | | | {', '.join(self.problems)} |"
+        timed = "" if self.cost_s is None else f"{1e3 * self.cost_s:.2f}"
+        gain = "" if self.gain is None else f"{100 * self.gain:.1f}"
+        return (f"| {self.job.pattern} {self.job.fault} | {self.verdict} | {self.rank} | {self.where} | {1e3 * self.step_s:.2f} | "
+                f"{1e3 * self.wait_s:.2f} | {timed} | {100 * self.saving:.1f} ({100 * self.range[0]:.1f} to {100 * self.range[1]:.1f}) | "
+                f"{gain} | {', '.join(self.problems) or 'right'} |")
+
+
+def run_all(options, jobs):
+    """Returns the timings by pattern, and what failed."""
+    waiting, timings, failed = collections.deque(), {}, {}
+    ports = iter(range(options.port, 65000))
+    left = collections.deque(jobs)
+    while left or waiting:
+        while left and len(waiting) <= options.ahead:
+            waiting.append(Started(options, left.popleft(), next(ports)))
+        started = waiting.popleft()
+        begin = time.monotonic()
+        try:
+            result = started.run()
+            if started.job.what == "time":
+                timings[started.job.pattern] = result
+        except (RuntimeError, StopIteration, subprocess.TimeoutExpired) as problem:
+            failed[name_of(started.job)] = str(problem)
+        print(f"{name_of(started.job)}: {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+    return timings, failed
+
+
+def gains_of(answers):
+    errors = [abs(one.saving - one.gain) for one in answers if one.gain is not None and FAULTS[one.job.fault][1]]
+    inside = sum(one.range[0] - 0.005 <= one.gain <= one.range[1] + 0.005 for one in answers if one.gain is not None)
+    if not errors:
+        return "nothing timed"
+    return (f"saving against timed: error median {100 * statistics.median(errors):.1f} points, largest {100 * max(errors):.1f}, of "
+            f"{len(errors)}; the range held {inside} of {sum(one.gain is not None for one in answers)}")
+
+
+def judge(options, jobs, timings, failed):
+    recorded = [job for job in jobs if job.what == "record" and name_of(job) not in failed]
+    answers = []
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        reports = [(job, pool.submit(report_of, options, job)) for job in recorded]
+        for job, report in reports:
+            try:
+                answers.append(Answer(job, report.result(), timings.get(job.pattern)))
+            except (RuntimeError, subprocess.TimeoutExpired, KeyError, StopIteration) as problem:
+                failed[name_of(job)] = f"{type(problem).__name__}: {problem}"
+    even = {(one.job.pattern, one.job.fault): one.wait_s for one in answers if hasattr(one, "wait_s")}
+    for one in answers:
+        base = FAULTS.get(one.job.fault, (None,))[0]
+        if hasattr(one, "wait_s"):
+            one.judge_wait(even.get((one.job.pattern, base), 0.0))
+    print("| job | verdict | rank | line | step, ms | rank 0 waits for 1, ms a step | the fault costs, ms a step | saving, % | timed, % | |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for one in answers:
+        print(one.row())
+    for name, problem in failed.items():
+        print(f"\n{name} failed: {re.sub(chr(10), ' ', problem)}")
+    right = sum(not one.problems for one in answers)
+    print(f"\n{gains_of([one for one in answers if hasattr(one, 'gain')])}\n\n{right} of {len(answers)} right, {len(failed)} failed")
+    return 0 if answers and right == len(answers) and not failed else 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--synctrace", required=True)
+    parser.add_argument("--folder", type=pathlib.Path, required=True)
+    parser.add_argument("--only", default="", help="words of which one is in a job's name (ddp.host5)")
+    parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--timed-steps", type=int, default=33)
+    parser.add_argument("--ahead", type=int, default=4)
+    parser.add_argument("--port", type=int, default=29600)
+    parser.add_argument("--table", action="store_true")
+    options = parser.parse_args()
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False) if not options.table else None
+    if listed is not None and listed.stdout.count("GPU ") < 2:
+        print("there are not two GPUs here")
+        return 77
+    options.folder.mkdir(parents=True, exist_ok=True)
+    jobs = []
+    for pattern in PATTERNS:
+        jobs += [Job(pattern, "time", ""), *(Job(pattern, "record", fault) for fault in ("none", "unread", "loaded", *FAULTS))]
+    jobs = [job for job in jobs if any(word in name_of(job) for word in options.only.split(","))]
+    results = options.folder / "ranks.json"
+    if options.table:
+        timings, failed = json.loads(results.read_text())
+    else:
+        timings, failed = run_all(options, jobs)
+        results.write_text(json.dumps([timings, failed]))
+    return judge(options, jobs, timings, failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
