@@ -102,7 +102,8 @@ void JobReplay::find_middles() {
 }
 
 // A kernel that waits for other ranks takes multiprocessors from the work beside it. By how much that is slower is seen
-// on the rank that did the same work while its own kernels did not wait.
+// on the rank that did the same work while its own kernels did not wait; it is not more than twice as slow.
+// Where the two end one stretch and begin the next differs a little: what one seems too long, the next is too short.
 void JobReplay::find_slowed() {
   for (const RankSummary& rank : ranks_) slowed_.emplace_back(rank.units.size(), 0);
   for (const Meeting& meeting : match_.meetings) {
@@ -117,7 +118,11 @@ void JobReplay::find_slowed() {
     }
     for (const Member one : match_.members_of(meeting)) {
       if (least_ns == kLatestTime || !waits_beside(one)) continue;
-      slowed_[one.rank][one.unit] = std::max<Nanoseconds>(0, ranks_[one.rank].units[one.unit].work_ns - least_ns);
+      const CollectiveUnit& unit = ranks_[one.rank].units[one.unit];
+      const Nanoseconds begin_ns = ranks_[one.rank].units[unit.beside - 1].span.begin_ns;
+      const TimeSpan waiting = {begin_ns, begin_ns + split_.units[one.rank][unit.beside - 1].wait_ns};
+      const Nanoseconds most_ns = intersect(unit.own, waiting).length_ns() / 2;
+      slowed_[one.rank][one.unit] = std::clamp(unit.work_ns - least_ns, -most_ns, most_ns);
     }
   }
 }
@@ -254,19 +259,20 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
                                   : unit.after_end ? own[unit.after - 1].end_ns
                                                    : own[unit.after - 1].ready_ns;
     Nanoseconds faster_ns = 0;
-    if (const Nanoseconds slowed_ns = slowed_[member.rank][member.unit]; slowed_ns > 0) {
+    if (const Nanoseconds slowed_ns = slowed_[member.rank][member.unit]; slowed_ns != 0) {
       const Gain& beside = own[unit.beside - 1];
       const auto waited_ns = static_cast<double>(split_.units[member.rank][unit.beside - 1].wait_ns);
       const double gone = std::clamp(static_cast<double>(beside.end_ns - beside.begin_ns) / waited_ns, 0.0, 1.0);
       faster_ns = static_cast<Nanoseconds>(gone * static_cast<double>(slowed_ns));
     }
-    own[member.unit].ready_ns = before_ns + std::max(cut_ns, faster_ns);
-    const Nanoseconds by_rank_ns = own[member.unit].ready_ns + unit.span.begin_ns - unit.own.end_ns;
-    own[member.unit].begin_ns = by_rank_ns;
-    if (unit.behind == 0) return by_rank_ns;
-    const Nanoseconds room_ns = unit.span.begin_ns - ranks_[member.rank].units[unit.behind - 1].span.end_ns;
-    own[member.unit].begin_ns =
-        std::min(by_rank_ns, own[unit.behind - 1].end_ns + std::max<Nanoseconds>(0, room_ns - kPauseNs));
+    own[member.unit].ready_ns = before_ns + cut_ns + faster_ns;
+    own[member.unit].begin_ns = own[member.unit].ready_ns;
+    if (unit.behind == 0) return own[member.unit].begin_ns;
+    // It could begin when the rank was ready and its stream free; what it began later than that, it always does.
+    const Nanoseconds free_ns = ranks_[member.rank].units[unit.behind - 1].span.end_ns + kPauseNs;
+    const Nanoseconds could_ns = std::max(unit.own.end_ns, free_ns);
+    own[member.unit].begin_ns = std::min(own[member.unit].ready_ns + could_ns - unit.own.end_ns,
+                                         own[unit.behind - 1].end_ns + could_ns - free_ns);
     return own[member.unit].begin_ns;
   };
   const auto waits = [&](Member member) -> const UnitSplit& { return split_.units[member.rank][member.unit]; };

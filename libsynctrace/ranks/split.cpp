@@ -231,7 +231,7 @@ class Splitter {
     for (const Member member : members) {
       const Nanoseconds transfer_ns = tells ? split.transfer_ns : usual_of(meeting, member);
       const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - transfer_ns);
-      if (member.rank == late.rank || wait_ns < kSureMarginNs) {
+      if (member.rank == late.rank || wait_ns < kSureMarginNs || (tells && late.rank == kNoRank)) {
         wait(member, 0, {}, number);
         continue;
       }
@@ -243,10 +243,13 @@ class Splitter {
     if (members.size() == 2 && split.last == kNoRank) find_sender(meeting);
   }
 
+  // Not a sender that had left long before: then the receiver's kernel was slow by itself.
   Late shorter(std::span<const Member> members) const {
     const auto [least, most] = std::minmax_element(
         members.begin(), members.end(), [&](Member a, Member b) { return length_of(a) < length_of(b); });
-    return length_of(*most) - length_of(*least) < kSureMarginNs ? Late{} : Late{least->rank};
+    if (length_of(*most) - length_of(*least) < kSureMarginNs) return {};
+    const Late by_clock = this->by_clock(members);
+    return by_clock.rank == kNoRank || by_clock.rank == least->rank ? Late{least->rank} : Late{};
   }
 
   // Nobody waited: the receiver, which is the one that began later, found it there.

@@ -2,8 +2,10 @@
 """Training loops of two ranks, nobody annotated, in which rank 1 has one fault, for ranks.py.
 
 rank_programs.py PATTERN record FAULT --steps N   the fault in each step
-rank_programs.py PATTERN time --steps N           all faults and none in turns, in blocks of N steps; rank 0 prints
-                                                  seconds a step of each block
+rank_programs.py PATTERN time --steps N           all faults and none in turns, in blocks of N steps: prints
+                                                  seconds a step
+rank_programs.py PATTERN windows --steps N        no fault; windows of N steps, and of 20 N all-reduces of four bytes, with the
+                                                  recorder off and on in turns (SYNCTRACE_TEST_CONTROL=1): prints the seconds of each
 PATTERN: ddp, fsdp, pipeline (send and receive), tensor (parallel). Started once for each rank, with RANK, LOCAL_RANK, WORLD_SIZE,
 MASTER_ADDR and MASTER_PORT as torchrun sets them. With RANK_TURN, nothing runs on the GPU before that file is there."""
 import argparse
@@ -11,7 +13,9 @@ import gc
 import json
 import os
 import pathlib
+import random
 import statistics
+import sys
 import time
 
 import torch
@@ -26,10 +30,13 @@ from ranks import FAULTS
 RANK = int(os.environ["RANK"])
 LATE_RANK = 1
 BASES = ("none", "unread", "loaded")
-WIDTH, HIDDEN, ROWS, LAYERS = 1024, 4096, 8192, 8
+# So large that the GPU has the longer part of a step: on a slow host, everything else waits for the host.
+WIDTH, HIDDEN, LAYERS = {"ddp": (1024, 4096, 8)}.get(sys.argv[1], (4096, 16384, 4))
+ROWS = 8192
 MICRO_BATCHES = 4
-LOADER_S = 0.025  # of the late rank for a batch; the other one's are ready
-ROUNDS = 4
+LOADER_S = 0.08  # of the late rank for a batch; the other one's are ready
+ROUNDS = 2
+WINDOW_ROUNDS = 40
 
 
 def augment(milliseconds):
@@ -38,8 +45,8 @@ def augment(milliseconds):
         pass
 
 
-def log_loss(value):
-    return value.item()
+def log_norms(parameters):
+    return [getattr(one.grad, "to_local", lambda one=one: one.grad)().norm().item() for one in parameters]
 
 
 def clean_up():
@@ -62,18 +69,12 @@ def sgd(model):
 
 class DataParallel:
     def __init__(self):
-        self.model = DistributedDataParallel(self.sharded(nn.Sequential(*(block() for _ in range(LAYERS)))))
+        self.model = DistributedDataParallel(nn.Sequential(*(block() for _ in range(LAYERS))))
         self.optimizer = sgd(self.model)
-
-    @staticmethod
-    def sharded(model):
-        return model
 
     def step(self, batch):
         loss = self.model(batch).float().square().mean()
         loss.backward()
-        self.optimizer.step()
-        self.optimizer.zero_grad()
         return loss
 
 
@@ -94,10 +95,7 @@ class Pipeline:
         self.optimizer = sgd(self.model)
 
     def step(self, batch):
-        loss = self.first_stage(batch) if RANK == 0 else self.last_stage(batch)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
-        return loss
+        return self.first_stage(batch) if RANK == 0 else self.last_stage(batch)
 
     def first_stage(self, batch):
         outputs = []
@@ -151,16 +149,14 @@ class TensorParallel:
     """Each rank has half of the hidden units of each layer."""
 
     def __init__(self):
-        self.layers = nn.ModuleList(block(HIDDEN // 2) for _ in range(LAYERS))
-        self.optimizer = sgd(self.layers)
+        self.model = nn.ModuleList(block(HIDDEN // 2) for _ in range(LAYERS))
+        self.optimizer = sgd(self.model)
 
     def step(self, batch):
-        for layer in self.layers:
+        for layer in self.model:
             batch = batch + SumForward.apply(layer(SumBackward.apply(batch)))
         loss = batch.float().square().mean()
         loss.backward()
-        self.optimizer.step()
-        self.optimizer.zero_grad()
         return loss
 
 
@@ -200,14 +196,15 @@ def train(program, kind, count, matrix):
         if is_late and kind == "kernel":
             extra_work(matrix)
         loss = program.step(batch)
+        if is_late and kind == "read":
+            log_norms(program.model.parameters())
+        program.optimizer.step()
+        program.optimizer.zero_grad()
         if is_late and kind == "garbage" and number % 4 == 3:
             clean_up()
         if is_late and kind == "hidden":
             augment(1.0)
-        if kind in ("unread", "read"):
-            if is_late and kind == "read":
-                log_loss(loss)
-        else:
+        if kind not in ("unread", "read"):
             loss.item()
 
 
@@ -231,6 +228,35 @@ def timed(program, matrix, count):
     return seconds
 
 
+def windows(program, matrix, count):
+    small = torch.zeros(1, device="cuda")
+
+    def steps():
+        train(program, "none", count, matrix)
+
+    def reductions():
+        for _ in range(20 * count):
+            dist.all_reduce(small)
+
+    order_of = random.Random(1)  # the same on all ranks
+    modes = ["off", "cupti-only", "timeline"]
+    seconds = {what: {mode: [] for mode in modes} for what in ("steps", "reductions")}
+    for _ in range(WINDOW_ROUNDS):
+        order_of.shuffle(modes)
+        for mode in modes:
+            torch.cuda.nvtx.mark("synctrace:" + mode)
+            for what, loop in (("steps", steps), ("reductions", reductions)):
+                train(program, "none", 1, matrix)
+                torch.cuda.synchronize()
+                dist.barrier()
+                torch.cuda.synchronize()
+                start = time.perf_counter()
+                loop()
+                torch.cuda.synchronize()
+                seconds[what][mode].append((time.perf_counter() - start) / (count if what == "steps" else 20 * count))
+    return seconds
+
+
 def wait_for_turn():
     turn = os.environ.get("RANK_TURN")
     while turn and not pathlib.Path(turn).exists():
@@ -240,7 +266,7 @@ def wait_for_turn():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("pattern", choices=PATTERNS)
-    parser.add_argument("what", choices=("record", "time"))
+    parser.add_argument("what", choices=("record", "time", "windows"))
     parser.add_argument("fault", nargs="?", default="none", choices=(*BASES, *FAULTS))
     parser.add_argument("--steps", type=int, default=60)
     options = parser.parse_args()
@@ -255,13 +281,17 @@ def main():
     if options.what == "record":
         train(program, options.fault, options.steps, matrix)
         result = {}
+    elif options.what == "time":
+        train(program, "none", 10, matrix)
+        result = {kind: statistics.median(blocks) for kind, blocks in timed(program, matrix, options.steps).items()}
     else:
         train(program, "none", 10, matrix)
-        result = timed(program, matrix, options.steps)
+        result = windows(program, matrix, options.steps)
     torch.cuda.synchronize()
+    dist.barrier()
+    torch.cuda.synchronize()
+    print(json.dumps(result), flush=True)
     dist.destroy_process_group()
-    if RANK == 0:
-        print(json.dumps({kind: statistics.median(blocks) for kind, blocks in result.items()}), flush=True)
 
 
 if __name__ == "__main__":
