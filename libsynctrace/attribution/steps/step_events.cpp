@@ -5,12 +5,15 @@
 #include <array>
 #include <map>
 
+#include "attribution/code_places.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kDeepestFrame = 64;
+
+bool is_python(const StackFrame& frame) { return frame.kind == StackFrame::Kind::kPython; }
 
 const ResolvedFrame* symbol_of(const Trace& trace, const StackFrame& frame) {
   const auto found = trace.symbols.find(frame.native);
@@ -29,6 +32,20 @@ bool is_optimizer_code(std::string_view file) noexcept {
                      [&](std::string_view folder) { return file.find(folder) != std::string_view::npos; });
 }
 
+bool is_called_back(const Trace& trace, StackId stack) {
+  const auto frames = trace.stacks.find(stack);
+  if (frames == trace.stacks.end()) return false;
+  const auto outermost = std::find_if(frames->second.rbegin(), frames->second.rend(), is_python);
+  if (outermost != frames->second.rend()) {
+    const auto code = trace.codes.find(outermost->code);
+    return code != trace.codes.end() && places::is_framework_source(code->second.file);
+  }
+  return std::any_of(frames->second.begin(), frames->second.end(), [&](const StackFrame& frame) {
+    const ResolvedFrame* symbol = frame.kind == StackFrame::Kind::kNative ? symbol_of(trace, frame) : nullptr;
+    return symbol != nullptr && symbol->function.starts_with("torch::autograd::Engine::thread_main");
+  });
+}
+
 bool StepEvents::is_in_module(const StackFrame& frame) const {
   if (frame.kind != StackFrame::Kind::kPython) return false;
   const auto code = trace_.codes.find(frame.code);
@@ -44,9 +61,15 @@ const std::vector<StepEvents::Event>& StepEvents::all() {
 
 void StepEvents::read() {
   std::map<ThreadId, std::size_t> counts;
+  std::unordered_map<StackId, bool> called_back;
+  const auto is_elsewhere = [&](StackId stack) {
+    const auto [entry, is_new] = called_back.try_emplace(stack, false);
+    if (is_new) entry->second = is_called_back(trace_, stack);
+    return entry->second;
+  };
   const auto count = [&](const auto& rows) {
     for (const auto& row : rows) {
-      if (number(row.stack) != 0) ++counts[row.thread];
+      if (number(row.stack) != 0 && !is_elsewhere(row.stack)) ++counts[row.thread];
     }
   };
   count(trace_.calls);
@@ -83,7 +106,6 @@ const StepEvents::Frames& StepEvents::frames(StackId stack) {
   const auto [entry, is_new] = frames_.try_emplace(stack);
   const auto raw = trace_.stacks.find(stack);
   if (!is_new || raw == trace_.stacks.end()) return entry->second;
-  const auto is_python = [](const StackFrame& frame) { return frame.kind == StackFrame::Kind::kPython; };
   const bool python = std::any_of(raw->second.begin(), raw->second.end(), is_python);
   for (auto frame = raw->second.rbegin(); frame != raw->second.rend(); ++frame) {
     if (entry->second.spots.size() == kDeepestFrame) break;

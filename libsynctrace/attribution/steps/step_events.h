@@ -17,6 +17,10 @@ namespace synctrace {
 bool is_model_code(std::string_view file, std::string_view function) noexcept;
 bool is_optimizer_code(std::string_view file) noexcept;
 
+// A framework runs on a thread of its own there, as autograd does, and calls functions of Python back at most: that is
+// a part of what the program's own thread asked for, and shows no loop of it.
+bool is_called_back(const Trace& trace, StackId stack);
+
 class StepEvents {
  public:
   // One frame: in which function, and how far.
@@ -30,7 +34,7 @@ class StepEvents {
     StackId stack{};
   };
 
-  // Of the thread with the most of them.
+  // Of the thread with the most of them, those on which a framework calls back left aside.
   explicit StepEvents(const Trace& trace) : trace_(trace) {}
 
   // Read from the trace when first asked for.

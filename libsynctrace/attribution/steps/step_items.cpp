@@ -40,28 +40,29 @@ bool is_optimizer_kernel(std::string_view mangled) {
   return has_any(name, kOptimizerKernels);
 }
 
-// Where in a program of PyTorch a stack is: what a module does while it computes is no step of the program.
-struct StackPlace {
-  bool in_module = false;
-  bool in_optimizer = false;
-};
+// Whose code a stack is in, by the innermost function that tells: what a model does while it computes, its gradients
+// included, is no step of the program.
+enum class StackPlace : std::uint8_t { kElsewhere, kModel, kOptimizer };
 
 class StackLook {
  public:
   explicit StackLook(const Trace& trace) : trace_(trace) {}
   StackPlace of(StackId stack) {
-    const auto [entry, is_new] = known_.try_emplace(stack);
-    if (is_new) {
-      for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
-        if (frame.kind != FrameKind::kPython) continue;
-        entry->second.in_module |= is_model_code(frame.file, frame.function);
-        entry->second.in_optimizer |= is_optimizer_code(frame.file);
-      }
-    }
+    const auto [entry, is_new] = known_.try_emplace(stack, StackPlace::kElsewhere);
+    if (is_new) entry->second = look_at(stack);
     return entry->second;
   }
 
  private:
+  StackPlace look_at(StackId stack) const {
+    for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
+      if (frame.kind != FrameKind::kPython) continue;
+      if (is_model_code(frame.file, frame.function)) return StackPlace::kModel;
+      if (is_optimizer_code(frame.file)) return StackPlace::kOptimizer;
+    }
+    return is_called_back(trace_, stack) ? StackPlace::kModel : StackPlace::kElsewhere;
+  }
+
   const Trace& trace_;
   std::unordered_map<StackId, StackPlace> known_;
 };
@@ -160,7 +161,9 @@ class Builder {
     const std::uint32_t kind = items_.kinds.back();
     if (kind >= stacks_.size()) stacks_.resize(kind + 1);
     ++stacks_[kind].seen;
-    if (look_.of(stack).in_optimizer) ++stacks_[kind].in_optimizer;
+    const StackPlace place = look_.of(stack);
+    if (place == StackPlace::kOptimizer) ++stacks_[kind].in_optimizer;
+    if (place == StackPlace::kModel) ++stacks_[kind].in_model;
   }
 
   // The item added last. Not each call has a stack: what the others behind the same kernel are, this one is too.
@@ -171,17 +174,17 @@ class Builder {
       unseen_.push_back({items_.size() - 1, place});
       return;
     }
-    const bool in_module = look_.of(stack).in_module;
+    const bool in_model = look_.of(stack) == StackPlace::kModel;
     ++exchanges_[place].seen;
-    if (in_module) ++exchanges_[place].in_module;
-    items_.traits.back() |= in_module ? Trait::kOfModel : Trait::kExchange;
+    if (in_model) ++exchanges_[place].in_model;
+    items_.traits.back() |= in_model ? Trait::kOfModel : Trait::kExchange;
   }
 
   void mark_unseen_exchanges() {
     for (const Unseen& one : unseen_) {
       const auto others = exchanges_.find(one.place);
-      const bool in_module = others != exchanges_.end() && others->second.in_module * 2 > others->second.seen;
-      items_.traits[one.item] |= in_module ? Trait::kOfModel : Trait::kExchange;
+      const bool in_model = others != exchanges_.end() && others->second.in_model * 2 > others->second.seen;
+      items_.traits[one.item] |= in_model ? Trait::kOfModel : Trait::kExchange;
     }
   }
 
@@ -239,7 +242,9 @@ class Builder {
         if (stacks_[kind].in_optimizer == 0) result[kind] = Whose::kOthers;
         if (stacks_[kind].in_optimizer * 10 >= stacks_[kind].seen * 9) result[kind] = Whose::kOptimizers;
       }
-      if (token >> 60 != 0) continue;
+      // Whatever its name: a model's parts are gathered by a kernel for many tensors too.
+      const bool is_models = kind < stacks_.size() && stacks_[kind].in_model * 2 > stacks_[kind].seen;
+      if (token >> 60 != 0 || is_models) continue;
       const auto text = trace_.strings.find(StringId{static_cast<std::uint32_t>(token)});
       if (text != trace_.strings.end() && is_optimizer_kernel(text->second)) result[kind] = Whose::kOptimizersByName;
     }
@@ -293,11 +298,12 @@ class Builder {
   struct Stacks {
     std::size_t seen = 0;
     std::size_t in_optimizer = 0;
+    std::size_t in_model = 0;
   };
 
   struct Seen {
     std::size_t seen = 0;
-    std::size_t in_module = 0;
+    std::size_t in_model = 0;
   };
   struct Unseen {
     std::size_t item = 0;

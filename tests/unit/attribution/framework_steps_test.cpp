@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a framework does for a program, in its own loops, on its own threads and before the program's loop, is no step.
+#include "attribution/steps.h"
+#include "support/catch.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+
+// As a model does whose parameters are spread over the ranks: it gathers those of a layer with one kernel for many
+// tensors, and on autograd's thread gives the GPU their addresses.
+TEST_CASE("the layers of a model are no steps, whatever gathers their parameters") {
+  Program program;
+  const StackId layers = program.at({{"main", 7}, {"forward", 3, "/venv/torch/nn/modules/container.py"}});
+  const StackId back = program.at({{"_pre_backward", 9, "/venv/torch/distributed/fsdp/_fsdp_state.py"}});
+  for (int i = 0; i < 20; ++i) {
+    for (int layer = 0; layer < 8; ++layer) {
+      program.kernel("multi_tensor_apply_kernel Copy", layers);
+      program.kernels("forward", 6, layers);
+    }
+    for (int layer = 0; layer < 8; ++layer) {
+      program.kernel("multi_tensor_apply_kernel Copy", back, kWorker);
+      program.wait(back, kWorker);
+      program.kernels("backward", 6, {}, kWorker);
+    }
+    const StackId optimizer = program.at({{"main", 8}, {"step", 2, "/venv/torch/optim/sgd.py"}});
+    program.kernel("multi_tensor_apply_kernel Add", optimizer);
+    program.wait(program.at({{"main", 9}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.micro_steps == 1);
+  CHECK(steps.where.line == 7);
+}
+
+TEST_CASE("the thread on which autograd calls back does not hide the loop") {
+  Program program;
+  const StackId hook = program.at({{"_hook", 9, "/venv/torch/distributed/_composable/replicate.py"}});
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("forward", 3, program.at({{"main", 7}}));
+    program.kernels("backward", 12, hook, kWorker);
+    program.wait(program.at({{"main", 9}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.name == "main");
+  CHECK(steps.where.line == 7);
+}
+
+}  // namespace synctrace::testing
