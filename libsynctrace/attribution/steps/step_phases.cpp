@@ -2,6 +2,7 @@
 // The program's phases, each with its steps: those that are named, and those that are found in the rest.
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,12 @@ namespace {
 constexpr std::size_t kFewForSure = 8;
 constexpr double kAlikeForSure = 0.9;
 constexpr double kSmallestPhase = 0.02;  // of the time of the first
+constexpr double kLittleWork = 0.05;     // of another phase's
+
+struct Phase {
+  Steps steps;
+  double work = 0;  // the time of its kernels; without a timeline the calls
+};
 
 void judge(const FoundLoop& loop, Steps& steps) {
   const bool is_named = steps.source == StepSource::kLoop;
@@ -41,6 +48,39 @@ Nanoseconds time_of(const Steps& steps) {
   return sum;
 }
 
+double work_of(const FoundLoop& loop, const StepItems& items) {
+  double busy_ns = 0;
+  double calls = 0;
+  for (const ItemRange step : loop.steps) {
+    calls += static_cast<double>(step.size());
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      const bool is_copy = (items.traits[i] & StepItems::kWork) == 0;
+      busy_ns += is_copy ? 0.0 : static_cast<double>(items.busy_ns[i]);
+    }
+  }
+  return busy_ns > 0 ? busy_ns : calls;
+}
+
+// A loop before another one that computes hardly anything beside it builds what that one runs: layers, parameters.
+bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
+  return std::any_of(phases.begin(), phases.end(), [&](const Phase& other) {
+    return phase.steps.steps.back().host.end_ns <= other.steps.steps.front().host.begin_ns &&
+           phase.work < kLittleWork * other.work;
+  });
+}
+
+// The longest first, and behind them those that only set up.
+std::vector<Steps> in_order(std::vector<Phase> phases) {
+  std::vector<std::size_t> order(phases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::pair<bool, Nanoseconds>> ranks;
+  for (const Phase& phase : phases) ranks.emplace_back(sets_up(phase, phases), -time_of(phase.steps));
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  std::vector<Steps> result;
+  for (const std::size_t i : order) result.push_back(std::move(phases[i].steps));
+  return result;
+}
+
 Steps given_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
   if (question.line.empty()) return steps_by_ranges(trace, correlation, question.range);
   const std::size_t colon = question.line.rfind(':');
@@ -53,27 +93,28 @@ Steps given_steps(const Trace& trace, const Correlation& correlation, const Step
 }  // namespace
 
 StepPhases find_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
-  std::vector<Steps> phases;
   Steps given = given_steps(trace, correlation, question);
   const bool is_asked = !question.range.empty() || !question.line.empty();
   if (is_asked && given.steps.empty()) return {};
   const StepItems items = step_items(trace, correlation, given.steps);
   StepLooks looks(trace);
-  const std::vector<FoundLoop> loops = find_loops(items, looks);
-  for (const FoundLoop& loop : loops) {
-    phases.push_back(steps_of(items, loop.steps));
-    phases.back().micro_steps = loop.micro_steps;
-    looks.name(phases.back(), items);
-    judge(loop, phases.back());
+  std::vector<Phase> found;
+  for (const FoundLoop& loop : find_loops(items, looks)) {
+    Steps steps = steps_of(items, loop.steps);
+    steps.micro_steps = loop.micro_steps;
+    looks.name(steps, items);
+    judge(loop, steps);
+    if (steps.steps.size() < kFewestSteps) continue;
+    measure_steps(trace, correlation, steps);
+    found.push_back({std::move(steps), work_of(loop, items)});
   }
-  std::erase_if(phases, [](const Steps& steps) { return steps.steps.size() < kFewestSteps; });
-  const std::ptrdiff_t given_count = given.steps.empty() ? 0 : 1;
-  if (!given.steps.empty()) phases.insert(phases.begin(), std::move(given));
-  for (Steps& phase : phases) measure_steps(trace, correlation, phase);
-  if (phases.empty()) return {};
+  std::vector<Steps> phases = in_order(std::move(found));
   // What is given stays first.
-  std::stable_sort(phases.begin() + given_count, phases.end(),
-                   [](const Steps& a, const Steps& b) { return time_of(a) > time_of(b); });
+  if (!given.steps.empty()) {
+    measure_steps(trace, correlation, given);
+    phases.insert(phases.begin(), std::move(given));
+  }
+  if (phases.empty()) return {};
   const auto least_ns = static_cast<Nanoseconds>(kSmallestPhase * static_cast<double>(time_of(phases.front())));
   std::erase_if(phases, [&](const Steps& steps) { return time_of(steps) < least_ns; });
   const std::size_t wanted = question.phase == 0 ? 0 : question.phase - 1;

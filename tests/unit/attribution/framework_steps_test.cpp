@@ -46,4 +46,26 @@ TEST_CASE("the thread on which autograd calls back does not hide the loop") {
   CHECK(steps.where.line == 7);
 }
 
+TEST_CASE("what sets up a program is not what it is about, as long as it may take") {
+  const bool comes_first = GENERATE(true, false);
+  const int layer_kernels = GENERATE(4, 40);  // hardly any work, or as much as the training's
+  CAPTURE(comes_first, layer_kernels);
+  Program program;
+  const auto set_up = [&] {
+    for (int i = 0; i < 12; ++i) {
+      program.kernels("init", layer_kernels, program.at({{"build", 5}}));
+      program.wait(program.at({{"build", 6}}));
+      program.pass(20'000 * kUs);
+    }
+  };
+  if (comes_first) set_up();
+  for (int i = 0; i < 60; ++i) {
+    program.kernels("step", 20, program.at({{"main", 7}}));
+    program.wait(program.at({{"main", 8}}));
+  }
+  if (!comes_first) set_up();
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == (comes_first && layer_kernels == 4 ? 60 : 12));
+}
+
 }  // namespace synctrace::testing
