@@ -53,17 +53,23 @@ void StepLevels::find() {
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return places_[a].size() > places_[b].size(); });
-  std::multimap<std::size_t, std::uint32_t> tried;  // by count
-  for (const std::uint32_t kind : kinds) {
-    const StepCuts& cuts = places_[kind];
+  std::multimap<std::size_t, const StepCuts*> tried;  // by count
+  const auto try_marks = [&](const StepCuts& cuts) {
     const auto [first, last] = tried.equal_range(cuts.size());
-    if (std::any_of(first, last, [&](const auto& one) { return come_in_turn(places_[one.second], cuts); })) continue;
-    if (tried.size() == kMostKinds) break;
-    tried.emplace(cuts.size(), kind);
-    if (!cutter_.may_be_steps(cuts)) continue;
+    if (std::any_of(first, last, [&](const auto& one) { return come_in_turn(*one.second, cuts); })) return;
+    tried.emplace(cuts.size(), &cuts);
+    if (!cutter_.may_be_steps(cuts)) return;
     StepLevel level = cutter_.cut(cuts);
     if (are_steps(level)) levels_.push_back(std::move(level));
+  };
+  for (const std::uint32_t kind : kinds) {
+    if (tried.size() == kMostKinds) break;
+    try_marks(places_[kind]);
   }
+  // Where each kernel of an optimizer comes several times in a step, only the begin of its work marks one.
+  const bool is_marked = std::any_of(levels_.begin(), levels_.end(),
+                                     [](const StepLevel& level) { return level.optimizing >= kNearlyAll; });
+  if (!is_marked && optimizers_.size() > kFewestSteps) try_marks(optimizers_);
   // Marks that stray make one level finer than it is.
   std::stable_sort(levels_.begin(), levels_.end(),
                    [](const StepLevel& a, const StepLevel& b) { return a.steps.size() > b.steps.size(); });

@@ -32,6 +32,22 @@ TEST_CASE("the layers of a model are no steps, whatever gathers their parameters
   CHECK(steps.where.line == 7);
 }
 
+// As a stage of a pipeline whose loss nobody reads: micro-batches forward, then backward, and nothing that comes once
+// but the optimizer, each of whose kernels comes twice.
+TEST_CASE("an optimizer marks a step by the begin of its work alone") {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (int part = 0; part < 4; ++part) program.kernels("forward", 20, program.at({{"step", 5}}));
+    for (int part = 0; part < 4; ++part) program.kernels("backward", 30, program.at({{"step", 7}}));
+    const StackId optimizer = program.at({{"step", 9}, {"update", 2, "/venv/torch/optim/sgd.py"}});
+    for (int part = 0; part < 2; ++part) program.kernels("multi_tensor_apply", 2, optimizer);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 19);
+  CHECK(steps.steps.size() <= 20);
+  CHECK(steps.confidence == StepConfidence::kHigh);
+}
+
 TEST_CASE("the thread on which autograd calls back does not hide the loop") {
   Program program;
   const StackId hook = program.at({{"_hook", 9, "/venv/torch/distributed/_composable/replicate.py"}});
