@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -22,30 +23,40 @@ struct Excess {
   Nanoseconds waited_ns = 0;
 };
 
-// What others waited because of the time before one unit.
+// What others waited because of a rank's time before some of its units: before one, but for pairs.
 struct Late {
-  Member member;
+  std::uint32_t rank = kNoRank;
+  std::vector<std::uint32_t> units;
   Nanoseconds waited_ns = 0;
   Nanoseconds margin_ns = 0;
 };
 
-std::vector<Late> late_units(const JobMatch& match, const JobSplit& split, const JobReplay& replay) {
+std::vector<Late> late_ranks(const JobMatch& match, const JobSplit& split, const JobReplay& replay) {
   std::vector<Late> late;
   for (std::uint32_t i = 0; i < match.meetings.size(); ++i) {
     if (!match.meetings[i].in_steps || split.meetings[i].waited_ns == 0) continue;
-    for (const JobReplay::Origin& one : replay.origins_of(i))
-      late.push_back({{one.rank, one.unit}, one.waited_ns, split.meetings[i].margin_ns});
+    std::map<std::uint32_t, Late> ranks;
+    for (const JobReplay::Origin& one : replay.origins_of(i)) {
+      Late& of_rank = ranks[one.rank];
+      of_rank.rank = one.rank;
+      of_rank.units.push_back(one.unit);
+      of_rank.waited_ns = add_saturated(of_rank.waited_ns, one.waited_ns);
+      of_rank.margin_ns = split.meetings[i].margin_ns;
+    }
+    for (auto& [rank, of_rank] : ranks) late.push_back(std::move(of_rank));
   }
-  std::sort(late.begin(), late.end(), [](const Late& a, const Late& b) {
-    return std::pair(a.member.rank, a.member.unit) < std::pair(b.member.rank, b.member.unit);
-  });
+  // One time may make a rank late at several operations.
+  std::stable_sort(late.begin(), late.end(),
+                   [](const Late& a, const Late& b) { return std::tie(a.rank, a.units) < std::tie(b.rank, b.units); });
   std::size_t kept = 0;
-  for (const Late& one : late) {
-    if (kept > 0 && late[kept - 1].member.rank == one.member.rank && late[kept - 1].member.unit == one.member.unit) {
+  for (Late& one : late) {
+    if (kept > 0 && late[kept - 1].rank == one.rank && late[kept - 1].units == one.units) {
       late[kept - 1].waited_ns = add_saturated(late[kept - 1].waited_ns, one.waited_ns);
       late[kept - 1].margin_ns = std::max(late[kept - 1].margin_ns, one.margin_ns);
+    } else if (&late[kept] != &one) {
+      late[kept++] = std::move(one);
     } else {
-      late[kept++] = one;
+      ++kept;
     }
   }
   late.resize(kept);
@@ -62,23 +73,12 @@ class BlameFinder {
 
   // False where the rank's trace was not looked at.
   bool add(const Late& late) {
-    const auto own = looked_at_.find(late.member.rank);
-    if (own == looked_at_.end()) return false;
-    const std::span<const StretchPart> parts = parts_of(*own->second, late.member.unit);
-    const bool is_pair = ranks_[late.member.rank].units[late.member.unit].exchange == Exchange::kPairs;
-    const std::span<const StretchPart> others = is_pair ? std::span<const StretchPart>() : other_parts(late.member);
+    if (!looked_at_.contains(late.rank)) return false;
     std::vector<Excess> found;
+    for (const std::uint32_t unit : late.units) find_excesses({late.rank, unit}, late.margin_ns, found);
+    if (found.empty()) found.push_back({kNoName, {late.rank, late.units.front()}, 0, 0, late.margin_ns, 0});
     Nanoseconds more_ns = 0;
-    for (const StretchPart& part : parts) {
-      const auto other = std::lower_bound(others.begin(), others.end(), part.name,
-                                          [](const StretchPart& one, std::uint32_t name) { return one.name < name; });
-      const bool both = other != others.end() && other->name == part.name;
-      const Nanoseconds ns = is_pair ? more_in_a_step(late.member.rank, part) : part.ns - (both ? other->ns : 0);
-      if (ns <= 0) continue;
-      found.push_back({part.name, late.member, ns, part.ns, late.margin_ns, 0});
-      more_ns += ns;
-    }
-    if (more_ns == 0) found.push_back({kNoName, late.member, 0, 0, late.margin_ns, 0});
+    for (const Excess& one : found) more_ns = add_saturated(more_ns, one.more_ns);
     // The waiting in the proportion of what each took more; the last one takes what rounding leaves.
     Nanoseconds left_ns = late.waited_ns;
     for (std::size_t i = 0; i < found.size(); ++i) {
@@ -93,8 +93,7 @@ class BlameFinder {
   }
 
   std::vector<BlameRow> rows() {
-    std::stable_sort(excesses_.begin(), excesses_.end(),
-                     [](const Excess& a, const Excess& b) { return a.name < b.name; });
+    join_excesses();
     std::vector<BlameRow> rows;
     std::vector<std::span<const Excess>> of_rows;
     for (std::size_t first = 0; first < excesses_.size();) {
@@ -127,6 +126,36 @@ class BlameFinder {
   }
 
  private:
+  void find_excesses(Member late, Nanoseconds margin_ns, std::vector<Excess>& found) {
+    const bool is_pair = ranks_[late.rank].units[late.unit].exchange == Exchange::kPairs;
+    const std::span<const StretchPart> others = is_pair ? std::span<const StretchPart>() : other_parts(late);
+    for (const StretchPart& part : parts_of(*looked_at_.at(late.rank), late.unit)) {
+      const auto other = std::lower_bound(others.begin(), others.end(), part.name,
+                                          [](const StretchPart& one, std::uint32_t name) { return one.name < name; });
+      const bool both = other != others.end() && other->name == part.name;
+      const Nanoseconds ns = is_pair ? more_in_a_step(late.rank, part) : part.ns - (both ? other->ns : 0);
+      if (ns > 0) found.push_back({part.name, late, ns, part.ns, margin_ns, 0});
+    }
+  }
+
+  // By name; what made a rank late at several operations is there once.
+  void join_excesses() {
+    const auto key = [](const Excess& one) { return std::tie(one.name, one.late.rank, one.late.unit); };
+    std::stable_sort(excesses_.begin(), excesses_.end(),
+                     [&](const Excess& a, const Excess& b) { return key(a) < key(b); });
+    std::size_t kept = 0;
+    for (const Excess& one : excesses_) {
+      if (kept > 0 && key(excesses_[kept - 1]) == key(one)) {
+        Excess& before = excesses_[kept - 1];
+        before.waited_ns = add_saturated(before.waited_ns, one.waited_ns);
+        before.margin_ns = std::max(before.margin_ns, one.margin_ns);
+      } else {
+        excesses_[kept++] = one;
+      }
+    }
+    excesses_.resize(kept);
+  }
+
   static std::span<const StretchPart> parts_of(const std::vector<StretchPart>& parts, std::uint32_t unit) {
     const auto [first, last] =
         std::equal_range(parts.begin(), parts.end(), StretchPart{unit, 0, 0},
@@ -283,7 +312,7 @@ Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, cons
     if (replay.origins_of(i).empty())
       blame.not_known_ns = add_saturated(blame.not_known_ns, split.meetings[i].waited_ns);
   }
-  for (const Late& late : late_units(match, split, replay)) {
+  for (const Late& late : late_ranks(match, split, replay)) {
     if (!finder.add(late)) blame.not_looked_at_ns = add_saturated(blame.not_looked_at_ns, late.waited_ns);
   }
   blame.rows = finder.rows();

@@ -165,33 +165,37 @@ void JobReplay::find_origin(std::uint32_t meeting) {
   add_origins(meeting, {{last->rank, last->unit, split.waited_ns}});
 }
 
-// What the late one of a pair did while the other one waited, from its coming on back; where it waited itself, for
-// whatever kept it.
+// What the late one of a pair did since it waited itself, or in the length of a step: either side goes on at its own
+// pace until then. What it waited, if that was within the time that the other one waits now, is for whoever kept it.
 void JobReplay::walk_back(std::uint32_t meeting, Member last) {
   constexpr int kMostUnits = 256;
   std::vector<Origin> origins;
-  const std::vector<CollectiveUnit>& units = ranks_[last.rank].units;
+  const RankSummary& rank = ranks_[last.rank];
+  const std::vector<CollectiveUnit>& units = rank.units;
   Nanoseconds left_ns = split_.meetings[meeting].margin_ns;
+  const auto steps = static_cast<Nanoseconds>(rank.ordinary_steps);
+  Nanoseconds window_ns = std::max(left_ns, steps > 0 ? rank.in_steps_ns / steps : 0);
   std::uint32_t at = last.unit;
-  for (int i = 0; i < kMostUnits && left_ns > 0; ++i) {
-    const Nanoseconds own_ns = std::min(left_ns, units[at].own.length_ns());
+  for (int i = 0; i < kMostUnits && window_ns > 0; ++i) {
+    const Nanoseconds own_ns = std::min(window_ns, units[at].own.length_ns());
     if (own_ns > 0) origins.push_back({last.rank, at, own_ns});
     left_ns -= own_ns;
+    window_ns -= own_ns;
     if (units[at].after == 0) break;
     const bool is_kept = units[at].after_end;
     at = units[at].after - 1;
-    if (left_ns <= 0 || !is_kept) continue;
+    if (!is_kept) continue;
     const std::uint32_t before = match_.meeting_of[last.rank][at];
     if (before == kNoMeeting || before == meeting || split_.units[last.rank][at].wait_ns < kSureMarginNs) continue;
+    window_ns = 0;
     const std::span known = origins_of(before);
-    if (known.empty()) continue;
+    if (known.empty() || left_ns <= 0) continue;
     Nanoseconds all_ns = 0;
     for (const Origin& one : known) all_ns = add_saturated(all_ns, one.waited_ns);
     for (const Origin& one : known) {
       const double share = all_ns > 0 ? static_cast<double>(one.waited_ns) / static_cast<double>(all_ns) : 0;
       origins.push_back({one.rank, one.unit, static_cast<Nanoseconds>(share * static_cast<double>(left_ns))});
     }
-    left_ns = 0;
   }
   if (origins.empty()) origins.push_back({last.rank, last.unit, 1});
   add_origins(meeting, std::move(origins));

@@ -96,10 +96,13 @@ class Matcher {
                     keys.front().turn,
                     unit_of(match_.members[first]).exchange,
                     true};
+    std::size_t most = 0;
     for (std::uint32_t i = first; i < first + count; ++i) {
       const Member member = match_.members[i];
-      const bool has_steps = ranks_[member.rank].ordinary_steps > 0;
-      meeting.in_steps = meeting.in_steps && (!has_steps || unit_of(member).in_steps);
+      if (const std::size_t steps = ranks_[member.rank].ordinary_steps; steps > most) {
+        most = steps;
+        meeting.in_steps = unit_of(member).in_steps;
+      }
       std::uint32_t& known = match_.meeting_of[member.rank][member.unit];
       if (known == kNoMeeting) known = static_cast<std::uint32_t>(match_.meetings.size());
     }

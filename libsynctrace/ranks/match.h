@@ -28,7 +28,7 @@ struct Meeting {
   std::uint32_t communicator = 0;  // row of JobMatch::communicators
   std::uint64_t turn = 0;
   Exchange exchange = Exchange::kTogether;
-  bool in_steps = false;  // of every rank that has steps
+  bool in_steps = false;  // an ordinary one of the rank that has most of them, of those that meet
 };
 
 struct JobCommunicator {

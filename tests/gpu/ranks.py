@@ -26,8 +26,9 @@ PATTERNS = ("ddp", "fsdp", "pipeline", "tensor")
 FAULTS = {"host1": ("none", "augment"), "host5": ("none", "augment"), "host20": ("none", "augment"), "read": ("unread", "log_norms"),
           "loader": ("loaded", "batches"), "garbage": ("none", "clean_up"), "kernel": ("none", "extra_work"), "hidden": ("none", None)}
 PATIENCE_S = 120
-WAIT_SHARE, WAIT_S = 0.05, 50e-6  # a wait a step is right within the larger of them
+WAIT_SHARE, WAIT_S = 0.05, 100e-6  # a wait a step is right within the larger of them
 WORTH = 0.01  # a saving below this is none
+FELT, NEARLY = 0.03, 0.03  # a fault that costs less of a step is hidden; a saving is near within so much of one
 
 Job = collections.namedtuple("Job", "pattern what fault")
 
@@ -166,6 +167,10 @@ class Answer:
         if function is None:
             if said["verdict"] == "rank-bound" and said["shape"] == "one-rank" or "augment" in self.where:
                 self.problems.append("blamed")
+            return
+        if self.gain is not None and self.gain < FELT:  # hidden: then it is not to be blamed, and nothing else is
+            if abs(self.saving - max(0.0, self.gain)) > NEARLY:
+                self.problems.append("saving")
             return
         if said["verdict"] != "rank-bound" or said["late_rank"] != "1" or self.rank != "1":
             self.problems.append("rank")
