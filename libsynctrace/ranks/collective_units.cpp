@@ -225,10 +225,19 @@ std::uint32_t UnitFinder::operation_of(std::string name) {
   return known->second;
 }
 
-// In the order in which the rank was ready for them.
+// In the order in which the rank was ready for them. A receive is ready at once, but not before what its stream has to
+// send first.
 void UnitFinder::finish() {
   std::vector<std::uint32_t> order(rank_.units.size());
   for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return rank_.units[a].span.begin_ns < rank_.units[b].span.begin_ns;
+  });
+  std::unordered_map<StreamKey, Nanoseconds, StreamKeyHash> ready;
+  for (const std::uint32_t i : order) {
+    Nanoseconds& last_ns = ready.try_emplace(streams_of_units_[i], rank_.units[i].own.end_ns).first->second;
+    rank_.units[i].own.end_ns = last_ns = std::max(last_ns, rank_.units[i].own.end_ns);
+  }
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return rank_.units[a].own.end_ns < rank_.units[b].own.end_ns;
   });
