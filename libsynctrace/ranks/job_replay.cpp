@@ -237,7 +237,8 @@ bool JobReplay::was_kept_alone(std::span<const Member> members, std::uint32_t me
 Cuts JobReplay::all_alike() const {
   Cuts cuts(ranks_.size());
   for (std::size_t i = 0; i < match_.meetings.size(); ++i) {
-    if (!match_.meetings[i].in_steps) continue;
+    // The sides of a pair do different things before it.
+    if (!match_.meetings[i].in_steps || match_.meetings[i].exchange == Exchange::kPairs) continue;
     for (const Member member : match_.members_of(match_.meetings[i])) {
       if (cuts[member.rank].empty()) cuts[member.rank].resize(ranks_[member.rank].units.size(), 0);
       cuts[member.rank][member.unit] = std::max<Nanoseconds>(0, own_ns(member) - middles_[i]);

@@ -31,12 +31,12 @@ RANK = int(os.environ["RANK"])
 LATE_RANK = 1
 BASES = ("none", "unread", "loaded")
 # So large that the GPU has the longer part of a step: on a slow host, everything else waits for the host.
-WIDTH, HIDDEN, LAYERS = {"ddp": (1024, 4096, 8)}.get(sys.argv[1], (4096, 16384, 4))
+WIDTH, HIDDEN, LAYERS = {"ddp": (2048, 8192, 6)}.get(sys.argv[1], (4096, 16384, 4))
 ROWS = 8192
 MICRO_BATCHES = 4
 LOADER_S = 0.08  # of the late rank for a batch; the other one's are ready
 ROUNDS = 2
-WINDOW_ROUNDS = 40
+WINDOW_ROUNDS = 20
 
 
 def augment(milliseconds):

@@ -165,7 +165,8 @@ class Answer:
             self.gain = 1 - seconds[base] / seconds[job.fault]
             self.timed_s = seconds[job.fault]
         if function is None:
-            if said["verdict"] == "rank-bound" and said["shape"] == "one-rank" or "augment" in self.where:
+            one_line = said["verdict"] == "rank-bound" and said["shape"] == "one-rank" and self.saving >= FELT
+            if one_line or "augment" in self.where:
                 self.problems.append("blamed")
             return
         if self.gain is not None and self.gain < FELT:  # hidden: then it is not to be blamed, and nothing else is

@@ -388,8 +388,9 @@ JobReport JobFindings::report() const {
       report.base_ns = report.ranks[report.usual].devices.front().in_steps.whole_ns;
     if (report.by_steps) report.base_ns = usual.in_steps_ns;
   }
-  judge_job(job, parts_->charges, report);
+  find_late_rank(job, parts_->charges, report);
   parts_->add_causes(report);
+  judge_job(report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
   if (const Looked* usual = parts_->find(report.usual))
     report.patterns = find_job_patterns(job, report.usual, usual->unit_lines);

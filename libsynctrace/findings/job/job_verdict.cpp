@@ -47,24 +47,26 @@ void find_late(const std::vector<RankCharge>& charges, bool some_are_missing, Jo
 
 }  // namespace
 
-void judge_job(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
+void find_late_rank(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
   add_means(report);
   report.alike_ns = std::max<Nanoseconds>(0, job.replay.saving(job.replay.all_alike()));
   const bool some_are_missing =
       std::any_of(job.match.communicators.begin(), job.match.communicators.end(),
                   [](const JobCommunicator& one) { return one.ranks > one.traces.size(); });
   find_late(charges, some_are_missing, report);
-  // The GPUs that wait: all but that of the rank that they wait for.
-  const Nanoseconds ranks = static_cast<Nanoseconds>(report.ranks.size());
-  const bool one_is_late = report.shape == JobShape::kOneRank && ranks > 1;
-  const Nanoseconds waiting_ns = one_is_late ? report.mean_waiting_ns / (ranks - 1) * ranks : report.mean_waiting_ns;
-  const Nanoseconds held_ns = std::max(waiting_ns, report.alike_ns);
+}
+
+void judge_job(JobReport& report) {
+  // Where it is known who is late, by what would go if nobody were: stages of a pipeline wait though all are alike.
+  const bool is_known = report.shape == JobShape::kOneRank || report.shape == JobShape::kInTurn;
+  Nanoseconds held_ns = is_known ? report.alike_ns : std::max(report.mean_waiting_ns, report.alike_ns);
+  for (const JobCause& cause : report.causes) held_ns = std::max(held_ns, cause.saving.ns);
   Nanoseconds lacked_ns = 0;
   if (report.usual < report.ranks.size() && !report.ranks[report.usual].devices.empty()) {
     const DeviceTime& usual = report.ranks[report.usual].devices.front().in_steps;
     lacked_ns = usual.idle_ns + usual.copying_ns;
   }
-  const Nanoseconds moving_ns = report.mean_transfer_ns + report.mean_unsplit_ns;
+  const Nanoseconds moving_ns = report.mean_transfer_ns + report.mean_unsplit_ns + report.mean_waiting_ns;
   const Nanoseconds whole_ns = std::max<Nanoseconds>(1, report.mean_whole_ns);
   if (held_ns >= whole_ns / kRankBoundShare && held_ns >= lacked_ns) {
     report.verdict = "rank-bound";

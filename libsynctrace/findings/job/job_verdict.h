@@ -10,7 +10,10 @@ namespace synctrace {
 // A part of the job's time below which nothing is said to bind it: one in so many.
 inline constexpr Nanoseconds kRankBoundShare = 33;
 
-// Fills verdict, shape, the late rank and the means. The ranks of the report have their times.
-void judge_job(const Job& job, const std::vector<RankCharge>& charges, JobReport& report);
+// Fills the shape, the late rank and the means. The ranks of the report have their times.
+void find_late_rank(const Job& job, const std::vector<RankCharge>& charges, JobReport& report);
+
+// Then the verdict, when the causes are there too.
+void judge_job(JobReport& report);
 
 }  // namespace synctrace
