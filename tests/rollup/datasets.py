@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import parquet_file
@@ -56,3 +57,26 @@ def generated_job(folder, ranks, steps, kernels, *fault):
     folder.mkdir()
     subprocess.run([GENERATED_JOB, str(folder), str(ranks), str(steps), str(kernels), *map(str, fault)], check=True)
     return sorted(folder.glob("*.synctrace"))
+
+
+def begun_later(trace, by_ns):
+    """The same recording, had it begun later: another one."""
+    text = ok("dump", trace).stdout
+    moved = re.sub(r"\bstart_realtime_ns=(\d+)", lambda found: f"start_realtime_ns={int(found[1]) + by_ns}", text, count=1)
+    later = trace.with_name(f"later-{trace.stem}.trace.txt")
+    later.write_text(moved, errors="surrogateescape")
+    ok("dump", "--assemble", later, "-o", later.with_suffix("").with_suffix(".synctrace"))
+    return later.with_suffix("").with_suffix(".synctrace")
+
+
+def fleet(folder):
+    """A dataset of many jobs and commits, one of which made a line worse: a rank of "four ranks" reads a value that it did not read."""
+    dataset = folder / "dataset"
+    stored = list(stored_traces(folder))
+    rollup(dataset, "--commit", "old", *stored[:20])
+    rollup(dataset, "--commit", "new", "--job", "a/b", *stored[20:])
+    good = generated_job(folder / "good", 4, 30, 20, 0)
+    rollup(dataset, "--job", "four ranks", "--commit", "good", *good)
+    bad = [begun_later(trace, 3_600_000_000_000) for trace in generated_job(folder / "bad job", 4, 30, 20, 2_000_000, "read")]
+    rollup(dataset, "--job", "four ranks", "--commit", "bad", *bad)
+    return dataset

@@ -20,12 +20,7 @@ class Fleet(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="synctrace-fleet-"))
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
-        cls.dataset = cls.folder / "dataset"
-        stored = list(datasets.stored_traces(cls.folder))
-        datasets.rollup(cls.dataset, "--commit", "old", *stored[:20])
-        datasets.rollup(cls.dataset, "--commit", "new", "--job", "a/b", *stored[20:])
-        job = datasets.generated_job(cls.folder / "job", 4, 30, 20, 2_000_000, "read")
-        datasets.rollup(cls.dataset, "--job", "four ranks", *job)
+        cls.dataset = datasets.fleet(cls.folder)
         cls.said = json.loads(datasets.ok("fleet", "report", "--format", "json", cls.dataset).stdout)
         cls.tables = {table: rows_of(cls.dataset, table) for table in ("runs", "ranks", "sites")}
 
@@ -73,7 +68,7 @@ class Fleet(unittest.TestCase):
         self.assertEqual({one["commit"]: one["idle_ns_a_step"] for one in self.said["commits"]},
                          {commit: idle[commit] // steps[commit] for commit in steps})
         self.assertEqual([one["since_ns"] for one in self.said["commits"]], sorted(begin.values()))
-        self.assertEqual(set(begin), {"", "old", "new"})
+        self.assertEqual(set(begin), {"old", "new", "good", "bad"})
 
     def test_the_text_shows_the_first_rows(self):
         text = datasets.ok("fleet", "report", self.dataset).stdout

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// readers.mjs MODULES < REQUEST: reads Parquet files by readers of others. The request is JSON: {"files": [...], "queries": [...]}.
-// One line of JSON for each file and reader, with a digest of all columns' names and rows; and for each query, which DuckDB answers,
-// one with its rows. A text counts as its length in bytes and itself, so that no two rows look alike.
+// readers.mjs MODULES < REQUEST: reads Parquet files by readers of others. The request is JSON: files, and of a
+// dataset the tables' definitions and the questions, by name.
+// One line of JSON for each file and reader, with a digest of all columns' names and rows; and for each question, which
+// DuckDB answers, one with its rows. A text counts as its length in bytes and itself, so that no two rows look alike.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -9,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 
 const modules = createRequire(`${process.argv[2]}/package.json`)
 const load = (name) => import(pathToFileURL(modules.resolve(name)))
-const { files, queries } = JSON.parse(readFileSync(0, 'utf8'))
+const { files, dataset, tables, questions } = JSON.parse(readFileSync(0, 'utf8'))
 
 const cell = (value) => (typeof value === 'string' ? `${Buffer.byteLength(value)}:${value}` : String(value))
 
@@ -39,7 +40,9 @@ for (const path of files) {
   const answer = await duckdb.runAndReadAll(`select * from read_parquet('${path}', hive_partitioning = false)`)
   say('DuckDB', path, answer.columnNames(), answer.getRows())
 }
-for (const query of queries) {
+await duckdb.run(`set variable dataset = '${dataset}'; set variable since = '1970-01-01'`)
+for (const statement of tables.split(';\n').filter((text) => text.trim())) await duckdb.run(statement)
+for (const [question, query] of Object.entries(questions)) {
   const answer = await duckdb.runAndReadAll(query)
-  console.log(JSON.stringify({ query, names: answer.columnNames(), rows: answer.getRows().map((row) => row.map(String)) }))
+  console.log(JSON.stringify({ question, names: answer.columnNames(), rows: answer.getRows().map((row) => row.map(String)) }))
 }
