@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verb fleet: what a dataset of `rollup` says about many recordings.
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/regular_file.h"
 #include "command_line.h"
 #include "commands.h"
+#include "dataset_files.h"
 #include "exit_status.h"
 #include "messages.h"
 #include "progress.h"
@@ -25,23 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kWho = "synctrace fleet report";
-constexpr std::uint64_t kMostTableBytes = std::uint64_t{1} << 30;  // of one recording
 
 int fail(const std::string& message, int status = kExitUnusable) {
   say::error(kWho, message);
   return status;
-}
-
-// The files of a table below DATASET/TABLE, by name.
-std::vector<std::string> files_of(const fs::path& folder) {
-  std::vector<std::string> files;
-  std::error_code failed;
-  for (fs::recursive_directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    std::error_code ignored;
-    if (at->path().extension() == ".parquet" && at->is_regular_file(ignored)) files.push_back(at->path().string());
-  }
-  std::sort(files.begin(), files.end());
-  return files;
 }
 
 std::string job_of(const std::string& file) {
@@ -56,7 +41,7 @@ int report(const std::string& dataset, const std::string& format, const std::str
   bool all = true;
   std::size_t count = 0;
   for (const std::string_view table : {"runs", "ranks", "sites"}) {
-    const std::vector<std::string> files = files_of(fs::path(dataset) / table);
+    const std::vector<std::string> files = files_of_table(dataset, table);
     count += files.size();
     Progress progress(true, files.size());
     for (const std::string& file : files) {

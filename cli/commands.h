@@ -20,6 +20,7 @@ int cmd_gate(int argc, char** argv);
 int cmd_export(int argc, char** argv);
 int cmd_import(int argc, char** argv);
 int cmd_fleet(int argc, char** argv);
+int cmd_push(int argc, char** argv);
 int cmd_rollup(int argc, char** argv);
 int cmd_symbols(int argc, char** argv);
 int cmd_dump(int argc, char** argv);

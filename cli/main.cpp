@@ -30,6 +30,7 @@ constexpr std::array kCommands = {
     Command{"import", "make a trace of what torch.profiler or Nsight Systems recorded", cmd_import},
     Command{"rollup", "write what traces say as tables that hold many jobs", cmd_rollup},
     Command{"fleet", "say what the tables of many recordings say together", cmd_fleet},
+    Command{"push", "bring the tables of rollup into a ClickHouse database", cmd_push},
     Command{"symbols", "store names and source text in traces recorded without run", cmd_symbols},
     Command{"dump", "print a trace as text, or assemble one from text", cmd_dump},
     Command{"doctor", "check whether recording can work here, and say what to do", cmd_doctor},

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "push/http_post.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/format_text.h"
+#include "base/shown_text.h"
+
+namespace synctrace::cli {
+namespace {
+
+constexpr int kConnectSeconds = 10;
+constexpr std::size_t kMostAnswerBytes = std::size_t{64} << 20;
+constexpr std::size_t kStatusDigits = 3;  // which curl writes behind the answer
+
+// A file without a name, in memory.
+class NamelessFile {
+ public:
+  explicit NamelessFile(std::string_view content = {}) : descriptor_(memfd_create("synctrace", 0)) {
+    while (descriptor_ >= 0 && !content.empty()) {
+      const auto written = ::write(descriptor_, content.data(), content.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) break;
+      content.remove_prefix(static_cast<std::size_t>(written));
+    }
+    if (!content.empty()) close();
+  }
+  ~NamelessFile() { close(); }
+  NamelessFile(const NamelessFile&) = delete;
+  NamelessFile& operator=(const NamelessFile&) = delete;
+
+  bool is_open() const noexcept { return descriptor_ >= 0; }
+  int descriptor() const noexcept { return descriptor_; }
+  // For the child, which inherits it.
+  std::string path() const { return format_text("/proc/self/fd/{}", descriptor_); }
+
+  std::string content() const {
+    std::string text(4096, '\0');
+    const auto got = pread(descriptor_, text.data(), text.size(), 0);
+    text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+    return text;
+  }
+
+ private:
+  void close() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    descriptor_ = -1;
+  }
+  int descriptor_;
+};
+
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') result += '\\';
+    result += c;
+  }
+  return result + "\"\n";
+}
+
+std::string settings_of(const HttpRequest& request, const std::string& body_path) {
+  std::string text = "silent\nshow-error\nwrite-out = \"%{http_code}\"\n";
+  append_text(text, "connect-timeout = {}\nmax-time = {}\n", kConnectSeconds, request.seconds);
+  text += "url = " + quoted(request.url) + "data-binary = " + quoted("@" + body_path);
+  // Else it asks for leave to send what is large, and waits.
+  text += "header = \"Expect:\"\nheader = \"Content-Type: application/octet-stream\"\n";
+  for (const std::string& header : request.headers) text += "header = " + quoted(header);
+  return text;
+}
+
+// All that comes, up to the limit: false beyond it.
+bool read_all(int descriptor, std::string& text) {
+  char part[65536];
+  for (;;) {
+    const auto got = read(descriptor, part, sizeof(part));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return true;
+    if (text.size() + static_cast<std::size_t>(got) > kMostAnswerBytes) return false;
+    text.append(part, static_cast<std::size_t>(got));
+  }
+}
+
+// "curl: (7) Failed to connect to ..." without its head.
+std::string words_of(std::string text) {
+  text = text.substr(0, text.find('\n'));
+  if (text.starts_with("curl: (") && text.find(") ") != std::string::npos) text.erase(0, text.find(") ") + 2);
+  return printable(text);
+}
+
+HttpAnswer cannot_ask(const std::string& why) { return {0, {}, why, false}; }
+
+}  // namespace
+
+HttpAnswer http_post(const HttpRequest& request) {
+  const NamelessFile body(request.body);
+  const NamelessFile settings(settings_of(request, body.path()));
+  const NamelessFile errors;
+  int answer[2];
+  if (!body.is_open() || !settings.is_open() || !errors.is_open() || pipe2(answer, O_CLOEXEC) != 0)
+    return cannot_ask(std::string("no memory or descriptors for a request: ") + std::strerror(errno));
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, answer[1], 1);
+  posix_spawn_file_actions_adddup2(&actions, errors.descriptor(), 2);
+  // -q: what the user has set up for curl by hand (~/.curlrc) may change what it prints.
+  std::string words[] = {"curl", "-q", "--config", settings.path()};
+  char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  pid_t child = -1;
+  const int failed = posix_spawnp(&child, "curl", &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(answer[1]);
+  HttpAnswer result;
+  if (failed != 0) {
+    close(answer[0]);
+    return cannot_ask(std::string("the program curl cannot be started (") + std::strerror(failed) + "); install it");
+  }
+  const bool fits = read_all(answer[0], result.body);
+  close(answer[0]);
+  if (!fits) kill(child, SIGKILL);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!fits) return {0, {}, "the answer is too long", true};
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || result.body.size() < kStatusDigits) {
+    result.failure = words_of(errors.content());
+    if (result.failure.empty()) result.failure = "curl ended without an answer";
+    result.body.clear();
+    return result;
+  }
+  const char* const end = result.body.data() + result.body.size();
+  std::from_chars(end - kStatusDigits, end, result.status);
+  result.body.resize(result.body.size() - kStatusDigits);
+  if (result.status == 0) result.failure = "no answer";
+  return result;
+}
+
+}  // namespace synctrace::cli
