@@ -62,7 +62,7 @@ def generated_job(folder, ranks, steps, kernels, *fault):
 def begun_later(trace, by_ns):
     """The same recording, had it begun later: another one."""
     text = ok("dump", trace).stdout
-    moved = re.sub(r"\bstart_realtime_ns=(\d+)", lambda found: f"start_realtime_ns={int(found[1]) + by_ns}", text, count=1)
+    moved = re.sub(r"\b((?:start_)?realtime_ns)=(\d+)", lambda found: f"{found[1]}={int(found[2]) + by_ns}", text)
     later = trace.with_name(f"later-{trace.stem}.trace.txt")
     later.write_text(moved, errors="surrogateescape")
     ok("dump", "--assemble", later, "-o", later.with_suffix("").with_suffix(".synctrace"))

@@ -11,14 +11,14 @@ from (
     from (
       select job, site, commit, any(file) as file, any(line) as line, any(function) as function,
              sum(idle_in_steps_ns) as idle_in_commit
-      from sites global any inner join (
+      from sites global all inner join (
         select run, commit
         from runs
-        where date >= today() - 7 and steps > irregular_steps) using run
+        where date >= today() - 7 and steps > irregular_steps) as commit_of_run using run
       where date >= today() - 7
       group by job, site, commit)
-    group by job, site)
-  any inner join (
+    group by job, site) as of_lines
+  all inner join (
     select job, arrayMap(one -> tupleElement(one, 2), sorted) as commits, arrayMap(one -> tupleElement(one, 3), sorted) as steps
     from (
       select job, arraySort(groupArray((since_ns, commit, ordinary_steps))) as sorted
@@ -27,7 +27,7 @@ from (
         from runs
         where date >= today() - 7 and steps > irregular_steps
         group by job, commit)
-      group by job)) using job)
+      group by job)) as of_jobs using job)
 array join arrayEnumerate(commits) as place
 where place > 1 and idle_ns_a_step > idle_ns_before
 order by idle_ns_a_step - idle_ns_before desc, job, site
