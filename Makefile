@@ -18,6 +18,8 @@ BROWSER_PACKAGES = $(shell . /etc/os-release && [ "$$ID" = debian ] && command -
 PACKAGES_PACKAGES := lintian fakeroot python3-venv libtcmalloc-minimal4
 # MPICH (52 MB) and Slurm (it starts services) are tested where they are installed: mpich, slurmctld slurmd slurm-client munge.
 LAUNCHER_PACKAGES := openmpi-bin
+# What `push` brings rows to, for .ci/run alone: on a machine of one's own the package would start a server.
+CLICKHOUSE_PACKAGES = curl $(shell apt-cache show clickhouse-server > /dev/null 2>&1 && echo clickhouse-server)
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang lld llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
@@ -135,15 +137,16 @@ clean: ## remove build/ and dist/
 	rm -rf build dist
 
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
-.PHONY: deps deps-clang deps-browser deps-packages deps-launchers deps-format deps-style
+.PHONY: deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-format deps-style
 deps: NEEDED = $(PACKAGES)
 deps-clang: NEEDED = $(CLANG_PACKAGES)
 deps-browser: NEEDED = $(BROWSER_PACKAGES)
 deps-packages: NEEDED := $(PACKAGES_PACKAGES)
 deps-launchers: NEEDED := $(LAUNCHER_PACKAGES)
+deps-clickhouse: NEEDED = $(CLICKHOUSE_PACKAGES)
 deps-format: NEEDED := $(FORMAT_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
-deps deps-clang deps-browser deps-packages deps-launchers deps-format deps-style:
+deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-format deps-style:
 	if ! command -v dpkg > /dev/null; then
 	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
 	  exit 0
