@@ -20,6 +20,7 @@
 #include "messages.h"
 #include "result_file.h"
 #include "rollup/dataset.h"
+#include "rollup/prom_gauges.h"
 #include "rollup/tables.h"
 #include "stack_options.h"
 #include "trace_files.h"
@@ -37,6 +38,7 @@ struct Options {
   std::string job;
   std::string commit;
   std::string root;
+  std::string gauges;
   bool no_source = false;
   StackOptions stacks;
 };
@@ -50,6 +52,8 @@ class Dataset {
     const std::string& job = options_.job.empty() ? run.history.job : options_.job;
     if (const auto [known, is_new] = traces_.try_emplace(run.history.id, trace); !is_new)
       say::warn(kWho, known->second + " and " + trace + " are the same recording; the tables have the second one.");
+    else
+      gauges_.add(run, job);
     for (const Table& table : rollup_tables()) {
       const std::string path = table_path(table.name, job, run.history.begin_ns, run.history.rank, run.history.id);
       if (error_) return;
@@ -59,6 +63,7 @@ class Dataset {
 
   const std::optional<Error>& error() const noexcept { return error_; }
   std::size_t recordings() const noexcept { return traces_.size(); }
+  std::string gauges() const { return gauges_.text(); }
 
  private:
   static std::optional<Error> write(const Table& table, const RolledRun& run, const fs::path& path) {
@@ -74,6 +79,7 @@ class Dataset {
 
   const Options& options_;
   std::map<std::uint64_t, std::string> traces_;  // by RunHistory::id
+  PromGauges gauges_;
   std::optional<Error> error_;
 };
 
@@ -118,6 +124,7 @@ void declare_options(const CommandLine& app, Options& options) {
   app.add("--job", options.job, "the job's name (default: as the launcher names it)", "NAME");
   app.add("--commit", options.commit, "what was built or checked out, for comparing runs", "TEXT");
   app.add("--root", options.root, "the repository's folder when it ran (default: the working folder)", "FOLDER");
+  app.add("--prom-textfile", options.gauges, "also write some gauges for Prometheus, at once", "FILE");
   app.add_flag("--no-source", options.no_source, "leave out command lines, files, functions and text of lines");
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
@@ -145,6 +152,11 @@ int cmd_rollup(int argc, char** argv) {
   const auto job = load_job(files.value(), {asked.user_code, asked.steps, false}, asked.names, kWho);
   const bool all = job ? add_job(*job, options, asked, dataset) : add_processes(files.value(), options, asked, dataset);
   if (dataset.error()) return fail(dataset.error()->message, kExitUnusable);
+  if (!options.gauges.empty()) {
+    ResultFile file(options.gauges);
+    file.write(dataset.gauges());
+    if (const auto error = file.finish()) return fail(error->message, kExitUnusable);
+  }
   if (dataset.recordings() > 0)
     say::info(kWho, "tables of " + std::to_string(dataset.recordings()) +
                         (dataset.recordings() == 1 ? " recording are in " : " recordings are in ") + options.output);
