@@ -186,6 +186,7 @@ FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest)
   const bool is_wanted = options.speaks() && !options.gate;  // the verdict takes its place
   const ReportStyle style = options.report.value_or(is_wanted ? ReportStyle::kShort : ReportStyle::kNone);
   if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, options.steps, stderr);
+  if (!options.rollup.output.empty()) rollup_traces(outcome.traces, options.rollup, options.stacks, "synctrace rollup");
   if (options.first_rank) print_last_line(options, outcome);
   return finished;
 }

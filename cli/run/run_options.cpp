@@ -120,6 +120,7 @@ struct Flags {
   StackOptions stacks;
   std::optional<int> phase;
   GateOptions gate_options;
+  RollupOptions rollup;
 };
 
 int usage_error(const std::string& sentence) {
@@ -153,6 +154,10 @@ void declare(const CommandLine& app, Flags& flags) {
   app.add_flag("--gate", flags.gate,
                "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
   declare_gate_options(app, flags.gate_options);
+  const CommandOption rollup =
+      app.add("--rollup", flags.rollup.output,
+              "when the program has ended, write its tables into a dataset, as rollup does", "DATASET");
+  app.add("--commit", flags.rollup.commit, "for --rollup: what was built or checked out", "TEXT").needs(rollup);
   declare_code_options(app, flags.stacks);
   declare_name_options(app, flags.stacks);
   app.add_flag("--no-arguments", flags.no_arguments,
@@ -270,6 +275,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
     return {std::nullopt, usage_error("--output is empty; give a file name, or a folder that ends in '/'.")};
   }
   options.stacks = flags.stacks;
+  options.rollup = flags.rollup;
   options.steps.line = flags.gate_options.step_line;
   options.steps.phase = static_cast<std::size_t>(flags.phase.value_or(0));
   options.stacks.names.how.roots = SourceRoots::everywhere();  // of what this very command has recorded

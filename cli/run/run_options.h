@@ -12,6 +12,7 @@
 #include "gate_options.h"
 #include "installation.h"
 #include "report_entry.h"
+#include "rollup_entry.h"
 
 namespace synctrace::cli {
 
@@ -22,6 +23,7 @@ struct RunOptions {
   StackOptions stacks;
   StepQuestion steps;               // of the report
   std::optional<GateOptions> gate;  // --gate
+  RollupOptions rollup;             // with an output: --rollup
   bool force_overwrite = false;
   bool compress = true;
   bool quiet = false;

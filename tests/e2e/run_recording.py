@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `synctrace run` leaves behind: which files, under which names, and what it says about them."""
+import json
 import re
 import signal
 
@@ -42,6 +43,25 @@ class Recording(harness.CliTest):
         self.assertIn("What ", "\n".join(texts["short"]))
         self.assertIn("cudaStreamSynchronize", "\n".join(texts["full"]))
         self.assertLess(len(texts["short"]), len(texts["full"]))
+
+    def test_tables_at_the_end(self):
+        done = self.run_here("--rollup", "fleet", "--commit", "abc", "--report=none")
+        self.assertEqual(done.stderr.splitlines()[1:-1], ["synctrace rollup: tables of 1 recording are in fleet"])
+        self.last_line(done)
+        told = json.loads(self.run_cli("fleet", "report", "--format", "json", "fleet").stdout)
+        self.assertEqual(told["recordings"], 1)
+        files = sorted((self.folder / "fleet").rglob("*.parquet"))
+        before = [file.read_bytes() for file in files]
+        self.assertEqual(self.run_cli("rollup", "--commit", "abc", "-o", "fleet", *self.folder.glob("*.synctrace")).returncode, 0)
+        self.assertEqual(sorted((self.folder / "fleet").rglob("*.parquet")), files)
+        self.assertEqual([file.read_bytes() for file in files], before)
+
+    def test_tables_that_cannot_be_written_change_nothing_else(self):
+        (self.folder / "file").write_text("")
+        done = self.run_here("--rollup", "file", "--report=none")
+        self.assertEqual(done.returncode, self.run_here().returncode)
+        self.assertRegex(done.stderr, r"\nsynctrace rollup: cannot make the folder file/\S+: Not a directory; choose another --output\.\n")
+        self.last_line(done)
 
     def test_names_that_a_shell_would_take_apart(self):
         done = self.run_here("-o", "a $b 'c'")
