@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`push` brings a dataset to ClickHouse once, whatever happens on the way: to a server alone, and to one of two shards on loopback. The
 questions of libsynctrace/rollup/clickhouse have the answers of `fleet report`. Skipped where clickhouse-server is not installed."""
+import json
 import os
 import pathlib
 import re
@@ -75,6 +76,27 @@ class Clickhouse(unittest.TestCase):
             parts = [self.count(table, "synctrace_local", server) for server in (0, 1)]
             self.assertEqual(sum(parts), self.rows[table])
             self.assertGreater(min(parts), 0)
+
+    def test_the_dashboard_asks_the_same_questions(self):
+        self.push("alone")
+        dashboard = json.loads((answers.QUESTIONS / "grafana" / "fleet.json").read_text())
+        asked = {}
+        for panel in dashboard["panels"]:
+            query = panel["targets"][0]["rawSql"]
+            plain = query.replace("$__dateFilter(date)", "date >= today() - 7")
+            asked[panel["title"]] = plain
+            found = self.servers[0].ask(plain.replace("today() - 7", "toDate('1970-01-01')").replace("$__timeFilter(hour)", "1"), "alone")
+            self.assertGreater(len(found), 0, panel["title"])
+            for override in panel["fieldConfig"]["overrides"]:
+                self.assertIn(override["matcher"]["options"], found[0], panel["title"])
+        for name in answers.COLUMNS:
+            text = "\n".join(line for line in (SQL / f"{name}.sql").read_text().splitlines() if not line.startswith("--"))
+            self.assertEqual(text in asked.values(), name != "check", name)
+        places = [tuple(panel["gridPos"][key] for key in "xywh") for panel in dashboard["panels"]]
+        cells = [(x + i, y + j) for x, y, w, h in places for i in range(w) for j in range(h)]
+        self.assertEqual(len(cells), len(set(cells)))
+        self.assertLess(max(x for x, _ in cells), 24)
+        self.assertEqual(len({panel["id"] for panel in dashboard["panels"]}), len(places))
 
     def test_values_arrive_as_they_are(self):
         self.push("alone")
