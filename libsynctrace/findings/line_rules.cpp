@@ -36,9 +36,11 @@ void LineRules::note_read(const Call& call, StackPlace place, const StackReader&
   const bool copies = is_copy(call.category) && goes_to_host(call.copy_kind);
   if (!copies && call.category != ApiCategory::kStreamSync) return;
   if (stacks.traits(call.stack).dynamic_shape) lines_[place].reads = &kDynamicShapeRule;
-  if (!copies || call.bytes > kScalarBytes || line(place).reads != nullptr) return;
-  // Without a line, a place is a whole function.
-  if (places.line_of(place).line != 0) lines_[place].reads = &kScalarReadRule;
+  if (!copies || call.bytes > kScalarBytes) return;
+  Line& at = lines_[place];
+  if (at.reads != nullptr || at.is_function) return;
+  at.is_function = places.line_of(place).line == 0;
+  if (!at.is_function) at.reads = &kScalarReadRule;
 }
 
 const LineRules::Line& LineRules::line(StackPlace place) const {

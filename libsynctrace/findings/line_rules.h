@@ -28,6 +28,7 @@ class LineRules {
   struct Line {
     const Rule* reads = nullptr;  // what its copies to the host are for, if they read numbers or sizes
     const Rule* copy = nullptr;   // of a copy that a synchronisation of its stream stands behind
+    bool is_function = false;     // its line is not known
   };
   void note_read(const Call& call, StackPlace place, const StackReader& stacks, StackPlaces& places);
   const Rule* of_sync(StackPlace place) const;

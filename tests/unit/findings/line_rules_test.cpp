@@ -73,4 +73,21 @@ TEST_CASE("a synchronisation has the rule of what its line reads") {
   CHECK(rule_of(CauseKind::kStreamSync, kSyncApi, kReads) == kScalarReadRule.id);
 }
 
+TEST_CASE("a function without lines is described once, however often it reads") {
+  constexpr std::size_t kMostDescribedBytes = 2'000;  // of a few stacks
+  Trace trace = trace_of_lines();
+  trace.codes[1].line_table.clear();
+  trace.codes[1].first_line = 0;
+  trace.stacks[kReads] = parse_stack("p1:0 p1:0 p1:0");
+  for (int i = 0; i < 100; ++i) trace.calls.push_back(trace.calls.front());
+  const StackReader stacks(trace);
+  const UserCode user_code;
+  StackPlaces places(trace, user_code, kMostDescribedBytes);
+  const LineRules rules(trace, stacks, places);
+  const SourceLine where = places.line_of(kReads);
+  CHECK(where.line == 0);
+  CHECK(where.stack.size() == 3);
+  CHECK(rules.of(trace.calls.front(), places.place_of(kReads)) != &kScalarReadRule);
+}
+
 }  // namespace synctrace::testing
