@@ -23,15 +23,15 @@ void count_damage(const format::Damage& damage, LoadStats& stats) {
   stats.add(kLossTruncated, damage.truncated ? 1 : 0);
 }
 
-// A chunk on its way from the file to the decoder, and its rows on their way to the tables. `damage` and `share_read`
+// A chunk on its way from the file to the decoder, and its GPU work on its way to the table. `damage` and `share_read`
 // are those of the file up to its end.
 struct ReadChunk {
   std::vector<std::byte> payload;
   format::Damage damage;
   double share_read = 0;
 };
-struct DecodedChunk {
-  TableRows rows;
+struct DecodedWork {
+  std::vector<Operation> operations;
   double share_read = 0;
 };
 
@@ -46,12 +46,12 @@ class ChunkDecoder {
  public:
   explicit ChunkDecoder(TraceLoader& loader) : loader_(loader) {}
 
-  DecodedChunk decode(const ReadChunk& chunk) {
+  TableRows decode(const ReadChunk& chunk) {
     look_for_hole(chunk.damage);
     decoder_.begin_chunk(chunk.payload);
     decoder_.visit_all(loader_, of_records_);
     look_for_hole(chunk.damage);
-    return {loader_.take_rows(), chunk.share_read};
+    return loader_.take_rows();
   }
 
   void look_for_hole(const format::Damage& of_chunks) {
@@ -71,17 +71,23 @@ class ChunkDecoder {
   std::uint64_t seen_ = 0;
 };
 
-// Three stages: to read and check the chunks, to decode their records, to find room for the rows in memory.
+// Three stages: to read and check the chunks, to decode their records, to find room for the GPU's work in memory. All
+// other rows go to their tables in the second stage: the last alone would take longer than both others together,
+// because memory that is touched for the first time costs more than the records themselves.
 void read_all(format::ChunkReader& reader, TraceLoader& loader, Trace& trace) {
   constexpr std::size_t kBytesOfARecord = 14;
   const auto records = static_cast<std::size_t>(reader.file_bytes() / kBytesOfARecord);
   ChunkDecoder decoder(loader);
   const auto read = [&](auto&& give) { read_chunks(reader, give); };
   const auto decode = [&](auto&& give) {
-    in_two_stages<ReadChunk>(records, read, [&](const ReadChunk& chunk) { give(decoder.decode(chunk)); });
+    in_two_stages<ReadChunk>(records, read, [&](const ReadChunk& chunk) {
+      TableRows rows = decoder.decode(chunk);
+      append_host_rows(rows, chunk.share_read, trace);
+      give(DecodedWork{std::move(rows.operations), chunk.share_read});
+    });
   };
-  in_two_stages<DecodedChunk>(records, decode,
-                              [&](const DecodedChunk& chunk) { append_rows(chunk.rows, chunk.share_read, trace); });
+  in_two_stages<DecodedWork>(
+      records, decode, [&](const DecodedWork& work) { append_operations(work.operations, work.share_read, trace); });
   decoder.look_for_hole(reader.damage());
   reader.damage().bad_records += decoder.of_records().bad_records;
   reader.damage().unknown_records += decoder.of_records().unknown_records;

@@ -25,12 +25,11 @@ void append(const std::vector<Row>& from, double share_read, std::vector<Row>& t
 
 }  // namespace
 
-void append_rows(const TableRows& rows, double share_read, Trace& trace) {
+void append_host_rows(const TableRows& rows, double share_read, Trace& trace) {
   append(rows.calls, share_read, trace.calls);
   append(rows.launches, share_read, trace.launches);
   append(rows.launch_failures, share_read, trace.launch_failures);
   append(rows.polls, share_read, trace.polls);
-  append(rows.operations, share_read, trace.operations);
   append(rows.overheads, share_read, trace.overheads);
   append(rows.nvtx_events, share_read, trace.nvtx_events);
   append(rows.resources, share_read, trace.resources);
@@ -39,6 +38,10 @@ void append_rows(const TableRows& rows, double share_read, Trace& trace) {
   append(rows.child_looks, share_read, trace.child_looks);
   append(rows.collectives, share_read, trace.collectives);
   append(rows.collective_launches, share_read, trace.collective_launches);
+}
+
+void append_operations(const std::vector<Operation>& rows, double share_read, Trace& trace) {
+  append(rows, share_read, trace.operations);
 }
 
 void sort_rows(Trace& trace) {

@@ -26,8 +26,10 @@ struct TableRows {
   std::vector<CollectiveLaunch> collective_launches;
 };
 
-// `share_read`: how much of the file these and all rows before them are, for the room that the tables will need.
-void append_rows(const TableRows& rows, double share_read, Trace& trace);
+// Both may run at once. `share_read`: how much of the file these and all rows before them are, for the room that the
+// tables will need.
+void append_host_rows(const TableRows& rows, double share_read, Trace& trace);  // all but the operations
+void append_operations(const std::vector<Operation>& rows, double share_read, Trace& trace);
 
 // Brings the tables into order of time; rows of one time stay in the order of the file.
 void sort_rows(Trace& trace);
