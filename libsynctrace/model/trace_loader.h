@@ -116,9 +116,9 @@ class TraceLoader {
 
   void operator()(const format::Copy& copy) {
     if (Operation* operation = add_operation(copy, OperationKind::kCopy)) {
-      operation->copy_kind = copy.copy_kind;
-      operation->source_memory = copy.source_memory;
-      operation->target_memory = copy.target_memory;
+      operation->copy_kind = known(copy.copy_kind);
+      operation->source_memory = known(copy.source_memory);
+      operation->target_memory = known(copy.target_memory);
       operation->bytes = copy.bytes;
       operation->graph = copy.graph;
     }
@@ -126,7 +126,7 @@ class TraceLoader {
 
   void operator()(const format::Memset& memset) {
     if (Operation* operation = add_operation(memset, OperationKind::kMemset)) {
-      operation->target_memory = memset.memory;
+      operation->target_memory = known(memset.memory);
       operation->bytes = memset.bytes;
       operation->graph = memset.graph;
     }
@@ -256,13 +256,21 @@ class TraceLoader {
   // Whether there is room for what the device did: what is said of each device takes time and memory for each window.
   bool takes(DeviceId device) {
     if (device == last_device_ && !devices_.empty()) return true;
+    const bool has_room = devices_.size() < kMostDevices && number(device) <= Operation::kMostDevice;
+    if (!has_room && !devices_.contains(device)) {
+      trace_.stats.add(kLossTooManyDevices);
+      losses_.anytime();
+      return false;
+    }
+    devices_.insert(device);
     last_device_ = device;
-    if (devices_.contains(device)) return true;
-    if (devices_.size() < kMostDevices) return devices_.insert(device).second;
-    trace_.stats.add(kLossTooManyDevices);
-    losses_.anytime();
-    last_device_ = *devices_.begin();
-    return false;
+    return true;
+  }
+
+  // A number that no version of CUPTI has given out is no kind of anything.
+  template <class Kind>
+  static Kind known(Kind kind) noexcept {
+    return number(kind) <= Operation::kMostKind ? kind : Kind::kUnknown;
   }
 
   template <class Record>

@@ -77,6 +77,24 @@ TEST_CASE("work of more devices than a process can have is left out and counted"
   CHECK(result.stats.count(kLossTooManyDevices) == 1'000 - 64 + 1);
 }
 
+TEST_CASE("numbers that no device, copy or memory has are left out or not known") {
+  constexpr std::uint32_t kNoDevice = 0x1'0000;
+  constexpr auto kCopy = static_cast<format::CopyKind>(0x18);      // of four bits it would be a copy in the device
+  constexpr auto kMemory = static_cast<format::MemoryKind>(0x12);  // likewise, pinned
+  TraceBuilder trace;
+  trace.add(Kernel{90, 50, DeviceId{kNoDevice}, ContextId{6}, StreamId{7}, {}, {}, {}, {}, 0});
+  trace.add(
+      Copy{100, 50, DeviceId{kNoDevice - 1}, ContextId{6}, StreamId{7}, {}, 4, kCopy, kMemory, kMemory, 0, {}, 0});
+  const Trace result = loaded(trace);
+  REQUIRE(result.operations.size() == 1);
+  const Operation& copy = result.operations.front();
+  CHECK(copy.device == DeviceId{kNoDevice - 1});
+  CHECK(copy.copy_kind == CopyKind::kUnknown);
+  CHECK(copy.source_memory == MemoryKind::kUnknown);
+  CHECK(copy.target_memory == MemoryKind::kUnknown);
+  CHECK(result.stats.count(kLossTooManyDevices) == 1);
+}
+
 TEST_CASE("stacks whose names are a thousand times as long as they are are left out and counted") {
   TraceBuilder trace;
   const std::string name(16'000, 'f');
