@@ -17,12 +17,11 @@ constexpr Nanoseconds kLongestPauseNs = 50'000;
 class DeviceTimes {
  public:
   DeviceTimes(const Trace& trace, const Correlation& correlation) : trace_(trace), correlation_(correlation) {
-    for (std::uint32_t i = 0; i < trace.operations.size(); ++i) {
-      const auto issuer = correlation.issuer_of(i);
-      if (!issuer || !issuer->is_launch || correlation.first_work_of(*issuer) == i) continue;
-      Nanoseconds& more_ns = more_ns_[issuer->row];
-      more_ns = add_saturated(more_ns, trace.operations[i].span.length_ns());
-    }
+    correlation.for_each_further([&](Correlation::Issuer issuer, std::uint32_t operation) {
+      if (!issuer.is_launch) return;
+      Nanoseconds& more_ns = more_ns_[issuer.row];
+      more_ns = add_saturated(more_ns, trace.operations[operation].span.length_ns());
+    });
   }
 
   Nanoseconds of(std::uint32_t launch) const {

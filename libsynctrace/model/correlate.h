@@ -45,6 +45,12 @@ class Correlation {
     return first == kNone ? std::nullopt : std::optional(first);
   }
 
+  // Visits all operations that are not the first of their call: visit(Issuer, operation). Mostly there are none.
+  template <class Visit>
+  void for_each_further(Visit&& visit) const {
+    for (const Further& more : further_) visit(Issuer{(more.issuer & 1) != 0, more.issuer >> 1}, more.operation);
+  }
+
   // When an operation was issued: the begin of its call; of an operation without a recorded call, its own begin. Work
   // cannot begin before its call: where the clocks disagree, the earlier time keeps the order causal.
   Nanoseconds issued_ns(std::uint32_t operation) const noexcept {

@@ -12,6 +12,7 @@
 
 #include "attribution/steps/compile_time.h"
 #include "attribution/steps/step_candidates.h"
+#include "base/search_from.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
 
@@ -81,21 +82,23 @@ bool are_most_of_it(const std::vector<NvtxRange>& ranges, TimeSpan issuing, cons
 // step is issued between their ranges.
 void add_steps(const std::vector<NvtxRange>& ranges, const Correlation& correlation, std::vector<Step>& steps) {
   const auto by_issue = correlation.by_issue();
+  std::size_t cursor = 0;
   const auto issued_before = [&](Nanoseconds t) {
-    return std::lower_bound(by_issue.begin(), by_issue.end(), t,
-                            [&](std::uint32_t row, Nanoseconds time) { return correlation.issued_ns(row) < time; }) -
-           by_issue.begin();
+    return search_from(by_issue.size(), cursor, [&](std::size_t i) { return correlation.issued_ns(by_issue[i]) < t; });
   };
-  std::vector<std::ptrdiff_t> inside;
-  for (const NvtxRange& range : ranges)
-    inside.push_back(issued_before(range.span.end_ns) - issued_before(range.span.begin_ns));
+  std::vector<std::size_t> inside;
+  for (const NvtxRange& range : ranges) {
+    const std::size_t before = issued_before(range.span.begin_ns);
+    inside.push_back(issued_before(range.span.end_ns) - before);
+  }
   const auto middle = inside.begin() + static_cast<std::ptrdiff_t>(inside.size() / 2);
   std::nth_element(inside.begin(), middle, inside.end());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const TimeSpan own = ranges[i].span;
     const bool is_last = i + 1 == ranges.size();
     const Nanoseconds next_ns = is_last ? own.end_ns : ranges[i + 1].span.begin_ns;
-    const bool does_more = issued_before(next_ns) - issued_before(own.end_ns) > 2 * *middle;
+    const std::size_t until_end = issued_before(own.end_ns);
+    const bool does_more = issued_before(next_ns) - until_end > 2 * *middle;
     steps.push_back({{own.begin_ns, does_more ? own.end_ns : next_ns}});
   }
 }
