@@ -51,8 +51,7 @@ struct Explained {
 
 // Walks back from every gap of a device, a batch of gaps at a time.
 template <class Give>
-void explain_gaps(const Evidence& evidence, DeviceId device, const std::vector<std::uint32_t>& operations, Walk& walk,
-                  Give&& give) {
+void explain_gaps(const Evidence& evidence, DeviceId device, const DeviceRows& operations, Walk& walk, Give&& give) {
   constexpr std::size_t kBatch = 4'096;
   std::size_t known = walk.stretches().size();
   Explained batch;
@@ -64,9 +63,8 @@ void explain_gaps(const Evidence& evidence, DeviceId device, const std::vector<s
     batch.parts.reserve(2 * kBatch);
   };
   for_each_gap_group(evidence.trace, evidence.correlation, operations, [&](std::span<const Gap> gaps) {
-    const std::vector<Part>& parts = walk.explain(device, gaps);
     batch.gaps.insert(batch.gaps.end(), gaps.begin(), gaps.end());
-    batch.parts.insert(batch.parts.end(), parts.begin(), parts.end());
+    walk.explain(device, gaps, batch.parts);
     if (batch.gaps.size() >= kBatch) hand_over();
   });
   hand_over();

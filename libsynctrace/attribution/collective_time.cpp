@@ -57,10 +57,10 @@ class StretchFinder {
 
 }  // namespace
 
-void for_each_collective_stretch(const Trace& trace, const std::vector<std::uint32_t>& operations,
+void for_each_collective_stretch(const Trace& trace, const DeviceRows& operations,
                                  const std::function<void(TimeSpan, std::uint32_t)>& see) {
   StretchFinder finder(trace, see);
-  for (const std::uint32_t row : operations) finder.add(row);
+  for (std::size_t i = 0; i < operations.size(); ++i) finder.add(operations[i]);
   finder.finish();
 }
 

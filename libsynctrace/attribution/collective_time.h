@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <vector>
 
 #include "base/ids.h"
 #include "base/time_span.h"
@@ -14,6 +13,7 @@
 namespace synctrace {
 
 class Correlation;
+class DeviceRows;
 struct Steps;
 struct Trace;
 
@@ -25,7 +25,7 @@ struct CollectiveTime {
 
 // Visits every such stretch inside the recorded windows in order of time, with the row of a collective that ran in it.
 // `operations`: the rows of one device, by begin.
-void for_each_collective_stretch(const Trace& trace, const std::vector<std::uint32_t>& operations,
+void for_each_collective_stretch(const Trace& trace, const DeviceRows& operations,
                                  const std::function<void(TimeSpan, std::uint32_t)>& see);
 
 // Of each device that ran a collective.

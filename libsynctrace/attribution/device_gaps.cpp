@@ -8,7 +8,7 @@ namespace {
 
 class GapFinder {
  public:
-  GapFinder(const Trace& trace, const Correlation& correlation, const std::vector<std::uint32_t>& operations,
+  GapFinder(const Trace& trace, const Correlation& correlation, const DeviceRows& operations,
             const std::function<void(std::span<const Gap>)>& visit)
       : trace_(trace), correlation_(correlation), operations_(operations), visit_(visit) {}
 
@@ -70,7 +70,7 @@ class GapFinder {
 
   const Trace& trace_;
   const Correlation& correlation_;
-  const std::vector<std::uint32_t>& operations_;
+  const DeviceRows& operations_;
   const std::function<void(std::span<const Gap>)>& visit_;
   std::vector<Gap> gaps_;  // since the last compute
   std::size_t window_ = 0;
@@ -86,26 +86,28 @@ bool is_transfer(const Operation& operation) noexcept {
   return operation.kind == OperationKind::kCopy && operation.copy_kind != CopyKind::kDeviceToDevice;
 }
 
-std::map<DeviceId, std::vector<std::uint32_t>> operations_by_device(const Trace& trace) {
-  std::map<DeviceId, std::vector<std::uint32_t>> devices;
+std::map<DeviceId, DeviceRows> operations_by_device(const Trace& trace) {
+  std::map<DeviceId, DeviceRows> devices;
   for (const auto& [id, context] : trace.contexts) devices.try_emplace(context.device);
-  // To grow by doubling takes twice the room. What is not written to takes none.
-  for (auto& [device, rows] : devices) rows.reserve(trace.operations.size() / devices.size());
-  std::vector<std::uint32_t>* last = nullptr;
-  DeviceId last_device{};
-  for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {
-    const DeviceId device = trace.operations[row].device;
-    if (last == nullptr || device != last_device) {
-      last = &devices[device];
-      last_device = device;
+  const std::vector<Operation>& all = trace.operations;
+  const auto for_each_run = [&](auto&& visit) {
+    for (std::uint32_t end = 0; end < all.size();) {
+      const std::uint32_t begin = end;
+      while (end < all.size() && all[end].device == all[begin].device) ++end;
+      visit(devices[all[begin].device], begin, end);
     }
-    last->push_back(row);
-  }
+  };
+  for_each_run([](DeviceRows& rows, std::uint32_t begin, std::uint32_t end) { rows.count_ += end - begin; });
+  const auto has_all = [&](const auto& device) { return device.second.count_ == all.size(); };
+  if (std::any_of(devices.begin(), devices.end(), has_all)) return devices;
+  for (auto& [device, rows] : devices) rows.rows_.reserve(rows.count_);
+  for_each_run([](DeviceRows& rows, std::uint32_t begin, std::uint32_t end) {
+    for (std::uint32_t row = begin; row < end; ++row) rows.rows_.push_back(row);
+  });
   return devices;
 }
 
-void for_each_gap_group(const Trace& trace, const Correlation& correlation,
-                        const std::vector<std::uint32_t>& operations,
+void for_each_gap_group(const Trace& trace, const Correlation& correlation, const DeviceRows& operations,
                         const std::function<void(std::span<const Gap>)>& visit) {
   GapFinder(trace, correlation, operations, visit).run();
 }

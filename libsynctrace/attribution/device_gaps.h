@@ -23,15 +23,28 @@ struct Gap {
   bool at_window_end = false;
 };
 
-// The rows of Trace::operations of each device that has a context or work, by begin.
-std::map<DeviceId, std::vector<std::uint32_t>> operations_by_device(const Trace& trace);
+// The rows of Trace::operations of one device, by begin. Where all are of one device they need no table.
+class DeviceRows {
+ public:
+  std::size_t size() const noexcept { return count_; }
+  std::uint32_t operator[](std::size_t i) const noexcept {
+    return rows_.empty() ? static_cast<std::uint32_t>(i) : rows_[i];
+  }
+
+ private:
+  friend std::map<DeviceId, DeviceRows> operations_by_device(const Trace& trace);
+  std::size_t count_ = 0;
+  std::vector<std::uint32_t> rows_;  // none: all of the trace, or none at all
+};
+
+// Of each device that has a context or work.
+std::map<DeviceId, DeviceRows> operations_by_device(const Trace& trace);
 
 bool is_transfer(const Operation& operation) noexcept;  // a copy other than within the device
 
 // Calls visit(gaps) once for each stretch without compute that has any, in order of time: memory stays that of the
 // longest such stretch. Its copying gaps share their opener.
-void for_each_gap_group(const Trace& trace, const Correlation& correlation,
-                        const std::vector<std::uint32_t>& operations,
+void for_each_gap_group(const Trace& trace, const Correlation& correlation, const DeviceRows& operations,
                         const std::function<void(std::span<const Gap>)>& visit);
 
 }  // namespace synctrace

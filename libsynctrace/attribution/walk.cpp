@@ -39,22 +39,20 @@ Walk::Walk(const Evidence& evidence) : evidence_(evidence), classifier_(evidence
                 kJumpsOfARecord * (trace.host_waits.size() + trace.samples.size() + trace.operations.size());
 }
 
-std::vector<Part>& Walk::explain(DeviceId device, std::span<const Gap> gaps) {
+void Walk::explain(DeviceId device, std::span<const Gap> gaps, std::vector<Part>& parts) {
   device_ = device;
-  parts_.clear();
+  const auto known = static_cast<std::ptrdiff_t>(parts.size());
   for (const Gap& gap : gaps) {
     if (gap.copying) continue;
     found_.clear();
     explain_idle(gap);
-    parts_.insert(parts_.end(), found_.rbegin(), found_.rend());
+    parts.insert(parts.end(), found_.rbegin(), found_.rend());
   }
   const bool any_copying = std::any_of(gaps.begin(), gaps.end(), [](const Gap& gap) { return gap.copying; });
-  if (any_copying) {
-    explain_copying(gaps);
-    std::sort(parts_.begin(), parts_.end(),
-              [](const Part& a, const Part& b) { return a.span.begin_ns < b.span.begin_ns; });
-  }
-  return parts_;
+  if (!any_copying) return;
+  explain_copying(gaps, parts);
+  std::sort(parts.begin() + known, parts.end(),
+            [](const Part& a, const Part& b) { return a.span.begin_ns < b.span.begin_ns; });
 }
 
 void Walk::explain_idle(const Gap& gap) {
@@ -71,7 +69,7 @@ void Walk::explain_idle(const Gap& gap) {
 }
 
 // One walk for all of them: back from the kernel that all of them preceded.
-void Walk::explain_copying(std::span<const Gap> gaps) {
+void Walk::explain_copying(std::span<const Gap> gaps, std::vector<Part>& parts) {
   const auto is_copying = [](const Gap& gap) { return gap.copying; };
   const Gap& first = *std::find_if(gaps.begin(), gaps.end(), is_copying);
   thread_ = {};
@@ -91,7 +89,7 @@ void Walk::explain_copying(std::span<const Gap> gaps) {
       Part piece = *next;
       piece.span = intersect(piece.span, gap.span);
       piece.copying = true;
-      parts_.push_back(piece);
+      parts.push_back(piece);
     }
   }
 }

@@ -22,8 +22,8 @@ class Walk {
  public:
   explicit Walk(const Evidence& evidence);
 
-  // The parts of the gaps of one group, by begin. Valid until the next call.
-  std::vector<Part>& explain(DeviceId device, std::span<const Gap> gaps);
+  // Adds the parts of the gaps of one group, by begin.
+  void explain(DeviceId device, std::span<const Gap> gaps, std::vector<Part>& parts);
 
   // Host time of which only the stacks around it are known: the rows of OwnerTable::kStretch.
   const std::vector<HostTimeline::Neighbours>& stretches() const noexcept { return owners_.stretches(); }
@@ -34,7 +34,7 @@ class Walk {
   static constexpr std::uint32_t kMostSteps = 1U << 20;
 
   void explain_idle(const Gap& gap);
-  void explain_copying(std::span<const Gap> gaps);
+  void explain_copying(std::span<const Gap> gaps, std::vector<Part>& parts);
   void add(TimeSpan span, CauseKind kind, Owner owner, Confidence confidence, Reason reason = Reason::kNone);
 
   // Fill [from_ns, start of the operation) into found_, latest first.
@@ -65,7 +65,6 @@ class Walk {
   std::uint32_t steps_ = 0;       // of this walk, back in time or to another thread
   std::uint64_t jumps_left_ = 0;  // of all walks: as many as there are records to jump from, some times over
   std::vector<Part> found_;
-  std::vector<Part> parts_;
 };
 
 }  // namespace synctrace

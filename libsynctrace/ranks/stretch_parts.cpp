@@ -18,11 +18,12 @@ struct Named {
 };
 
 // What ran, without overlaps: of several at once the one that began first.
-std::vector<Named> work_of(const Trace& trace, const std::vector<std::uint32_t>& operations, const PartNames& names) {
+std::vector<Named> work_of(const Trace& trace, const DeviceRows& operations, const PartNames& names) {
   std::vector<Named> work;
   CollectiveKernels collectives(trace);
   Nanoseconds until_ns = 0;
-  for (const std::uint32_t row : operations) {
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const std::uint32_t row = operations[i];
     const Operation& operation = trace.operations[row];
     if (is_transfer(operation) || operation.span.end_ns <= until_ns || collectives.is(operation)) continue;
     work.push_back({{std::max(until_ns, operation.span.begin_ns), operation.span.end_ns}, names.of_work(row)});

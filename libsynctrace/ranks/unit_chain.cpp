@@ -96,8 +96,9 @@ void chain_units(const Trace& trace, const std::vector<StreamKey>& streams, Rank
     std::vector<Nanoseconds> begins;  // of work that is no collective
     CollectiveKernels kernels(trace);
     if (const auto rows = operations.find(rank.devices[device].id); rows != operations.end()) {
-      for (const std::uint32_t row : rows->second) {
-        if (!kernels.is(trace.operations[row])) begins.push_back(trace.operations[row].span.begin_ns);
+      for (std::size_t i = 0; i < rows->second.size(); ++i) {
+        const Operation& operation = trace.operations[rows->second[i]];
+        if (!kernels.is(operation)) begins.push_back(operation.span.begin_ns);
       }
     }
     chain_device(streams, device, begins, rank);

@@ -58,7 +58,8 @@ class LineFinder {
     for (std::uint32_t device = 0; device < rank_.devices.size(); ++device) {
       const auto rows = operations.find(rank_.devices[device].id);
       if (rows == operations.end()) continue;
-      for (const std::uint32_t row : rows->second) {
+      for (std::size_t i = 0; i < rows->second.size(); ++i) {
+        const std::uint32_t row = rows->second[i];
         const Operation& operation = trace_.operations[row];
         const auto unit = units.find({device, operation.span.begin_ns});
         if (unit == units.end() || !kernels.is(operation)) continue;
