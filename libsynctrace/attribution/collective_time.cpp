@@ -67,6 +67,9 @@ void for_each_collective_stretch(const Trace& trace, const DeviceRows& operation
 std::map<DeviceId, CollectiveTime> collective_times(const Trace& trace, const Correlation& correlation,
                                                     const Steps& steps) {
   std::map<DeviceId, CollectiveTime> times;
+  const bool is_alone = std::none_of(trace.strings.begin(), trace.strings.end(),
+                                     [](const auto& string) { return is_collective_kernel(string.second); });
+  if (is_alone) return times;
   CollectiveKernels kernels(trace);
   for (const Operation& operation : trace.operations) {
     if (kernels.is(operation)) ++times[operation.device].collectives;

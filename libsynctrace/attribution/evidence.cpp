@@ -103,14 +103,16 @@ Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline, Joins jo
       paces(device_paces(of, correlation, order)),
       judgements(judge_calls(of, outstanding, calibration)),
       host(timeline.get()),
-      runs(of, correlation, host, judgements),
+      found_runs(
+          in_background(of.launches.size(), [this] { return LaunchRuns(trace, correlation, host, judgements); })),
       stacks(of),
       sleeps(find_gpu_sleeps(of, correlation, host, calibration, stacks)),
       votes(of, stacks),
       lossy(with_aftermath(of, judgements)),
       launch_p50_ns(median_launch_ns(of)),
       host_functions(launches_of_host_functions(of)),
-      first_launches(first_of_each_kernel(of, correlation)) {}
+      first_launches(first_of_each_kernel(of, correlation)),
+      runs(found_runs.get()) {}
 
 std::uint32_t Evidence::host_function_before(std::uint32_t operation) const {
   const auto issuer = correlation.issuer_of(operation);

@@ -35,7 +35,7 @@ struct Evidence {
   std::map<DeviceId, DevicePace> paces;
   std::vector<Judgement> judgements;  // one per call
   HostTimeline host;
-  LaunchRuns runs;
+  std::future<LaunchRuns> found_runs;  // beside what comes next
   StackReader stacks;
   GpuSleeps sleeps;
   SampleVotes votes;
@@ -44,6 +44,7 @@ struct Evidence {
   Nanoseconds launch_p50_ns = 0;              // length of a launch call
   std::vector<std::uint32_t> host_functions;  // rows of Trace::launches that launch no work but a function of the host
   std::vector<std::uint32_t> first_launches;  // the operations that were the first of their kernel, sorted
+  LaunchRuns runs;
 
   const DevicePace& pace_of(DeviceId device) const {
     static constexpr DevicePace kNotMeasured;

@@ -4,6 +4,7 @@
 // Searches start where the last one ended, so questions in order of time cost O(1). Not for several threads at once.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -46,8 +47,15 @@ class HostTimeline {
   // Visits every record of a thread in order: visit(Owner, TimeSpan).
   template <class Visit>
   void for_each(Index thread, Visit&& visit) const {
-    for (std::size_t i = 0; i < lanes_[thread].items.size(); ++i)
-      visit(owner(lanes_[thread], i), span(lanes_[thread], i));
+    const Lane& lane = lanes_[thread];
+    std::optional<Nanoseconds> before_ns;  // the end of the one before
+    for (std::size_t i = 0; i < lane.items.size(); ++i) {
+      const Owner what = owner(lane, i);
+      TimeSpan span = recorded_span(what);
+      if (before_ns) span.begin_ns = std::max(span.begin_ns, *before_ns);
+      before_ns = span.end_ns;
+      visit(what, span);
+    }
   }
 
   // The stacks nearest to the span on its thread: of the last record or sample that ends by its begin, and of the first
