@@ -46,11 +46,11 @@ void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, c
 }
 
 // When the device's own work ran, without overlaps, in order of time.
-std::vector<TimeSpan> own_work(const Trace& trace, const std::vector<std::uint32_t>& operations) {
+std::vector<TimeSpan> own_work(const Trace& trace, const DeviceRows& operations) {
   std::vector<TimeSpan> work;
   CollectiveKernels kernels(trace);
-  for (const std::uint32_t row : operations) {
-    const Operation& operation = trace.operations[row];
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const Operation& operation = trace.operations[operations[i]];
     if (kernels.is(operation)) continue;
     if (!work.empty() && operation.span.begin_ns <= work.back().end_ns)
       work.back().end_ns = std::max(work.back().end_ns, operation.span.end_ns);

@@ -112,18 +112,17 @@ def slices(options, traces, output, wanted):
     return sorted(found)
 
 
-def waits_s(options, job):
+def waits_s(options, name):
     """What rank 0 waited in all for rank 1: as the export of the job says, by durations; and as begins on the host's clock
     say, which both ranks share."""
-    folder = options.folder / name_of(job)
-    traces = sorted(folder.glob("*.synctrace"))
-    together = options.folder / f"{name_of(job)}.together"
+    traces = sorted((options.folder / name).glob("*.synctrace"))
+    together = options.folder / f"{name}.together"
     together.mkdir(exist_ok=True)
     said = sum(length for _, length, _ in slices(options, traces, together, lambda event: event.get("cat") == "rank_wait"))
     by_name = []
     for trace in traces:
         kernels = collections.defaultdict(list)
-        alone = slices(options, [trace], options.folder / f"{name_of(job)}.alone.json",
+        alone = slices(options, [trace], options.folder / f"{name}.alone.json",
                        lambda event: event.get("cat") == "kernel" and "nccl" in event["name"])
         for begin, length, name in alone:
             kernels[name].append((begin, length))
@@ -156,7 +155,7 @@ class Answer:
             self.saving = cause["saving"]["ns"] / said["base_ns"]
             self.range = tuple(cause["saving"][end] / said["base_ns"] for end in ("lo_ns", "hi_ns"))
         count = max(1, options.steps)
-        self.wait_s, self.true_wait_s = (seconds_in_all / count for seconds_in_all in waits_s(options, job))
+        self.wait_s, self.true_wait_s = (seconds_in_all / count for seconds_in_all in waits_s(options, name_of(job)))
         if abs(self.wait_s - self.true_wait_s) > max(WAIT_SHARE * self.true_wait_s, WAIT_S):
             self.problems.append("wait")
         self.cost_s = self.gain = None
