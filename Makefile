@@ -153,7 +153,8 @@ deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-f
 	fi
 	missing=()
 	for package in $(NEEDED); do
-	  dpkg -s "$$package" 2> /dev/null | grep -q '^Status: .* installed$$' || missing+=("$$package")
+	  dpkg-query -W -f '$${Architecture} $${Status}\n' "$$package" 2> /dev/null | grep -Eq "^(all|$$(dpkg --print-architecture)) .* installed$$" \
+	    || missing+=("$$package")
 	done
 	if (($${#missing[@]} == 0)); then exit 0; fi
 	install=(env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes apt-get -o DPkg::Lock::Timeout=120
