@@ -23,6 +23,9 @@ CLICKHOUSE_PACKAGES = curl $(shell apt-cache show clickhouse-server > /dev/null 
 # The runtime of its sanitizers and of libFuzzer carries clang's version in its name, except where it is part of clang.
 CLANG_VERSION = $(shell apt-cache depends clang 2> /dev/null | sed -n 's/.*Depends: clang-//p')
 CLANG_PACKAGES = clang lld llvm $(shell apt-cache pkgnames libclang-rt-$(CLANG_VERSION)-dev | grep -x '.*-dev')
+# The cross compiler's C and C++ libraries (clang compiles), and an emulator; what synctrace links comes from build/aarch64-libraries.
+AARCH64_PACKAGES := g++-aarch64-linux-gnu qemu-user-static
+AARCH64_LIBRARIES := libbz2-dev libdw-dev libelf-dev liblzma-dev libsqlite3-dev libzstd-dev zlib1g-dev
 FORMAT_PACKAGES := clang-format
 STYLE_PACKAGES := $(FORMAT_PACKAGES) clang-tidy
 
@@ -43,7 +46,7 @@ endef
 
 .PHONY: help
 help: ## show this list
-	awk -F ' ## ' '/^[a-z-]+:.* ## / { sub(":.*", "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	awk -F ' ## ' '/^[a-z0-9-]+:.* ## / { sub(":.*", "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
 demo: deps ## build, run three examples under synctrace, show what made the host wait, here and in a recorded PyTorch program
@@ -89,6 +92,11 @@ test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: un
 .PHONY: build
 build: deps ## build everything into build/release
 	$(call build,release,,-DSYNCTRACE_TESTS=all)
+
+.PHONY: aarch64
+aarch64: deps deps-clang deps-aarch64 ## build the command without the recorder for aarch64, and run it in an emulator
+	$(call build,aarch64,synctrace)
+	SYNCTRACE_BIN="qemu-aarch64-static '$(CURDIR)/build/aarch64/bin/synctrace'" python3 -B tests/golden/report/command_test.py
 
 .PHONY: package
 package: deps deps-clang deps-packages ## make the packages (tarballs, wheel, deb) and check them: dist/
@@ -137,16 +145,18 @@ clean: ## remove build/ and dist/
 	rm -rf build dist
 
 # Installs the packages that are missing where that is allowed; else prints the command and stops.
-.PHONY: deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-format deps-style
+.PHONY: deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-aarch64 deps-format deps-style
 deps: NEEDED = $(PACKAGES)
 deps-clang: NEEDED = $(CLANG_PACKAGES)
 deps-browser: NEEDED = $(BROWSER_PACKAGES)
 deps-packages: NEEDED := $(PACKAGES_PACKAGES)
 deps-launchers: NEEDED := $(LAUNCHER_PACKAGES)
 deps-clickhouse: NEEDED = $(CLICKHOUSE_PACKAGES)
+deps-aarch64: NEEDED := $(AARCH64_PACKAGES)
+deps-aarch64: build/aarch64-libraries
 deps-format: NEEDED := $(FORMAT_PACKAGES)
 deps-style: NEEDED := $(STYLE_PACKAGES)
-deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-format deps-style:
+deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-aarch64 deps-format deps-style:
 	if ! command -v dpkg > /dev/null; then
 	  echo "synctrace: not a Debian system, so nothing is installed. Needed: $(NEEDED)" >&2
 	  exit 0
@@ -171,3 +181,21 @@ deps deps-clang deps-browser deps-packages deps-launchers deps-clickhouse deps-f
 	echo "synctrace: installing $${missing[*]}"
 	"$${as_root[@]}" apt-get update -qq || true  # an out-of-date list may still do
 	"$${as_root[@]}" "$${install[@]}" > /dev/null
+
+# Taken apart, not installed, and found by lists of their own: a machine of two architectures has packages twice, which other
+# installations stumble over. Ubuntu's usual servers do not have them.
+build/aarch64-libraries:
+	apt=$$(mktemp -d)
+	trap 'rm -rf "$$apt"' EXIT
+	mkdir -p "$$apt"/lists/partial "$$apt"/cache/archives/partial
+	settings=(APT::Architecture=arm64 APT::Architectures=arm64 APT::Sandbox::User=root Acquire::Languages=none
+	  Dir::State::Lists="$$apt/lists" Dir::State::status=/dev/null Dir::Cache="$$apt/cache")
+	get=(apt-get -qq "$${settings[@]/#/-o}")
+	echo "synctrace: fetching $(AARCH64_LIBRARIES) for aarch64"
+	if ! { "$${get[@]}" update && (cd "$$apt" && "$${get[@]}" download $(AARCH64_LIBRARIES)); } > /dev/null; then
+	  echo "synctrace: the sources of packages of this machine do not give these for architecture arm64." >&2
+	  exit 2
+	fi
+	mkdir -p $@.partial
+	for archive in "$$apt"/*.deb; do dpkg -x "$$archive" $@.partial; done
+	mv $@.partial $@
