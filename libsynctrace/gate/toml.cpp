@@ -2,6 +2,7 @@
 #include "gate/toml.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 #include <utility>
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <random>
+#include <vector>
 
 #include "support/catch.h"
 

@@ -2,6 +2,7 @@
 #include "names/python_lines.h"
 
 #include <random>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
