@@ -80,7 +80,7 @@ demo: deps ## build, run three examples under synctrace, show what made the host
 
 .PHONY: test
 test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
-	$(call build,release,,-DSYNCTRACE_TESTS=optimised)
+	$(call build,release,,-DSYNCTRACE_TESTS=optimised -DSYNCTRACE_PRECOMPILE=ON)
 	$(call build,asan,,$(ASAN_COMPILER))
 	ctest --preset asan -j $(JOBS)
 	if [[ -e build/release/lib/libsynctrace.so ]]; then
@@ -100,7 +100,7 @@ aarch64: deps deps-clang deps-aarch64 ## build the command without the recorder 
 
 .PHONY: package
 package: deps deps-clang deps-packages ## make the packages (tarballs, wheel, deb) and check them: dist/
-	$(call build,release,packages_parts)
+	$(call build,release,packages_parts,-DSYNCTRACE_PRECOMPILE=ON)
 	ctest --preset release -j $(JOBS) -L packages
 	rm -rf dist && cp -r build/release/packages/dist dist
 	cat dist/SHA256SUMS

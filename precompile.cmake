@@ -1,30 +1,36 @@
-# Included last where SYNCTRACE_PRECOMPILE is on: gives the headers that most of a compile goes into, compiled once, to
-# each target that has the sanitizer's options, if there are any. Three of them: tests see Catch2, too, with definitions of its
-# own, and under a sanitizer some targets are optimised.
+# Included last where SYNCTRACE_PRECOMPILE is on: gives the headers that most of a compile goes into, compiled once, to each target
+# that links synctrace_sanitized: all but what is injected or made as somebody's program. g++ takes such a header only for its own
+# options, so there is one for each set of them, and tests see Catch2, too. That of std::cout would put a start into each object.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Exists so that its target has a source.\n")
-set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <cstring> <fstream> <functional> <iostream>
-            <map> <memory> <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map>
-            <unordered_set> <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/format/records.h)
-add_library(synctrace_precompiled OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-target_link_libraries(synctrace_precompiled PRIVATE synctrace_base synctrace_fmt synctrace_sanitized synctrace_warnings)
-target_precompile_headers(synctrace_precompiled PRIVATE ${headers})
-if(SYNCTRACE_BUILD_TESTS)
-  add_library(synctrace_precompiled_tests OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-  target_link_libraries(synctrace_precompiled_tests PRIVATE synctrace_catch synctrace_support synctrace_base synctrace_fmt synctrace_sanitized
-    synctrace_warnings)
-  target_precompile_headers(synctrace_precompiled_tests PRIVATE ${headers} ${PROJECT_SOURCE_DIR}/tests/support/catch.h)
-endif()
+set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <cstring> <fstream> <functional> <map> <memory>
+            <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map> <unordered_set>
+            <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/format/records.h)
+string(MD5 list "${headers}")  # in the targets' names: of a changed list nothing old is used
+string(SUBSTRING ${list} 0 6 list)
 
-# Where the tests spend their time: optimised a little, they take an eighth of it, and three quarters more to compile.
-set(busiest "")
-if(SYNCTRACE_SANITIZE)
-  set(busiest synctrace_write synctrace_read synctrace_text synctrace_model synctrace_attribution synctrace_whatif synctrace_generator
-              synctrace_loops)
-  add_library(synctrace_precompiled_busiest OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
-  target_link_libraries(synctrace_precompiled_busiest PRIVATE synctrace_base synctrace_fmt synctrace_sanitized synctrace_warnings)
-  target_compile_options(synctrace_precompiled_busiest PRIVATE -O1)
-  target_precompile_headers(synctrace_precompiled_busiest PRIVATE ${headers})
-endif()
+# Where the tests spend their time under a sanitizer: optimised a little, they take an eighth of it, and three quarters more to compile.
+set(busiest synctrace_write synctrace_read synctrace_text synctrace_model synctrace_attribution synctrace_whatif synctrace_generator
+            synctrace_loops)
+
+# The object library that has the header for targets with these options: made when it is first asked for.
+function(synctrace_precompiled_for catch options result)
+  list(FILTER options INCLUDE REGEX "^-[Og]")
+  set(name synctrace_headers_${list}${catch})
+  foreach(option IN LISTS options)
+    string(APPEND name ${option})
+  endforeach()
+  if(NOT TARGET ${name})
+    add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/precompiled.cpp)
+    target_link_libraries(${name} PRIVATE synctrace_base synctrace_fmt synctrace_sanitized synctrace_warnings)
+    target_compile_options(${name} PRIVATE ${options})
+    target_precompile_headers(${name} PRIVATE ${headers})
+    if(catch)
+      target_link_libraries(${name} PRIVATE synctrace_catch synctrace_support)
+      target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch.h)
+    endif()
+  endif()
+  set(${result} ${name} PARENT_SCOPE)
+endfunction()
 
 function(synctrace_use_precompiled folder)
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
@@ -32,17 +38,23 @@ function(synctrace_use_precompiled folder)
     get_target_property(type ${target} TYPE)
     get_target_property(libraries ${target} LINK_LIBRARIES)
     get_target_property(options ${target} COMPILE_OPTIONS)
-    if(NOT type MATCHES "^(STATIC_LIBRARY|OBJECT_LIBRARY|EXECUTABLE)$" OR target MATCHES "^synctrace_(precompiled|catch)"
+    if(NOT type MATCHES "^(STATIC_LIBRARY|OBJECT_LIBRARY|EXECUTABLE)$" OR target MATCHES "^synctrace_(headers|catch)"
        OR NOT synctrace_sanitized IN_LIST libraries OR "-fno-exceptions" IN_LIST options)
       continue()
-    elseif(target IN_LIST busiest)
-      target_compile_options(${target} PRIVATE -O1)
-      target_precompile_headers(${target} REUSE_FROM synctrace_precompiled_busiest)
-    elseif(synctrace_catch IN_LIST libraries)
-      target_precompile_headers(${target} REUSE_FROM synctrace_precompiled_tests)
-    else()
-      target_precompile_headers(${target} REUSE_FROM synctrace_precompiled)
     endif()
+    if(SYNCTRACE_SANITIZE AND target IN_LIST busiest)
+      target_compile_options(${target} PRIVATE -O1)
+    endif()
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # its collector would go through the header again and again
+      target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288)
+    endif()
+    get_target_property(options ${target} COMPILE_OPTIONS)
+    set(catch "")
+    if(synctrace_catch IN_LIST libraries)
+      set(catch _catch)
+    endif()
+    synctrace_precompiled_for("${catch}" "${options}" precompiled)
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
   endforeach()
   get_property(folders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
   foreach(below IN LISTS folders)
