@@ -182,8 +182,8 @@ class BlameFinder {
     return nearest;
   }
 
-  // The two sides of a pair do different things before it, at different lines. So of each sort of part it counts what the
-  // rank did more of in all steps than another one.
+  // The two sides of a pair do different things before it, at different lines. So of each sort of part it counts what
+  // the rank did more of in all steps than another one.
   Nanoseconds more_in_a_step(std::uint32_t rank, const StretchPart& part) {
     const auto in_a_step = [&](std::uint32_t one) {
       std::map<std::uint32_t, double>& sums = in_a_step_[one];

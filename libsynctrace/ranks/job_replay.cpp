@@ -210,7 +210,8 @@ void JobReplay::add_origins(std::uint32_t meeting, std::vector<Origin> origins) 
   for (Origin& one : origins) {
     const double share = all_ns > 0 ? static_cast<double>(one.waited_ns) / all_ns : 1;
     const bool is_last = &one == &origins.back();
-    one.waited_ns = is_last ? left_ns : std::min(left_ns, static_cast<Nanoseconds>(share * static_cast<double>(waited_ns)));
+    one.waited_ns =
+        is_last ? left_ns : std::min(left_ns, static_cast<Nanoseconds>(share * static_cast<double>(waited_ns)));
     left_ns -= one.waited_ns;
   }
   origins_at_[meeting] = {static_cast<std::uint32_t>(origins_.size()), static_cast<std::uint32_t>(origins.size())};

@@ -15,7 +15,7 @@ constexpr std::size_t kMostEnds = 4'096;  // of two ranks that are looked at
 // How well two processes of one host know its wall clock: ends of the same operations lay up to 18 us apart by it
 // (docs/measurements/ranks.md).
 constexpr Nanoseconds kWallClockNs = 20'000;
-constexpr double kMostDrift = 1e-3;       // ten times that of a bad clock: more is chance, or damage
+constexpr double kMostDrift = 1e-3;  // ten times that of a bad clock: more is chance, or damage
 
 struct End {
   Nanoseconds at_ns = 0;  // on the rank's own clock

@@ -245,8 +245,8 @@ class Splitter {
 
   // Not a sender that had left long before: then the receiver's kernel was slow by itself.
   Late shorter(std::span<const Member> members) const {
-    const auto [least, most] = std::minmax_element(
-        members.begin(), members.end(), [&](Member a, Member b) { return length_of(a) < length_of(b); });
+    const auto [least, most] = std::minmax_element(members.begin(), members.end(),
+                                                   [&](Member a, Member b) { return length_of(a) < length_of(b); });
     if (length_of(*most) - length_of(*least) < kSureMarginNs) return {};
     const Late by_clock = this->by_clock(members);
     return by_clock.rank == kNoRank || by_clock.rank == least->rank ? Late{least->rank} : Late{};

@@ -73,11 +73,11 @@ struct JobPattern {
 };
 
 enum class JobShape : std::uint8_t {
-  kEven,     // nobody holds anybody up
-  kOneRank,  // the same rank most of the time
-  kInTurn,   // another rank each time
-  kOneGpu,   // the same rank, because its GPU is slower
-  kMissing,  // a rank without a recording
+  kEven,      // nobody holds anybody up
+  kOneRank,   // the same rank most of the time
+  kInTurn,    // another rank each time
+  kOneGpu,    // the same rank, because its GPU is slower
+  kMissing,   // a rank without a recording
   kNotKnown,  // somebody, but it is not known who
 };
 

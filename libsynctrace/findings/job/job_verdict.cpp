@@ -50,9 +50,8 @@ void find_late(const std::vector<RankCharge>& charges, bool some_are_missing, Jo
 void find_late_rank(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
   add_means(report);
   report.alike_ns = std::max<Nanoseconds>(0, job.replay.saving(job.replay.all_alike()));
-  const bool some_are_missing =
-      std::any_of(job.match.communicators.begin(), job.match.communicators.end(),
-                  [](const JobCommunicator& one) { return one.ranks > one.traces.size(); });
+  const bool some_are_missing = std::any_of(job.match.communicators.begin(), job.match.communicators.end(),
+                                            [](const JobCommunicator& one) { return one.ranks > one.traces.size(); });
   find_late(charges, some_are_missing, report);
 }
 
