@@ -167,4 +167,21 @@ SourceRange find_range(LineTableFormat format, std::span<const std::byte> table,
   return {};
 }
 
+std::int32_t lowest_line_behind(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
+                                std::int32_t offset_bytes) noexcept {
+  if (format != LineTableFormat::kLocations) return SourceRange::kUnknown;
+  Bytes bytes(table);
+  Line line(first_line);
+  std::int32_t lowest = SourceRange::kUnknown;
+  std::int64_t begin = 0;
+  while (!bytes.empty()) {
+    const std::uint8_t head = bytes.byte();
+    const SourceRange range = read_location(bytes, (head >> 3) & 15, line);
+    if ((head & 0x80) == 0 || bytes.is_cut()) break;
+    if (begin > offset_bytes && range.line > 0 && (lowest < 0 || range.line < lowest)) lowest = range.line;
+    begin += 2 * ((head & 7) + 1);
+  }
+  return lowest;
+}
+
 }  // namespace synctrace

@@ -36,4 +36,9 @@ struct SourceRange {
 SourceRange find_range(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
                        std::int32_t offset_bytes) noexcept;
 
+// The lowest line of any instruction behind the one at `offset_bytes`; unknown where there is none, and before 3.11.
+// From 3.12 on a loop ends with a jump that is at the line at which the loop begins.
+std::int32_t lowest_line_behind(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
+                                std::int32_t offset_bytes) noexcept;
+
 }  // namespace synctrace

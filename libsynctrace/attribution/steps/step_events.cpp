@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include "attribution/code_places.h"
+#include "names/python_lines.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -121,6 +123,25 @@ const StepEvents::Frames& StepEvents::frames(StackId stack) {
 }
 
 const std::vector<StepEvents::Spot>& StepEvents::spots(StackId stack) { return frames(stack).spots; }
+
+bool StepEvents::can_loop(StackId stack, std::size_t depth, std::uint64_t first, std::uint64_t last) {
+  constexpr std::uint32_t kJumpsHaveLines = 0x030c0000;
+  const StackFrame& frame = frames(stack).frames[depth];
+  const auto code = trace_.codes.find(frame.code);
+  if (frame.kind != StackFrame::Kind::kPython || code == trace_.codes.end()) return true;
+  // A generator expression is a loop, on one line mostly.
+  if (code->second.python_version < kJumpsHaveLines || code->second.function.ends_with("<genexpr>")) return true;
+  const auto offset_of = [](std::uint64_t position) { return static_cast<std::int32_t>(position) - 1; };
+  const std::uint32_t first_line = resolve_code(code->second, offset_of(first)).line;
+  const std::uint32_t last_line = resolve_code(code->second, offset_of(last)).line;
+  const std::int32_t lowest =
+      lowest_line_behind(line_table_format(code->second.python_version),
+                         std::as_bytes(std::span(code->second.line_table)), code->second.first_line, offset_of(last));
+  if (first_line == 0 || last_line == 0) return true;
+  // More of the same line behind it is no jump.
+  const std::uint32_t header = first_line == last_line ? first_line - 1 : first_line;
+  return lowest > 0 && static_cast<std::uint32_t>(lowest) <= header;
+}
 
 ResolvedFrame StepEvents::frame(StackId stack, std::size_t depth) {
   const StackFrame& frame = frames(stack).frames[depth];

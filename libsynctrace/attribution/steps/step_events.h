@@ -45,6 +45,9 @@ class StepEvents {
   // The depth at which a model or an optimizer begins to compute: from there on loops are over its parts.
   // spots().size() where none does.
   std::size_t module_depth(StackId stack) { return frames(stack).module_depth; }
+  // False when the function at this depth has no loop in which `first` comes again behind `last`, two of its positions:
+  // it is called anew. CPython 3.12 and later tell.
+  bool can_loop(StackId stack, std::size_t depth, std::uint64_t first, std::uint64_t last);
   // The file, function and line of a frame, `depth` counted from the outermost of spots().
   ResolvedFrame frame(StackId stack, std::size_t depth);
 

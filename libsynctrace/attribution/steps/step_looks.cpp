@@ -17,7 +17,9 @@ constexpr std::size_t kMostSteps = 32;  // looked at for a question
 struct Votes {
   std::size_t count = 0;
   std::size_t last = 0;  // the step that voted last
-  StackId stack{};       // one that shows it
+  std::size_t anew = 0;  // steps in which the function was called anew, for all that is known of its loops
+  std::size_t last_anew = 0;
+  StackId stack{};  // one that shows it
 };
 
 }  // namespace
@@ -39,6 +41,21 @@ std::optional<StepLooks::Back> StepLooks::went_back(StackId before, StackId afte
   return Back{{depth, b[depth].function}, false};
 }
 
+// The function at this depth went back to an earlier instruction, and has no loop that does.
+bool StepLooks::is_anew(StackId before, StackId after, std::size_t depth) {
+  return !events_.can_loop(after, depth, events_.spots(after)[depth].position, events_.spots(before)[depth].position);
+}
+
+// The innermost caller that has a loop around the call, or the function itself where none is known to have.
+StepLooks::Loop StepLooks::caller_of(Loop called, StackId stack) {
+  const auto& spots = events_.spots(stack);
+  for (std::size_t depth = called.depth; depth-- > 0;) {
+    if (events_.can_loop(stack, depth, spots[depth].position, spots[depth].position))
+      return {depth, spots[depth].function};
+  }
+  return called;
+}
+
 // From the first event of a step to the first of the next one lies one pass of the loop, wherever it is cut. The
 // outermost function that goes back once or more in most of them is it.
 std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const StepItems& items) {
@@ -55,6 +72,10 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
       const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
       if (!back) continue;
       Votes& one = (back->is_same ? same : votes)[back->loop];
+      if ((one.anew == 0 || one.last_anew != i) && is_anew(at->stack, std::next(at)->stack, back->loop.depth)) {
+        ++one.anew;
+        one.last_anew = i;
+      }
       if (one.count > 0 && one.last == i) continue;
       ++one.count;
       one.last = i;
@@ -69,6 +90,7 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
   if (best == all.end()) return std::nullopt;
   Loop loop = best->first;
   const StackId stack = best->second.stack;
+  if (best->second.anew * 2 > best->second.count) loop = caller_of(loop, stack);
   for (; loop.depth > 0 && works_outside(steps, items, stack, loop.depth); --loop.depth)
     loop.function = events_.spots(stack)[loop.depth - 1].function;
   // A model's own loops hide the one that calls the model.

@@ -60,6 +60,8 @@ class StepLooks {
   // The first and the last instruction of the loop's function at which it is seen, if it is.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> positions(const Steps& steps, const Place& place);
 
+  bool is_anew(StackId before, StackId after, std::size_t depth);
+  Loop caller_of(Loop called, StackId stack);
   At first_from(Nanoseconds time_ns);
   bool is_readers(const ResolvedFrame& frame) const;
   bool is_of_model(StackId stack, std::size_t depth);

@@ -73,6 +73,22 @@ TEST_CASE("a function that has not begun is at its first line") {
   CHECK(find_range(LineTableFormat::kUnknown, table, 7, -1) == SourceRange{});
 }
 
+// Of CPython 3.12: two calls in a for loop, two in one without end, and three that do not loop.
+TEST_CASE("a loop is seen by the jump at its end") {
+  const auto lowest = [](std::string_view hex, std::int32_t first_line, std::int32_t offset) {
+    return lowest_line_behind(LineTableFormat::kLocations, from_hex(hex), first_line, offset);
+  };
+  const std::string_view in_for =
+      "8000d808098041dc0d1290318b58f20002050d8801dc080988218c04dc080988218d04f00502050df006000c0d8048";
+  CHECK(lowest(in_for, 2, 0) == 3);
+  CHECK(lowest(in_for, 2, 56) == 4);  // the second call is at line 6
+  CHECK(lowest(in_for, 2, 84) == SourceRange::kUnknown);
+  CHECK(lowest("8000d80a0edc080988218c04dc080988218c04f005000b0f", 14, 26) == 15);
+  CHECK(lowest("8000dc040580618444dc040580618444dc040580618544", 18, 24) == 20);  // the rest of the same line
+  CHECK(lowest("8000dc040580618444dc040580618444dc040580618544", 18, 46) == 21);
+  CHECK(lowest_line_behind(LineTableFormat::kRanges, from_hex("0a05"), 7, 0) == SourceRange::kUnknown);
+}
+
 TEST_CASE("what lies behind the end of a line table has no line") {
   const PythonLineTable& last = kPythonLineTables.back();
   const std::vector<std::byte> bytes = from_hex(last.hex);
@@ -130,6 +146,10 @@ TEST_CASE("random and damaged tables lead to sound places") {
     const std::vector<std::byte> exact(bytes.begin(), bytes.end());
     const auto first_line = static_cast<std::int32_t>(random() % 4 == 0 ? random() : random() % 1000);
     const auto offset = static_cast<std::int32_t>(random() % 4 == 0 ? random() : random() % 700);
-    for (const LineTableFormat format : kFormats) REQUIRE(is_sound(find_range(format, exact, first_line, offset)));
+    for (const LineTableFormat format : kFormats) {
+      REQUIRE(is_sound(find_range(format, exact, first_line, offset)));
+      const std::int32_t lowest = lowest_line_behind(format, exact, first_line, offset);
+      REQUIRE((lowest > 0 || lowest == SourceRange::kUnknown));
+    }
   }
 }
