@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a framework does for a program, in its own loops, on its own threads and before the program's loop, is no step.
+#include <string>
+
 #include "attribution/steps.h"
 #include "support/catch.h"
+#include "support/golden_traces.h"
 #include "support/program_by_hand.h"
 
 namespace synctrace::testing {
@@ -82,6 +85,27 @@ TEST_CASE("what sets up a program is not what it is about, as long as it may tak
   if (!comes_first) set_up();
   const Steps steps = program.steps().chosen;
   CHECK(steps.steps.size() == (comes_first && layer_kernels == 4 ? 60 : 12));
+}
+
+// One rank built its layers for longer than it trained, of the other job both were seen to gather layers again and
+// again.
+TEST_CASE("all ranks of recorded jobs have the steps of their training loop") {
+  const std::string name =
+      std::string(GENERATE("ddp", "fsdp")) + std::string(GENERATE("_rank0", "_rank1")) + ".synctrace";
+  INFO(name);
+  const Trace trace = load_golden({std::string(SYNCTRACE_GOLDEN_FOLDER) + "/steps/" + name, name});
+  const Correlation correlation(trace);
+  const StepPhases found = find_steps(trace, correlation);
+  const Steps& steps = found.chosen;
+  CHECK(steps.steps.size() >= 58);
+  CHECK(steps.steps.size() <= 62);
+  CHECK(steps.micro_steps == 1);
+  CHECK(steps.confidence == StepConfidence::kHigh);
+  CHECK(steps.name == "train");
+  CHECK(steps.where.line >= 196);
+  CHECK(steps.where.line <= 211);
+  REQUIRE_FALSE(found.others.empty());
+  if (name.starts_with("ddp")) CHECK(found.others.front().where.line == 65);  // builds one layer after another
 }
 
 }  // namespace synctrace::testing
