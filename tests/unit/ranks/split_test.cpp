@@ -146,6 +146,30 @@ TEST_CASE("of two that exchange with nobody else the one that was there for the 
   CHECK(found.split.units[0][5].wait_ns == 0);
 }
 
+// By the wall clock of their host: they do nothing else together.
+TEST_CASE("a sender that left long before is not late, however slow the receiver's kernel was") {
+  std::vector<RankSummary> ranks =
+      ranks_of({std::vector<Nanoseconds>(10, 50), std::vector<Nanoseconds>(10, 50)}, Exchange::kPairs);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    ranks[rank].host = "node0";
+    ranks[rank].wall_lead_ns = rank == 0 ? 7'000'000'000 : 0;
+    for (std::uint32_t i = 0; i < 10; ++i) {
+      CollectiveUnit& unit = ranks[rank].units[i];
+      unit.turn = 0;
+      if (rank == 1) unit.span = {unit.span.begin_ns + 7'000'000'000, unit.span.end_ns + 7'000'000'000};
+      ranks[rank].pairs.push_back({i, 0, 1 - rank, i + 1, rank == 0});
+    }
+  }
+  ranks[0].units[5].span.begin_ns -= 4'000 * kUs;
+  ranks[0].units[5].span.end_ns -= 4'000 * kUs;
+  ranks[1].units[5].span.begin_ns -= 200 * kUs;
+  const auto found = split_of(ranks);
+  CHECK(found.split.units[1][5].wait_ns == 0);
+  CHECK(found.split.units[1][5].sender == 0);
+  CHECK(found.split.units[1][5].sent_before_ns == 3'800 * kUs);
+  CHECK(found.split.meetings[5].waited_ns == 0);
+}
+
 // Rank 1 receives from rank 0 and sends to rank 2 in one kernel; one of those two is late, the other began with rank 1.
 TEST_CASE("a kernel of several pairs waits for the late one, whichever pair comes first") {
   for (const std::uint32_t late : {0U, 2U}) {
