@@ -22,4 +22,7 @@ std::vector<ResolvedFrame> resolve_stack(const Trace& trace, StackId stack);
 // The frame of a function of Python, at an offset of its bytecode.
 ResolvedFrame resolve_code(const Code& code, std::int32_t offset_bytes);
 
+// The lowest line of the function's instructions behind this offset; 0: not known (python_lines.h).
+std::uint32_t lowest_line_behind(const Code& code, std::int32_t offset_bytes);
+
 }  // namespace synctrace

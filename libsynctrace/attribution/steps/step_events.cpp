@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <span>
 
 #include "attribution/code_places.h"
-#include "names/python_lines.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -134,13 +132,11 @@ bool StepEvents::can_loop(StackId stack, std::size_t depth, std::uint64_t first,
   const auto offset_of = [](std::uint64_t position) { return static_cast<std::int32_t>(position) - 1; };
   const std::uint32_t first_line = resolve_code(code->second, offset_of(first)).line;
   const std::uint32_t last_line = resolve_code(code->second, offset_of(last)).line;
-  const std::int32_t lowest =
-      lowest_line_behind(line_table_format(code->second.python_version),
-                         std::as_bytes(std::span(code->second.line_table)), code->second.first_line, offset_of(last));
+  const std::uint32_t lowest = lowest_line_behind(code->second, offset_of(last));
   if (first_line == 0 || last_line == 0) return true;
   // More of the same line behind it is no jump.
   const std::uint32_t header = first_line == last_line ? first_line - 1 : first_line;
-  return lowest > 0 && static_cast<std::uint32_t>(lowest) <= header;
+  return lowest > 0 && lowest <= header;
 }
 
 ResolvedFrame StepEvents::frame(StackId stack, std::size_t depth) {

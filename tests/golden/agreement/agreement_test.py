@@ -235,7 +235,7 @@ class Agreement(unittest.TestCase):
         self.assertIn(f"**{word}**: {evidence}", found.markdown)
         self.assertIn(f'<span class="word">{word}</span>', found.page.text)
         self.assertIn(f"  verdict   {word}: ", found.text)
-        lacked = evidence.split("lacked work for ")[1].removeprefix("only ").split(" of")[0]
+        lacked = re.split(" of|;", evidence.split("lacked work for ")[1].removeprefix("only "))[0]  # "34.1 %; how much of the collectives..."
         steps = " in the steps" if found.report["steps"]["count"] > 0 else ""
         tiles = [found.page.tile(f"GPU {device['id']} lacked work{steps}") for device in found.report["devices"]]
         self.assertIn(lacked, tiles)
