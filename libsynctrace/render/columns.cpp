@@ -34,7 +34,8 @@ std::string fitted_tail(std::string_view text, std::size_t columns) {
   if (all <= columns) return std::string(text);
   std::size_t over = all - (columns - kDots);
   std::size_t cut = 0;
-  while (cut < text.size() && (over > 0 || !is_character_start(text[cut]))) over -= is_character_start(text[cut++]) ? 1 : 0;
+  while (cut < text.size() && (over > 0 || !is_character_start(text[cut])))
+    over -= is_character_start(text[cut++]) ? 1 : 0;
   return ".." + std::string(text.substr(cut));
 }
 

@@ -58,9 +58,9 @@ class Job(ExportCase):
     def title(self, rank):
         return f"rank {rank} \u00b7 node0"
 
-    def cut(self, rank, collectives):
+    def cut(self, rank, collectives, host="node0"):
         """The recording ends after so many operations, as if its process had been killed."""
-        lines = self.ok("dump", self.trace(rank)).splitlines()
+        lines = self.ok("dump", self.trace(rank)).replace('key="host" value="node0"', f'key="host" value="{host}"').splitlines()
         asked = [number for number, line in enumerate(lines) if line.startswith("collective ")]
         text = self.folder / "cut.txt"
         text.write_text("\n".join(lines[:asked[collectives]]) + "\n", encoding="utf-8")
@@ -201,14 +201,14 @@ class Job(ExportCase):
                 self.assertFalse((self.folder / "ranks/rank-2.json").exists())
 
     def test_a_rank_without_enough_in_common_is_placed_by_its_own_wall_clock(self):
-        self.cut(3, 2)
+        self.cut(3, 2, "node1")
         alone = self.export(self.trace(3))
         done = self.cli("export", self.traces, "-o", "job.json")
         self.assertIn("rank 3 shares too few operations", done.stderr)
         document = chrome_json.load(self.folder / "job.json")
         self.assertEqual(chrome_json.violations(document), [])
         pid, = {event["pid"] for event in document["traceEvents"]
-                if event["name"] == "process_name" and event["args"]["name"] == self.title(3)}
+                if event["name"] == "process_name" and event["args"]["name"] == self.title(3).replace("node0", "node1")}
         kernels = [one.begin for one in chrome_json.slices(document, {"kernel"}) if one.row[0] == pid]
         offset = document["baseTimeNanoseconds"] - alone["baseTimeNanoseconds"]
         self.assertEqual(kernels[0] + offset, chrome_json.slices(alone, {"kernel"})[0].begin)
