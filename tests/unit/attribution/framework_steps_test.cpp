@@ -3,6 +3,7 @@
 #include <string>
 
 #include "attribution/steps.h"
+#include "base/format_text.h"
 #include "support/catch.h"
 #include "support/golden_traces.h"
 #include "support/program_by_hand.h"
@@ -93,7 +94,7 @@ TEST_CASE("all ranks of recorded jobs have the steps of their training loop") {
   const std::string name =
       std::string(GENERATE("ddp", "fsdp")) + std::string(GENERATE("_rank0", "_rank1")) + ".synctrace";
   INFO(name);
-  const Trace trace = load_golden({std::string(SYNCTRACE_GOLDEN_FOLDER) + "/steps/" + name, name});
+  const Trace trace = load_golden({format_text("{}/steps/{}", SYNCTRACE_GOLDEN_FOLDER, name), name});
   const Correlation correlation(trace);
   const StepPhases found = find_steps(trace, correlation);
   const Steps& steps = found.chosen;
