@@ -65,8 +65,6 @@ RankClock clock_by(std::vector<End> ends) {
   return clock;
 }
 
-}  // namespace
-
 // Where ranks do nothing together that tells more: those of one host have one wall clock.
 void add_by_wall_clock(std::span<const RankSummary> ranks, RankClocks& clocks) {
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
@@ -83,6 +81,8 @@ void add_by_wall_clock(std::span<const RankSummary> ranks, RankClocks& clocks) {
     }
   }
 }
+
+}  // namespace
 
 // From the first rank on along operations that ranks share: each next one by one whose clock is known already.
 RankClocks measure_clocks(std::span<const RankSummary> ranks, const JobMatch& match) {

@@ -45,17 +45,23 @@ void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, c
   }
 }
 
-// When the device's own work ran, without overlaps, in order of time.
-std::vector<TimeSpan> own_work(const Trace& trace, const DeviceRows& operations) {
-  std::vector<TimeSpan> work;
+// All that a device ran but collectives, in order of time.
+struct OwnWork {
+  std::vector<Nanoseconds> begins;  // of each
+  std::vector<TimeSpan> spans;      // without overlaps
+};
+
+OwnWork own_work(const Trace& trace, const DeviceRows& operations) {
+  OwnWork work;
   CollectiveKernels kernels(trace);
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& operation = trace.operations[operations[i]];
     if (kernels.is(operation)) continue;
-    if (!work.empty() && operation.span.begin_ns <= work.back().end_ns)
-      work.back().end_ns = std::max(work.back().end_ns, operation.span.end_ns);
+    work.begins.push_back(operation.span.begin_ns);
+    if (!work.spans.empty() && operation.span.begin_ns <= work.spans.back().end_ns)
+      work.spans.back().end_ns = std::max(work.spans.back().end_ns, operation.span.end_ns);
     else
-      work.push_back(operation.span);
+      work.spans.push_back(operation.span);
   }
   return work;
 }
@@ -93,17 +99,10 @@ void find_beside(std::uint32_t device, RankSummary& rank) {
 void chain_units(const Trace& trace, const std::vector<StreamKey>& streams, RankSummary& rank) {
   const auto operations = operations_by_device(trace);
   for (std::uint32_t device = 0; device < rank.devices.size(); ++device) {
-    std::vector<Nanoseconds> begins;  // of work that is no collective
-    CollectiveKernels kernels(trace);
-    if (const auto rows = operations.find(rank.devices[device].id); rows != operations.end()) {
-      for (std::size_t i = 0; i < rows->second.size(); ++i) {
-        const Operation& operation = trace.operations[rows->second[i]];
-        if (!kernels.is(operation)) begins.push_back(operation.span.begin_ns);
-      }
-    }
-    chain_device(streams, device, begins, rank);
-    if (const auto rows = operations.find(rank.devices[device].id); rows != operations.end())
-      add_work(own_work(trace, rows->second), device, rank);
+    const auto rows = operations.find(rank.devices[device].id);
+    const OwnWork work = rows == operations.end() ? OwnWork{} : own_work(trace, rows->second);
+    chain_device(streams, device, work.begins, rank);
+    add_work(work.spans, device, rank);
     find_beside(device, rank);
   }
 }

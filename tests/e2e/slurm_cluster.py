@@ -6,8 +6,12 @@ import pathlib
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from free_ports import free_ports  # noqa: E402
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "srun")
 PATIENCE_S = 25
@@ -51,14 +55,6 @@ def why_not():
 
 def find(name):
     return shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class SlurmCluster:

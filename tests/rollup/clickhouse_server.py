@@ -4,12 +4,15 @@ configuration. Old servers and new ones."""
 import pathlib
 import shutil
 import signal
-import socket
 import subprocess
+import sys
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from free_ports import free_ports  # noqa: E402
 
 PROGRAM = shutil.which("clickhouse-server")
 PATIENCE_S = 60
@@ -29,14 +32,6 @@ USERS = """<yandex><profiles><default/></profiles><quotas><default/></quotas><us
 """
 PASSWORD = "a \\ of \" and &amp;"  # as XML has it
 PLAIN_PASSWORD = PASSWORD.replace("&amp;", "&")
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
 
 
 class Server:
