@@ -43,6 +43,7 @@ void ProgramBuilder::begin_threads(const std::vector<Turn>& turns) {
 }
 
 void ProgramBuilder::take(const Turn& turn) {
+  free_ns_ = turn.begin_ns - threads_[std::min(turn.thread, nobody_)].now_ns;
   switch (turn.kind) {
     case TurnKind::kStepEnd:
     case TurnKind::kStep:
@@ -148,7 +149,7 @@ void ProgramBuilder::launch(const Turn& turn) {
   if (first == kNoRow) return plain(turn, end_ns, site);
   LaunchEvent& event = emit<LaunchEvent>(turn.thread, site);
   event.own = end_ns - turn.begin_ns;
-  event.ours = recorder_.of_call(event.own, true);
+  take_recorder_off(turn, true, event);
   issue_launched(first, turn.begin_ns, row.span.begin_ns, event);
   passed(turn.thread, end_ns, &trace_.operations[first]);
   more_work(turn.thread, issued_.next(first), row.span.begin_ns, site);
@@ -200,7 +201,7 @@ void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
       event.own = own_ns;
       event.ret = ret_ns;
     }
-    event.ours = recorder_.of_call(event.own, true);
+    take_recorder_off(turn, true, event);
     return passed(turn.thread, end_ns, &own);
   }
   // Several transfers: the call issues them all, then waits for the last.
@@ -234,7 +235,7 @@ void ProgramBuilder::event_call(const Turn& turn) {
   MarkEvent& event = emit<MarkEvent>(turn.thread, site);
   event.records = records;
   event.own = end_ns - turn.begin_ns;
-  event.ours = recorder_.of_call(event.own, false);
+  take_recorder_off(turn, false, event);
   event.slot = slot;
   event.stream = stream;
   passed(turn.thread, end_ns);

@@ -65,6 +65,17 @@ class ProgramBuilder {
     event.pre = std::exchange(threads_[thread].pre_ns, 0);
     return event;
   }
+  // What the recorder took of a call, whose own time is known, and before it.
+  template <class Event>
+  void take_recorder_off(const Turn& turn, bool issues, Event& event) const {
+    const RecorderCost::OfCall cost = recorder_.of(event.own, free_ns_, issues, has_stack(turn));
+    event.ours = cost.inside_ns;
+    event.before = cost.before_ns;
+  }
+  bool has_stack(const Turn& turn) const {
+    if (turn.kind == TurnKind::kLaunch) return number(trace_.launches[turn.row].stack) != 0;
+    return turn.kind == TurnKind::kCall && number(trace_.calls[turn.row].stack) != 0;
+  }
   void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
   void advance(std::uint32_t thread, Nanoseconds until_ns);
   bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
@@ -120,7 +131,8 @@ class ProgramBuilder {
   GraphRanges graph_ranges_;
   std::vector<RecordedTimes>* recorded_;
   std::vector<Thread> threads_;
-  std::uint32_t nobody_ = 0;                                           // the thread of work without a call
+  Nanoseconds free_ns_ = 0;   // host time before the turn that is taken, since its thread's last one
+  std::uint32_t nobody_ = 0;  // the thread of work without a call
   std::unordered_map<std::uint32_t, std::uint32_t> posts_;             // host wait -> slot
   std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
   std::unordered_map<std::uint16_t, Loader> loaders_;                  // by site

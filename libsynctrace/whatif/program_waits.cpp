@@ -44,7 +44,7 @@ std::uint32_t ProgramBuilder::new_post() {
 void ProgramBuilder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
   CallEvent& event = emit<CallEvent>(turn.thread, site);
   event.own = end_ns - turn.begin_ns;
-  if (turn.kind != TurnKind::kSleepEnd) event.ours = recorder_.of_call(event.own, false);
+  if (turn.kind != TurnKind::kSleepEnd) take_recorder_off(turn, false, event);
   passed(turn.thread, end_ns);
 }
 
@@ -72,7 +72,7 @@ void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget
   const auto [own, ret] = weigh({turn.begin_ns, end_ns}, target, cost);
   event.own = own;
   event.ret = ret;
-  if (turn.kind == TurnKind::kCall) event.ours = recorder_.of_call(event.own, false);
+  if (turn.kind == TurnKind::kCall) take_recorder_off(turn, false, event);
   passed(turn.thread, end_ns);
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder itself took of the host's time in each call: predictions are for the program without it. By type of
-// event, as measured on one machine in processes that switched recording on and off (docs/measurements): a launch costs
-// 0.4 us more in a loop of C++ and 1.0 to 1.4 us in a step of PyTorch, a small copy 0.9 us, a wait for nothing 0.5 us.
+// What the recorder itself took of the host's time at each call: predictions are for the program without it. Measured
+// as whole programs without us beside recorded ones (docs/measurements/cost.md): 3 to 5 us a launch in PyTorch, most of
+// it CUPTI's, and 0.4 us in a tight loop of C++. In between lies other code, which leaves nothing of CUPTI's and ours
+// in the first caches: the more host time before a call, the more that call costs.
 #pragma once
 
 #include <algorithm>
@@ -13,20 +14,35 @@ namespace synctrace {
 
 class RecorderCost {
  public:
+  struct OfCall {
+    std::int16_t inside_ns = 0;  // of the call: never more than half of it,
+    std::int16_t before_ns = 0;  // and of the host time before it, likewise
+  };
+
   // Only a real recorder's: traces that were made, and the simulated GPU's, have no CUPTI that could take time.
   explicit RecorderCost(const Trace& trace)
       : counts_(trace.facts.contains("cupti_version") && !trace.facts.contains("simulated")) {}
 
-  // Of a call of that length; `issues`: CUPTI made a record of GPU work of it. Never more than half of it.
-  std::int32_t of_call(Nanoseconds length_ns, bool issues) const noexcept {
-    constexpr Nanoseconds kCallbacksNs = 400;
-    constexpr Nanoseconds kRecordNs = 600;
-    if (!counts_) return 0;
-    return static_cast<std::int32_t>(
-        std::clamp<Nanoseconds>(length_ns / 2, 0, kCallbacksNs + (issues ? kRecordNs : 0)));
+  // Of a call of that length, and of the thread's time since its last call. `issues`: CUPTI made a record of GPU work
+  // of it. `has_stack`: one was taken in front of it.
+  OfCall of(Nanoseconds call_ns, Nanoseconds host_ns, bool issues, bool has_stack) const noexcept {
+    constexpr Nanoseconds kStackNs = 2'600;
+    if (!counts_) return {};
+    const Nanoseconds inside_ns = by_caches(host_ns, issues ? 500 : 300, issues ? 3'500 : 400);
+    const Nanoseconds before_ns = by_caches(host_ns, 100, 800) + (has_stack ? kStackNs : 0);
+    return {part(call_ns, inside_ns), part(host_ns, before_ns)};
   }
 
  private:
+  static constexpr Nanoseconds kColdNs = 4'000;  // of other code
+
+  static Nanoseconds by_caches(Nanoseconds host_ns, Nanoseconds hot_ns, Nanoseconds cold_ns) noexcept {
+    return hot_ns + (cold_ns - hot_ns) * std::clamp<Nanoseconds>(host_ns, 0, kColdNs) / kColdNs;
+  }
+  static std::int16_t part(Nanoseconds whole_ns, Nanoseconds cost_ns) noexcept {
+    return static_cast<std::int16_t>(std::clamp<Nanoseconds>(whole_ns / 2, 0, cost_ns));
+  }
+
   bool counts_;
 };
 

@@ -53,8 +53,9 @@ struct HostEvent {
 struct CallEvent {
   static constexpr EventKind kKind = EventKind::kCall;
   Nanoseconds pre = 0;
-  Nanoseconds own = 0;    // the call
-  std::int32_t ours = 0;  // of own: what the recorder took
+  Nanoseconds own = 0;      // the call
+  std::int16_t ours = 0;    // of own: what the recorder took,
+  std::int16_t before = 0;  // and of the host time before
 };
 
 // One piece of GPU work: what it has to wait for.
@@ -72,7 +73,8 @@ struct WorkWeights {
 struct LaunchEvent : WorkWeights {
   static constexpr EventKind kKind = EventKind::kLaunch;
   bool hidden = false;  // other things than the call held the work up: its latency was not seen,
-  std::int32_t ours = 0;
+  std::int16_t ours = 0;
+  std::int16_t before = 0;
   Nanoseconds longest_latency = 0;  // and is at most this
   Nanoseconds pre = 0;
   Nanoseconds own = 0;
@@ -90,7 +92,8 @@ struct MoreWorkEvent : WorkWeights {
 struct CopyEvent : WorkWeights {
   static constexpr EventKind kKind = EventKind::kCopy;
   WaitFor wait_for = WaitFor::kNothing;
-  std::int32_t ours = 0;
+  std::int16_t ours = 0;
+  std::int16_t before = 0;
   Nanoseconds pre = 0;
   Nanoseconds own = 0;            // of a call that finds nothing to wait for
   Nanoseconds ret = 0;            // from the end of what is waited for to the return
@@ -103,7 +106,8 @@ struct WaitEvent {
   Nanoseconds pre = 0;
   Nanoseconds own = 0;
   Nanoseconds ret = 0;
-  std::int32_t ours = 0;
+  std::int16_t ours = 0;
+  std::int16_t before = 0;
   std::uint32_t slot = kNoSlot;
   std::uint16_t stream = 0;  // of a wait for a device, any of its streams
   WaitFor wait_for = WaitFor::kNothing;
@@ -114,7 +118,8 @@ struct MarkEvent {
   static constexpr EventKind kKind = EventKind::kMark;
   Nanoseconds pre = 0;
   Nanoseconds own = 0;
-  std::int32_t ours = 0;
+  std::int16_t ours = 0;
+  std::int16_t before = 0;
   std::uint32_t slot = kNoSlot;
   std::uint16_t stream = 0;
   bool records = false;
