@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs that whole_programs.py compares, nobody annotated. Each runs until it is ended, and prints a line behind each step.
+
+  whole_cases.py CASE [before | after]
+
+"after" is the program without what stops it: the read, the pageable copy, the wait for a loader, at the line marked "fix".
+RECORDER_MARK in the environment: an NVTX mark before the first step, which switches parts of the recorder (docs/overhead.md).
+"""
+import os
+import sys
+import time
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+import torch_steps
+
+
+def eager(after):
+    """Some 1,000 small kernels a step, nothing read."""
+    return torch_steps.eager_step()
+
+
+def resnet(after):
+    """Bound by the GPU."""
+    return torch_steps.resnet50_step()
+
+
+def reads(after):
+    """Twenty reads a step."""
+    return torch_steps.scalar_reads()
+
+
+class Model(nn.Module):
+    """A small transformer that predicts the next token."""
+
+    def __init__(self, width=128, layers=3, tokens=500):
+        super().__init__()
+        self.embed = nn.Embedding(tokens, width)
+        block = nn.TransformerEncoderLayer(d_model=width, nhead=4, dim_feedforward=2 * width, dropout=0.1, batch_first=True)
+        self.body = nn.TransformerEncoder(block, num_layers=layers, enable_nested_tensor=False)
+        self.head = nn.Linear(width, tokens)
+
+    def forward(self, tokens):
+        return self.head(self.body(self.embed(tokens)))
+
+
+def language(after):
+    """A launch-bound step that adds up its loss, by a read."""
+    model = Model().cuda().train()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    tokens = torch.randint(0, 500, (16, 33), device="cuda")
+    total = torch.zeros((), device="cuda") if after else 0.0
+
+    def run():
+        nonlocal total
+        optimizer.zero_grad()
+        output = model(tokens[:, :-1])
+        loss = nn.functional.cross_entropy(output.flatten(0, 1), tokens[:, 1:].flatten())
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        total += loss.detach() if after else loss.item()  # fix: language
+
+    return run
+
+
+def perceptron(width=512, layers=12):
+    return nn.Sequential(*[part for _ in range(layers) for part in (nn.Linear(width, width), nn.LayerNorm(width), nn.ReLU())], nn.Linear(width, 10))
+
+
+def training(model):
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False, fused=False)
+
+    def run(inputs, labels):
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        optimizer.step()
+
+    return run
+
+
+def pageable(after):
+    """A launch-bound step whose batch of 4 MiB comes from pageable memory."""
+    train = training(perceptron().cuda())
+    batch, labels = torch.randn(2048, 512), torch.randint(0, 10, (2048,), device="cuda")
+    batch = batch.pin_memory() if after else batch
+
+    def run():
+        inputs = batch.to("cuda", non_blocking=after)  # fix: pageable
+        train(inputs, labels)
+
+    return run
+
+
+class Samples(Dataset):
+    """Work of 150 us a sample."""
+
+    def __len__(self):
+        return 1 << 30
+
+    def __getitem__(self, index):
+        until = time.perf_counter() + 150e-6
+        while time.perf_counter() < until:
+            pass
+        return torch.full((512,), float(index % 7))
+
+
+def loader(after):
+    """A launch-bound step that waits for two workers, which take longer than it does."""
+    train = training(perceptron(layers=6).cuda())
+    labels = torch.randint(0, 10, (128,), device="cuda")
+    batches = iter(DataLoader(Samples(), batch_size=128, num_workers=2, pin_memory=False))
+    ready = next(batches)
+
+    def run():
+        batch = ready if after else next(batches)  # fix: loader
+        train(batch.to("cuda"), labels)
+
+    if after:
+        del batches
+    return run
+
+
+def decode(after):
+    """Sixteen tokens, each read to know whether it is the last."""
+    model = Model(layers=2).cuda().eval()
+
+    @torch.no_grad()
+    def run():
+        tokens = torch.zeros((1, 1), dtype=torch.long, device="cuda")
+        for _ in range(16):
+            token = model(tokens)[:, -1].argmax(-1, keepdim=True)
+            tokens = torch.cat((tokens, token), 1)
+            if not after and token.item() < 0:  # fix: decode
+                break
+
+    return run
+
+
+def norms(after):
+    """The norm of every gradient is read, to log the largest."""
+    model = perceptron(layers=8).cuda()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=False)
+    inputs, labels = torch.randn(64, 512, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
+
+    def run():
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(inputs), labels).backward()
+        largest = [one.grad.norm() if after else one.grad.norm().item() for one in model.parameters()]  # fix: norms
+        optimizer.step()
+        return largest
+
+    return run
+
+
+CASES = {make.__name__: make for make in (eager, resnet, reads, language, pageable, loader, decode, norms)}
+
+
+def main():
+    torch.manual_seed(0)
+    run = CASES[sys.argv[1]](sys.argv[2:] == ["after"])
+    mark = os.environ.get("RECORDER_MARK")
+    if mark:
+        torch.cuda.nvtx.mark(mark)
+    torch.cuda.synchronize()
+    while True:
+        os.write(1, b"\n")
+        run()
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except BrokenPipeError:
+        pass

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a user pays: whole programs without us beside recorded ones. A window that is off inside a recorded process is not that.
+
+  whole_programs.py --out DIR [--synctrace PATH] [--cupti-only LIBRARY] [--cases CASE,...] [--modes MODE*COPIES,...] [--rounds N]
+                    [--turn-seconds S] [--gpus 0 | 0,1] [--cpus 2-15] [-- COMMAND...]
+  whole_programs.py --table DIR
+
+A program is any command that prints one line a step, and needs no other change: those of whole_cases.py, or COMMAND. All processes are started
+and held (SIGSTOP) behind their first line. On one GPU they take turns on the same processors, a few steps each in a new random order every
+round, and are compared with the bare ones of the round. On two GPUs a turn is a pair, one of it bare, at the same time, and each mode
+has two pairs with their places swapped. Turns are the steps 0 to 20, 20 to 100, and then --turn-seconds each: many short ones, as a host's
+speed changes from second to second.
+MODE: bare, after (bare, without what stops it), cupti-only, off (loaded, the timeline never begins), syncs, timeline, duty, or what a mark
+switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import selectors
+import signal
+import subprocess
+import sys
+import time
+
+import whole_tables
+
+CASES = pathlib.Path(__file__).resolve().with_name("whole_cases.py")
+LEAD = 5  # steps at the begin of a later turn that are not counted: the host gets ahead of the GPU again
+OPTIONS = {"off": ["--delay", "3600s"], "syncs": ["--level", "syncs"], "duty": ["--duty", "1s/10s"]}
+
+
+def numbers(text):
+    """2-5,8 -> {2, 3, 4, 5, 8}"""
+    parts = [[int(end) for end in part.split("-")] for part in text.split(",")]
+    return {number for part in parts for number in range(part[0], part[-1] + 1)}
+
+
+class Program:
+    """One process, held unless it has a turn."""
+
+    def __init__(self, options, case, mode, copy, gpu, cpus):
+        self.mode, self.copy, self.gpu, self.steps = mode, copy, gpu, 0
+        self.trace = options.out / f"{case}.{mode.replace(' ', '')}.{copy}.{gpu}.synctrace"
+        command = options.command or [sys.executable, str(CASES), case, "after" if mode == "after" else "before"]
+        environment = os.environ | {"CUDA_VISIBLE_DEVICES": str(gpu)}
+        level, _, switched = mode.partition(" ")
+        if mode == "cupti-only":
+            environment["CUDA_INJECTION64_PATH"] = str(options.cupti_only)
+        elif mode not in ("bare", "after"):
+            recorder = [str(options.synctrace), "run", "--quiet", "--report=none", "--force-overwrite", "-o", str(self.trace)]
+            command = [*recorder, *OPTIONS.get(level, []), "--", *command]
+        if switched:
+            environment |= {"SYNCTRACE_TEST_CONTROL": "1", "RECORDER_MARK": "synctrace:" + mode}
+        self.errors = open(options.out / f"{case}.{mode.replace(' ', '')}.{copy}.{gpu}.txt", "wb")
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.errors, env=environment, start_new_session=True,
+                                        preexec_fn=lambda: os.sched_setaffinity(0, cpus))
+        self.lines = self.process.stdout.fileno()
+        os.set_blocking(self.lines, False)
+
+    def signal(self, number):
+        os.killpg(self.process.pid, number)
+
+    def read(self):
+        """Lines that it printed since it was last asked."""
+        try:
+            text = os.read(self.lines, 1 << 16)
+        except BlockingIOError:
+            return 0
+        if not text:
+            raise EOFError(f"{self.process.args} ended; see {self.errors.name}")
+        return text.count(b"\n")
+
+    def end(self):
+        self.process.stdout.close()  # its next line ends it
+        self.signal(signal.SIGCONT)
+        try:
+            self.process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            self.signal(signal.SIGKILL)
+            self.process.wait()
+        self.errors.close()
+
+
+def hold_at_first_line(programs):
+    waiting = selectors.DefaultSelector()
+    for program in programs:
+        waiting.register(program.lines, selectors.EVENT_READ, program)
+    while waiting.get_map():
+        for key, _ in waiting.select():
+            if key.data.read():
+                key.data.signal(signal.SIGSTOP)
+                waiting.unregister(key.fd)
+
+
+def turn(together, steps, from_begin):
+    """These programs run at the same time until each has done its steps; the ms of a step of each, without those it is led in by."""
+    waiting = selectors.DefaultSelector()
+    seen = {program: [] for program in together}
+    for program in together:
+        waiting.register(program.lines, selectors.EVENT_READ, program)
+    begin = time.perf_counter()
+    for program in together:
+        program.signal(signal.SIGCONT)
+    while any(len(times) < steps for times in seen.values()):
+        for key, _ in waiting.select():
+            seen[key.data] += [time.perf_counter()] * key.data.read()
+    for program in together:
+        program.signal(signal.SIGSTOP)
+        program.steps += len(seen[program]) + program.read()
+    lead = 0 if from_begin or steps < 4 * LEAD else LEAD
+    return {program: 1000 * ((times[steps - 1] - begin) / steps if from_begin else (times[steps - 1] - times[lead]) / (steps - 1 - lead))
+            for program, times in seen.items()}
+
+
+def turns_of(options, case, modes):
+    """Lists of programs that run together."""
+    cpus = sorted(options.cpus)
+    if len(options.gpus) == 1:
+        return [[Program(options, case, mode, copy, options.gpus[0], cpus)] for mode, copies in modes for copy in range(copies)]
+    half = len(cpus) // 2
+    places = [(options.gpus[0], cpus[:half]), (options.gpus[1], cpus[half:])]
+    return [[Program(options, case, "bare", f"{mode.replace(' ', '')}{copy}", *places[place]), Program(options, case, mode, copy, *places[1 - place])]
+            for mode, copies in modes for copy in range(copies) for place in (0, 1)]
+
+
+def measure(options, case):
+    modes = [(name, int(copies or 1)) for name, _, copies in (one.partition("*") for one in options.modes.split(","))]
+    turns = turns_of(options, case, modes)
+    programs = [program for one in turns for program in one]
+    order_of, most = random.Random(20261124), 100
+    with open(options.out / f"{case}.jsonl", "w", encoding="utf-8") as rows:
+        try:
+            hold_at_first_line(programs)
+            for number in range(options.rounds + 2):
+                steps = (20, 80)[number] if number < 2 else most
+                order_of.shuffle(turns)
+                longest_ms = 0
+                for together in turns:
+                    times = turn(together, steps, number == 0)
+                    longest_ms = max(longest_ms, *times.values())
+                    for program, step_ms in times.items():
+                        rows.write(json.dumps({"round": number, "turn": [one.mode for one in together], "mode": program.mode, "copy": program.copy,
+                                               "gpu": program.gpu, "steps": program.steps, "step_ms": round(step_ms, 5)}) + "\n")
+                if number == 1:
+                    most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / longest_ms)))
+        finally:
+            for program in programs:
+                program.end()
+    said = {program.trace.name: reported(options, case, program.trace) for program in programs
+            if program.mode.startswith("timeline") and program.trace.exists()}
+    (options.out / f"{case}.said.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
+
+
+def reported(options, case, trace):
+    lines = [number for number, line in enumerate(CASES.read_text(encoding="utf-8").splitlines(), 1) if line.endswith(f"# fix: {case}")]
+    question = ["--what-if", ",".join(f"fix@{CASES.name}:{line}" for line in lines)] if lines else []
+    report = subprocess.run([options.synctrace, "report", "--format", "json", *question, trace], stdout=subprocess.PIPE, check=False)
+    return whole_tables.said(json.loads(report.stdout)) if report.returncode == 0 else None
+
+
+def main():
+    arguments = sys.argv[1:]
+    command = arguments[arguments.index("--") + 1:] if "--" in arguments else []
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--synctrace", type=pathlib.Path)
+    parser.add_argument("--cupti-only", type=pathlib.Path)
+    parser.add_argument("--cases", default="eager,resnet,reads")
+    parser.add_argument("--modes", default="bare*4,cupti-only*3,off*2,syncs*3,timeline*3")
+    parser.add_argument("--rounds", type=int, default=16)
+    parser.add_argument("--turn-seconds", type=float, default=0.3)
+    parser.add_argument("--gpus", type=lambda text: text.split(","), default=["0"])
+    parser.add_argument("--cpus", type=numbers, default=os.sched_getaffinity(0))
+    options = parser.parse_args(arguments[:len(arguments) - len(command) - 1] if command else arguments)
+    options.command = command
+    if options.table is None:
+        options.out.mkdir(parents=True, exist_ok=True)
+        for case in ["command"] if command else options.cases.split(","):
+            try:
+                measure(options, case)
+            except (EOFError, OSError) as problem:
+                print(f"{case}: {problem}", file=sys.stderr)
+    print(whole_tables.markdown(options.table or options.out))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
