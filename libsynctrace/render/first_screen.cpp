@@ -194,6 +194,17 @@ std::string render_first_screen(const Report& report, const ScreenOptions& optio
   return FirstScreen(report, options).run();
 }
 
+namespace {
+
+// Its process was killed, or its file is cut: the last of it is missing.
+bool ends_early(const Report& report) {
+  return std::any_of(report.losses.begin(), report.losses.end(), [](const LossReport& loss) {
+    return loss.name == kLossUncleanEnd || loss.name == kLossTruncated;
+  });
+}
+
+}  // namespace
+
 std::string render_processes(std::span<const Report> reports, const Report& shown, const ScreenOptions& options) {
   constexpr std::size_t kMostRows = 16;
   ScreenLines out(options);
@@ -203,11 +214,11 @@ std::string render_processes(std::span<const Report> reports, const Report& show
   for (std::size_t i = 0; i < std::min(kMostRows, reports.size()); ++i) {
     const Report& report = reports[i];
     const VerdictLine& verdict = report.verdict;
-    out.add(format_text("  {:>6} {:>9} {:>11} {:>15}  {:<16} {}", report.rank.empty() ? "-" : report.rank,
+    out.add(format_text("  {:>6} {:>9} {:>11} {:>15}  {:<16} {}{}", report.rank.empty() ? "-" : report.rank,
                         report.process_id,
                         report.steps.figures.count == 0 ? "-" : duration_text(report.steps.ordinary_mean_ns),
                         share_text(verdict.lacked_ns, verdict.of_ns), verdict.word.empty() ? "-" : verdict.word,
-                        &report == &shown ? "<- shown below" : ""));
+                        ends_early(report) ? "ends early " : "", &report == &shown ? "<- shown below" : ""));
   }
   if (reports.size() > kMostRows) out.add(format_text("  and {} more", reports.size() - kMostRows));
   return out.text();

@@ -335,6 +335,11 @@ part_step_shapes() {
   verdict step_shapes $status "$(tail -n 1 "$results/step_shapes.md")"
 }
 
+part_killed_rank() {
+  timeout -k 5 300 python3 -B "$root/tests/gpu/killed_rank.py" --synctrace "$synctrace" --folder "$traces/killed_rank" >"$results/killed_rank.txt" 2>&1
+  verdict killed_rank $? "$(tail -n 1 "$results/killed_rank.txt")"
+}
+
 # Needs what `make package` made, in the build folder. Status 77: no PyTorch with CUDA.
 part_packages() {
   if ! ls "$build"/packages/dist/*.whl >/dev/null 2>&1; then skip packages "no wheel in $build/packages/dist"; return; fi
@@ -351,7 +356,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   exit 1
 fi
 all_parts="doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes group_savings gate hta
-import_profiler unwinder loader_advice step_shapes packages"
+import_profiler unwinder loader_advice step_shapes killed_rank packages"
 for part in ${PARTS:-$all_parts}; do
   start=$SECONDS
   "part_$part"

@@ -271,6 +271,9 @@ TEST_CASE("of several processes each has a line, and one is marked") {
   CAPTURE(text);
   CHECK(shows(text, "2 processes"));
   CHECK(text.find("<- shown below") > text.find("     1 "));
+  CHECK_FALSE(shows(text, "ends early"));
+  reports[0].losses = {{"unclean-end", 1, Severity::kWarning, "the trace was not closed in order"}};
+  CHECK(shows(render_processes(reports, reports[1], {}), "ends early"));
 }
 
 }  // namespace synctrace::testing
