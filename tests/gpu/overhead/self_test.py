@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arithmetic and the tables of the cost comparison, on made-up results; and that a program past its limit is ended."""
+import json
 import os
+import pathlib
 import sys
+import tempfile
 import time
 import unittest
 
 import alternation
 import programs
 import tables
+import whole_programs
+import whole_tables
 
 
 class Alternation(unittest.TestCase):
@@ -69,6 +74,43 @@ class Programs(unittest.TestCase):
         done = programs.run([sys.executable, "-c", "import threading; threading.Event().wait()"], dict(os.environ), 1)
         self.assertTrue(done.timed_out)
         self.assertIn("longer than", done.why())
+
+
+class WholePrograms(unittest.TestCase):
+    @staticmethod
+    def row(number, mode, copy, step_ms, turn=None):
+        return {"round": number, "turn": turn or [mode], "mode": mode, "copy": copy, "gpu": "0", "steps": 1, "step_ms": step_ms}
+
+    def test_a_round_is_compared_with_its_own_bare_programs(self):
+        rows = [self.row(number, mode, copy, slow * 1.1**number) for number in range(4)
+                for mode, copy, slow in (("bare", 0, 1.0), ("bare", 1, 1.0), ("timeline", 0, 1.2), ("timeline", 1, 1.2))]
+        ratio, error, processes = whole_tables.mean_ratio(rows, "timeline")
+        self.assertAlmostEqual(ratio, 1.2)
+        self.assertAlmostEqual(error, 0)
+        self.assertEqual(processes, 2)
+
+    def test_processes_that_differ_make_the_error(self):
+        rows = [self.row(number, "timeline", copy, 1 + copy / 10) for number in range(9) for copy in (1, 3)]
+        rows += [self.row(number, "bare", copy, 1.0) for number in range(9) for copy in (0, 1)]
+        self.assertGreater(whole_tables.mean_ratio(rows, "timeline")[1], 0.05)
+
+    def test_swapped_places_of_a_pair_cancel(self):
+        pair = ["bare", "syncs"]
+        rows = []
+        for number in range(3):  # the second GPU is a quarter slower
+            rows += [self.row(number, "bare", "syncs0", 1.0, pair), self.row(number, "syncs", 0, 1.25 * 1.05, pair),
+                     self.row(number, "bare", "syncs0", 1.25, pair), self.row(number, "syncs", 0, 1.05, pair)]
+        self.assertAlmostEqual(whole_tables.mean_ratio(rows, "syncs")[0], 1.05)
+
+    def test_any_command_that_prints_a_line_a_step_takes_turns(self):
+        program = "import os\ntry:\n  while True: os.write(1, b'.\\n'); sum(range(20000))\nexcept BrokenPipeError: pass"
+        with tempfile.TemporaryDirectory() as folder:
+            sys.argv = ["whole_programs.py", "--out", folder, "--modes", "bare*2", "--rounds", "1", "--turn-seconds", "0.01", "--",
+                        sys.executable, "-c", program]
+            self.assertEqual(whole_programs.main(), 0)
+            rows = [json.loads(line) for line in (pathlib.Path(folder) / "command.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertEqual(sorted((row["round"], row["copy"]) for row in rows), [(number, copy) for number in range(3) for copy in (0, 1)])
+        self.assertTrue(all(row["step_ms"] >= 0 for row in rows))
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def measure(options, case):
                     longest_ms = max(longest_ms, *times.values())
                     for program, step_ms in times.items():
                         rows.write(json.dumps({"round": number, "turn": [one.mode for one in together], "mode": program.mode, "copy": program.copy,
-                                               "gpu": program.gpu, "steps": program.steps, "step_ms": round(step_ms, 5)}) + "\n")
+                                               "gpu": program.gpu, "steps": program.steps, "step_ms": round(max(step_ms, 1e-5), 5)}) + "\n")
                 if number == 1:
                     most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / longest_ms)))
         finally:
