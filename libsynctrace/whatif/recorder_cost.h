@@ -28,17 +28,24 @@ class RecorderCost {
   OfCall of(Nanoseconds call_ns, Nanoseconds host_ns, bool issues, bool has_stack) const noexcept {
     constexpr Nanoseconds kStackNs = 2'600;
     if (!counts_) return {};
-    const Nanoseconds inside_ns = by_caches(host_ns, issues ? 500 : 300, issues ? 3'500 : 400);
-    const Nanoseconds before_ns = by_caches(host_ns, 100, 800) + (has_stack ? kStackNs : 0);
-    return {part(call_ns, inside_ns), part(host_ns, before_ns)};
+    const Nanoseconds before_ns = kBefore.behind(host_ns) + (has_stack ? kStackNs : 0);
+    return {part(call_ns, (issues ? kWithRecord : kCallbacks).behind(host_ns)), part(host_ns, before_ns)};
   }
 
  private:
-  static constexpr Nanoseconds kColdNs = 4'000;  // of other code
+  struct ByCaches {
+    Nanoseconds hot_ns;   // behind no other code,
+    Nanoseconds cold_ns;  // and behind as much as this or more:
+    static constexpr Nanoseconds kColdNs = 4'000;
 
-  static Nanoseconds by_caches(Nanoseconds host_ns, Nanoseconds hot_ns, Nanoseconds cold_ns) noexcept {
-    return hot_ns + (cold_ns - hot_ns) * std::clamp<Nanoseconds>(host_ns, 0, kColdNs) / kColdNs;
-  }
+    Nanoseconds behind(Nanoseconds host_ns) const noexcept {
+      return hot_ns + (cold_ns - hot_ns) * std::clamp<Nanoseconds>(host_ns, 0, kColdNs) / kColdNs;
+    }
+  };
+  static constexpr ByCaches kWithRecord{500, 3'500};
+  static constexpr ByCaches kCallbacks{300, 400};
+  static constexpr ByCaches kBefore{100, 800};
+
   static std::int16_t part(Nanoseconds whole_ns, Nanoseconds cost_ns) noexcept {
     return static_cast<std::int16_t>(std::clamp<Nanoseconds>(whole_ns / 2, 0, cost_ns));
   }

@@ -43,18 +43,18 @@ class Pass {
     for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre : event.pre; });
   }
   void pass(const ReplayEvent& head, const CallEvent& event, std::uint8_t fixed) {
-    free(head, event, fixed);
+    host_before(head, event, fixed);
     call(head, own_of(event), fixed);
   }
   void pass(const ReplayEvent& head, const LaunchEvent& event, std::uint8_t fixed) {
-    free(head, event, fixed);
+    host_before(head, event, fixed);
     work(head, event, fixed);
     call(head, own_of(event), fixed);
   }
   void pass(const ReplayEvent& head, const MoreWorkEvent& event, std::uint8_t fixed) { work(head, event, fixed); }
   void pass(const ReplayEvent& head, const CopyEvent& event, std::uint8_t fixed);
   void pass(const ReplayEvent& head, const WaitEvent& event, std::uint8_t fixed) {
-    free(head, event, fixed);
+    host_before(head, event, fixed);
     wait_until(head, event, target_of(event), fixed);
   }
   void pass(const ReplayEvent& head, const MarkEvent& event, std::uint8_t fixed);
@@ -67,7 +67,7 @@ class Pass {
   void pass(const ReplayEvent& head, const StepEvent& event, std::uint8_t fixed);
 
   template <class Event>
-  void free(const ReplayEvent& head, const Event& event, std::uint8_t fixed);
+  void host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed);
   void call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed);
   template <class Work>
   void work(const ReplayEvent& head, const Work& event, std::uint8_t fixed);
@@ -113,7 +113,7 @@ Nanoseconds Pass::fixed_call(const ReplayEvent& head, Nanoseconds own) const {
 
 // Host time before a call. A graph has none, so there is nothing of the recorder's in it either.
 template <class Event>
-void Pass::free(const ReplayEvent& head, const Event& event, std::uint8_t fixed) {
+void Pass::host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   const Nanoseconds usual = event.pre - (event.before & ours_);
   const std::uint8_t in_graph = program_.sites[head.site].fix == Fix::kGraph ? fixed : std::uint8_t{0};
@@ -256,7 +256,7 @@ void Pass::wait_until(const ReplayEvent& head, const Event& event, const Lanes& 
 }
 
 void Pass::pass(const ReplayEvent& head, const CopyEvent& event, std::uint8_t fixed) {
-  free(head, event, fixed);
+  host_before(head, event, fixed);
   const Lanes& end = state_.stream_end[event.stream];
   const Lanes before = end;
   work(head, event, fixed);
@@ -269,7 +269,7 @@ void Pass::pass(const ReplayEvent& head, const CopyEvent& event, std::uint8_t fi
 }
 
 void Pass::pass(const ReplayEvent& head, const MarkEvent& event, std::uint8_t fixed) {
-  free(head, event, fixed);
+  host_before(head, event, fixed);
   Lanes& now = state_.host[head.thread];
   for_lanes([&](std::size_t i) { now.at[i] += own_of(event); });
   Lanes& slot = state_.slots[event.slot];
