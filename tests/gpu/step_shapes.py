@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps and phases of programs that nobody annotated, in PyTorch, JAX, CuPy and C++, against what each program counted.
 
-  step_shapes.py --synctrace PATH --programs FOLDER [--repetitions N] [--only WORD] [--jobs N] [--folder FOLDER]
+  step_shapes.py --synctrace PATH --programs FOLDER [--repetitions N] [--only WORD...] [--jobs N] [--folder FOLDER]
 
 Programs: step_shapes_torch.py and its kin, and the C++ ones of FOLDER (build/release/tests/bin). Frameworks that are
 not installed are left out. Ends with a table. Exit status 1 when a shape is wrong, 77 when no GPU is here."""
@@ -70,7 +70,10 @@ class Trial:
                 row.answers.append("nothing")
                 row.problems.append(str(error).replace("\n", " "))
                 continue
+            problems = len(row.problems)
             row.add(told, entry, lines_known=framework not in NO_LINES)
+            for problem in row.problems[problems:]:
+                print(f"{trace}: {problem}", file=sys.stderr, flush=True)
         print(f"{row.shape}: {'right' if row.is_right() else 'wrong'}", file=sys.stderr, flush=True)
         return row
 
@@ -80,7 +83,7 @@ def main():
     parser.add_argument("--synctrace", type=pathlib.Path, required=True)
     parser.add_argument("--programs", type=pathlib.Path, required=True)
     parser.add_argument("--repetitions", type=int, default=1)
-    parser.add_argument("--only", default="", help="shapes with this word in their name")
+    parser.add_argument("--only", nargs="+", default=[""], help="shapes with one of these words in their name")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--folder", type=pathlib.Path, help="for the traces")
     options = parser.parse_args()
@@ -90,7 +93,7 @@ def main():
     folder = options.folder or pathlib.Path(tempfile.mkdtemp(prefix="step-shapes-"))
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [(framework, shape) for framework, shapes in SHAPES.items() for shape in shapes
-              if options.only in f"{framework} {shape}"]
+              if any(word in f"{framework} {shape}" for word in options.only)]
     missing = [framework for framework in {framework for framework, _ in chosen} if not is_installed(framework)]
     trial = Trial(options, folder)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:

@@ -72,7 +72,7 @@ def _is_at(found, truth):
 
 
 def _pairs(truths, found):
-    """(truth, found or None) for each phase of the program; those whose place is not known go by their time."""
+    """(truth, found or None) for each phase of the program; those whose place is not known go by their steps."""
     pairs, left = [], list(found)
     for truth in truths:
         here = [each for each in left if each.line and _is_at(each, truth)]
@@ -84,7 +84,7 @@ def _pairs(truths, found):
     for pair in sorted(pairs, key=lambda pair: -pair[0]["time_ns"]):
         nowhere = [each for each in left if not each.line]
         if pair[1] is None and nowhere:
-            pair[1] = max(nowhere, key=lambda each: each.time_ns)
+            pair[1] = min(nowhere, key=lambda each: abs(each.steps - pair[0]["steps"]))
             left.remove(pair[1])
     return pairs, left
 
