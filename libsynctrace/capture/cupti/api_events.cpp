@@ -241,6 +241,8 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
   open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
   if (traced != nullptr) {
     if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+    if (traced->category == format::ApiCategory::kGraph) [[unlikely]]
+      cupti_switch.expect_graphs();
     forget_released_memory(*traced, data);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
     open_call.begin_ns += open_call.stack.cost_ns;

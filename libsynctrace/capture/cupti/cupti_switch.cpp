@@ -62,14 +62,11 @@ constexpr RecorderState state_of(Sources sources) noexcept {
 
 }  // namespace
 
-bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool graph_nodes) noexcept {
+bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool whole_graphs) noexcept {
   subscriber_ = handle;
+  wants_graphs_.store(whole_graphs, std::memory_order_relaxed);
   for (const CUpti_ActivityKind kind : kStandingKinds) {
     if (cupti->ActivityEnable(kind) != CUPTI_SUCCESS) return false;
-  }
-  if (!graph_nodes) {
-    // Optional: since CUDA 11.7. Without it the nodes are recorded one by one.
-    [[maybe_unused]] const CUptiResult result = cupti->ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   }
   for (const CUpti_CallbackId id : kResourceCallbacks) {
     if (cupti->EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, id) != CUPTI_SUCCESS) return false;
@@ -78,6 +75,16 @@ bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool graph_nodes) noexcep
   [[maybe_unused]] const CUptiResult state =
       cupti->EnableCallback(1, subscriber_, CUPTI_CB_DOMAIN_STATE, CUPTI_CBID_STATE_FATAL_ERROR);
   return true;
+}
+
+void CuptiSwitch::ask_for_graphs() noexcept {
+  pthread_mutex_lock(&lock_);
+  if (wants_graphs_.load(std::memory_order_relaxed)) {
+    // Optional: since CUDA 11.7. Without it the nodes are recorded one by one.
+    [[maybe_unused]] const CUptiResult result = cupti->ActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+    wants_graphs_.store(false, std::memory_order_relaxed);  // last: no other thread makes a graph before
+  }
+  pthread_mutex_unlock(&lock_);
 }
 
 void CuptiSwitch::switch_to(Sources next) noexcept {

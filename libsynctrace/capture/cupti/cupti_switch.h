@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns CUPTI's callbacks and activity kinds on and off. On CUPTI 13.0 U1 kernel, copy and memset records can be
-// switched in a running process with exact counts (measured, docs/decisions); graph records cannot (the process
-// crashed), so they are chosen once, at injection. Calls are serialised by a lock of our own, as CUPTI demands; never
-// call with a lock held that a callback may take.
+// switched in a running process with exact counts (measured, docs/decisions). Graph records cannot: the process
+// crashed. So they are switched on once, before the first graph is made, and stay. Calls are serialised by a lock of
+// our own, as CUPTI demands; never call with a lock held that a callback may take.
 #pragma once
 
 #include <cupti.h>
@@ -23,9 +23,16 @@ enum class Sources : std::uint8_t {
 
 class CuptiSwitch {
  public:
-  // Chooses graph or graph-node records and enables what is always on (resource callbacks, device and stream records).
-  // Once, at injection, before any context exists. False when CUPTI refused.
-  [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool graph_nodes) noexcept;
+  // Enables what is always on (resource callbacks, device and stream records). Once, at injection, before any context
+  // exists. `whole_graphs`: a graph will be one record, not one a node. False when CUPTI refused.
+  [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool whole_graphs) noexcept;
+
+  // Before the program's first graph is made, from the callback of the call that makes it: asks for graph records if
+  // they are wanted. Until then they would only cost: as much as kernel records do.
+  void expect_graphs() noexcept {
+    if (wants_graphs_.load(std::memory_order_relaxed)) [[unlikely]]
+      ask_for_graphs();
+  }
 
   // Any thread. Remembers the state and does nothing when it is there already. Sets recorder_state to match.
   void switch_to(Sources sources) noexcept;
@@ -37,11 +44,14 @@ class CuptiSwitch {
   std::uint32_t unknown_call_count() const noexcept { return unknown_calls_.load(std::memory_order_relaxed); }
 
  private:
+  void ask_for_graphs() noexcept;
+
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   Sources current_ = Sources::kNone;
   std::atomic<std::uint32_t> unknown_calls_{0};
   std::atomic<bool> discards_{false};
+  std::atomic<bool> wants_graphs_{false};  // and has not asked for them yet
 };
 
 // The recorder's.

@@ -199,7 +199,9 @@ void Recorder::start_recording(Session& s) noexcept {
     release_thread_stacks();
   });
   rings.start(s.settings.buffer_bytes / 2);
-  if (!gpu.start(s.settings.buffer_bytes / 2) || !sources.start(handle, s.settings.graph_nodes)) {
+  const bool has_timeline = s.settings.level == Level::kTimeline || s.settings.test_control;
+  const bool whole_graphs = has_timeline && !s.settings.graph_nodes;
+  if (!gpu.start(s.settings.buffer_bytes / 2) || !sources.start(handle, whole_graphs)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
     give_up(s, "CUPTI refused to record");
     return;

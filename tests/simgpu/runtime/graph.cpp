@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 #include <unordered_map>
 #include <utility>
 
@@ -142,6 +144,7 @@ std::vector<GraphExec::Step> flatten(const Graph& graph) {
 std::unique_ptr<GraphExec> make_exec(const Graph& graph) {
   auto exec = std::make_unique<GraphExec>();
   exec->id = next_graph_id.fetch_add(1);
+  exec->is_recorded_whole = wanted(attached_tools(), CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
   exec->steps = flatten(graph);
   return exec;
 }
@@ -150,6 +153,10 @@ std::unique_ptr<GraphExec> make_exec(const Graph& graph) {
 cudaError_t launch_graph(const GraphExec& exec, Stream& stream) {
   const SimgpuTools* tools = attached_tools();
   const bool whole = wanted(tools, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  if (whole != exec.is_recorded_whole) {  // as measured on an H200: the process crashes
+    std::fputs("simgpu: graph records were switched after a graph had been made\n", stderr);
+    std::abort();
+  }
   auto run = std::make_shared<GraphRun>();
   const auto reserve = [&](SimgpuActivity activity, std::uint64_t node) -> void* {
     if (tools == nullptr || activity.kind == 0) return nullptr;

@@ -34,6 +34,7 @@ struct GraphExec {
     std::vector<std::size_t> after;  // indices of earlier steps
   };
   std::uint32_t id = 0;
+  bool is_recorded_whole = false;  // when it was made
   std::vector<Step> steps;
 };
 
