@@ -100,7 +100,10 @@ class WholePrograms(unittest.TestCase):
         for number in range(3):  # the second GPU is a quarter slower
             rows += [self.row(number, "bare", "syncs0", 1.0, pair), self.row(number, "syncs", 0, 1.25 * 1.05, pair),
                      self.row(number, "bare", "syncs0", 1.25, pair), self.row(number, "syncs", 0, 1.05, pair)]
-        self.assertAlmostEqual(whole_tables.mean_ratio(rows, "syncs")[0], 1.05)
+        ratio, error, processes = whole_tables.mean_ratio(rows, "syncs")
+        self.assertAlmostEqual(ratio, 1.05)
+        self.assertAlmostEqual(error, 0)
+        self.assertEqual(processes, 2)
 
     def test_any_command_that_prints_a_line_a_step_takes_turns(self):
         program = "import os\ntry:\n  while True: os.write(1, b'.\\n'); sum(range(20000))\nexcept BrokenPipeError: pass"

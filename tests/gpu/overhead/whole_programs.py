@@ -10,8 +10,8 @@ and held (SIGSTOP) behind their first line. On one GPU they take turns on the sa
 round, and are compared with the bare ones of the round. On two GPUs a turn is a pair, one of it bare, at the same time, and each mode
 has two pairs with their places swapped. Turns are the steps 0 to 20, 20 to 100, and then --turn-seconds each: many short ones, as a host's
 speed changes from second to second.
-MODE: bare, after (bare, without what stops it), cupti-only, off (loaded, the timeline never begins), syncs, timeline, duty, or what a mark
-switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
+MODE: bare, after (bare, without what stops it), cupti-only (or some of its parts: 'cupti-only subscribe waits', see cupti_only.cpp), off (loaded,
+the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
 """
 import argparse
 import json
@@ -46,8 +46,9 @@ class Program:
         command = options.command or [sys.executable, str(CASES), case, "after" if mode == "after" else "before"]
         environment = os.environ | {"CUDA_VISIBLE_DEVICES": str(gpu)}
         level, _, switched = mode.partition(" ")
-        if mode == "cupti-only":
-            environment["CUDA_INJECTION64_PATH"] = str(options.cupti_only)
+        if level == "cupti-only":
+            environment |= {"CUDA_INJECTION64_PATH": str(options.cupti_only), "CUPTI_PARTS": switched.replace(" ", ",") or "records"}
+            switched = ""
         elif mode not in ("bare", "after"):
             recorder = [str(options.synctrace), "run", "--quiet", "--report=none", "--force-overwrite", "-o", str(self.trace)]
             command = [*recorder, *OPTIONS.get(level, []), "--", *command]

@@ -36,20 +36,28 @@ def ratios_to_bare(rows):
 
 
 def pairs_to_bare(rows, ratios):
-    for first in range(0, len(rows), 2):
-        bare, other = rows[first:first + 2]
-        ratios.setdefault((other["mode"], other["copy"]), []).append(math.log(other["step_ms"] / bare["step_ms"]))
+    places = {}
+    for bare, other in zip(rows[::2], rows[1::2]):
+        places.setdefault((other["mode"], other["copy"]), []).append(math.log(other["step_ms"] / bare["step_ms"]))
+    for key, values in places.items():
+        ratios.setdefault(key, []).append(statistics.fmean(values))
 
 
 def mean_ratio(rows, mode):
-    """(ratio, its standard error, processes): each process counts once, as rounds of one are more alike than processes are."""
+    """(ratio, its standard error, processes). In turns each process counts once, as rounds of one are more alike than processes are. Of pairs each
+    round does: the host, which differs most from second to second, is the same for both."""
     ratios = ratios_to_bare(rows)
+    if len(rows[0]["turn"]) > 1:
+        own = [values for key, values in ratios.items() if key[0] == mode]
+        values = [value for one in own for value in one]
+        error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        return (math.exp(statistics.fmean(values)), error, 2 * len(own)) if values else None
     means = {key: statistics.fmean(values) for key, values in ratios.items()}
     own = [value for key, value in means.items() if key[0] == mode]
     if not own:
         return None
     bare = [statistics.fmean(math.log(row["step_ms"]) for row in rows if row["mode"] == "bare" and row["copy"] == copy)
-            for copy in {row["copy"] for row in rows if row["mode"] == "bare"}] if len(rows[0]["turn"]) == 1 and mode != "bare" else []
+            for copy in {row["copy"] for row in rows if row["mode"] == "bare"}] if mode != "bare" else []
     error = sum(statistics.variance(values) / len(values) for values in (own, bare) if len(values) > 1)
     return math.exp(statistics.fmean(own)), math.sqrt(error), len(own)
 
