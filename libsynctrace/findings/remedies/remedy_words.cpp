@@ -50,6 +50,7 @@ std::string value_name(const Lines& lines) {
   return lines.size() == 1 ? "the value" : "the values";
 }
 
+// Not ".item() of the step before": its copy is in the stream behind the newest kernels, and waits for them, too.
 RemedyWords read_later_torch(const Lines& lines) {
   RemedyWords words{"Read " + value_name(lines) + " one step later", {}};
   const std::string name = name_before(lines.front().source, ".item()");
@@ -57,13 +58,13 @@ RemedyWords read_later_torch(const Lines& lines) {
     return !is_condition(each) && !is_size(each) && !has(each, "print(");
   });
   if (reads) {
-    words.to_type.push_back(format_text("keep {}.detach(); call .item() for the step before, or every 50 steps",
-                                        name.empty() ? "the tensor's" : name));
+    words.to_type.push_back(
+        format_text("keep {}.detach(); call .item() every 50 steps, not in each", name.empty() ? "value" : name));
   }
   const auto size = std::find_if(lines.begin(), lines.end(), is_size);
   if (size != lines.end()) words.to_type.emplace_back("use a fixed upper bound in place of a size read from the GPU");
   if (std::any_of(lines.begin(), lines.end(), is_condition))
-    words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test the one of the step before");
+    words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test it every 50 steps");
   if (any_has(lines, "print(")) words.to_type.emplace_back("print the tensor every 50 steps, not in each");
   return words;
 }
@@ -76,7 +77,7 @@ RemedyWords read_later(Framework framework, const Lines& lines) {
               {"keep the array; call float(...) for the one of the step before, or every 50 steps"}};
     case Framework::kCupy:
       return {"Read " + value_name(lines) + " one step later",
-              {"keep the array; call float(...) or .get() for the step before, or every 50 steps"}};
+              {"keep the array; call float(...) or .get() every 50 steps, not in each"}};
     case Framework::kCuda: break;
   }
   return {"Read the value one step later",

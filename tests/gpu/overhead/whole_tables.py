@@ -50,7 +50,7 @@ def mean_ratio(rows, mode):
     if len(rows[0]["turn"]) > 1:
         own = [values for key, values in ratios.items() if key[0] == mode]
         values = [value for one in own for value in one]
-        error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
         return (math.exp(statistics.fmean(values)), error, 2 * len(own)) if values else None
     means = {key: statistics.fmean(values) for key, values in ratios.items()}
     own = [value for key, value in means.items() if key[0] == mode]
@@ -70,7 +70,7 @@ def cost_rows(case, rows):
     modes = list(dict.fromkeys(row["mode"] for row in sorted(rows, key=lambda row: row["mode"])))
     for mode in modes:
         cells = [mean_ratio([row for row in rows if belongs(row)], mode) for _, belongs in STAGES]
-        shown = [f"{cell[0]:.3f} ({cell[1]:.3f})" if cell else "" for cell in cells]
+        shown = ["" if not cell else f"{cell[0]:.3f}" if math.isnan(cell[1]) else f"{cell[0]:.3f} ({cell[1]:.3f})" for cell in cells]
         later = [row for row in rows if row["round"] > 1]
         yield [case, mode, f"{bare_ms(later, mode):.3f}", *shown, str(cells[-1][2]) if cells[-1] else ""]
 
