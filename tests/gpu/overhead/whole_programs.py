@@ -73,9 +73,11 @@ class Program:
             raise EOFError(f"{self.process.args} ended; see {self.errors.name}")
         return text.count(b"\n")
 
-    def end(self):
+    def leave(self):
         self.process.stdout.close()  # its next line ends it
         self.signal(signal.SIGCONT)
+
+    def wait(self):
         try:
             self.process.wait(timeout=60)
         except subprocess.TimeoutExpired:
@@ -148,7 +150,9 @@ def measure(options, case):
                     most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / longest_ms)))
         finally:
             for program in programs:
-                program.end()
+                program.leave()
+            for program in programs:
+                program.wait()
     said = {program.trace.name: reported(options, case, program.trace) for program in programs
             if program.mode.startswith("timeline") and program.trace.exists()}
     (options.out / f"{case}.said.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
