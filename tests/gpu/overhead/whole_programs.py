@@ -9,7 +9,7 @@ A program is any command that prints one line a step, and needs no other change:
 and held (SIGSTOP) behind their first line. On one GPU they take turns on the same processors, a few steps each in a new random order every
 round, and are compared with the bare ones of the round. On two GPUs a turn is a pair, one of it bare, at the same time, and each mode
 has two pairs with their places swapped. Turns are the steps 0 to 20, 20 to 100, and then --turn-seconds each: many short ones, as a host's
-speed changes from second to second.
+speed changes from second to second. A report counts the step in which its program was held; with 50 steps a turn or more it tells these apart.
 MODE: bare, after (bare, without what stops it), cupti-only (or some of its parts: 'cupti-only subscribe waits', see cupti_only.cpp), off (loaded,
 the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
 """
