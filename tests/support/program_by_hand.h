@@ -86,6 +86,19 @@ class Program {
     now_ns_ += 5 * kUs;
   }
 
+  // The GPU gives something back, for which nobody waits.
+  void read(std::uint64_t bytes = 8) {
+    Operation operation;
+    operation.kind = OperationKind::kCopy;
+    operation.copy_kind = CopyKind::kDeviceToHost;
+    operation.span = {now_ns_, now_ns_ + kUs};
+    operation.context = ContextId{1};
+    operation.stream = StreamId{7};
+    operation.bytes = bytes;
+    trace_.operations.push_back(operation);
+    now_ns_ += 5 * kUs;
+  }
+
   void pass(Nanoseconds time_ns) { now_ns_ += time_ns; }
 
   // The thread sleeps there until what comes next is over.
@@ -107,10 +120,14 @@ class Program {
     trace_.nvtx_events.push_back({now_ns_, thread, NvtxDomainId{}, StringId{}, 0, NvtxEvent::What::kPop});
   }
 
-  StepPhases steps() {
+  const Trace& trace() {
     trace_.last_ns = now_ns_;
     trace_.windows.front().span = {0, now_ns_ + kUs};
-    const Correlation correlation(trace_);
+    return trace_;
+  }
+
+  StepPhases steps() {
+    const Correlation correlation(trace());
     return find_steps(trace_, correlation);
   }
 

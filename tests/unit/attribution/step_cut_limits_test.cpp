@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides of each limit by which the finder cuts what was issued into steps, by programs that it alone decides.
+// Those of what a level is to another: step_nesting_limits_test.cpp.
+#include <string>
+
+#include "attribution/steps.h"
+#include "attribution/steps/step_items.h"
+#include "support/catch.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+namespace {
+
+// Work that comes once in the program.
+void once(Program& program, int count) {
+  static int next = 0;
+  for (int i = 0; i < count; ++i) program.kernel("once" + std::to_string(next++));
+}
+
+std::size_t optimizer_steps(Program& program) {
+  const Correlation correlation(program.trace());
+  const StepItems items = step_items(program.trace(), correlation, {});
+  return items.count({0, items.size()}, StepItems::kOptimizer);
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an optimizer's work by name is of one step with less than four kernels between, by stacks with less than twelve") {
+  struct Known {
+    bool by_name = false;
+    int between = 0;
+    std::size_t steps = 0;
+  };
+  const Known all[] = {{true, 3, 1}, {true, 4, 2}, {false, 11, 1}, {false, 12, 2}};
+  for (const Known& known : all) {
+    CAPTURE(known.by_name, known.between);
+    Program program;
+    const StackId optimizer =
+        known.by_name ? StackId{} : program.at({{"main", 5}, {"step", 9, "/venv/torch/optim/adamw.py"}});
+    const std::string name = known.by_name ? "adam" : "addcdiv";
+    program.kernel(name, optimizer);
+    program.kernels("elementwise", known.between);
+    program.kernel(name, optimizer);
+    CHECK(optimizer_steps(program) == known.steps);
+  }
+}
+
+// Reads behind each fifth step of eleven items.
+TEST_CASE("eight items at the most are a log line that belongs to a small step") {
+  const int reads = GENERATE(7, 12);
+  CAPTURE(reads);
+  Program program;
+  for (int i = 0; i < 30; ++i) {
+    program.kernels("step", 10);
+    program.wait();
+    for (int k = 0; k < reads && i % 5 == 4; ++k) program.read();
+  }
+  const Steps steps = program.steps().chosen;
+  REQUIRE(steps.steps.size() == 30);
+  CHECK((steps.steps[4].host.end_ns == steps.steps[5].host.begin_ns) == (reads == 7));
+}
+
+// What a pass runs a longer one runs too, with more between. The longer one begins a step if a third of the pieces is
+// like the next, and of four passes one is none if half are.
+TEST_CASE("pieces of which few are like the next are no steps") {
+  const int passes = GENERATE(2, 3);
+  CAPTURE(passes);
+  Program program;
+  for (int i = 0; i < 7; ++i) {
+    for (int pass = 0; pass < passes; ++pass) {
+      program.kernels("both", 8);
+      program.wait();
+    }
+    for (int k = 0; k < 8; ++k) {
+      program.kernel("both" + std::to_string(k));
+      program.kernels("other" + std::to_string(k) + "_", 3);
+    }
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == (passes == 2 ? 7 : 21));
+}
+
+TEST_CASE("a loop of a fifth of the work is steps, a smaller one is none") {
+  const int others = GENERATE(200, 480);  // 30 % and 15 %
+  CAPTURE(others);
+  Program program;
+  once(program, others / 2);
+  for (int i = 0; i < 12; ++i) {
+    program.kernels("step", 6);
+    program.wait();
+  }
+  once(program, others / 2);
+  CHECK(program.steps().chosen.steps.size() == (others == 200 ? 12 : 0));
+}
+
+// As with scaled gradients that overflow: then the optimizer does not run.
+TEST_CASE("a small loop is steps where four in five hold an optimizer's work") {
+  const int skips = GENERATE(3, 8);  // of twenty
+  CAPTURE(skips);
+  Program program;
+  once(program, 400);
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("step", 6);
+    if ((i + 1) * skips % 20 >= skips) program.kernel("adam");
+    program.wait();
+  }
+  once(program, 400);
+  CHECK((program.steps().chosen.steps.size() >= 19) == (skips == 3));
+}
+
+TEST_CASE("batches of which each second one ends with the optimizer's work do not hide its steps") {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (int batch = 0; batch < 2; ++batch) program.kernels("batch", 20);
+    for (int part = 0; part < 2; ++part) program.kernels("adam", 2);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 19);
+  CHECK(steps.steps.size() <= 20);
+  CHECK(steps.micro_steps == 2);
+}
+
+// Each runs a kernel of its own.
+TEST_CASE("two loops in turn are two where they come in runs of three or more") {
+  const int run = GENERATE(2, 5);
+  CAPTURE(run);
+  Program program;
+  for (int i = 0; i < 40; ++i) {
+    program.kernels("both", 10);
+    program.kernel(i / run % 2 == 0 ? "first" : "second");
+    program.wait();
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == (run == 2 ? 40 : 20));
+  CHECK(found.others.size() == (run == 2 ? 0 : 1));
+}
+
+}  // namespace synctrace::testing

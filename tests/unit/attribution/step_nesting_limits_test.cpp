@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides of each limit by which the finder tells a step from its layers, its micro-batches and its halves, by
+// programs that it alone decides.
+#include <string>
+
+#include "attribution/steps.h"
+#include "support/catch.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+namespace {
+
+// Batches, then work that comes once in a few of them, by an optimizer that nothing names.
+struct Groups {
+  int groups = 12;
+  int updates = 3;    // kernels
+  bool logs = false;  // a number is read with it
+  int other = 0;      // kernels of another loop's pass, of which three run in each group
+  int shared = 0;     // those of a batch among them
+
+  Steps found() const {
+    Program program;
+    for (int i = 0; i < groups; ++i) {
+      for (int batch = 0; batch < 4; ++batch) {
+        program.kernels("batch", 10);
+        program.wait();
+      }
+      program.kernels("update", updates);
+      for (int pass = 0; pass < 3 && other > 0; ++pass) {
+        program.kernels("batch", shared);
+        program.kernels("other", other - shared);
+      }
+      if (logs) program.read();
+    }
+    return program.steps().chosen;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what is done once in several batches makes them micro-batches, seen eight times or more") {
+  const int groups = GENERATE(6, 12);
+  CAPTURE(groups);
+  const Steps steps = Groups{.groups = groups}.found();
+  const bool are_micro = groups == 12;
+  CHECK(steps.micro_steps == (are_micro ? 4 : 1));
+  CHECK(steps.steps.size() == static_cast<std::size_t>(are_micro ? groups : groups * 4));
+}
+
+TEST_CASE("a log line with kernels of its own makes no micro-batches, an optimizer's work that is logged does") {
+  const int updates = GENERATE(5, 6, 10, 14);
+  CAPTURE(updates);
+  const Steps steps = Groups{.updates = updates, .logs = true}.found();
+  CHECK(steps.micro_steps == (updates >= 8 ? 4 : 1));
+}
+
+TEST_CASE("another loop of eight kinds between batches makes no micro-batches of them") {
+  struct Known {
+    int other = 0;
+    int shared = 0;
+    std::size_t micro_steps = 0;
+  };
+  const Known all[] = {{6, 0, 4}, {12, 0, 1}, {12, 6, 1}};
+  for (const Known& known : all) {
+    CAPTURE(known.other, known.shared);
+    const Steps steps = Groups{.logs = true, .other = known.other, .shared = known.shared}.found();
+    CHECK(steps.micro_steps == known.micro_steps);
+  }
+}
+
+// Fifty items in a step, of which some are of its sort, each second one's, and some come once in the program.
+TEST_CASE("steps of two sorts that take turns are halves of one, a little difference does not make two sorts") {
+  struct Known {
+    int sort = 0;
+    int varied = 0;
+    std::size_t steps = 0;
+  };
+  const Known all[] = {{4, 3, 20}, {2, 3, 40}, {3, 0, 40}, {5, 0, 20}};
+  for (const Known& known : all) {
+    CAPTURE(known.sort, known.varied);
+    Program program;
+    for (int i = 0; i < 40; ++i) {
+      program.kernels("step", 49 - known.sort - known.varied);
+      program.kernels(i % 2 == 0 ? "even" : "odd", known.sort);
+      program.kernels("varied" + std::to_string(i) + "_", known.varied);
+      program.wait();
+    }
+    CHECK(program.steps().chosen.steps.size() == known.steps);
+  }
+}
+
+// Launches alone: a kernel that comes once in so many passes.
+TEST_CASE("what is seen a few times does not make layers of very many passes") {
+  const int passes = GENERATE(20, 40);
+  CAPTURE(passes);
+  Program program;
+  for (int i = 0; i < 4; ++i) {
+    program.kernels("head", 10);
+    for (int pass = 0; pass < passes; ++pass) program.kernels("pass", 6);
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (passes == 20)
+    CHECK(steps == 4);
+  else
+    CHECK(steps >= 158);
+}
+
+// Beside an optimizer's work a step clips gradients, which none of its batches does.
+TEST_CASE("batches are micro-batches where the host gives or takes something in nearly each") {
+  const int in_twenty = GENERATE(12, 17);
+  CAPTURE(in_twenty);
+  Program program;
+  std::uint64_t reads = 0;  // of five sizes, so that none of them marks the batches
+  for (int i = 0; i < 30; ++i) {
+    for (int batch = 0; batch < 4; ++batch) {
+      program.kernels("batch", 10);
+      if ((i * 4 + batch) * in_twenty % 20 < in_twenty) program.read(std::uint64_t{16} << reads++ % 5 * 2);
+    }
+    program.kernels("clip", 6);
+    program.kernel("adam");
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 29);
+  CHECK(steps.steps.size() <= 30);
+  CHECK(steps.micro_steps == (in_twenty == 17 ? 4 : 1));
+}
+
+// What looks like layers, a few of them seen, each at an earlier line of main() than the one before.
+TEST_CASE("stacks say that a loop is the program's own where there are four or more in each coarser step") {
+  const int looks = GENERATE(3, 6);
+  CAPTURE(looks);
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.kernel("head");
+    for (int pass = 0; pass < 8; ++pass) {
+      const StackId stack = pass < looks ? program.at({{"main", 9 - pass % 3}}) : StackId{};
+      program.kernel("pass", stack);
+      program.kernels("work", 3);
+    }
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (looks == 3)
+    CHECK(steps == 20);
+  else
+    CHECK(steps >= 158);
+}
+
+}  // namespace synctrace::testing
