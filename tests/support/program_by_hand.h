@@ -99,6 +99,7 @@ class Program {
     now_ns_ += 5 * kUs;
   }
 
+  Nanoseconds now_ns() const { return now_ns_; }
   void pass(Nanoseconds time_ns) { now_ns_ += time_ns; }
 
   // The thread sleeps there until what comes next is over.

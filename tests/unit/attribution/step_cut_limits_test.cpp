@@ -95,6 +95,73 @@ TEST_CASE("a loop of a fifth of the work is steps, a smaller one is none") {
   CHECK(program.steps().chosen.steps.size() == (others == 200 ? 12 : 0));
 }
 
+// One step in twelve goes another way: of its fifteen items some are those of the others.
+TEST_CASE("an odd piece between two steps is one if it has three tenths in common with them") {
+  const int common = GENERATE(1, 4);
+  CAPTURE(common);
+  Program program;
+  for (int i = 0; i < 60; ++i) {
+    const bool is_odd = i % 12 == 6;
+    program.kernel("begin");
+    program.kernels("step", is_odd ? common : 13);
+    if (is_odd) program.kernels("odd", 13 - common);
+    program.wait();
+  }
+  CHECK(program.steps().chosen.steps.size() == (common == 4 ? 60 : 55));
+}
+
+// Behind one step in twelve: nothing that begins a step, and some of its other nineteen kernels.
+TEST_CASE("what is behind a step is one more, with records missing, if it has three fifths in common with it") {
+  const int common = GENERATE(9, 13);
+  CAPTURE(common);
+  Program program;
+  const auto work = [&](int count) {
+    for (int k = 0; k < count; ++k) program.kernel("work" + std::to_string(k / 6));
+  };
+  for (int i = 0; i < 60; ++i) {
+    program.kernel("begin");
+    work(19);
+    if (i % 12 != 6) continue;
+    work(common);
+    program.kernels("rest" + std::to_string(i) + "_", 19 - common);
+  }
+  CHECK(program.steps().chosen.steps.size() == (common == 13 ? 65 : 60));
+}
+
+// What ends a step is also what comes before the loop, with something behind it. Each step has one kernel of its own.
+TEST_CASE("of two begins with as many steps that counts with which more steps are alike but for a fiftieth") {
+  Program program;
+  program.kernel("end");
+  program.kernels("before", 5);
+  Nanoseconds begin_ns = 0;
+  for (int i = 0; i < 20; ++i) {
+    if (i == 0) begin_ns = program.now_ns();
+    program.kernels("step", 48);
+    program.kernel("own" + std::to_string(i));
+    program.kernel("end");
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.steps.front().host.begin_ns == begin_ns);
+}
+
+// A text grows, and from some length on other kernels do a part of the work. Nothing begins a step that comes in it
+// once, and what each text begins with runs none of a step's kernels.
+TEST_CASE("steps of the rarer sort do not keep the begin of all from where it is") {
+  Program program;
+  for (int text = 0; text < 3; ++text) {
+    program.kernels("prompt" + std::to_string(text) + "_", 60);
+    for (int token = 0; token < 40; ++token) {
+      for (int k = 0; k < 16; ++k) program.kernel("layer");
+      program.kernel("head");
+      for (int k = 0; k < 24; ++k) program.kernel("norm");
+      for (int k = 0; k < 8; ++k) program.kernel(token < 32 ? "gemm" : token < 36 ? "longer" : "longest");
+      program.kernel("own" + std::to_string(text) + '_' + std::to_string(token));
+    }
+  }
+  CHECK(program.steps().chosen.steps.size() == 120);
+}
+
 // As with scaled gradients that overflow: then the optimizer does not run.
 TEST_CASE("a small loop is steps where four in five hold an optimizer's work") {
   const int skips = GENERATE(3, 8);  // of twenty

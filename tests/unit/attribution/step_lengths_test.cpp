@@ -127,6 +127,9 @@ TEST_CASE("rare steps of another length are irregular, those that recur are not"
   for (int i = 0; i < 12; ++i) starved.add(7, 10 * kMs).add(1, 90 * kMs);
   CHECK(starved.irregular().empty());
   CHECK(starved.warm_up() < 9);
+  Lengths at_times;  // every fourteenth is
+  for (int i = 0; i < 8; ++i) at_times.add(13, 10 * kMs).add(1, 90 * kMs);
+  CHECK(at_times.irregular().empty());
   Lengths three_of_few;
   CHECK(three_of_few.add(9, 10 * kMs).add(2, 90 * kMs).add(9, 10 * kMs).add(1, 90 * kMs).irregular().empty());
   // Three of a hundred are as rare as one of thirty-three.
@@ -163,6 +166,14 @@ TEST_CASE("leading steps that settle down are the warm-up, and no more than thes
   CHECK(steady.add(64, 10 * kMs).warm_up() == 0);
   Lengths halves;  // at most half
   CHECK(halves.add(50, 20 * kMs).add(30, 10 * kMs).warm_up() <= 40);
+}
+
+// The first ten are 8 % longer: with six of them the mean of a hundred is known to 0.2 %.
+TEST_CASE("the warm-up ends where the mean is sure enough, though it would be surer further on") {
+  Lengths lengths;
+  const std::size_t warm_up = lengths.add(10, kMs * 108 / 10).add(90, 10 * kMs).warm_up();
+  CHECK(warm_up >= 3);
+  CHECK(warm_up <= 6);
 }
 
 }  // namespace synctrace::testing

@@ -105,6 +105,62 @@ TEST_CASE("what is seen a few times does not make layers of very many passes") {
     CHECK(steps >= 158);
 }
 
+// Launches alone: layers of a kernel each, and one more kernel in a step.
+TEST_CASE("a step has 256 layers at the most") {
+  const int layers = GENERATE(200, 300);
+  CAPTURE(layers);
+  Program program;
+  for (int i = 0; i < 40; ++i) {
+    program.kernel("head");
+    for (int layer = 0; layer < layers; ++layer) program.kernels("layer", 2);
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (layers == 200)
+    CHECK(steps == 40);
+  else
+    CHECK(steps >= 11'900);
+}
+
+// As experts do that look at how many tokens they got.
+TEST_CASE("without stacks reads are layers' where up to 64 are in each of 16 steps or more") {
+  struct Known {
+    int steps = 0;
+    int layers = 0;
+    bool are_layers = false;
+  };
+  const Known all[] = {{12, 8, false}, {24, 8, true}, {24, 50, true}, {24, 90, false}};
+  for (const Known& known : all) {
+    CAPTURE(known.steps, known.layers);
+    Program program;
+    for (int i = 0; i < known.steps; ++i) {
+      program.kernel("head");
+      for (int layer = 0; layer < known.layers; ++layer) {
+        program.kernels("layer", 4);
+        program.read();
+      }
+    }
+    const std::size_t steps = program.steps().chosen.steps.size();
+    if (known.are_layers)
+      CHECK(steps == static_cast<std::size_t>(known.steps));
+    else
+      CHECK(steps >= static_cast<std::size_t>(known.steps * known.layers - 3));
+  }
+}
+
+TEST_CASE("a step has 64 micro-batches at the most") {
+  const int batches = GENERATE(50, 90);
+  CAPTURE(batches);
+  Program program;
+  for (int i = 0; i < 10; ++i) {
+    for (int batch = 0; batch < batches; ++batch) {
+      program.kernels("batch", 2);
+      program.wait();
+    }
+    program.kernels("update", 3);
+  }
+  CHECK(program.steps().chosen.micro_steps == (batches == 50 ? 50 : 1));
+}
+
 // Beside an optimizer's work a step clips gradients, which none of its batches does.
 TEST_CASE("batches are micro-batches where the host gives or takes something in nearly each") {
   const int in_twenty = GENERATE(12, 17);
