@@ -197,11 +197,9 @@ TEST_CASE("how sure steps are") {
     bool waits = true;
     StepConfidence confidence = StepConfidence::kHigh;
   };
-  const std::vector<Known> all = {{7, 0, true, StepConfidence::kLow},
-                                  {8, 0, true, StepConfidence::kHigh},
-                                  {30, 1, true, StepConfidence::kHigh},
-                                  {30, 3, true, StepConfidence::kMedium},
-                                  {30, 0, false, StepConfidence::kLow}};
+  const std::vector<Known> all = {{7, 0, true, StepConfidence::kLow},     {8, 0, true, StepConfidence::kHigh},
+                                  {30, 1, true, StepConfidence::kHigh},   {30, 2, true, StepConfidence::kHigh},
+                                  {30, 3, true, StepConfidence::kMedium}, {30, 0, false, StepConfidence::kLow}};
   for (const Known& known : all) {
     CAPTURE(known.steps, known.varied, known.waits);
     Program program;

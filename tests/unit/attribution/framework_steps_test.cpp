@@ -68,7 +68,7 @@ TEST_CASE("the thread on which autograd calls back does not hide the loop") {
 
 TEST_CASE("what sets up a program is not what it is about, as long as it may take") {
   const bool comes_first = GENERATE(true, false);
-  const int layer_kernels = GENERATE(4, 40);  // hardly any work, or as much as the training's
+  const int layer_kernels = GENERATE(4, 8, 40);  // 4 % of the training's work, 8 %, or as much
   CAPTURE(comes_first, layer_kernels);
   Program program;
   const auto set_up = [&] {
@@ -85,7 +85,9 @@ TEST_CASE("what sets up a program is not what it is about, as long as it may tak
   }
   if (!comes_first) set_up();
   const Steps steps = program.steps().chosen;
-  CHECK(steps.steps.size() == (comes_first && layer_kernels == 4 ? 60 : 12));
+  const bool is_training = comes_first && layer_kernels == 4;
+  CHECK(steps.name == (is_training ? "main" : "build"));
+  CHECK(steps.steps.size() >= (is_training ? 60 : 11));
 }
 
 // One rank built its layers for longer than it trained, of the other job both were seen to gather layers again and

@@ -204,4 +204,34 @@ TEST_CASE("two loops in turn are two where they come in runs of three or more") 
   CHECK(found.others.size() == (run == 2 ? 0 : 1));
 }
 
+TEST_CASE("a phase has a fiftieth of the first one's time") {
+  const int kernels = GENERATE(2, 6);  // of ten steps: 1 % and 3 %
+  CAPTURE(kernels);
+  Program program;
+  for (int i = 0; i < 100; ++i) {
+    program.kernels("step", 20);
+    program.wait();
+  }
+  once(program, 3);
+  for (int i = 0; i < 10; ++i) {
+    program.kernels("other", kernels);
+    program.wait();
+  }
+  CHECK(program.steps().others.size() == (kernels == 6 ? 1 : 0));
+}
+
+TEST_CASE("six loops are six phases") {
+  Program program;
+  for (int loop = 0; loop < 6; ++loop) {
+    for (int i = 0; i < 20; ++i) {
+      program.kernels("loop" + std::to_string(loop) + "_", 8 + loop);
+      program.wait();
+    }
+    once(program, 5);
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 20);
+  CHECK(found.others.size() == 5);
+}
+
 }  // namespace synctrace::testing

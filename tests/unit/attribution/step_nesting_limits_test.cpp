@@ -2,6 +2,7 @@
 // Both sides of each limit by which the finder tells a step from its layers, its micro-batches and its halves, by
 // programs that it alone decides.
 #include <string>
+#include <vector>
 
 #include "attribution/steps.h"
 #include "support/catch.h"
@@ -66,6 +67,21 @@ TEST_CASE("another loop of eight kinds between batches makes no micro-batches of
     const Steps steps = Groups{.logs = true, .other = known.other, .shared = known.shared}.found();
     CHECK(steps.micro_steps == known.micro_steps);
   }
+}
+
+// Three of the one sort, two of the other, that have 17 of 21 items in common.
+TEST_CASE("batches of another sort are no other loop") {
+  Program program;
+  for (int i = 0; i < 12; ++i) {
+    for (int batch = 0; batch < 5; ++batch) {
+      program.kernels(batch < 3 ? "short" : "long", 4);
+      program.kernels("batch", 16);
+      program.wait();
+    }
+    program.kernels("update", 10);
+    program.read();
+  }
+  CHECK(program.steps().chosen.micro_steps == 5);
 }
 
 // Fifty items in a step, of which some are of its sort, each second one's, and some come once in the program.
@@ -162,9 +178,15 @@ TEST_CASE("a step has 64 micro-batches at the most") {
 }
 
 // Beside an optimizer's work a step clips gradients, which none of its batches does.
-TEST_CASE("batches are micro-batches where the host gives or takes something in nearly each") {
-  const int in_twenty = GENERATE(12, 17);
-  CAPTURE(in_twenty);
+TEST_CASE("batches are micro-batches where the host gives or takes something in nearly each and they are half of it") {
+  struct Known {
+    int in_twenty = 0;
+    int clips = 0;  // kernels beside the forty of the batches
+    std::size_t micro_steps = 0;
+  };
+  const Known known = GENERATE(Known{12, 6, 1}, Known{17, 6, 4}, Known{17, 26, 4}, Known{17, 60, 1});
+  const auto [in_twenty, clips, micro_steps] = known;
+  CAPTURE(in_twenty, clips);
   Program program;
   std::uint64_t reads = 0;  // of five sizes, so that none of them marks the batches
   for (int i = 0; i < 30; ++i) {
@@ -172,13 +194,13 @@ TEST_CASE("batches are micro-batches where the host gives or takes something in 
       program.kernels("batch", 10);
       if ((i * 4 + batch) * in_twenty % 20 < in_twenty) program.read(std::uint64_t{16} << reads++ % 5 * 2);
     }
-    program.kernels("clip", 6);
+    for (int k = 0; k < clips; ++k) program.kernel("clip" + std::to_string(k % 3));
     program.kernel("adam");
   }
   const Steps steps = program.steps().chosen;
   CHECK(steps.steps.size() >= 29);
   CHECK(steps.steps.size() <= 30);
-  CHECK(steps.micro_steps == (in_twenty == 17 ? 4 : 1));
+  CHECK(steps.micro_steps == micro_steps);
 }
 
 // What looks like layers, a few of them seen, each at an earlier line of main() than the one before.
@@ -199,6 +221,45 @@ TEST_CASE("stacks say that a loop is the program's own where there are four or m
     CHECK(steps == 20);
   else
     CHECK(steps >= 158);
+}
+
+// A kernel of each step, seen so often outside of the function that runs the others.
+TEST_CASE("one look at what a loop launches itself does not tell that its function loops, two do") {
+  const int looks = GENERATE(1, 2);
+  CAPTURE(looks);
+  Program program;
+  const StackId first = program.at({{"generate", 30}, {"next_token", 5}});
+  const StackId second = program.at({{"generate", 30}, {"next_token", 6}});
+  const StackId outside = program.at({{"generate", 31}});
+  for (int i = 0; i < 30; ++i) {
+    program.kernels("token", 6, first);
+    program.kernels("chosen", 3, second);
+    program.kernel("put_behind", i % 10 == 4 && i / 10 < looks ? outside : StackId{});
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 30);
+  CHECK(steps.name == (looks == 1 ? "next_token" : "generate"));
+}
+
+// As frameworks that wrap calls in calls.
+TEST_CASE("a loop is seen fifty frames deep") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 50; ++i) names.push_back("wrapper" + std::to_string(i));
+  Program program;
+  const auto at = [&](std::int32_t line) {
+    std::vector<Place> places;
+    for (const std::string& name : names) places.push_back({name, 3});
+    places.push_back({"deep", line});
+    return program.at(places);
+  };
+  const StackId work = at(7);
+  const StackId wait = at(8);
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("step", 6, work);
+    program.wait(wait);
+  }
+  CHECK(program.steps().chosen.name == "deep");
 }
 
 }  // namespace synctrace::testing
