@@ -234,4 +234,38 @@ TEST_CASE("six loops are six phases") {
   CHECK(found.others.size() == 5);
 }
 
+// Of many sizes, so that none of them marks the steps.
+TEST_CASE("steps are sure where the host gives or takes something in four of five") {
+  const int in_twenty = GENERATE(12, 17);
+  CAPTURE(in_twenty);
+  Program program;
+  std::uint64_t reads = 0;
+  for (int i = 0; i < 40; ++i) {
+    program.kernels("step", 10);
+    if ((i + 1) * in_twenty % 20 < in_twenty) program.read(std::uint64_t{16} << reads++ % 5 * 2);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 40);
+  CHECK(steps.confidence == (in_twenty == 17 ? StepConfidence::kHigh : StepConfidence::kLow));
+}
+
+// Six passes between two waits.
+TEST_CASE("a pass of four launches is a step if they are of three kinds") {
+  const int kinds = GENERATE(2, 3);
+  CAPTURE(kinds);
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (int pass = 0; pass < 6; ++pass) {
+      program.kernel("first");
+      for (int k = 1; k < 4; ++k) program.kernel(k == 1 && kinds == 3 ? "second" : "last");
+    }
+    program.wait();
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (kinds == 2)
+    CHECK(steps == 20);
+  else
+    CHECK(steps >= 118);
+}
+
 }  // namespace synctrace::testing
