@@ -69,6 +69,8 @@ TEST_CASE("what runs compiled code is no compiler") {
   CHECK(is_compiler_code("/venv/triton/runtime/autotuner.py", "Autotuner._bench"));
   CHECK_FALSE(is_compiler_code("/venv/triton/runtime/autotuner.py", "Autotuner.run"));
   CHECK(is_compiler_code("/venv/torch/_dynamo/convert_frame.py", "_compile"));
+  CHECK(is_compiler_code("/venv/torch/_inductor/graph.py", "GraphLowering.run"));
+  CHECK(is_compiler_code("/venv/torch/_inductor/runtime/benchmarking.py", "InductorBenchmarker.benchmark_gpu"));
   CHECK_FALSE(
       is_compiler_code("/venv/torch/_dynamo/eval_frame.py", "_TorchDynamoContext.__call__.<locals>.compile_wrapper"));
   CHECK_FALSE(is_compiler_code("/home/user/compiler.py", "backend_compile"));
