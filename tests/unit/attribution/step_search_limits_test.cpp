@@ -33,6 +33,21 @@ TEST_CASE("two loops in turn are two where they come in runs of three or more") 
   CHECK(found.others.size() == (run == 2 ? 0 : 1));
 }
 
+// Six kernels of both, of nine and of ten; only the one gives something back.
+TEST_CASE("two loops of as many steps are two levels, though they have three fifths in common") {
+  Program program;
+  for (int i = 0; i < 240; ++i) {
+    const bool is_first = i < 120;
+    program.kernels("both", 6);
+    program.kernels(is_first ? "first" : "second", is_first ? 3 : 4);
+    if (!is_first) program.read();
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 120);
+  REQUIRE(found.others.size() == 1);
+  CHECK(found.others.front().steps.size() == 120);
+}
+
 TEST_CASE("a phase has a fiftieth of the first one's time") {
   const int kernels = GENERATE(2, 6);  // of ten steps: 1 % and 3 %
   CAPTURE(kernels);
