@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attribution/steps.h"
+#include "attribution/steps/step_events.h"
 #include "support/catch.h"
 #include "support/program_by_hand.h"
 
@@ -74,6 +75,18 @@ TEST_CASE("a model's own loop is that of its caller, unless that is the model's 
 TEST_CASE("a framework's own loop is that of its caller, where there is one") {
   CHECK(name_of({{{"main", 5}, {"serve", 3, kTorch}}, {{"main", 5}, {"serve", 4, kTorch}}}) == "main");
   CHECK(name_of({{{"serve", 3, kTorch}}, {{"serve", 4, kTorch}}}).empty());
+}
+
+TEST_CASE("from CPython 3.12 on a line table tells that a function does not go back") {
+  const std::uint32_t version = GENERATE(0x030b0800, 0x030c0000);
+  CAPTURE(version);
+  Program program;
+  const StackId stack = program.at({{"main", 6}});
+  Trace trace = program.trace();
+  for (auto& [id, code] : trace.codes) code.python_version = version;
+  StepEvents events(trace);
+  const std::uint64_t last = events.spots(stack).front().position;
+  CHECK(events.can_loop(stack, 0, last - 2, last) == (version < 0x030c0000));
 }
 
 }  // namespace synctrace::testing
