@@ -122,4 +122,20 @@ TEST_CASE("batches are micro-batches where the host gives or takes something in 
   CHECK(steps.micro_steps == micro_steps);
 }
 
+// As where several answers of a model are judged, and learnt from at once.
+TEST_CASE("passes without a backward pass are no micro-batches of a step that has one") {
+  const ThreadId backward = GENERATE(kMain, kWorker);
+  CAPTURE(backward == kWorker);
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (int pass = 0; pass < 4; ++pass) {
+      program.kernels("forward", 10);
+      program.wait();
+    }
+    program.kernels("backward", 10, {}, backward);
+    program.kernel("adam");
+  }
+  CHECK(program.steps().chosen.micro_steps == (backward == kWorker ? 1 : 4));
+}
+
 }  // namespace synctrace::testing
