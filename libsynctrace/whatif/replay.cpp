@@ -213,7 +213,7 @@ const Lanes& Pass::target_of(const WaitEvent& event) const {
   }
 }
 
-// What a deferred wait leaves of the call at its own place; when the data are waited for is kept.
+// When the host goes on behind a deferred call, which by itself lasts to `own`; when the data are waited for is kept.
 Nanoseconds Pass::deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned) {
   const Corner::Use use = scenarios_.corners[lane].use;
   if (use == Corner::Use::kNever) return own;
@@ -248,9 +248,12 @@ void Pass::wait_until(const ReplayEvent& head, const Event& event, const Lanes& 
   if (fixed == 0) return;
   const Fix fix = program_.sites[head.site].fix;
   const bool defers = fix == Fix::kDeferRead || fix == Fix::kDeferWait;
-  const Nanoseconds own = fixed_call(head, unblocked);
+  const Nanoseconds deferred_own = fixed_call(head, unblocked);
   for_lanes([&](std::size_t i) {
     if ((fixed >> i & 1) == 0) return;
+    // A number that is read every 50 steps is not even asked for in the others.
+    const bool is_gone = fix == Fix::kDeferRead && scenarios_.corners[i].use == Corner::Use::kNever;
+    const Nanoseconds own = is_gone ? 0 : deferred_own;
     now.at[i] = defers ? deferred(head, i, now.at[i] + own, target.at[i] + event.ret) : now.at[i] + own;
   });
 }

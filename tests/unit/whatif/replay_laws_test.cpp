@@ -87,6 +87,31 @@ TEST_CASE("the corners that the bounds look at take nothing from an unchanged pr
   }
 }
 
+TEST_CASE("numbers that are never read cost as little as waits that are gone, those that are read later their calls") {
+  std::size_t dearer = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    const generator::Program source = generator::random_program(seed + 80'000);
+    const Trace trace = generator::load_generated(source, generator::play(source, seed));
+    ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
+    Scenarios scenarios(program);
+    std::vector<FixSite*> waits;
+    for (std::uint16_t site = 1; site < program.sites.size(); ++site) {
+      if (program.sites[site].fix != Fix::kRemoveWait) continue;
+      for (const std::size_t lane : {0, 1}) scenarios.fix(lane, site);
+      waits.push_back(&program.sites[site]);
+    }
+    const Nanoseconds gone_ns = replay(program, scenarios).end.at[0];
+    for (FixSite* wait : waits) wait->fix = Fix::kDeferRead;
+    scenarios.corners[1].use = Corner::Use::kNever;
+    const Outcome outcome = replay(program, scenarios);
+    REQUIRE(outcome.end.at[1] == gone_ns);
+    REQUIRE(outcome.end.at[0] >= gone_ns);
+    dearer += outcome.end.at[0] > gone_ns;
+  }
+  CHECK(dearer > 0);
+}
+
 // The same events in two runs, the second going on where the first stopped, end as in one.
 TEST_CASE("a replay can be cut anywhere") {
   for (std::uint64_t seed = 1; seed <= kPrograms / 10; ++seed) {
