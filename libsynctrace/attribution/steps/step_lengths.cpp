@@ -34,15 +34,19 @@ bool has_call(const Trace& trace, const Step& step, Is&& is) {
   return false;
 }
 
+}  // namespace
+
 // Code is loaded once: steps that were long because of it do not come again in a longer run.
-bool loads(const Trace& trace, const Step& step) {
+bool loads_code(const Trace& trace, const Step& step) {
   return has_call(trace, step, [](ApiCategory category) {
     return category == ApiCategory::kModule || category == ApiCategory::kContext;
   });
 }
 
+namespace {
+
 bool sets_up(const Trace& trace, const Step& step) {
-  return loads(trace, step) || has_call(trace, step, [](ApiCategory category) {
+  return loads_code(trace, step) || has_call(trace, step, [](ApiCategory category) {
            return category == ApiCategory::kGraph || category == ApiCategory::kAlloc;
          });
 }
@@ -60,7 +64,7 @@ class UsualLength {
     const std::size_t count = off.size();
     off.clear();
     for (std::size_t i = first; i < steps.size(); ++i) {
-      if (!has(steps[i]) && !loads(trace, steps[i])) off.push_back(std::abs(steps[i].length_ns - middle_ns_));
+      if (!has(steps[i]) && !loads_code(trace, steps[i])) off.push_back(std::abs(steps[i].length_ns - middle_ns_));
     }
     for (;;) {
       std::erase_if(off, [&](Nanoseconds each) { return each <= limit_ns_; });

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <utility>
 
 namespace synctrace {
 namespace {
@@ -78,7 +80,8 @@ bool StepCutter::may_be_steps(const std::vector<std::size_t>& cuts) {
   return pairs > 0 && static_cast<double>(alike) >= kNeighboursAlike * static_cast<double>(pairs);
 }
 
-// Of some pieces of median size the one that most others are like.
+// Of some pieces of median size, and of the size that most have about there, the one that most others are like. Of two
+// loops the pieces of median size may be those that end a run, with something behind them.
 ItemRange StepCutter::typical_of(const std::vector<Piece>& pieces) {
   std::vector<std::size_t> sizes;
   for (const Piece& piece : pieces) {
@@ -87,15 +90,24 @@ ItemRange StepCutter::typical_of(const std::vector<Piece>& pieces) {
   if (sizes.empty()) return {};
   const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
   std::nth_element(sizes.begin(), middle, sizes.end());
-  std::vector<ItemRange> of_median;
+  std::map<std::size_t, std::vector<ItemRange>> by_size;
   for (const Piece& piece : pieces) {
-    if (!piece.is_last && piece.range.size() == *middle) of_median.push_back(piece.range);
+    const std::size_t size = piece.range.size();
+    if (!piece.is_last && size * 5 >= *middle * 4 && size * 4 <= *middle * 5) by_size[size].push_back(piece.range);
   }
+  const auto most = std::max_element(by_size.begin(), by_size.end(),
+                                     [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const std::vector<ItemRange>& of_median = by_size[*middle];
   constexpr std::size_t kCandidates = 5;
+  std::vector<ItemRange> candidates;
+  for (const std::vector<ItemRange>* sort : {&of_median, &std::as_const(most->second)}) {
+    for (std::size_t k = 0; k < kCandidates; ++k)
+      candidates.push_back((*sort)[k * (sort->size() - 1) / (kCandidates - 1)]);
+  }
+  if (most->second.size() < 3 * of_median.size()) candidates.resize(kCandidates);
   ItemRange best = of_median[of_median.size() / 2];
   double best_sum = -1;
-  for (std::size_t k = 0; k < kCandidates; ++k) {
-    const ItemRange candidate = of_median[k * (of_median.size() - 1) / (kCandidates - 1)];
+  for (const ItemRange candidate : candidates) {
     double sum = 0;
     const std::size_t stride = pieces.size() / kMostPairs + 1;
     for (std::size_t i = 0; i < pieces.size(); i += stride) {
@@ -194,9 +206,11 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   std::vector<ItemRange> odd;    // like none, between two steps: something went another way
   std::vector<ItemRange> later;  // behind the first of a piece: the records that mark them are missing
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    // Steps that go on with something else stand alone. In a row they are another loop's, which begins alike.
+    // Steps that go on with something else stand alone. In a row they are another loop's, which begins alike, unless
+    // an optimizer's work in each says otherwise: behind the one comes sampling, behind the next validation.
     const auto goes_on = [&](std::size_t k) { return k < pieces.size() && taken[k].goes_on; };
-    if (goes_on(i) && (goes_on(i + 1) || (i > 0 && goes_on(i - 1)))) continue;
+    const bool is_in_row = goes_on(i) && (goes_on(i + 1) || (i > 0 && goes_on(i - 1)));
+    if (is_in_row && (optimizers == 0 || items_.count(taken[i].step, StepItems::kOptimizer) != optimizers)) continue;
     if (taken[i].likeness == 0) {
       // An optimizer's work in each, as in the typical step, needs no step like that beside it.
       const bool optimizes = optimizers > 0 && items_.count(pieces[i].range, StepItems::kOptimizer) == optimizers;
@@ -219,8 +233,9 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
       if (rest.range.size() * 10 < level.typical.size() * 9 && !may_lack) break;
       const Taken more = take(rest, level.typical);
       if (more.likeness == 0 && may_lack) later.push_back(rest.range);
-      // Without what steps exchange with the host it is the begin of another loop.
-      if (more.likeness == 0 || (exchanges && items_.count(more.step, StepItems::kExchange) == 0)) break;
+      // Without what steps exchange with the host it is the begin of another loop, unless a step comes right behind it.
+      const bool is_cut_off = rest.is_last || more.step.end < rest.range.end;
+      if (more.likeness == 0 || (is_cut_off && exchanges && items_.count(more.step, StepItems::kExchange) == 0)) break;
       later.push_back(more.step);
     }
   }

@@ -245,7 +245,8 @@ std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const 
   if (looks < kFewestLooks * looked_at || same * 2 > looks) return std::nullopt;
   // No going back means little where most passes had no look, unless it was a model that they saw.
   const bool saw_most = looks >= passes || in_module * 2 > looks;
-  if (backs * 2 <= looked_at * 3) return saw_most ? std::optional(false) : std::nullopt;
+  // Of coarser steps with less than two passes in the mean nothing more can be expected.
+  if (backs * 2 <= looked_at * 3 && backs * 3 < passes * 2) return saw_most ? std::optional(false) : std::nullopt;
   if (backs >= looked_at + std::min(passes, looks) / one_in) return true;
   return std::nullopt;
 }

@@ -2,7 +2,6 @@
 #include "attribution/steps/step_nesting.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +13,7 @@ namespace {
 
 constexpr std::size_t kKindsOfPass = 8;  // of a pass over a batch, at the least
 constexpr std::size_t kFewForSure = 8;   // groups: of fewer a rare kernel may be in each by chance
+constexpr std::size_t kFewSteps = 16;    // of fewer each has to hold as many passes
 constexpr double kAlikeLayers = 0.7;
 constexpr double kUnlike = 0.92;  // less is another sort of step, where they take turns
 constexpr double kMoreAlike = 0.05;
@@ -34,6 +34,12 @@ bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, 
     any += between > 0 ? 1U : 0U;
   }
   return regular * 5 >= any * 4;
+}
+
+// As layers do. Iterations until something converges, and what lies between rare kernels, are of another number each
+// time.
+bool hold_as_many(const StepLevel& outer, const StepLevel& level, std::size_t passes) {
+  return come_regularly(outer.cuts, level.steps, passes, passes / 8 + 1);
 }
 
 }  // namespace
@@ -68,13 +74,14 @@ StepNesting::Inside StepNesting::inside(const StepLevel& fine, const StepLevel& 
           static_cast<double>(covered) / static_cast<double>(std::max<std::size_t>(all, 1))};
 }
 
-// What a step does beside its passes is of the same kinds: one more pass, as over the prompt of a text.
+// What a step runs beside its passes is of the same kinds, if anything: one more pass, as over the prompt of a text.
 bool StepNesting::is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const {
   std::map<std::uint32_t, std::size_t> usual;
   for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) usual[items_.kinds[i]] += passes;
   std::size_t same = 0;
   std::size_t other = 0;
   for (std::size_t i = outer.typical.begin; i < outer.typical.end; ++i) {
+    if ((items_.traits[i] & StepItems::kWork) == 0) continue;
     const auto kind = usual.find(items_.kinds[i]);
     if (kind == usual.end()) {
       ++other;
@@ -84,7 +91,7 @@ bool StepNesting::is_one_more(const StepLevel& level, const StepLevel& outer, st
       ++same;
     }
   }
-  return same > other;
+  return same > other || other == 0;
 }
 
 // A loop runs in each of its steps, and there is more to them: it is no layer itself.
@@ -96,15 +103,13 @@ bool StepNesting::has_parts(const StepLevel& level) const {
   });
 }
 
-// Half of the steps or more have one of these items, which are all of a kind.
-bool StepNesting::is_usual(const StepCuts& places, const std::vector<ItemRange>& steps) {
-  std::size_t inside = 0;
-  for (const std::size_t place : places) {
-    const auto after = std::upper_bound(steps.begin(), steps.end(), place,
-                                        [](std::size_t item, ItemRange step) { return item < step.begin; });
-    inside += after != steps.begin() && std::prev(after)->end > place ? 1U : 0U;
-  }
-  return inside * 2 >= steps.size();
+// This share of the steps or more have one of these items, which are all of a kind.
+bool StepNesting::is_in(const StepCuts& places, const std::vector<ItemRange>& steps, double share) {
+  const auto inside = std::count_if(steps.begin(), steps.end(), [&](ItemRange step) {
+    const auto place = std::lower_bound(places.begin(), places.end(), step.begin);
+    return place != places.end() && *place < step.end;
+  });
+  return static_cast<double>(inside) >= share * static_cast<double>(steps.size());
 }
 
 // A kernel that no pass runs is run in nearly every step, `at_most` times in the mean.
@@ -116,8 +121,10 @@ bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double
     const bool is_work = (items_.traits[i] & StepItems::kWork) != 0;
     const double times = static_cast<double>(levels_.places(kind).size()) / static_cast<double>(step.steps.size());
     if (!is_work || times < kNearlyAll || times > at_most || usual.contains(kind)) continue;
+    // Of a rare name as many may come by chance, but not one in each.
+    if (!is_in(levels_.places(kind), step.steps, kNearlyAll)) continue;
     // Of the typical pass a record may be missing.
-    if (!is_usual(levels_.places(kind), pass.steps)) return true;
+    if (!is_in(levels_.places(kind), pass.steps, kAtLeastHalf)) return true;
   }
   return false;
 }
@@ -137,6 +144,7 @@ bool StepNesting::is_inner(const StepLevel& level) {
     const Inside part = inside(level, outer);
     // What was seen a few times does not make layers of hundreds of passes.
     if (part.at_most < 2 || part.passes > kMostPassesForOne * outer.steps.size()) return false;
+    if (outer.steps.size() < kFewSteps && !hold_as_many(outer, level, part.passes)) return false;
     if (is_cut_in_model && outer.exchanging >= kNearlyAll) return true;
     if (const std::optional<bool> loops = looks_.loops(level.steps, outer.steps, items_, 4)) return !*loops;
     // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
@@ -156,7 +164,7 @@ bool StepNesting::reads_in_parts(const StepLevel& level) {
     if (looks_.count() >= outer.steps.size()) return false;
     const Inside part = inside(level, outer);
     if (part.passes < 2 || part.passes > kMostLayers || part.more > 4 * level.work * part.passes) return false;
-    return adds_work(level, outer) && come_regularly(outer.cuts, level.steps, part.passes, part.passes / 8 + 1);
+    return adds_work(level, outer) && hold_as_many(outer, level, part.passes);
   });
 }
 
@@ -178,12 +186,14 @@ bool StepNesting::is_aside(const StepLevel& level) const {
 }
 
 const StepLevel* StepNesting::passes_of(const StepLevel& level) {
+  constexpr std::size_t kClearAndClip = 3;  // kernels of a small step: gradients are cleared, measured, and scaled
   for (const StepLevel& fine : levels_.all()) {
     if (fine.steps.size() * 2 < level.steps.size() * 3) break;
     const Inside part = inside(fine, level);
     const bool is_marked = fine.exchanging >= kNearlyAll;
     // In the middle: where names vary or records are missing, not each pass is found.
-    const bool covers_all = part.covered >= 0.95 || part.more * 20 <= levels_.work_in(level.typical);
+    const bool is_little = part.more <= kClearAndClip && part.covered >= kNearlyAll;
+    const bool covers_all = part.covered >= 0.95 || part.more * 20 <= levels_.work_in(level.typical) || is_little;
     const bool is_pass = is_marked ? part.covered >= kAtLeastHalf : covers_all;
     // A pass over a batch does most of what a step does, and has a backward pass if the step has one.
     if (levels_.kinds_in(fine.steps, level.typical) * 2 < levels_.kinds_in(level.typical)) continue;

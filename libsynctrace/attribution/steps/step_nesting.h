@@ -42,7 +42,7 @@ class StepNesting {
   bool is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const;
   bool has_parts(const StepLevel& level) const;
   bool is_aside(const StepLevel& level) const;
-  static bool is_usual(const StepCuts& places, const std::vector<ItemRange>& steps);
+  static bool is_in(const StepCuts& places, const std::vector<ItemRange>& steps, double share);
   bool adds_work(const StepLevel& pass, const StepLevel& step, double at_most = 1e9) const;
   bool has_other_loop(const StepLevel& level, const StepLevel& passes);
 

@@ -9,6 +9,7 @@
 #include "attribution/steps.h"
 #include "attribution/steps/step_candidates.h"
 #include "attribution/steps/step_items.h"
+#include "attribution/steps/step_lengths.h"
 #include "attribution/steps/step_search.h"
 #include "attribution/steps/step_split.h"
 
@@ -48,6 +49,15 @@ Nanoseconds time_of(const Steps& steps) {
   return sum;
 }
 
+// With the warm-up, but for what happens once however long the program runs.
+Nanoseconds whole_time_of(const Trace& trace, const Steps& steps) {
+  Nanoseconds sum = time_of(steps);
+  for (const Step& step : steps.steps) {
+    if (step.kind == StepKind::kWarmUp && !loads_code(trace, step)) sum = add_saturated(sum, step.length_ns);
+  }
+  return sum;
+}
+
 double work_of(const FoundLoop& loop, const StepItems& items) {
   double busy_ns = 0;
   double calls = 0;
@@ -70,11 +80,11 @@ bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
 }
 
 // The longest first, and behind them those that only set up.
-std::vector<Steps> in_order(std::vector<Phase> phases) {
+std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   std::vector<std::size_t> order(phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<std::pair<bool, Nanoseconds>> ranks;
-  for (const Phase& phase : phases) ranks.emplace_back(sets_up(phase, phases), -time_of(phase.steps));
+  for (const Phase& phase : phases) ranks.emplace_back(sets_up(phase, phases), -whole_time_of(trace, phase.steps));
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
   std::vector<Steps> result;
   for (const std::size_t i : order) result.push_back(std::move(phases[i].steps));
@@ -108,7 +118,7 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
     measure_steps(trace, correlation, steps);
     found.push_back({std::move(steps), work_of(loop, items)});
   }
-  std::vector<Steps> phases = in_order(std::move(found));
+  std::vector<Steps> phases = in_order(trace, std::move(found));
   // What is given stays first.
   if (!given.steps.empty()) {
     measure_steps(trace, correlation, given);

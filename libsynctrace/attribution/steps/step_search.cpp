@@ -51,6 +51,14 @@ class LoopSearch {
   }
 
  private:
+  // It does nearly all of the work, and the host waits for many of its passes at once, as for the log.
+  bool waits_rarely(const StepLevel& level) const {
+    constexpr std::size_t kMany = 16;
+    return level.share >= 0.9 && std::none_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& one) {
+             return one.exchanging >= kAtLeastHalf && one.steps.size() * kMany > level.steps.size();
+           });
+  }
+
   // The finest with an optimizer's work in each step.
   const StepLevel* by_optimizer() const {
     if (levels_.optimizers().size() < kFewestSteps) return nullptr;
@@ -71,7 +79,7 @@ class LoopSearch {
           level.share >= kAtLeastHalf && level.likeness >= kNearlyAll &&
           (!any || level.typical.size() >= 2 * kItemsOfStep ||
            (level.typical.size() >= kItemsOfStep && levels_.kinds_in(level.typical) >= kKindsOfStep) ||
-           items_.count(level.typical, StepItems::kGraph) > 0);
+           items_.count(level.typical, StepItems::kGraph) > 0 || waits_rarely(level));
       if (!is_whole && !(any && is_marked)) continue;
       if (level.exchanging < kNearlyAll && nesting_.take_turns(level)) continue;
       // Marks at other places of a layer make a level that looks a little less like one.

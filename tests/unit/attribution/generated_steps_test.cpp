@@ -235,13 +235,14 @@ TEST_CASE("what is right, a multiple, a fraction or of another phase is judged s
 
 // Each was wrong without one of the finder's rules. In the test of all programs one more that is wrong hardly shows.
 TEST_CASE("programs that a single rule decides") {
-  constexpr std::array<std::uint32_t, 91> kSeeds = {
-      185,  234,  648,  1336, 1604, 50621, 43,   100,    134,    153,  161,  171,  198,  220,  309,  317,
-      393,  434,  647,  652,  721,  840,   950,  994,    1010,   1015, 1020, 1038, 1054, 1059, 1071, 1083,
-      1105, 1120, 1139, 1150, 1165, 1193,  1212, 1220,   1234,   1236, 1241, 1261, 1271, 1275, 1286, 1292,
-      1310, 1358, 1366, 1406, 1466, 1475,  1502, 1504,   1506,   1511, 1522, 1557, 1561, 1606, 1614, 1627,
-      1636, 1642, 1667, 1707, 1843, 1937,  1939, 1983,   1993,   638,  679,  692,  977,  1019, 1147, 262,
-      515,  705,  794,  995,  1619, 1845,  1876, 201454, 201686, 729,  1685};
+  constexpr std::array<std::uint32_t, 104> kSeeds = {
+      185,    234,    648,    1336,   1604,   50621, 43,   100,    134,    153,    161,  171,    198,    220,    309,
+      317,    393,    434,    647,    652,    721,   840,  950,    994,    1010,   1015, 1020,   1038,   1054,   1059,
+      1071,   1083,   1105,   1120,   1139,   1150,  1165, 1193,   1212,   1220,   1234, 1236,   1241,   1261,   1271,
+      1275,   1286,   1292,   1310,   1358,   1366,  1406, 1466,   1475,   1502,   1504, 1506,   1511,   1522,   1557,
+      1561,   1606,   1614,   1627,   1636,   1642,  1667, 1707,   1843,   1937,   1939, 1983,   1993,   638,    679,
+      692,    977,    1019,   1147,   262,    515,   705,  794,    995,    1619,   1845, 1876,   201454, 201686, 508,
+      200030, 100227, 300003, 300340, 301978, 767,   1493, 200330, 301218, 101429, 48,   300665, 729,    1685};
   for (const std::uint64_t seed : kSeeds) {
     const LoopProgram program = loop_program(seed);
     const StepPhases found = steps_found(program);
@@ -284,8 +285,8 @@ TEST_CASE("steps and phases of programs with known loops") {
   if (!is_whole_effort()) return;  // too few to say how many are right
   // Wanted: 99 % right, no multiple, half a per cent of fractions, 97 % of the phases. What is reached, by kind of
   // program, and why not more: docs/measurements/steps.md. It must not become worse.
-  CHECK(table.count(Outcome::kRight) * 1'000 >= total * 985);
-  CHECK(table.count(Outcome::kMultiple) <= (first == 1 ? 0 : total / 1'000));
+  CHECK(table.count(Outcome::kRight) * 1'000 >= total * (first == 1 ? 990 : 985));
+  CHECK(table.count(Outcome::kMultiple) <= (first == 1 ? 0 : total / 2'000));
   CHECK(table.count(Outcome::kFraction) * 200 <= total);
   CHECK(table.phases().first * 100 >= table.phases().second * 99);
 }
