@@ -90,7 +90,12 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
   if (best == all.end()) return std::nullopt;
   Loop loop = best->first;
   const StackId stack = best->second.stack;
-  if (best->second.anew * 2 > best->second.count) loop = caller_of(loop, stack);
+  // A function that is called anew does not loop: its caller does, unless that one is called anew, too.
+  for (auto one = best; one != all.end() && one->second.anew * 2 > one->second.count; one = all.find(loop)) {
+    const Loop caller = caller_of(loop, stack);
+    if (caller.depth == loop.depth) break;
+    loop = caller;
+  }
   for (; loop.depth > 0 && works_outside(steps, items, stack, loop.depth); --loop.depth)
     loop.function = events_.spots(stack)[loop.depth - 1].function;
   // A model's own loops hide the one that calls the model.
@@ -243,8 +248,8 @@ std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const 
     for (auto step = first; step != steps.end() && step->begin < coarser[i].end; ++step) ++passes;
   }
   if (looks < kFewestLooks * looked_at || same * 2 > looks) return std::nullopt;
-  // No going back means little where most passes had no look, unless it was a model that they saw.
-  const bool saw_most = looks >= passes || in_module * 2 > looks;
+  // No going back means little where most passes had no look that could tell, unless it was a model that they saw.
+  const bool saw_most = looks - same >= passes || in_module * 2 > looks;
   // Of coarser steps with less than two passes in the mean nothing more can be expected.
   if (backs * 2 <= looked_at * 3 && backs * 3 < passes * 2) return saw_most ? std::optional(false) : std::nullopt;
   if (backs >= looked_at + std::min(passes, looks) / one_in) return true;

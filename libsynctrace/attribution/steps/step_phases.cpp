@@ -79,7 +79,7 @@ bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
   });
 }
 
-// The longest first, and behind them those that only set up.
+// The longest first, and behind them those that only set up, without those that are short: parameters of six layers.
 std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   std::vector<std::size_t> order(phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -87,7 +87,10 @@ std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   for (const Phase& phase : phases) ranks.emplace_back(sets_up(phase, phases), -whole_time_of(trace, phase.steps));
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
   std::vector<Steps> result;
-  for (const std::size_t i : order) result.push_back(std::move(phases[i].steps));
+  for (const std::size_t i : order) {
+    if (ranks[i].first && phases[i].steps.steps.size() < kFewForSure) continue;
+    result.push_back(std::move(phases[i].steps));
+  }
   return result;
 }
 
