@@ -69,6 +69,11 @@ std::string verdict_sentence(const Report& report) {
                         much_irregular              ? "What there is to gain is in the irregular steps (below)."
                         : verdict.collective_ns > 0 ? collectives_clause(report)
                                                     : "The host's code has little to gain.");
+  } else if (report.in_job && !report.in_job->held_up_by.empty()) {
+    words =
+        format_text("Rank {} holds up the job. The GPU here is busy for {} of {}; {} of it is waiting or moving data.",
+                    report.in_job->held_up_by, share_text(verdict.of_ns - verdict.lacked_ns, verdict.of_ns), of,
+                    share_text(verdict.collective_ns, verdict.of_ns));
   } else if (report.in_job && (verdict.word == "communication-bound" || verdict.word == "rank-bound")) {
     const Nanoseconds waiting_ns = std::min(report.in_job->waiting_ns, verdict.collective_ns);
     words = format_text("For {} of {} the GPU waits for other ranks, for {} it moves data, and for {} it is idle.",

@@ -52,12 +52,23 @@ void split_collectives(const RankInJob& facts, VerdictLine& verdict) {
   }
 }
 
+// A GPU that is busy, of a job that waits for another rank: its kernels take longer beside those that wait, and what
+// binds the job binds this rank. "gpu-bound" would say that there is nothing to gain.
+void name_who_holds_up(const JobReport& job, std::size_t rank, Report& report) {
+  const bool is_held_up =
+      job.verdict == "rank-bound" && job.shape == JobShape::kOneRank && job.late != rank && job.late < job.ranks.size();
+  if (!is_held_up || report.verdict.word != "gpu-bound") return;
+  report.verdict.word = "rank-bound";
+  report.in_job->held_up_by = job.ranks[job.late].label;
+}
+
 }  // namespace
 
 void add_job_facts(const JobReport& job, std::size_t rank, Report& report) {
   report.in_job = facts_of(job, job.ranks[rank]);
   if (report.verdict.collective_ns > 0 && report.verdict.device == report.in_job->device)
     split_collectives(*report.in_job, report.verdict);
+  name_who_holds_up(job, rank, report);
 }
 
 }  // namespace synctrace

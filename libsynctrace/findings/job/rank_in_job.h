@@ -26,6 +26,7 @@ struct RankInJob {
   std::vector<WaitedRank> waits_for;  // longest first; sums to waiting_ns
   Nanoseconds others_waited_ns = 0;   // for it, all of them together
   std::uint64_t late_count = 0;
+  std::string held_up_by;  // the rank for which this one is late, though its GPU is busy: beside kernels that wait
 };
 
 }  // namespace synctrace

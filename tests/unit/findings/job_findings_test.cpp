@@ -161,6 +161,20 @@ TEST_CASE("a rank's own report says what only all of them tell") {
   CHECK(parts_ns == report.verdict.of_ns);
 }
 
+TEST_CASE("a busy rank of a job that waits for another one is not bound by its GPU") {
+  const JobReport job = report_of(play_job(program_with(Fault::What::kHostCode, 3'000'000), 17));
+  const auto busy_as = [&](std::size_t rank) {
+    Report report;
+    report.verdict.word = "gpu-bound";
+    add_job_facts(job, rank, report);
+    return report;
+  };
+  CHECK(busy_as(0).verdict.word == "rank-bound");
+  CHECK(busy_as(0).in_job->held_up_by == "2");
+  CHECK(busy_as(2).verdict.word == "gpu-bound");  // the late one's GPU may well be what is late
+  CHECK(busy_as(2).in_job->held_up_by.empty());
+}
+
 TEST_CASE("a line that computes on a busy machine is one row") {
   const auto starve = [](Trace& trace) {  // every other look finds the thread kept from its processor
     bool is_kept = false;
