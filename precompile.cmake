@@ -45,8 +45,10 @@ function(synctrace_use_precompiled folder)
     if(SYNCTRACE_SANITIZE AND target IN_LIST busiest)
       target_compile_options(${target} PRIVATE -O1)
     endif()
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # its collector would go through the header again and again; behind it g++ 12 warns falsely
-      target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288 -Wno-array-bounds)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # its collector would go through the header again and again
+      # Behind such a header g++ 12 warns of ranges falsely.
+      target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288 -Wno-array-bounds -Wno-stringop-overflow
+                             -Wno-stringop-overread)
     endif()
     get_target_property(options ${target} COMPILE_OPTIONS)
     set(catch "")
