@@ -144,8 +144,8 @@ void graph_step(Memory& memory) {
   Phase::tell();
 }
 
-// Epochs of batches, and a validation after each. Training takes clearly longer on the host: it waits for nothing, so what
-// it is ahead is waited for by the first read of the validation.
+// Epochs of batches, and a validation after each. Training takes clearly longer on the host: it waits for nothing, so
+// what it is ahead is waited for by the first read of the validation.
 void two_phases(Memory& memory) {
   Phase training("train", __FILE__);
   Phase validation("validate", __FILE__);
