@@ -127,6 +127,8 @@ def main():
         if options.only not in (None, workload.name):
             continue
         seconds = options.seconds * workload.share
+        if options.tool == "synctrace":
+            torch.cuda.nvtx.mark("synctrace:timeline")  # else a graph that is made now would not be noticed
         run = workload.make()
         window_ms(run, 5)
         windows = {mode: (lambda mode=mode: tool.window(mode, workload, run)) for mode in modes}
