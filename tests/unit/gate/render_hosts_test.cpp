@@ -27,7 +27,7 @@ GateResult result_of(const std::string& path, const std::string& text) {
 TEST_CASE("a workflow command ends where it should, and names its file and title") {
   CHECK(render_github(result_of("odd:name,50%.py", "a::b, 50%\n::error::c")) ==
         "::error file=odd%3Aname%2C50%25.py,line=7,title=ST020 scalar-read::a::b, 50%25?::error::c; fix: Keep the "
-        "value on the GPU, and read it later or less often.\n");
+        "value on the GPU, and read it less often.\n");
 }
 
 TEST_CASE("a cell of Markdown is text") {
@@ -44,7 +44,7 @@ TEST_CASE("of each level there are ten annotations, and then how many more") {
   const std::string text = render_github(result);
   CHECK(
       text.ends_with("::warning file=a.py,line=7,title=ST020 scalar-read::waits; fix: Keep the value on the GPU, and "
-                     "read it later or less often.\n"
+                     "read it less often.\n"
                      "::notice title=synctrace gate::2 more are in the log and in the step summary\n"));
 }
 
