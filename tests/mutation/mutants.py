@@ -28,7 +28,7 @@ SOURCE, BUILD = HOME / "source", HOME / "build"
 # an array would show under AddressSanitizer.
 FLAGS = "-O0 -g0 -w -D_GLIBCXX_ASSERTIONS -DSYNCTRACE_SMALL_EFFORT"
 KINDS = {"unit", "golden", "damage"}
-VERY_LONG = {"hostile_traces_test", "golden.agreement", "rollup.readers"}  # minutes
+VERY_LONG = {"hostile_traces_test", "golden.agreement", "rollup.readers", "rollup.clickhouse"}  # minutes
 LONG_S = 8  # without an optimiser: such a test is run for faults of its own room alone
 MOST_MEMORY_KB = 6 << 20
 PATIENCE_S = 30
