@@ -28,7 +28,7 @@ class CuptiSwitch {
   [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool whole_graphs) noexcept;
 
   // Before the program's first graph is made, from the callback of the call that makes it: asks for graph records if
-  // they are wanted. Until then they would only cost: as much as kernel records do.
+  // they are wanted. Until then they would only cost (docs/decisions/0009).
   void expect_graphs() noexcept {
     if (wants_graphs_.load(std::memory_order_relaxed)) [[unlikely]]
       ask_for_graphs();
