@@ -101,6 +101,26 @@ TEST_CASE("without stacks reads are layers' where up to 64 are in each of 16 ste
   }
 }
 
+// As many as there are steps.
+TEST_CASE("one look in each step is enough that reads are not taken for layers'") {
+  const int looks = GENERATE(18, 24);
+  CAPTURE(looks);
+  Program program;
+  const StackId stack = program.at({{"main", 9}});
+  for (int i = 0; i < 24; ++i) {
+    program.kernel("head", i < looks ? stack : StackId{});
+    for (int layer = 0; layer < 8; ++layer) {
+      program.kernels("layer", 4);
+      program.read();
+    }
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (looks == 18)
+    CHECK(steps == 24);
+  else
+    CHECK(steps >= 24 * 8 - 3);
+}
+
 // What looks like layers, a few of them seen, each at an earlier line of main() than the one before.
 TEST_CASE("stacks say that a loop is the program's own where there are four or more in each coarser step") {
   const int looks = GENERATE(3, 6);
