@@ -176,6 +176,21 @@ TEST_CASE("launches of a library's thread stand at the line that waited for them
   }
 }
 
+TEST_CASE("launches of a library's thread beside a line of the program's own stand there") {
+  Scene scene;
+  scene.launch(10, {20, 100});
+  scene.wait({50, 1'000}, kEngine);
+  scene.launch(400, {410, 420}, kEngine);
+  scene.trace().launches.back().stack = StackId{7};
+  scene.launch(700, {710, 720}, kEngine);
+  const std::vector<Part> parts = scene.explained({420, 700});
+  REQUIRE_FALSE(parts.empty());
+  for (const Part& part : parts) {
+    CHECK(part.owner.table == OwnerTable::kStretch);
+    CHECK(part.thread == kEngine);
+  }
+}
+
 // One launch in some 64 has a stack. Those without one, and the host time between them, belong to its line and not to
 // that of the last call that has a stack, which may be milliseconds away.
 TEST_CASE("launches without a stack stand at the line of those around them that have one") {
@@ -250,6 +265,30 @@ TEST_CASE("where records were lost nothing is sure") {
   scene.launch(300, {310, 400});
   scene.lose_records();
   for (const Part& part : scene.explained({0, 10'000})) CHECK(part.confidence == Confidence::kLow);
+}
+
+// Two kernels of one launch, behind which records were lost until a wait that is there.
+TEST_CASE("what was launched before records were lost is explained with low confidence") {
+  for (const bool lost : {false, true}) {
+    Scene scene;
+    scene.launch(10, {20, 500});
+    scene.trace().operations.back().stream = StreamId{8};
+    scene.launch(30, {40, 1'000});
+    Operation second = scene.trace().operations.back();
+    second.span = {1'100 * kUs, 1'200 * kUs};
+    scene.trace().operations.push_back(second);
+    Call& wait = scene.trace().calls.emplace_back();
+    wait.span = {110 * kUs, 505 * kUs};
+    wait.thread = kMain;
+    wait.context = ContextId{1};
+    wait.stream = StreamId{8};
+    wait.category = ApiCategory::kStreamSync;
+    if (lost) scene.trace().lossy = {{50 * kUs, 100 * kUs}};
+    const std::vector<Part> parts = scene.explained({1'000, 1'100});
+    REQUIRE(parts.size() == 1);
+    CHECK(parts[0].kind == CauseKind::kDispatch);
+    CHECK(parts[0].confidence == (lost ? Confidence::kLow : Confidence::kHigh));
+  }
 }
 
 TEST_CASE("work without its launch cannot be explained, and says so") {
