@@ -133,6 +133,42 @@ TEST_CASE("queries of a stream wait for its work, from the first of them on") {
   CHECK(wait.ret == 3 * kUs);
 }
 
+TEST_CASE("queries of an event that end a little before its work still wait for it, as clocks differ") {
+  Scene scene;
+  scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
+  scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {kMs + 6 * kUs, kMs + 8 * kUs}).object = 0xe0;
+  Poll poll;
+  poll.span = {2 * kMs, 5 * kMs - kUs};
+  poll.thread = kThread;
+  poll.object = 0xe0;
+  poll.count = 11;
+  poll.not_ready_count = 10;
+  scene.trace().polls.push_back(poll);
+  const ReplayProgram program = scene.program();
+  const WaitEvent wait = the_only<WaitEvent>(program);
+  CHECK(wait.wait_for == WaitFor::kSlot);
+  CHECK(wait.ret == -kUs);
+}
+
+TEST_CASE("a copy that returns before it is begun waits for the work before it") {
+  Scene scene;
+  scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
+  Call& call = scene.call(ApiCategory::kCopyAsync, "cudaMemcpyAsync", {2 * kMs, 5 * kMs + 3 * kUs});
+  call.copy_kind = CopyKind::kHostToDevice;
+  call.source_memory = MemoryKind::kPageable;
+  call.bytes = 1'000'000;
+  call.correlation = CorrelationId{1};
+  Operation& copy = scene.work({5 * kMs + 10 * kUs, 7 * kMs}, CorrelationId{1});
+  copy.kind = OperationKind::kCopy;
+  copy.copy_kind = CopyKind::kHostToDevice;
+  copy.source_memory = MemoryKind::kPageable;
+  copy.bytes = call.bytes;
+  const ReplayProgram program = scene.program();
+  const CopyEvent event = the_only<CopyEvent>(program);
+  CHECK(event.wait_for == WaitFor::kStream);
+  CHECK(event.ret == 3 * kUs);
+}
+
 TEST_CASE("work behind a wait for an event follows the work before its record") {
   Scene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
@@ -148,6 +184,31 @@ TEST_CASE("work behind a wait for an event follows the work before its record") 
   REQUIRE(last != nullptr);
   CHECK(last->handover == 4 * kUs);
   CHECK(last->delay == 0);
+}
+
+TEST_CASE("what a stream takes to follow another one is told by work that was issued in time") {
+  Scene scene;
+  for (int i = 0; i < 20; ++i) {
+    const bool late = i >= 6;
+    const Nanoseconds begin_ns = (i + 1) * kMs;
+    const Nanoseconds freed_ns = begin_ns + 500 * kUs;
+    const Nanoseconds issued_ns = late ? freed_ns + 20 * kUs : begin_ns + 12 * kUs;
+    const Nanoseconds start_ns = freed_ns + (late ? 30 : 4) * kUs;
+    scene.launch({begin_ns, begin_ns + 5 * kUs}, {begin_ns + 10 * kUs, freed_ns});
+    scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {begin_ns + 6 * kUs, begin_ns + 8 * kUs}).object = 0xe0;
+    scene.call(ApiCategory::kStreamEvent, "cudaStreamWaitEvent", {begin_ns + 9 * kUs, begin_ns + 11 * kUs}, kOther)
+        .object = 0xe0;
+    scene.launch({issued_ns, issued_ns + 3 * kUs}, {start_ns, start_ns + 100 * kUs}, kOther);
+  }
+  const ReplayProgram program = scene.program();
+  int handovers = 0;
+  for (const ReplayEvent& head : program.events) {
+    const WorkWeights* work = program.events.work(head);
+    if (work == nullptr || work->handover == kNoEdge) continue;
+    CHECK(work->handover == 4 * kUs);
+    ++handovers;
+  }
+  CHECK(handovers == 20);
 }
 
 TEST_CASE("steps are counted where there are enough of them and each issued work") {
