@@ -136,6 +136,16 @@ TEST_CASE("an absorbing pair: neither wait gains alone, the absorber is named, b
   CHECK(result.order.front().cumulative.lo_ns > 0);
 }
 
+TEST_CASE("three pieces of work that began before their calls are too many of some hundred, two are not") {
+  const std::size_t early = GENERATE(2, 3);
+  CAPTURE(early);
+  const Program program = absorbing_pair();
+  Trace trace = load_generated(program, play(program, 1));
+  for (std::size_t step = 1; step <= early; ++step) trace.operations[step * 12].span.begin_ns -= 50'000;
+  const Attribution attribution = explain_generated(trace);
+  CHECK(what_if(attribution, same_place).refusal.starts_with("recorded times contradict") == (early == 3));
+}
+
 TEST_CASE("negative control: a GPU-bound program with 150 waits a step has nothing to gain") {
   const Program program = many_harmless_waits();
   const Trace trace = load_generated(program, play(program, 1));
