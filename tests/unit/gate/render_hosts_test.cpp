@@ -37,6 +37,13 @@ TEST_CASE("a cell of Markdown is text") {
         std::string::npos);
 }
 
+TEST_CASE("a path in SARIF is a URI") {
+  CHECK(render_sarif(result_of("my src/50%\xc3\xa9.py", "waits"), false).find("\"uri\": \"my%20src/50%25%C3%A9.py\"") !=
+        std::string::npos);
+  CHECK(render_sarif(result_of("/opt/a b.py", "waits"), false).find("\"uri\": \"file:///opt/a%20b.py\"") !=
+        std::string::npos);
+}
+
 TEST_CASE("of each level there are ten annotations, and then how many more") {
   GateResult result;
   for (int i = 0; i < 13; ++i) result.findings.push_back(result_of("a.py", "waits").findings[0]);
