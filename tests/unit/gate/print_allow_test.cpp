@@ -40,6 +40,8 @@ TEST_CASE("names with quotes and backslashes are read as they were") {
   }
 }
 
+TEST_CASE("a blank stays a blank") { CHECK(toml_text("my train.py") == "\"my train.py\""); }
+
 TEST_CASE("there are entries for what is new outside of zones, and none of a limit that one step would give") {
   GateResult result;
   for (int i = 0; i < 3; ++i) {

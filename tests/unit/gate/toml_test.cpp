@@ -90,6 +90,11 @@ TEST_CASE("the order of the file stays, and each entry has the line of its key")
   CHECK(order == "y7 c8 ");
 }
 
+TEST_CASE("a table that is named again has the line at which it came first") {
+  const Table table = parsed("[a.b]\nx = 1\n\n[a]\ny = 2\n");
+  CHECK(table.find("a")->line == 1);
+}
+
 TEST_CASE("depth and size are bounded") {
   CHECK_FALSE(parse("a = " + std::string(100'000, '['), "t.toml"));
   CHECK_FALSE(parse(std::string(kLargestToml + 1, ' '), "t.toml"));
