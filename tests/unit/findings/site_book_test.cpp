@@ -2,6 +2,8 @@
 // What makes two places one site, and what number each gets.
 #include "findings/history/site_book.h"
 
+#include <utility>
+
 #include "findings/history/build_history.h"
 #include "support/catch.h"
 
@@ -47,6 +49,19 @@ TEST_CASE("without a line the call tells sites apart, and without both the name"
   CHECK(book.row_of(&kStreamSyncRule, "", {}, "cuStreamSynchronize") != one);
   CHECK(book.row_of(nullptr, "unknown", {}, "") != book.row_of(nullptr, "startup", {}, ""));
   CHECK(book.take().size() == 4);
+}
+
+TEST_CASE("a copy and its synchronisation are named both, by the one that comes first") {
+  CallSite site;
+  site.calls.resize(1);
+  site.calls[0].function = "cudaMemcpyAsync";
+  site.calls[0].direction = "D2H";
+  CHECK(called_there(site) == "cudaMemcpyAsync");
+  site.calls.resize(2);
+  CHECK(called_there(site) == "cudaMemcpyAsync + sync");
+  std::swap(site.calls[0], site.calls[1]);
+  site.calls[0].function = "cudaStreamSynchronize";
+  CHECK(called_there(site) == "cudaStreamSynchronize + copy");
 }
 
 TEST_CASE("a repository's root comes before the working folder") {
