@@ -49,6 +49,14 @@ class Calls {
   }
   Calls& malloc(StackId stack) { return add(kMalloc, stack, StreamId{}, kThread, MemoryKind::kUnknown); }
 
+  // Of the dearest site, the calls that were judged by their length.
+  std::uint64_t judged_by_length() {
+    const Trace trace = maker_.load();
+    Attribution attribution = attribute(trace);
+    for (Judgement& judgement : attribution.judgements) judgement.basis = Basis::kLength;
+    return build_report(trace, attribution, {}).waits.at(0).figures.by_length_count;
+  }
+
   // "api+api xCOUNT rule" of each site that can wait, in the order of lines.
   std::string sites() {
     const Trace trace = maker_.load();
@@ -97,6 +105,10 @@ class Calls {
 TEST_CASE("a copy and the synchronisation behind it, from one line, are one finding") {
   CHECK(Calls().copy(kLine).sync(kSameLine).sites() == "12 StreamS+MemcpyA x1 ST001");
   CHECK(Calls().copy(kLine).sync(kSameLine).copy(kSameLine).sync(kLine).sites() == "12 StreamS+MemcpyA x2 ST001");
+}
+
+TEST_CASE("a copy and its synchronisation are judged by their length once") {
+  CHECK(Calls().copy(kLine).sync(kLine).copy(kLine).sync(kLine).judged_by_length() == 2);
 }
 
 TEST_CASE("where the copy falls under a rule, the finding has it") {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a row of idle time says of the calls at its line.
+#include "findings/idle_causes.h"
+
+#include "attribution/attribute.h"
+#include "model/stacks.h"
+#include "support/catch.h"
+
+namespace synctrace {
+
+TEST_CASE("sleeps count each time, those that cost the GPU nothing too; work that a thread slept for does not") {
+  Trace trace;
+  trace.windows.emplace_back().span = {0, 1'000};
+  trace.codes[1] = Code{"/home/ada/train.py", "step", "\xe9\x04", 10, 0x030c0100};
+  trace.stacks[StackId{1}] = parse_stack("p1:0");
+  HostWait wait;
+  wait.stack = StackId{1};
+  wait.call = HostCall::kCondition;
+  trace.host_waits = {wait, wait, wait};
+  Attribution attribution;
+  attribution.sleeps.host_waits.resize(3);
+  Cause& cause = attribution.causes[DeviceId{3}].emplace_back();
+  cause.key.site.table = OwnerTable::kHostWait;
+  cause.key.site.stack = StackId{1};
+  cause.key.site.host_call = HostCall::kCondition;
+  cause.key.activity = cause.key.site;
+  cause.idle_ns = 100;
+  cause.occurrences = 1;
+  const auto count = [&](CauseKind kind) {
+    cause.key.kind = kind;
+    StackPlaces places(trace, {});
+    const StackReader stacks(trace);
+    const LineRules rules(trace, stacks, places);
+    Report report;
+    report.devices.emplace_back().id = 3;
+    add_idle_causes(trace, attribution, rules, places, report);
+    return report.devices[0].causes.at(0).count;
+  };
+  for (const CauseKind kind : {CauseKind::kFrameworkWait, CauseKind::kInput, CauseKind::kPeerThread, CauseKind::kGil,
+                               CauseKind::kLock, CauseKind::kSleep, CauseKind::kIo}) {
+    INFO(cause_name(kind));
+    CHECK(count(kind) == 3);
+  }
+  CHECK(count(CauseKind::kLoaderCompute) == 1);
+}
+
+}  // namespace synctrace
