@@ -120,6 +120,26 @@ TEST_CASE("a typical gap is the one that half of the idle time is in shorter one
   CHECK(std::count_if(found.longest.begin(), found.longest.end(), is_typical) == 1);
 }
 
+TEST_CASE("a gap from one step into the next is the next one's, unless that begins anew") {
+  Waits waits;
+  for (int i = 0; i < 3; ++i) waits.wait(kUsual, 40'000);
+  waits.wait(kUsual, 0);
+  const Trace trace = waits.load();
+  Attribution attribution = explained(trace);
+  const Report report = build_report(trace, attribution, {});
+  const auto row = static_cast<std::size_t>(&first_cause(report) - report.devices[0].causes.data());
+  const auto found = [&] { return page::find_occurrences(trace, attribution, report).at(0).idle.at(row).longest; };
+  const std::vector<TimeSpan> gaps = found();
+  REQUIRE(gaps.size() == 3);
+  const Nanoseconds in_gap_ns = gaps[1].begin_ns + gaps[1].length_ns() / 2;
+  attribution.steps.steps.resize(2);
+  attribution.steps.steps[0].host = {0, in_gap_ns};
+  attribution.steps.steps[1].host = {in_gap_ns, gaps[2].end_ns + 1};
+  CHECK(found() == gaps);
+  attribution.steps.steps[0].host.end_ns = in_gap_ns - 1;
+  CHECK(found() == std::vector{gaps[0], gaps[2]});
+}
+
 TEST_CASE("typical steps are three in a row near the median, without irregular ones between") {
   CHECK(opening_of({300, 100, 130, 101, 99, 101, 100, 80, 100}) == TimeSpan{631, 931});
   CHECK(opening_of({90, 100, 900, 100, 105, 95}, {2}) == TimeSpan{1'090, 1'390});
