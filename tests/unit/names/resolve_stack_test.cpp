@@ -56,11 +56,14 @@ TEST_CASE("a frame gets its function, file and line") {
   trace.stacks[StackId{1}] = parse_stack("p3:0 p8:0");
   const std::vector<ResolvedFrame> frames = resolve_stack(trace, StackId{1});
   REQUIRE(frames.size() == 1);  // the trace does not know function 8
+  CHECK(frames[0].named);
   CHECK(frames[0].function == "Trainer.step");
   CHECK(frames[0].file == "train.py");
   CHECK(frames[0].line == 12);
   CHECK(resolve_stack(trace, StackId{2}).empty());
 }
+
+TEST_CASE("code without a name is not named") { CHECK_FALSE(resolve_code(code_of("train.py", ""), 0).named); }
 
 TEST_CASE("native frames keep their places between the Python frames") {
   Trace trace;
