@@ -225,6 +225,24 @@ TEST_CASE("recordings that are missing, cut short or of several GPUs are counted
   CHECK(mixed.ranks[0].gpus_as_one == 2);
 }
 
+TEST_CASE("a GPU that copied as long as it computed worked for the rank") {
+  const JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
+  const JobReport report = report_of(run, [](Trace& trace) {
+    Operation work = trace.operations[trace.operations.size() / 2];
+    work.device = DeviceId{1};
+    work.span.end_ns = work.span.begin_ns + 1'000;
+    work.kind = OperationKind::kKernel;
+    trace.operations.push_back(work);
+    work.span = {work.span.end_ns, work.span.end_ns + 1'000};
+    work.kind = OperationKind::kCopy;
+    work.copy_kind = CopyKind::kHostToDevice;
+    trace.operations.push_back(work);
+    std::stable_sort(trace.operations.begin(), trace.operations.end(),
+                     [](const Operation& a, const Operation& b) { return a.span.begin_ns < b.span.begin_ns; });
+  });
+  CHECK(report.ranks.at(0).devices.size() == 2);
+}
+
 TEST_CASE("traces of different jobs are none") {
   JobFindings findings;
   JobProgram program;
