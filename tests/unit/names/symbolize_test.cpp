@@ -288,6 +288,34 @@ TEST_CASE("debuginfod's variable is back afterwards") {
   ::unsetenv("DEBUGINFOD_URLS");
 }
 
+TEST_CASE("a symbol that a file has many times is one name") {
+  const NativeModule library = libstdcxx();
+  std::string bytes = read_file(library.path);
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  Elf64_Sym function{};
+  for (Elf64_Half i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
+    if (section.sh_type != SHT_DYNSYM) continue;
+    for (std::uint64_t at = 0; at < section.sh_size; at += sizeof(Elf64_Sym)) {
+      char* const place = bytes.data() + section.sh_offset + at;
+      Elf64_Sym symbol;
+      std::memcpy(&symbol, place, sizeof symbol);
+      if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF || symbol.st_size == 0) continue;
+      if (function.st_size == 0) function = symbol;
+      std::memcpy(place, &function, sizeof function);
+    }
+  }
+  REQUIRE(function.st_size > 0);
+  const TemporaryFolder folder;
+  NativeModule module;
+  module.path = folder.write("alike.so", std::as_bytes(std::span(bytes)));
+  const Frames frames = resolve_one(module, {function.st_value, false});
+  REQUIRE(frames.size() == 1);
+  CHECK(frames[0].named);
+}
+
 TEST_CASE("damaged files never crash the reader") {
   const TemporaryFolder folder;
   const std::string whole = read_file(SYMBOLIZE_LIBRARY);
