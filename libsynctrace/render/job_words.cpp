@@ -209,7 +209,7 @@ std::string job_cause_title(const JobReport& report, const JobCause& cause) {
     title = cause.name == "slow-gpu" ? "Look at this GPU's clocks, temperature and neighbours"
             : cause.name == "slow-kernel" && cause.ranks.size() == 1
                 ? "Make this kernel's work as large as on the other ranks"
-            : cause.name == "slow-kernel" ? "Keep this kernel's time even: its input, and what runs beside it"
+            : cause.name == "slow-kernel" ? "Look why this kernel's time varies"
             : cause.name == "not known"   ? "Late for a reason that is not known"
                                           : "Do here what the other ranks do";
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is said of recordings that a job lacks, in part or whole.
+// What is said of recordings that a job lacks, in part or whole, and of what its ranks wait for.
 #include "render/job_words.h"
 
 #include "support/catch.h"
@@ -50,6 +50,17 @@ TEST_CASE("processes with several GPUs and different versions of NCCL are said")
       job_limits(report) ==
       Limits{"Careful: ranks run different versions of NCCL, from 2.27.5 to 2.28.9.",
              "Careful: the 2 GPUs of rank 1's process are taken as one rank; one process for each GPU is told apart."});
+}
+
+TEST_CASE("a kernel that takes longer is one rank's work, or varies") {
+  const JobReport report = report_of(4);
+  JobCause cause;
+  cause.name = "slow-kernel";
+  cause.ranks = {{.rank = 2}};
+  CHECK(job_cause_title(report, cause) ==
+        "Make this kernel's work as large as on the other ranks [ST060], rank 2 only");
+  cause.ranks.push_back({.rank = 3});
+  CHECK(job_cause_title(report, cause) == "Look why this kernel's time varies [ST060], 2 ranks");
 }
 
 }  // namespace synctrace::testing
