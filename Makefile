@@ -87,7 +87,8 @@ test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: un
 	  $(call build,tsan,tsan_tests)
 	  ctest --preset tsan -j $(JOBS)
 	fi
-	ctest --preset release -j $(JOBS)
+	# Those that run whole programs wait for a good part of their time.
+	ctest --preset release -j $$(($(JOBS) + 1))
 
 .PHONY: build
 build: deps ## build everything into build/release
