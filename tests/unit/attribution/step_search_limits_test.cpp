@@ -33,6 +33,26 @@ TEST_CASE("two loops in turn are two where they come in runs of three or more") 
   CHECK(found.others.size() == (run == 2 ? 0 : 1));
 }
 
+// Runs of eight and of four, each behind other work. Of every fourth run one step has no record of its own kernel.
+TEST_CASE("a step that shows neither loop's kernel is of the loop whose steps it is among") {
+  const int lacking = GENERATE(0, 3);  // of the run: the first has none before it
+  CAPTURE(lacking);
+  Program program;
+  for (int run = 0; run < 24; ++run) {
+    const bool is_first = run % 2 == 0;
+    once(program, 7);
+    for (int i = 0; i < (is_first ? 8 : 4); ++i) {
+      program.kernels("both", 10);
+      if (run % 4 != 0 || i != lacking) program.kernel(is_first ? "first" : "second");
+      program.wait();
+    }
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 96);
+  REQUIRE(found.others.size() == 1);
+  CHECK(found.others.front().steps.size() == 48);
+}
+
 // Six kernels of both, of nine and of ten; only the one gives something back.
 TEST_CASE("two loops of as many steps are two levels, though they have three fifths in common") {
   Program program;
@@ -62,6 +82,26 @@ TEST_CASE("a phase has a fiftieth of the first one's time") {
     program.wait();
   }
   CHECK(program.steps().others.size() == (kernels == 6 ? 1 : 0));
+}
+
+// As parameters that are moved, before the loop, and as losses that are read one by one, in each step.
+TEST_CASE("copies and waits without a kernel are no phase and no steps") {
+  Program program;
+  for (int i = 0; i < 100; ++i) {
+    program.read();
+    program.wait();
+  }
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("step", 12);
+    for (int loss = 0; loss < 6; ++loss) {
+      program.read();
+      program.wait();
+    }
+  }
+  const StepPhases found = program.steps();
+  CHECK(found.chosen.steps.size() == 20);
+  CHECK(found.chosen.micro_steps == 1);
+  CHECK(found.others.empty());
 }
 
 TEST_CASE("six loops are six phases") {
