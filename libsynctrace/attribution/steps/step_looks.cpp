@@ -223,37 +223,26 @@ std::uint32_t StepLooks::first_line(const Steps& steps, Loop loop, std::uint32_t
   return line;
 }
 
-std::optional<bool> StepLooks::loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser,
-                                     const StepItems& items, std::size_t one_in) {
+bool StepLooks::loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser,
+                      const StepItems& items, std::size_t one_in) {
   constexpr std::size_t kFewestLooks = 4;  // in a coarser step
   std::size_t looked_at = 0;
   std::size_t looks = 0;
   std::size_t backs = 0;
-  std::size_t in_module = 0;
-  std::size_t same = 0;  // once more the same call, or another part of one: nothing is known
   std::size_t passes = 0;
   const std::size_t stride = coarser.size() / kMostSteps + 1;
   for (std::size_t i = 0; i < coarser.size(); i += stride, ++looked_at) {
     const At begin = first_from(items.times_ns[coarser[i].begin]);
     const At end = first_from(items.times_ns[coarser[i].end - 1]);
-    for (At at = begin; at < end && std::next(at) != events_.all().end(); ++at) {
+    for (At at = begin; at < end && std::next(at) != events_.all().end(); ++at, ++looks) {
       const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
-      ++looks;
-      if (events_.module_depth(at->stack) < events_.spots(at->stack).size()) ++in_module;
-      if (back && back->is_same) ++same;
       if (back && !back->is_same && back->loop.depth < events_.module_depth(std::next(at)->stack)) ++backs;
     }
     const auto first = std::lower_bound(steps.begin(), steps.end(), coarser[i].begin,
                                         [](ItemRange step, std::size_t item) { return step.begin < item; });
     for (auto step = first; step != steps.end() && step->begin < coarser[i].end; ++step) ++passes;
   }
-  if (looks < kFewestLooks * looked_at || same * 2 > looks) return std::nullopt;
-  // No going back means little where most passes had no look that could tell, unless it was a model that they saw.
-  const bool saw_most = looks - same >= passes || in_module * 2 > looks;
-  // Of coarser steps with less than two passes in the mean nothing more can be expected.
-  if (backs * 2 <= looked_at * 3 && backs * 3 < passes * 2) return saw_most ? std::optional(false) : std::nullopt;
-  if (backs >= looked_at + std::min(passes, looks) / one_in) return true;
-  return std::nullopt;
+  return looks >= kFewestLooks * looked_at && backs >= looked_at + std::min(passes, looks) / one_in;
 }
 
 }  // namespace synctrace

@@ -29,11 +29,10 @@ class StepLooks {
   // lines that both come to.
   bool are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items);
 
-  // Whether these steps, of which several lie in each of the coarser ones, are a loop of the program's own rather than
-  // of a model that computes, as over its layers. Nothing where the stacks are too few to tell: yes takes a look that
-  // went back for `one_in` of its passes.
-  std::optional<bool> loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser,
-                            const StepItems& items, std::size_t one_in);
+  // Whether stacks show that these steps, of which several lie in each of the coarser ones, are a loop of the program's
+  // own rather than of a model that computes, as over its layers: a look went back for `one_in` of its passes.
+  bool loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser, const StepItems& items,
+             std::size_t one_in);
 
  private:
   using Event = StepEvents::Event;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "attribution/steps/step_candidates.h"
@@ -146,7 +145,7 @@ bool StepNesting::is_inner(const StepLevel& level) {
     if (part.at_most < 2 || part.passes > kMostPassesForOne * outer.steps.size()) return false;
     if (outer.steps.size() < kFewSteps && !hold_as_many(outer, level, part.passes)) return false;
     if (is_cut_in_model && outer.exchanging >= kNearlyAll) return true;
-    if (const std::optional<bool> loops = looks_.loops(level.steps, outer.steps, items_, 4)) return !*loops;
+    if (looks_.loops(level.steps, outer.steps, items_, 4)) return false;
     // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
     const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
     const bool does_more = is_marked ? adds_work(level, outer) : part.more * 4 >= level.work;
@@ -202,7 +201,7 @@ const StepLevel* StepNesting::passes_of(const StepLevel& level) {
     const bool share_optimizer = fine.optimizing * static_cast<double>(part.passes) < 1.5;
     if (part.passes < 2 || part.covered < kAtLeastHalf || !share_optimizer) continue;
     if (is_pass) return &fine;
-    if (part.covered >= kNearlyAll && looks_.loops(fine.steps, level.steps, items_, 2) == true) return &fine;
+    if (part.covered >= kNearlyAll && looks_.loops(fine.steps, level.steps, items_, 2)) return &fine;
   }
   return nullptr;
 }

@@ -228,7 +228,7 @@ TEST_CASE("the steps of recorded programs are found, and the line of each loop")
   const std::vector<Known> all = {{"variable_shapes", 60, 436, 442, 0},
                                   {"jax_rare_wait", 300, 40, 44, 0},
                                   {"jax_with_evaluation", 300, 51, 54, 180},
-                                  {"cupy_sweep", 300, 22, 29, 0},        // looks that see one call again say nothing
+                                  {"cupy_sweep", 300, 22, 29, 0},        // most looks see one call again
                                   {"jax_set_up", 300, 40, 44, 0},        // six parameters before the loop are no phase
                                   {"decode_no_read", 83, 378, 380, 0}};  // all that was seen is called anew
   for (const Known& known : all) {

@@ -122,6 +122,25 @@ TEST_CASE("batches are micro-batches where the host gives or takes something in 
   CHECK(steps.micro_steps == micro_steps);
 }
 
+// What clips makes too much of a step for the batches to be all of it; which line goes back tells that they are a loop.
+TEST_CASE("batches are micro-batches where stacks show their loop, beside more work than an optimizer's") {
+  const bool has_stacks = GENERATE(false, true);
+  CAPTURE(has_stacks);
+  Program program;
+  const auto at = [&](std::int32_t line) { return has_stacks ? program.at({{"main", line}}) : StackId{}; };
+  for (int i = 0; i < 20; ++i) {
+    for (int batch = 0; batch < 4; ++batch) {
+      program.kernels("forward", 10, at(10));
+      program.kernels("backward", 10, at(12));
+    }
+    program.kernels("clip", 6, at(14));
+    program.kernel("adam", at(16));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.micro_steps == (has_stacks ? 4 : 1));
+}
+
 // As where several answers of a model are judged, and learnt from at once.
 TEST_CASE("passes without a backward pass are no micro-batches of a step that has one") {
   const ThreadId backward = GENERATE(kMain, kWorker);
