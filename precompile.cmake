@@ -4,7 +4,7 @@
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Exists so that its target has a source.\n")
 set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <cstring> <fstream> <functional> <map> <memory>
             <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map> <unordered_set>
-            <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/attribution/evidence.h)
+            <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/format/records.h)
 string(MD5 list "${headers}")  # in the targets' names: of a changed list nothing old is used
 string(SUBSTRING ${list} 0 6 list)
 
@@ -26,7 +26,9 @@ function(synctrace_precompiled_for catch options result)
     target_precompile_headers(${name} PRIVATE ${headers})
     if(catch)
       target_link_libraries(${name} PRIVATE synctrace_catch synctrace_support)
-      target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch.h ${PROJECT_SOURCE_DIR}/tests/support/trace_maker.h)
+      target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch.h)
+    else()  # tests of records have names of their own for what is in there
+      target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/libsynctrace/attribution/evidence.h)
     endif()
   endif()
   set(${result} ${name} PARENT_SCOPE)
