@@ -73,15 +73,15 @@ void add_records(benchmark::State& state) {
   state.counters["per_record"] = benchmark::Counter(count, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
   state.counters["B/record"] = static_cast<double>(bytes) / count;
 }
-BENCHMARK(add_records<Launch>);
-BENCHMARK(add_records<Call>);
+BENCHMARK(add_records<format::Launch>);
+BENCHMARK(add_records<format::Call>);
 BENCHMARK(add_records<Kernel>);
 
 void read_records(benchmark::State& state) {
   Times times;
   TraceBuilder trace(kChunkBytes);
   trace.schemas();
-  for (std::uint32_t i = 0; i < 200'000; ++i) trace.add(make<Launch>(times, i)).add(make<Kernel>(times, i));
+  for (std::uint32_t i = 0; i < 200'000; ++i) trace.add(make<format::Launch>(times, i)).add(make<Kernel>(times, i));
   const Bytes bytes = trace.bytes();
   std::int64_t records = 0;
   for (auto _ : state) {
