@@ -43,6 +43,15 @@ std::string_view deed_of(const JobCause& cause) {
   return cause.rule == nullptr ? "spends time in host code" : "waits for its GPU";
 }
 
+// What to do about a cause for which the ranks' own reports have nothing to write.
+std::string_view usual_title(const JobCause& cause) {
+  if (cause.name == "slow-gpu") return "Look at this GPU's clocks, temperature and neighbours";
+  if (cause.name == "slow-kernel" && cause.ranks.size() > 1) return "Look why this kernel's time varies";
+  if (cause.name == "slow-kernel") return "Make this kernel's work as large as on the other ranks";
+  if (cause.name == "not known") return "Late for a reason that is not known";
+  return "Do here what the other ranks do";
+}
+
 // "rank 3", "ranks 1, 2 and 5", "ranks 0, 1, 2, 3 and 60 more", "process 4711".
 std::string ranks_words(const std::vector<std::string>& labels) {
   constexpr std::size_t kMostNamed = 8;
@@ -204,15 +213,7 @@ std::string job_gain_sentence(const JobReport& report) {
 }
 
 std::string job_cause_title(const JobReport& report, const JobCause& cause) {
-  std::string title = cause.title;
-  if (title.empty()) {
-    title = cause.name == "slow-gpu" ? "Look at this GPU's clocks, temperature and neighbours"
-            : cause.name == "slow-kernel" && cause.ranks.size() == 1
-                ? "Make this kernel's work as large as on the other ranks"
-            : cause.name == "slow-kernel" ? "Look why this kernel's time varies"
-            : cause.name == "not known"   ? "Late for a reason that is not known"
-                                          : "Do here what the other ranks do";
-  }
+  std::string title = cause.title.empty() ? std::string(usual_title(cause)) : cause.title;
   title += format_text(" [{}]", cause.rule == nullptr ? kRankWaitRule.id : cause.rule->id);
   if (cause.ranks.size() == 1) return format_text("{}, {} only", title, rank_word(report, cause.ranks.front().rank));
   return format_text("{}, {} ranks", title, cause.ranks.size());

@@ -30,7 +30,8 @@ class StepLooks {
   bool are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items);
 
   // Whether stacks show that these steps, of which several lie in each of the coarser ones, are a loop of the program's
-  // own rather than of a model that computes, as over its layers: a look went back for `one_in` of its passes.
+  // own rather than of a model that computes, as over its layers: in each of those one look goes back, and one more for
+  // every `one_in` passes.
   bool loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser, const StepItems& items,
              std::size_t one_in);
 

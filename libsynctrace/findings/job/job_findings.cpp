@@ -231,8 +231,7 @@ SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
   return most_of(all.empty() ? others : all);
 }
 
-// What the rank's own report says to write at the line. (Of a kernel that takes longer, it says nothing: what it has
-// for the line that launches it is about something else.)
+// What the rank's own report says to write at the line.
 void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const {
   const FixKey& key = names[row.name].fix_key;
   for (const Looked& looked : looked_at) {
@@ -285,6 +284,7 @@ void JobFindings::Parts::add_causes(JobReport& report) {
     cause.count = row.meetings;
     cause.saving = saving_of(row, report);
     cause.cumulative_ns = row.with_those_before_ns;
+    // What the rank's own report has for a line that launches a kernel does not make the kernel shorter.
     if (row.name != kNoName && !names[row.name].is_kernel) add_remedy(row, cause);
   }
 }

@@ -61,6 +61,16 @@ class Scene {
     work(kernel, launch.correlation, stream);
   }
 
+  // Of a stream or event: ten times it was not ready.
+  void poll(TimeSpan span, std::uint64_t object) {
+    Poll& poll = trace_.polls.emplace_back();
+    poll.span = span;
+    poll.thread = kThread;
+    poll.object = object;
+    poll.count = 11;
+    poll.not_ready_count = 10;
+  }
+
   Trace& trace() { return trace_; }
 
   ReplayProgram program() {
@@ -119,13 +129,7 @@ TEST_CASE("from pinned memory each transfer of a copy is shorter") {
 TEST_CASE("queries of a stream wait for its work, from the first of them on") {
   Scene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
-  Poll poll;
-  poll.span = {2 * kMs, 5 * kMs + 3 * kUs};
-  poll.thread = kThread;
-  poll.object = 0x77;  // the stream's handle, of which nothing else tells
-  poll.count = 11;
-  poll.not_ready_count = 10;
-  scene.trace().polls.push_back(poll);
+  scene.poll({2 * kMs, 5 * kMs + 3 * kUs}, 0x77);  // the stream's handle, of which nothing else tells
   const ReplayProgram program = scene.program();
   const WaitEvent wait = the_only<WaitEvent>(program);
   CHECK(wait.wait_for == WaitFor::kStream);
@@ -137,13 +141,7 @@ TEST_CASE("queries of an event that end a little before its work still wait for 
   Scene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
   scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {kMs + 6 * kUs, kMs + 8 * kUs}).object = 0xe0;
-  Poll poll;
-  poll.span = {2 * kMs, 5 * kMs - kUs};
-  poll.thread = kThread;
-  poll.object = 0xe0;
-  poll.count = 11;
-  poll.not_ready_count = 10;
-  scene.trace().polls.push_back(poll);
+  scene.poll({2 * kMs, 5 * kMs - kUs}, 0xe0);
   const ReplayProgram program = scene.program();
   const WaitEvent wait = the_only<WaitEvent>(program);
   CHECK(wait.wait_for == WaitFor::kSlot);
