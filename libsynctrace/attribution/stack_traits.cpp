@@ -18,7 +18,9 @@ constexpr std::string_view kLoaderFiles[] = {"torch/utils/data/",       "torchda
                                              "tensorflow/python/data/", "grain/"};
 constexpr std::string_view kCollectorFunctions[] = {"gc_collect_main", "gc_collect_region", "_PyGC_Collect",
                                                     "PyGC_Collect", "gc_collect_generations"};
-constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread"};
+// Who gives the lock away waits until another thread that asked for it has taken it.
+constexpr std::string_view kLockFunctions[] = {"take_gil", "PyEval_RestoreThread", "PyEval_AcquireThread",
+                                               "drop_gil", "PyEval_SaveThread",    "PyEval_ReleaseThread"};
 // PyTorch's operators whose result's size is known on the device alone, by the begin of their names. A mask as an index
 // goes through nonzero.
 constexpr std::string_view kOperatorPlaces[] = {"at::native::", "at::_ops::", "aten::"};

@@ -43,7 +43,8 @@ class ProgramBuilder {
     Nanoseconds now_ns = 0;
     Nanoseconds pre_ns = 0;  // host time of no site since its last event
     bool begun = false;
-    bool reads = false;  // an asynchronous copy to the host is on its way
+    bool reads = false;      // an asynchronous copy to the host is on its way
+    bool passes_on = false;  // what it waited for last was a batch
   };
   struct Cost {
     Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
@@ -94,6 +95,8 @@ class ProgramBuilder {
   void post(const Turn& turn);
   void sleep(const Turn& turn);
   void work(const Turn& turn);
+  void block(const Turn& turn, std::uint32_t slot, std::uint16_t site);
+  void await_batch(const Turn& turn, std::uint16_t site);
   void plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
   void wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site);
   struct WaitWeights {

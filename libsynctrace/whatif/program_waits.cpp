@@ -101,7 +101,7 @@ void ProgramBuilder::sleep(const Turn& turn) {
                 sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), FixSites::kSleeps));
   }
   const StackTraits traits = evidence_.stacks.traits(row.stack);
-  const bool loads = traits.loader;
+  const bool loads = traits.loader && !traits.gil;
   // A graph needs no other thread to launch its work.
   const bool in_range = in_graph(turn.thread, row.span.begin_ns + 1) && in_graph(turn.thread, end_ns);
   const std::uint16_t helped = in_range ? program_.graph_site : std::uint16_t{0};
@@ -112,12 +112,26 @@ void ProgramBuilder::sleep(const Turn& turn) {
     posts_.erase(post);
     // Who held the interpreter's lock is chance: this thread needs nothing that the other one did.
     if (traits.gil) return plain(turn, end_ns, 0);
-    BlockEvent& event = emit<BlockEvent>(turn.thread, site);
-    event.slot = slot;
-    event.ret = end_ns - std::min(row.wake_ns, end_ns);
-    return passed(turn.thread, end_ns);
+    // A loader's thread that passes batches on waits for the next one all the time, whether or not its makers rest.
+    if (!loads || !threads_[waker_of(evidence_, row)].passes_on) return block(turn, slot, site);
   }
-  if (!loads) return plain(turn, end_ns, 0);
+  return loads ? await_batch(turn, site) : plain(turn, end_ns, 0);
+}
+
+void ProgramBuilder::block(const Turn& turn, std::uint32_t slot, std::uint16_t site) {
+  const HostWait& row = trace_.host_waits[turn.row];
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  threads_[turn.thread].passes_on = false;
+  BlockEvent& event = emit<BlockEvent>(turn.thread, site);
+  event.slot = slot;
+  event.ret = end_ns - std::min(row.wake_ns, end_ns);
+  passed(turn.thread, end_ns);
+}
+
+void ProgramBuilder::await_batch(const Turn& turn, std::uint16_t site) {
+  const HostWait& row = trace_.host_waits[turn.row];
+  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  threads_[turn.thread].passes_on = true;
   Loader& loader = loaders_[site];
   if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
   InputEvent& event = emit<InputEvent>(turn.thread, site);
@@ -125,13 +139,13 @@ void ProgramBuilder::sleep(const Turn& turn) {
   event.own = end_ns - turn.begin_ns;
   event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;
   // Batches that are there when asked for leave no record. Between two that were not, the loader may have rested, but
-  // not where the second comes in the next step; without steps, not where much of the time between went by waiting.
+  // not where the second comes in the next step, or much of the time between went by waiting.
   constexpr Nanoseconds kLimitingShare = 10;
-  const bool next_step = program_.steps - loader.last_step <= 1;
+  const bool next_step = !attribution_.steps.steps.empty() && program_.steps - loader.last_step <= 1;
   const bool much = event.own >= event.ret / kLimitingShare;
   // Bytes that are on their way come when they are read: reading them says nothing of when the loader was done.
   const bool receives = row.call == HostCall::kRead && !much;
-  event.keeps_pace = loader.last_ns != kNeverNs && !receives && (attribution_.steps.steps.empty() ? much : next_step);
+  event.keeps_pace = loader.last_ns != kNeverNs && !receives && (much || next_step);
   loader.last_step = program_.steps;
   loader.last_ns = end_ns;
   passed(turn.thread, end_ns);

@@ -56,6 +56,14 @@ TEST_CASE("other functions are none of these") {
   }
 }
 
+TEST_CASE("who takes the interpreter's lock, or gives it away, waits for that lock") {
+  for (const char* function : {"take_gil", "PyEval_RestoreThread", "drop_gil", "PyEval_SaveThread"}) {
+    CAPTURE(function);
+    CHECK(traits_of(function).gil);
+  }
+  CHECK_FALSE(traits_of("PyThread_acquire_lock_timed").gil);
+}
+
 TEST_CASE("printing a tensor selects by masks and is no dynamic shape") {
   const char* function = "at::native::masked_select_cuda(at::Tensor const&, at::Tensor const&)";
   CHECK(traits_of(function, "/app/train.py").dynamic_shape);

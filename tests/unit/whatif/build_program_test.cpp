@@ -209,6 +209,45 @@ TEST_CASE("what a stream takes to follow another one is told by work that was is
   CHECK(handovers == 20);
 }
 
+// A helper thread waits for each batch, which nobody of this process makes; the thread that launches waits for the helper
+// once. That wait lasts as long as it did, however fast its own thread was: the helper's pace is that of who asks.
+TEST_CASE("who waits for a loader's helper thread is not held to the helper's recorded pace") {
+  constexpr ThreadId kHelper{101};
+  constexpr StackId kInLoader{6};
+  for (const bool helper_loads : {true, false}) {
+    CAPTURE(helper_loads);
+    Scene scene;
+    Trace& trace = scene.trace();
+    trace.codes[1] = Code{"/lib/torch/utils/data/_utils/pin_memory.py", "f", "", 1, 0x030c0000};
+    StackFrame frame;
+    frame.code = 1;
+    trace.stacks[kInLoader] = {frame};
+    const auto sleep = [&](ThreadId thread, TimeSpan span, StackId stack) -> HostWait& {
+      HostWait& wait = trace.host_waits.emplace_back();
+      wait.thread = thread;
+      wait.span = span;
+      wait.call = HostCall::kPoll;
+      wait.stack = stack;
+      return wait;
+    };
+    scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 2 * kMs});
+    sleep(kHelper, {kMs, 4 * kMs}, helper_loads ? kInLoader : StackId{});
+    HostWait& wait = sleep(kThread, {3 * kMs, 4 * kMs + 20 * kUs}, kInLoader);
+    wait.waker = kHelper;
+    wait.wake_ns = 4 * kMs + 10 * kUs;
+    scene.launch({5 * kMs, 5 * kMs + 5 * kUs}, {5 * kMs + 10 * kUs, 6 * kMs});
+    const ReplayProgram program = scene.program();
+    int blocks = 0;
+    int batches = 0;
+    for (const ReplayEvent& head : program.events) {
+      blocks += head.kind == EventKind::kBlock ? 1 : 0;
+      batches += head.kind == EventKind::kInput ? 1 : 0;
+    }
+    CHECK(blocks == (helper_loads ? 0 : 1));
+    CHECK(batches == (helper_loads ? 2 : 0));
+  }
+}
+
 TEST_CASE("steps are counted where there are enough of them and each issued work") {
   ReplayProgram program;
   program.sites.resize(1);
