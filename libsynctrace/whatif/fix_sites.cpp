@@ -143,6 +143,13 @@ std::uint16_t FixSites::of_cause(CauseKind kind, StackId stack, StackId until) {
   return index_of(fix_key_of_cause(kind, place_of_(stack), place_of_(until), {}, {}), 0);
 }
 
+std::uint16_t FixSites::of_launches_at(StackId stack) const {
+  const StackPlace place = place_of_(stack);
+  if (number(place) == 0) return 0;
+  const auto known = index_.find(placed(Family::kLaunch, CauseKind::kUnknown, place, {}, 0));
+  return known == index_.end() ? std::uint16_t{0} : known->second;
+}
+
 // A site of its own: no place in the code is that function.
 std::uint16_t FixSites::of_graph_range() { return index_of({Family::kLaunch, CauseKind::kLaunchBound, {}, {}, 1}, 0); }
 

@@ -38,6 +38,8 @@ class FixSites {
   std::uint16_t of_call(const Call& call, std::uint8_t sights);
   std::uint16_t of_wait(StackId stack, std::uint32_t function, std::uint8_t sights);
   std::uint16_t of_cause(CauseKind kind, StackId stack, StackId until);
+  // Of a dense run's launches at the place of that stack, if there were any until now; else 0.
+  std::uint16_t of_launches_at(StackId stack) const;
   std::uint16_t of_graph_range();
   std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
 

@@ -8,6 +8,8 @@ namespace {
 
 // Shorter stretches between two calls are not looked into: they are nobody's.
 constexpr Nanoseconds kShortStretchNs = 500;
+// Longer ones are work of the program's own, which a line that launches may do too.
+constexpr Nanoseconds kLongestOfLineNs = 500'000;
 
 }  // namespace
 
@@ -24,8 +26,13 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
       piece.owner = owners_.of_open_time(thread, evidence_.host.item_before(thread, t).span);
       piece.kind = owners_.kind_of_open_time(piece.owner, piece.kind);
     }
-    const FixKey::Family family = fix_key_of_cause(piece.kind, {}, {}, {}, {}).family;
-    const std::uint16_t site = family == FixKey::Family::kNone ? std::uint16_t{0} : site_of(piece);
+    FixKey::Family family = fix_key_of_cause(piece.kind, {}, {}, {}, {}).family;
+    std::uint16_t site = 0;
+    if (piece.kind == CauseKind::kHostCompute && span.length_ns() < kLongestOfLineNs) site = site_of_line(piece);
+    if (site != 0)
+      family = FixKey::Family::kLaunch;
+    else if (family != FixKey::Family::kNone)
+      site = site_of(piece);
     if (!found_.empty() && found_.back().site == site)
       found_.back().span.begin_ns = begin_ns;
     else
@@ -49,16 +56,25 @@ std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
   return site_at(CauseKind::kLaunchBound, owners_.of_work({row, OwnerTable::kLaunch}));
 }
 
+// As a graph runs none of the host code of its lines.
+std::uint16_t HostSegments::site_of_line(const HostPiece& piece) {
+  return sites_.of_launches_at(stacks_of(owners_.of_work(piece.owner)).before);
+}
+
 std::uint16_t HostSegments::site_at(CauseKind kind, Owner place) {
+  const HostTimeline::Neighbours stacks = stacks_of(place);
+  return sites_.of_cause(kind, stacks.before, stacks.after);
+}
+
+HostTimeline::Neighbours HostSegments::stacks_of(Owner place) const {
   const Trace& trace = evidence_.trace;
   switch (place.table) {
-    case OwnerTable::kCall: return sites_.of_cause(kind, trace.calls[place.row].stack, {});
-    case OwnerTable::kLaunch: return sites_.of_cause(kind, trace.launches[place.row].stack, {});
-    case OwnerTable::kHostWait: return sites_.of_cause(kind, trace.host_waits[place.row].stack, {});
-    case OwnerTable::kSample: return sites_.of_cause(kind, trace.samples[place.row].stack, {});
-    case OwnerTable::kStretch:
-      return sites_.of_cause(kind, owners_.stretches()[place.row].before, owners_.stretches()[place.row].after);
-    default: return sites_.of_cause(kind, {}, {});
+    case OwnerTable::kCall: return {trace.calls[place.row].stack, {}};
+    case OwnerTable::kLaunch: return {trace.launches[place.row].stack, {}};
+    case OwnerTable::kHostWait: return {trace.host_waits[place.row].stack, {}};
+    case OwnerTable::kSample: return {trace.samples[place.row].stack, {}};
+    case OwnerTable::kStretch: return owners_.stretches()[place.row];
+    default: return {};
   }
 }
 

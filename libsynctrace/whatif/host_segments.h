@@ -28,7 +28,9 @@ class HostSegments {
 
  private:
   std::uint16_t site_of(const HostPiece& piece);
+  std::uint16_t site_of_line(const HostPiece& piece);
   std::uint16_t site_at(CauseKind kind, Owner place);
+  HostTimeline::Neighbours stacks_of(Owner place) const;
 
   const Evidence& evidence_;
   HostClassifier classifier_;

@@ -248,6 +248,33 @@ TEST_CASE("who waits for a loader's helper thread is not held to the helper's re
   }
 }
 
+// Two runs of launches of one line, with host time of that line between them.
+TEST_CASE("a graph takes the short host times of its line with it, not the program's own work") {
+  for (const Nanoseconds between_ns : {100 * kUs, kMs}) {
+    CAPTURE(between_ns);
+    Scene scene;
+    Nanoseconds now_ns = kMs;
+    for (int i = 0; i < 20; ++i) {
+      if (i == 10) now_ns += between_ns;
+      scene.launch({now_ns, now_ns + 5 * kUs}, {now_ns + 7 * kUs, now_ns + 8 * kUs});
+      scene.trace().launches.back().stack = StackId{5};
+      now_ns += 10 * kUs;
+    }
+    const ReplayProgram program = scene.program();
+    Nanoseconds in_graph_ns = 0;
+    Nanoseconds elsewhere_ns = 0;
+    for (const ReplayEvent& head : program.events) {
+      program.events.visit(head, [&](const auto& event) {
+        if constexpr (std::is_same_v<decltype(event), const HostEvent&>)
+          (program.sites[head.site].fix == Fix::kGraph ? in_graph_ns : elsewhere_ns) += event.pre;
+      });
+    }
+    CHECK(in_graph_ns + elsewhere_ns > between_ns);
+    CHECK((in_graph_ns > between_ns) == (between_ns < kMs));
+    CHECK((elsewhere_ns >= between_ns) == (between_ns == kMs));
+  }
+}
+
 TEST_CASE("steps are counted where there are enough of them and each issued work") {
   ReplayProgram program;
   program.sites.resize(1);
