@@ -209,8 +209,9 @@ TEST_CASE("what a stream takes to follow another one is told by work that was is
   CHECK(handovers == 20);
 }
 
-// A helper thread waits for each batch, which nobody of this process makes; the thread that launches waits for the helper
-// once. That wait lasts as long as it did, however fast its own thread was: the helper's pace is that of who asks.
+// A helper thread waits for each batch, which nobody of this process makes; the thread that launches waits for the
+// helper once. That wait lasts as long as it did, however fast its own thread was: the helper's pace is that of who
+// asks.
 TEST_CASE("who waits for a loader's helper thread is not held to the helper's recorded pace") {
   constexpr ThreadId kHelper{101};
   constexpr StackId kInLoader{6};
