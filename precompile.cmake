@@ -5,10 +5,7 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Exists so 
 set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <cstring> <fstream> <functional> <map> <memory>
             <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map> <unordered_set>
             <variant> <vector> <fmt/core.h> ${PROJECT_SOURCE_DIR}/libsynctrace/format/records.h)
-# What most of the offline half goes through. Tests of records have names of their own for what is in there.
-set(models <filesystem> ${PROJECT_SOURCE_DIR}/libsynctrace/attribution/evidence.h
-           ${PROJECT_SOURCE_DIR}/libsynctrace/findings/job/job_report.h)
-string(MD5 list "${headers}${models}")  # in the targets' names: of a changed list nothing old is used
+string(MD5 list "${headers}")  # in the targets' names: of a changed list nothing old is used
 string(SUBSTRING ${list} 0 6 list)
 
 # Where the tests spend their time under a sanitizer: optimised a little, they take an eighth of it, and three quarters more to compile.
@@ -30,8 +27,8 @@ function(synctrace_precompiled_for catch options result)
     if(catch)
       target_link_libraries(${name} PRIVATE synctrace_catch synctrace_support)
       target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/catch.h)
-    else()
-      target_precompile_headers(${name} PRIVATE ${models})
+    else()  # tests of records have names of their own for what is in there
+      target_precompile_headers(${name} PRIVATE ${PROJECT_SOURCE_DIR}/libsynctrace/attribution/evidence.h)
     endif()
   endif()
   set(${result} ${name} PARENT_SCOPE)

@@ -61,7 +61,7 @@ class NamelessFile {
   int descriptor_;
 };
 
-std::string curl_word(std::string_view text) {
+std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -73,10 +73,10 @@ std::string curl_word(std::string_view text) {
 std::string settings_of(const HttpRequest& request, const std::string& body_path) {
   std::string text = "silent\nshow-error\nwrite-out = \"%{http_code}\"\n";
   append_text(text, "connect-timeout = {}\nmax-time = {}\n", kConnectSeconds, request.seconds);
-  text += "url = " + curl_word(request.url) + "data-binary = " + curl_word("@" + body_path);
+  text += "url = " + quoted(request.url) + "data-binary = " + quoted("@" + body_path);
   // Else it asks for leave to send what is large, and waits.
   text += "header = \"Expect:\"\nheader = \"Content-Type: application/octet-stream\"\n";
-  for (const std::string& header : request.headers) text += "header = " + curl_word(header);
+  for (const std::string& header : request.headers) text += "header = " + quoted(header);
   return text;
 }
 

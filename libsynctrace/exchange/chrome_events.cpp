@@ -72,14 +72,14 @@ class ProcessWriter {
   std::unordered_map<StringId, std::string> texts_;
   std::unordered_map<ApiId, std::string> api_names_;
   std::unordered_map<std::uint64_t, std::string> operation_names_;
-  RowStacks stacks_{trace_, &json_string};
+  RowStacks stacks_{trace_, &quoted};
 };
 
 // What it waited and what it moved lie inside it.
 void ProcessWriter::write(const RankExchange& exchange) {
   const Place place = rows_.on_exchange(exchange);
   const TimeSpan span = exchange.span;
-  events_.slice("collective", json_string(rank_->operations[exchange.operation]), place, span,
+  events_.slice("collective", quoted(rank_->operations[exchange.operation]), place, span,
                 format_text(R"("communicator": "{:#x}", "turn": {}, "bytes": {})", exchange.communicator, exchange.turn,
                             exchange.bytes));
   if (options_.several && exchange.arrow != RankExchange::Arrow::kNone) {
@@ -91,7 +91,7 @@ void ProcessWriter::write(const RankExchange& exchange) {
   if (!exchange.is_split) return;
   const Nanoseconds came_ns = span.begin_ns + exchange.wait_ns;
   if (came_ns > span.begin_ns)
-    events_.slice("rank_wait", json_string(wait_name(*rank_, exchange)), place, {span.begin_ns, came_ns}, "");
+    events_.slice("rank_wait", quoted(wait_name(*rank_, exchange)), place, {span.begin_ns, came_ns}, "");
   if (came_ns < span.end_ns) events_.slice("transfer", R"("moving data")", place, {came_ns, span.end_ns}, "");
 }
 
@@ -103,7 +103,7 @@ void ProcessWriter::write(const Window& window) {
 void ProcessWriter::write(const NvtxRange& range) {
   std::string args;
   const auto domain = trace_.nvtx_domains.find(range.domain);
-  if (domain != trace_.nvtx_domains.end()) args = "\"domain\": " + json_string(domain->second);
+  if (domain != trace_.nvtx_domains.end()) args = "\"domain\": " + quoted(domain->second);
   if (range.open) args += args.empty() ? "\"unfinished\": true" : ", \"unfinished\": true";
   if (range.pushed)
     events_.slice("user_annotation", text_of(range.text), rows_.on_thread(range.thread, range.span), range.span, args);
@@ -144,13 +144,13 @@ void ProcessWriter::write(const HostWait& wait) {
   std::string args = format_text("\"object\": \"{:#x}\"", wait.object);
   if (number(wait.waker) != 0) append_text(args, ", \"woken by thread\": {}", number(wait.waker));
   if (options_.stacks && number(wait.stack) != 0) append_text(args, ", \"Call stack\": {}", stacks_.of(wait.stack));
-  events_.slice("host_wait", json_string(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span,
+  events_.slice("host_wait", quoted(host_call_name(wait.call)), rows_.on_thread(wait.thread, wait.span), wait.span,
                 args);
 }
 
 void ProcessWriter::write(const Overhead& overhead) {
-  events_.slice("overhead", json_string(overhead_name(overhead.kind)),
-                rows_.on_overhead(overhead.thread, overhead.span), overhead.span, "");
+  events_.slice("overhead", quoted(overhead_name(overhead.kind)), rows_.on_overhead(overhead.thread, overhead.span),
+                overhead.span, "");
 }
 
 void ProcessWriter::write(const Operation& operation) {
@@ -188,20 +188,20 @@ std::string_view ProcessWriter::text_of(StringId id) {
   const auto [entry, is_new] = texts_.try_emplace(id);
   if (is_new) {
     const auto text = trace_.strings.find(id);
-    entry->second = json_string(text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second);
+    entry->second = quoted(text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second);
   }
   return entry->second;
 }
 
 std::string_view ProcessWriter::name_of(ApiId api) {
   const auto [entry, is_new] = api_names_.try_emplace(api);
-  if (is_new) entry->second = json_string(api_name(trace_, api));
+  if (is_new) entry->second = quoted(api_name(trace_, api));
   return entry->second;
 }
 
 std::string_view ProcessWriter::name_of(const Operation& operation) {
   const auto [entry, is_new] = operation_names_.try_emplace(operation_name_key(operation));
-  if (is_new) entry->second = json_string(operation_name(trace_, operation));
+  if (is_new) entry->second = quoted(operation_name(trace_, operation));
   return entry->second;
 }
 

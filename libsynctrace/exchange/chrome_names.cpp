@@ -27,7 +27,7 @@ std::string_view memory_name(MemoryKind kind) noexcept {
 
 }  // namespace
 
-std::string json_string(std::string_view text) {
+std::string quoted(std::string_view text) {
   return nlohmann::json(valid_utf8(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

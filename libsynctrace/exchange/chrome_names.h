@@ -11,7 +11,7 @@
 namespace synctrace::chrome {
 
 // A JSON string, quotes included: control bytes escaped, what is no UTF-8 replaced.
-std::string json_string(std::string_view text);
+std::string quoted(std::string_view text);
 
 std::string_view operation_category(OperationKind kind) noexcept;  // "kernel", "gpu_memcpy", "gpu_memset"
 // "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "CUDA graph 4", a kernel's demangled name.

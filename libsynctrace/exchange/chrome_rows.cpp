@@ -29,8 +29,8 @@ ViewerRows::ViewerRows(const Trace& trace, bool several, const RankLane* rank, S
 void ViewerRows::describe(const Process& process, std::string_view name, std::string_view labels,
                           std::int64_t sort_index) {
   const Place whole{process.number, 0};
-  shared_.events.metadata("process_name", whole, "name", json_string(name));
-  if (!labels.empty()) shared_.events.metadata("process_labels", whole, "labels", json_string(labels));
+  shared_.events.metadata("process_name", whole, "name", quoted(name));
+  if (!labels.empty()) shared_.events.metadata("process_labels", whole, "labels", quoted(labels));
   shared_.events.metadata("process_sort_index", whole, "sort_index", std::to_string(sort_index));
 }
 
@@ -70,8 +70,7 @@ ViewerRows::Process& ViewerRows::device(DeviceId id) {
 Place ViewerRows::place(Process& process, Lane& lane, std::size_t row) {
   if (row == lane.threads.size()) {
     const Place fresh{process.number, process.threads.claim(lane.wanted)};
-    shared_.events.metadata("thread_name", fresh, "name",
-                            json_string(row == 0 ? lane.name : lane.name + " (overlapping)"));
+    shared_.events.metadata("thread_name", fresh, "name", quoted(row == 0 ? lane.name : lane.name + " (overlapping)"));
     shared_.events.metadata("thread_sort_index", fresh, "sort_index", std::to_string(lane.order));
     lane.threads.push_back(fresh.thread);
   }

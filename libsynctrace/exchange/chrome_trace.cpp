@@ -28,8 +28,8 @@ void write_devices(const Trace& trace, chrome::TextBlocks& out) {
     out.add(
         "{}\n  {{\"id\": {}, \"name\": {}, \"totalGlobalMem\": {}, \"computeMajor\": {}, \"computeMinor\": {}, "
         "\"numSms\": {}, \"uuid\": {}}}",
-        first ? "" : ",", number(id), chrome::json_string(device.name), device.memory_bytes, device.capability_major,
-        device.capability_minor, device.multiprocessors, chrome::json_string(device.uuid));
+        first ? "" : ",", number(id), chrome::quoted(device.name), device.memory_bytes, device.capability_major,
+        device.capability_minor, device.multiprocessors, chrome::quoted(device.uuid));
     first = false;
   }
   out.add("],\n");
@@ -85,7 +85,7 @@ void ChromeTrace::add(const Trace& trace, const RankLane* rank) {
 std::optional<Error> ChromeTrace::finish() {
   chrome::TextBlocks& out = state_->shared.out;
   out.add("\n],\n\"simulated\": {},\n\"recordedBy\": \"synctrace\",\n\"traceName\": {}\n}}\n", state_->simulated,
-          chrome::json_string(state_->options.name));
+          chrome::quoted(state_->options.name));
   out.flush();
   return std::nullopt;
 }

@@ -15,7 +15,7 @@
 namespace synctrace {
 namespace {
 
-std::string csv_field(std::string_view text) {
+std::string quoted(std::string_view text) {
   std::string field = valid_text(text);
   if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
   for (std::size_t at = field.find('"'); at != std::string::npos; at = field.find('"', at + 2))
@@ -32,7 +32,7 @@ class Line {
   Line& add(const std::optional<Number>& number) {
     return number ? add(*number) : put("");
   }
-  Line& add(std::string_view text) { return put(csv_field(text)); }
+  Line& add(std::string_view text) { return put(quoted(text)); }
   Line& add_quoted(std::string_view text) { return put(text); }
   void end(const TextSink& sink) {
     sink(text_ += '\n');
@@ -67,7 +67,7 @@ std::string_view copy_word(CopyKind kind) noexcept {
 class Rows {
  public:
   Rows(const Trace& trace, bool stacks, const TextSink& sink)
-      : trace_(trace), with_stacks_(stacks), sink_(sink), stacks_(trace, &csv_field) {}
+      : trace_(trace), with_stacks_(stacks), sink_(sink), stacks_(trace, &quoted) {}
 
   void kernels() {
     const Correlation correlation(trace_);
@@ -148,7 +148,7 @@ class Rows {
 
   const std::string& name(const Operation& operation) {
     const auto [entry, is_new] = names_.try_emplace(chrome::operation_name_key(operation));
-    if (is_new) entry->second = csv_field(chrome::operation_name(trace_, operation));
+    if (is_new) entry->second = quoted(chrome::operation_name(trace_, operation));
     return entry->second;
   }
 

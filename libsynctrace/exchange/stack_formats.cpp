@@ -23,8 +23,8 @@ std::string folded_name(const ProfileFrame& frame) {
 }
 
 std::string speedscope_frame(const ProfileFrame& frame) {
-  std::string text = "{\"name\": " + chrome::json_string(frame.function.empty() ? "?" : frame.function);
-  if (!frame.file.empty()) text += ", \"file\": " + chrome::json_string(frame.file);
+  std::string text = "{\"name\": " + chrome::quoted(frame.function.empty() ? "?" : frame.function);
+  if (!frame.file.empty()) text += ", \"file\": " + chrome::quoted(frame.file);
   if (frame.line != 0) text += ", \"line\": " + std::to_string(frame.line);
   return text + "}";
 }
@@ -50,7 +50,7 @@ void write_speedscope(std::span<const StackProfile> profiles, const std::string&
   sink(
       "{\n\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
       "\"synctrace\",\n\"name\": " +
-      chrome::json_string(name) + ",\n\"activeProfileIndex\": 0,\n\"shared\": {\"frames\": [");
+      chrome::quoted(name) + ",\n\"activeProfileIndex\": 0,\n\"shared\": {\"frames\": [");
   std::vector<std::size_t> first_frame;  // of each profile's, in the one table
   std::size_t frames = 0;
   for (const StackProfile& profile : profiles) {
@@ -66,7 +66,7 @@ void write_speedscope(std::span<const StackProfile> profiles, const std::string&
       if (total == 0 && (any || measure + 1 < kMeasures || i + 1 < profiles.size())) continue;
       const MeasureName& words = kMeasureNames[measure];
       sink(std::string(any ? ",\n" : "\n") + "{\"type\": \"sampled\", \"name\": " +
-           chrome::json_string(std::string(words.title) + (profiles.size() > 1 ? ", " + profiles[i].name() : "")) +
+           chrome::quoted(std::string(words.title) + (profiles.size() > 1 ? ", " + profiles[i].name() : "")) +
            ", \"unit\": \"" + (words.unit == "count" ? "none" : std::string(words.unit)) +
            "\", \"startValue\": 0, \"endValue\": " + std::to_string(total) + ",\n\"samples\": [");
       any = true;

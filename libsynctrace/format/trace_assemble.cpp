@@ -24,7 +24,7 @@ struct BadLine {
   std::string why;
 };
 
-std::string in_quotes(std::string_view word) {
+std::string quoted(std::string_view word) {
   constexpr std::size_t kShown = 60;
   return "'" + std::string(word.substr(0, kShown)) + (word.size() > kShown ? "...'" : "'");
 }
@@ -84,7 +84,7 @@ std::uint64_t parse_number(std::string_view word, bool is_signed) {
   const bool negative = !word.empty() && word[0] == '-';
   const auto bits = negative ? parse(std::int64_t{}) : parse(std::uint64_t{});
   if (!bits || (negative && !is_signed)) {
-    throw BadLine{in_quotes(word) + (is_signed ? " is not a number" : " is not an unsigned number") + " of 64 bits"};
+    throw BadLine{quoted(word) + (is_signed ? " is not a number" : " is not an unsigned number") + " of 64 bits"};
   }
   return *bits;
 }
@@ -102,7 +102,7 @@ std::optional<Pair> take_pair(std::string_view& rest) {
   if (rest.empty()) return std::nullopt;
   const std::size_t equals = rest.find_first_of("= ");
   if (equals == std::string_view::npos || rest[equals] != '=')
-    throw BadLine{in_quotes(rest.substr(0, equals)) + " is not of the form name=value"};
+    throw BadLine{quoted(rest.substr(0, equals)) + " is not of the form name=value"};
   Pair pair;
   pair.name = rest.substr(0, equals);
   rest.remove_prefix(equals + 1);
@@ -114,7 +114,7 @@ std::optional<Pair> take_pair(std::string_view& rest) {
   }
   rest.remove_prefix(1);
   pair.text = take_text(rest);
-  if (!rest.empty() && rest[0] != ' ') throw BadLine{"a space is missing behind the text of " + in_quotes(pair.name)};
+  if (!rest.empty() && rest[0] != ' ') throw BadLine{"a space is missing behind the text of " + quoted(pair.name)};
   return pair;
 }
 
@@ -178,7 +178,7 @@ void Assembler::take_header(std::string_view rest) {
   const auto take = [](const Pair& pair, auto& member) {
     const std::uint64_t number = parse_number(pair.word, false);
     member = static_cast<std::remove_reference_t<decltype(member)>>(number);
-    if (member != number) throw BadLine{in_quotes(pair.word) + " is too large for " + std::string(pair.name)};
+    if (member != number) throw BadLine{quoted(pair.word) + " is too large for " + std::string(pair.name)};
   };
   while (const auto pair = take_pair(rest)) {
     if (pair->name == "start_realtime_ns") {
@@ -188,7 +188,7 @@ void Assembler::take_header(std::string_view rest) {
     } else if (pair->name == "format_minor") {
       take(*pair, header.minor);
     } else {
-      throw BadLine{"the first line has no field " + in_quotes(pair->name)};
+      throw BadLine{"the first line has no field " + quoted(pair->name)};
     }
   }
   const auto bytes = std::as_bytes(std::span(&header, 1));
@@ -211,7 +211,7 @@ void Assembler::take_chunk(std::string_view rest) {
 void Assembler::take_record(std::string_view name, std::string_view rest) {
   const SchemaTable::Entry* kind = schemas_.find(name);
   if (kind == nullptr)
-    throw BadLine{"unknown kind " + in_quotes(name) + "; a kind of another version needs its schema line first"};
+    throw BadLine{"unknown kind " + quoted(name) + "; a kind of another version needs its schema line first"};
   const auto& fields = kind->layout.fields;
   std::array<RecordView::Value, kMaxFields> values{};
   std::array<bool, kMaxFields> seen{};
@@ -219,13 +219,13 @@ void Assembler::take_record(std::string_view name, std::string_view rest) {
   while (auto pair = take_pair(rest)) {
     const auto field =
         std::find_if(fields.begin(), fields.end(), [&](const FieldLayout& f) { return f.name == pair->name; });
-    if (field == fields.end()) throw BadLine{std::string(name) + " has no field " + in_quotes(pair->name)};
+    if (field == fields.end()) throw BadLine{std::string(name) + " has no field " + quoted(pair->name)};
     const auto index = static_cast<std::size_t>(field - fields.begin());
-    if (std::exchange(seen[index], true)) throw BadLine{"the field " + in_quotes(pair->name) + " is there twice"};
+    if (std::exchange(seen[index], true)) throw BadLine{"the field " + quoted(pair->name) + " is there twice"};
     const bool is_text = field->encoding == Encoding::kText;
     if (is_text != pair->is_text)
-      throw BadLine{in_quotes(pair->name) + (is_text ? " needs a quoted text" : " needs a number")};
-    if (pair->text.size() > kMaxTextBytes) throw BadLine{"the text of " + in_quotes(pair->name) + " is too long"};
+      throw BadLine{quoted(pair->name) + (is_text ? " needs a quoted text" : " needs a number")};
+    if (pair->text.size() > kMaxTextBytes) throw BadLine{"the text of " + quoted(pair->name) + " is too long"};
     if (is_text) {
       values[index].text = texts.emplace_back(std::move(pair->text));
     } else {
@@ -236,7 +236,7 @@ void Assembler::take_record(std::string_view name, std::string_view rest) {
   if (kind->layout.kind != static_cast<std::uint32_t>(RecordKind::kSchema)) return;
   if (values[0].number >= kMaxKinds) throw BadLine{"kind numbers are below " + std::to_string(kMaxKinds)};
   if (!schemas_.learn({static_cast<std::uint32_t>(values[0].number), values[1].text, values[2].text})) {
-    throw BadLine{"the schema of " + in_quotes(values[1].text) + " is malformed or contradicts an earlier one"};
+    throw BadLine{"the schema of " + quoted(values[1].text) + " is malformed or contradicts an earlier one"};
   }
 }
 
