@@ -95,8 +95,8 @@ class ProgramBuilder {
   void post(const Turn& turn);
   void sleep(const Turn& turn);
   void work(const Turn& turn);
-  void block(const Turn& turn, std::uint32_t slot, std::uint16_t site);
-  void await_batch(const Turn& turn, std::uint16_t site);
+  void block(const Turn& turn, Nanoseconds end_ns, std::uint32_t slot, std::uint16_t site);
+  void await_batch(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
   void plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t site);
   void wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget& target, Cost cost, std::uint16_t site);
   struct WaitWeights {

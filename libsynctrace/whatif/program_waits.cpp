@@ -113,24 +113,20 @@ void ProgramBuilder::sleep(const Turn& turn) {
     // Who held the interpreter's lock is chance: this thread needs nothing that the other one did.
     if (traits.gil) return plain(turn, end_ns, 0);
     // A loader's thread that passes batches on waits for the next one all the time, whether or not its makers rest.
-    if (!loads || !threads_[waker_of(evidence_, row)].passes_on) return block(turn, slot, site);
+    if (!loads || !threads_[waker_of(evidence_, row)].passes_on) return block(turn, end_ns, slot, site);
   }
-  return loads ? await_batch(turn, site) : plain(turn, end_ns, 0);
+  return loads ? await_batch(turn, end_ns, site) : plain(turn, end_ns, 0);
 }
 
-void ProgramBuilder::block(const Turn& turn, std::uint32_t slot, std::uint16_t site) {
-  const HostWait& row = trace_.host_waits[turn.row];
-  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+void ProgramBuilder::block(const Turn& turn, Nanoseconds end_ns, std::uint32_t slot, std::uint16_t site) {
   threads_[turn.thread].passes_on = false;
   BlockEvent& event = emit<BlockEvent>(turn.thread, site);
   event.slot = slot;
-  event.ret = end_ns - std::min(row.wake_ns, end_ns);
+  event.ret = end_ns - std::min(trace_.host_waits[turn.row].wake_ns, end_ns);
   passed(turn.thread, end_ns);
 }
 
-void ProgramBuilder::await_batch(const Turn& turn, std::uint16_t site) {
-  const HostWait& row = trace_.host_waits[turn.row];
-  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+void ProgramBuilder::await_batch(const Turn& turn, Nanoseconds end_ns, std::uint16_t site) {
   threads_[turn.thread].passes_on = true;
   Loader& loader = loaders_[site];
   if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
@@ -144,7 +140,7 @@ void ProgramBuilder::await_batch(const Turn& turn, std::uint16_t site) {
   const bool next_step = !attribution_.steps.steps.empty() && program_.steps - loader.last_step <= 1;
   const bool much = event.own >= event.ret / kLimitingShare;
   // Bytes that are on their way come when they are read: reading them says nothing of when the loader was done.
-  const bool receives = row.call == HostCall::kRead && !much;
+  const bool receives = trace_.host_waits[turn.row].call == HostCall::kRead && !much;
   event.keeps_pace = loader.last_ns != kNeverNs && !receives && (much || next_step);
   loader.last_step = program_.steps;
   loader.last_ns = end_ns;
