@@ -4,9 +4,9 @@ number that the report names: they must come within 10 % of a loop whose batches
 cannot help are recorded: the report must say why, and twice the workers must gain less than 5 %.
 
 Processes of one host differ in speed by a fifth and more, and one process from minute to minute. So the first three are
-recorded and timed in several processes, each beside ready batches in its own process. Each of the others is timed in one
-process with once, twice, twice and once the workers, so that a drift of the host cancels. The middle one of the rounds
-counts. `--only` leaves out other loops.
+recorded and timed in several processes, each beside ready batches in its own process; the middle one of the rounds
+counts. A batch of the others costs a time by the clock, which is the same on a slow host. Each is timed in one process
+with once, twice, twice and once the workers, so that a drift of the host cancels. `--only` leaves out other loops.
 
   loader_advice.py --synctrace SYNCTRACE [--folder FOLDER] [--json FILE]    needs a GPU, PyTorch and about eight CPU cores
 
@@ -56,7 +56,7 @@ def last_lines(text):
 
 class Trial:
     def __init__(self, synctrace, folder):
-        self.synctrace, self.folder = synctrace, folder
+        self.synctrace, self.folder, self.recorded = synctrace, folder, 0
         matmul_s = last_lines(run([sys.executable, PROGRAM, "calibrate"]))[0]["matmul_s"]
         self.matmuls = max(1, round(STEP_S / matmul_s))
         self.decode_s = seconds_of(loader_programs.decode, 200)
@@ -65,11 +65,13 @@ class Trial:
 
     def loop(self, case, workers, batch_s=0.0, steps=STEPS):
         unit_s = self.count_s if case == "python" else self.decode_s
-        return {"case": case, "workers": workers, "work": round(batch_s / unit_s), "matmuls": self.matmuls, "steps": steps}
+        cost = {"batch_s": batch_s} if case in NO_HELP else {"work": round(batch_s / unit_s)}
+        return {"case": case, "workers": workers, **cost, "matmuls": self.matmuls, "steps": steps}
 
     def advice(self, loop):
         """What the report of a recorded run says of its loader, and its verdict."""
-        trace = self.folder / (loop["case"].replace(" ", "_") + ".synctrace")
+        self.recorded += 1
+        trace = self.folder / f"{loop['case'].replace(' ', '_')}.{self.recorded}.synctrace"
         run([self.synctrace, "run", "--quiet", "--force-overwrite", "--report=none", "-o", trace.with_suffix(""), "--",
              sys.executable, PROGRAM, json.dumps([loop])])
         [report] = json.loads(run([self.synctrace, "report", "--format", "json", trace]))["processes"]
@@ -139,7 +141,7 @@ def main():
             tried[case].append({"workers": workers, "before": rate_of[case, workers], "then": then, "after": after,
                                 "of_ready": after / limit, "advice": said[case]})
     said = {case: trial.said(case, batch_s, workers) for case, (batch_s, workers, _) in no_help.items()}
-    rates = {case: trial.rates([(case, factor * workers, batch_s, STEPS_IN_TURNS) for factor in (1, 2, 2, 1) * options.rounds])
+    rates = {case: trial.rates([(case, factor * workers, batch_s, STEPS_IN_TURNS) for factor in (1, 2, 2, 1)])
              for case, (batch_s, workers, _) in no_help.items()}
 
     print("\n| loop | workers | steps/s | then | steps/s | | as it should be |\n|---|---|---|---|---|---|---|")
@@ -152,16 +154,16 @@ def main():
                   f"{100 * one['of_ready']:.1f} % of ready batches | |")
         print(f"| {case} | | | | | **{100 * middle:.1f} %**, the middle one | {'yes' if good_of[case] else 'NO'} |")
     for case, (_, workers, limit) in no_help.items():
-        turns = [rates[case][first : first + 4] for first in range(0, len(rates[case]), 4)]
-        gain = statistics.median((b + c) / (a + d) for a, b, c, d in turns) - 1
-        before, after = (statistics.median(turn[at] for turn in turns) for at in (0, 1))
+        first, *twice, last = rates[case]
+        before, after = statistics.fmean((first, last)), statistics.fmean(twice)
+        gain = after / before - 1
         advice = said[case]
         good_of[case] = advice is not None and advice["limit"] == limit and not advice["more_workers_help"] and gain < 0.05
         print(f"| {case} | {workers} | {before:.1f} | {2 * workers} | {after:.1f} | "
-              f"**{100 * gain:+.1f} %** by twice the workers, the middle one | {'yes' if good_of[case] else 'NO'} |")
+              f"**{100 * gain:+.1f} %** by twice the workers | {'yes' if good_of[case] else 'NO'} |")
     print("\nready batches: " + ", ".join(f"{rate:.1f}" for rate in ready) + " steps/s")
     if options.json:
-        pathlib.Path(options.json).write_text(json.dumps({"ready": ready, "rounds": tried, "good": good_of}, indent=1))
+        pathlib.Path(options.json).write_text(json.dumps({"ready": ready, "rounds": tried, "rates": rates, "good": good_of}, indent=1))
     print(f"{sum(good_of.values())} of {len(good_of)} as they should be")
     return 0 if all(good_of.values()) else 1
 

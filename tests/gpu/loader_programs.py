@@ -2,9 +2,10 @@
 """Training loops whose data loader is too slow, each in its own way, for loader_advice.py. A step multiplies matrices and
 waits for the step before; what differs is where a batch's time goes.
 
-  loader_programs.py '[{"case": .., "workers": .., "work": .., "matmuls": .., "steps": ..}, ..]'
+  loader_programs.py '[{"case": .., "workers": .., "work": .. | "batch_s": .., "matmuls": .., "steps": ..}, ..]'
 
-Prints one line of JSON for each: steps a second behind the first ones."""
+A batch costs so many units of work, which more workers may slow down, or so many seconds by the clock, whatever the host
+does. Prints one line of JSON for each: steps a second behind the first ones."""
 import json
 import sys
 import time
@@ -13,10 +14,17 @@ import zlib
 SKIPPED = 40  # steps until queues that were filled in advance are empty
 PACKED = zlib.compress(bytes(range(256)) * 256, 1)
 SHARDS = 4
+CHEAP = 40  # of batches that hold nobody up, one costs this part
 
 
 def decode(times):
     for _ in range(times):
+        zlib.decompress(PACKED)
+
+
+def decode_for(seconds):
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
         zlib.decompress(PACKED)
 
 
@@ -36,40 +44,40 @@ def sample():
 class Map:
     """Every batch costs the same."""
 
-    def __init__(self, run, work):
-        self.run, self.work = run, work
+    def __init__(self, run, work, cost):
+        self.steps, self.work, self.cost = run["steps"], work, cost
 
     def __len__(self):
-        return self.run["steps"]
+        return self.steps
 
     def __getitem__(self, index):
-        self.work(self.run["work"])
+        self.work(self.cost)
         return sample()
 
 
 class Rebuilt:
     """A batch that is expensive to unpickle, which the main process does."""
 
-    def __init__(self, tensor, work):
-        self.tensor, self.work = tensor, work
+    def __init__(self, tensor, batch_s):
+        self.tensor, self.batch_s = tensor, batch_s
 
     def __reduce__(self):
-        return rebuild, (self.tensor, self.work)
+        return rebuild, (self.tensor, self.batch_s)
 
 
-def rebuild(tensor, work):
-    decode(work)
+def rebuild(tensor, batch_s):
+    decode_for(batch_s)
     return tensor
 
 
 class SlowToPin:
     """A batch that is expensive to copy into pinned memory, which a thread of the main process does."""
 
-    def __init__(self, tensor, work):
-        self.tensor, self.work = tensor, work
+    def __init__(self, tensor, batch_s):
+        self.tensor, self.batch_s = tensor, batch_s
 
     def pin_memory(self):
-        decode(self.work)
+        decode_for(self.batch_s)
         return self.tensor.pin_memory()
 
 
@@ -83,7 +91,7 @@ def loader_of(run):
             info = get_worker_info()
             for shard in range(info.id, SHARDS, info.num_workers):
                 for _ in range(run["steps"] // SHARDS):
-                    decode(run["work"] if shard == 0 else run["work"] // 40)
+                    decode_for(run["batch_s"] if shard == 0 else run["batch_s"] / CHEAP)
                     yield sample()
 
     case = run["case"]
@@ -91,16 +99,16 @@ def loader_of(run):
     if run["workers"] > 0:
         options["multiprocessing_context"] = "fork"
     if case in ("decode", "in the loop"):
-        return DataLoader(Map(run, decode), **options)
+        return DataLoader(Map(run, decode, run["work"]), **options)
     if case == "python":
-        return DataLoader(Map(run, count), **options)
+        return DataLoader(Map(run, count, run["work"]), **options)
     if case == "one shard":
         return DataLoader(Shards(), **options)
-    cheap = {**run, "work": run["work"] // 40}
+    cheap = Map(run, decode_for, run["batch_s"] / CHEAP)
     if case == "pin thread":
-        return DataLoader(Map(cheap, decode), pin_memory=True, collate_fn=lambda item: SlowToPin(item, run["work"]), **options)
+        return DataLoader(cheap, pin_memory=True, collate_fn=lambda item: SlowToPin(item, run["batch_s"]), **options)
     if case == "main process":
-        return DataLoader(Map(cheap, decode), collate_fn=lambda item: Rebuilt(item, run["work"]), **options)
+        return DataLoader(cheap, collate_fn=lambda item: Rebuilt(item, run["batch_s"]), **options)
     raise ValueError(case)
 
 

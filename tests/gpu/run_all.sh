@@ -319,7 +319,7 @@ part_hta() {
 
 # Status 77: no PyTorch with CUDA.
 part_loader_advice() {
-  timeout -k 5 400 python3 -B "$root/tests/gpu/loader_advice.py" --synctrace "$synctrace" --folder "$traces/loader_advice" \
+  timeout -k 5 480 python3 -B "$root/tests/gpu/loader_advice.py" --synctrace "$synctrace" --folder "$traces/loader_advice" \
     --json "$results/loader_advice.json" >"$results/loader_advice.md" 2>&1
   local status=$?
   if [ $status -eq 77 ]; then skip loader_advice "no PyTorch with CUDA"; return; fi
