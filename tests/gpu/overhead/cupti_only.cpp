@@ -2,12 +2,13 @@
 // What CUPTI alone costs a program, part by part: nothing is read and every callback returns at once. Loaded by the
 // driver itself:
 //
-//   CUDA_INJECTION64_PATH=libcupti_only.so [CUPTI_PARTS=subscribe,resources,waits,launches,standing,graphs,records]
+//   CUDA_INJECTION64_PATH=libcupti_only.so
+//     [CUPTI_PARTS=subscribe,resources,modules,waits,launches,standing,graphs,records]
 //
 // subscribe: a subscriber. resources, waits, launches: the recorder's callbacks at both levels, and those of the
-// timeline. standing: records of devices, contexts and streams. graphs: records of graphs. records (unless told
-// otherwise): of kernels, copies and fills, the least that any tool with a timeline pays. "loaded" is none of them:
-// CUPTI is loaded, and not asked.
+// timeline. modules: a callback at each module that is loaded. standing: records of devices, contexts and streams.
+// graphs: records of graphs. records (unless told otherwise): of kernels, copies and fills, the least that any tool
+// with a timeline pays. "loaded" is none of them: CUPTI is loaded, and not asked.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -64,14 +65,15 @@ void enable_calls(const Cupti& cupti, CUpti_SubscriberHandle subscriber, Scope s
 
 bool enable_callbacks(const Cupti& cupti) {
   CUpti_SubscriberHandle subscriber = nullptr;
-  if (!wants("subscribe") && !wants("resources") && !wants("waits") && !wants("launches")) return true;
+  if (!wants("subscribe") && !wants("resources") && !wants("modules") && !wants("waits") && !wants("launches"))
+    return true;
   if (cupti.subscribe(&subscriber, on_callback, nullptr) != CUPTI_SUCCESS) return false;
-  if (wants("resources")) {
-    for (const CUpti_CallbackId id :
-         {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-          CUPTI_CBID_RESOURCE_STREAM_CREATED, CUPTI_CBID_RESOURCE_MODULE_LOADED, CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED})
-      cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
-  }
+  const auto enable_resources = [&](const char* part, std::initializer_list<CUpti_CallbackId> ids) {
+    if (!wants(part)) return;
+    for (const CUpti_CallbackId id : ids) cupti.enable_callback(1, subscriber, CUPTI_CB_DOMAIN_RESOURCE, id);
+  };
+  enable_resources("resources", {CUPTI_CBID_RESOURCE_CONTEXT_CREATED, CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING});
+  enable_resources("modules", {CUPTI_CBID_RESOURCE_MODULE_LOADED});
   if (wants("waits")) enable_calls(cupti, subscriber, Scope::kAlways);
   if (wants("launches")) enable_calls(cupti, subscriber, Scope::kTimeline);
   return true;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arithmetic and the tables of the cost comparison, on made-up results; and that a program past its limit is ended."""
+import itertools
 import json
 import os
 import pathlib
@@ -104,6 +105,20 @@ class WholePrograms(unittest.TestCase):
         self.assertAlmostEqual(ratio, 1.05)
         self.assertAlmostEqual(error, 0)
         self.assertEqual(processes, 2)
+
+    def test_a_pair_of_two_modes_goes_by_both_names(self):
+        rows = []
+        for number, copy in itertools.product(range(3), range(4)):
+            pair = ["cupti-only", "timeline"]
+            rows += [self.row(number, "cupti-only", f"{copy}-of-timeline", 1.0, pair), self.row(number, "timeline", copy, 1.02 + copy / 1000, pair)]
+            rows += [self.row(number, "bare", f"{copy}-of-cupti-only", 1.0, ["bare", "cupti-only"]),
+                     self.row(number, "cupti-only", copy, 1.1, ["bare", "cupti-only"])]
+        ratio, error, processes = whole_tables.mean_ratio(rows, "timeline/cupti-only")
+        self.assertAlmostEqual(ratio, 1.0215, places=4)
+        self.assertAlmostEqual(error, 0.00129 / 2 / 1.0215, places=4)  # four pairs differ, rounds do not
+        self.assertEqual(processes, 8)
+        self.assertAlmostEqual(whole_tables.mean_ratio(rows, "cupti-only")[0], 1.1)
+        self.assertEqual([row[1] for row in whole_tables.cost_rows("case", rows)], ["cupti-only", "timeline/cupti-only"])
 
     def test_any_command_that_prints_a_line_a_step_takes_turns(self):
         program = "import os\ntry:\n  while True: os.write(1, b'.\\n'); sum(range(20000))\nexcept BrokenPipeError: pass"

@@ -7,19 +7,23 @@
 
 A program is any command that prints one line a step, and needs no other change: those of whole_cases.py, or COMMAND. All processes are started
 and held (SIGSTOP) behind their first line. On one GPU they take turns on the same processors, a few steps each in a new random order every
-round, and are compared with the bare ones of the round. On two GPUs a turn is a pair, one of it bare, at the same time, and each mode
-has two pairs with their places swapped. Turns are the steps 0 to 20, 20 to 100, and then --turn-seconds each: many short ones, as a host's
-speed changes from second to second. A report counts the step in which its program was held; with 50 steps a turn or more it tells these apart.
+round, and are compared with the bare ones of the round. On two GPUs a turn is a pair at the same time, each copy of a mode beside a bare
+program, or beside the one it names (timeline/cupti-only), and two more processes in each other's place. Turns are the steps 0 to 20, 20 to 100,
+and then --turn-seconds each: many short ones, as a host's speed changes from second to second. A report counts the step in which its program
+was held; with 50 steps a turn or more it tells these apart.
 MODE: bare, after (bare, without what stops it), cupti-only (or some of its parts: 'cupti-only subscribe waits', see cupti_only.cpp), off (loaded,
 the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
 """
 import argparse
+import concurrent.futures
+import itertools
 import json
 import os
 import pathlib
 import random
 import selectors
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -124,8 +128,13 @@ def turns_of(options, case, modes):
         return [[Program(options, case, mode, copy, options.gpus[0], cpus)] for mode, copies in modes for copy in range(copies)]
     half = len(cpus) // 2
     places = [(options.gpus[0], cpus[:half]), (options.gpus[1], cpus[half:])]
-    return [[Program(options, case, "bare", f"{mode.replace(' ', '')}{copy}", *places[place]), Program(options, case, mode, copy, *places[1 - place])]
-            for mode, copies in modes for copy in range(copies) for place in (0, 1)]
+    turns = []
+    for pair, copies in modes:
+        mode, _, other = pair.partition("/")
+        for copy, place in itertools.product(range(copies), (0, 1)):
+            turns.append([Program(options, case, other or "bare", f"{copy}-of-{mode.replace(' ', '')}", *places[place]),
+                          Program(options, case, mode, copy, *places[1 - place])])
+    return turns
 
 
 def measure(options, case):
@@ -133,28 +142,29 @@ def measure(options, case):
     turns = turns_of(options, case, modes)
     programs = [program for one in turns for program in one]
     order_of, most = random.Random(20261124), 100
-    with open(options.out / f"{case}.jsonl", "w", encoding="utf-8") as rows:
+    with open(options.out / f"{case}.jsonl", "w", buffering=1, encoding="utf-8") as rows:
         try:
             hold_at_first_line(programs)
             for number in range(options.rounds + 2):
                 steps = (20, 80)[number] if number < 2 else most
                 order_of.shuffle(turns)
-                longest_ms = 0
+                step_times = []
                 for together in turns:
                     times = turn(together, steps, number == 0)
-                    longest_ms = max(longest_ms, *times.values())
+                    step_times += times.values()
                     for program, step_ms in times.items():
                         rows.write(json.dumps({"round": number, "turn": [one.mode for one in together], "mode": program.mode, "copy": program.copy,
                                                "gpu": program.gpu, "steps": program.steps, "step_ms": round(max(step_ms, 1e-5), 5)}) + "\n")
                 if number == 1:
-                    most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / longest_ms)))
+                    most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / statistics.median(step_times))))
         finally:
             for program in programs:
                 program.leave()
             for program in programs:
                 program.wait()
-    said = {program.trace.name: reported(options, case, program.trace) for program in programs
-            if program.mode.startswith("timeline") and program.trace.exists()}
+    traces = [program.trace for program in programs if program.mode.startswith("timeline") and program.trace.exists()]
+    with concurrent.futures.ThreadPoolExecutor() as readers:
+        said = dict(zip((trace.name for trace in traces), readers.map(lambda trace: reported(options, case, trace), traces)))
     (options.out / f"{case}.said.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
 
 

@@ -20,12 +20,12 @@ def said(report):
 
 def ratios_to_bare(rows):
     """(mode, process) -> the logarithms of its ratios, one a round. On one GPU, to the bare ones of the round, a bare one to the others of its
-    kind; in pairs, to the other one, both places of a pair together."""
+    kind; in pairs, to the other one, both places of a pair together, under the name of the pair."""
     ratios = {}
     for number in sorted({row["round"] for row in rows}):
         now = [row for row in rows if row["round"] == number]
         if any(len(row["turn"]) > 1 for row in now):
-            pairs_to_bare(now, ratios)
+            pairs_to_other(now, ratios)
             continue
         bare = [row for row in now if row["mode"] == "bare"]
         for row in now:
@@ -35,31 +35,35 @@ def ratios_to_bare(rows):
     return ratios
 
 
-def pairs_to_bare(rows, ratios):
+def pair_of(turn):
+    """What whole_programs.py was asked for, of the modes of a turn: the second one beside the first."""
+    return turn[-1] if turn[0] == "bare" or len(turn) == 1 else f"{turn[1]}/{turn[0]}"
+
+
+def pairs_to_other(rows, ratios):
     places = {}
-    for bare, other in zip(rows[::2], rows[1::2]):
-        places.setdefault((other["mode"], other["copy"]), []).append(math.log(other["step_ms"] / bare["step_ms"]))
+    for first, second in zip(rows[::2], rows[1::2]):
+        places.setdefault((pair_of(second["turn"]), second["copy"]), []).append(math.log(second["step_ms"] / first["step_ms"]))
     for key, values in places.items():
         ratios.setdefault(key, []).append(statistics.fmean(values))
 
 
 def mean_ratio(rows, mode):
-    """(ratio, its standard error, processes). In turns each process counts once, as rounds of one are more alike than processes are. Of pairs each
-    round does: the host, which differs most from second to second, is the same for both."""
+    """(ratio, its standard error, processes). Each process, or each pair of places, counts once, as rounds of one are more alike than processes
+    are. Where there is only one pair each of its rounds does: the host, which differs most from second to second, is the same for both."""
     ratios = ratios_to_bare(rows)
-    if len(rows[0]["turn"]) > 1:
-        own = [values for key, values in ratios.items() if key[0] == mode]
-        values = [value for one in own for value in one]
-        error = statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
-        return (math.exp(statistics.fmean(values)), error, 2 * len(own)) if values else None
-    means = {key: statistics.fmean(values) for key, values in ratios.items()}
-    own = [value for key, value in means.items() if key[0] == mode]
+    own = [values for key, values in ratios.items() if key[0] == mode]
     if not own:
         return None
+    means = [statistics.fmean(values) for values in own]
+    if len(rows[0]["turn"]) > 1:
+        units = means if len(means) > 1 else own[0]
+        error = statistics.stdev(units) / math.sqrt(len(units)) if len(units) > 1 else math.nan
+        return math.exp(statistics.fmean(means)), error, 2 * len(means)
     bare = [statistics.fmean(math.log(row["step_ms"]) for row in rows if row["mode"] == "bare" and row["copy"] == copy)
             for copy in {row["copy"] for row in rows if row["mode"] == "bare"}] if mode != "bare" else []
-    error = sum(statistics.variance(values) / len(values) for values in (own, bare) if len(values) > 1)
-    return math.exp(statistics.fmean(own)), math.sqrt(error), len(own)
+    error = sum(statistics.variance(values) / len(values) for values in (means, bare) if len(values) > 1)
+    return math.exp(statistics.fmean(means)), math.sqrt(error), len(means)
 
 
 def bare_ms(rows, mode="bare"):
@@ -67,28 +71,28 @@ def bare_ms(rows, mode="bare"):
 
 
 def cost_rows(case, rows):
-    modes = list(dict.fromkeys(row["mode"] for row in sorted(rows, key=lambda row: row["mode"])))
-    for mode in modes:
+    for mode in sorted({pair_of(row["turn"]) for row in rows}):
         cells = [mean_ratio([row for row in rows if belongs(row)], mode) for _, belongs in STAGES]
         shown = ["" if not cell else f"{cell[0]:.3f}" if math.isnan(cell[1]) else f"{cell[0]:.3f} ({cell[1]:.3f})" for cell in cells]
         later = [row for row in rows if row["round"] > 1]
-        yield [case, mode, f"{bare_ms(later, mode):.3f}", *shown, str(cells[-1][2]) if cells[-1] else ""]
+        yield [case, mode, f"{bare_ms(later, mode.partition('/')[0]):.3f}", *shown, str(cells[-1][2]) if cells[-1] else ""]
 
 
 def said_rows(case, rows, reports):
-    """Each report beside the programs that ran without us."""
+    """Each report beside the programs that ran without us. In pairs these say how much slower the recorded ones are; a report says so of itself."""
     later = [row for row in rows if row["round"] > 1]
-    before = bare_ms(later)
-    saved = 1 - bare_ms(later, "after") / before if any(row["mode"] == "after" for row in later) else None
+    before, after = bare_ms(later), mean_ratio(later, "after")
+    slower = mean_ratio(later, "timeline") if len(later[0]["turn"]) > 1 else None
     for name, one in reports.items():
         if not one or "without_ms" not in one:
             yield [case, name, "", "", f"{before:.3f}", "refused", "", "", ""]
             continue
         own = [row["step_ms"] for row in later if row["mode"] == name.split(".")[1] and str(row["copy"]) == name.split(".")[2]]
+        error = slower[0] * one["without_ms"] / one["with_ms"] if slower else one["without_ms"] / before
         shares = one.get("saves")
         yield [case, name, f"{statistics.fmean(own):.3f}" if own else "", f"{one['with_ms']:.3f}", f"{before:.3f}", f"{one['without_ms']:.3f}",
-               f"{100 * (one['without_ms'] / before - 1):+.1f}", "{:.1f} ({:.1f} to {:.1f})".format(*(100 * share for share in shares)) if shares else "",
-               f"{100 * saved:.1f}" if saved is not None else ""]
+               f"{100 * (error - 1):+.1f}", "{:.1f} ({:.1f} to {:.1f})".format(*(100 * share for share in shares)) if shares else "",
+               f"{100 * (1 - after[0]):.1f} ({100 * after[1]:.1f})" if after else ""]
 
 
 def table(head, body):
