@@ -632,7 +632,8 @@ struct NvtxMark {
   }
 };
 
-// Something came to be or went, as CUPTI's resource callbacks tell.
+// Something came to be or went, as CUPTI's resource callbacks tell. Of contexts; earlier recorders wrote the rest,
+// which nobody reads.
 struct Resource {
   static constexpr RecordKind kKind = RecordKind::kResource;
   static constexpr std::string_view kName = "resource";

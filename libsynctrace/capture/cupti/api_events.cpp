@@ -270,34 +270,15 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   }
 }
 
+// A context that comes or goes.
 void on_resource(CUpti_CallbackId id, const CUpti_ResourceData& data) noexcept {
   using What = format::Resource::What;
-  format::Resource resource;
-  resource.thread = this_thread_id();
-  resource.time_ns = now_ns();
+  const bool created = id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
+  if (created) gpu_events.note_context();
   std::uint32_t number = 0;
-  if (id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED || id == CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING) {
-    const bool created = id == CUPTI_CBID_RESOURCE_CONTEXT_CREATED;
-    if (created) gpu_events.note_context();
-    resource.what = created ? What::kContextCreated : What::kContextDestroyed;
-    cupti->GetContextId(data.context, &number);
-  } else if (id == CUPTI_CBID_RESOURCE_STREAM_CREATED) {
-    resource.what = What::kStreamCreated;
-    cupti->GetStreamIdEx(data.context, data.resourceHandle.stream, 0, &number);
-  } else if (id == CUPTI_CBID_RESOURCE_MODULE_LOADED && data.resourceDescriptor != nullptr) {
-    const auto& module = *static_cast<const CUpti_ModuleResourceData*>(data.resourceDescriptor);
-    resource.what = What::kModuleLoaded;
-    number = module.moduleId;
-    resource.bytes = module.cubinSize;
-  } else if (id == CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED && data.resourceDescriptor != nullptr) {
-    resource.what = What::kGraphExecCreated;
-    CUgraphExec graph = static_cast<const CUpti_GraphData*>(data.resourceDescriptor)->graphExec;
-    if (cupti->GetGraphExecId != nullptr) cupti->GetGraphExecId(graph, &number);
-  } else {
-    return;
-  }
-  resource.id = number;
-  push_event(resource);
+  cupti->GetContextId(data.context, &number);
+  push_event(format::Resource{this_thread_id(), now_ns(), created ? What::kContextCreated : What::kContextDestroyed,
+                              number, 0});
 }
 
 // CUPTI shuts itself down on a fatal error; the program goes on and so does the trace, without what CUPTI gave.

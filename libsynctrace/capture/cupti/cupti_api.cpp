@@ -45,7 +45,6 @@ bool resolve(void* handle, const char* name, Function& function) noexcept {
 bool resolve_all(void* handle, CuptiFunctions& f) noexcept {
   resolve(handle, "cuptiSubscribe_v2", f.Subscribe_v2);
   resolve(handle, "cuptiActivityRegisterTimestampCallback", f.ActivityRegisterTimestampCallback);
-  resolve(handle, "cuptiGetGraphExecId", f.GetGraphExecId);
   resolve(handle, "cuptiSetThreadIdType", f.SetThreadIdType);
   return resolve(handle, "cuptiGetVersion", f.GetVersion) && resolve(handle, "cuptiSubscribe", f.Subscribe) &&
          resolve(handle, "cuptiEnableCallback", f.EnableCallback) &&

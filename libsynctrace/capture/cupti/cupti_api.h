@@ -27,7 +27,6 @@ struct CuptiFunctions {
   decltype(&::cuptiGetTimestamp) GetTimestamp = nullptr;
   decltype(&::cuptiGetStreamIdEx) GetStreamIdEx = nullptr;
   decltype(&::cuptiGetContextId) GetContextId = nullptr;
-  decltype(&::cuptiGetGraphExecId) GetGraphExecId = nullptr;  // optional
   decltype(&::cuptiGetResultString) GetResultString = nullptr;
   decltype(&::cuptiSetThreadIdType) SetThreadIdType = nullptr;  // optional
 };

@@ -24,10 +24,10 @@ constexpr CUpti_ActivityKind kStandingKinds[] = {
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
+// Of contexts alone.
 constexpr CUpti_CallbackId kResourceCallbacks[] = {
-    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,   CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
-    CUPTI_CBID_RESOURCE_STREAM_CREATED,    CUPTI_CBID_RESOURCE_MODULE_LOADED,
-    CUPTI_CBID_RESOURCE_GRAPHEXEC_CREATED,
+    CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
+    CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,
 };
 
 CUpti_CallbackDomain domain_of(const TracedCall& call) noexcept {
