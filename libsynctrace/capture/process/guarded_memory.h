@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads memory that may not be there: through the kernel, some 0.4 us a piece, with no signal handler (those belong to
-// the program). For what a signal interrupted half-way. Async-signal-safe; one thread's own.
+// Reads memory that may not be there: through the kernel, a microsecond or more a call, with no signal handler (those
+// belong to the program). For what a signal interrupted half-way. Async-signal-safe; one thread's own.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 
 namespace synctrace::capture {
 
@@ -15,7 +16,7 @@ class GuardedMemory {
   // False where the kernel or a container forbids such reads, or they are not to be tried. Asked once, at the start.
   static bool works() noexcept;
 
-  // Forgets what was read.
+  // Forgets what was read; before anything else.
   void reset() noexcept;
 
   // Soon all of [address, address + bytes) will be loaded; at most kWindowBytes.
@@ -28,6 +29,10 @@ class GuardedMemory {
   void expect_frame(std::uintptr_t address, std::size_t bytes) noexcept {
     if (find(address, bytes) == nullptr) fill_backwards(address, bytes);
   }
+
+  // Soon `bytes` at each of these will be loaded, at most kWindowBytes: one call of the kernel for the first kObjects.
+  static constexpr std::size_t kObjects = 32;
+  void expect_all(std::span<const std::uintptr_t> addresses, std::size_t bytes) noexcept;
 
   // Zero where nothing can be read; then failed() from there on.
   template <class T>
@@ -55,7 +60,7 @@ class GuardedMemory {
  private:
   // A frame of Python or the part of a code object that a walk reads lies in one window.
   static constexpr std::size_t kWindowBytes = 256;
-  static constexpr std::size_t kFramesBytes = 2048;
+  static constexpr std::size_t kFramesBytes = 4096;
   template <std::size_t kBytes>
   struct WindowOf {
     std::uintptr_t begin = 0;
@@ -71,13 +76,20 @@ class GuardedMemory {
     }
     if (address >= behind_.begin && address - behind_.begin + bytes <= behind_.bytes)
       return behind_.data.data() + (address - behind_.begin);
+    for (std::size_t i = 0; i < object_count_; ++i) {
+      if (address >= objects_[i].begin && address - objects_[i].begin + bytes <= objects_[i].bytes)
+        return objects_[i].data.data() + (address - objects_[i].begin);
+    }
     return nullptr;
   }
   void fill(std::uintptr_t address) noexcept;
   void fill_backwards(std::uintptr_t address, std::size_t bytes) noexcept;
 
+  long process_ = 0;
   std::array<Window, 4> windows_;
   WindowOf<kFramesBytes> behind_;
+  std::array<Window, kObjects> objects_;
+  std::size_t object_count_ = 0;
   std::uint32_t next_ = 0;
   bool failed_ = false;
 };

@@ -4,6 +4,8 @@
 // is PlainMemory inside of calls and GuardedMemory in signal handlers. For python_frames.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -66,6 +68,21 @@ class PythonVisit {
     return has_type(memory_, code, python_.code_type) && is_alive(memory_, code);
   }
 
+  // Code objects lie anywhere: where the kernel reads, those of the innermost frames are read in one call. From 3.11 on
+  // their frames lie together.
+  void expect_codes(std::uintptr_t frame) noexcept {
+    if constexpr (!Memory::kIsTrusted) {
+      std::array<std::uintptr_t, Memory::kObjects> codes{};
+      auto end = codes.begin();
+      for (std::size_t i = 0; i < codes.size() && frame != 0 && is_frame(frame); ++i) {
+        const std::uintptr_t code = load_pointer(memory_, frame + at_.frame_code) & ~std::uintptr_t{7};
+        if (is_plausible(code) && std::find(codes.begin(), end, code) == end) *end++ = code;
+        frame = load_pointer(memory_, frame + at_.frame_previous);
+      }
+      memory_.expect_all({codes.begin(), end}, kCodeBytes);
+    }
+  }
+
   std::uint8_t byte_at(std::uintptr_t address) noexcept { return memory_.template load<std::uint8_t>(address); }
 
   // 3.11+: whether the frame of `code` has begun; its offset, if so. A frame that has not is being set up, or is one of
@@ -98,6 +115,7 @@ class PythonVisit {
   VisitEnd flagged(std::uintptr_t record, Visitor& visitor) noexcept {
     if (!is_plausible(record)) return VisitEnd::kBroken;
     std::uintptr_t frame = load_pointer(memory_, record + python_object::kRecordFrame311);
+    expect_codes(frame);
     for (int i = 0; frame != 0; ++i) {
       if (i == kMaxVisited) return VisitEnd::kTooDeep;
       if (!is_frame(frame)) return VisitEnd::kBroken;
@@ -122,6 +140,7 @@ class PythonVisit {
   VisitEnd shimmed(std::uintptr_t top, Visitor& visitor) noexcept {
     if (at_.minor == 12 && !is_plausible(top)) return VisitEnd::kBroken;
     std::uintptr_t frame = at_.minor == 12 ? load_pointer(memory_, top) : top;
+    expect_codes(frame);
     for (int i = 0; frame != 0; ++i) {
       if (i == kMaxVisited) return VisitEnd::kTooDeep;
       if (!is_frame(frame)) return VisitEnd::kBroken;
