@@ -28,11 +28,33 @@ TEST_CASE("a launch costs little in a tight loop, and most behind other code") {
   CHECK(cost.of(10'000, 20'000, false, false).inside_ns == 400);
 }
 
+TEST_CASE("where launches behind other code are longer, as on a slow host, more of each is the recorder's") {
+  constexpr Nanoseconds kPauseNs = 10'000;
+  const auto cold_cost_ns = [](Nanoseconds launch_ns, std::size_t count, ApiCategory category) {
+    Trace trace;
+    trace.facts["cupti_version"] = "130001";
+    trace.apis[ApiId{1}].category = category;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Nanoseconds begin_ns = static_cast<Nanoseconds>(i) * (launch_ns + kPauseNs);
+      trace.launches.push_back({{begin_ns, begin_ns + launch_ns}, ThreadId{7}, ApiId{1}, {}, {}});
+    }
+    return RecorderCost(trace).of(20'000, kPauseNs, true, false).inside_ns;
+  };
+  CHECK(cold_cost_ns(6'200, 100, ApiCategory::kLaunch) == 3'500);
+  CHECK(cold_cost_ns(7'700, 100, ApiCategory::kLaunch) == 5'000);
+  CHECK(cold_cost_ns(3'000, 100, ApiCategory::kLaunch) == 1'000);
+  CHECK(cold_cost_ns(60'000, 100, ApiCategory::kLaunch) == 8'000);
+  CHECK(cold_cost_ns(7'700, 20, ApiCategory::kLaunch) == 3'500);
+  CHECK(cold_cost_ns(7'700, 100, ApiCategory::kGraphLaunch) == 3'500);
+}
+
 TEST_CASE("a stack is taken in front of its call") {
   CHECK(of_real_trace().of(10'000, 20'000, true, true).before_ns == 3'400);
 }
 
-TEST_CASE("the recorder takes at most half of what was recorded") {
+TEST_CASE("the recorder takes at most half of what was recorded, or what a launch takes beyond that of a bare one") {
+  CHECK(of_real_trace().of(5'000, 20'000, true, false).inside_ns == 2'500);
+  CHECK(of_real_trace().of(6'000, 20'000, true, false).inside_ns == 3'300);
   const auto cost = of_real_trace().of(1'000, 1'000, true, true);
   CHECK(cost.inside_ns == 500);
   CHECK(cost.before_ns == 500);
