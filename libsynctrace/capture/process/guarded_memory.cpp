@@ -47,19 +47,16 @@ void GuardedMemory::reset() noexcept {
 }
 
 void GuardedMemory::expect_all(std::span<const std::uintptr_t> addresses, std::size_t bytes) noexcept {
-  addresses = addresses.first(std::min(addresses.size(), kObjects));
+  const std::size_t count = std::min(addresses.size(), kObjects);
   bytes = std::min(bytes, kWindowBytes);
-  std::array<iovec, kObjects> local;
-  std::array<iovec, kObjects> remote;
-  for (std::size_t i = 0; i < addresses.size(); ++i) {
-    local[i] = {objects_[i].data.data(), bytes};
-    remote[i] = {reinterpret_cast<void*>(addresses[i]), bytes};
+  for (std::size_t i = 0; i < count; ++i) {
+    local_[i] = {objects_[i].data.data(), bytes};
+    remote_[i] = {reinterpret_cast<void*>(addresses[i]), bytes};
     objects_[i].begin = addresses[i];
     objects_[i].bytes = bytes;
   }
   const std::size_t got =
-      addresses.empty() ? 0
-                        : read_pieces(process_, {local.data(), addresses.size()}, {remote.data(), addresses.size()});
+      count == 0 ? 0 : read_pieces(process_, std::span(local_).first(count), std::span(remote_).first(count));
   object_count_ = got / bytes;
 }
 

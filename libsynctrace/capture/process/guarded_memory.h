@@ -3,6 +3,8 @@
 // belong to the program). For what a signal interrupted half-way. Async-signal-safe; one thread's own.
 #pragma once
 
+#include <sys/uio.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -90,6 +92,8 @@ class GuardedMemory {
   WindowOf<kFramesBytes> behind_;
   std::array<Window, kObjects> objects_;
   std::size_t object_count_ = 0;
+  std::array<iovec, kObjects> local_;  // not on the stack, which may be a small one for signals
+  std::array<iovec, kObjects> remote_;
   std::uint32_t next_ = 0;
   bool failed_ = false;
 };

@@ -38,13 +38,12 @@ class Outputs:
         if trace.name.endswith(".txt"):
             self.trace = folder / "stored.synctrace"
             self.run("dump", "--assemble", trace, "-o", self.trace)
-        self.report, = json.loads(self.out("json"))["processes"]
+        self.report, = json.loads(self.out("json", "--html", folder / "page.html"))["processes"]
         self.all, = json.loads(self.out("json", "--outside-windows"))["processes"]
         self.text = self.out("text")
         self.screen = self.run("report", "--no-symbols", self.trace)
         self.markdown = self.out("md")
         self.csv = outputs.csv_rows(self.out("csv"))
-        self.run("report", "--no-symbols", "--html", folder / "page.html", self.trace)
         self.page = outputs.Page((folder / "page.html").read_text(encoding="utf-8"))
         # No range has that name, so that the gate judges all of the run, as the report counts it.
         self.gate = json.loads(self.run("gate", "--no-config", "--no-symbols", "--all", "--step-range=no such range", "--format", "json",

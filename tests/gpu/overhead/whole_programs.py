@@ -131,7 +131,8 @@ def turns_of(options, case, modes):
     turns = []
     for pair, copies in modes:
         mode, _, other = pair.partition("/")
-        for copy, place in itertools.product(range(copies), (0, 1)):
+        for number, place in itertools.product(range(copies), (0, 1)):
+            copy = f"{number}-beside-{other}" if other else number  # files go by it, so it is another one in each pair
             turns.append([Program(options, case, other or "bare", f"{copy}-of-{mode.replace(' ', '')}", *places[place]),
                           Program(options, case, mode, copy, *places[1 - place])])
     return turns
