@@ -1,6 +1,7 @@
 # Included last where SYNCTRACE_PRECOMPILE is on: gives the headers that most of a compile goes into, compiled once, to each target
-# that links synctrace_sanitized: all but what is injected or made as somebody's program. g++ takes such a header only for its own
-# options, so there is one for each set of them, and tests see Catch2, too. That of std::cout would put a start into each object.
+# that links synctrace_sanitized: all but what is injected, which has its own below, and what is made as somebody's program. g++ takes
+# such a header only for its own options, so there is one for each set of them, and tests see Catch2, too. That of std::cout would
+# put a start into each object.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/precompiled.cpp CONTENT "// Exists so that its target has a source.\n")
 set(headers <algorithm> <array> <atomic> <charconv> <cmath> <condition_variable> <cstring> <fstream> <functional> <map> <memory>
             <mutex> <numeric> <optional> <random> <set> <sstream> <string> <string_view> <thread> <unordered_map> <unordered_set>
@@ -66,3 +67,15 @@ function(synctrace_use_precompiled folder)
   endforeach()
 endfunction()
 synctrace_use_precompiled(${PROJECT_SOURCE_DIR})
+
+# Most of a compile of these is CUDA's headers.
+set(headers <algorithm> <array> <atomic> <cstring> <string_view>)
+if(TARGET synctrace_capture)
+  target_precompile_headers(synctrace_capture PRIVATE ${headers} <cupti.h>)
+endif()
+foreach(target IN ITEMS simgpu_cudart simgpu_cupti)
+  if(TARGET ${target})
+    target_precompile_headers(${target} PRIVATE ${headers} <map> <memory> <mutex> <string> <unordered_map> <vector>
+                              ${PROJECT_SOURCE_DIR}/tests/simgpu/cuda_headers.h)
+  endif()
+endforeach()
