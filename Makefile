@@ -33,10 +33,11 @@ JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 PREFIX ?= /usr/local
 
-# Under AddressSanitizer clang compiles in two thirds of gcc's time, and it warns of other things. The default compiler
-# stands in where clang cannot link such a program.
-ASAN_COMPILER = $(shell echo 'int main() {}' | clang++ -x c++ -fsanitize=address,undefined -o /dev/null - 2> /dev/null \
-                  && echo -DCMAKE_CXX_COMPILER=clang++)
+# With a sanitizer clang compiles in two thirds of gcc's time, and it warns of other things. The default compiler stands in where
+# clang cannot link such a program. $(call clang_for,address+undefined)
+clang_for = $(shell echo 'int main() {}' | clang++ -x c++ -fsanitize=$(subst +,$(comma),$(1)) -o /dev/null - 2> /dev/null \
+              && echo -DCMAKE_CXX_COMPILER=clang++)
+comma := ,
 
 # $(call build,preset,targets,options): configures (showing notes and warnings only) and builds all or the named targets.
 define build
@@ -81,10 +82,10 @@ demo: deps ## build, run three examples under synctrace, show what made the host
 .PHONY: test
 test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
 	$(call build,release,,-DSYNCTRACE_TESTS=optimised -DSYNCTRACE_PRECOMPILE=ON)
-	$(call build,asan,,$(ASAN_COMPILER))
+	$(call build,asan,,$(call clang_for,address+undefined))
 	ctest --preset asan -j $(JOBS)
 	if [[ -e build/release/lib/libsynctrace.so ]]; then
-	  $(call build,tsan,tsan_tests)
+	  $(call build,tsan,tsan_tests,$(call clang_for,thread))
 	  ctest --preset tsan -j $(JOBS)
 	fi
 	# Those that run whole programs wait for a good part of their time.
