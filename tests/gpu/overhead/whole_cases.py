@@ -3,7 +3,7 @@
 
   whole_cases.py CASE [before | after]
 
-"after" is the program with what the report advises for the line marked "fix": a value is read one step later, a copy comes from pinned memory,
+"after" is the program with the fix made that its marked line names: a value is read one step later, a copy comes from pinned memory,
 the loader's batch is ready.
 RECORDER_MARK in the environment: an NVTX mark before the first step, which switches parts of the recorder (docs/overhead.md).
 """
@@ -79,7 +79,7 @@ def language(after):
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        total += (later.swap(loss) or 0.0) if after else loss.item()  # fix: language
+        total += (later.swap(loss) or 0.0) if after else loss.item()  # defer-read: language
 
     return run
 
@@ -106,7 +106,7 @@ def pageable(after):
     batch = batch.pin_memory() if after else batch
 
     def run():
-        inputs = batch.to("cuda", non_blocking=after)  # fix: pageable
+        inputs = batch.to("cuda", non_blocking=after)  # async-copy: pageable
         train(inputs, labels)
 
     return run
@@ -133,7 +133,7 @@ def loader(after):
     ready = next(batches)
 
     def run():
-        batch = ready if after else next(batches)  # fix: loader
+        batch = ready if after else next(batches)  # feed-input: loader
         train(batch.to("cuda"), labels)
 
     if after:
@@ -151,7 +151,7 @@ def decode(after):
         for _ in range(16):
             token = model(tokens)[:, -1].argmax(-1, keepdim=True)
             tokens = torch.cat((tokens, token), 1)
-            if ((later.swap(token) or 0) if after else token.item()) < 0:  # fix: decode
+            if ((later.swap(token) or 0) if after else token.item()) < 0:  # defer-read: decode
                 break
 
     return run
@@ -169,7 +169,7 @@ def norms(after):
         nn.functional.cross_entropy(model(inputs), labels).backward()
         for parameter, one in zip(model.parameters(), later):
             norm = parameter.grad.norm()
-            _ = one.swap(norm) if after else norm.item()  # fix: norms
+            _ = one.swap(norm) if after else norm.item()  # defer-read: norms
         optimizer.step()
 
     return run

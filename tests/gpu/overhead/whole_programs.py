@@ -21,6 +21,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import selectors
 import signal
 import statistics
@@ -170,8 +171,10 @@ def measure(options, case):
 
 
 def reported(options, case, trace):
-    lines = [number for number, line in enumerate(CASES.read_text(encoding="utf-8").splitlines(), 1) if line.endswith(f"# fix: {case}")]
-    question = ["--what-if", ",".join(f"fix@{CASES.name}:{line}" for line in lines)] if lines else []
+    lines = enumerate(CASES.read_text(encoding="utf-8").splitlines(), 1)
+    marks = [(re.search(rf"# ([a-z-]+): {case}$", line), number) for number, line in lines]
+    wishes = [f"{mark[1]}@{CASES.name}:{number}" for mark, number in marks if mark]  # by name: a line may have launches too
+    question = ["--what-if", ",".join(wishes)] if wishes else []
     report = subprocess.run([options.synctrace, "report", "--format", "json", *question, trace], stdout=subprocess.PIPE, check=False)
     return whole_tables.said(json.loads(report.stdout)) if report.returncode == 0 else None
 

@@ -8,16 +8,14 @@ STAGES = (("steps 0 to 20", lambda row: row["round"] == 0), ("20 to 100", lambda
 
 
 def said(report):
-    """Of a report: ms of a step with and without the recorder, which fix it answered for, and the share that this saves, with its range."""
+    """Of a report: ms of a step with and without the recorder, and the share that the fix asked about saves, with its range."""
     savings = report["processes"][0]["savings"]
     if not savings or savings["refused"]:
         return {"refused": savings and savings["refused"]}
     steps, base = max(1, savings["steps"]), savings["base_ns"]
     result = {"steps": savings["steps"], "with_ms": savings["recorded_ns"] / steps / 1e6, "without_ms": base / steps / 1e6}
     asked = savings["asked"]
-    if not asked:
-        return result
-    return result | {"fixes": [one["fix"] for one in asked["fixes"]], "saves": [asked["saving"][key] / base for key in ("ns", "lo_ns", "hi_ns")]}
+    return result | {"saves": [asked["saving"][key] / base for key in ("ns", "lo_ns", "hi_ns")]} if asked else result
 
 
 def ratios_to_bare(rows):
@@ -91,9 +89,10 @@ def said_rows(case, rows, reports):
             continue
         own = [row["step_ms"] for row in later if row["mode"] == name.split(".")[1] and str(row["copy"]) == name.split(".")[2]]
         error = slower[0] * one["without_ms"] / one["with_ms"] if slower else one["without_ms"] / before
-        saves = "{:.1f} ({:.1f} to {:.1f})".format(*(100 * share for share in one["saves"])) + ": " + " ".join(one["fixes"]) if "saves" in one else ""
+        shares = one.get("saves")
         yield [case, name, f"{statistics.fmean(own):.3f}" if own else "", f"{one['with_ms']:.3f}", f"{before:.3f}", f"{one['without_ms']:.3f}",
-               f"{100 * (error - 1):+.1f}", saves, f"{100 * (1 - after[0]):.1f} ({100 * after[1]:.1f})" if after else ""]
+               f"{100 * (error - 1):+.1f}", "{:.1f} ({:.1f} to {:.1f})".format(*(100 * share for share in shares)) if shares else "",
+               f"{100 * (1 - after[0]):.1f} ({100 * after[1]:.1f})" if after else ""]
 
 
 def table(head, body):
