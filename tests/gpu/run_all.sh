@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything that has to be shown on a real GPU, in one call of about eight minutes:
+# Everything that has to be shown on a real GPU, some 35 minutes on one:
 #
 #   [PARTS="e2e gate"] tests/gpu/run_all.sh RESULTS_DIR [BUILD_DIR]
 #
-# Builds the release preset unless a build folder is given. Every part has its own time limit, goes on when another part
-# failed, and leaves its output in RESULTS_DIR; the summary is on stdout and in RESULTS_DIR/summary.txt.
-# Exit status: 0 when every part passed or was skipped.
+# Builds the release preset unless a build folder is given, whose programs need their debug information. Every part has
+# its own time limit, goes on when another part failed, and leaves its output in RESULTS_DIR; the summary is on stdout
+# and in RESULTS_DIR/summary.txt. Exit status: 0 when every part passed or was skipped.
 set -uo pipefail
 
 if [ $# -lt 1 ]; then
