@@ -124,19 +124,21 @@ WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds ho
 
 // Work of a thread that makes no call at that moment.
 void ProgramBuilder::issue_more(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns,
-                                std::uint16_t site) {
+                                std::uint16_t site, Nanoseconds returned_ns) {
   const Nanoseconds now_ns = threads_[thread].now_ns;
   MoreWorkEvent& event = program_.events.add<MoreWorkEvent>(thread, site);
   issue_launched(operation, now_ns, issued_ns, event);
+  event.held = is_held(operation, event, returned_ns);
   const Operation& row = trace_.operations[operation];
   event.pinned_length = row.kind == OperationKind::kCopy ? link_.pinned_length(row) : row.span.length_ns();
   passed(thread, now_ns, &row);
 }
 
-// Further pieces of work of a call that has returned.
-void ProgramBuilder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns,
-                               std::uint16_t site) {
-  for (; operation != kNoRow; operation = issued_.next(operation)) issue_more(thread, operation, issued_ns, site);
+// Further pieces of work of a call.
+void ProgramBuilder::more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site,
+                               Nanoseconds returned_ns) {
+  for (; operation != kNoRow; operation = issued_.next(operation))
+    issue_more(thread, operation, issued_ns, site, returned_ns);
 }
 
 void ProgramBuilder::launch(const Turn& turn) {
@@ -151,8 +153,9 @@ void ProgramBuilder::launch(const Turn& turn) {
   event.own = end_ns - turn.begin_ns;
   take_recorder_off(turn, true, event);
   issue_launched(first, turn.begin_ns, row.span.begin_ns, event);
+  event.held = is_held(first, event, end_ns);
   passed(turn.thread, end_ns, &trace_.operations[first]);
-  more_work(turn.thread, issued_.next(first), row.span.begin_ns, site);
+  more_work(turn.thread, issued_.next(first), row.span.begin_ns, site, kNeverNs);
 }
 
 std::uint16_t ProgramBuilder::site_of_call(std::uint32_t thread, const Call& row) {
@@ -191,6 +194,7 @@ void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
   const std::uint32_t next = issued_.next(first);
   CopyEvent& event = emit<CopyEvent>(turn.thread, site);
   issue(first, turn.begin_ns, row.span.begin_ns, event);
+  event.held = is_held(first, event, end_ns);
   event.pinned_length = link_.pinned_length(own);
   if (next == kNoRow) {
     const WaitTarget target = targets_.of_copy(turn.row, own, stream, queue_ns);
@@ -206,7 +210,7 @@ void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
   }
   // Several transfers: the call issues them all, then waits for the last.
   passed(turn.thread, turn.begin_ns, &own);
-  more_work(turn.thread, next, row.span.begin_ns, site);
+  more_work(turn.thread, next, row.span.begin_ns, site, end_ns);
   const bool waits = is_copy(row.category) && edges_.stream_end(stream) <= end_ns + kClockSkewNs;
   const WaitTarget last{waits ? WaitFor::kStream : WaitFor::kNothing, stream, kNoSlot, edges_.stream_end(stream)};
   wait(turn, end_ns, last, cost_of(row), site);
@@ -252,7 +256,7 @@ void ProgramBuilder::work(const Turn& turn) {
     emit<HostEvent>(thread, 0);
     passed(thread, threads_[thread].now_ns);
   }
-  issue_more(thread, turn.row, turn.time_ns, 0);
+  issue_more(thread, turn.row, turn.time_ns, 0, kNeverNs);
 }
 
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,

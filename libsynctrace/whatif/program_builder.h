@@ -52,7 +52,8 @@ class ProgramBuilder {
   };
   struct Loader {
     std::uint32_t slot = kNoSlot;
-    Nanoseconds last_ns = kNeverNs;  // when the last batch came that was waited for,
+    Nanoseconds made_ns = kNeverNs;  // when the last batch came that tells its pace
+    Nanoseconds last_ns = kNeverNs;  // when it was waited for last,
     std::uint32_t last_step = 0;     // and in which step
   };
 
@@ -105,15 +106,20 @@ class ProgramBuilder {
   };
   WaitWeights weigh(TimeSpan span, const WaitTarget& target, Cost cost);
   WorkEdges::Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
+  bool is_held(std::uint32_t operation, const WorkWeights& work, Nanoseconds returned_ns) const {
+    return work.delay > 0 && trace_.operations[operation].span.begin_ns <= returned_ns;
+  }
   template <class Launched>
   void issue_launched(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, Launched& work) {
     const WorkEdges::Latency latency = issue(operation, host_ns, issued_ns, work);
     work.hidden = latency.hidden;
     work.longest_latency = latency.longest_ns;
   }
-  void issue_more(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
+  void issue_more(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site,
+                  Nanoseconds returned_ns);
   std::uint32_t post_before(std::uint32_t thread, Nanoseconds time_ns);
-  void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site);
+  void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site,
+                 Nanoseconds returned_ns);
   std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
   Cost cost_of(const Call& row) const {
     const bool frees = row.category == ApiCategory::kFree || row.category == ApiCategory::kHostFree;

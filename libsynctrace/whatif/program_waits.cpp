@@ -131,19 +131,25 @@ void ProgramBuilder::await_batch(const Turn& turn, Nanoseconds end_ns, std::uint
   Loader& loader = loaders_[site];
   if (loader.slot == kNoSlot) loader.slot = edges_.new_slot();
   InputEvent& event = emit<InputEvent>(turn.thread, site);
-  event.slot = loader.slot;
   event.own = end_ns - turn.begin_ns;
-  event.ret = loader.last_ns == kNeverNs ? 0 : end_ns - loader.last_ns;
   // Batches that are there when asked for leave no record. Between two that were not, the loader may have rested, but
   // not where the second comes in the next step, or much of the time between went by waiting.
   constexpr Nanoseconds kLimitingShare = 10;
   const bool next_step = !attribution_.steps.steps.empty() && program_.steps - loader.last_step <= 1;
-  const bool much = event.own >= event.ret / kLimitingShare;
-  // Bytes that are on their way come when they are read: reading them says nothing of when the loader was done.
-  const bool receives = trace_.host_waits[turn.row].call == HostCall::kRead && !much;
-  event.keeps_pace = loader.last_ns != kNeverNs && !receives && (much || next_step);
+  const Nanoseconds since_ns = program_.steps == loader.last_step ? loader.made_ns : loader.last_ns;
+  const bool much = since_ns != kNeverNs && event.own >= (end_ns - since_ns) / kLimitingShare;
+  const bool was_at_work = loader.made_ns != kNeverNs && (much || next_step);
   loader.last_step = program_.steps;
   loader.last_ns = end_ns;
+  // Bytes that are on their way come when they are read: reading them says nothing of when the loader was done. One
+  // that was at work goes on meanwhile, and its next batch comes no earlier because this one is read earlier.
+  const bool receives = trace_.host_waits[turn.row].call == HostCall::kRead && !much;
+  if (!receives || !was_at_work) {
+    event.slot = loader.slot;
+    event.keeps_pace = !receives && was_at_work;
+    event.ret = loader.made_ns == kNeverNs ? 0 : end_ns - loader.made_ns;
+    loader.made_ns = end_ns;
+  }
   passed(turn.thread, end_ns);
 }
 

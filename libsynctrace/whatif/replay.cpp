@@ -48,6 +48,7 @@ class Pass {
   }
   void pass(const ReplayEvent& head, const LaunchEvent& event, std::uint8_t fixed) {
     host_before(head, event, fixed);
+    if (fixed != 0 && event.held) hold_up(head, event, own_of(event) - fixed_call(head, own_of(event)), fixed);
     work(head, event, fixed);
     call(head, own_of(event), fixed);
   }
@@ -69,6 +70,7 @@ class Pass {
   template <class Event>
   void host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed);
   void call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed);
+  void hold_up(const ReplayEvent& head, const WorkWeights& event, Nanoseconds most_ns, std::uint8_t fixed);
   template <class Work>
   void work(const ReplayEvent& head, const Work& event, std::uint8_t fixed);
   Nanoseconds latency(const CopyEvent& event, std::size_t) const { return event.latency; }
@@ -128,6 +130,16 @@ void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
   for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : own; });
 }
 
+// A thread that could not issue its work in time, by no fault of what is fixed, cannot then either. But what holds up a
+// copy from pageable memory is that the host has to move its first bytes: from pinned memory it need not.
+void Pass::hold_up(const ReplayEvent& head, const WorkWeights& event, Nanoseconds most_ns, std::uint8_t fixed) {
+  if (program_.sites[head.site].fix == Fix::kAsyncCopy) return;
+  const Nanoseconds held_ns = std::clamp<Nanoseconds>(most_ns, 0, event.delay);
+  Lanes& now = state_.host[head.thread];
+  for_lanes(
+      [&](std::size_t i) { now.at[i] += (fixed >> i & 1) == 0 || scenarios_.corners[i].without_delays ? 0 : held_ns; });
+}
+
 template <class Launched>
 Nanoseconds Pass::latency(const Launched& event, std::size_t lane) const {
   if (!event.hidden) return event.latency;
@@ -185,7 +197,8 @@ void Pass::work(const ReplayEvent& head, const Work& event, std::uint8_t fixed) 
       const Nanoseconds before = ordered ? end.at[i] + pause : kNeverNs;
       const Nanoseconds foreign = implied ? std::max(waits.at[i], other.at[i]) : waits.at[i];
       const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
-      const Nanoseconds delay = scenarios_.corners[i].without_delays ? 0 : event.delay;
+      const bool in_time = scenarios_.corners[i].without_delays || (is_fixed && event.held);
+      const Nanoseconds delay = in_time ? 0 : event.delay;
       const bool quick = is_fixed && fix == Fix::kAsyncCopy;
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
@@ -262,6 +275,9 @@ void Pass::pass(const ReplayEvent& head, const CopyEvent& event, std::uint8_t fi
   host_before(head, event, fixed);
   const Lanes& end = state_.stream_end[event.stream];
   const Lanes before = end;
+  const bool waits = event.wait_for != WaitFor::kNothing;
+  if (fixed != 0 && event.held)
+    hold_up(head, event, waits ? event.delay : own_of(event) - fixed_call(head, own_of(event)), fixed);
   work(head, event, fixed);
   switch (event.wait_for) {
     case WaitFor::kOwnStart: return wait_until(head, event, start, fixed);
@@ -300,16 +316,17 @@ void Pass::pass(const ReplayEvent& head, const BlockEvent& event, std::uint8_t f
 
 void Pass::pass(const ReplayEvent& head, const InputEvent& event, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
-  Lanes& made = state_.slots[event.slot];
   Lanes& waited = outcome_.waited[head.site];
+  const Lanes made = event.slot == kNoSlot ? everywhere(kNeverNs) : state_.slots[event.slot];
   for_lanes([&](std::size_t i) {
     const Nanoseconds begin = now.at[i] + event.pre;
     const bool keeps_pace = event.keeps_pace && scenarios_.corners[i].loader_keeps_pace && made.at[i] != kNeverNs;
     Nanoseconds until = keeps_pace ? std::max(begin, made.at[i] + event.ret) : begin + event.own;
     if ((fixed >> i & 1) != 0) until = begin;
     waited.at[i] += until - begin;
-    now.at[i] = made.at[i] = until;
+    now.at[i] = until;
   });
+  if (event.slot != kNoSlot) state_.slots[event.slot] = now;
 }
 
 void Pass::pass(const ReplayEvent& head, const StepEvent& event, std::uint8_t) {

@@ -67,6 +67,7 @@ struct WorkWeights {
   std::int32_t handover = 0;  // from the end of work in other streams that it waits for to the start; kNoEdge: none
   std::uint32_t end_slot = kNoSlot;  // becomes the end of the work
   std::uint16_t stream = 0;          // of the program's streams
+  bool held = false;                 // the delay passed inside of the call: not the GPU was late, but who issued it
 };
 
 // A call that issues one piece of work and waits for nothing.
@@ -146,8 +147,8 @@ struct InputEvent {
   Nanoseconds pre = 0;
   Nanoseconds own = 0;
   Nanoseconds ret = 0;
-  std::uint32_t slot = kNoSlot;
-  bool keeps_pace = false;  // the last batch was waited for too, so the loader had been at work ever since
+  std::uint32_t slot = kNoSlot;  // of its loader's pace; kNoSlot: this batch tells nothing of it
+  bool keeps_pace = false;       // the last batch was waited for too, so the loader had been at work ever since
 };
 
 // A step of the program begins, or ends where no other one follows: when all work issued so far has ended. One that

@@ -126,6 +126,39 @@ TEST_CASE("from pinned memory each transfer of a copy is shorter") {
   CHECK(state.latest.at[1] < 3 * kMs + kMs / 10);
 }
 
+// The thread sat in the call for 3 ms before the copy began: stopped, or moving the first bytes itself.
+TEST_CASE("a copy that began late inside of its call does not let the host run ahead of it") {
+  for (const bool uploads : {true, false}) {
+    CAPTURE(uploads);
+    Scene scene;
+    Call& call = scene.call(ApiCategory::kCopyAsync, "cudaMemcpyAsync", {kMs, 4 * kMs + 20 * kUs});
+    call.copy_kind = uploads ? CopyKind::kHostToDevice : CopyKind::kDeviceToHost;
+    (uploads ? call.source_memory : call.target_memory) = MemoryKind::kPageable;
+    call.bytes = 4;
+    call.correlation = CorrelationId{1};
+    Operation& copy = scene.work({4 * kMs, 4 * kMs + 10 * kUs}, CorrelationId{1});
+    copy.kind = OperationKind::kCopy;
+    copy.copy_kind = call.copy_kind;
+    copy.source_memory = call.source_memory;
+    copy.bytes = call.bytes;
+    scene.launch({5 * kMs, 5 * kMs + 5 * kUs}, {5 * kMs + 10 * kUs, 6 * kMs});
+    const ReplayProgram program = scene.program();
+    const CopyEvent event = the_only<CopyEvent>(program);
+    REQUIRE(event.held);
+    REQUIRE(event.delay > 2'900 * kUs);
+    REQUIRE(program.sites[1].fix == (uploads ? Fix::kAsyncCopy : Fix::kDeferRead));
+    Scenarios scenarios(program);
+    scenarios.fix(1, 1);
+    ReplayState state = initial_state(program);
+    replay(program, scenarios, 0, program.events.size(), state);
+    CHECK(state.latest.at[0] == 6 * kMs);
+    // The kernel starts as soon after its launch as before: pinned, 3 ms earlier; where the thread was stopped, not.
+    CHECK(state.latest.at[1] - state.host[0].at[1] == kMs - 5 * kUs);
+    CHECK((state.host[0].at[1] < 2 * kMs + 100 * kUs) == uploads);
+    CHECK((state.host[0].at[1] > 4'900 * kUs) == !uploads);
+  }
+}
+
 TEST_CASE("queries of a stream wait for its work, from the first of them on") {
   Scene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
@@ -247,6 +280,45 @@ TEST_CASE("who waits for a loader's helper thread is not held to the helper's re
     CHECK(blocks == (helper_loads ? 0 : 1));
     CHECK(batches == (helper_loads ? 2 : 0));
   }
+}
+
+// Steps of 10 ms, each of which waits for a batch from a pipe; that of the fifth is there and only has to be read.
+TEST_CASE("a loader that was the limit is held to its pace across a batch that was ready") {
+  constexpr StackId kInLoader{6};
+  constexpr int kReady = 5;
+  Scene scene;
+  Trace& trace = scene.trace();
+  trace.codes[1] = Code{"/lib/torch/utils/data/dataloader.py", "f", "", 1, 0x030c0000};
+  StackFrame frame;
+  frame.code = 1;
+  trace.stacks[kInLoader] = {frame};
+  trace.strings[StringId{1}] = "step";
+  for (int i = 1; i <= 8; ++i) {
+    const Nanoseconds begin_ns = i * 10 * kMs;
+    HostWait& wait = trace.host_waits.emplace_back();
+    wait.thread = kThread;
+    wait.span = {begin_ns + kMs, begin_ns + kMs + (i == kReady ? kMs / 10 : 3 * kMs)};
+    wait.call = HostCall::kRead;
+    wait.stack = kInLoader;
+    scene.launch({begin_ns + 5 * kMs, begin_ns + 5 * kMs + 5 * kUs},
+                 {begin_ns + 5 * kMs + 10 * kUs, begin_ns + 8 * kMs});
+    trace.nvtx_events.push_back({begin_ns, kThread, {}, StringId{1}, 0, NvtxEvent::What::kPush});
+    trace.nvtx_events.push_back({begin_ns + 9 * kMs, kThread, {}, StringId{1}, 0, NvtxEvent::What::kPop});
+  }
+  const ReplayProgram program = scene.program();
+  REQUIRE(program.steps == 8);
+  int step = 0;
+  for (const ReplayEvent& head : program.events) {
+    program.events.visit(head, [&](const auto& event) {
+      if constexpr (std::is_same_v<decltype(event), const InputEvent&>) {
+        CAPTURE(++step);
+        CHECK(event.keeps_pace == (step != 1 && step != kReady));
+        CHECK((event.slot == kNoSlot) == (step == kReady));
+        if (event.keeps_pace) CHECK(event.ret == (step == kReady + 1 ? 20 : 10) * kMs);
+      }
+    });
+  }
+  CHECK(step == 8);
 }
 
 // Two runs of launches of one line, with host time of that line between them.
