@@ -3,12 +3,13 @@
 // driver itself:
 //
 //   CUDA_INJECTION64_PATH=libcupti_only.so
-//     [CUPTI_PARTS=subscribe,resources,modules,waits,launches,standing,graphs,records]
+//     [CUPTI_PARTS=subscribe,resources,modules,waits,launches,driver-only,standing,graphs,records]
 //
 // subscribe: a subscriber. resources, waits, launches: the recorder's callbacks at both levels, and those of the
-// timeline. modules: a callback at each module that is loaded. standing: records of devices, contexts and streams.
-// graphs: records of graphs. records (unless told otherwise): of kernels, copies and fills, the least that any tool
-// with a timeline pays. "loaded" is none of them: CUPTI is loaded, and not asked.
+// timeline; with driver-only, none of the runtime's. modules: a callback at each module that is loaded. standing:
+// records of devices, contexts and streams. graphs: records of graphs. records (unless told otherwise): of kernels,
+// copies and fills, the least that any tool with a timeline pays. "loaded" is none of them: CUPTI is loaded, and not
+// asked.
 #include <cupti.h>
 #include <dlfcn.h>
 
@@ -57,7 +58,7 @@ struct Cupti {
 void enable_calls(const Cupti& cupti, CUpti_SubscriberHandle subscriber, Scope scope) {
   for (const TracedCall& call : synctrace::capture::traced_calls()) {
     const bool runtime = call.domain == synctrace::format::ApiDomain::kRuntime;
-    if (call.scope == scope)
+    if (call.scope == scope && !(runtime && wants("driver-only")))
       cupti.enable_callback(1, subscriber, runtime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API,
                             call.callback_id);
   }

@@ -4,7 +4,7 @@
   whole_cases.py CASE [before | after]
 
 "after" is the program with the fix made that its marked line names: a value is read one step later, a copy comes from pinned memory,
-the loader's batch is ready.
+the loader has four times the workers.
 RECORDER_MARK in the environment: an NVTX mark before the first step, which switches parts of the recorder (docs/overhead.md).
 """
 import os
@@ -48,18 +48,24 @@ class Model(nn.Module):
 
 
 class Later:
-    """A number of the GPU, to be had one step later without waiting for newer work."""
+    """Numbers of the GPU, to be had one step later without waiting for newer work."""
 
-    def __init__(self):
-        self.host, self.done = None, torch.cuda.Event()
+    def __init__(self, count=1, dtype=torch.float32):
+        self.host = torch.zeros(count, dtype=dtype).pin_memory()
+        self.places, self.done = list(self.host), torch.cuda.Event()
+
+    def take(self):
+        """Those that were put there before record()."""
+        self.done.synchronize()
+        return self.host.tolist()
+
+    def put(self, value, place=0):
+        self.places[place].copy_(value, non_blocking=True)
 
     def swap(self, value):
-        """The last value for a new one."""
-        last = None
-        if self.host is not None:
-            self.done.synchronize()
-            last = self.host.item()
-        self.host = value.detach().to("cpu", non_blocking=True)
+        """The last number for a new one."""
+        last = self.take()[0]
+        self.put(value)
         self.done.record()
         return last
 
@@ -79,7 +85,7 @@ def language(after):
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        total += (later.swap(loss) or 0.0) if after else loss.item()  # defer-read: language
+        total += later.swap(loss.detach()) if after else loss.item()  # defer-read: language
 
     return run
 
@@ -129,21 +135,18 @@ def loader(after):
     """A launch-bound step that waits for two workers, which take longer than it does."""
     train = training(perceptron(layers=6).cuda())
     labels = torch.randint(0, 10, (128,), device="cuda")
-    batches = iter(DataLoader(Samples(), batch_size=128, num_workers=2, pin_memory=False))
-    ready = next(batches)
+    batches = iter(DataLoader(Samples(), batch_size=128, num_workers=8 if after else 2, pin_memory=False))
 
     def run():
-        batch = ready if after else next(batches)  # feed-input: loader
+        batch = next(batches)  # feed-input: loader
         train(batch.to("cuda"), labels)
 
-    if after:
-        del batches
     return run
 
 
 def decode(after):
     """Sixteen tokens, each read to know whether it is the last."""
-    model, later = Model(layers=2).cuda().eval(), Later()
+    model, later = Model(layers=2).cuda().eval(), Later(dtype=torch.long)
 
     @torch.no_grad()
     def run():
@@ -151,7 +154,7 @@ def decode(after):
         for _ in range(16):
             token = model(tokens)[:, -1].argmax(-1, keepdim=True)
             tokens = torch.cat((tokens, token), 1)
-            if ((later.swap(token) or 0) if after else token.item()) < 0:  # defer-read: decode
+            if (later.swap(token[0, 0]) if after else token.item()) < 0:  # defer-read: decode
                 break
 
     return run
@@ -162,14 +165,23 @@ def norms(after):
     model = perceptron(layers=8).cuda()
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, foreach=False)
     inputs, labels = torch.randn(64, 512, device="cuda"), torch.randint(0, 10, (64,), device="cuda")
-    later = [Later() for _ in model.parameters()]
+    parameters = list(model.parameters())
+    later, largest = Later(len(parameters)), 0.0
 
     def run():
+        nonlocal largest
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()
-        for parameter, one in zip(model.parameters(), later):
+        norms = later.take() if after else []
+        for place, parameter in enumerate(parameters):
             norm = parameter.grad.norm()
-            _ = one.swap(norm) if after else norm.item()  # defer-read: norms
+            if after:
+                later.put(norm, place)
+            else:
+                norms.append(norm.item())  # defer-read: norms
+        if after:
+            later.done.record()
+        largest = max(largest, *norms)
         optimizer.step()
 
     return run
