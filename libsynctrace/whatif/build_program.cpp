@@ -69,6 +69,13 @@ void ProgramBuilder::passed(std::uint32_t thread, Nanoseconds now_ns, const Oper
   if (work != nullptr) times.end_ns = work->span.end_ns;
 }
 
+// After a wait whose thread was held up behind it: that is host time, which stays where it is if the wait goes.
+void ProgramBuilder::passed_late(std::uint32_t thread, Nanoseconds now_ns, Nanoseconds late_ns, const Operation* work) {
+  passed(thread, now_ns - late_ns, work);
+  threads_[thread].pre_ns += late_ns;
+  threads_[thread].now_ns = now_ns;
+}
+
 // Host time up to a moment: what some site's fix would change becomes an event, the rest goes to the next one.
 void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
   Thread& state = threads_[thread];
@@ -199,14 +206,13 @@ void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
   if (next == kNoRow) {
     const WaitTarget target = targets_.of_copy(turn.row, own, stream, queue_ns);
     event.wait_for = target.wait_for;
-    event.own = end_ns - turn.begin_ns;
-    if (target.wait_for != WaitFor::kNothing) {
-      const auto [own_ns, ret_ns] = weigh({turn.begin_ns, end_ns}, target, cost_of(row));
-      event.own = own_ns;
-      event.ret = ret_ns;
-    }
+    const bool waits = target.wait_for != WaitFor::kNothing;
+    const WaitWeights weights =
+        waits ? weigh({turn.begin_ns, end_ns}, target, cost_of(row)) : WaitWeights{end_ns - turn.begin_ns};
+    event.own = weights.own;
+    event.ret = weights.ret;
     take_recorder_off(turn, true, event);
-    return passed(turn.thread, end_ns, &own);
+    return passed_late(turn.thread, end_ns, weights.late, &own);
   }
   // Several transfers: the call issues them all, then waits for the last.
   passed(turn.thread, turn.begin_ns, &own);

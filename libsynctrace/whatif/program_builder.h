@@ -49,6 +49,7 @@ class ProgramBuilder {
   struct Cost {
     Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
     bool works_after = false;  // the cost comes behind the wait, not instead of it
+    Nanoseconds moves_ns = 0;  // at most, of what the host does itself behind the wait
   };
   struct Loader {
     std::uint32_t slot = kNoSlot;
@@ -79,6 +80,7 @@ class ProgramBuilder {
     return turn.kind == TurnKind::kCall && number(trace_.calls[turn.row].stack) != 0;
   }
   void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
+  void passed_late(std::uint32_t thread, Nanoseconds now_ns, Nanoseconds late_ns, const Operation* work = nullptr);
   void advance(std::uint32_t thread, Nanoseconds until_ns);
   bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
   std::uint32_t new_post();
@@ -103,6 +105,7 @@ class ProgramBuilder {
   struct WaitWeights {
     Nanoseconds own = 0;
     Nanoseconds ret = 0;
+    Nanoseconds late = 0;  // from when it could have returned to when it did: its thread was held up
   };
   WaitWeights weigh(TimeSpan span, const WaitTarget& target, Cost cost);
   WorkEdges::Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
@@ -123,7 +126,9 @@ class ProgramBuilder {
   std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
   Cost cost_of(const Call& row) const {
     const bool frees = row.category == ApiCategory::kFree || row.category == ApiCategory::kHostFree;
-    return {evidence_.calibration.cost_of(row.api, row.category).p50_ns, frees};
+    constexpr std::uint64_t kMostBytes = 1'000'000'000'000;
+    const auto moves_ns = static_cast<Nanoseconds>(std::min(row.bytes, kMostBytes));  // at 1 GB/s
+    return {evidence_.calibration.cost_of(row.api, row.category).p50_ns, frees, moves_ns};
   }
 
   const Attribution& attribution_;

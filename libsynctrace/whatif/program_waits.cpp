@@ -52,12 +52,15 @@ void ProgramBuilder::plain(const Turn& turn, Nanoseconds end_ns, std::uint16_t s
 // whichever is later.
 ProgramBuilder::WaitWeights ProgramBuilder::weigh(TimeSpan span, const WaitTarget& target, Cost cost) {
   const Nanoseconds after_ns = span.end_ns - target.until_ns;
+  const Nanoseconds usual_ns = evidence_.calibration.return_latency.p50_ns;
   if (target.until_ns > span.begin_ns) {
     edges_.count_edge(after_ns);
-    return {std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns())), after_ns};
+    const Nanoseconds own_ns = std::min(cost.usual_ns, std::clamp<Nanoseconds>(after_ns, 0, span.length_ns()));
+    const Nanoseconds works_ns = std::max(own_ns, usual_ns + (cost.works_after ? cost.usual_ns : 0));
+    const Nanoseconds in_time_ns = works_ns + cost.moves_ns + kResidualNs;
+    return {own_ns, std::min(after_ns, in_time_ns), std::max<Nanoseconds>(0, after_ns - in_time_ns)};
   }
   const Nanoseconds own_ns = span.length_ns();
-  const Nanoseconds usual_ns = evidence_.calibration.return_latency.p50_ns;
   return {own_ns, std::min(usual_ns + (cost.works_after ? own_ns : 0), after_ns)};
 }
 
@@ -69,11 +72,11 @@ void ProgramBuilder::wait(const Turn& turn, Nanoseconds end_ns, const WaitTarget
   if (target.stream != kNoSlot) event.stream = static_cast<std::uint16_t>(target.stream);
   event.slot = target.slot;
   event.wait_for = target.wait_for;
-  const auto [own, ret] = weigh({turn.begin_ns, end_ns}, target, cost);
-  event.own = own;
-  event.ret = ret;
+  const WaitWeights weights = weigh({turn.begin_ns, end_ns}, target, cost);
+  event.own = weights.own;
+  event.ret = weights.ret;
   if (turn.kind == TurnKind::kCall) take_recorder_off(turn, false, event);
-  passed(turn.thread, end_ns);
+  passed_late(turn.thread, end_ns, weights.late);
 }
 
 void ProgramBuilder::poll(const Turn& turn) {
@@ -83,7 +86,7 @@ void ProgramBuilder::poll(const Turn& turn) {
   constexpr Nanoseconds kQueryNs = 2'000;
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   if (target.wait_for == WaitFor::kNothing) return plain(turn, end_ns, 0);
-  wait(turn, end_ns, target, {kQueryNs, false}, sites_.of_wait(row.stack, number(row.api), 0));
+  wait(turn, end_ns, target, {kQueryNs, false, 0}, sites_.of_wait(row.stack, number(row.api), 0));
 }
 
 void ProgramBuilder::post(const Turn& turn) {
@@ -97,7 +100,8 @@ void ProgramBuilder::sleep(const Turn& turn) {
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   const WaitTarget target = targets_.of_sleep(turn.row);
   if (target.wait_for != WaitFor::kNothing && target.until_ns <= end_ns) {
-    return wait(turn, end_ns, target, {},
+    constexpr Nanoseconds kHandsOnNs = 1'000'000;  // the thread that sees the work end wakes this one
+    return wait(turn, end_ns, target, {0, false, kHandsOnNs},
                 sites_.of_wait(row.stack, static_cast<std::uint32_t>(number(row.call)), FixSites::kSleeps));
   }
   const StackTraits traits = evidence_.stacks.traits(row.stack);
