@@ -107,7 +107,7 @@ def markdown(folder):
             continue
         costs += cost_rows(path.stem, rows)
         reports = path.with_suffix(".said.json")
-        if reports.exists():
+        if reports.exists() and any(row["mode"] == "bare" for row in rows):
             words += said_rows(path.stem, rows, json.loads(reports.read_text(encoding="utf-8")))
     text = table(["program", "mode", "ms a step, later", *(name for name, _ in STAGES), "processes"], costs)
     if words:
