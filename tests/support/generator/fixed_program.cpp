@@ -56,6 +56,8 @@ void Fixer::add_to_graph(const Action& launch) {
 }
 
 void Fixer::take(Action action) {
+  // Whoever stops the thread does so whatever it does at that moment.
+  if (action.held_ns > 0) done_.push_back({Act::kCompute, 0, std::exchange(action.held_ns, 0)});
   switch (fix_) {
     case LineFix::kRemoveWaits:
       if (is_wait(action.act)) return;

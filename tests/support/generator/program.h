@@ -44,6 +44,7 @@ struct Action {
   std::uint32_t stream = 0;
   std::uint32_t object = 0;  // event or token
   std::uint32_t count = 1;
+  Nanoseconds held_ns = 0;  // its thread is stopped so long inside of the call: before it issues work, or behind a wait
 };
 
 struct Place {

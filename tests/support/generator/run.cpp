@@ -159,10 +159,10 @@ void Player::launch(std::uint32_t index, Thread& thread, const Action& action) {
   const std::string_view cause = action.act == Act::kCopy ? "cuda-call" : "launch-bound";
   const Nanoseconds latency_ns = varied(machine_.latency_ns, machine_.jitter_percent);
   const std::uint32_t before = thread.link;
-  spend(thread, machine_.launch_ns, cause, action.place);
+  spend(thread, action.held_ns + machine_.launch_ns, cause, action.place);
   const std::uint32_t correlation = next_correlation_++;
   add_host(index, action, begin_ns).correlation = correlation;
-  const Nanoseconds ready_ns = begin_ns + latency_ns;
+  const Nanoseconds ready_ns = begin_ns + action.held_ns + latency_ns;
   std::uint32_t link = truth_.link(before, std::min(ready_ns, thread.now_ns), cause, action.place);
   if (ready_ns > thread.now_ns)
     link = truth_.link(link, ready_ns, dense ? "launch-bound" : "launch-latency", action.place);
@@ -175,7 +175,7 @@ void Player::pageable_copy(std::uint32_t index, Thread& thread, const Action& ac
   const Stream& stream = streams_[action.stream];
   const Nanoseconds queue_end_ns = std::max(stream.end_ns, stream.wait_link == kNoLink ? 0 : stream.wait_end_ns);
   const std::uint32_t correlation = next_correlation_++;
-  const Nanoseconds ready_ns = begin_ns + std::max(action.ns, machine_.latency_ns);
+  const Nanoseconds ready_ns = begin_ns + action.held_ns + std::max(action.ns, machine_.latency_ns);
   add_work(action, correlation, ready_ns, truth_.link(thread.link, ready_ns, "pageable-copy", action.place));
   const Nanoseconds copy_begin_ns = run_.device.back().span.begin_ns;
   spend(thread, copy_begin_ns - begin_ns, "pageable-copy", action.place);
@@ -220,6 +220,7 @@ void Player::wait_call(std::uint32_t index, Thread& thread, const Action& action
   } else if (action.act != Act::kGpuSleep) {
     spend(thread, own_ns, cause, action.place);
   }
+  if (action.held_ns > 0) spend(thread, action.held_ns, "unknown", action.place);
   if (thread.now_ns > begin_ns) add_host(index, action, begin_ns);
 }
 

@@ -126,7 +126,8 @@ TEST_CASE("from pinned memory each transfer of a copy is shorter") {
   CHECK(state.latest.at[1] < 3 * kMs + kMs / 10);
 }
 
-// The thread sat in the call for 3 ms before the copy began: stopped, or moving the first bytes itself.
+// The thread sat in the call for 3 ms before the copy began: stopped, but for up to 1 ms in which it may have moved the
+// first bytes of pageable memory.
 TEST_CASE("a copy that began late inside of its call does not let the host run ahead of it") {
   for (const bool uploads : {true, false}) {
     CAPTURE(uploads);
@@ -152,53 +153,11 @@ TEST_CASE("a copy that began late inside of its call does not let the host run a
     ReplayState state = initial_state(program);
     replay(program, scenarios, 0, program.events.size(), state);
     CHECK(state.latest.at[0] == 6 * kMs);
-    // The kernel starts as soon after its launch as before: pinned, 3 ms earlier; where the thread was stopped, not.
+    // The kernel starts as soon after its launch as before: pinned, 1 ms earlier.
     CHECK(state.latest.at[1] - state.host[0].at[1] == kMs - 5 * kUs);
-    CHECK((state.host[0].at[1] < 2 * kMs + 100 * kUs) == uploads);
+    CHECK((state.host[0].at[1] < 4 * kMs + 100 * kUs) == uploads);
     CHECK((state.host[0].at[1] > 4'900 * kUs) == !uploads);
   }
-}
-
-// The thread came back from the read 3 ms after its copy: it was stopped. Whoever reads one step later is stopped, too.
-TEST_CASE("a thread that is held up behind a wait is so where the wait is deferred, and nobody waits for it later") {
-  constexpr Nanoseconds kHeld = 3 * kMs;
-  Scene scene;
-  const auto read = [&](Nanoseconds begin_ns, Nanoseconds held_ns) {
-    const std::size_t number = scene.trace().calls.size() + 1;
-    scene.launch({begin_ns, begin_ns + 5 * kUs}, {begin_ns + 10 * kUs, begin_ns + 500 * kUs});
-    Call& call =
-        scene.call(ApiCategory::kCopyAsync, "cudaMemcpyAsync", {begin_ns + 20 * kUs, begin_ns + 520 * kUs + held_ns});
-    call.copy_kind = CopyKind::kDeviceToHost;
-    call.target_memory = MemoryKind::kPageable;
-    call.bytes = 4;
-    call.correlation = CorrelationId{static_cast<std::uint32_t>(number)};
-    Operation& copy = scene.work({begin_ns + 505 * kUs, begin_ns + 510 * kUs}, call.correlation);
-    copy.kind = OperationKind::kCopy;
-    copy.copy_kind = call.copy_kind;
-    copy.bytes = call.bytes;
-  };
-  read(kMs, 0);
-  read(2 * kMs, kHeld);
-  read(6 * kMs, 0);
-  read(7 * kMs, 0);
-  scene.launch({8 * kMs, 8 * kMs + 5 * kUs}, {8 * kMs + 10 * kUs, 9 * kMs});
-  const ReplayProgram program = scene.program();
-  for (const ReplayEvent& head : program.events) {
-    program.events.visit(head, [&](const auto& event) {
-      if constexpr (std::is_same_v<decltype(event), const CopyEvent&>) CHECK(event.ret < 100 * kUs);
-    });
-  }
-  std::uint16_t site = 1;
-  while (program.sites.at(site).fix != Fix::kDeferRead) ++site;
-  Scenarios scenarios(program);
-  scenarios.fix(1, site);
-  ReplayState state = initial_state(program);
-  replay(program, scenarios, 0, program.events.size(), state);
-  CHECK(state.latest.at[0] == 9 * kMs);
-  CHECK(state.read_due[site].at[1] < state.host[0].at[1]);
-  const Nanoseconds saved_ns = state.host[0].at[0] - state.host[0].at[1];
-  CHECK(saved_ns > 1'900 * kUs);  // four waits of half a ms
-  CHECK(saved_ns < 2'100 * kUs);
 }
 
 TEST_CASE("queries of a stream wait for its work, from the first of them on") {
