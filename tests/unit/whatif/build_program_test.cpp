@@ -224,8 +224,8 @@ TEST_CASE("what a stream takes to follow another one is told by work that was is
     const bool late = i >= 6;
     const Nanoseconds begin_ns = (i + 1) * kMs;
     const Nanoseconds freed_ns = begin_ns + 500 * kUs;
-    const Nanoseconds issued_ns = late ? freed_ns + 20 * kUs : begin_ns + 12 * kUs;
-    const Nanoseconds start_ns = freed_ns + (late ? 30 : 4) * kUs;
+    const Nanoseconds issued_ns = late ? freed_ns + 5 * kUs : begin_ns + 12 * kUs;
+    const Nanoseconds start_ns = freed_ns + (late ? 15 : 4) * kUs;
     scene.launch({begin_ns, begin_ns + 5 * kUs}, {begin_ns + 10 * kUs, freed_ns});
     scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {begin_ns + 6 * kUs, begin_ns + 8 * kUs}).object = 0xe0;
     scene.call(ApiCategory::kStreamEvent, "cudaStreamWaitEvent", {begin_ns + 9 * kUs, begin_ns + 11 * kUs}, kOther)

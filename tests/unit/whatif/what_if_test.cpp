@@ -136,6 +136,33 @@ TEST_CASE("an absorbing pair: neither wait gains alone, the absorber is named, b
   CHECK(result.order.front().cumulative.lo_ns > 0);
 }
 
+TEST_CASE("a sleep until the GPU is done is a wait for its work: read one step later, it saves what it truly does") {
+  Program program;
+  program.stream_devices = {0};
+  for (std::uint32_t line = 1; line <= 3; ++line) program.places.push_back({0, line});
+  std::vector<Action> script;
+  for (std::uint32_t step = 0; step < 20; ++step) {
+    script.push_back({Act::kStep, 0});
+    script.push_back({Act::kLaunch, 0, 0, 1'000'000});
+    script.push_back({Act::kGpuSleep, 1});
+    script.push_back({Act::kCompute, 2, 500'000});
+  }
+  program.threads = {script};
+  const Run run = play(program, 1);
+  const Trace trace = load_generated(program, run);
+  const Attribution attribution = explain_generated(trace);
+  const WhatIf result = what_if(attribution, same_place);
+  REQUIRE(result.refusal == "");
+  const auto saving = std::find_if(result.savings.begin(), result.savings.end(),
+                                   [](const Saving& one) { return one.fix == Fix::kDeferRead; });
+  REQUIRE(saving != result.savings.end());
+  const double saved = static_cast<double>(saving->alone.ns) / static_cast<double>(result.base_ns);
+  const Run after = play(fixed(program, LineFix::kDeferWaits, 1), 1);
+  const double truly = 1 - static_cast<double>(length_of(after)) / static_cast<double>(length_of(run));
+  CHECK(truly > 0.3);
+  CHECK(std::abs(saved - truly) < 0.02);
+}
+
 TEST_CASE("three pieces of work that began before their calls are too many of some hundred, two are not") {
   const std::size_t early = GENERATE(2, 3);
   CAPTURE(early);
