@@ -163,7 +163,6 @@ std::vector<FixSite> FixSites::take() {
     sites_[i].shapes_work = (sights_[i] & kShapes) != 0;
     if (sites_[i].shapes_work) sites_[i].fix = Fix::kNone;
   }
-  index_.clear();
   return std::move(sites_);
 }
 

@@ -178,6 +178,23 @@ TEST_CASE("ranges that hold nearly all of the work are steps, however long the p
   CHECK(steps.steps.size() == 20);
 }
 
+TEST_CASE("ranges with little more than half of the work are steps only if they take half of the time") {
+  for (const Nanoseconds apart_ns : {kMs / 2, kMs}) {
+    CAPTURE(apart_ns);
+    Program program;
+    for (std::uint32_t name = 100; name < 170; ++name) {
+      program.other_work(name);
+      program.wait(apart_ns);
+    }
+    for (int i = 0; i < 20; ++i) {
+      const Nanoseconds begin_ns = program.now_ns();
+      program.step(2 * kMs);
+      program.range("part", {begin_ns, begin_ns + kMs});
+    }
+    CHECK((step_source_name(program.steps().source) == "nvtx") == (apart_ns < kMs));
+  }
+}
+
 TEST_CASE("of nested ranges the outermost is the step") {
   Program program;
   for (int i = 0; i < 10; ++i) {
