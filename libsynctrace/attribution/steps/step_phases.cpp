@@ -23,7 +23,7 @@ constexpr double kLittleWork = 0.05;     // of another phase's
 
 struct Phase {
   Steps steps;
-  double work = 0;  // the time of its kernels; without a timeline the calls
+  double work_ns = 0;  // of its kernels; 0 without a timeline
 };
 
 void judge(const FoundLoop& loop, Steps& steps) {
@@ -58,24 +58,22 @@ Nanoseconds whole_time_of(const Trace& trace, const Steps& steps) {
   return sum;
 }
 
-double work_of(const FoundLoop& loop, const StepItems& items) {
+double work_ns_of(const FoundLoop& loop, const StepItems& items) {
   double busy_ns = 0;
-  double calls = 0;
   for (const ItemRange step : loop.steps) {
-    calls += static_cast<double>(step.size());
     for (std::size_t i = step.begin; i < step.end; ++i) {
-      const bool is_copy = (items.traits[i] & StepItems::kWork) == 0;
-      busy_ns += is_copy ? 0.0 : static_cast<double>(items.busy_ns[i]);
+      const bool is_work = (items.traits[i] & StepItems::kWork) != 0;
+      busy_ns += is_work ? static_cast<double>(items.busy_ns[i]) : 0.0;
     }
   }
-  return busy_ns > 0 ? busy_ns : calls;
+  return busy_ns;
 }
 
 // A loop before another one that computes hardly anything beside it builds what that one runs: layers, parameters.
 bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
   return std::any_of(phases.begin(), phases.end(), [&](const Phase& other) {
     return phase.steps.steps.back().host.end_ns <= other.steps.steps.front().host.begin_ns &&
-           phase.work < kLittleWork * other.work;
+           phase.work_ns < kLittleWork * other.work_ns;
   });
 }
 
@@ -119,7 +117,7 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
     judge(loop, steps);
     if (steps.steps.size() < kFewestSteps) continue;
     measure_steps(trace, correlation, steps);
-    found.push_back({std::move(steps), work_of(loop, items)});
+    found.push_back({std::move(steps), work_ns_of(loop, items)});
   }
   std::vector<Steps> phases = in_order(trace, std::move(found));
   // What is given stays first.
