@@ -86,7 +86,7 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     return;
   }
   if (in_graph(thread, until_ns) && in_graph(thread, state.now_ns + 1)) return advance_in_graph(thread, until_ns);
-  if (woken_by_guess(thread, until_ns)) return;
+  wake_by_guess(thread, until_ns);  // then no time is left to cut
   for (const HostSegments::Segment& segment : segments_.cut(thread, {state.now_ns, until_ns})) {
     const Nanoseconds length_ns = segment.span.length_ns();
     if (segment.site == 0) {

@@ -82,7 +82,7 @@ class ProgramBuilder {
   void passed(std::uint32_t thread, Nanoseconds now_ns, const Operation* work = nullptr);
   void passed_late(std::uint32_t thread, Nanoseconds now_ns, Nanoseconds late_ns, const Operation* work = nullptr);
   void advance(std::uint32_t thread, Nanoseconds until_ns);
-  bool woken_by_guess(std::uint32_t thread, Nanoseconds until_ns);
+  void wake_by_guess(std::uint32_t thread, Nanoseconds until_ns);
   std::uint32_t new_post();
 
   void advance_in_graph(std::uint32_t thread, Nanoseconds until_ns);

@@ -7,20 +7,19 @@ namespace synctrace {
 
 // A thread of which nothing was seen for long, and then work at once where another one stopped, was waiting for that
 // one. Only for recordings that have neither waits nor samples of it to tell.
-bool ProgramBuilder::woken_by_guess(std::uint32_t thread, Nanoseconds until_ns) {
+void ProgramBuilder::wake_by_guess(std::uint32_t thread, Nanoseconds until_ns) {
   constexpr Nanoseconds kLongSilenceNs = 200'000;
   Thread& state = threads_[thread];
   if (until_ns - state.now_ns < kLongSilenceNs || !trace_.host_waits.empty() || !evidence_.host.samples(thread).empty())
-    return false;
+    return;
   const auto guess = guess_waker(evidence_, thread, until_ns);
-  if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return false;
+  if (!guess || guess->time_ns <= state.now_ns || guess->time_ns > until_ns) return;
   const std::uint32_t slot = post_before(guess->thread, guess->time_ns);
   BlockEvent& block = emit<BlockEvent>(thread, 0);
   block.slot = slot;
   block.ret = until_ns - guess->time_ns;
   free_slots_.push_back(slot);
   passed(thread, until_ns);
-  return true;
 }
 
 // A slot that becomes the time of a thread at that moment. The thread's own time stays at its last event.

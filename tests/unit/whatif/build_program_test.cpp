@@ -323,6 +323,27 @@ TEST_CASE("a loader that was the limit is held to its pace across a batch that w
   CHECK(step == 8);
 }
 
+// A thread that was stopped inside of a launch would have been stopped as long with a graph.
+TEST_CASE("a launch that came late out of its call does not let a graph begin before it") {
+  Scene scene;
+  Nanoseconds now_ns = kMs;
+  for (int i = 0; i < 40; ++i) {
+    const Nanoseconds held_ns = i == 20 ? 3 * kMs : 0;
+    scene.launch({now_ns, now_ns + held_ns + 5 * kUs}, {now_ns + held_ns + 4 * kUs, now_ns + held_ns + 5 * kUs});
+    scene.trace().launches.back().stack = StackId{5};
+    now_ns += held_ns + 10 * kUs;
+  }
+  const ReplayProgram program = scene.program();
+  REQUIRE(program.sites.size() == 2);
+  REQUIRE(program.sites[1].fix == Fix::kGraph);
+  Scenarios scenarios(program);
+  scenarios.fix(1, 1);
+  ReplayState state = initial_state(program);
+  replay(program, scenarios, 0, program.events.size(), state);
+  CHECK(state.latest.at[1] < state.latest.at[0] - 100 * kUs);
+  CHECK(state.latest.at[1] > 3 * kMs);
+}
+
 // Two runs of launches of one line, with host time of that line between them.
 TEST_CASE("a graph takes the short host times of its line with it, not the program's own work") {
   for (const Nanoseconds between_ns : {100 * kUs, kMs}) {

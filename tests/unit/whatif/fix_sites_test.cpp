@@ -83,6 +83,8 @@ TEST_CASE("calls of one line are one site, those of unknown lines one for each f
   CHECK(scene.call(ApiCategory::kStreamSync, ApiId{2}, kNowhere) != nowhere);
   CHECK(scene.sites.of_wait(kNowhere, 1, 0) == nowhere);
   CHECK(scene.sites.of_wait(kNowhere, 1, FixSites::kSleeps) != nowhere);  // a function of the C library
+  CHECK(fix_key_of_cause(CauseKind::kHiddenSync, {}, {}, {}, HostCall::kPoll) !=
+        fix_key_of_cause(CauseKind::kHiddenSync, {}, {}, {}, HostCall::kRead));
   const std::uint16_t code = scene.call(ApiCategory::kModule, ApiId{1}, kNowhere);
   CHECK(scene.call(ApiCategory::kGraph, ApiId{2}, kNowhere) == code);
   const std::vector<FixSite> sites = scene.sites.take();
