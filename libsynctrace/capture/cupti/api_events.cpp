@@ -135,12 +135,6 @@ StreamId stream_id_of(const CUpti_CallbackData& data, const TracedCall& traced, 
   return static_cast<StreamId>(known.id);
 }
 
-// Calls after which a stream's handle may mean another stream.
-constexpr bool ends_streams(const TracedCall& traced) noexcept {
-  const bool destroys = traced.category == format::ApiCategory::kStreamEvent && traced.scope == Scope::kAlways;
-  return destroys || traced.category == format::ApiCategory::kContext;
-}
-
 // Calls that are issued to a stream, given or not, as far as their arguments can be read. Not those that destroy one:
 // at their exit its handle dangles.
 bool uses_stream(const TracedCall& traced) noexcept {
@@ -163,6 +157,11 @@ void note_nccl_launch(CorrelationId launch) noexcept {
   ThreadBuffer* buffer = ThreadBuffers::ready_buffer_of_this_thread();
   if (buffer != nullptr && buffer->nccl_group.is_launching) [[unlikely]]
     buffer->nccl_group.note_launch(launch);
+}
+
+void note_effects(const TracedCall& traced, const CallArguments& arguments, std::uint32_t status) noexcept {
+  if (status == 0) apply_memory_effect(traced.effect, arguments);
+  if (traced.capture != CaptureEffect::kNone) gpu_events.note_capture(traced.capture == CaptureEffect::kBegins, status);
 }
 
 void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns,
@@ -194,12 +193,10 @@ void finish_call(const TracedCall& traced, const CUpti_CallbackData& data, std::
     describe_copy(arguments, call);
     note_nccl_launch(call.correlation);
   }
-  if (status == 0) apply_memory_effect(traced.effect, arguments);
-  if (traced.capture != CaptureEffect::kNone) gpu_events.note_capture(traced.capture == CaptureEffect::kBegins, status);
+  if (!traced.is_plain) note_effects(traced, arguments, status);
   push_event(call);
-  if (traced.category == format::ApiCategory::kProfiler) {
+  if (traced.category == format::ApiCategory::kProfiler) [[unlikely]]
     window_control.on_profiler_call(documented_name(traced.cupti_name).ends_with("Start"));
-  }
 }
 
 void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std::int64_t end_ns,
@@ -217,10 +214,11 @@ void finish_launch(const TracedCall& traced, const CUpti_CallbackData& data, std
   push_event(launch);
 }
 
-// A release takes its range off the map before it happens: once it has returned, another thread may own the address.
-void forget_released_memory(const TracedCall& traced, const CUpti_CallbackData& data) noexcept {
-  if (traced.effect == MemoryEffect::kRemoves) [[unlikely]]
-    memory_ranges.remove(traced.arguments(data.functionParams).address);
+void prepare_for_effects(const TracedCall& traced, const CUpti_CallbackData& data) noexcept {
+  if (traced.ends_streams) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+  if (traced.category == format::ApiCategory::kGraph) cupti_switch.expect_graphs();
+  // A release takes its range off the map before it happens: once it has returned, another thread may own the address.
+  if (traced.effect == MemoryEffect::kRemoves) memory_ranges.remove(traced.arguments(data.functionParams).address);
 }
 
 // A thread inside a call with a stack need not be asked for one; zero ends that.
@@ -240,10 +238,7 @@ void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_C
   const TracedCall* traced = find_traced_call(domain, callback_id);
   open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
   if (traced != nullptr) {
-    if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
-    if (traced->category == format::ApiCategory::kGraph) [[unlikely]]
-      cupti_switch.expect_graphs();
-    forget_released_memory(*traced, data);
+    if (!traced->is_plain) prepare_for_effects(*traced, data);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
     open_call.begin_ns += open_call.stack.cost_ns;
     if (open_call.stack.id != StackId{}) tell_sampler(open_call.stack.id, epoch);
@@ -259,7 +254,7 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   if (open_call.stack.id != StackId{}) tell_sampler(StackId{}, 0);
   stack_at_exit(open_call.stack, open_call.begin_ns, end_ns);
   // Again, for threads that asked while the stream was being destroyed.
-  if (ends_streams(*traced)) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
+  if (traced->ends_streams) stream_epoch.fetch_add(1, std::memory_order_acq_rel);
   // cudaError_t and CUresult are both ints with zero for success.
   const std::uint32_t status =
       data.functionReturnValue == nullptr ? 0 : *static_cast<const std::uint32_t*>(data.functionReturnValue);

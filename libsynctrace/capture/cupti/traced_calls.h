@@ -31,6 +31,14 @@ struct TracedCall {
   std::string_view cupti_name;
   CallArguments (*arguments)(const void* params) noexcept;  // null: nothing to read
   CaptureEffect capture = CaptureEffect::kNone;
+
+  // Calls after which a stream's handle may mean another stream.
+  bool ends_streams = category == format::ApiCategory::kContext ||
+                      (category == format::ApiCategory::kStreamEvent && scope == Scope::kAlways);
+  // Ends no streams, and changes no memory, graph, capture or window, as nearly all calls in a program's loop: one look
+  // tells, where each effect would be one.
+  bool is_plain = !ends_streams && effect == MemoryEffect::kNone && capture == CaptureEffect::kNone &&
+                  category != format::ApiCategory::kGraph && category != format::ApiCategory::kProfiler;
 };
 
 std::span<const TracedCall> traced_calls() noexcept;
