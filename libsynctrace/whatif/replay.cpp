@@ -132,7 +132,7 @@ void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
 }
 
 // A thread that could not issue its work in time, by no fault of what is fixed, cannot then either. But a copy from
-// pageable memory begins late as the host moves its first bytes, 0.1 to 0.3 ms: those of pinned memory stay.
+// pageable memory begins late as the host moves its first bytes, 0.1 to 0.3 ms: from pinned memory it need not.
 [[gnu::noinline, gnu::cold]] void Pass::hold_up(const ReplayEvent& head, const WorkWeights& event, Nanoseconds most_ns,
                                                 std::uint8_t fixed) {
   constexpr Nanoseconds kMostStagingNs = 1'000'000;

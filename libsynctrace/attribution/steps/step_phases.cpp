@@ -62,8 +62,7 @@ double work_ns_of(const FoundLoop& loop, const StepItems& items) {
   double busy_ns = 0;
   for (const ItemRange step : loop.steps) {
     for (std::size_t i = step.begin; i < step.end; ++i) {
-      const bool is_work = (items.traits[i] & StepItems::kWork) != 0;
-      busy_ns += is_work ? static_cast<double>(items.busy_ns[i]) : 0.0;
+      if ((items.traits[i] & StepItems::kWork) != 0) busy_ns += static_cast<double>(items.busy_ns[i]);
     }
   }
   return busy_ns;

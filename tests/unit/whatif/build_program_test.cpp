@@ -98,6 +98,15 @@ Event the_only(const ReplayProgram& program) {
   return found.front();
 }
 
+// At the end, with the program's only site fixed in lane 1 and in no other.
+ReplayState fixed_in_lane_1(const ReplayProgram& program) {
+  Scenarios scenarios(program);
+  scenarios.fix(1, 1);
+  ReplayState state = initial_state(program);
+  replay(program, scenarios, 0, program.events.size(), state);
+  return state;
+}
+
 }  // namespace
 
 TEST_CASE("from pinned memory each transfer of a copy is shorter") {
@@ -117,10 +126,7 @@ TEST_CASE("from pinned memory each transfer of a copy is shorter") {
   const ReplayProgram program = scene.program();
   REQUIRE(program.sites.size() == 2);
   REQUIRE(program.sites[1].fix == Fix::kAsyncCopy);
-  Scenarios scenarios(program);
-  scenarios.fix(1, 1);
-  ReplayState state = initial_state(program);
-  replay(program, scenarios, 0, program.events.size(), state);
+  const ReplayState state = fixed_in_lane_1(program);
   CHECK(state.latest.at[0] == 21 * kMs);
   CHECK(state.latest.at[1] > 3 * kMs);
   CHECK(state.latest.at[1] < 3 * kMs + kMs / 10);
@@ -148,10 +154,7 @@ TEST_CASE("a copy that began late inside of its call does not let the host run a
     REQUIRE(event.held);
     REQUIRE(event.delay > 2'900 * kUs);
     REQUIRE(program.sites[1].fix == (uploads ? Fix::kAsyncCopy : Fix::kDeferRead));
-    Scenarios scenarios(program);
-    scenarios.fix(1, 1);
-    ReplayState state = initial_state(program);
-    replay(program, scenarios, 0, program.events.size(), state);
+    const ReplayState state = fixed_in_lane_1(program);
     CHECK(state.latest.at[0] == 6 * kMs);
     // The kernel starts as soon after its launch as before: pinned, 1 ms earlier.
     CHECK(state.latest.at[1] - state.host[0].at[1] == kMs - 5 * kUs);
@@ -336,10 +339,7 @@ TEST_CASE("a launch that came late out of its call does not let a graph begin be
   const ReplayProgram program = scene.program();
   REQUIRE(program.sites.size() == 2);
   REQUIRE(program.sites[1].fix == Fix::kGraph);
-  Scenarios scenarios(program);
-  scenarios.fix(1, 1);
-  ReplayState state = initial_state(program);
-  replay(program, scenarios, 0, program.events.size(), state);
+  const ReplayState state = fixed_in_lane_1(program);
   CHECK(state.latest.at[1] < state.latest.at[0] - 100 * kUs);
   CHECK(state.latest.at[1] > 3 * kMs);
 }
