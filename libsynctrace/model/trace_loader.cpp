@@ -2,6 +2,7 @@
 #include "model/trace_loader.h"
 
 #include "model/copy_kinds.h"
+#include "model/refused_stacks.h"
 #include "model/sample_overlaps.h"
 #include "model/stack_texts.h"
 
@@ -34,6 +35,7 @@ void TraceLoader::finish() {
   name_calls();
   refine_copies(trace_);
   sort_rows(trace_);
+  give_refused_stacks(trace_);
   const std::vector<TimeSpan> overlaps = cut_overlapping_samples(trace_.samples);
   trace_.stats.add(kLossOverlappingSamples, overlaps.size());
   for (const TimeSpan overlap : overlaps) losses_.stretch(overlap);
