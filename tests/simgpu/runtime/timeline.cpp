@@ -173,9 +173,16 @@ void Timeline::retire() {
 }
 
 bool Timeline::passed(Fence fence) {
-  retire();
-  const Lock held = lock();
-  return fence.settle() && fence.time() <= now_ns();
+  std::vector<Ended> ended;
+  bool result = false;
+  {
+    const Lock held = lock();
+    const Nanoseconds now = now_ns();  // one for both: what ends in between has had no effect yet
+    collect(now, ended);
+    result = fence.settle() && fence.time() <= now;
+  }
+  report(ended);
+  return result;
 }
 
 void Timeline::wait(Fence fence) {
