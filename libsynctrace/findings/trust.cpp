@@ -11,7 +11,7 @@ namespace {
 
 // Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders
 // too.
-constexpr std::array<std::string_view, 28> kHarmless = {kLossUnknownRecords,
+constexpr std::array<std::string_view, 29> kHarmless = {kLossUnknownRecords,
                                                         kLossUnnamedCalls,
                                                         kLossClockUnusable,
                                                         kLossUnmatchedOperations,
@@ -23,6 +23,7 @@ constexpr std::array<std::string_view, 28> kHarmless = {kLossUnknownRecords,
                                                         kLossSourceChanged,
                                                         "stacks-full",
                                                         "stack-budget",
+                                                        kLossInferredStacks,
                                                         "host-wait-stacks",
                                                         "range-table-full",
                                                         "names-full",

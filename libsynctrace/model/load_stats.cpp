@@ -100,6 +100,8 @@ constexpr std::array kKinds = {
     NamedLoss{"stacks-full", {Severity::kNote, "calls got no stack, because there were too many different ones"}},
     NamedLoss{"stack-budget",
               {Severity::kNote, "short calls got no stack, so that stacks do not slow the program down"}},
+    NamedLoss{kLossInferredStacks,
+              {Severity::kNote, "calls got the stack that all others of their kind had behind the same call"}},
     NamedLoss{
         "host-wait-stacks",
         {Severity::kNote, "host waits shorter than a millisecond got no stack, because their thread waited too often"}},

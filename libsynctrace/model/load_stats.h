@@ -33,6 +33,7 @@ inline constexpr std::string_view kLossImpossibleTimes = "impossible-times";
 inline constexpr std::string_view kLossOverlappingSamples = "overlapping-samples";
 inline constexpr std::string_view kLossTooManyDevices = "too-many-devices";
 inline constexpr std::string_view kLossSwollenStacks = "swollen-stacks";
+inline constexpr std::string_view kLossInferredStacks = "stacks-inferred";
 inline constexpr std::string_view kLossUnnamedCalls = "unnamed-calls";
 inline constexpr std::string_view kLossClockUnusable = "clock-unusable";
 inline constexpr std::string_view kLossUnmatchedOperations = "unmatched-operations";

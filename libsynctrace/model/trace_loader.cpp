@@ -35,7 +35,7 @@ void TraceLoader::finish() {
   name_calls();
   refine_copies(trace_);
   sort_rows(trace_);
-  give_refused_stacks(trace_);
+  trace_.stats.add(kLossInferredStacks, give_refused_stacks(trace_));
   const std::vector<TimeSpan> overlaps = cut_overlapping_samples(trace_.samples);
   trace_.stats.add(kLossOverlappingSamples, overlaps.size());
   for (const TimeSpan overlap : overlaps) losses_.stretch(overlap);

@@ -38,10 +38,12 @@ class Reads {
     }
   }
 
-  // The stack of the last call.
+  // The stack of the last call; where it has one it was given.
   StackId end() {
     const Trace trace = maker_.load();
-    return trace.calls.back().stack;
+    const StackId stack = trace.calls.back().stack;
+    CHECK((trace.stats.count(kLossInferredStacks) == 1) == (stack != StackId{}));
+    return stack;
   }
 
  private:
