@@ -17,13 +17,13 @@ struct Follower {
 };
 
 // The stack and function of a call, and the function of the one behind it.
-using Step = std::tuple<StackId, ApiId, ApiId>;
+using Pair = std::tuple<StackId, ApiId, ApiId>;
 
-Step step(const Call& before, const Call& call) { return {before.stack, before.api, call.api}; }
+Pair pair_of(const Call& before, const Call& call) { return {before.stack, before.api, call.api}; }
 
 // visit(before, call) for each call right behind one with a stack, in order of time.
 template <class Visit>
-void for_each_step(Trace& trace, Visit&& visit) {
+void for_each_pair(Trace& trace, Visit&& visit) {
   std::map<ThreadId, const Call*> last;   // null: a launch
   const Launch* before_launch = nullptr;  // of launches in a row, of which there are many
   auto launch = trace.launches.begin();
@@ -43,18 +43,18 @@ void for_each_step(Trace& trace, Visit&& visit) {
 
 std::uint64_t give_refused_stacks(Trace& trace) {
   if (trace.stats.count("stack-budget") == 0) return 0;
-  std::map<Step, Follower> followers;
-  for_each_step(trace, [&](const Call& before, const Call& call) {
+  std::map<Pair, Follower> followers;
+  for_each_pair(trace, [&](const Call& before, const Call& call) {
     if (call.stack == StackId{}) return;
-    Follower& follower = followers[step(before, call)];
+    Follower& follower = followers[pair_of(before, call)];
     follower.differs |= follower.seen != 0 && follower.stack != call.stack;
     follower.stack = call.stack;
     ++follower.seen;
   });
   std::uint64_t given = 0;
-  for_each_step(trace, [&](const Call& before, Call& call) {
+  for_each_pair(trace, [&](const Call& before, Call& call) {
     if (call.stack != StackId{}) return;
-    const auto found = followers.find(step(before, call));
+    const auto found = followers.find(pair_of(before, call));
     if (found == followers.end() || found->second.differs || found->second.seen < kFewestSeen) return;
     call.stack = found->second.stack;
     ++given;
