@@ -2,7 +2,7 @@
 #include "model/refused_stacks.h"
 
 #include <map>
-#include <tuple>
+#include <utility>
 
 namespace synctrace {
 namespace {
@@ -16,10 +16,8 @@ struct Follower {
   bool differs = false;
 };
 
-// The stack and function of a call, and the function of the one behind it.
-using Pair = std::tuple<StackId, ApiId, ApiId>;
-
-Pair pair_of(const Call& before, const Call& call) { return {before.stack, before.api, call.api}; }
+// The stack of a call, and the function of the one behind it.
+using Pair = std::pair<StackId, ApiId>;
 
 // visit(before, call) for each call right behind one with a stack, in order of time.
 template <class Visit>
@@ -46,7 +44,7 @@ std::uint64_t give_refused_stacks(Trace& trace) {
   std::map<Pair, Follower> followers;
   for_each_pair(trace, [&](const Call& before, const Call& call) {
     if (call.stack == StackId{}) return;
-    Follower& follower = followers[pair_of(before, call)];
+    Follower& follower = followers[{before.stack, call.api}];
     follower.differs |= follower.seen != 0 && follower.stack != call.stack;
     follower.stack = call.stack;
     ++follower.seen;
@@ -54,7 +52,7 @@ std::uint64_t give_refused_stacks(Trace& trace) {
   std::uint64_t given = 0;
   for_each_pair(trace, [&](const Call& before, Call& call) {
     if (call.stack != StackId{}) return;
-    const auto found = followers.find(pair_of(before, call));
+    const auto found = followers.find({before.stack, call.api});
     if (found == followers.end() || found->second.differs || found->second.seen < kFewestSeen) return;
     call.stack = found->second.stack;
     ++given;

@@ -10,9 +10,9 @@
 namespace synctrace {
 
 // Gives stacks to calls for which the recorder's budget had none left. Such a call follows another one of its thread,
-// with no launch between; where all calls of its function that followed that one, on the same stack, had one and the
-// same stack, and there are enough of them, it is its own, too. Calls and launches must be sorted by begin. Returns how
-// many it gave.
+// with no launch between. Where all calls of its function that followed one on the same stack had one and the same
+// stack themselves, and there are enough of them, it is this call's, too. Calls and launches must be sorted by begin.
+// Returns how many it gave.
 std::uint64_t give_refused_stacks(Trace& trace);
 
 }  // namespace synctrace

@@ -95,9 +95,10 @@ TEST_CASE("a call keeps its own stack, or none, where its place is not sure") {
     reads.known();
     reads.copy(kElsewhere);
   }
-  SECTION("there is a launch between") {
+  SECTION("there is a launch between, as there was before") {
     reads.refuse();
     reads.known();
+    reads.launch(kThread);
     reads.copy(kAtCopy);
     reads.launch(kThread);
   }
@@ -106,6 +107,14 @@ TEST_CASE("a call keeps its own stack, or none, where its place is not sure") {
     reads.known();
     reads.copy(kAtCopy);
     reads.wait(StackId{}, ThreadId{101});
+    CHECK(reads.end() == StackId{});
+    return;
+  }
+  SECTION("another function is called behind it") {
+    reads.refuse();
+    reads.known();
+    reads.copy(kAtCopy);
+    reads.copy(StackId{});
     CHECK(reads.end() == StackId{});
     return;
   }
