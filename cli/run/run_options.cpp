@@ -109,6 +109,7 @@ struct Flags {
   std::optional<std::string> output;
   std::optional<std::string> report;
   bool force_overwrite = false;
+  bool only_windows = false;
   bool graph_nodes = false;
   bool no_compress = false;
   bool no_arguments = false;
@@ -146,6 +147,8 @@ void declare(const CommandLine& app, Flags& flags) {
     }
     if (!values.empty()) added.suggests(values);
   }
+  app.add_flag("--only-windows", flags.only_windows,
+               "outside of --delay, --duration, --capture-range or --duty record not even waits");
   app.add_flag("--graph-nodes", flags.graph_nodes,
                "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE")
@@ -207,8 +210,8 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
       options.variables.emplace_back(option.variable, is_path ? fs::absolute(value).string() : value);
     }
   }
-  for (const char* variable :
-       {kEnvForceOverwrite, kEnvGraphNodes, kEnvNoArguments, kEnvPlainSyscalls, kEnvQuiet, kEnvEnable}) {
+  for (const char* variable : {kEnvForceOverwrite, kEnvOnlyWindows, kEnvGraphNodes, kEnvNoArguments, kEnvPlainSyscalls,
+                               kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);
     if (!value.empty() && !kIsFlag(value)) {
       return std::string(variable) + "=" + std::string(value) + " makes no sense: expected " + kExpectedFlag + ".";
@@ -223,10 +226,29 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   options.simulated_gpu = flags.simulated_gpu;
   if (options.force_overwrite) options.variables.emplace_back(kEnvForceOverwrite, "1");
   if (options.quiet || options.verbose) options.variables.emplace_back(kEnvQuiet, options.quiet ? "1" : "0");
+  if (flags.only_windows) options.variables.emplace_back(kEnvOnlyWindows, "1");
   if (flags.graph_nodes) options.variables.emplace_back(kEnvGraphNodes, "1");
   if (flags.no_arguments) options.variables.emplace_back(kEnvNoArguments, "1");
   if (flags.plain_syscalls) options.variables.emplace_back(kEnvPlainSyscalls, "1");
   return std::nullopt;
+}
+
+// The value of a recorder's option, by flag or by variable.
+std::string given(const Flags& flags, const char* variable) {
+  for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
+    if (kRecorderOptions[i].variable == variable && flags.recorder[i]) return *flags.recorder[i];
+  }
+  return environment(variable);
+}
+
+std::optional<std::string> check_windows(const Flags& flags) {
+  if (!flags.only_windows) return std::nullopt;
+  if (flags.gate) return "--gate judges every wait, and --only-windows leaves some out; choose one of them.";
+  if (given(flags, kEnvLevel) == "syncs") return "--only-windows is for the timeline; --level=syncs has no windows.";
+  for (const char* variable : {kEnvDelay, kEnvDuration, kEnvCaptureRange, kEnvDuty}) {
+    if (!given(flags, variable).empty()) return std::nullopt;
+  }
+  return "--only-windows without a window: give --delay, --duration, --capture-range or --duty too.";
 }
 
 std::optional<std::string> take_report(const Flags& flags, RunOptions& options) {
@@ -267,6 +289,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
   RunOptions options;
   std::optional<std::string> wrong = take_command(app, options);
   if (!wrong) wrong = take_recorder_options(flags, options);
+  if (!wrong) wrong = check_windows(flags);
   if (!wrong) wrong = take_report(flags, options);
   if (!wrong) wrong = take_gate(flags, options);
   if (!wrong) wrong = take_stack_options(flags.stacks);

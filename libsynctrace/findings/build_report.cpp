@@ -57,6 +57,7 @@ void add_head(const Trace& trace, Report& report) {
   report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
   report.process_id = trace.process_id;
   report.simulated = fact(trace, "simulated") == "1";
+  report.only_windows = fact(trace, "only_windows") == "1";
   report.recorded_ns = trace.last_ns - trace.first_ns;
   for (const TimeSpan span : trace.lossy)
     report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();

@@ -358,6 +358,7 @@ struct Report {
   bool has_timeline = false;
   std::string no_lines;    // why rows have no line of the program; empty: where they have none, the trace says no more
   bool covers_all = true;  // false: only calls that began in a window
+  bool only_windows = false;  // waits outside of the windows were not recorded
   std::uint64_t left_out_calls = 0;
   Nanoseconds lossy_ns = 0;  // of the recorded time, how much may lack records
 

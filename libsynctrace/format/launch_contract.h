@@ -21,12 +21,13 @@ inline constexpr const char* kEnvDelay = "SYNCTRACE_DELAY";                     
 inline constexpr const char* kEnvDuration = "SYNCTRACE_DURATION";               // seconds of timeline
 inline constexpr const char* kEnvCaptureRange = "SYNCTRACE_CAPTURE_RANGE";  // cudaProfilerApi | nvtx:NAME | steps:A-B
 inline constexpr const char* kEnvStepMarker = "SYNCTRACE_STEP_MARKER";      // NVTX range that is a step, for steps:A-B
-inline constexpr const char* kEnvDuty = "SYNCTRACE_DUTY";               // "10s/60s": timeline for 10 s of every 60 s
-inline constexpr const char* kEnvMaxSize = "SYNCTRACE_MAX_SIZE";        // "500M": bytes of the trace file
-inline constexpr const char* kEnvBufferSize = "SYNCTRACE_BUFFER_SIZE";  // "64M": memory for events under way
-inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";  // "1": record the nodes of CUDA graphs
-inline constexpr const char* kEnvStacks = "SYNCTRACE_STACKS";           // "all" (default), "python", "native", "none"
-inline constexpr const char* kEnvHostWaits = "SYNCTRACE_HOST_WAITS";    // "on" (default) or "off": see host_waits.h
+inline constexpr const char* kEnvDuty = "SYNCTRACE_DUTY";                 // "10s/60s": timeline for 10 s of every 60 s
+inline constexpr const char* kEnvOnlyWindows = "SYNCTRACE_ONLY_WINDOWS";  // "1": outside the windows not even waits
+inline constexpr const char* kEnvMaxSize = "SYNCTRACE_MAX_SIZE";          // "500M": bytes of the trace file
+inline constexpr const char* kEnvBufferSize = "SYNCTRACE_BUFFER_SIZE";    // "64M": memory for events under way
+inline constexpr const char* kEnvGraphNodes = "SYNCTRACE_GRAPH_NODES";    // "1": record the nodes of CUDA graphs
+inline constexpr const char* kEnvStacks = "SYNCTRACE_STACKS";             // "all" (default), "python", "native", "none"
+inline constexpr const char* kEnvHostWaits = "SYNCTRACE_HOST_WAITS";      // "on" (default) or "off": see host_waits.h
 inline constexpr const char* kEnvSampleRate =
     "SYNCTRACE_SAMPLE_RATE";  // "100": looks at each thread in a second; 0: none
 inline constexpr const char* kEnvCuptiPath = "SYNCTRACE_CUPTI_PATH";  // the libcupti to use
@@ -50,7 +51,7 @@ inline constexpr const char* kKnownVariables[] = {
     kEnvOutput,       kEnvForceOverwrite, kEnvEnable,     kEnvLevel,       kEnvDelay,         kEnvDuration,
     kEnvCaptureRange, kEnvStepMarker,     kEnvDuty,       kEnvMaxSize,     kEnvBufferSize,    kEnvGraphNodes,
     kEnvCuptiPath,    kEnvReport,         kEnvQuiet,      kEnvRank,        kEnvManifest,      kEnvTestControl,
-    kEnvStacks,       kEnvHostWaits,      kEnvSampleRate, kEnvNoArguments, kEnvPlainSyscalls,
+    kEnvStacks,       kEnvHostWaits,      kEnvSampleRate, kEnvNoArguments, kEnvPlainSyscalls, kEnvOnlyWindows,
 };
 
 }  // namespace synctrace::format

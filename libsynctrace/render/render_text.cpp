@@ -114,10 +114,9 @@ void TextRenderer::recorded() {
     words += "; no GPU timeline";
   }
   page_.field("recorded", words);
-  if (report_.has_timeline && !report_.covers_all)
-    page_.field("covers", "calls that began in the windows");
-  else
-    page_.field("covers", "all calls");
+  std::string covers = report_.has_timeline && !report_.covers_all ? "calls that began in the windows" : "all calls";
+  if (report_.only_windows) covers += "; waits and copies outside of them were not recorded";
+  page_.field("covers", covers);
   if (report_.lossy_ns == 0 || !report_.has_timeline) return;
   page_.field("lossy", format_text("{} of it may lack records: conclusions there are uncertain",
                                    duration_text(report_.lossy_ns)));

@@ -18,9 +18,9 @@ class Windows(SurvivalCase):
         self.assertEqual(records.lost_events(), {})
         return records
 
-    def assert_ten_steps(self, records):
+    def assert_ten_steps(self, records, waits=40):
         self.assertEqual(len(records.of("kernel")), 10 * KERNELS_OF_A_STEP)
-        self.assertEqual(len(records.calls("cudaStreamSynchronize")), 40)
+        self.assertEqual(len(records.calls("cudaStreamSynchronize")), waits)
         self.assertEqual([window["open"] for window in records.windows()], [1, 0])
 
     def test_profiler_range(self):
@@ -31,6 +31,44 @@ class Windows(SurvivalCase):
 
     def test_range_of_steps(self):
         self.assert_ten_steps(self.record_windows("--capture-range=steps:10-19"))
+
+    def test_nothing_but_the_window(self):
+        for capture in ("cudaProfilerApi", "nvtx:focus", "steps:10-19"):
+            with self.subTest(capture=capture):
+                records = self.record_windows(f"--capture-range={capture}", "--only-windows")
+                self.assert_ten_steps(records, waits=10)
+                opened, closed = (window["time_ns"] for window in records.windows())
+                for wait in records.of("host_wait"):
+                    self.assertTrue(opened <= wait["begin_ns"] <= closed, wait)
+                self.assertIn("outside of them were not recorded", self.run_cli("report", "--full", self.only_trace()).stdout)
+                self.forget_traces()
+
+    def test_what_was_allocated_before_the_window_is_known_in_it(self):
+        copy = "cudaMemcpyAsync {}>device 4096"
+        for memory, kind in (("pinned", 2), ("registered", 2), ("managed", 5), ("pageable", 1)):
+            with self.subTest(memory=memory):
+                options = ["--capture-range=nvtx:" + copy.format(memory), "--only-windows"]
+                self.assertEqual(self.wrapped(harness.program("memory_kinds"), options=options).returncode, 0)
+                records = self.dump()
+                self.assertEqual([call["source_memory"] for call in records.calls("cudaMemcpyAsync")], [kind])
+                self.assertGreater(len(records.calls("cudaHostRegister")), 0)
+                self.assertEqual(records.calls("cudaMemcpy"), [])
+                self.forget_traces()
+
+    def test_a_graph_made_before_the_window_is_recorded_whole(self):
+        done = self.wrapped(harness.program("graph_replay"), 100, 3000, options=["--delay=100ms", "--only-windows"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        records = self.dump()
+        self.assertTrue(0 < len(records.launches()) <= 3000)
+        self.assertEqual((len(records.of("graph")), records.of("kernel")), (3000, []))
+
+    def test_a_window_has_the_same_waits_with_and_without_what_is_outside(self):
+        waits = []
+        for more in ([], ["--only-windows"]):
+            self.record_windows("--capture-range=nvtx:focus", *more)
+            waits.append([(site["api"], site["rule"], site["count"]) for site in self.report()["waits"]])
+            self.forget_traces()
+        self.assertEqual(waits[0], waits[1])
 
     def test_report_covers_the_window(self):
         self.record_windows("--capture-range=nvtx:focus")
@@ -46,6 +84,14 @@ class Windows(SurvivalCase):
         self.assertEqual(recorded.returncode, 0)
         self.assert_one_line(recorded.stderr, "synctrace: ", "no recording window ever opened")
         self.assertEqual(len(self.dump().of("kernel")), 0)
+
+    def test_nothing_but_a_window_that_never_comes(self):
+        recorded = self.wrapped(harness.program("windows"), options=["--capture-range=nvtx:no such range", "--only-windows"])
+        self.assert_one_line(recorded.stderr, "synctrace: ", "no recording window ever opened", "no waits and copies were recorded")
+        self.assertEqual(self.dump().calls("cudaStreamSynchronize"), [])
+        judged = self.run_cli("gate", "--no-config", self.only_trace())
+        self.assertIn("--only-windows", judged.stdout + judged.stderr)
+        self.assertNotEqual(judged.returncode, 0)
 
     def test_delay_and_duration(self):
         # Two seconds of steps: creating a context may take a real GPU longer than one.

@@ -34,14 +34,10 @@ CUpti_CallbackDomain domain_of(const TracedCall& call) noexcept {
   return call.domain == format::ApiDomain::kRuntime ? CUPTI_CB_DOMAIN_RUNTIME_API : CUPTI_CB_DOMAIN_DRIVER_API;
 }
 
-// How many CUPTI refused.
-std::uint32_t set_callbacks(CUpti_SubscriberHandle subscriber, Scope scope, bool on) noexcept {
-  std::uint32_t refused = 0;
-  for (const TracedCall& call : traced_calls()) {
-    if (call.scope != scope) continue;
-    if (cupti->EnableCallback(on ? 1 : 0, subscriber, domain_of(call), call.callback_id) != CUPTI_SUCCESS) ++refused;
-  }
-  return refused;
+bool has_callbacks(Sources sources, const TracedCall& call) noexcept {
+  if (sources == Sources::kNone || sources == Sources::kRecordsOnly) return false;
+  if (call.scope == Scope::kTimeline) return sources == Sources::kTimeline;
+  return sources != Sources::kQuiet || !call.is_plain;
 }
 
 void set_kinds(bool on) noexcept {
@@ -51,13 +47,17 @@ void set_kinds(bool on) noexcept {
   }
 }
 
-constexpr bool has_sync_calls(Sources s) noexcept { return s == Sources::kSyncs || s == Sources::kTimeline; }
-constexpr bool has_launch_calls(Sources s) noexcept { return s == Sources::kTimeline; }
 constexpr bool has_records(Sources s) noexcept { return s == Sources::kTimeline || s == Sources::kRecordsOnly; }
 
 constexpr RecorderState state_of(Sources sources) noexcept {
-  if (sources == Sources::kTimeline) return RecorderState::kTimeline;
-  return sources == Sources::kSyncs ? RecorderState::kSyncs : RecorderState::kOff;
+  switch (sources) {
+    case Sources::kTimeline: return RecorderState::kTimeline;
+    case Sources::kSyncs: return RecorderState::kSyncs;
+    case Sources::kQuiet: return RecorderState::kQuiet;
+    case Sources::kNone:
+    case Sources::kRecordsOnly: break;
+  }
+  return RecorderState::kOff;
 }
 
 }  // namespace
@@ -87,19 +87,24 @@ void CuptiSwitch::ask_for_graphs() noexcept {
   pthread_mutex_unlock(&lock_);
 }
 
+void CuptiSwitch::set_callbacks(Scope scope, Sources next) noexcept {
+  for (const TracedCall& call : traced_calls()) {
+    const bool on = has_callbacks(next, call);
+    if (call.scope != scope || on == has_callbacks(current_, call)) continue;
+    const CUptiResult result = cupti->EnableCallback(on ? 1 : 0, subscriber_, domain_of(call), call.callback_id);
+    if (on && result != CUPTI_SUCCESS) unknown_calls_.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
 void CuptiSwitch::switch_to(Sources next) noexcept {
   pthread_mutex_lock(&lock_);
   if (next != current_ && subscriber_ != nullptr) {
     switch_count.fetch_add(1, std::memory_order_relaxed);
-    const auto set_scope = [this](Scope scope, bool on) {
-      const std::uint32_t refused = set_callbacks(subscriber_, scope, on);
-      if (on) unknown_calls_.fetch_add(refused, std::memory_order_relaxed);
-    };
     // Off before the callbacks go, on after they came: no event is taken for the wrong state.
     if (state_of(next) < state_of(current_)) recorder_state.store(state_of(next), std::memory_order_relaxed);
-    if (has_sync_calls(next) != has_sync_calls(current_)) set_scope(Scope::kAlways, has_sync_calls(next));
+    set_callbacks(Scope::kAlways, next);
     if (has_records(next) != has_records(current_)) set_kinds(has_records(next));
-    if (has_launch_calls(next) != has_launch_calls(current_)) set_scope(Scope::kTimeline, has_launch_calls(next));
+    set_callbacks(Scope::kTimeline, next);
     recorder_state.store(state_of(next), std::memory_order_relaxed);
     discards_.store(next == Sources::kRecordsOnly, std::memory_order_relaxed);
     current_ = next;

@@ -11,12 +11,15 @@
 #include <atomic>
 #include <cstdint>
 
+#include "capture/cupti/traced_calls.h"
+
 namespace synctrace::capture {
 
 // What is asked of CUPTI.
 enum class Sources : std::uint8_t {
   kNone,         // nothing at all (benchmarks)
-  kSyncs,        // callbacks of waits, copies and allocations
+  kQuiet,        // callbacks of calls that are not plain (TracedCall::is_plain), and do not launch
+  kSyncs,        // and of waits and copies
   kTimeline,     // all callbacks and the activity kinds
   kRecordsOnly,  // the activity kinds alone, their records thrown away: bare CUPTI (benchmarks)
 };
@@ -45,6 +48,7 @@ class CuptiSwitch {
 
  private:
   void ask_for_graphs() noexcept;
+  void set_callbacks(Scope scope, Sources next) noexcept;
 
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   CUpti_SubscriberHandle subscriber_ = nullptr;

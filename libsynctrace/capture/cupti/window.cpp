@@ -49,8 +49,9 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   step_marker_ = settings.step_marker;
   has_window_ = settings.has_window();
   wants_timeline_ = settings.level == Level::kTimeline;
+  outside_ = wants_timeline_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
   clock_allows_ = clock_allows(start_ns);
-  cupti_switch.switch_to(Sources::kSyncs);
+  cupti_switch.switch_to(outside_);
   update("start");
   started_.store(true, std::memory_order_release);
 }
@@ -75,7 +76,7 @@ void WindowControl::set_open(bool open, const char* reason) noexcept {
   // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
   if (open) cupti_switch.switch_to(Sources::kTimeline);
   push_event(WindowEvent{now_ns(), open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
-  if (!open) cupti_switch.switch_to(Sources::kSyncs);
+  if (!open) cupti_switch.switch_to(outside_);
   if (open) opened_once_.store(true, std::memory_order_relaxed);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the timeline is recorded. Outside its windows only waits, copies, allocations and NVTX go on. A window opens and
+// When the timeline is recorded. Outside its windows only waits, copies, allocations and NVTX go on, or not even waits
+// and copies (--only-windows). A window opens and
 // closes by the clock (drain thread) or by a range of the program's own (its threads); each change becomes a Window
 // event of the thread that made it, at the time it made it.
 #pragma once
@@ -13,6 +14,8 @@
 #include "capture/process/settings.h"
 
 namespace synctrace::capture {
+
+enum class Sources : std::uint8_t;  // cupti_switch.h
 
 class WindowControl {
  public:
@@ -55,6 +58,7 @@ class WindowControl {
   const char* step_marker_ = nullptr;
   bool has_window_ = false;
   bool wants_timeline_ = false;
+  Sources outside_{};  // the windows
   // Guards all below. Taken by program threads only when a watched range or profiler call passes by.
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool open_ = false;

@@ -10,13 +10,17 @@ namespace synctrace::capture {
 
 enum class RecorderState : std::uint8_t {
   kOff,       // record nothing, touch nothing
-  kSyncs,     // waits, copies, allocations, NVTX
+  kQuiet,     // what is rare and has consequences: allocations, graphs, ends of streams; NVTX
+  kSyncs,     // and waits and copies
   kTimeline,  // and launches and the GPU's own records
 };
 
 inline constinit std::atomic<RecorderState> recorder_state{RecorderState::kOff};
 
 inline bool recording() noexcept { return recorder_state.load(std::memory_order_relaxed) != RecorderState::kOff; }
+inline bool recording_waits() noexcept {
+  return recorder_state.load(std::memory_order_relaxed) >= RecorderState::kSyncs;
+}
 inline bool recording_timeline() noexcept {
   return recorder_state.load(std::memory_order_relaxed) == RecorderState::kTimeline;
 }

@@ -59,6 +59,7 @@ Settings read_settings() noexcept {
   read_variable(kEnvQuiet, kExpectedFlag, whole(s.quiet, parse_flag));
   read_variable(kEnvForceOverwrite, kExpectedFlag, whole(s.force_overwrite, parse_flag));
   read_variable(kEnvGraphNodes, kExpectedFlag, whole(s.graph_nodes, parse_flag));
+  read_variable(kEnvOnlyWindows, kExpectedFlag, whole(s.only_windows, parse_flag));
   read_variable(kEnvNoArguments, kExpectedFlag, whole(s.no_arguments, parse_flag));
   read_variable(kEnvPlainSyscalls, kExpectedFlag, whole(s.plain_syscalls, parse_flag));
   read_variable(kEnvTestControl, kExpectedFlag, whole(s.test_control, parse_flag));

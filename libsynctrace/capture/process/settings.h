@@ -18,6 +18,7 @@ struct Settings {
   bool force_overwrite = false;
   bool quiet = false;
   bool graph_nodes = false;
+  bool only_windows = false;    // outside the windows not even waits are recorded
   bool no_arguments = false;    // the command line, which may hold secrets, is not recorded
   bool plain_syscalls = false;  // see plain_syscalls.h
   bool host_waits = true;       // record the C library's blocking calls

@@ -340,7 +340,8 @@ void DrainThread::enforce_max_size() noexcept {
   if (limit == 0 || size_reached_ || out_.written_bytes() < limit / 10 * 9) return;
   size_reached_ = true;
   window_control.close_for_good("max-size");
-  remark("the trace nears its size limit: the timeline ends here, waits are still recorded");
+  remark("the trace nears its size limit: the timeline ends here%s",
+         settings_.only_windows ? "" : ", waits are still recorded");
 }
 
 void DrainThread::finish() noexcept {

@@ -119,6 +119,7 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
   }
   const char* range = std::getenv(format::kEnvCaptureRange);  // none where the program has taken it out
   if (settings.range.kind != format::RangeKind::kNone && range != nullptr) add_fact(out, "capture_range", range);
+  if (settings.only_windows && settings.level == Level::kTimeline) add_fact(out, "only_windows", "1");
   if (settings.max_file_bytes != 0)
     add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
   add_fact(out, "host_waits", !settings.host_waits ? "off" : is_preloaded() ? "preload" : "not-preloaded");

@@ -178,9 +178,8 @@ void Recorder::stop_at_exit() noexcept {
     return;
   }
   if (windows.never_opened()) {
-    notice(
-        "no recording window ever opened: check --delay and --capture-range; waits, copies and allocations were "
-        "recorded");
+    notice("no recording window ever opened: check --delay and --capture-range; %s recorded",
+           session->settings.only_windows ? "no waits and copies were" : "waits, copies and allocations were");
   }
   if (*session->settings.report != '\0') {
     const std::span<char*> room(reinterpret_cast<char**>(scratch_.data()), scratch_.size() / sizeof(char*));

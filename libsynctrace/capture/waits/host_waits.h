@@ -31,7 +31,9 @@ inline constexpr std::int64_t kShortestWaitNs = 50'000;
 // The same in ticks; 0: host waits are not recorded in this process.
 inline constinit std::atomic<std::uint64_t> shortest_wait_ticks{0};
 
-inline bool host_waits_on() noexcept { return recording() && shortest_wait_ticks.load(std::memory_order_relaxed) != 0; }
+inline bool host_waits_on() noexcept {
+  return recording_waits() && shortest_wait_ticks.load(std::memory_order_relaxed) != 0;
+}
 
 // What the waits of all threads share.
 struct HostWaits {

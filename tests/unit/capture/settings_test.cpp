@@ -68,6 +68,7 @@ TEST_CASE("flags are 0 or 1") {
                                                             {kEnvQuiet, &Settings::quiet},
                                                             {kEnvForceOverwrite, &Settings::force_overwrite},
                                                             {kEnvGraphNodes, &Settings::graph_nodes},
+                                                            {kEnvOnlyWindows, &Settings::only_windows},
                                                             {kEnvTestControl, &Settings::test_control}};
   for (const auto& [variable, member] : flags) {
     CHECK(good(variable, "1").*member);
