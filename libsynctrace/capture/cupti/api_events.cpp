@@ -22,12 +22,13 @@ namespace {
 using format::CopyKind;
 using format::MemoryKind;
 
-// The call that the thread is in. A nested call only deepens it. A call whose exit never came (callbacks were switched
-// off meanwhile) is recognised by its epoch and forgotten.
+// The call that the thread is in. A nested call only deepens it. A call whose exit never came (its callbacks were
+// switched off meanwhile) is recognised by the lapses of its scope and forgotten.
 struct OpenCall {
   std::int64_t begin_ns = 0;
   std::uint32_t depth = 0;
-  std::uint32_t epoch = 0;
+  std::uint32_t lapses = 0;
+  Scope scope{};
   format::ApiDomain domain{};
   std::uint32_t callback_id = 0;
   const TracedCall* traced = nullptr;
@@ -39,6 +40,8 @@ constexpr std::int64_t kPollGapNs = 50'000;
 
 thread_local __attribute__((tls_model("initial-exec"))) OpenCall open_call;
 thread_local __attribute__((tls_model("initial-exec"))) format::Poll open_poll;
+
+bool is_in_call() noexcept { return open_call.depth != 0 && open_call.lapses == lapses_of(open_call.scope); }
 
 void flush_poll() noexcept {
   if (open_poll.count == 0) return;
@@ -228,20 +231,19 @@ void tell_sampler(StackId stack, std::uint32_t epoch) noexcept {
 }
 
 void on_enter(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_CallbackData& data) noexcept {
-  const std::uint32_t epoch = switch_epoch();
   // The runtime is never called from within a call on the same thread, so a runtime call is always outermost.
-  const bool outermost = open_call.depth == 0 || domain == format::ApiDomain::kRuntime || open_call.epoch != epoch;
-  if (!outermost) {
+  if (domain != format::ApiDomain::kRuntime && is_in_call()) {
     ++open_call.depth;
     return;
   }
   const TracedCall* traced = find_traced_call(domain, callback_id);
-  open_call = {now_ns(), 1, epoch, domain, callback_id, traced, {}};
+  const Scope scope = traced == nullptr ? Scope::kTimeline : traced->scope;
+  open_call = {now_ns(), 1, lapses_of(scope), scope, domain, callback_id, traced, {}};
   if (traced != nullptr) {
     if (!traced->is_plain) prepare_for_effects(*traced, data);
     open_call.stack = stack_at_entry(*traced, data.functionParams, open_call.begin_ns);
     open_call.begin_ns += open_call.stack.cost_ns;
-    if (open_call.stack.id != StackId{}) tell_sampler(open_call.stack.id, epoch);
+    if (open_call.stack.id != StackId{}) tell_sampler(open_call.stack.id, switch_epoch());
   }
 }
 
@@ -289,7 +291,7 @@ void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
 
 void flush_open_poll() noexcept { flush_poll(); }
 
-bool inside_cuda_call() noexcept { return open_call.depth != 0 && open_call.epoch == switch_epoch(); }
+bool inside_cuda_call() noexcept { return is_in_call(); }
 
 void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   const ReentryGuard entry;

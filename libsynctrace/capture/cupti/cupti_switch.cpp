@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/cupti/cupti_switch.h"
 
-#include <iterator>
+#include <algorithm>
 
 #include "capture/cupti/cupti_api.h"
 #include "capture/cupti/traced_calls.h"
@@ -88,12 +88,22 @@ void CuptiSwitch::ask_for_graphs() noexcept {
 }
 
 void CuptiSwitch::set_callbacks(Scope scope, Sources next) noexcept {
+  const auto goes_off = [&](const TracedCall& call) {
+    return call.scope == scope && has_callbacks(current_, call) && !has_callbacks(next, call);
+  };
+  // Before and after: a call that begins while others go off is told from a later one, too.
+  const bool lapses = std::any_of(traced_calls().begin(), traced_calls().end(), goes_off);
+  const auto count_lapse = [&] {
+    if (lapses) lapse_counts[static_cast<int>(scope)].fetch_add(1, std::memory_order_relaxed);
+  };
+  count_lapse();
   for (const TracedCall& call : traced_calls()) {
     const bool on = has_callbacks(next, call);
     if (call.scope != scope || on == has_callbacks(current_, call)) continue;
     const CUptiResult result = cupti->EnableCallback(on ? 1 : 0, subscriber_, domain_of(call), call.callback_id);
     if (on && result != CUPTI_SUCCESS) unknown_calls_.fetch_add(1, std::memory_order_relaxed);
   }
+  count_lapse();
 }
 
 void CuptiSwitch::switch_to(Sources next) noexcept {

@@ -61,7 +61,13 @@ class CuptiSwitch {
 // The recorder's.
 [[gnu::visibility("hidden")]] extern CuptiSwitch& cupti_switch;
 
-// Changes with every switch: a call that began under another epoch may miss its exit (api_events).
+// How often the callbacks of a scope were switched off: of a call that was under way then no exit may come.
+inline constinit std::atomic<std::uint32_t> lapse_counts[2]{};
+inline std::uint32_t lapses_of(Scope scope) noexcept {
+  return lapse_counts[static_cast<int>(scope)].load(std::memory_order_relaxed);
+}
+
+// Changes with every switch.
 inline constinit std::atomic<std::uint32_t> switch_count{0};
 inline std::uint32_t switch_epoch() noexcept { return switch_count.load(std::memory_order_relaxed); }
 
