@@ -12,7 +12,7 @@ program, or beside the one it names (timeline/cupti-only), and two more processe
 and then --turn-seconds each: many short ones, as a host's speed changes from second to second. A report counts the step in which its program
 was held; with 50 steps a turn or more it tells these apart.
 MODE: bare, after (bare, without what stops it), cupti-only (or some of its parts: 'cupti-only subscribe waits', see cupti_only.cpp), off (loaded,
-the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
+and nothing is recorded), delayed (the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
 """
 import argparse
 import concurrent.futures
@@ -33,7 +33,7 @@ import whole_tables
 
 CASES = pathlib.Path(__file__).resolve().with_name("whole_cases.py")
 LEAD = 5  # steps at the begin of a later turn that are not counted: the host gets ahead of the GPU again
-OPTIONS = {"off": ["--delay", "3600s"], "syncs": ["--level", "syncs"], "duty": ["--duty", "1s/10s"]}
+OPTIONS = {"off": ["--delay", "3600s", "--only-windows"], "delayed": ["--delay", "3600s"], "syncs": ["--level", "syncs"], "duty": ["--duty", "1s/10s"]}
 
 
 def numbers(text):
@@ -109,7 +109,7 @@ def turn(together, steps, from_begin):
     for program in together:
         waiting.register(program.lines, selectors.EVENT_READ, program)
     begin = time.perf_counter()
-    for program in together:
+    for program in random.sample(together, len(together)):
         program.signal(signal.SIGCONT)
     while any(len(times) < steps for times in seen.values()):
         for key, _ in waiting.select():
@@ -134,8 +134,9 @@ def turns_of(options, case, modes):
         mode, _, other = pair.partition("/")
         for number, place in itertools.product(range(copies), (0, 1)):
             copy = f"{number}-beside-{other}" if other else number  # files go by it, so it is another one in each pair
-            turns.append([Program(options, case, other or "bare", f"{copy}-of-{mode.replace(' ', '')}", *places[place]),
-                          Program(options, case, mode, copy, *places[1 - place])])
+            wanted = [(other or "bare", f"{copy}-of-{mode.replace(' ', '')}", places[place]), (mode, copy, places[1 - place])]
+            order = 1 - 2 * place  # neither is always started first
+            turns.append([Program(options, case, *what, *where) for *what, where in wanted[::order]][::order])
     return turns
 
 
