@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // When the timeline is recorded. Outside its windows only waits, copies, allocations and NVTX go on, or not even waits
-// and copies (--only-windows). A window opens and
-// closes by the clock (drain thread) or by a range of the program's own (its threads); each change becomes a Window
-// event of the thread that made it, at the time it made it.
+// and copies (--only-windows). A window opens and closes by the clock (drain thread) or by a range of the program's own
+// (its threads); each change becomes a Window event of the thread that made it, at the time it made it.
 #pragma once
 
 #include <pthread.h>
