@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 
 #include "attribution/steps/step_lengths.h"
 
@@ -48,7 +49,11 @@ class Collector {
       return evidence_.correlation.issued_ns(each) < host.begin_ns;
     });
     if (row == rows.end() || evidence_.correlation.issued_ns(*row) >= host.end_ns) return HostTimeline::kNoThread;
-    const auto issuer = evidence_.correlation.issuer_of(*row);
+    return issuer_of(*row);
+  }
+
+  HostTimeline::Index issuer_of(std::uint32_t operation) const {
+    const auto issuer = evidence_.correlation.issuer_of(operation);
     if (!issuer) return HostTimeline::kNoThread;
     return evidence_.host.index_of(issuer->is_launch ? trace_.launches[issuer->row].thread
                                                      : trace_.calls[issuer->row].thread);
@@ -88,17 +93,37 @@ class Collector {
     }
   }
 
+  // Work whose call is not known, as when it was launched before a window opened or while one closed, moves with the
+  // thread that issues the next work to its stream, or issued the last: these wait for one another.
   void add_work_of_others() {
-    for (const std::uint32_t operation : evidence_.correlation.by_issue()) {
-      const auto issuer = evidence_.correlation.issuer_of(operation);
+    const auto rows = evidence_.correlation.by_issue();
+    struct Issued {
+      std::uint32_t next = kNoRow;  // work of a known call
+      std::uint32_t last = kNoRow;
+    };
+    std::unordered_map<StreamKey, Issued, StreamKeyHash> streams;
+    auto stream = streams.end();
+    std::vector<std::pair<std::uint32_t, const Issued*>> trailing;
+    for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
+      const StreamKey key{trace_.operations[*row].context, trace_.operations[*row].stream};
+      if (stream == streams.end() || stream->first != key) stream = streams.try_emplace(key).first;
+      Issued& issued = stream->second;
+      const auto issuer = evidence_.correlation.issuer_of(*row);
+      if (issuer) issued.next = *row;
+      if (issued.last == kNoRow) issued.last = issued.next;
       if (issuer && (issuer->is_launch ? has_launch_ : has_call_)[issuer->row]) continue;
-      HostTimeline::Index thread = HostTimeline::kNoThread;
-      if (issuer)
-        thread = evidence_.host.index_of(issuer->is_launch ? trace_.launches[issuer->row].thread
-                                                           : trace_.calls[issuer->row].thread);
-      const Nanoseconds issued_ns = evidence_.correlation.issued_ns(operation);
-      add(issued_ns, issued_ns, operation, thread, TurnKind::kWork);
+      if (issued.next == kNoRow)
+        trailing.emplace_back(*row, &issued);
+      else
+        add_work(*row, issued.next);
     }
+    for (const auto& [row, issued] : trailing) add_work(row, issued->last);
+  }
+
+  // `like`: work of the same thread; kNoRow: of nobody.
+  void add_work(std::uint32_t row, std::uint32_t like) {
+    const Nanoseconds issued_ns = evidence_.correlation.issued_ns(row);
+    add(issued_ns, issued_ns, row, like == kNoRow ? HostTimeline::kNoThread : issuer_of(like), TurnKind::kWork);
   }
 
   const Evidence& evidence_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What single calls become in a program: transfers of one copy, queries of a stream, a stream that waits for another.
 // An unchanged replay gives the recorded times whatever they become, so only their weights and fixes tell.
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -369,6 +370,27 @@ TEST_CASE("a graph takes the short host times of its line with it, not the progr
     CHECK((in_graph_ns > between_ns) == (between_ns < kMs));
     CHECK((elsewhere_ns >= between_ns) == (between_ns == kMs));
   }
+}
+
+// As a graph that was launched before a window opened, and a copy whose call was under way when it closed. By the clock
+// they would stay where they are when the host code in front of the window takes less time.
+TEST_CASE("work without a call keeps to the thread that issues to its stream") {
+  Scene scene;
+  scene.call(ApiCategory::kAlloc, "cudaMalloc", {kMs, 2 * kMs});
+  scene.work({20 * kMs, 21 * kMs}, CorrelationId{1});
+  scene.work({20 * kMs, 21 * kMs}, CorrelationId{2}, kOther);
+  scene.launch({20 * kMs + 500 * kUs, 20 * kMs + 505 * kUs}, {21 * kMs + kUs, 22 * kMs});
+  scene.work({23 * kMs, 24 * kMs}, CorrelationId{3});
+  const ReplayProgram program = scene.program();
+  std::vector<std::uint32_t> threads;
+  std::uint32_t launching = ~0U;
+  for (const ReplayEvent& head : program.events) {
+    if (head.kind == EventKind::kMoreWork) threads.push_back(head.thread);
+    if (head.kind == EventKind::kLaunch) launching = head.thread;
+  }
+  CHECK(threads.size() == 3);
+  CHECK(std::count(threads.begin(), threads.end(), launching) == 2);
+  CHECK(replay_difference(attribute(scene.trace())).empty());
 }
 
 TEST_CASE("steps are counted where there are enough of them and each issued work") {
