@@ -10,7 +10,7 @@
 
 #include "support/catch.h"
 #include "support/replay_support.h"
-#include "whatif/evaluate.h"
+#include "whatif/replay.h"
 
 namespace synctrace::testing {
 namespace {
@@ -391,23 +391,6 @@ TEST_CASE("work without a call keeps to the thread that issues to its stream") {
   CHECK(threads.size() == 3);
   CHECK(std::count(threads.begin(), threads.end(), launching) == 2);
   CHECK(replay_difference(attribute(scene.trace())).empty());
-}
-
-TEST_CASE("steps are counted where there are enough of them and each issued work") {
-  ReplayProgram program;
-  program.sites.resize(1);
-  program.thread_begins = {0};
-  for (int i = 0; i < 5; ++i) program.events.add<StepEvent>(0, 0);
-  const auto by_steps = [&](std::size_t count, Nanoseconds last_done_ns) {
-    Steps steps;
-    steps.steps.resize(count);
-    for (Step& step : steps.steps) step.done_ns = 1;
-    steps.steps.back().done_ns = last_done_ns;
-    return Evaluator(program, steps).by_steps();
-  };
-  CHECK(by_steps(4, 1));
-  CHECK(!by_steps(3, 1));
-  CHECK(!by_steps(4, 0));
 }
 
 }  // namespace synctrace::testing

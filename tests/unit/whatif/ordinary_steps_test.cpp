@@ -6,6 +6,7 @@
 #include "support/catch.h"
 #include "support/generated_support.h"
 #include "support/replay_support.h"
+#include "whatif/evaluate.h"
 #include "whatif/what_if.h"
 
 namespace synctrace::testing::generator {
@@ -145,6 +146,23 @@ TEST_CASE("what lies between steps is run, and not counted") {
   CHECK(with.recorded_ns == steps_ns);
   // The step behind the gap has no wait's cost before it: one in 59 that gains nothing.
   check_alike(shares_of(without, without.all), shares_of(with, with.all), 2.5);
+}
+
+TEST_CASE("steps are counted where there are enough of them and each issued work") {
+  ReplayProgram program;
+  program.sites.resize(1);
+  program.thread_begins = {0};
+  for (int i = 0; i < 5; ++i) program.events.add<StepEvent>(0, 0);
+  const auto by_steps = [&](std::size_t count, Nanoseconds last_done_ns) {
+    Steps steps;
+    steps.steps.resize(count);
+    for (Step& step : steps.steps) step.done_ns = 1;
+    steps.steps.back().done_ns = last_done_ns;
+    return Evaluator(program, steps).by_steps();
+  };
+  CHECK(by_steps(4, 1));
+  CHECK(!by_steps(3, 1));
+  CHECK(!by_steps(4, 0));
 }
 
 }  // namespace synctrace::testing::generator
