@@ -21,6 +21,10 @@ class RecordDecoder {
   // Starts on the payload of a chunk, which must stay until the next call.
   void begin_chunk(std::span<const std::byte> payload) noexcept;
 
+  // What the trace has declared so far. Chunks that are read out of order need those of the chunks before them.
+  const SchemaTable& schemas() const noexcept { return schemas_; }
+  void set_schemas(const SchemaTable& schemas) { schemas_ = schemas; }
+
   // Moves to the next readable record of the chunk; false at its end. Counts what it passes over.
   [[nodiscard]] bool next(RecordView& record, Damage& damage);
 
@@ -54,8 +58,9 @@ class RecordDecoder {
 };
 
 template <class Member>
-void RecordDecoder::take(const SchemaTable::Entry& kind, ByteCursor& cursor, Encoding encoding, std::uint64_t& previous,
-                         Member& member) noexcept {
+[[gnu::always_inline]] inline void RecordDecoder::take(const SchemaTable::Entry& kind, ByteCursor& cursor,
+                                                       Encoding encoding, std::uint64_t& previous,
+                                                       Member& member) noexcept {
   if (cursor.at == cursor.end && !kind.declared) {
     member = Member{};
     return;
@@ -75,9 +80,11 @@ template <class Record, class Visitor>
 bool RecordDecoder::decode_plain(RecordDecoder& decoder, Body& body, Visitor& visitor) {
   Record record;
   auto& previous = decoder.previous_[static_cast<std::size_t>(Record::kKind)];
-  Record::with_fields([&](const auto&... field) {
+  Record::with_fields([&](const auto&... field) __attribute__((always_inline)) {
+    ByteCursor cursor = body.cursor;
     std::size_t index = 0;
-    (take(*body.kind, body.cursor, field.encoding, previous[index++], record.*field.member), ...);
+    (take(*body.kind, cursor, field.encoding, previous[index++], record.*field.member), ...);
+    body.cursor = cursor;
   });
   if (!decoder.fits(body)) return false;
   if constexpr (std::is_same_v<Record, Schema>) decoder.declared_ = record;

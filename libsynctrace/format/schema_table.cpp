@@ -77,6 +77,7 @@ bool SchemaTable::learn(const Schema& schema) {
   if (const auto& known = built_in()[schema.kind]) match(*entry, known->layout);
   entries_[schema.kind] = entry.get();
   declared_[schema.kind] = std::move(entry);
+  ++declared_count_;
   return true;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The layouts of all kinds: those that a trace declares by its schema records, and until then (or when that record was
 // lost) the built-in ones. A hostile schema is bounded: kMaxKinds kinds, kMaxFields fields, short lower-case names,
-// every name once. Single-threaded.
+// every name once. A copy shares what the original has learnt so far. Single-threaded.
 #pragma once
 
 #include <array>
@@ -29,7 +29,10 @@ class SchemaTable {
   // is known: a kind keeps its first declaration, and its name.
   bool learn(const Schema& schema);
 
-  // Null for a kind without a layout. Valid as long as the table.
+  // How many kinds the trace has declared: of two tables of one trace, those with as many are alike.
+  std::size_t declared_count() const noexcept { return declared_count_; }
+
+  // Null for a kind without a layout. Valid as long as the table or a copy.
   const Entry* find(std::uint64_t kind) const noexcept;
   const Entry* find(std::string_view name) const noexcept;
 
@@ -42,7 +45,8 @@ class SchemaTable {
   bool fits(const Entry& entry) const noexcept;
 
   std::array<const Entry*, kMaxKinds> entries_{};  // built-in or declared
-  std::array<std::unique_ptr<const Entry>, kMaxKinds> declared_;
+  std::array<std::shared_ptr<const Entry>, kMaxKinds> declared_;
+  std::size_t declared_count_ = 0;
 };
 
 }  // namespace synctrace::format
