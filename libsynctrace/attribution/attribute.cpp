@@ -107,10 +107,9 @@ void add_phases(const Trace& trace, const Correlation& correlation, const StepQu
 
 Attribution attribute(const Trace& trace, const AttributeOptions& options, std::optional<Joins> joins) {
   Attribution result;
-  auto devices = in_background(trace.operations.size(), [&] { return device_states(trace); });
   result.evidence = std::make_unique<const Evidence>(trace, std::move(joins));
   const Evidence& evidence = *result.evidence;
-  result.devices = devices.get();
+  auto devices = in_background(trace.operations.size(), [&] { return device_states(trace); });
   result.unmatched_operations = evidence.correlation.unmatched_operations();
   if (options.known_steps != nullptr) {
     result.steps = *options.known_steps;
@@ -119,6 +118,7 @@ Attribution attribute(const Trace& trace, const AttributeOptions& options, std::
     add_phases(trace, evidence.correlation, options.steps, result);
   }
   result.collectives = collective_times(trace, evidence.correlation, result.steps);
+  result.devices = devices.get();
   if (trace.has_timeline()) {
     find_causes(evidence, options, result);
     for (std::string& breach : check_sums(result)) result.breaches.push_back(std::move(breach));
