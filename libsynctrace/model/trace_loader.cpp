@@ -2,6 +2,7 @@
 #include "model/trace_loader.h"
 
 #include <algorithm>
+#include <variant>
 
 #include "model/copy_kinds.h"
 #include "model/refused_stacks.h"
@@ -33,6 +34,25 @@ void drop_graphs_outside_windows(Trace& trace) {
 
 }  // namespace
 
+void TraceLoader::add(ParsedRows& chunk) {
+  for (const OrderedRecord& record : chunk.ordered) std::visit(*this, record);
+  times_.add(chunk.times);
+  for (const DeviceId device : chunk.devices) {
+    if (has_room_for(device)) continue;
+    const auto refused =
+        std::erase_if(chunk.rows.operations, [&](const Operation& row) { return row.device == device; });
+    for (std::size_t i = 0; i < refused; ++i) (*this)(NoSuchDevice{});
+  }
+}
+
+// What is said of each device takes time and memory for each window.
+bool TraceLoader::has_room_for(DeviceId device) {
+  if (devices_.contains(device)) return true;
+  const bool has_room = devices_.size() < kMostDevices && number(device) <= Operation::kMostDevice;
+  if (has_room) devices_.insert(device);
+  return has_room;
+}
+
 // The functions at an address come one behind the other, the innermost first. One that is out of turn says that others
 // were lost, and is of no use without them.
 void TraceLoader::operator()(const format::Symbol& symbol) {
@@ -55,8 +75,8 @@ void TraceLoader::operator()(const format::Symbol& symbol) {
 }
 
 void TraceLoader::finish() {
-  trace_.first_ns = std::min(first_ns_, last_ns_);
-  trace_.last_ns = last_ns_;
+  trace_.first_ns = std::min(times_.first_ns, times_.last_ns);
+  trace_.last_ns = times_.last_ns;
   name_calls();
   refine_copies(trace_);
   sort_rows(trace_);

@@ -188,6 +188,52 @@ TEST_CASE("losses add up by name, and a trace without its end says so") {
   }
 }
 
+TEST_CASE("a large file, parsed by two threads, is in its order") {
+  constexpr std::uint64_t kCalls = 150'000;  // worth two threads
+  TraceBuilder builder(8U << 10);
+  builder.schemas();
+  for (std::uint64_t i = 0; i < kCalls; ++i) {
+    format::Call call;
+    call.begin_ns = 7;
+    call.bytes = i;
+    call.object = ~i;
+    builder.add(call);
+    if (i % 100 == 0) builder.add(format::Fact{"last", std::to_string(i)});
+  }
+  const Result<Trace> trace = load_trace_bytes(builder.bytes(), "test");
+  REQUIRE(trace);
+  REQUIRE(trace.value().calls.size() == kCalls);
+  std::uint64_t in_order = 0;
+  for (const Call& call : trace.value().calls) in_order += call.bytes == in_order ? 1 : 0;
+  CHECK(in_order == kCalls);
+  CHECK(trace.value().facts.at("last") == std::to_string(kCalls - 100));
+}
+
+TEST_CASE("layouts that are declared within a large file hold for the records behind them") {
+  constexpr std::size_t kRecords = 32'768;  // of a chunk
+  constexpr unsigned kFirstKind = 50;
+  constexpr unsigned kLastKind = 63;
+  const auto declared = [](unsigned kind) {
+    const std::string name = "novelty_" + std::to_string(kind);
+    const Bytes trace = TraceBuilder().add(format::Schema{kind, name, "at_ns:d what:t"}).bytes();
+    const auto* payload = trace.data() + sizeof(format::FileHeader) + sizeof(format::ChunkHeader);
+    return Bytes(payload, trace.data() + trace.size());
+  };
+  Bytes bytes = file_header_bytes();
+  append(bytes, chunk_of(declared(kFirstKind), 0));
+  for (unsigned kind = kFirstKind; kind < kLastKind; ++kind) {
+    const char record[] = {static_cast<char>(kind), 2, 2, 0};  // a time, a text without letters
+    Bytes payload;
+    for (std::size_t i = 0; i < kRecords; ++i) append(payload, std::as_bytes(std::span(record)));
+    append(payload, declared(kind + 1));
+    append(bytes, chunk_of(payload, kind - kFirstKind + 1));
+  }
+  const Result<Trace> trace = load_trace_bytes(bytes, "test");
+  REQUIRE(trace);
+  CHECK(trace.value().stats.count(kLossUnknownRecords) == kRecords * (kLastKind - kFirstKind));
+  CHECK(trace.value().stats.count(kLossBadRecords) == 0);
+}
+
 TEST_CASE("a file that is not there is an error with its name") {
   const Result<Trace> trace = load_trace("no-such-file.synctrace");
   REQUIRE_FALSE(trace);
