@@ -52,19 +52,12 @@ class Later:
 
     def __init__(self, count=1, dtype=torch.float32):
         self.host = torch.zeros(count, dtype=dtype).pin_memory()
-        self.places, self.done = list(self.host), torch.cuda.Event()
-
-    def take(self):
-        """Those that were put there before record()."""
-        self.done.synchronize()
-        return self.host.tolist()
-
-    def put(self, value, place=0):
-        self.places[place].copy_(value, non_blocking=True)
+        self.done = torch.cuda.Event()
 
     def swap(self, values):
         """The last numbers for new ones."""
-        last = self.take()
+        self.done.synchronize()
+        last = self.host.tolist()
         self.host.copy_(values, non_blocking=True)
         self.done.record()
         return last
@@ -174,16 +167,11 @@ def norms(after):
         nonlocal largest
         optimizer.zero_grad()
         nn.functional.cross_entropy(model(inputs), labels).backward()
-        norms = later.take() if after else []
-        for place, parameter in enumerate(parameters):
+        norms = []
+        for parameter in parameters:
             norm = parameter.grad.norm()
-            if after:
-                later.put(norm, place)
-            else:
-                norms.append(norm.item())  # defer-read: norms
-        if after:
-            later.done.record()
-        largest = max(largest, *norms)
+            norms.append(norm if after else norm.item())  # defer-read: norms
+        largest = max(largest, *(later.swap(torch.stack(norms)) if after else norms))
         optimizer.step()
 
     return run
