@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "base/in_background.h"
 #include "model/correlate.h"
 
 namespace synctrace {
@@ -132,28 +134,30 @@ void apply(const ShiftMap& map, Trace& trace, ClockRepair& repair) {
   }
 }
 
-// The edges to repair by, by time; none where there is nothing to repair, which is seen without keeping them.
-std::vector<Edge> usable_edges(const Trace& trace, const Joins& joins, ClockRepair& repair) {
-  const auto for_each_edge = [&](auto&& visit) {
-    for_each_launch(trace, joins.correlation, visit);
-    for_each_wait(trace, joins.outstanding, visit);
-  };
-  for_each_edge([&](const Edge& edge) {
-    ++repair.edges;
+struct EdgeCounts {
+  std::uint64_t all = 0;
+  std::uint64_t nonsense = 0;
+  std::uint64_t broken = 0;
+
+  void add(const Edge& edge) noexcept {
+    ++all;
     if (is_nonsense(edge))
-      ++repair.broken_after;
+      ++nonsense;
     else if (edge.breaks(0, 0))
-      ++repair.broken_before;
-  });
-  std::vector<Edge> edges;
-  if (repair.broken_before > 0) {
-    edges.reserve(repair.edges);
-    for_each_edge([&](const Edge& edge) {
-      if (!is_nonsense(edge)) edges.push_back(edge);
-    });
-    std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
+      ++broken;
   }
-  repair.broken_before += repair.broken_after;
+};
+
+// Most traces have nothing to repair, which is seen without keeping the edges.
+std::vector<Edge> usable_edges(const Trace& trace, const Joins& joins, std::uint64_t count) {
+  std::vector<Edge> edges;
+  edges.reserve(count);
+  const auto keep = [&](const Edge& edge) {
+    if (!is_nonsense(edge)) edges.push_back(edge);
+  };
+  for_each_launch(trace, joins.correlation, keep);
+  for_each_wait(trace, joins.outstanding, keep);
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
   return edges;
 }
 
@@ -162,12 +166,24 @@ std::vector<Edge> usable_edges(const Trace& trace, const Joins& joins, ClockRepa
 ClockRepair repair_clock(Trace& trace, std::optional<Joins>* joins) {
   ClockRepair repair;
   if (trace.operations.empty()) return repair;
-  std::optional<Joins> found(trace);
-  const std::vector<Edge> edges = usable_edges(trace, *found, repair);
-  if (edges.empty()) {
+  Correlation correlation(trace);
+  auto of_launches = in_background(trace.operations.size(), [&] {
+    EdgeCounts counts;
+    for_each_launch(trace, correlation, [&](const Edge& edge) { counts.add(edge); });
+    return counts;
+  });
+  std::vector<Outstanding> outstanding = find_outstanding(trace, correlation);
+  EdgeCounts counts = of_launches.get();
+  for_each_wait(trace, outstanding, [&](const Edge& edge) { counts.add(edge); });
+  repair.edges = counts.all;
+  repair.broken_before = counts.broken + counts.nonsense;
+  repair.broken_after = counts.nonsense;
+  std::optional<Joins> found(std::in_place, std::move(correlation), std::move(outstanding));
+  if (counts.broken == 0) {
     if (joins != nullptr) joins->swap(found);
     return repair;
   }
+  const std::vector<Edge> edges = usable_edges(trace, *found, counts.all);
   found.reset();
   const ShiftMap map(edges);
   for (const Edge& edge : edges) {

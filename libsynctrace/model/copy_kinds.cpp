@@ -22,6 +22,7 @@ void refine_copies(Trace& trace) {
   for (Call& call : trace.calls) {
     if ((call.flags & format::Call::kKindsFromRanges) != 0 && number(call.correlation) != 0) guessed.push_back(&call);
   }
+  if (guessed.empty()) return;
   merge_runs(guessed, [](const Call* a, const Call* b) { return a->correlation < b->correlation; });
   std::size_t cursor = 0;
   for (const Operation& operation : trace.operations) {

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "model/correlate.h"
@@ -54,6 +55,8 @@ std::vector<Outstanding> find_outstanding(const Trace& trace, const Correlation&
 // Both joins of a trace: made where it is loaded, for its clocks, and of use again to whoever analyses it.
 struct Joins {
   explicit Joins(const Trace& trace) : correlation(trace), outstanding(find_outstanding(trace, correlation)) {}
+  Joins(Correlation issuers, std::vector<Outstanding> of_calls)
+      : correlation(std::move(issuers)), outstanding(std::move(of_calls)) {}
 
   Correlation correlation;
   std::vector<Outstanding> outstanding;

@@ -52,6 +52,7 @@ struct ParsedRows {
   TableRows rows;
   std::vector<OrderedRecord> ordered;
   std::vector<DeviceId> devices;  // of the operations
+  bool has_graphs = false;
   SeenTimes times;
 };
 
@@ -110,6 +111,7 @@ class RowParser {
   }
 
   void operator()(const format::Graph& graph) {
+    parsed_.has_graphs = true;
     if (Operation* operation = add_operation(graph, OperationKind::kGraph)) operation->graph = graph.graph;
   }
 

@@ -37,6 +37,7 @@ void drop_graphs_outside_windows(Trace& trace) {
 void TraceLoader::add(ParsedRows& chunk) {
   for (const OrderedRecord& record : chunk.ordered) std::visit(*this, record);
   times_.add(chunk.times);
+  has_graphs_ |= chunk.has_graphs;
   for (const DeviceId device : chunk.devices) {
     if (has_room_for(device)) continue;
     const auto refused =
@@ -85,7 +86,7 @@ void TraceLoader::finish() {
   trace_.stats.add(kLossOverlappingSamples, overlaps.size());
   for (const TimeSpan overlap : overlaps) losses_.stretch(overlap);
   make_windows();
-  drop_graphs_outside_windows(trace_);
+  if (has_graphs_) drop_graphs_outside_windows(trace_);
   trace_.stats.add(kLossSwollenStacks, cut_swollen_stacks(trace_));
   const bool closed = !trace_.end_reason.empty();
   if (!closed) trace_.stats.add(kLossUncleanEnd);

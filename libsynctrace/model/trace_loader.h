@@ -149,6 +149,7 @@ class TraceLoader {
   LossSpans losses_;
   std::set<DeviceId> devices_;
   bool holed_ = false;
+  bool has_graphs_ = false;
   SeenTimes times_;
 };
 
