@@ -40,6 +40,8 @@ void scale(Interval& interval, double factor) {
 
 void scale(WhatIf& found, double factor) {
   scale(found.base_ns, factor);
+  scale(found.base_lo_ns, factor);
+  scale(found.base_hi_ns, factor);
   scale(found.recorded_ns, factor);
   scale(found.all, factor);
   if (found.asked) scale(*found.asked, factor);

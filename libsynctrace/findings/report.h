@@ -214,6 +214,8 @@ struct SavingsReport {
   bool by_steps = false;  // base_ns is that of the steps, else of the recording
   std::size_t steps = 0;
   Nanoseconds base_ns = 0;      // without the recorder,
+  Nanoseconds base_lo_ns = 0;   // at least
+  Nanoseconds base_hi_ns = 0;   // and at most,
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;                 // with every fix
   std::vector<FixRow> order;

@@ -154,6 +154,8 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   savings.by_steps = found.by_steps;
   savings.steps = found.steps;
   savings.base_ns = found.base_ns;
+  savings.base_lo_ns = found.base_lo_ns;
+  savings.base_hi_ns = found.base_hi_ns;
   savings.recorded_ns = found.recorded_ns;
   savings.all = found.all;
   savings.unexplained_share = found.unexplained_share;

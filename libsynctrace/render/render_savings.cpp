@@ -8,6 +8,7 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "findings/fix_words.h"
+#include "render/answer_words.h"
 #include "render/columns.h"
 
 namespace synctrace {
@@ -26,6 +27,7 @@ class SavingsText {
       return page_.wrapped("  ", "Not predicted: " + savings_.refusal + ".");
     }
     page_.title(format_text("What fixing it would save, of {}", base_words()));
+    base_range();
     if (savings_.order.empty()) {
       nothing();
     } else {
@@ -39,14 +41,22 @@ class SavingsText {
  private:
   std::string share(Nanoseconds ns) const { return share_text(ns, savings_.base_ns); }
 
+  bool is_slower() const { return savings_.recorded_ns - savings_.base_ns > savings_.base_ns / 100; }
+
   // Without the recorder; how long it took with it, where that is more.
   std::string base_words() const {
-    const Nanoseconds part = savings_.by_steps ? static_cast<Nanoseconds>(savings_.steps) : 1;
-    const bool slower = savings_.recorded_ns - savings_.base_ns > savings_.base_ns / 100;
-    const std::string recorded = duration_text(savings_.recorded_ns / part);
-    if (!slower) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
-    return format_text("about {}{} without the recorder ({} with it)", duration_text(savings_.base_ns / part),
-                       savings_.by_steps ? " a step" : "", recorded);
+    const std::string recorded = duration_text(of_one_step(savings_, savings_.recorded_ns));
+    if (!is_slower()) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
+    return format_text("about {}{} without the recorder ({} with it)",
+                       duration_text(of_one_step(savings_, savings_.base_ns)), savings_.by_steps ? " a step" : "",
+                       recorded);
+  }
+
+  void base_range() {
+    if (!is_slower()) return;
+    page_.wrapped("  ", format_text("Without the recorder between {} and {}: what it takes is known to a third.",
+                                    duration_text(of_one_step(savings_, savings_.base_lo_ns)),
+                                    duration_text(of_one_step(savings_, savings_.base_hi_ns))));
   }
 
   void lead(const ShownFix& fix, std::string_view number) {

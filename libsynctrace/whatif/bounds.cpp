@@ -51,30 +51,56 @@ Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::U
 
 Bounds::Bounds(const Evaluator& evaluator, double uncertain_share)
     : evaluator_(evaluator), uncertain_share_(uncertain_share) {
-  const std::vector<Trial> trials = {{{}, {}}, {{}, optimistic_corner()}, {{}, pessimistic_corner()}};
-  base_ = std::move(evaluator.run(evaluator.whole(), {trials.data(), 1}, true).front());
-  const std::vector<TrialResult> sample = evaluator.run(evaluator.sample(), trials, false);
-  for (std::size_t i = 0; i < sample.size(); ++i) sample_base_ns_[i] = sample[i].time_ns;
+  const Trial nothing_fixed;
+  base_ = std::move(evaluator.run(evaluator.whole(), {&nothing_fixed, 1}, true).front());
+  sample_base_ns_ = times_in_corners({&nothing_fixed.sites, 1}).front();
+}
+
+TimeSpan Bounds::base_range() const noexcept {
+  const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
+  const auto [least, most] =
+      std::minmax({sample_base_ns_[kTypical], sample_base_ns_[kLessOff], sample_base_ns_[kMoreOff]});
+  return {static_cast<Nanoseconds>(scale * static_cast<double>(least)),
+          static_cast<Nanoseconds>(scale * static_cast<double>(most))};
 }
 
 Nanoseconds Bounds::least_gain_ns() const noexcept {
   return static_cast<Nanoseconds>(kModelErrorShare * static_cast<double>(base_.time_ns));
 }
 
-std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
-  std::vector<Trial> trials;
+std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const FixSet> sets) const {
+  std::vector<Trial> typical;
+  std::vector<Trial> extremes;
   for (const FixSet& set : sets) {
-    for (const Corner& corner : {Corner{}, optimistic_corner(), pessimistic_corner()}) trials.push_back({set, corner});
+    typical.push_back({set, {}});
+    for (const Corner& corner : {optimistic_corner(), pessimistic_corner()}) extremes.push_back({set, corner});
   }
-  const std::vector<TrialResult> results = evaluator_.run(evaluator_.sample(), trials, false);
-  const double scale =
-      static_cast<double>(base_.time_ns) / static_cast<double>(std::max<Nanoseconds>(1, sample_base_ns_[0]));
-  std::vector<Reach> reaches;
+  const Stretch& sample = evaluator_.sample();
+  const std::vector<TrialResult> all_off = evaluator_.run(sample, typical, false);
+  const std::vector<TrialResult> extreme = evaluator_.run(sample, extremes, false);
+  const std::vector<TrialResult> less_off = evaluator_.run(sample, typical, false, RecorderOff::kLess);
+  const std::vector<TrialResult> more_off = evaluator_.run(sample, typical, false, RecorderOff::kMore);
+  std::vector<Corners> times;
   for (std::size_t i = 0; i < sets.size(); ++i) {
-    const auto gain = [&](std::size_t corner) { return sample_base_ns_[corner] - results[3 * i + corner].time_ns; };
-    const auto [least, most] = std::minmax({gain(0), gain(1), gain(2)});
-    reaches.push_back({static_cast<Nanoseconds>(scale * static_cast<double>(gain(0) - least)),
-                       static_cast<Nanoseconds>(scale * static_cast<double>(most - gain(0)))});
+    times.push_back({all_off[i].time_ns, extreme[2 * i].time_ns, extreme[2 * i + 1].time_ns, less_off[i].time_ns,
+                     more_off[i].time_ns});
+  }
+  return times;
+}
+
+std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
+  const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
+  std::vector<Reach> reaches;
+  for (const Corners& times : times_in_corners(sets)) {
+    const auto gain = [&](std::size_t corner) { return static_cast<double>(sample_base_ns_[corner] - times[corner]); };
+    // Of a program that takes less or more by itself, the same part is meant.
+    const auto as_typical = [&](std::size_t corner) {
+      return gain(corner) * static_cast<double>(sample_base_ns(kTypical)) / static_cast<double>(sample_base_ns(corner));
+    };
+    const auto [least, most] = std::minmax(
+        {gain(kTypical), gain(kOptimistic), gain(kPessimistic), as_typical(kLessOff), as_typical(kMoreOff)});
+    reaches.push_back({static_cast<Nanoseconds>(scale * (gain(kTypical) - least)),
+                       static_cast<Nanoseconds>(scale * (most - gain(kTypical)))});
   }
   return reaches;
 }

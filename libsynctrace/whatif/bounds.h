@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // How sure a predicted saving is. The point is the typical replay; the interval spans the corners of what the recording
-// leaves open, the scatter of the steps, and the error that the model has shown against programs with known truth.
+// leaves open and of what the recorder takes, the scatter of the steps, and the error that the model has shown against
+// programs with known truth.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -21,6 +24,8 @@ class Bounds {
   Bounds(const Evaluator& evaluator, double uncertain_share);
 
   Nanoseconds base_ns() const noexcept { return base_.time_ns; }
+  // The time without the recorder, where more or less of it was the recorder's.
+  TimeSpan base_range() const noexcept;
   Nanoseconds least_gain_ns() const noexcept;
   const TrialResult& base() const noexcept { return base_; }
 
@@ -28,6 +33,15 @@ class Bounds {
   std::vector<Interval> savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical = nullptr) const;
 
  private:
+  // Typical, at the ends of what the recording leaves open, and with less or more taken off for the recorder.
+  enum { kTypical, kOptimistic, kPessimistic, kLessOff, kMoreOff, kCorners };
+  using Corners = std::array<Nanoseconds, kCorners>;
+  // How long the sample takes.
+  std::vector<Corners> times_in_corners(std::span<const FixSet> sets) const;
+  Nanoseconds sample_base_ns(std::size_t corner) const noexcept {
+    return std::max<Nanoseconds>(1, sample_base_ns_[corner]);
+  }
+
   // What the corners add to a typical saving: found on the sample, so they cost little on long recordings.
   struct Reach {
     Nanoseconds down_ns = 0;
@@ -39,7 +53,7 @@ class Bounds {
   const Evaluator& evaluator_;
   double uncertain_share_;
   TrialResult base_;
-  std::array<Nanoseconds, 3> sample_base_ns_{};  // of the sample: typical, and in the two corners
+  Corners sample_base_ns_{};  // nothing fixed
 };
 
 // The standard corners.

@@ -21,9 +21,9 @@ Evaluator::Evaluator(const ReplayProgram& program, const Steps& steps) : program
 }
 
 // Neither its calls nor what CUPTI said about itself take any time.
-Scenarios Evaluator::without_recorder() const {
+Scenarios Evaluator::without_recorder(RecorderOff off) const {
   Scenarios scenarios(program_);
-  scenarios.without_recorder = true;
+  scenarios.recorder_off = off;
   for (std::size_t site = 0; site < program_.sites.size(); ++site) {
     if (program_.sites[site].fix == Fix::kNoProfiler) scenarios.fixed[site] = 0xff;
   }
@@ -32,7 +32,7 @@ Scenarios Evaluator::without_recorder() const {
 
 ReplayState Evaluator::state_at(std::size_t event) const {
   ReplayState state = initial_state(program_);
-  replay(program_, without_recorder(), 0, event, state);
+  replay(program_, without_recorder(RecorderOff::kAll), 0, event, state);
   return state;
 }
 
@@ -93,11 +93,12 @@ Nanoseconds Evaluator::recorded_ns() const {
   return time_of(whole_, replay(program_, Scenarios(program_), whole_.first, whole_.last, state), 0);
 }
 
-std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const Trial> trials, bool details) const {
+std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const Trial> trials, bool details,
+                                        RecorderOff off) const {
   std::vector<TrialResult> results(trials.size());
   for (std::size_t base = 0; base < trials.size(); base += kLanes) {
     const std::size_t count = std::min(kLanes, trials.size() - base);
-    Scenarios scenarios = without_recorder();
+    Scenarios scenarios = without_recorder(off);
     for (std::size_t lane = 0; lane < count; ++lane) {
       scenarios.corners[lane] = trials[base + lane].corner;
       for (const std::uint16_t site : trials[base + lane].sites) scenarios.fix(lane, site);

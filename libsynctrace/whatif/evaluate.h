@@ -60,7 +60,8 @@ class Evaluator {
   }
 
   // Of each trial, in order. Details (steps, waits) are left out unless asked for.
-  std::vector<TrialResult> run(const Stretch& stretch, std::span<const Trial> trials, bool details) const;
+  std::vector<TrialResult> run(const Stretch& stretch, std::span<const Trial> trials, bool details,
+                               RecorderOff off = RecorderOff::kAll) const;
   std::vector<Nanoseconds> times(const Stretch& stretch, std::span<const FixSet> sets) const;
   // What is counted, as it was recorded: all other times are those without the recorder.
   Nanoseconds recorded_ns() const;
@@ -78,7 +79,7 @@ class Evaluator {
   ReplayState state_at(std::size_t event) const;
   Nanoseconds time_of(const Stretch& stretch, const Outcome& outcome, std::size_t lane) const;
   Nanoseconds length_of(std::size_t counted, const Stretch& stretch, const Outcome& outcome, std::size_t lane) const;
-  Scenarios without_recorder() const;
+  Scenarios without_recorder(RecorderOff off) const;
 
   const ReplayProgram& program_;
   Stretch whole_;

@@ -28,7 +28,7 @@ class Pass {
         outcome_(outcome),
         plain_(std::all_of(scenarios.corners.begin(), scenarios.corners.end(),
                            [](const Corner& c) { return c == Corner{}; })),
-        ours_(scenarios.without_recorder ? ~Nanoseconds{0} : 0) {}
+        off_(scenarios.recorder_off) {}
 
   // All kinds in one place, but for what is long or rare: else gcc 12 makes a call of each event, 4 % slower.
   [[gnu::flatten]] void run(const ReplayEvent& head) {
@@ -77,10 +77,10 @@ class Pass {
   Nanoseconds latency(const CopyEvent& event, std::size_t) const { return event.latency; }
   template <class Launched>
   Nanoseconds latency(const Launched& event, std::size_t lane) const;
-  // Host time of a call that waits for nothing.
+  // Host time of a call that waits for nothing. Never below zero: what is the recorder's is limited (recorder_cost.h).
   template <class Event>
   Nanoseconds own_of(const Event& event) const {
-    return event.own - (event.ours & ours_);
+    return event.own - part_of(event.ours, off_);
   }
   Nanoseconds fixed_call(const ReplayEvent& head, Nanoseconds own) const;
   Nanoseconds pinned_length(const LaunchEvent& event, std::size_t) const { return event.length; }  // it copies nothing
@@ -96,8 +96,8 @@ class Pass {
   const Scenarios& scenarios_;
   ReplayState& state_;
   Outcome& outcome_;
-  const bool plain_;        // no lane takes anything otherwise than typical
-  const Nanoseconds ours_;  // mask of what the recorder took
+  const bool plain_;  // no lane takes anything otherwise than typical
+  const RecorderOff off_;
 };
 
 // Host time of a call after its fix.
@@ -118,7 +118,7 @@ Nanoseconds Pass::fixed_call(const ReplayEvent& head, Nanoseconds own) const {
 template <class Event>
 void Pass::host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
-  const Nanoseconds usual = event.pre - (event.before & ours_);
+  const Nanoseconds usual = event.pre - part_of(event.before, off_);
   const std::uint8_t in_graph = program_.sites[head.site].fix == Fix::kGraph ? fixed : std::uint8_t{0};
   if (in_graph == 0) return for_lanes([&](std::size_t i) { now.at[i] += usual; });
   for_lanes([&](std::size_t i) { now.at[i] += (in_graph >> i & 1) != 0 ? event.pre : usual; });

@@ -89,6 +89,8 @@ WhatIf Study::run() {
   result_.by_steps = evaluator.by_steps();
   result_.steps = evaluator.by_steps() ? evaluator.counted_steps() : 0;
   result_.base_ns = bounds.base_ns();
+  result_.base_lo_ns = bounds.base_range().begin_ns;
+  result_.base_hi_ns = bounds.base_range().end_ns;
   result_.recorded_ns = evaluator.recorded_ns();
   result_.unexplained_share = unexplained_share(program, evaluator, result_.base_ns);
   if (result_.base_ns <= 0) {

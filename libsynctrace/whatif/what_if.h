@@ -52,8 +52,10 @@ struct WhatIfOptions {
 struct WhatIf {
   std::string refusal;  // why nothing can be said; empty: something can
   bool by_steps = false;
-  std::size_t steps = 0;        // counted
-  Nanoseconds base_ns = 0;      // time of what is counted, without the recorder,
+  std::size_t steps = 0;       // counted
+  Nanoseconds base_ns = 0;     // time of what is counted, without the recorder,
+  Nanoseconds base_lo_ns = 0;  // at least and at most: what the recorder takes is not known exactly;
+  Nanoseconds base_hi_ns = 0;
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;                 // if all were fixed
   std::vector<FixSite> sites;

@@ -10,6 +10,8 @@
 #include "support/generated_support.h"
 #include "support/generator/random_program.h"
 #include "support/replay_support.h"
+#include "whatif/recorder_cost.h"
+#include "whatif/what_if.h"
 
 namespace synctrace::testing {
 namespace {
@@ -38,6 +40,13 @@ Nanoseconds busiest_thread(const ReplayProgram& program) {
     });
   }
   return *std::max_element(sums.begin(), sums.end());
+}
+
+// As if CUPTI had taken time in it.
+Trace of_real_recorder(Trace trace) {
+  trace.facts["cupti_version"] = "130001";
+  trace.facts.erase("simulated");
+  return trace;
 }
 
 }  // namespace
@@ -110,6 +119,57 @@ TEST_CASE("numbers that are never read cost as little as waits that are gone, th
     dearer += outcome.end.at[0] > gone_ns;
   }
   CHECK(dearer > 0);
+}
+
+TEST_CASE("the more of the recorded time was the recorder's, the sooner a program without it ends") {
+  std::size_t sooner = 0;
+  for (std::uint64_t seed = 1; seed <= kPrograms / 10; ++seed) {
+    CAPTURE(seed);
+    const generator::Program source = generator::random_program(seed + 110'000);
+    const Trace trace = of_real_recorder(generator::load_generated(source, generator::play(source, seed)));
+    const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
+    Nanoseconds last_ns = program.end_ns;
+    for (const RecorderOff off : {RecorderOff::kNothing, RecorderOff::kLess, RecorderOff::kAll, RecorderOff::kMore}) {
+      Scenarios scenarios(program);
+      scenarios.recorder_off = off;
+      const Outcome outcome = replay(program, scenarios);
+      REQUIRE(outcome.end.at[0] <= last_ns);
+      REQUIRE(outcome.end.at[0] - program.begin_ns >= longest_stream(program));
+      sooner += outcome.end.at[0] < last_ns;
+      last_ns = outcome.end.at[0];
+    }
+  }
+  CHECK(sooner > kPrograms / 10);
+}
+
+TEST_CASE("how long a program takes without the recorder is a range, where there was one") {
+  const generator::Program source = generator::random_program(110'001);
+  const Trace plain = generator::load_generated(source, generator::play(source, 1));
+  const WhatIf without = what_if(generator::explain_generated(plain), same_place);
+  CHECK(without.base_lo_ns == without.base_ns);
+  CHECK(without.base_hi_ns == without.base_ns);
+  const Trace real = of_real_recorder(plain);
+  const WhatIf with = what_if(generator::explain_generated(real), same_place);
+  CHECK(with.base_lo_ns < with.base_ns);
+  CHECK(with.base_ns < with.base_hi_ns);
+  CHECK(with.base_hi_ns < with.recorded_ns);
+}
+
+TEST_CASE("no time gets below zero, however much of it was the recorder's") {
+  Trace trace;  // of a host on which CUPTI takes as long as is believed
+  trace.facts["cupti_version"] = "130001";
+  trace.apis[ApiId{1}].category = ApiCategory::kLaunch;
+  for (Nanoseconds begin_ns = 0; begin_ns < 10'000'000; begin_ns += 100'000)
+    trace.launches.push_back({{begin_ns, begin_ns + 60'000}, ThreadId{7}, ApiId{1}, {}, {}});
+  const RecorderCost recorder(trace);
+  REQUIRE(recorder.of(60'000, 60'000, true, true).inside_ns == 8'000);
+  for (const bool issues : {false, true}) {
+    for (Nanoseconds ns = 0; ns < 20'000; ++ns) {
+      const RecorderCost::OfCall cost = recorder.of(ns, ns, issues, true);
+      REQUIRE(3 * ns >= Nanoseconds{4} * cost.inside_ns);
+      REQUIRE(3 * ns >= Nanoseconds{4} * cost.before_ns);
+    }
+  }
 }
 
 // The same events in two runs, the second going on where the first stopped, end as in one.
