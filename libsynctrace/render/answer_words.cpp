@@ -94,6 +94,12 @@ std::string verdict_sentence(const Report& report) {
   return words;
 }
 
+std::string base_range_words(const SavingsReport& savings) {
+  const std::string least = duration_text(of_one_step(savings, savings.base_lo_ns));
+  const std::string most = duration_text(of_one_step(savings, savings.base_hi_ns));
+  return least == most ? "" : format_text("{} to {}", least, most);
+}
+
 const Interval* whole_gain(const SavingsReport& savings) noexcept {
   if (savings.base_ns == 0 || savings.remedies.empty()) return nullptr;
   const Interval& all = savings.remedies.back().cumulative;

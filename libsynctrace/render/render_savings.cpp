@@ -53,10 +53,9 @@ class SavingsText {
   }
 
   void base_range() {
-    if (!is_slower()) return;
-    page_.wrapped("  ", format_text("Without the recorder between {} and {}: what it takes is known to a third.",
-                                    duration_text(of_one_step(savings_, savings_.base_lo_ns)),
-                                    duration_text(of_one_step(savings_, savings_.base_hi_ns))));
+    const std::string range = base_range_words(savings_);
+    if (range.empty() || !is_slower()) return;
+    page_.wrapped("  ", format_text("Without the recorder {}: what it takes is known to a third.", range));
   }
 
   void lead(const ShownFix& fix, std::string_view number) {

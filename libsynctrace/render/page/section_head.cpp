@@ -72,10 +72,9 @@ void now_tile(const Report& report, HtmlOut& out) {
     return tile("A step takes", time_cell(report.steps.ordinary_mean_ns), note, out);
   }
   if (savings.recorded_ns - savings.base_ns > savings.base_ns / 100)
-    note = format_text("{} to {}; {} recorded; ", duration_text(of_one_step(savings, savings.base_lo_ns)),
-                       duration_text(of_one_step(savings, savings.base_hi_ns)),
-                       duration_text(of_one_step(savings, savings.recorded_ns))) +
-           note;
+    note = format_text("{} recorded; ", duration_text(of_one_step(savings, savings.recorded_ns))) + note;
+  const std::string range = base_range_words(savings);
+  if (!range.empty()) note = range + "; " + note;
   tile(savings.by_steps ? "A step takes" : "The run takes", time_cell(of_one_step(savings, savings.base_ns)), note,
        out);
 }
