@@ -44,6 +44,12 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains, const std::vector<Nan
   return static_cast<Nanoseconds>(whole * half);
 }
 
+// Of a damaged trace the sample may take next to nothing, and what it stands for any time.
+Nanoseconds as_time(double ns) noexcept {
+  constexpr auto kMost = static_cast<double>(kLatestTime);
+  return static_cast<Nanoseconds>(std::clamp(ns, -kMost, kMost));
+}
+
 }  // namespace
 
 Corner optimistic_corner() noexcept { return {Corner::Latency::kLow, Corner::Use::kNever, true, false, false}; }
@@ -60,8 +66,7 @@ TimeSpan Bounds::base_range() const noexcept {
   const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
   const auto [least, most] =
       std::minmax({sample_base_ns_[kTypical], sample_base_ns_[kLessOff], sample_base_ns_[kMoreOff]});
-  return {static_cast<Nanoseconds>(scale * static_cast<double>(least)),
-          static_cast<Nanoseconds>(scale * static_cast<double>(most))};
+  return {as_time(scale * static_cast<double>(least)), as_time(scale * static_cast<double>(most))};
 }
 
 Nanoseconds Bounds::least_gain_ns() const noexcept {
@@ -99,8 +104,7 @@ std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
     };
     const auto [least, most] = std::minmax(
         {gain(kTypical), gain(kOptimistic), gain(kPessimistic), as_typical(kLessOff), as_typical(kMoreOff)});
-    reaches.push_back({static_cast<Nanoseconds>(scale * (gain(kTypical) - least)),
-                       static_cast<Nanoseconds>(scale * (most - gain(kTypical)))});
+    reaches.push_back({as_time(scale * (gain(kTypical) - least)), as_time(scale * (most - gain(kTypical)))});
   }
   return reaches;
 }
