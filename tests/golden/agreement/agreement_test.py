@@ -74,7 +74,7 @@ class Agreement(unittest.TestCase):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
             with self.subTest(trace.name):
                 found = Outputs(trace, folder)
-                for check in (self.check_sums, self.check_savings, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
+                for check in (self.check_sums, self.check_savings, self.check_range, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
                     check(found)
 
     def test_every_field_of_the_json_is_explained(self):
@@ -120,6 +120,19 @@ class Agreement(unittest.TestCase):
                 alone = fixes.get((cause["file"], cause["line"]))
                 if cause["rule"] == "ST052" and alone is not None and (cause["saving"] is None or cause["saving"]["fix"] == "speed-up"):
                     self.assertIsNotNone(cause["saving"], cause["source"])
+
+    def check_range(self, found):
+        """Between which times a step lies without the recorder."""
+        savings = found.report["savings"]
+        if savings is None or savings["refused"]:
+            return
+        self.assertLessEqual(savings["base_lo_ns"], savings["base_ns"])
+        self.assertLessEqual(savings["base_ns"], savings["base_hi_ns"])
+        parts = savings["steps"] if savings["basis"] == "steps" else 1
+        least, most = (outputs.duration(savings[end] // parts) for end in ("base_lo_ns", "base_hi_ns"))
+        is_slower = 100 * (savings["recorded_ns"] - savings["base_ns"]) > savings["base_ns"]
+        self.assertEqual(f"  Without the recorder {least} to {most}: " in found.text, is_slower and least != most)
+        self.assertEqual(f"{least} to {most}; " in found.page.text, least != most)
 
     def check_causes(self, found):
         has_steps = found.report["steps"]["count"] > 0
