@@ -94,6 +94,10 @@ std::string verdict_sentence(const Report& report) {
   return words;
 }
 
+bool is_slowed(const SavingsReport& savings) noexcept {
+  return savings.recorded_ns - savings.base_ns > savings.base_ns / 100;
+}
+
 std::string base_range_words(const SavingsReport& savings) {
   const std::string least = duration_text(of_one_step(savings, savings.base_lo_ns));
   const std::string most = duration_text(of_one_step(savings, savings.base_hi_ns));
@@ -112,11 +116,11 @@ std::string gain_sentence(const Report& report) {
     if (!is_by_steps(report)) return "";
     return format_text("A step takes {}.", duration_text(report.steps.ordinary_mean_ns));
   }
-  const bool slower = savings.recorded_ns - savings.base_ns > savings.base_ns / 100;
   std::string words = format_text(
       "{} {}{}.", savings.by_steps ? "A step takes" : "The run takes",
       duration_text(of_one_step(savings, savings.base_ns)),
-      slower ? format_text(" ({} recorded)", duration_text(of_one_step(savings, savings.recorded_ns))) : "");
+      is_slowed(savings) ? format_text(" ({} recorded)", duration_text(of_one_step(savings, savings.recorded_ns)))
+                         : "");
   const StepFigures& steps = report.steps.figures;
   if (steps.count > 0 && report.steps.ordinary_mean_ns - steps.p50_ns > steps.p50_ns / 4)
     words += format_text(" Steps are uneven: half of them take {} or less.", duration_text(steps.p50_ns));

@@ -19,6 +19,8 @@ std::string saved_share(const SavingsReport& savings, Nanoseconds ns);
 std::string saved_percent(const SavingsReport& savings, Nanoseconds ns);
 // Of one step where savings are by steps: the part of a time that falls to each of them.
 Nanoseconds of_one_step(const SavingsReport& savings, Nanoseconds ns) noexcept;
+// The recorder made it more than a hundredth longer.
+bool is_slowed(const SavingsReport& savings) noexcept;
 // "8.6 ms to 10.3 ms": that part without the recorder. Empty: the two read the same.
 std::string base_range_words(const SavingsReport& savings);
 

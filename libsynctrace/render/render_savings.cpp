@@ -41,12 +41,10 @@ class SavingsText {
  private:
   std::string share(Nanoseconds ns) const { return share_text(ns, savings_.base_ns); }
 
-  bool is_slower() const { return savings_.recorded_ns - savings_.base_ns > savings_.base_ns / 100; }
-
   // Without the recorder; how long it took with it, where that is more.
   std::string base_words() const {
     const std::string recorded = duration_text(of_one_step(savings_, savings_.recorded_ns));
-    if (!is_slower()) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
+    if (!is_slowed(savings_)) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
     return format_text("about {}{} without the recorder ({} with it)",
                        duration_text(of_one_step(savings_, savings_.base_ns)), savings_.by_steps ? " a step" : "",
                        recorded);
@@ -54,7 +52,7 @@ class SavingsText {
 
   void base_range() {
     const std::string range = base_range_words(savings_);
-    if (range.empty() || !is_slower()) return;
+    if (range.empty() || !is_slowed(savings_)) return;
     page_.wrapped("  ", format_text("Without the recorder {}: what it takes is known to a third.", range));
   }
 

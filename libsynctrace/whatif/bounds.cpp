@@ -63,7 +63,7 @@ Bounds::Bounds(const Evaluator& evaluator, double uncertain_share)
 }
 
 TimeSpan Bounds::base_range() const noexcept {
-  const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
+  const double scale = whole_per_sample();
   const auto [least, most] =
       std::minmax({sample_base_ns_[kTypical], sample_base_ns_[kLessOff], sample_base_ns_[kMoreOff]});
   return {as_time(scale * static_cast<double>(least)), as_time(scale * static_cast<double>(most))};
@@ -94,7 +94,7 @@ std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const FixSet> se
 }
 
 std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
-  const double scale = static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
+  const double scale = whole_per_sample();
   std::vector<Reach> reaches;
   for (const Corners& times : times_in_corners(sets)) {
     const auto gain = [&](std::size_t corner) { return static_cast<double>(sample_base_ns_[corner] - times[corner]); };

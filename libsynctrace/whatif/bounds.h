@@ -42,6 +42,10 @@ class Bounds {
     return std::max<Nanoseconds>(1, sample_base_ns_[corner]);
   }
 
+  double whole_per_sample() const noexcept {
+    return static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
+  }
+
   // What the corners add to a typical saving: found on the sample, so they cost little on long recordings.
   struct Reach {
     Nanoseconds down_ns = 0;

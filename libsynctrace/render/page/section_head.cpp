@@ -71,7 +71,7 @@ void now_tile(const Report& report, HtmlOut& out) {
     if (figures.count == 0) return tile("Step", {"not found"}, note, out);
     return tile("A step takes", time_cell(report.steps.ordinary_mean_ns), note, out);
   }
-  if (savings.recorded_ns - savings.base_ns > savings.base_ns / 100)
+  if (is_slowed(savings))
     note = format_text("{} recorded; ", duration_text(of_one_step(savings, savings.recorded_ns))) + note;
   const std::string range = base_range_words(savings);
   if (!range.empty()) note = range + "; " + note;

@@ -48,9 +48,7 @@ TEST_CASE("the middle of a long run stands for its ordinary steps, with a hole i
   for (const std::uint32_t hole : {kSteps, kSteps / 2, kSteps / 10}) {
     CAPTURE(hole);
     const Program program = waiting_loop(hole);
-    Trace trace = load_generated(program, play(program, 1));
-    trace.facts["cupti_version"] = "130001";  // which took a part of the time
-    trace.facts.erase("simulated");
+    const Trace trace = of_real_recorder(load_generated(program, play(program, 1)));
     const Attribution attribution = attribute(trace);
     const WhatIf whole = what_if(attribution, same_place);
     const WhatIf half = of_half(trace, attribution);

@@ -42,13 +42,6 @@ Nanoseconds busiest_thread(const ReplayProgram& program) {
   return *std::max_element(sums.begin(), sums.end());
 }
 
-// As if CUPTI had taken time in it.
-Trace of_real_recorder(Trace trace) {
-  trace.facts["cupti_version"] = "130001";
-  trace.facts.erase("simulated");
-  return trace;
-}
-
 }  // namespace
 
 TEST_CASE("more fixes never take longer") {
@@ -126,7 +119,7 @@ TEST_CASE("the more of the recorded time was the recorder's, the sooner a progra
   for (std::uint64_t seed = 1; seed <= kPrograms / 10; ++seed) {
     CAPTURE(seed);
     const generator::Program source = generator::random_program(seed + 110'000);
-    const Trace trace = of_real_recorder(generator::load_generated(source, generator::play(source, seed)));
+    const Trace trace = generator::of_real_recorder(generator::load_generated(source, generator::play(source, seed)));
     const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
     Nanoseconds last_ns = program.end_ns;
     for (const RecorderOff off : {RecorderOff::kNothing, RecorderOff::kLess, RecorderOff::kAll, RecorderOff::kMore}) {
@@ -148,7 +141,7 @@ TEST_CASE("how long a program takes without the recorder is a range, where there
   const WhatIf without = what_if(generator::explain_generated(plain), same_place);
   CHECK(without.base_lo_ns == without.base_ns);
   CHECK(without.base_hi_ns == without.base_ns);
-  const Trace real = of_real_recorder(plain);
+  const Trace real = generator::of_real_recorder(plain);
   const WhatIf with = what_if(generator::explain_generated(real), same_place);
   CHECK(with.base_lo_ns < with.base_ns);
   CHECK(with.base_ns < with.base_hi_ns);
