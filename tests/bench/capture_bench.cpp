@@ -2,13 +2,11 @@
 // What an event costs where it happens (the program's thread) and where it is written (the drain thread). The ring is
 // emptied between batches, outside the measured time where only the push is meant.
 #include <benchmark/benchmark.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <random>
 #include <type_traits>
@@ -22,6 +20,7 @@
 #include "capture/process/cpu_ticks.h"
 #include "capture/process/recorder_state.h"
 #include "format/trace_writer.h"
+#include "other_work.h"
 
 namespace {
 
@@ -165,48 +164,9 @@ void callbacks_of_a_copy(benchmark::State& state) {
 }
 BENCHMARK(callbacks_of_a_copy);
 
-// What lies between the callbacks of an eager program: an interpreter and a framework, which leave nothing of ours in
-// the first level of the caches.
-class OtherWork {
- public:
-  OtherWork() : data_(map()), code_(map()) {
-#if defined(__x86_64__)
-    constexpr std::uint32_t kReturn = 0xc3c3c3c3;
-#elif defined(__aarch64__)
-    constexpr std::uint32_t kReturn = 0xd65f03c0;
-#endif
-    for (std::size_t i = 0; i < kBytes; i += sizeof kReturn) std::memcpy(code_ + i, &kReturn, sizeof kReturn);
-    if (mprotect(code_, kBytes, PROT_READ | PROT_EXEC) != 0) std::abort();
-    __builtin___clear_cache(reinterpret_cast<char*>(code_), reinterpret_cast<char*>(code_ + kBytes));
-  }
-  ~OtherWork() {
-    munmap(data_, kBytes);
-    munmap(code_, kBytes);
-  }
-  OtherWork(const OtherWork&) = delete;
-  OtherWork& operator=(const OtherWork&) = delete;
-
-  void run() const noexcept {
-    for (std::size_t line = 0; line < kBytes; line += 64) {
-      data_[line] = std::byte{1};
-      reinterpret_cast<void (*)()>(code_ + line)();
-    }
-  }
-
- private:
-  static constexpr std::size_t kBytes = 256U << 10;  // several times a first-level cache
-  static std::byte* map() {
-    void* at = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) std::abort();
-    return static_cast<std::byte*>(at);
-  }
-  std::byte* data_;
-  std::byte* code_;
-};
-
 // As callbacks_of_a_launch, each callback behind other work: medians, since the work takes a hundred times as long.
 void callbacks_of_a_launch_in_cold_caches(benchmark::State& state) {
-  const OtherWork other;
+  const bench::OtherWork other(256U << 10);  // several times a first-level cache
   const std::array<std::uint64_t, 16> parameters{};
   ApiCalls calls(CUPTI_CB_DOMAIN_DRIVER_API, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel, &parameters);
   TickClock clock;

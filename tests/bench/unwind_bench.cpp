@@ -4,13 +4,17 @@
 #include <dlfcn.h>
 #include <unwind.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
 
+#include "capture/process/cpu_ticks.h"
 #include "capture/unwind/native_unwind.h"
 #include "capture/unwind/unwind_table.h"
+#include "other_work.h"
 
 namespace {
 
@@ -55,6 +59,56 @@ void warm(benchmark::State& state) {
   report(state, count);
 }
 BENCHMARK(warm)->Arg(13)->Arg(33)->Arg(100);
+
+// A chain of functions, each with a rule of its own to be found, as a call through Python and a framework has.
+template <int depth, class Measure>
+[[gnu::noinline]] void chain(Measure& measure) {
+  if constexpr (depth == 0) {
+    measure();
+  } else {
+    chain<depth - 1>(measure);
+  }
+  sink = sink + depth;
+}
+
+struct WalkAnew {
+  std::size_t operator()() const noexcept { return walk_here(frames).count; }
+};
+struct WalkKnownWay {
+  std::size_t operator()() const noexcept {
+    const WalkStart start = walk_start();
+    if (const std::uint64_t name = known_walk(start); name != 0) return name;
+    const std::size_t count = walk_from(start, frames).count;
+    name_walk(count);
+    return count;
+  }
+};
+
+// 40 functions deep, `KiB` of other data and code touched before each: medians of single calls.
+template <class Take>
+void behind_other_work(benchmark::State& state) {
+  prepared();
+  const synctrace::bench::OtherWork other(static_cast<std::size_t>(state.range(0)) << 10);
+  TickClock clock;
+  clock.start();
+  std::vector<std::uint64_t> ticks;
+  std::size_t count = 0;
+  auto measure = [&] {
+    for (auto _ : state) {
+      other.run();
+      const std::uint64_t begin = read_ticks();
+      count = Take()();
+      ticks.push_back(read_ticks() - begin);
+    }
+  };
+  chain<40>(measure);
+  if (count < 40) std::abort();
+  std::nth_element(ticks.begin(), ticks.begin() + static_cast<std::ptrdiff_t>(ticks.size() / 2), ticks.end());
+  state.counters["ns"] =
+      static_cast<double>(ticks[ticks.size() / 2]) * 1e6 / static_cast<double>(clock.ticks_of(1'000'000));
+}
+BENCHMARK(behind_other_work<WalkAnew>)->Arg(4)->Arg(256)->Arg(4096);
+BENCHMARK(behind_other_work<WalkKnownWay>)->Arg(4)->Arg(256)->Arg(4096);
 
 // Every rule by binary search: the first stack of a thread, or of a new map.
 void cold_rules(benchmark::State& state) {

@@ -85,6 +85,19 @@ class PythonStacks(harness.CliTest):
                   if site["line"] == line_of("the wait")]
         self.assertEqual(stacks, [[line_of("the wait"), line_of("the step"), line_of("the loop")]])
 
+    def test_lines_that_reach_the_call_by_the_same_native_frames_have_them_all(self):
+        waits = "\n".join(["    runtime.cudaDeviceSynchronize()"] * 3)
+        self.script.write_text(
+            'import ctypes, time\nruntime = ctypes.CDLL("libcudart.so.13")\nend = time.monotonic() + 0.3\n\n\ndef run():\n'
+            "    while time.monotonic() < end:  # until the tables of these frames are there\n"
+            f'        sum(range(10000))\n        runtime.cudaDeviceSynchronize()\n{waits}\n\n\nrun()\nprint("done")\n')
+        self.run_script()
+        stacks = {site["line"]: [(frame["kind"], frame["function"] if frame["kind"] == "native" else None) for frame in site["stack"]]
+                  for site in self.report()["waits"]}
+        self.assertEqual(sorted(stacks), [9, 10, 11, 12])
+        self.assertGreater([kind for kind, _ in stacks[9]].count("native"), 2, stacks[9])
+        self.assertEqual([stacks[10], stacks[11], stacks[12]], [stacks[9]] * 3)
+
     def test_the_text_names_the_line(self):
         done = self.run_script()
         self.assert_one_line(harness.table_of_waits(done.stderr), f"ST002 train.py:{line_of('the wait')} in ", "finish")

@@ -9,6 +9,13 @@
 
 namespace synctrace::capture {
 
+// A hash, with two more words.
+inline std::uint64_t mix_hash(std::uint64_t hash, std::uint64_t a, std::uint64_t b) noexcept {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ a) * (b ^ kOdd);
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
 template <std::size_t kSlots>
 class IdTable {
  public:

@@ -111,6 +111,16 @@ class Capture {
     native_ = std::span(own_.native).subspan(first, walk.count - first);
     native_sp_ = first == 0 ? walk.sp : own_.native[first - 1].cfa;
     native_is_whole_ = walk.end == WalkEnd::kRoot;
+    native_hash_ = hash_of_native();
+  }
+
+  // The same from `start`, until whose function returns. A known way is not walked until its stack is to be written.
+  void take_native_from(const WalkStart& start) noexcept {
+    start_ = start;
+    native_hash_ = known_walk(start);
+    if (native_hash_ != 0) return;
+    take_native(walk_from(start, own_.native));
+    name_walk(native_hash_);
   }
 
   StackId id() noexcept;
@@ -122,6 +132,7 @@ class Capture {
     if (runtime_ == nullptr) own_.python.count = 0;
   }
 
+  std::uint64_t hash_of_native() const noexcept;
   std::uint64_t hash() const noexcept;
   std::uint32_t code_id(const PythonFrame& frame) noexcept;
   FrameEvent describe(const StackItem& item) noexcept;
@@ -137,24 +148,25 @@ class Capture {
   const PythonRuntime* runtime_ = nullptr;
   std::span<const NativeFrame> native_;
   std::uintptr_t native_sp_ = 0;
+  std::uint64_t native_hash_ = 0;  // of native_, or of what it would be if the known way were walked; 0: no frames
+  WalkStart start_;
   bool native_is_whole_ = true;
   bool map_is_old_ = false;  // the loader knows better than our map of modules
 };
 
+std::uint64_t Capture::hash_of_native() const noexcept {
+  std::uint64_t hash = native_.empty() ? 0 : native_.size() * 2 + (native_is_whole_ ? 1 : 0);
+  for (const NativeFrame& frame : native_) hash = mix_hash(hash, frame.pc, 0);
+  return hash;
+}
+
 std::uint64_t Capture::hash() const noexcept {
-  const auto mix = [](std::uint64_t hash, std::uint64_t a, std::uint64_t b) {
-    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
-    const unsigned __int128 product = static_cast<unsigned __int128>(hash ^ a) * (b ^ kOdd);
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-  };
   const PythonStack& python = own_.python;
-  std::uint64_t hash =
-      mix(python.count, native_.size() * 2 + (native_is_whole_ ? 1 : 0), module_map.current().unload_count());
+  std::uint64_t hash = mix_hash(python.count, native_hash_, module_map.current().unload_count());
   for (std::uint32_t i = 0; i < python.count; ++i) {
     const PythonFrame& frame = python.frames[i];
-    hash = mix(mix(hash, frame.code, frame.identity), static_cast<std::uint64_t>(frame.offset_bytes), 0);
+    hash = mix_hash(mix_hash(hash, frame.code, frame.identity), static_cast<std::uint64_t>(frame.offset_bytes), 0);
   }
-  for (const NativeFrame& frame : native_) hash = mix(hash, frame.pc, 0);
   return hash;
 }
 
@@ -253,7 +265,7 @@ StackId Capture::write() noexcept {
 }
 
 StackId Capture::id() noexcept {
-  if (own_.python.count == 0 && native_.empty()) return StackId{};
+  if (own_.python.count == 0 && native_hash_ == 0) return StackId{};
   const std::uint64_t key = hash();
   auto* slot = own_.stacks.find(key);
   if (slot == nullptr) {
@@ -261,6 +273,7 @@ StackId Capture::id() noexcept {
     return StackId{};
   }
   if (slot->id != 0) return static_cast<StackId>(slot->id);
+  if (native_hash_ != 0 && native_.empty()) take_native(walk_from(start_, own_.native));
   const StackId written = write();
   // Where a module is to be known soon, the next stack from here is written again, with its name.
   if (map_is_old_ && own_.stacks_of_old_maps++ < kMaxOfOldMaps) return written;
@@ -326,7 +339,7 @@ StackId capture_call(NativeFrames native) noexcept {
   capture.take_python();
   const bool takes_native =
       native == NativeFrames::kAlways || (native == NativeFrames::kWithoutPython && !capture.has_python());
-  if (takes_native && wants(StackKinds::kNative)) capture.take_native(walk_here(own->native));
+  if (takes_native && wants(StackKinds::kNative)) capture.take_native_from(walk_start());
   return capture.id();
 }
 

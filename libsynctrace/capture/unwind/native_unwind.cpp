@@ -92,6 +92,24 @@ class StackWalk {
 
   Walk run() noexcept;
 
+  // run() from `start`, to be named.
+  Walk run_noting(const WalkStart& start) noexcept {
+    reads_ = &thread_.reads_;
+    reads_->begin(start.sp);
+    run();
+    if (walk_.end == WalkEnd::kRoot && reads_->is_whole()) thread_.last_ = {start, read_end_, map_.generation()};
+    return walk_;
+  }
+
+  // The walk that run() would make from `start`.
+  std::uint64_t known_name(const WalkStart& start) noexcept {
+    return enter_stack() ? thread_.known_.name_of({start, read_end_, map_.generation()}) : 0;
+  }
+
+  static void name_last(ThreadUnwinder& thread, std::uint64_t name) noexcept {
+    if (thread.last_.start.sp != 0 && name != 0) thread.known_.keep(thread.last_, thread.reads_, name);
+  }
+
  private:
   enum class Step : std::uint8_t { kUp, kStop };
 
@@ -99,8 +117,10 @@ class StackWalk {
   const UnwindRule& look_up(std::uintptr_t pc, ThreadUnwinder::CachedRule& cached) noexcept;
   bool enter_stack() noexcept;
   bool read(std::uintptr_t address, std::uintptr_t& value) const noexcept;
+  bool read_and_note(std::uintptr_t address, std::uintptr_t& value) noexcept;
+  void use_fp() noexcept;
   Step step(const UnwindRule& rule) noexcept;
-  std::uintptr_t base_of(CfaKind kind) const noexcept;
+  std::uintptr_t base_of(CfaKind kind) noexcept;
   Step step_by_rule(const UnwindRule& rule) noexcept;
   Step step_over_signal() noexcept;
   Step step_by_frame_pointer() noexcept;
@@ -117,12 +137,15 @@ class StackWalk {
   std::uintptr_t read_end_ = 0;
   WalkEnd why_no_rule_ = WalkEnd::kNoRule;
   std::uintptr_t cfa_ = 0;
+  WalkReads* reads_ = nullptr;  // what the walk depends on, where that is asked for
+  std::uintptr_t fp_slot_ = 0;  // where at_.fp was read and not used yet; most functions keep other things there
   UnwindRule uncached_;
   Walk walk_;
 };
 
 Walk StackWalk::run() noexcept {
   walk_.sp = at_.sp;
+  thread_.last_ = {};
   const bool on_stack = enter_stack();
   for (;;) {
     if (walk_.count == out_.size()) {
@@ -157,6 +180,18 @@ __attribute__((no_sanitize("address"))) bool StackWalk::read(std::uintptr_t addr
   return true;
 }
 
+inline bool StackWalk::read_and_note(std::uintptr_t address, std::uintptr_t& value) noexcept {
+  if (!read(address, value)) return false;
+  if (reads_ != nullptr) reads_->add(address, value);
+  return true;
+}
+
+// The walk depends on the frame pointer only where a rule uses it.
+inline void StackWalk::use_fp() noexcept {
+  if (reads_ != nullptr && fp_slot_ != 0) reads_->add(fp_slot_, at_.fp);
+  fp_slot_ = 0;
+}
+
 // A return address may be the first byte of the next function, when the call never returns: the call is before it.
 const UnwindRule& StackWalk::rule_here() noexcept {
   const std::uintptr_t pc = at_.pc - (at_.exact_pc ? 0 : 1);
@@ -188,7 +223,7 @@ const UnwindRule& StackWalk::look_up(std::uintptr_t pc, ThreadUnwinder::CachedRu
   return rule;
 }
 
-StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
+inline StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
   switch (rule.cfa) {
     case CfaKind::kSp:
     case CfaKind::kFp:
@@ -205,34 +240,36 @@ StackWalk::Step StackWalk::step(const UnwindRule& rule) noexcept {
   return stop(WalkEnd::kNoRule);
 }
 
-std::uintptr_t StackWalk::base_of(CfaKind kind) const noexcept {
+inline std::uintptr_t StackWalk::base_of(CfaKind kind) noexcept {
   switch (kind) {
     case CfaKind::kSp: return at_.sp;
     case CfaKind::kRbx: return at_.rbx;
     case CfaKind::kR10: return at_.r10;
     case CfaKind::kR13: return at_.r13;
-    default: return at_.fp;
+    default: use_fp(); return at_.fp;
   }
 }
 
-StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
+inline StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
   const auto plus = [](std::uintptr_t base, std::int32_t offset) {
     return base + static_cast<std::uintptr_t>(std::intptr_t{offset});
   };
   std::uintptr_t cfa = plus(base_of(rule.cfa), rule.cfa_offset);
   if (rule.cfa == CfaKind::kPlt) cfa = at_.sp + 8 + ((at_.pc & 15U) >= static_cast<unsigned>(rule.cfa_offset) ? 8 : 0);
-  if (rule.cfa == CfaKind::kFpDeref && !read(cfa, cfa)) return stop(WalkEnd::kBadFrame);
+  if (rule.cfa == CfaKind::kFpDeref && !read_and_note(cfa, cfa)) return stop(WalkEnd::kBadFrame);
   // Only code interrupted before it built a frame has none (aarch64, where calls push nothing).
   const bool advances = cfa > at_.sp || (cfa == at_.sp && rule.ra == SlotKind::kSame && at_.exact_pc);
   if (!advances || cfa > read_end_) return stop(WalkEnd::kBadFrame);
 
   std::uintptr_t pc = at_.lr;
-  if (rule.ra == SlotKind::kAtCfa && !read(plus(cfa, rule.ra_offset), pc)) return stop(WalkEnd::kBadFrame);
+  if (rule.ra == SlotKind::kAtCfa && !read_and_note(plus(cfa, rule.ra_offset), pc)) return stop(WalkEnd::kBadFrame);
   if (rule.ra == SlotKind::kSame && !at_.exact_pc)
     return stop(WalkEnd::kBadFrame);  // a caller's return address is in memory
   if (rule.fp != SlotKind::kSame) {
+    if (rule.fp == SlotKind::kAtFp) use_fp();
     const std::uintptr_t slot = plus(rule.fp == SlotKind::kAtCfa ? cfa : at_.fp, rule.fp_offset);
     if (!read(slot, at_.fp)) return stop(WalkEnd::kBadFrame);
+    fp_slot_ = slot;
   }
   cfa_ = cfa;
   at_.pc = strip(pc);
@@ -243,6 +280,7 @@ StackWalk::Step StackWalk::step_by_rule(const UnwindRule& rule) noexcept {
 }
 
 StackWalk::Step StackWalk::step_over_signal() noexcept {
+  if (reads_ != nullptr) reads_->spoil();
   const std::uintptr_t context = at_.sp + kContextOffset;
   if (context < read_begin_ || context > read_end_ || read_end_ - context < sizeof(ucontext_t) - sizeof(sigset_t))
     return stop(WalkEnd::kBadFrame);
@@ -264,6 +302,7 @@ StackWalk::Step StackWalk::step_by_frame_pointer() noexcept {
   next_pc = strip(next_pc);
   if (!leads_up || next_fp <= at_.fp || map_.find(next_pc - 1) == nullptr) return stop(why_no_rule_);
   walk_.guessed = true;
+  if (reads_ != nullptr) reads_->spoil();
   cfa_ = at_.fp + 16;
   at_ = {next_pc, cfa_, next_fp, 0, false};
   read_begin_ = cfa_;
@@ -273,40 +312,72 @@ StackWalk::Step StackWalk::step_by_frame_pointer() noexcept {
 namespace {
 
 // Of the caller of the function this is inlined into. Our own code keeps frame pointers, so no rule is needed for it.
-__attribute__((always_inline)) inline Registers registers_of_caller() noexcept {
-  Registers caller;
-  caller.pc = strip(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
-  caller.sp = reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa());
-  caller.fp = *static_cast<const std::uintptr_t*>(__builtin_frame_address(0));
-  return caller;
+__attribute__((always_inline)) inline WalkStart start_of_caller() noexcept {
+  return {strip(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))),
+          reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()),
+          *static_cast<const std::uintptr_t*>(__builtin_frame_address(0))};
 }
 
-Walk walk_from(const Registers& caller, std::span<NativeFrame> out) noexcept {
-  ThreadUnwinder* thread = this_unwinder;
-  if (thread == nullptr) return {};
-  if (!StackWalk::enter(*thread)) return {0, 0, WalkEnd::kBusy, false, false};
-  Walk walk = StackWalk(*thread, caller, out).run();
+Registers registers_of(const WalkStart& start) noexcept { return {start.pc, start.sp, start.fp}; }
+
+// The thread's unwinder for one walk: a signal handler that interrupts it gets none.
+class HeldUnwinder {
+ public:
+  HeldUnwinder() noexcept : thread_(this_unwinder) {
+    if (thread_ == nullptr || StackWalk::enter(*thread_)) return;
+    thread_ = nullptr;
+    why_none_ = WalkEnd::kBusy;
+  }
+  HeldUnwinder(const HeldUnwinder&) = delete;
+  HeldUnwinder& operator=(const HeldUnwinder&) = delete;
+  ~HeldUnwinder() {
+    if (thread_ != nullptr) StackWalk::leave(*thread_);
+  }
+
+  ThreadUnwinder* thread() const noexcept { return thread_; }
+  Walk no_walk() const noexcept { return {0, 0, why_none_, false, false}; }
+
+ private:
+  ThreadUnwinder* thread_;
+  WalkEnd why_none_ = WalkEnd::kNotPrepared;
+};
+
+Walk walk(const WalkStart& start, bool is_to_be_named, std::span<NativeFrame> out) noexcept {
+  const HeldUnwinder held;
+  if (held.thread() == nullptr) return held.no_walk();
+  StackWalk way(*held.thread(), registers_of(start), out);
+  Walk walk = is_to_be_named ? way.run_noting(start) : way.run();
   if (walk.end == WalkEnd::kNoTable && libgcc_is_safe()) {
-    const Walk fallback = walk_by_libgcc(caller.sp, out);
+    const Walk fallback = walk_by_libgcc(start.sp, out);
     if (fallback.count > walk.count) walk = fallback;
   }
-  StackWalk::leave(*thread);
   return walk;
 }
 
 }  // namespace
 
 __attribute__((noinline)) Walk walk_here(std::span<NativeFrame> out) noexcept {
-  return walk_from(registers_of_caller(), out);
+  return walk(start_of_caller(), false, out);
+}
+
+__attribute__((noinline)) WalkStart walk_start() noexcept { return start_of_caller(); }
+
+Walk walk_from(const WalkStart& start, std::span<NativeFrame> out) noexcept { return walk(start, true, out); }
+
+std::uint64_t known_walk(const WalkStart& start) noexcept {
+  const HeldUnwinder held;
+  return held.thread() == nullptr ? 0 : StackWalk(*held.thread(), registers_of(start), {}).known_name(start);
+}
+
+void name_walk(std::uint64_t name) noexcept {
+  const HeldUnwinder held;
+  if (held.thread() != nullptr) StackWalk::name_last(*held.thread(), name);
 }
 
 Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept {
-  ThreadUnwinder* thread = this_unwinder;
-  if (thread == nullptr) return {};
-  if (!StackWalk::enter(*thread)) return {0, 0, WalkEnd::kBusy, false, false};
-  const Walk walk = StackWalk(*thread, registers_of(*static_cast<const ucontext_t*>(context)), out).run();
-  StackWalk::leave(*thread);
-  return walk;
+  const HeldUnwinder held;
+  if (held.thread() == nullptr) return held.no_walk();
+  return StackWalk(*held.thread(), registers_of(*static_cast<const ucontext_t*>(context)), out).run();
 }
 
 void ThreadUnwinder::prepare_here() noexcept {

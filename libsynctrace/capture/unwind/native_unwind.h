@@ -13,6 +13,7 @@
 #include <span>
 
 #include "capture/unwind/cfi_rows.h"
+#include "capture/unwind/known_walks.h"
 #include "capture/unwind/module_map.h"
 #include "capture/unwind/thread_stack.h"
 
@@ -65,6 +66,9 @@ class ThreadUnwinder {
   StackBounds signal_stack_;
   std::uint64_t generation_ = 0;  // of the code map that the cached rules come from
   std::atomic<bool> busy_{false};
+  KnownWalks::Of last_;  // the last walk from a WalkStart, and what it read
+  WalkReads reads_{};
+  KnownWalks known_{};
   CachedRule cache_[kCachedRules];
 };
 
@@ -78,6 +82,16 @@ struct Walk {
 
 // The stack of the calling thread, innermost first, beginning with the caller of this function.
 Walk walk_here(std::span<NativeFrame> out) noexcept;
+
+// The same in parts, for walks that are made again and again; until the function that asked where to start returns.
+WalkStart walk_start() noexcept;
+
+// The name that name_walk() gave to this very walk; 0: none, or it may lead elsewhere by now.
+std::uint64_t known_walk(const WalkStart& start) noexcept;
+Walk walk_from(const WalkStart& start, std::span<NativeFrame> out) noexcept;
+
+// Names the thread's last walk_from(), if it led to the root by what the stack and the tables say.
+void name_walk(std::uint64_t name) noexcept;
 
 // The stack that a signal interrupted, from the handler's third argument (a ucontext_t).
 Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept;

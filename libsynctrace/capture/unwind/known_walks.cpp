@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "capture/unwind/known_walks.h"
+
+#include <algorithm>
+
+namespace synctrace::capture {
+
+// Saved registers of other functions' frames: AddressSanitizer knows nothing of them. Innermost first: another way
+// mostly differs there.
+__attribute__((no_sanitize("address"))) bool WalkReads::hold() const noexcept {
+  for (std::uint32_t i = 0; i < count_; ++i) {
+    if (*reinterpret_cast<const std::uintptr_t*>(sp_ + offsets_[i]) != words_[i]) return false;
+  }
+  return true;
+}
+
+void WalkReads::copy(const WalkReads& from) noexcept {
+  sp_ = from.sp_;
+  count_ = from.count_;
+  is_whole_ = from.is_whole_;
+  std::copy_n(from.offsets_.begin(), count_, offsets_.begin());
+  std::copy_n(from.words_.begin(), count_, words_.begin());
+}
+
+std::size_t KnownWalks::set_of(const WalkStart& start) noexcept {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15;  // 2^64 / golden ratio
+  return ((start.sp ^ start.pc << 32) * kOdd) >> (64 - kSetBits);
+}
+
+std::uint64_t KnownWalks::name_of(const Of& of) const noexcept {
+  for (const Known& known : sets_[set_of(of.start)].ways) {
+    if (known.name != 0 && known.of == of && known.reads.hold()) return known.name;
+  }
+  return 0;
+}
+
+void KnownWalks::keep(const Of& of, const WalkReads& reads, std::uint64_t name) noexcept {
+  Set& set = sets_[set_of(of.start)];
+  Known& known = set.ways[set.next++ % kWays];
+  known.name = name;
+  known.of = of;
+  known.reads.copy(reads);
+}
+
+}  // namespace synctrace::capture

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways that a thread's walks took. Where a walk leads follows from where it starts, from the map of modules and
+// from the words of the stack that it read. Where all these are the same again so is the walk, and need not be made. A
+// walk looks into two large tables at each frame, one look after the other, and both miss the caches of a program that
+// works in between; to compare some thirty words costs a fraction of that. Of one thread; nothing is allocated. Zeroed
+// memory is a valid state.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace synctrace::capture {
+
+// Registers of a function that is running.
+struct WalkStart {
+  std::uintptr_t pc = 0;
+  std::uintptr_t sp = 0;
+  std::uintptr_t fp = 0;
+
+  friend bool operator==(const WalkStart&, const WalkStart&) = default;
+};
+
+// What one walk read above the stack pointer of its start.
+class WalkReads {
+ public:
+  // A walk of Python through PyTorch reads 30 to 60 words.
+  static constexpr std::size_t kMaxWords = 120;
+
+  void begin(std::uintptr_t sp) noexcept { sp_ = sp, count_ = 0, is_whole_ = true; }
+
+  // The walk depended on the word at `address`, which is not below the start.
+  void add(std::uintptr_t address, std::uintptr_t word) noexcept {
+    const std::uintptr_t offset = address - sp_;
+    if (count_ == kMaxWords || offset > UINT32_MAX) return spoil();
+    offsets_[count_] = static_cast<std::uint32_t>(offset);
+    words_[count_++] = word;
+  }
+
+  // The walk depended on something else too.
+  void spoil() noexcept { is_whole_ = false; }
+  bool is_whole() const noexcept { return is_whole_; }
+
+  // Whether all words are still the same. The stack that they were read from is still there.
+  bool hold() const noexcept;
+
+  // As assignment, for the words that there are.
+  void copy(const WalkReads& from) noexcept;
+
+ private:
+  std::uintptr_t sp_;
+  std::uint32_t count_;
+  bool is_whole_;
+  std::array<std::uint32_t, kMaxWords> offsets_;
+  std::array<std::uintptr_t, kMaxWords> words_;
+};
+
+class KnownWalks {
+ public:
+  // What a walk depends on beside the words that it reads.
+  struct Of {
+    WalkStart start;
+    std::uintptr_t stack_end = 0;
+    std::uint64_t map_generation = 0;
+
+    friend bool operator==(const Of&, const Of&) = default;
+  };
+
+  // The name that keep() got for this walk; 0: not known.
+  std::uint64_t name_of(const Of& of) const noexcept;
+
+  // `reads` is whole, `name` is not 0. Takes another walk's place.
+  void keep(const Of& of, const WalkReads& reads, std::uint64_t name) noexcept;
+
+ private:
+  struct Known {
+    std::uint64_t name;  // 0: free
+    Of of;
+    WalkReads reads;
+  };
+
+  // Walks from one depth of the stack share a set.
+  static constexpr std::size_t kSetBits = 6;
+  static constexpr std::size_t kWays = 4;
+  struct Set {
+    std::array<Known, kWays> ways;
+    std::uint32_t next;
+  };
+  static std::size_t set_of(const WalkStart& start) noexcept;
+
+  std::array<Set, std::size_t{1} << kSetBits> sets_;
+};
+
+}  // namespace synctrace::capture
