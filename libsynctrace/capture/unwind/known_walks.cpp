@@ -28,18 +28,19 @@ std::size_t KnownWalks::set_of(const WalkStart& start) noexcept {
 }
 
 std::uint64_t KnownWalks::name_of(const Of& of) const noexcept {
-  for (const Known& known : sets_[set_of(of.start)].ways) {
-    if (known.name != 0 && known.of == of && known.reads.hold()) return known.name;
+  const Set& set = sets_[set_of(of.start)];
+  for (std::size_t way = 0; way < kWays; ++way) {
+    const Known& known = set.ways[way];
+    if (known.name != 0 && known.of == of && set.reads[way].hold()) return known.name;
   }
   return 0;
 }
 
 void KnownWalks::keep(const Of& of, const WalkReads& reads, std::uint64_t name) noexcept {
   Set& set = sets_[set_of(of.start)];
-  Known& known = set.ways[set.next++ % kWays];
-  known.name = name;
-  known.of = of;
-  known.reads.copy(reads);
+  const std::size_t way = set.next++ % kWays;
+  set.ways[way] = {of, name};
+  set.reads[way].copy(reads);
 }
 
 }  // namespace synctrace::capture

@@ -74,17 +74,17 @@ class KnownWalks {
 
  private:
   struct Known {
-    std::uint64_t name;  // 0: free
     Of of;
-    WalkReads reads;
+    std::uint64_t name;  // 0: free
   };
 
-  // Walks from one depth of the stack share a set.
+  // Walks from one depth of the stack share a set. What tells most of them apart lies together.
   static constexpr std::size_t kSetBits = 6;
   static constexpr std::size_t kWays = 4;
-  struct Set {
+  struct alignas(64) Set {
     std::array<Known, kWays> ways;
-    std::uint32_t next;
+    std::uint64_t next;
+    std::array<WalkReads, kWays> reads;
   };
   static std::size_t set_of(const WalkStart& start) noexcept;
 
