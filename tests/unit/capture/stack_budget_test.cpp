@@ -30,8 +30,8 @@ TEST_CASE("stacks of calls that return at once stay within their share of the ti
   std::int64_t now = kStart;
   stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);  // uses up what was saved
   const std::int64_t taken = stacks_in_a_second(budget, Use::kCall, 1, 1'500, now);
-  CHECK(taken * kCostNs < 20'500'000);  // 2 %
-  CHECK(taken * kCostNs > 18'000'000);
+  CHECK(taken * kCostNs < 10'250'000);  // 1 %
+  CHECK(taken * kCostNs > 9'000'000);
 }
 
 TEST_CASE("calls that issue work, and samples, have a share of their own") {
