@@ -2,6 +2,8 @@
 #include "whatif/recorder_cost.h"
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -12,7 +14,8 @@ constexpr Nanoseconds kColdNs = 4'000;  // of host time before a call: nothing i
 
 constexpr Nanoseconds kHotRecordNs = 500;
 constexpr Nanoseconds kUsualColdRecordNs = 3'500;  // where a trace has too few launches to tell
-constexpr Nanoseconds kStackNs = 2'600;
+constexpr Nanoseconds kOldStackNs = 2'600;         // of recorders that did not yet say it
+constexpr Nanoseconds kMostStackNs = 8'000;
 
 // What a launch behind other code takes without CUPTI: what it took beyond this is CUPTI's and ours. By the four
 // programs that ran without us beside themselves on a slow host: launches of 6.8 to 8.7 us, 1.15 to 1.52 times the
@@ -49,6 +52,13 @@ Nanoseconds cold_record_ns(const Trace& trace) {
   return std::clamp(launch_ns - kBareLaunchNs, kLeastColdRecordNs, kMostColdRecordNs);
 }
 
+Nanoseconds usual_stack_ns(const Trace& trace) {
+  const std::string_view text = fact(trace, "stacks.usual_ns");
+  Nanoseconds said_ns = kOldStackNs;
+  std::from_chars(text.data(), text.data() + text.size(), said_ns);
+  return std::clamp<Nanoseconds>(said_ns, 0, kMostStackNs);
+}
+
 std::int16_t limited(Nanoseconds cost_ns, Nanoseconds most_ns) noexcept {
   return static_cast<std::int16_t>(std::clamp<Nanoseconds>(most_ns, 0, cost_ns));
 }
@@ -57,7 +67,8 @@ std::int16_t limited(Nanoseconds cost_ns, Nanoseconds most_ns) noexcept {
 
 RecorderCost::RecorderCost(const Trace& trace)
     : counts_(trace.facts.contains("cupti_version") && !trace.facts.contains("simulated")),
-      with_record_{kHotRecordNs, counts_ ? cold_record_ns(trace) : kUsualColdRecordNs} {}
+      with_record_{kHotRecordNs, counts_ ? cold_record_ns(trace) : kUsualColdRecordNs},
+      stack_ns_(usual_stack_ns(trace)) {}
 
 Nanoseconds RecorderCost::ByCaches::behind(Nanoseconds host_ns) const noexcept {
   return hot_ns + (cold_ns - hot_ns) * std::clamp<Nanoseconds>(host_ns, 0, kColdNs) / kColdNs;
@@ -68,7 +79,7 @@ RecorderCost::OfCall RecorderCost::of(Nanoseconds call_ns, Nanoseconds host_ns, 
   constexpr ByCaches kCallbacks{300, 400};
   constexpr ByCaches kBefore{100, 800};
   if (!counts_) return {};
-  const Nanoseconds before_ns = kBefore.behind(host_ns) + (has_stack ? kStackNs : 0);
+  const Nanoseconds before_ns = kBefore.behind(host_ns) + (has_stack ? stack_ns_ : 0);
   return {limited((issues ? with_record_ : kCallbacks).behind(host_ns), std::max(call_ns / 2, call_ns - kBareLaunchNs)),
           limited(before_ns, host_ns / 2)};
 }

@@ -36,6 +36,7 @@ class RecorderCost {
 
   bool counts_;
   ByCaches with_record_;
+  Nanoseconds stack_ns_;
 };
 
 }  // namespace synctrace

@@ -129,8 +129,10 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
   }
   stack.cost_ns = now_ns() - entry_ns;
   budget->spend(*use, stack.site, entry_ns, stack.cost_ns);
-  call_stack_counts.taken.fetch_add(1, std::memory_order_relaxed);
-  call_stack_counts.taken_ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
+  CallStackCounts& counts = call_stack_counts;
+  CallStackCounts::Sum& sum = stack.cost_ns < CallStackCounts::kLongNs ? counts.usual : counts.longer;
+  sum.count.fetch_add(1, std::memory_order_relaxed);
+  sum.ns.fetch_add(static_cast<std::uint64_t>(stack.cost_ns), std::memory_order_relaxed);
   return stack;
 }
 

@@ -34,9 +34,18 @@ StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept;
 
 // What stacks at calls have cost the program's threads, and the calls that the budget left without one.
 struct CallStackCounts {
-  std::atomic<std::uint64_t> taken{0};
-  std::atomic<std::uint64_t> taken_ns{0};
+  struct Sum {
+    std::atomic<std::uint64_t> count{0};
+    std::atomic<std::uint64_t> ns{0};
+  };
+  // Taken longer than this: written for the first time, or interrupted.
+  static constexpr std::int64_t kLongNs = 8'000;
+
+  Sum usual;
+  Sum longer;
   std::atomic<std::uint64_t> skipped{0};
+
+  std::uint64_t taken() const noexcept { return usual.count + longer.count; }
 };
 
 // The recorder's.

@@ -316,10 +316,12 @@ void DrainThread::write_number(std::string_view key, std::uint64_t value) noexce
 
 // What stacks, samples and looks cost this process, for whoever asks later.
 void DrainThread::write_own_costs() noexcept {
-  const std::uint64_t taken = call_stack_counts.taken.load(std::memory_order_relaxed);
-  if (taken != 0) {
+  const CallStackCounts& stacks = call_stack_counts;
+  if (const std::uint64_t taken = stacks.taken(); taken != 0) {
     write_number("stacks.taken", taken);
-    write_number("stacks.total_ns", call_stack_counts.taken_ns.load(std::memory_order_relaxed));
+    write_number("stacks.total_ns", stacks.usual.ns + stacks.longer.ns);
+    if (const std::uint64_t usual = stacks.usual.count; usual != 0)
+      write_number("stacks.usual_ns", stacks.usual.ns / usual);
   }
   if (children_.look_count() != 0) {
     write_number("children.looks", children_.look_count());

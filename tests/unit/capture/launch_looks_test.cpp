@@ -73,11 +73,11 @@ TEST_CASE("a thread without Python frames is asked again every 10 ms, and the sa
   start(false);
   Launches launches;
   launches.next_has_stack();
-  const std::uint64_t before = call_stack_counts.taken;
+  const std::uint64_t before = call_stack_counts.taken();
   constexpr int kLaunches = 100'000;  // 2 s
   std::uint64_t sampled = 0;
   for (int i = 0; i < kLaunches; ++i) sampled += launches.next_has_stack() ? 1 : 0;
-  const std::uint64_t looks = call_stack_counts.taken - before - sampled;
+  const std::uint64_t looks = call_stack_counts.taken() - before - sampled;
   CHECK(looks > 150);
   CHECK(looks <= 200);
   CHECK(sampled > kLaunches / 64 * 9 / 10);

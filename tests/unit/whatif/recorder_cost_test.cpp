@@ -52,6 +52,21 @@ TEST_CASE("a stack is taken in front of its call") {
   CHECK(of_real_trace().of(10'000, 20'000, true, true).before_ns == 3'400);
 }
 
+TEST_CASE("a stack costs what the recorder says it usually did") {
+  const auto with_stack_ns = [](const char* said) {
+    Trace trace;
+    trace.facts["cupti_version"] = "130001";
+    trace.facts["stacks.usual_ns"] = said;
+    return RecorderCost(trace).of(10'000, 50'000, true, true).before_ns;
+  };
+  CHECK(with_stack_ns("640") == 800 + 640);
+  CHECK(with_stack_ns("7999") == 800 + 7'999);
+  CHECK(with_stack_ns("-1") == 800);
+  CHECK(with_stack_ns("90000") == 800 + 8'000);
+  CHECK(with_stack_ns("99999999999999999999") == 800 + 2'600);
+  CHECK(with_stack_ns("") == 800 + 2'600);
+}
+
 TEST_CASE("the recorder takes at most half of what was recorded, or what a launch takes beyond that of a bare one") {
   CHECK(of_real_trace().of(5'000, 20'000, true, false).inside_ns == 2'500);
   CHECK(of_real_trace().of(6'000, 20'000, true, false).inside_ns == 3'300);
