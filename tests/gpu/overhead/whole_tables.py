@@ -8,12 +8,13 @@ STAGES = (("steps 0 to 20", lambda row: row["round"] == 0), ("20 to 100", lambda
 
 
 def said(report):
-    """Of a report: ms of a step with and without the recorder, and the share that the fix asked about saves, with its range."""
+    """Of a report: ms of a step with and without the recorder, this with its range, and the share that the fix asked about saves, with its range."""
     savings = report["processes"][0]["savings"]
     if not savings or savings["refused"]:
         return {"refused": savings and savings["refused"]}
     steps, base = max(1, savings["steps"]), savings["base_ns"]
-    result = {"steps": savings["steps"], "with_ms": savings["recorded_ns"] / steps / 1e6, "without_ms": base / steps / 1e6}
+    without = {f"without{end}_ms": savings[f"base{end}_ns"] / steps / 1e6 for end in ("", "_lo", "_hi")}
+    result = {"steps": savings["steps"], "with_ms": savings["recorded_ns"] / steps / 1e6, **without}
     asked = savings["asked"]
     return result | {"saves": [asked["saving"][key] / base for key in ("ns", "lo_ns", "hi_ns")]} if asked else result
 
