@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks of real stacks against libgcc's and, where it is installed, libunwind's: a CUDA injection library that compares
-// them, frame by frame, at the entry of the program's CUDA calls.
+// Walks of real stacks against libgcc's and, where it is installed, libunwind's, and those that are known from before
+// against what they are now: a CUDA injection library that compares them, frame by frame, at the entry of the program's
+// CUDA calls.
 //   CUDA_INJECTION64_PATH=.../unwind_walks.so UNWIND_WALKS_OUT=walks.json python3 train.py
 // Writes one line of JSON when the program ends. Not together with the recorder: CUPTI serves one tool at a time.
 #include <cupti.h>
@@ -15,6 +16,7 @@
 
 #include "capture/cupti/cupti_api.h"
 #include "capture/cupti/traced_calls.h"
+#include "capture/process/id_table.h"
 #include "capture/unwind/native_unwind.h"
 #include "capture/unwind/unwind_table.h"
 #include "unit/capture/native_unwind_oracle.h"
@@ -37,6 +39,8 @@ struct Totals {
   std::atomic<std::uint64_t> equal_to_libunwind{0};
   std::atomic<std::uint64_t> to_the_root{0};
   std::atomic<std::uint64_t> by_tables_alone{0};
+  std::atomic<std::uint64_t> known{0};
+  std::atomic<std::uint64_t> equal_to_known{0};
   std::atomic<std::uint64_t> longest{0};
 } totals;
 
@@ -85,6 +89,18 @@ void show_difference(const test::Comparison& comparison) {
   return equal;
 }
 
+// The name of a walk is a hash of its frames.
+[[gnu::noinline]] void compare_with_known(PerThread& own) {
+  const WalkStart start = walk_start();
+  const std::uint64_t known = known_walk(start);
+  const std::size_t count = walk_from(start, own.ours).count;
+  std::uint64_t name = count;
+  for (std::size_t i = 0; i < count; ++i) name = mix_hash(name, own.ours[i].pc, own.ours[i].cfa);
+  if (known == 0) return name_walk(name);
+  totals.known.fetch_add(1);
+  if (known == name) totals.equal_to_known.fetch_add(1);
+}
+
 void compare() {
   if (totals.walks.fetch_add(1) >= kMaxWalks) {
     totals.walks.store(kMaxWalks);
@@ -107,6 +123,7 @@ void compare() {
   if (!comparison.walk.used_libgcc && !comparison.walk.guessed) totals.by_tables_alone.fetch_add(1);
   if (comparison.ours.count > totals.longest.load()) totals.longest.store(comparison.ours.count);
   if (libunwind != nullptr && equals_libunwind(*own)) totals.equal_to_libunwind.fetch_add(1);
+  compare_with_known(*own);
 }
 
 void CUPTIAPI on_callback(void*, CUpti_CallbackDomain, CUpti_CallbackId, const void* data) {
@@ -122,10 +139,11 @@ void print_totals() {
   };
   std::fprintf(out,
                "{\"walks\": %llu, \"frames\": %llu, \"longest\": %llu, \"equal_to_libgcc\": %llu, \"libunwind\": %s, "
-               "\"equal_to_libunwind\": %llu, \"to_the_root\": %llu, \"by_tables_alone\": %llu}\n",
+               "\"equal_to_libunwind\": %llu, \"to_the_root\": %llu, \"by_tables_alone\": %llu, "
+               "\"known\": %llu, \"equal_to_known\": %llu}\n",
                number(totals.walks), number(totals.frames), number(totals.longest), number(totals.equal_to_libgcc),
                libunwind == nullptr ? "false" : "true", number(totals.equal_to_libunwind), number(totals.to_the_root),
-               number(totals.by_tables_alone));
+               number(totals.by_tables_alone), number(totals.known), number(totals.equal_to_known));
   if (out != stderr) std::fclose(out);
 }
 
