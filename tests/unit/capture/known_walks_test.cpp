@@ -16,25 +16,16 @@
 #include "capture/unwind/native_unwind.h"
 #include "capture/unwind/unwind_table.h"
 #include "native_unwind_shapes.h"
+#include "prepared_unwinder.h"
 #include "support/catch.h"
 
 namespace {
 
+using namespace synctrace;
 using namespace synctrace::capture;
 
-struct Prepared {
-  Prepared() {
-    prepare_fallback();
-    module_map.refresh();
-    build_missing_tables(module_map);
-    unwinder->prepare_here();
-  }
-  ~Prepared() { ThreadUnwinder::forget_here(); }
-  std::unique_ptr<ThreadUnwinder> unwinder = std::make_unique<ThreadUnwinder>();
-};
-
 // Wherever it is called: a walk that is known is made all the same, and must find what the one found that got the name.
-class MakeKnownWalksAnew : public synctrace::test::Visit {
+class MakeKnownWalksAnew : public test::Visit {
  public:
   [[gnu::noinline]] void operator()() override {
     const WalkStart start = walk_start();
@@ -71,12 +62,12 @@ class MakeKnownWalksAnew : public synctrace::test::Visit {
 };
 
 TEST_CASE("A way is known the second time, in every shape, at every optimization level") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   const auto all_shapes = [&]() __attribute__((noinline)) {
-    synctrace::test::shapes_o0::all(visit);
-    synctrace::test::shapes_o2::all(visit);
-    synctrace::test::shapes_o3::all(visit);
+    test::shapes_o0::all(visit);
+    test::shapes_o2::all(visit);
+    test::shapes_o3::all(visit);
   };
   volatile int rounds = 2;  // so that both call from the same place
   while (rounds > 0) {
@@ -93,9 +84,9 @@ TEST_CASE("A way is known the second time, in every shape, at every optimization
 
 volatile int sink = 0;
 
-[[gnu::noinline]] void left(unsigned turns, synctrace::test::Visit& visit);
+[[gnu::noinline]] void left(unsigned turns, test::Visit& visit);
 
-[[gnu::noinline]] void right(unsigned turns, synctrace::test::Visit& visit) {
+[[gnu::noinline]] void right(unsigned turns, test::Visit& visit) {
   if (turns == 1) {
     visit();
   } else {
@@ -104,7 +95,7 @@ volatile int sink = 0;
   sink = sink + 1;
 }
 
-void left(unsigned turns, synctrace::test::Visit& visit) {
+void left(unsigned turns, test::Visit& visit) {
   if (turns == 1) {
     visit();
   } else {
@@ -114,7 +105,7 @@ void left(unsigned turns, synctrace::test::Visit& visit) {
 }
 
 TEST_CASE("Ways that differ only in their callers are told apart") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   std::minstd_rand random(1);
   const auto one_of = [&](unsigned count) { return static_cast<unsigned>(random()) % count; };
@@ -129,7 +120,7 @@ TEST_CASE("Ways that differ only in their callers are told apart") {
 }
 
 // Has a frame pointer of its own, and so keeps its caller's in memory.
-[[gnu::noinline]] void with_frame_pointer(synctrace::test::Visit& visit) {
+[[gnu::noinline]] void with_frame_pointer(test::Visit& visit) {
   static volatile std::size_t bytes = 32;
   auto* room = static_cast<volatile char*>(alloca(bytes));
   visit();
@@ -137,14 +128,14 @@ TEST_CASE("Ways that differ only in their callers are told apart") {
 }
 
 // A frame of any size, found by its frame pointer; what lies in it is left as it was.
-[[gnu::noinline]] void with_room(std::size_t bytes, synctrace::test::Visit& visit) {
+[[gnu::noinline]] void with_room(std::size_t bytes, test::Visit& visit) {
   auto* room = static_cast<volatile char*>(alloca(bytes));
   with_frame_pointer(visit);
   sink = sink + room[0];
 }
 
 // Larger than what with_room() writes into its own frame.
-[[gnu::noinline]] void one_deeper(std::size_t bytes, synctrace::test::Visit& visit) {
+[[gnu::noinline]] void one_deeper(std::size_t bytes, test::Visit& visit) {
   volatile char unused[128];
   unused[0] = 1;
   with_room(bytes, visit);
@@ -153,9 +144,9 @@ TEST_CASE("Ways that differ only in their callers are told apart") {
 
 // One call calls both, and nothing is called in between: all return addresses of the first still lie where they did
 // when the second has the same stack pointer.
-[[gnu::noinline]] void deeper_and_straight(std::size_t bytes, synctrace::test::Visit& visit) {
+[[gnu::noinline]] void deeper_and_straight(std::size_t bytes, test::Visit& visit) {
   struct {
-    void (*call)(std::size_t, synctrace::test::Visit&);
+    void (*call)(std::size_t, test::Visit&);
     std::size_t bytes;
   } volatile const ways[] = {{one_deeper, 64}, {with_room, bytes}};
   volatile std::size_t way = 0;
@@ -166,7 +157,7 @@ TEST_CASE("Ways that differ only in their callers are told apart") {
 }
 
 TEST_CASE("Return addresses that nobody returns to any more do not make a way known") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   int same_starts = 0;
   for (std::size_t bytes = 64; bytes < 512; bytes += 16) {
@@ -180,7 +171,7 @@ TEST_CASE("Return addresses that nobody returns to any more do not make a way kn
 }
 
 TEST_CASE("Another map of modules makes every way unknown") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   for (int i = 0; i < 3; ++i) {
     void* library = i == 1 ? dlopen(SYNCTRACE_PROBE, RTLD_NOW | RTLD_LOCAL) : nullptr;
@@ -200,7 +191,7 @@ TEST_CASE("Another map of modules makes every way unknown") {
 std::unique_ptr<MakeKnownWalksAnew> in_handler;
 
 TEST_CASE("What a signal interrupted is no way that one comes again") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   in_handler = std::make_unique<MakeKnownWalksAnew>();
   struct sigaction action {};
   struct sigaction old_action {};
@@ -213,7 +204,7 @@ TEST_CASE("What a signal interrupted is no way that one comes again") {
 }
 
 TEST_CASE("A name is given to the walk made last only") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   std::array<NativeFrame, 256> frames{};
   const WalkStart start = walk_start();
   name_walk(1);

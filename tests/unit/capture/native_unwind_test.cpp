@@ -16,6 +16,7 @@
 #include "capture/unwind/unwind_table.h"
 #include "native_unwind_oracle.h"
 #include "native_unwind_shapes.h"
+#include "prepared_unwinder.h"
 #include "support/catch.h"
 #include "support/sanitizers.h"
 
@@ -24,18 +25,6 @@ namespace {
 using namespace synctrace;
 using namespace synctrace::capture;
 using test::Comparison;
-
-// What every test of this process needs once; each thread prepares itself.
-struct Prepared {
-  Prepared() {
-    prepare_fallback();
-    module_map.refresh();
-    build_missing_tables(module_map);
-    unwinder->prepare_here();
-  }
-  ~Prepared() { ThreadUnwinder::forget_here(); }
-  std::unique_ptr<ThreadUnwinder> unwinder = std::make_unique<ThreadUnwinder>();
-};
 
 class CompareInEveryShape : public test::Visit {
  public:
@@ -53,7 +42,7 @@ class CompareInEveryShape : public test::Visit {
 };
 
 TEST_CASE("Walks equal libgcc's in every shape, at every optimization level") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   CompareInEveryShape visit;
   test::shapes_o0::all(visit);
   test::shapes_o2::all(visit);
@@ -63,7 +52,7 @@ TEST_CASE("Walks equal libgcc's in every shape, at every optimization level") {
 }
 
 TEST_CASE("A thread's walk ends at its root") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   CompareInEveryShape visit;
   std::thread([&] {
     const auto unwinder = std::make_unique<ThreadUnwinder>();
@@ -84,7 +73,7 @@ TEST_CASE("Walks equal libunwind's") {
   }
   const auto backtrace = reinterpret_cast<int (*)(void**, int)>(dlsym(library, "unw_backtrace"));
   REQUIRE(backtrace != nullptr);
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   struct Compare : test::Visit {
     void operator()() override {
       std::array<NativeFrame, 256> ours{};
@@ -134,7 +123,7 @@ TEST_CASE("Walks cross a signal frame, also from an alternate stack") {
   alternate.ss_size = memory.size();
   stack_t old_stack{};
   REQUIRE(sigaltstack(&alternate, &old_stack) == 0);
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   for (const int flags : {0, SA_ONSTACK}) {
     struct sigaction action {};
     struct sigaction old_action {};
@@ -184,7 +173,7 @@ TEST_CASE("A walk finds the caller of a function that is interrupted while it re
   struct sigaction old_action {};
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_SIGINFO;
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   in_handler = std::make_unique<Comparison>();
   REQUIRE(sigaction(SIGTRAP, &action, &old_action) == 0);
   for (void (*const interrupted)() : {interrupted_by_rbx, interrupted_by_r10, interrupted_by_r13}) {
@@ -206,7 +195,7 @@ int walk_in_callback(void* into) {
 }
 
 TEST_CASE("A module loaded at run time is walked by guess or by libgcc, and by its table once that is built") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   void* library = dlopen(SYNCTRACE_PROBE, RTLD_NOW | RTLD_LOCAL);
   REQUIRE(library != nullptr);
   using ProbeCall = int (*)(int (*)(void*), void*);
@@ -238,7 +227,7 @@ TEST_CASE("A module loaded at run time is walked by guess or by libgcc, and by i
 }
 
 TEST_CASE("A short buffer gets the innermost frames") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   std::array<NativeFrame, 3> few{};
   const Walk walk = walk_here(few);
   CHECK(walk.count == 3);
@@ -250,7 +239,7 @@ TEST_CASE("A short buffer gets the innermost frames") {
 TEST_CASE("An unprepared thread and a foreign stack say so") {
   std::array<NativeFrame, 8> frames{};
   CHECK(walk_here(frames).end == WalkEnd::kNotPrepared);
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   Walk walk;
   std::thread([&] {
     const auto unwinder = std::make_unique<ThreadUnwinder>();
@@ -265,7 +254,7 @@ TEST_CASE("An unprepared thread and a foreign stack say so") {
 
 #if defined(__x86_64__)
 TEST_CASE("A call of address 0 is a frame without a rule") {
-  const Prepared prepared;
+  const test::PreparedUnwinder prepared;
   std::array<std::uintptr_t, 64> stack{};
   std::array<NativeFrame, 8> frames{};
   ucontext_t context{};
