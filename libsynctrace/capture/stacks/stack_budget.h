@@ -16,8 +16,8 @@ class StackBudget {
   // What a stack is taken for: each has a share of its own, but that kLook takes from kSample's. kWork: launches behind
   // a pause, copies within the device. kLook: a thread's regular ones.
   enum class Use : std::uint8_t { kCall, kWork, kSample, kLook };
-  static constexpr std::array<std::int64_t, 3> kOneIn = {100, 400,
-                                                         400};  // of the thread's time: 1 %, 0.25 % and 0.25 %
+  // Of the thread's time: 1 %, 0.25 % and 0.25 %.
+  static constexpr std::array<std::int64_t, 3> kOneIn = {100, 400, 400};
 
   // A site that had none for so long gets one whatever the share says: a call ten times a second, work once, since a
   // step has dozens of such sites. With all slots in use that is at most 2,560 stacks a second, and 256.
