@@ -38,7 +38,12 @@ std::uint64_t KnownWalks::name_of(const Of& of) const noexcept {
 
 void KnownWalks::keep(const Of& of, const WalkReads& reads, std::uint64_t name) noexcept {
   Set& set = sets_[set_of(of.start)];
-  const std::size_t way = set.next++ % kWays;
+  std::size_t way = 0;
+  while (way < kWays && set.ways[way].name != 0 && set.ways[way].of.map_generation == of.map_generation) ++way;
+  if (way == kWays) {
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;  // Knuth's, of MMIX
+    way = random_ >> 62;
+  }
   set.ways[way] = {of, name};
   set.reads[way].copy(reads);
 }

@@ -70,7 +70,8 @@ class KnownWalks {
   // The name that keep() got for this walk; 0: not known.
   std::uint64_t name_of(const Of& of) const noexcept;
 
-  // `reads` is whole, `name` is not 0. Takes another walk's place.
+  // `reads` is whole, `name` is not 0. Where there is no place left it takes another walk's by chance: the steps of a
+  // program come back in the same order, in which the oldest walk would always be the one that is needed next.
   void keep(const Of& of, const WalkReads& reads, std::uint64_t name) noexcept;
 
  private:
@@ -81,15 +82,15 @@ class KnownWalks {
 
   // Walks from one depth of the stack share a set. What tells most of them apart lies together.
   static constexpr std::size_t kSetBits = 6;
-  static constexpr std::size_t kWays = 4;
+  static constexpr std::size_t kWays = 4;  // two random bits
   struct alignas(64) Set {
     std::array<Known, kWays> ways;
-    std::uint64_t next;
     std::array<WalkReads, kWays> reads;
   };
   static std::size_t set_of(const WalkStart& start) noexcept;
 
   std::array<Set, std::size_t{1} << kSetBits> sets_;
+  std::uint64_t random_;
 };
 
 }  // namespace synctrace::capture

@@ -74,10 +74,9 @@ TEST_CASE("A way is known the second time, in every shape, at every optimization
     all_shapes();
     rounds = rounds - 1;
   }
-  constexpr int kTooDeep = 3;    // one shape at each level: more words than are kept
-  constexpr int kOtherSize = 3;  // and one has a frame of another size the second time
-  CHECK(visit.unknown == 3 * 13 + kTooDeep + kOtherSize);
-  CHECK(visit.known == 3 * 13 - kTooDeep - kOtherSize);
+  constexpr int kTooDeep = 3;  // one shape at each level: more words than are kept
+  CHECK(visit.known + visit.unknown == 2 * 3 * 13);
+  CHECK(visit.known >= 20);  // one has a frame of another size the second time, and some take another's place
   CHECK(visit.wrong == 0);
   CHECK(visit.refused == 2 * kTooDeep);
 }
@@ -117,6 +116,14 @@ TEST_CASE("Ways that differ only in their callers are told apart") {
   CHECK(visit.refused == 0);
   CHECK(visit.known > 2900);
   CHECK(visit.unknown > 2000);
+}
+
+TEST_CASE("Of more ways than have a place, which come one behind the other, some are known") {
+  const test::PreparedUnwinder prepared;
+  MakeKnownWalksAnew visit;
+  for (unsigned i = 0; i < 1000; ++i) left(256 + i % 6 * 32, visit);
+  CHECK(visit.wrong == 0);
+  CHECK(visit.known > 200);
 }
 
 // Has a frame pointer of its own, and so keeps its caller's in memory.
