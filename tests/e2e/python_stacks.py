@@ -5,6 +5,7 @@ import sys
 import textwrap
 
 import harness
+import trace_records
 
 PROGRAM = """\
 import ctypes
@@ -117,6 +118,14 @@ class PythonStacks(harness.CliTest):
         report = self.report()
         self.assertEqual({site["source"] for site in report["waits"]}, {None})
         self.assertIn(("source-file-changed", 1), [(loss["name"], loss["count"]) for loss in report["losses"]])
+
+    def test_the_recording_says_what_its_stacks_cost(self):
+        self.run_script("--report=none")
+        facts = trace_records.Records(self.run_cli("dump", self.trace).stdout).facts
+        taken, total_ns, usual_ns = (int(facts["stacks." + name]) for name in ("taken", "total_ns", "usual_ns"))
+        self.assertGreaterEqual(taken, 50 + 57 + 1)
+        self.assertLessEqual(usual_ns, min(8000, total_ns))
+        self.assertGreater(usual_ns, 0)
 
     def test_without_stacks(self):
         self.run_script("--stacks=none")
