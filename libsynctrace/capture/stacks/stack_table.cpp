@@ -114,7 +114,7 @@ class Capture {
     native_hash_ = hash_of_native();
   }
 
-  // The same from `start`, until whose function returns. A known way is not walked until its stack is to be written.
+  // The same from `start`, until whose function returns. A known walk is not made until its stack is to be written.
   void take_native_from(const WalkStart& start) noexcept {
     start_ = start;
     native_hash_ = known_walk(start);
@@ -148,7 +148,7 @@ class Capture {
   const PythonRuntime* runtime_ = nullptr;
   std::span<const NativeFrame> native_;
   std::uintptr_t native_sp_ = 0;
-  std::uint64_t native_hash_ = 0;  // of native_, or of what it would be if the known way were walked; 0: no frames
+  std::uint64_t native_hash_ = 0;  // of native_, or of what it would be if the known walk were made; 0: no frames
   WalkStart start_;
   bool native_is_whole_ = true;
   bool map_is_old_ = false;  // the loader knows better than our map of modules

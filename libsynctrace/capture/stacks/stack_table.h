@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The caller's stack, Python and native merged, -> a StackId. A stack is written once a thread, at its first sight,
-// with the functions on it; after that it costs two walks and a look-up. All tables are the thread's own, mapped when
-// it is prepared: no lock, no allocation, no system call on the way. Stacks beyond the tables get no id and are
-// counted.
+// with the functions on it; after that it costs a walk of Python's frames, a comparison with a native walk made before
+// and a look-up. All tables are the thread's own, mapped when it is prepared: no lock, no allocation, no system call on
+// the way. Stacks beyond the tables get no id and are counted.
 //
 // A thread's captures do not nest: what a signal handler or an interposed call asks for meanwhile gets no id.
 #pragma once

@@ -5,7 +5,7 @@
 
 namespace synctrace::capture {
 
-// Saved registers of other functions' frames: AddressSanitizer knows nothing of them. Innermost first: another way
+// Saved registers of other functions' frames: AddressSanitizer knows nothing of them. Innermost first: another walk
 // mostly differs there.
 __attribute__((no_sanitize("address"))) bool WalkReads::hold() const noexcept {
   for (std::uint32_t i = 0; i < count_; ++i) {
@@ -29,23 +29,26 @@ std::size_t KnownWalks::set_of(const WalkStart& start) noexcept {
 
 std::uint64_t KnownWalks::name_of(const Of& of) const noexcept {
   const Set& set = sets_[set_of(of.start)];
-  for (std::size_t way = 0; way < kWays; ++way) {
-    const Known& known = set.ways[way];
-    if (known.name != 0 && known.of == of && set.reads[way].hold()) return known.name;
+  for (std::size_t place = 0; place < kPlaces; ++place) {
+    const Known& known = set.walks[place];
+    if (known.name != 0 && known.of == of && set.reads[place].hold()) return known.name;
   }
   return 0;
 }
 
 void KnownWalks::keep(const Of& of, const WalkReads& reads, std::uint64_t name) noexcept {
   Set& set = sets_[set_of(of.start)];
-  std::size_t way = 0;
-  while (way < kWays && set.ways[way].name != 0 && set.ways[way].of.map_generation == of.map_generation) ++way;
-  if (way == kWays) {
+  const auto is_taken = [&](const Known& known) {
+    return known.name != 0 && known.of.map_generation == of.map_generation;
+  };
+  std::size_t place = 0;
+  while (place < kPlaces && is_taken(set.walks[place])) ++place;
+  if (place == kPlaces) {
     random_ = random_ * 6364136223846793005 + 1442695040888963407;  // Knuth's, of MMIX
-    way = random_ >> 62;
+    place = random_ >> 62;
   }
-  set.ways[way] = {of, name};
-  set.reads[way].copy(reads);
+  set.walks[place] = {of, name};
+  set.reads[place].copy(reads);
 }
 
 }  // namespace synctrace::capture

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ways that a thread's walks took. Where a walk leads follows from where it starts, from the map of modules and
+// The walks that a thread made before. Where a walk leads follows from where it starts, from the map of modules and
 // from the words of the stack that it read. Where all these are the same again so is the walk, and need not be made. A
 // walk looks into two large tables at each frame, one look after the other, and both miss the caches of a program that
 // works in between; to compare some thirty words costs a fraction of that. Of one thread; nothing is allocated. Zeroed
@@ -82,10 +82,10 @@ class KnownWalks {
 
   // Walks from one depth of the stack share a set. What tells most of them apart lies together.
   static constexpr std::size_t kSetBits = 6;
-  static constexpr std::size_t kWays = 4;  // two random bits
+  static constexpr std::size_t kPlaces = 4;  // two random bits
   struct alignas(64) Set {
-    std::array<Known, kWays> ways;
-    std::array<WalkReads, kWays> reads;
+    std::array<Known, kPlaces> walks;
+    std::array<WalkReads, kPlaces> reads;
   };
   static std::size_t set_of(const WalkStart& start) noexcept;
 

@@ -79,17 +79,6 @@ class StackWalk {
     thread_.generation_ = map_.generation();
   }
 
-  static bool enter(ThreadUnwinder& thread) noexcept {
-    if (thread.busy_.load(std::memory_order_relaxed)) return false;
-    thread.busy_.store(true, std::memory_order_relaxed);
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    return true;
-  }
-  static void leave(ThreadUnwinder& thread) noexcept {
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    thread.busy_.store(false, std::memory_order_relaxed);
-  }
-
   Walk run() noexcept;
 
   // run() from `start`, to be named.
@@ -309,6 +298,34 @@ StackWalk::Step StackWalk::step_by_frame_pointer() noexcept {
   return Step::kUp;
 }
 
+// The thread's unwinder for one walk: a signal handler that interrupts it gets none.
+class HeldUnwinder {
+ public:
+  HeldUnwinder() noexcept : thread_(this_unwinder) {
+    if (thread_ == nullptr) return;
+    if (thread_->busy_.load(std::memory_order_relaxed)) {
+      thread_ = nullptr;
+      why_none_ = WalkEnd::kBusy;
+      return;
+    }
+    thread_->busy_.store(true, std::memory_order_relaxed);
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  HeldUnwinder(const HeldUnwinder&) = delete;
+  HeldUnwinder& operator=(const HeldUnwinder&) = delete;
+  ~HeldUnwinder() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    if (thread_ != nullptr) thread_->busy_.store(false, std::memory_order_relaxed);
+  }
+
+  ThreadUnwinder* thread() const noexcept { return thread_; }
+  Walk no_walk() const noexcept { return {0, 0, why_none_, false, false}; }
+
+ private:
+  ThreadUnwinder* thread_;
+  WalkEnd why_none_ = WalkEnd::kNotPrepared;
+};
+
 namespace {
 
 // Of the caller of the function this is inlined into. Our own code keeps frame pointers, so no rule is needed for it.
@@ -320,33 +337,11 @@ __attribute__((always_inline)) inline WalkStart start_of_caller() noexcept {
 
 Registers registers_of(const WalkStart& start) noexcept { return {start.pc, start.sp, start.fp}; }
 
-// The thread's unwinder for one walk: a signal handler that interrupts it gets none.
-class HeldUnwinder {
- public:
-  HeldUnwinder() noexcept : thread_(this_unwinder) {
-    if (thread_ == nullptr || StackWalk::enter(*thread_)) return;
-    thread_ = nullptr;
-    why_none_ = WalkEnd::kBusy;
-  }
-  HeldUnwinder(const HeldUnwinder&) = delete;
-  HeldUnwinder& operator=(const HeldUnwinder&) = delete;
-  ~HeldUnwinder() {
-    if (thread_ != nullptr) StackWalk::leave(*thread_);
-  }
-
-  ThreadUnwinder* thread() const noexcept { return thread_; }
-  Walk no_walk() const noexcept { return {0, 0, why_none_, false, false}; }
-
- private:
-  ThreadUnwinder* thread_;
-  WalkEnd why_none_ = WalkEnd::kNotPrepared;
-};
-
 Walk walk(const WalkStart& start, bool is_to_be_named, std::span<NativeFrame> out) noexcept {
   const HeldUnwinder held;
   if (held.thread() == nullptr) return held.no_walk();
-  StackWalk way(*held.thread(), registers_of(start), out);
-  Walk walk = is_to_be_named ? way.run_noting(start) : way.run();
+  StackWalk from_start(*held.thread(), registers_of(start), out);
+  Walk walk = is_to_be_named ? from_start.run_noting(start) : from_start.run();
   if (walk.end == WalkEnd::kNoTable && libgcc_is_safe()) {
     const Walk fallback = walk_by_libgcc(start.sp, out);
     if (fallback.count > walk.count) walk = fallback;

@@ -50,6 +50,7 @@ class ThreadUnwinder {
 
  private:
   friend class StackWalk;
+  friend class HeldUnwinder;
 
   // A training step of PyTorch has thousands of call sites on its way; a miss costs a binary search in a table of
   // megabytes, 0.1 us where it is in the caches and several times that where it is not.
