@@ -124,6 +124,7 @@ void ProgramBuilder::step(const Turn& turn) {
 WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns,
                                          WorkWeights& work) {
   const WorkEdges::Latency latency = edges_.issue(operation, host_ns, issued_ns, work);
+  work.gpu_ours = recorder_.of_work(trace_.operations[operation]);
   work.end_slot = targets_.kept_slot(operation);
   if (work.end_slot != kNoSlot) edges_.keep_end(work.end_slot, work.stream);
   return latency;

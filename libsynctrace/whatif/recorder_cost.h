@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the recorder itself took of the host's time at each call: predictions are for the program without it. Measured
-// as whole programs without us beside recorded ones (docs/measurements/cost.md): 3 to 6 us a launch in PyTorch, most of
-// it CUPTI's, and 0.4 us in a tight loop of C++. In between lies other code, which leaves nothing of CUPTI's and ours
-// in the first caches: the more host time before a call, the more that call costs. How much that is differs from host
-// to host; how long launches took in the trace tells.
+// What the recorder itself took of the host's time at each call and of the GPU's at each piece of work: predictions are
+// for the program without it. Measured as whole programs without us beside recorded ones (docs/measurements/cost.md): 3
+// us a launch in PyTorch's loops over parameters, 4 to 7 where 20 us of other code lie between launches, and 0.4 us in
+// a tight loop of C++. Other code leaves less and less of CUPTI's and ours in the caches, and we of the program's. How
+// much that is differs from host to host; how long launches took in the trace tells.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,21 @@ class RecorderCost {
   // Of a call of that length, and of the thread's time since its last call. `issues`: CUPTI made a record of GPU work
   // of it. `has_stack`: one was taken in front of it.
   OfCall of(Nanoseconds call_ns, Nanoseconds host_ns, bool issues, bool has_stack) const noexcept;
+  // In ns, of the time before the work starts: the GPU writes its time stamps.
+  std::int16_t of_work(const Operation& work) const noexcept;
 
  private:
   struct ByCaches {
-    Nanoseconds hot_ns;   // behind no other code,
-    Nanoseconds cold_ns;  // and behind kColdNs of it or more
+    Nanoseconds hot_ns = 0;     // behind no other code,
+    Nanoseconds cold_ns = 0;    // behind kColdNs of it,
+    Nanoseconds colder_ns = 0;  // and behind kColderNs of it or more
 
     Nanoseconds behind(Nanoseconds host_ns) const noexcept;
   };
 
   bool counts_;
-  ByCaches with_record_;
+  ByCaches inside_;  // a call with a record,
+  ByCaches before_;
   Nanoseconds stack_ns_;
 };
 

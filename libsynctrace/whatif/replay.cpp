@@ -61,8 +61,7 @@ class Pass {
   }
   void pass(const ReplayEvent& head, const MarkEvent& event, std::uint8_t fixed);
   void pass(const ReplayEvent& head, const PostEvent& event, std::uint8_t) {
-    const Lanes& now = state_.host[head.thread];
-    for_lanes([&](std::size_t i) { state_.slots[event.slot].at[i] = now.at[i] + event.pre; });
+    for_lanes([&](std::size_t i) { state_.slots[event.slot].at[i] = state_.host[head.thread].at[i] + event.pre; });
   }
   void pass(const ReplayEvent& head, const BlockEvent& event, std::uint8_t fixed);
   void pass(const ReplayEvent& head, const InputEvent& event, std::uint8_t fixed);
@@ -86,7 +85,7 @@ class Pass {
   Nanoseconds pinned_length(const LaunchEvent& event, std::size_t) const { return event.length; }  // it copies nothing
   template <class Transfer>
   Nanoseconds pinned_length(const Transfer& event, std::size_t lane) const;
-  Nanoseconds graph_pause(const WorkWeights& event, std::size_t lane) const;
+  Nanoseconds graph_pause(Nanoseconds pause, std::size_t lane) const;
   template <class Event>
   void wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed);
   Nanoseconds deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned);
@@ -166,12 +165,12 @@ Nanoseconds Pass::pinned_length(const Transfer& event, std::size_t lane) const {
 // On an H200 graphs of 100 and 3,600 nodes took 0.2 us a node more than their kernels had taken one by one, each
 // recorded by itself (docs/measurements/archive/2026-11-22-h200-savings.md). At worst there is a pause as between
 // launches, at best none.
-Nanoseconds Pass::graph_pause(const WorkWeights& event, std::size_t lane) const {
+Nanoseconds Pass::graph_pause(Nanoseconds pause, std::size_t lane) const {
   Nanoseconds usual = program_.pace.graph_pause;
   if (scenarios_.corners[lane].latency == Corner::Latency::kHigh)
     usual = std::max(usual, program_.pace.graph_pause_high);
   if (scenarios_.corners[lane].latency == Corner::Latency::kLow) usual = 0;
-  return std::min<Nanoseconds>(event.pause, usual);
+  return std::min(pause, usual);
 }
 
 // Starts when the last of what it needs is there: its call, the work before it, work in other streams.
@@ -187,26 +186,27 @@ template <class Work>
   const bool ordered = event.pause != kNoEdge;
   const bool follows = event.handover != kNoEdge;
   const bool implied = stream.waits_for != event.stream;
+  const Nanoseconds ours = part_of(event.gpu_ours, off_);
+  const Nanoseconds usual_pause = without(event.pause, ours), usual_latency = without(event.latency, ours);
   for_lanes([&](std::size_t i) {
-    const Nanoseconds before = ordered ? end.at[i] + event.pause : kNeverNs;
+    const Nanoseconds before = ordered ? end.at[i] + usual_pause : kNeverNs;
     const Nanoseconds foreign = implied ? std::max(waits.at[i], other.at[i]) : waits.at[i];
     const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
-    start.at[i] = std::max({issued.at[i] + event.latency, before, after}) + event.delay;
+    start.at[i] = std::max({issued.at[i] + usual_latency, before, after}) + event.delay;
   });
   if (fixed != 0 || !plain_) {
     const Fix fix = program_.sites[head.site].fix;
-    const Nanoseconds fixed_delay = event.held ? 0 : event.delay;
     for_lanes([&](std::size_t i) {
       const bool is_fixed = (fixed >> i & 1) != 0;
-      const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(event, i) : event.pause;
+      const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(usual_pause, i) : usual_pause;
       const Nanoseconds before = ordered ? end.at[i] + pause : kNeverNs;
       const Nanoseconds foreign = implied ? std::max(waits.at[i], other.at[i]) : waits.at[i];
       const Nanoseconds after = follows ? foreign + event.handover : kNeverNs;
-      const Nanoseconds delay = scenarios_.corners[i].without_delays ? 0 : is_fixed ? fixed_delay : event.delay;
+      const bool in_time = scenarios_.corners[i].without_delays || (is_fixed && event.held);
       const bool quick = is_fixed && fix == Fix::kAsyncCopy;
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
-      start.at[i] = std::max({issued.at[i] + reach, before, after}) + delay;
+      start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);
       const Nanoseconds lasts = quick ? pinned_length(event, i) : event.length;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
@@ -297,10 +297,8 @@ void Pass::pass(const ReplayEvent& head, const MarkEvent& event, std::uint8_t fi
   for_lanes([&](std::size_t i) { now.at[i] += own_of(event); });
   Lanes& slot = state_.slots[event.slot];
   Lanes& waits = state_.stream_wait[event.stream];
-  if (event.records) {
-    const Lanes& end = state_.stream_end[event.stream];
-    return for_lanes([&](std::size_t i) { slot.at[i] = std::max(end.at[i], waits.at[i]); });
-  }
+  const Lanes& end = state_.stream_end[event.stream];
+  if (event.records) return for_lanes([&](std::size_t i) { slot.at[i] = std::max(end.at[i], waits.at[i]); });
   for_lanes([&](std::size_t i) {
     if ((fixed >> i & 1) == 0) waits.at[i] = std::max(waits.at[i], slot.at[i]);
   });

@@ -7,6 +7,7 @@
 // later, and no fix at all gives the recorded times exactly.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -39,6 +40,9 @@ struct Corner {
 enum class RecorderOff : std::uint8_t { kNothing = 0, kLess = 2, kAll = 3, kMore = 4 };  // thirds
 constexpr Nanoseconds part_of(std::int16_t ours_ns, RecorderOff off) noexcept {
   return ours_ns * static_cast<std::uint8_t>(off) / 3;
+}
+constexpr Nanoseconds without(Nanoseconds weight_ns, Nanoseconds ours_ns) noexcept {
+  return weight_ns - std::clamp<Nanoseconds>(weight_ns, 0, ours_ns);
 }
 
 struct Scenarios {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The events of a replay, one struct a kind. Times and weights are ns. All events in order are a list of heads; what a
-// kind needs lies in a table of its own. With its head a launch takes 76 bytes, a copy 84, a wait 52, a stretch of the
+// kind needs lies in a table of its own. With its head a launch takes 76 bytes, a copy 92, a wait 52, a stretch of the
 // host 28.
 #pragma once
 
@@ -67,6 +67,7 @@ struct WorkWeights {
   std::int32_t handover = 0;  // from the end of work in other streams that it waits for to the start; kNoEdge: none
   std::uint32_t end_slot = kNoSlot;  // becomes the end of the work
   std::uint16_t stream = 0;          // of the program's streams
+  std::int16_t gpu_ours = 0;         // of the latency or the pause: the recorder's time stamps on the GPU
   bool held = false;                 // the delay passed inside of the call: not the GPU was late, but who issued it
 };
 
@@ -76,7 +77,7 @@ struct LaunchEvent : WorkWeights {
   bool hidden = false;  // other things than the call held the work up: its latency was not seen,
   std::int16_t ours = 0;
   std::int16_t before = 0;
-  Nanoseconds longest_latency = 0;  // and is at most this
+  std::int32_t longest_latency = 0;  // and is at most this
   Nanoseconds pre = 0;
   Nanoseconds own = 0;
 };
@@ -85,7 +86,7 @@ struct LaunchEvent : WorkWeights {
 struct MoreWorkEvent : WorkWeights {
   static constexpr EventKind kKind = EventKind::kMoreWork;
   bool hidden = false;
-  Nanoseconds longest_latency = 0;
+  std::int32_t longest_latency = 0;
   Nanoseconds pinned_length = 0;  // of a transfer, from pinned memory
 };
 
@@ -221,7 +222,7 @@ class ReplayEvents {
              std::vector<MoreWorkEvent>, std::vector<WaitEvent>, std::vector<MarkEvent>, std::vector<PostEvent>,
              std::vector<BlockEvent>, std::vector<InputEvent>, std::vector<StepEvent>>
       tables_;
-  static_assert(sizeof(ReplayEvent) == 12 && sizeof(LaunchEvent) == 64 && sizeof(CopyEvent) == 72);
+  static_assert(sizeof(ReplayEvent) == 12 && sizeof(LaunchEvent) == 64 && sizeof(CopyEvent) == 80);
 };
 
 }  // namespace synctrace

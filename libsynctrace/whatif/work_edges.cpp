@@ -159,7 +159,8 @@ WorkEdges::Latency WorkEdges::weigh(const Start& start, const DevicePace& pace, 
   work.latency = static_cast<std::int32_t>(latency_ns);
   work.pause = ordered ? static_cast<std::int32_t>(pause_ns) : kNoEdge;
   work.handover = follows ? static_cast<std::int32_t>(handover_ns) : kNoEdge;
-  return {hidden, std::max<Nanoseconds>(latency_ns, since(start.host_ns))};
+  const Nanoseconds longest_ns = std::clamp(since(start.host_ns), latency_ns, kLargestWeightNs);
+  return {hidden, static_cast<std::int32_t>(longest_ns)};
 }
 
 std::uint32_t WorkEdges::new_slot() {

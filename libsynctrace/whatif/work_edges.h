@@ -31,7 +31,7 @@ class WorkEdges {
   // What is known of the latency of work, beside its weight.
   struct Latency {
     bool hidden = false;
-    Nanoseconds longest_ns = 0;
+    std::int32_t longest_ns = 0;
   };
   // Fills in the stream and the weights of a piece of work, and lets it run. `host_ns`: the recorded time of its thread
   // at that point of the replay; `issued_ns`: the begin of its call.

@@ -145,9 +145,9 @@ TEST_CASE("predictions are for the program without the recorder; an unchanged re
   REQUIRE(found.refusal == "");
   CHECK(found.recorded_ns == made.recorded_ns);
   const Nanoseconds per_launch_ns = (found.recorded_ns - found.base_ns) / static_cast<Nanoseconds>(200 * found.steps);
-  // 2 us of a call of 5 us, and half of the 2 us before it, in which a stack was taken.
-  CHECK(per_launch_ns >= 2'950);
-  CHECK(per_launch_ns <= 3'050);
+  // 1 us of a call of 5 us, and half of the 2 us before it, in which a stack was taken.
+  CHECK(per_launch_ns >= 1'950);
+  CHECK(per_launch_ns <= 2'050);
   trace.facts["simulated"] = "1";
   CHECK(what_if(explain_generated(trace), same_place).base_ns == made.recorded_ns);
 }
