@@ -69,6 +69,29 @@ TEST_CASE("more fixes never take longer") {
   }
 }
 
+TEST_CASE("without the recorder more fixes never take longer either, however long hidden latencies are") {
+  for (std::uint64_t seed = 1; seed <= kPrograms / 4; ++seed) {
+    CAPTURE(seed);
+    const generator::Program source = generator::random_program(seed + 60'000);
+    const Trace trace = generator::of_real_recorder(generator::load_generated(source, generator::play(source, seed)));
+    const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
+    for (const Corner::Latency latency : {Corner::Latency::kTypical, Corner::Latency::kLow, Corner::Latency::kHigh}) {
+      Scenarios scenarios(program);
+      scenarios.recorder_off = RecorderOff::kAll;
+      for (std::size_t lane = 0; lane < kLanes; ++lane) scenarios.corners[lane].latency = latency;
+      std::mt19937_64 random(seed);
+      for (std::uint16_t site = 1; site < program.sites.size(); ++site) {
+        for (std::size_t lane = 1 + random() % (kLanes - 1); lane < kLanes; ++lane) scenarios.fix(lane, site);
+      }
+      const Outcome outcome = replay(program, scenarios);
+      for (std::size_t lane = 1; lane < kLanes; ++lane) {
+        CAPTURE(lane);
+        REQUIRE(outcome.end.at[lane] <= outcome.end.at[lane - 1]);
+      }
+    }
+  }
+}
+
 TEST_CASE("the corners that the bounds look at take nothing from an unchanged program but its unexplained delays") {
   for (std::uint64_t seed = 1; seed <= kPrograms / 10; ++seed) {
     CAPTURE(seed);
