@@ -41,6 +41,7 @@ enum class RecorderOff : std::uint8_t { kNothing = 0, kLess = 2, kAll = 3, kMore
 constexpr Nanoseconds part_of(std::int16_t ours_ns, RecorderOff off) noexcept {
   return ours_ns * static_cast<std::uint8_t>(off) / 3;
 }
+// Of a time in front of work: never below zero, where less was recorded.
 constexpr Nanoseconds without(Nanoseconds weight_ns, Nanoseconds ours_ns) noexcept {
   return weight_ns - std::clamp<Nanoseconds>(weight_ns, 0, ours_ns);
 }

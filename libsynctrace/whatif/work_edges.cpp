@@ -159,7 +159,7 @@ WorkEdges::Latency WorkEdges::weigh(const Start& start, const DevicePace& pace, 
   work.latency = static_cast<std::int32_t>(latency_ns);
   work.pause = ordered ? static_cast<std::int32_t>(pause_ns) : kNoEdge;
   work.handover = follows ? static_cast<std::int32_t>(handover_ns) : kNoEdge;
-  const Nanoseconds longest_ns = std::clamp(since(start.host_ns), latency_ns, kLargestWeightNs);
+  const Nanoseconds longest_ns = std::min(std::max(latency_ns, since(start.host_ns)), kLargestWeightNs + kResidualNs);
   return {hidden, static_cast<std::int32_t>(longest_ns)};
 }
 
