@@ -28,8 +28,8 @@ void in_turns(std::size_t rows, Next&& next, Work&& work, Finish&& finish) {
   std::atomic<bool> failed{false};
   const auto take = [&] {
     const std::lock_guard lock(taking);
-    auto batch = failed ? std::nullopt : next();
-    return std::pair(taken++, std::move(batch));
+    const std::size_t turn = taken++;  // gone also where next() throws: nothing later is finished then
+    return std::pair(turn, failed ? std::nullopt : next());
   };
   const auto run_until_last = [&](std::size_t worker) {
     for (auto [turn, batch] = take(); batch; std::tie(turn, batch) = take()) {
