@@ -42,6 +42,16 @@ Nanoseconds busiest_thread(const ReplayProgram& program) {
   return *std::max_element(sums.begin(), sums.end());
 }
 
+// Lane 0 has no fix, the last all; each lane has those of the one before, and some more.
+Scenarios more_fixes_in_each_lane(const ReplayProgram& program, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  Scenarios scenarios(program);
+  for (std::uint16_t site = 1; site < program.sites.size(); ++site) {
+    for (std::size_t lane = 1 + random() % (kLanes - 1); lane < kLanes; ++lane) scenarios.fix(lane, site);
+  }
+  return scenarios;
+}
+
 }  // namespace
 
 TEST_CASE("more fixes never take longer") {
@@ -51,12 +61,7 @@ TEST_CASE("more fixes never take longer") {
     const Trace trace = generator::load_generated(source, generator::play(source, seed));
     const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
     REQUIRE(program.refusal == "");
-    std::mt19937_64 random(seed);
-    // Lane 0 has no fix, the last all; each lane has those of the one before, and some more.
-    Scenarios scenarios(program);
-    for (std::uint16_t site = 1; site < program.sites.size(); ++site) {
-      for (std::size_t lane = 1 + random() % (kLanes - 1); lane < kLanes; ++lane) scenarios.fix(lane, site);
-    }
+    const Scenarios scenarios = more_fixes_in_each_lane(program, seed);
     const Outcome outcome = replay(program, scenarios);
     for (std::size_t lane = 1; lane < kLanes; ++lane) {
       CAPTURE(lane);
@@ -76,13 +81,9 @@ TEST_CASE("without the recorder more fixes never take longer either, however lon
     const Trace trace = generator::of_real_recorder(generator::load_generated(source, generator::play(source, seed)));
     const ReplayProgram program = build_program(generator::explain_generated(trace), same_place);
     for (const Corner::Latency latency : {Corner::Latency::kTypical, Corner::Latency::kLow, Corner::Latency::kHigh}) {
-      Scenarios scenarios(program);
+      Scenarios scenarios = more_fixes_in_each_lane(program, seed);
       scenarios.recorder_off = RecorderOff::kAll;
-      for (std::size_t lane = 0; lane < kLanes; ++lane) scenarios.corners[lane].latency = latency;
-      std::mt19937_64 random(seed);
-      for (std::uint16_t site = 1; site < program.sites.size(); ++site) {
-        for (std::size_t lane = 1 + random() % (kLanes - 1); lane < kLanes; ++lane) scenarios.fix(lane, site);
-      }
+      for (Corner& corner : scenarios.corners) corner.latency = latency;
       const Outcome outcome = replay(program, scenarios);
       for (std::size_t lane = 1; lane < kLanes; ++lane) {
         CAPTURE(lane);
