@@ -74,7 +74,7 @@ template <int depth, class Measure>
 struct WalkAnew {
   std::size_t operator()() const noexcept { return walk_here(frames).count; }
 };
-struct WalkKnownWay {
+struct TakeKnownWalk {
   std::size_t operator()() const noexcept {
     const WalkStart start = walk_start();
     if (const std::uint64_t name = known_walk(start); name != 0) return name;
@@ -84,7 +84,7 @@ struct WalkKnownWay {
   }
 };
 
-// One of four ways of the same depth.
+// One of four walks of the same depth.
 template <int, class Take>
 [[gnu::noinline]] std::size_t from_here() {
   const std::size_t count = Take()();
@@ -101,12 +101,13 @@ void behind_other_work(benchmark::State& state) {
   clock.start();
   std::vector<std::uint64_t> ticks;
   std::size_t count = 0;
-  constexpr std::size_t (*kWays[])() = {from_here<0, Take>, from_here<1, Take>, from_here<2, Take>, from_here<3, Take>};
+  constexpr std::size_t (*kCallers[])() = {from_here<0, Take>, from_here<1, Take>, from_here<2, Take>,
+                                           from_here<3, Take>};
   auto measure = [&] {
     for (auto _ : state) {
       other.run();
       const std::uint64_t begin = read_ticks();
-      count = kWays[ticks.size() % std::size(kWays)]();
+      count = kCallers[ticks.size() % std::size(kCallers)]();
       ticks.push_back(read_ticks() - begin);
     }
   };
@@ -117,7 +118,7 @@ void behind_other_work(benchmark::State& state) {
       static_cast<double>(ticks[ticks.size() / 2]) * 1e6 / static_cast<double>(clock.ticks_of(1'000'000));
 }
 BENCHMARK(behind_other_work<WalkAnew>)->Arg(4)->Arg(256)->Arg(4096);
-BENCHMARK(behind_other_work<WalkKnownWay>)->Arg(4)->Arg(256)->Arg(4096);
+BENCHMARK(behind_other_work<TakeKnownWalk>)->Arg(4)->Arg(256)->Arg(4096);
 
 // Every rule by binary search: the first stack of a thread, or of a new map.
 void cold_rules(benchmark::State& state) {

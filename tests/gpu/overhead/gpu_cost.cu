@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What recording takes of the GPU's own time: work that lies behind a long kernel, so that the host is not what holds
-// it up, by events of the stream before and after it; and the host's time for one piece of work and the wait for it.
+// it up, by events of the stream before and after it.
 //
 // gpu_cost [--times N]   one line a kind: its name, and the middle one of N measurements in ns a piece of work
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include "example.h"
@@ -26,7 +25,6 @@ struct Memory {
   cudaStream_t stream = nullptr;
   unsigned char* device = nullptr;
   unsigned char* pinned = nullptr;
-  unsigned char pageable[64] = {};
 };
 
 struct Kind {
@@ -50,15 +48,6 @@ double on_gpu_ns(Memory& memory, const Kind& kind) {
   return 1e6 * ms / kPieces;
 }
 
-double with_wait_ns(Memory& memory, const Kind& kind) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < kPieces; ++i) {
-    kind.issue(memory);
-    CHECK(cudaStreamSynchronize(memory.stream));
-  }
-  return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / kPieces;
-}
-
 double middle(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
@@ -75,7 +64,7 @@ int main(int argc, char** argv) {
   const auto copy = [](void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     CHECK(cudaMemcpyAsync(to, from, bytes, kind, stream));
   };
-  const std::vector<Kind> queued = {
+  const std::vector<Kind> kinds = {
       {"empty kernel", [](Memory& m) { empty<<<1, 1, 0, m.stream>>>(); }},
       {"kernel of 5 us", [](Memory& m) { spin<<<1, 1, 0, m.stream>>>(10'000); }},
       {"fill of 4 KiB", [](Memory& m) { CHECK(cudaMemsetAsync(m.device, 0, 4096, m.stream)); }},
@@ -86,33 +75,13 @@ int main(int argc, char** argv) {
       {"copy of 4 B to the host, pinned",
        [&](Memory& m) { copy(m.pinned, m.device, 4, cudaMemcpyDeviceToHost, m.stream); }},
   };
-  const std::vector<Kind> waited = {
-      {"empty kernel", queued[0].issue},
-      {"kernel of 5 us", queued[1].issue},
-      {"copy of 4 B to the host, pinned", queued[5].issue},
-      {"copy of 4 B to the host, pageable",
-       [&](Memory& m) { copy(m.pageable, m.device, 4, cudaMemcpyDeviceToHost, m.stream); }},
-      {"kernel, copy of 4 B to the host, pageable",
-       [&](Memory& m) {
-         empty<<<1, 1, 0, m.stream>>>();
-         copy(m.pageable, m.device, 4, cudaMemcpyDeviceToHost, m.stream);
-       }},
-      {"nothing", [](Memory&) {}},
-  };
-  std::vector<std::vector<double>> gpu(queued.size()), host(waited.size());
-  for (int round = -2; round < times; ++round) {
-    for (std::size_t i = 0; i < queued.size(); ++i) {
-      const double ns = on_gpu_ns(memory, queued[i]);
-      if (round >= 0) gpu[i].push_back(ns);
-    }
-    for (std::size_t i = 0; i < waited.size(); ++i) {
-      const double ns = with_wait_ns(memory, waited[i]);
-      if (round >= 0) host[i].push_back(ns);
+  std::vector<std::vector<double>> times_ns(kinds.size());
+  for (int round = -2; round < times; ++round) {  // the first two warm up
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      const double ns = on_gpu_ns(memory, kinds[i]);
+      if (round >= 0) times_ns[i].push_back(ns);
     }
   }
-  for (std::size_t i = 0; i < queued.size(); ++i)
-    std::printf("%.0f ns, back to back: %s\n", middle(gpu[i]), queued[i].name);
-  for (std::size_t i = 0; i < waited.size(); ++i)
-    std::printf("%.0f ns, with a wait: %s\n", middle(host[i]), waited[i].name);
+  for (std::size_t i = 0; i < kinds.size(); ++i) std::printf("%.0f ns: %s\n", middle(times_ns[i]), kinds[i].name);
   return 0;
 }

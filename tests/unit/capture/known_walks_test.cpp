@@ -61,24 +61,23 @@ class MakeKnownWalksAnew : public test::Visit {
   std::vector<std::vector<NativeFrame>> named_;
 };
 
-TEST_CASE("A way is known the second time, in every shape, at every optimization level") {
-  const test::PreparedUnwinder prepared;
-  MakeKnownWalksAnew visit;
-  const auto all_shapes = [&]() __attribute__((noinline)) {
-    test::shapes_o0::all(visit);
-    test::shapes_o2::all(visit);
-    test::shapes_o3::all(visit);
-  };
-  volatile int rounds = 2;  // so that both call from the same place
-  while (rounds > 0) {
-    all_shapes();
-    rounds = rounds - 1;
+TEST_CASE("A walk is known the second time, in every shape, at every optimization level") {
+  for (void (*const shapes)(test::Visit&) : {test::shapes_o0::all, test::shapes_o2::all, test::shapes_o3::all}) {
+    const test::PreparedUnwinder prepared;
+    MakeKnownWalksAnew visit;
+    volatile int rounds = 2;  // so that both call from the same place
+    while (rounds > 0) {
+      shapes(visit);
+      rounds = rounds - 1;
+    }
+    CHECK(visit.known + visit.unknown == 2 * 13);
+    // One shape has more words than are kept, and one a frame of another size the second time, with gcc. One may have
+    // lost its place: five in one of 64 sets, which addresses choose.
+    CHECK(visit.known <= 13 - 1);
+    CHECK(visit.known >= 13 - 3);
+    CHECK(visit.wrong == 0);
+    CHECK(visit.refused == 2);
   }
-  constexpr int kTooDeep = 3;  // one shape at each level: more words than are kept
-  CHECK(visit.known + visit.unknown == 2 * 3 * 13);
-  CHECK(visit.known >= 20);  // one has a frame of another size the second time, and some take another's place
-  CHECK(visit.wrong == 0);
-  CHECK(visit.refused == 2 * kTooDeep);
 }
 
 volatile int sink = 0;
@@ -103,7 +102,7 @@ void left(unsigned turns, test::Visit& visit) {
   sink = sink + 2;
 }
 
-TEST_CASE("Ways that differ only in their callers are told apart") {
+TEST_CASE("Walks that differ only in their callers are told apart") {
   const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   std::minstd_rand random(1);
@@ -118,7 +117,7 @@ TEST_CASE("Ways that differ only in their callers are told apart") {
   CHECK(visit.unknown > 2000);
 }
 
-TEST_CASE("Of more ways than have a place, which come one behind the other, some are known") {
+TEST_CASE("Of more walks than have a place, which come one behind the other, some are known") {
   const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   for (unsigned i = 0; i < 1000; ++i) left(256 + i % 6 * 32, visit);
@@ -163,7 +162,7 @@ TEST_CASE("Of more ways than have a place, which come one behind the other, some
   }
 }
 
-TEST_CASE("Return addresses that nobody returns to any more do not make a way known") {
+TEST_CASE("Return addresses that nobody returns to any more do not make a walk known") {
   const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   int same_starts = 0;
@@ -177,7 +176,7 @@ TEST_CASE("Return addresses that nobody returns to any more do not make a way kn
   CHECK(visit.refused == 0);
 }
 
-TEST_CASE("Another map of modules makes every way unknown") {
+TEST_CASE("Another map of modules makes every walk unknown") {
   const test::PreparedUnwinder prepared;
   MakeKnownWalksAnew visit;
   for (int i = 0; i < 3; ++i) {
@@ -197,7 +196,7 @@ TEST_CASE("Another map of modules makes every way unknown") {
 
 std::unique_ptr<MakeKnownWalksAnew> in_handler;
 
-TEST_CASE("What a signal interrupted is no way that one comes again") {
+TEST_CASE("A walk from what a signal interrupted is not known") {
   const test::PreparedUnwinder prepared;
   in_handler = std::make_unique<MakeKnownWalksAnew>();
   struct sigaction action {};
