@@ -179,8 +179,8 @@ std::string nothing_sentence(const SavingsReport& savings) {
         "from 0 to {}.",
         saved_share(savings, all.ns), saved_share(savings, all.hi_ns));
   }
-  return format_text("Nothing to change here: all lines together would save {} at most.",
-                     all.hi_ns > 0 ? saved_share(savings, all.hi_ns) : "less than 0.5 %");
+  return format_text("Nothing to change here: all lines together would save {}.",
+                     all.hi_ns > 0 ? saved_share(savings, all.hi_ns) + " at most" : "less than 0.5 %");
 }
 
 std::string no_verdict_sentence(const Report& report) {

@@ -10,6 +10,21 @@ constexpr std::size_t kDots = 2;
 
 bool is_character_start(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
+// Whether a line may end at this space: a number stays with its unit, and with the other end of its range.
+bool may_break(std::string_view text, std::size_t space) noexcept {
+  const std::string_view before = text.substr(0, space);
+  return !before.empty() && !(before.back() >= '0' && before.back() <= '9') && !before.ends_with(" -");
+}
+
+// The last space up to `last` where a line may end, else the last one, else the first behind it.
+std::size_t line_end(std::string_view text, std::size_t last) noexcept {
+  std::size_t space = text.rfind(' ', last);
+  while (space != std::string_view::npos && space != 0 && !may_break(text, space)) space = text.rfind(' ', space - 1);
+  if (space != std::string_view::npos && space != 0) return space;
+  space = text.rfind(' ', last);
+  return space != std::string_view::npos && space != 0 ? space : text.find(' ', 1);
+}
+
 }  // namespace
 
 std::size_t columns_of(std::string_view text) noexcept {
@@ -60,8 +75,7 @@ std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns
     std::size_t end = 0;
     for (std::size_t used = 0; end < text.size() && used <= columns; ++end)
       used += is_character_start(text[end]) ? 1 : 0;
-    std::size_t space = text.rfind(' ', end - 1);
-    if (space == std::string_view::npos || space == 0) space = text.find(' ', 1);
+    const std::size_t space = line_end(text, end - 1);
     if (space == std::string_view::npos) break;
     lines.emplace_back(text.substr(0, space));
     text.remove_prefix(space + 1);

@@ -28,4 +28,11 @@ TEST_CASE("a text breaks between words, and a word that is too long stays whole"
   CHECK(wrapped_text("", 4) == std::vector<std::string>{""});
 }
 
+TEST_CASE("a number stays with its unit and its range, where a line has room for them") {
+  CHECK(wrapped_text("less (12 - 22 %).", 16) == std::vector<std::string>{"less", "(12 - 22 %)."});
+  CHECK(wrapped_text("less (12 - 22 %).", 10) == std::vector<std::string>{"less", "(12 - 22", "%)."});
+  CHECK(wrapped_text("it takes 40.5 ms", 14) == std::vector<std::string>{"it takes", "40.5 ms"});
+  CHECK(wrapped_text("1 2 3", 3) == std::vector<std::string>{"1 2", "3"});
+}
+
 }  // namespace synctrace::testing
