@@ -223,7 +223,7 @@ std::string job_cause_evidence(const JobReport& report, const JobCause& cause) {
   if (cause.count == 0) return {};
   const Nanoseconds others = static_cast<Nanoseconds>(std::max<std::size_t>(2, report.ranks.size()) - 1);
   const Nanoseconds count = static_cast<Nanoseconds>(cause.count);
-  return format_text("late {} times, by {} more than other ranks take there; each of the others waits {} for it",
+  return format_text("late {} times, by {} more than other ranks take there; the others wait {} each",
                      count_text(cause.count), duration_text(cause.excess_ns / count),
                      duration_text(cause.waited_ns / count / others));
 }

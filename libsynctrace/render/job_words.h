@@ -15,7 +15,7 @@ std::string job_gain_sentence(const JobReport& report);
 
 // What a rank did, as a title: "Read the value one step later [ST020], rank 1 only".
 std::string job_cause_title(const JobReport& report, const JobCause& cause);
-// "late 120 times, by 6.2 ms more than other ranks take there; each of the others waits 6.1 ms for it".
+// "late 120 times, by 6.2 ms more than other ranks take there; the others wait 6.1 ms each".
 std::string job_cause_evidence(const JobReport& report, const JobCause& cause);
 
 // Of one rank's report: whom it waited for in its job, and what waited for it; empty for a process alone.
