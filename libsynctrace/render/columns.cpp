@@ -10,18 +10,17 @@ constexpr std::size_t kDots = 2;
 
 bool is_character_start(char c) noexcept { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }
 
-// Whether a line may end at this space: a number stays with its unit, and with the other end of its range.
-bool may_break(std::string_view text, std::size_t space) noexcept {
-  const std::string_view before = text.substr(0, space);
-  return !before.empty() && !(before.back() >= '0' && before.back() <= '9') && !before.ends_with(" -");
+// Whether a line may end behind this text: a number stays with its unit, and with the other end of its range.
+bool may_end(std::string_view text) noexcept {
+  return !(text.back() >= '0' && text.back() <= '9') && !text.ends_with(" -");
 }
 
 // The last space up to `last` where a line may end, else the last one, else the first behind it.
 std::size_t line_end(std::string_view text, std::size_t last) noexcept {
-  std::size_t space = text.rfind(' ', last);
-  while (space != std::string_view::npos && space != 0 && !may_break(text, space)) space = text.rfind(' ', space - 1);
-  if (space != std::string_view::npos && space != 0) return space;
-  space = text.rfind(' ', last);
+  for (std::size_t space = last; space > 0; --space) {
+    if (text[space] == ' ' && may_end(text.substr(0, space))) return space;
+  }
+  const std::size_t space = text.rfind(' ', last);
   return space != std::string_view::npos && space != 0 ? space : text.find(' ', 1);
 }
 
