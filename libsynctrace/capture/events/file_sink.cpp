@@ -117,13 +117,21 @@ bool FileSink::create(bool force_overwrite) noexcept {
                 suffix.data());
   mode_t mode = kAnyone;
   if (force_overwrite && !take_old_name(mode)) return false;
-  struct stat about {};
-  if (!force_overwrite && lstat(name_.path, &about) == 0) return errno = EEXIST, false;
+  const auto is_taken = [&] {
+    struct stat about {};
+    return !force_overwrite && lstat(name_.path, &about) == 0;
+  };
+  if (is_taken()) return errno = EEXIST, false;
   const int descriptor = ::open(partial_path_, O_WRONLY | O_CREAT | O_EXCL | kCarefully, mode);
   if (descriptor < 0) return false;
   adopt(descriptor);
   lock();
-  return true;
+  // Whoever was writing under this name may have finished since the first look. Nobody else can from here on.
+  if (suffix.empty() || !is_taken()) return true;
+  unlink(partial_path_);
+  ::close(descriptor_);
+  descriptor_ = -1;
+  return errno = EEXIST, false;
 }
 
 bool FileSink::open_some_name(const format::OutputName& name, std::uint32_t process_id) noexcept {

@@ -5,9 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "capture/process/plain_syscalls.h"
@@ -60,6 +64,30 @@ TEST_CASE("a trace has its partial name until it is closed") {
   CHECK(read_file(folder.path("a.synctrace")) == "first second");
   CHECK_FALSE(exists(folder.path("a.synctrace.partial")));
   CHECK(sink.close());  // a second time is no failure
+}
+
+// One look at a name and its taking are two system calls. Seen in one of some hundred runs of three forked children.
+TEST_CASE("two that want one name at the same moment both get one that lasts") {
+  constexpr int kNames = 500;
+  TemporaryFolder folder;
+  std::array<std::atomic<int>, 2> at{};  // how many names each has begun with
+  std::array<int, 2> kept{};
+  const auto record = [&](std::size_t mine) {
+    FileThread here_too;
+    for (int i = 0; i < kNames; ++i) {
+      at[mine] = i + 1;
+      while (at[1 - mine] <= i) std::this_thread::yield();
+      FileSink sink{here_too};
+      const bool is_open = sink.open(output_name(folder.path(std::to_string(i) + ".synctrace")),
+                                     static_cast<std::uint32_t>(mine + 1), false);
+      kept[mine] += is_open && sink.close() ? 1 : 0;
+    }
+  };
+  std::thread other(record, std::size_t{1});
+  record(0);
+  other.join();
+  CHECK(kept == std::array{kNames, kNames});
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 2 * kNames);
 }
 
 TEST_CASE("a taken name gets the process id, then a counter; nothing is replaced") {
