@@ -46,12 +46,12 @@ CAPTURE_ROOMS = {
     "process": set(),
     "events": {"process"},
     "unwind": {"process"},
-    "python": {"process"},
+    "python": {"process", "unwind"},
     "stacks": {"process", "events", "unwind", "python"},
     "cupti": {"process", "events", "stacks"},
     "waits": {"process", "events", "python", "stacks", "cupti"},
     "samples": {"process", "events", "python", "stacks", "cupti"},
-    "nvtx": {"process", "events", "stacks", "cupti", "waits", "samples"},
+    "nvtx": {"process", "events", "unwind", "stacks", "cupti", "waits", "samples"},
 }
 CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 

@@ -85,7 +85,10 @@ PROBE_EXPORT int probe(char* out, int room) {
   Printer printer{out, static_cast<std::size_t>(room)};
   printer.print("%s", "");
   PythonReader& reader = python_reader;
-  if (reader.state() == PythonReader::State::kAbsent) reader.start();
+  if (reader.state() == PythonReader::State::kAbsent) {
+    module_map.refresh();
+    reader.start(module_map);
+  }
   auto& stack = room_of_this_thread<PythonStack>();
   const bool walked = reader.walk(stack);
   if (reader.state() == PythonReader::State::kOff) {
@@ -135,7 +138,8 @@ PROBE_EXPORT int probe_merged() {
     room_of_this_thread<Room>().unwinder.prepare_here();
     return &room_of_this_thread<Room>();
   }();
-  if (module_map.refresh()) build_missing_tables(module_map);
+  module_map.refresh();
+  build_missing_tables(module_map);
   if (!python_reader.walk(room->python)) return 0;
   const Walk walk = walk_here(room->native);
   const PythonRuntime& runtime = *python_reader.runtime();

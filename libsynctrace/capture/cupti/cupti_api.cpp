@@ -25,15 +25,25 @@ struct LoadedRuntime {
   int major = 0;  // of libcudart.so.<major>
 };
 
-// The folder and major version of the loaded libcudart. A statically linked one leaves no trace.
-int find_runtime(dl_phdr_info* info, std::size_t, void* out) noexcept {
-  constexpr char kName[] = "/libcudart.so.";
-  const char* name = info->dlpi_name == nullptr ? nullptr : std::strstr(info->dlpi_name, kName);
-  auto& runtime = *static_cast<LoadedRuntime*>(out);
-  if (name == nullptr || static_cast<std::size_t>(name - info->dlpi_name) >= sizeof(runtime.folder)) return 0;
-  std::memcpy(runtime.folder, info->dlpi_name, static_cast<std::size_t>(name - info->dlpi_name));
-  runtime.major = std::atoi(name + sizeof(kName) - 1);
-  return 1;
+// The folder and major version of the loaded libcudart. A statically linked one leaves no trace. Modules are not
+// iterated over: dl_iterate_phdr is for threads that know that no other one is inside dlopen.
+LoadedRuntime find_runtime() noexcept {
+  LoadedRuntime runtime;
+  for (int major = 13; major >= 12; --major) {
+    char name[32];
+    std::snprintf(name, sizeof(name), "libcudart.so.%d", major);
+    void* handle = dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
+    if (handle == nullptr) continue;
+    const link_map* map = nullptr;
+    const char* end = dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? std::strrchr(map->l_name, '/') : nullptr;
+    if (end != nullptr && static_cast<std::size_t>(end - map->l_name) < sizeof(runtime.folder)) {
+      std::memcpy(runtime.folder, map->l_name, static_cast<std::size_t>(end - map->l_name));
+      runtime.major = major;
+    }
+    dlclose(handle);  // the program's own use of it stays
+    if (runtime.major != 0) break;
+  }
+  return runtime;
 }
 
 template <class Function>
@@ -102,8 +112,7 @@ CuptiStatus CuptiApi::load(const char* preferred_path) noexcept {
     if (handle != nullptr && settle(try_loaded(handle))) return best;
   }
 
-  LoadedRuntime runtime;
-  dl_iterate_phdr(find_runtime, &runtime);
+  const LoadedRuntime runtime = find_runtime();
   const char* toolkit = std::getenv("CUDA_HOME");
   const char* folders[] = {runtime.folder, toolkit == nullptr ? "" : toolkit, "/usr/local/cuda"};
   // Beside libcudart: the toolkit's lib64 and the CUDA 13 wheels. ../../cuda_cupti/lib: the CUDA 12 wheels.

@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/nvtx/nccl_counters.h"
 
+#include <cstdio>
+#include <string_view>
+
+#include "capture/unwind/module_map.h"
+#include "capture/unwind/module_symbols.h"
+
 namespace synctrace::capture {
 namespace {
 
@@ -35,9 +41,40 @@ NcclCounters::Communicator* NcclCounters::find_or_add(std::uint64_t hash, std::i
     std::int64_t none = 0;
     one->first_ns.compare_exchange_strong(none, now_ns, std::memory_order_relaxed);
     std::uint32_t first = 0;
-    if (one->version.compare_exchange_strong(first, 1, std::memory_order_release)) note_change();
+    if (one->version.compare_exchange_strong(first, 1, std::memory_order_release)) {
+      ask_version();
+      note_change();
+    }
   }
   return one;
+}
+
+// On a thread that is inside a call of NCCL, so that the library is there. The function only tells a constant: no lock,
+// no CUDA.
+void NcclCounters::ask_version() noexcept {
+  if (version_.load(std::memory_order_relaxed) != 0 || module_map.newest() == nullptr) return;
+  for (const CodeMap::Range& range : module_map.current().ranges()) {
+    const std::string_view path = range.module->path;
+    ModuleSymbols symbols;
+    ModuleSymbols::Symbol get;
+    if (!path.substr(path.rfind('/') + 1).starts_with("libnccl.so") || !symbols.open(*range.module) ||
+        !symbols.find("ncclGetVersion", get))
+      continue;
+    int version = 0;
+    if (reinterpret_cast<int (*)(int*)>(get.address)(&version) == 0) version_.store(version, std::memory_order_relaxed);
+    return;
+  }
+}
+
+void NcclCounters::write_version(TraceStream& out) noexcept {
+  const int version = version_.load(std::memory_order_relaxed);
+  if (version == 0 || is_version_written_) return;
+  is_version_written_ = true;
+  const int major_unit = version < 10'000 ? 1'000 : 10'000;  // 2.8.4 is 2804, 2.9.6 is 20906
+  char text[40];
+  const int length =
+      std::snprintf(text, sizeof(text), "%d.%d.%d", version / major_unit, version % major_unit / 100, version % 100);
+  out.add(format::Fact{"nccl_version", {text, static_cast<std::size_t>(length)}});
 }
 
 std::uint64_t NcclCounters::count_peer(CommunicatorId communicator, bool sends, std::int32_t peer) noexcept {
@@ -83,6 +120,7 @@ void NcclCounters::drain(TraceStream& out) noexcept {
   const std::uint64_t changes = changes_.load(std::memory_order_acquire);
   if (changes != seen_changes_) {
     seen_changes_ = changes;
+    write_version(out);
     for (Communicator& one : communicators_) {
       const std::uint32_t version = one.version.load(std::memory_order_acquire);
       if (version == one.written_version) continue;

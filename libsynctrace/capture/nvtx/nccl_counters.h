@@ -30,7 +30,8 @@ class NcclCounters {
   // 1, 2, 3...: of a group of operations.
   std::uint64_t next_group() noexcept { return groups_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-  // Drain thread only: writes the communicators that are new or better known, and what found no room.
+  // Drain thread only: writes the communicators that are new or better known, the version of NCCL at the first of them,
+  // and what found no room.
   void drain(TraceStream& out) noexcept;
 
  private:
@@ -60,12 +61,16 @@ class NcclCounters {
   CommunicatorId id_of(const Communicator& one) const noexcept {
     return static_cast<CommunicatorId>(&one - communicators_.data() + 1);
   }
+  void ask_version() noexcept;
+  void write_version(TraceStream& out) noexcept;
   void note_change() noexcept { changes_.fetch_add(1, std::memory_order_release); }
 
   std::atomic<std::uint64_t> groups_{0};
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::uint64_t> refused_{0};
-  std::uint64_t seen_changes_ = 0;  // drain thread only
+  std::atomic<int> version_{0};      // as NCCL tells it; 0: not known yet
+  bool is_version_written_ = false;  // drain thread only
+  std::uint64_t seen_changes_ = 0;   // drain thread only
   std::array<Communicator, kMostCommunicators> communicators_{};
   std::array<Peer, kMostPeers> peers_{};
 };

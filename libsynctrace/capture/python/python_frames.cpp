@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/python/python_frames.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 
 #include <cstdlib>
@@ -84,18 +82,19 @@ class Checker {
 };
 
 template <class T>
-bool find_symbol(const char* name, T& out) noexcept {
-  void* symbol = dlsym(RTLD_DEFAULT, name);
-  std::memcpy(&out, &symbol, sizeof(symbol));
-  return symbol != nullptr;
+bool find_symbol(const ModuleSymbols& symbols, const char* name, T& out) noexcept {
+  ModuleSymbols::Symbol symbol;
+  const bool is_found = symbols.find(name, symbol);
+  std::memcpy(&out, &symbol.address, sizeof(symbol.address));
+  return is_found;
 }
 
 // PY_VERSION_HEX; 0 when it cannot be told.
-std::uint32_t find_version() noexcept {
+std::uint32_t find_version(const ModuleSymbols& symbols) noexcept {
   const unsigned long* number = nullptr;
-  if (find_symbol("Py_Version", number)) return static_cast<std::uint32_t>(*number);
+  if (find_symbol(symbols, "Py_Version", number)) return static_cast<std::uint32_t>(*number);
   const char* (*text)() = nullptr;
-  if (!find_symbol("Py_GetVersion", text)) return 0;
+  if (!find_symbol(symbols, "Py_GetVersion", text)) return 0;
   char* end = nullptr;
   const unsigned long major = std::strtoul(text(), &end, 10);
   if (*end != '.') return 0;
@@ -115,14 +114,11 @@ const PythonLayout* find_layout(std::uint32_t version) noexcept {
 }
 
 // Without it Python and native frames are kept side by side.
-void find_eval_loop(PythonRuntime& runtime) noexcept {
-  void* function = nullptr;
-  Dl_info info{};
-  void* found = nullptr;
-  if (!find_symbol("_PyEval_EvalFrameDefault", function)) return;
-  if (dladdr1(function, &info, &found, RTLD_DL_SYMENT) == 0 || found == nullptr) return;
-  runtime.eval_begin = reinterpret_cast<std::uintptr_t>(function);
-  runtime.eval_end = runtime.eval_begin + static_cast<const ElfW(Sym)*>(found)->st_size;
+void find_eval_loop(const ModuleSymbols& symbols, PythonRuntime& runtime) noexcept {
+  ModuleSymbols::Symbol loop;
+  if (!symbols.find("_PyEval_EvalFrameDefault", loop)) return;
+  runtime.eval_begin = loop.address;
+  runtime.eval_end = loop.address + loop.bytes;
 }
 
 // What 3.13+ says about itself must be what we know of it. The shape of this table changed within the life of 3.14, so
@@ -149,11 +145,23 @@ const char* check_self_description(const PythonLayout& layout, std::uintptr_t ru
 
 }  // namespace
 
-PythonReader::State PythonReader::start() noexcept {
+// An interpreter is in one module, a library or the program. Each is looked at once, when it may be called.
+bool PythonReader::find_interpreter(const ModuleMap& modules, ModuleSymbols& symbols) noexcept {
+  for (const CodeMap::Range& range : modules.current().ranges()) {
+    const Module& module = *range.module;
+    if (module.is_no_python || !module.is_relocated) continue;
+    ModuleSymbols::Symbol symbol;
+    if (symbols.open(module) && symbols.find("PyGILState_GetThisThreadState", symbol)) return true;
+    module.is_no_python = true;
+  }
+  return false;
+}
+
+PythonReader::State PythonReader::start(const ModuleMap& modules) noexcept {
   if (state() == State::kAbsent) {
-    void* symbol = nullptr;
-    if (!find_symbol("PyGILState_GetThisThreadState", symbol)) return State::kAbsent;
-    if (const char* reason = find_runtime()) {
+    ModuleSymbols symbols;
+    if (!find_interpreter(modules, symbols)) return State::kAbsent;
+    if (const char* reason = find_runtime(symbols)) {
       switch_off(reason);
     } else {
       state_.store(State::kUnchecked, std::memory_order_release);
@@ -168,25 +176,26 @@ PythonReader::State PythonReader::start() noexcept {
 }
 
 // Why the interpreter cannot be read, or null.
-const char* PythonReader::find_runtime() noexcept {
-  runtime_.version = find_version();
+const char* PythonReader::find_runtime(const ModuleSymbols& symbols) noexcept {
+  runtime_.version = find_version(symbols);
   const PythonLayout* layout = find_layout(runtime_.version);
   if (layout == nullptr) return "only CPython 3.8 to 3.14 is supported";
   if ((runtime_.version & 0xff) < kFirstReleaseCandidate) return "alpha and beta versions of CPython are not supported";
   runtime_.layout = *layout;
   std::uintptr_t runtime = 0;
-  const bool complete =
-      find_symbol("_PyRuntime", runtime) && find_symbol("PyGILState_GetThisThreadState", runtime_.this_thread_state) &&
-      find_symbol("PyCode_Type", runtime_.code_type) && find_symbol("PyUnicode_Type", runtime_.str_type) &&
-      find_symbol("PyBytes_Type", runtime_.bytes_type);
+  const bool complete = find_symbol(symbols, "_PyRuntime", runtime) &&
+                        find_symbol(symbols, "PyGILState_GetThisThreadState", runtime_.this_thread_state) &&
+                        find_symbol(symbols, "PyCode_Type", runtime_.code_type) &&
+                        find_symbol(symbols, "PyUnicode_Type", runtime_.str_type) &&
+                        find_symbol(symbols, "PyBytes_Type", runtime_.bytes_type);
   if (!complete) return "this CPython hides symbols that are needed";
-  if (!find_symbol("Py_IsFinalizing", runtime_.is_finalizing)) {
-    find_symbol("_Py_IsFinalizing", runtime_.is_finalizing);
+  if (!find_symbol(symbols, "Py_IsFinalizing", runtime_.is_finalizing)) {
+    find_symbol(symbols, "_Py_IsFinalizing", runtime_.is_finalizing);
   }
-  find_symbol("PyInterpreterState_Head", runtime_.newest_interpreter);
-  find_symbol("PyInterpreterState_Main", runtime_.main_interpreter);
-  find_symbol("PyInterpreterState_ThreadHead", runtime_.newest_thread);
-  if (layout->frame_kind == PythonFrameKind::kObjects) find_eval_loop(runtime_);
+  find_symbol(symbols, "PyInterpreterState_Head", runtime_.newest_interpreter);
+  find_symbol(symbols, "PyInterpreterState_Main", runtime_.main_interpreter);
+  find_symbol(symbols, "PyInterpreterState_ThreadHead", runtime_.newest_thread);
+  if (layout->frame_kind == PythonFrameKind::kObjects) find_eval_loop(symbols, runtime_);
   return layout->minor >= 13 ? check_self_description(*layout, runtime) : nullptr;
 }
 

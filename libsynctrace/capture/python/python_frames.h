@@ -15,6 +15,8 @@
 
 #include "capture/process/guarded_memory.h"
 #include "capture/python/python_runtime.h"
+#include "capture/unwind/module_map.h"
+#include "capture/unwind/module_symbols.h"
 
 namespace synctrace::capture {
 
@@ -51,10 +53,10 @@ class PythonReader {
     kOff,  // for good; off_reason() says why
   };
 
-  // Looks for an interpreter in the process (takes the loader's lock; may allocate). Call it when modules were loaded
-  // until the answer is not kAbsent, and now and then later, to notice sub-interpreters. One thread at a time, never
-  // on the event path.
-  State start() noexcept;
+  // Looks for an interpreter among the modules that it has not seen yet. Call it when modules were loaded until the
+  // answer is not kAbsent, and now and then later, to notice sub-interpreters. One thread at a time, never on the event
+  // path.
+  State start(const ModuleMap& modules) noexcept;
 
   // The calling thread's Python stack; false when it has none or the reader is not on. Any thread.
   bool walk(PythonStack& out) noexcept;
@@ -88,7 +90,8 @@ class PythonReader {
   }
 
  private:
-  const char* find_runtime() noexcept;
+  bool find_interpreter(const ModuleMap& modules, ModuleSymbols& symbols) noexcept;
+  const char* find_runtime(const ModuleSymbols& symbols) noexcept;
   bool is_ending() const noexcept { return runtime_.is_finalizing != nullptr && runtime_.is_finalizing() != 0; }
   std::uintptr_t thread_state_here() const noexcept;
   std::uintptr_t find_thread_state(pthread_t thread, GuardedMemory& memory) const noexcept;

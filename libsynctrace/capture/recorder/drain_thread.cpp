@@ -203,7 +203,6 @@ void DrainThread::write_event(const EventView& event) noexcept {
     case RecordKind::kNvtxEnd: return out_.add(event.as<NvtxEnd>());
     case RecordKind::kNvtxMark: return with_text(event.as<NvtxMark>());
     case RecordKind::kCollective: {
-      has_collectives_ = true;
       auto collective = event.as<Collective>();
       collective.operation = out_.string_id(event.text);
       return out_.add(collective);
@@ -238,13 +237,8 @@ void DrainThread::every_half_second(std::int64_t now) noexcept {
   drain_once();
   out_.add(format::Clock{now, realtime_ns()});
   write_thread_names();
-  name_nccl();
   report_losses();
   out_.flush();
-}
-
-void DrainThread::name_nccl() noexcept {
-  if (has_collectives_ && !nccl_is_named_) nccl_is_named_ = write_nccl_version(out_);
 }
 
 void DrainThread::look_at_children() noexcept {
@@ -355,7 +349,6 @@ void DrainThread::finish() noexcept {
   }
   drain_once();
   write_thread_names();
-  name_nccl();
   if (window_open_) look_at_children();
   report_losses();
   write_own_costs();

@@ -42,7 +42,6 @@ class DrainThread {
   void every_half_second(std::int64_t now_ns) noexcept;
   void look_at_children() noexcept;
   void write_thread_names() noexcept;
-  void name_nccl() noexcept;
   void report_losses() noexcept;
   void write_number(std::string_view key, std::uint64_t value) noexcept;
   void write_own_costs() noexcept;
@@ -57,8 +56,6 @@ class DrainThread {
   StackRecords stacks_{out_};
   ApiNames api_names_{out_};
   bool has_calls_ = false;          // the process called CUDA
-  bool has_collectives_ = false;    // it asked NCCL for some
-  bool nccl_is_named_ = false;      // or there is none to be named
   std::uint64_t early_events_ = 0;  // left out before it did
   ChildLooks children_;
   const Helper helper_{"synctrace", false, false, [](void* self) noexcept { static_cast<DrainThread*>(self)->run(); },

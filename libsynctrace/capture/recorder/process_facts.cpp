@@ -185,23 +185,6 @@ bool gpu_is_simulated() noexcept {
   return runtime != nullptr && dlsym(runtime, "simgpu_is_simulated") != nullptr;
 }
 
-bool write_nccl_version(TraceStream& out) noexcept {
-  void* nccl = dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL | RTLD_NOLOAD);
-  if (nccl == nullptr) return false;
-  int version = 0;
-  // Only tells a constant: no lock, no CUDA.
-  const auto get = reinterpret_cast<int (*)(int*)>(dlsym(nccl, "ncclGetVersion"));
-  if (get != nullptr && get(&version) == 0) {
-    const int major_unit = version < 10'000 ? 1'000 : 10'000;  // 2.8.4 is 2804, 2.9.6 is 20906
-    char text[40];
-    const int length =
-        std::snprintf(text, sizeof(text), "%d.%d.%d", version / major_unit, version % major_unit / 100, version % 100);
-    add_fact(out, "nccl_version", {text, static_cast<std::size_t>(length)});
-  }
-  dlclose(nccl);  // the program's own use of it stays
-  return true;
-}
-
 void write_cupti_facts(TraceStream& out) noexcept {
   if (cupti.version() != 0) add_number(out, "cupti_version", cupti.version());
   add_fact(out, "cupti_path", cupti.path());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is recorded, where and how: the Fact records at the head of a trace, and the facts that its file name needs.
-// Starting thread only, but for NCCL, which comes later.
+// Starting thread only.
 #pragma once
 
 #include "capture/events/trace_stream.h"
@@ -22,11 +22,8 @@ void read_process_identity(ProcessIdentity& identity) noexcept;
 // Facts known before CUPTI is looked for.
 void write_process_facts(const ProcessIdentity& identity, const Settings& settings, TraceStream& out) noexcept;
 
-// The simulated runtime is loaded. Takes the loader's lock.
+// The simulated runtime is loaded. On a thread of the program: takes the loader's lock.
 bool gpu_is_simulated() noexcept;
-
-// Which NCCL is loaded, if any is; false: not yet known. Takes the loader's lock, so never in a call of the program's.
-bool write_nccl_version(TraceStream& out) noexcept;
 
 // What became of CUPTI. Also tells whether the GPU is simulated.
 void write_cupti_facts(TraceStream& out) noexcept;

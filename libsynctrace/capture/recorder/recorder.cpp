@@ -266,10 +266,10 @@ void Recorder::start() noexcept {
   note_main_thread();
   owner_.store(getpid(), std::memory_order_relaxed);
   decide_on_plain_syscalls(settings);
-  pthread_atfork([] { recorder.session_->watch.before_fork(); },
-                 [] { recorder.session_->watch.after_fork_in_parent(); }, [] { recorder.go_silent_in_child(); });
+  pthread_atfork(nullptr, nullptr, [] { recorder.go_silent_in_child(); });
   prepare_host_waits();
   session_->files.start();
+  if (settings.stacks == StackKinds::kNone) module_map.refresh();
   if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
   if (settings.test_control) control.allow(settings);
   if (begin_trace(*session_)) start_recording(*session_);

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/stacks/module_watch.h"
 
-#include <ctime>
-
+#include "capture/process/clocks.h"
 #include "capture/stacks/stack_table.h"
 #include "capture/unwind/module_map.h"
+#include "capture/unwind/process_maps.h"
 #include "capture/unwind/unwind_table.h"
 
 namespace synctrace::capture {
 namespace {
 
-// How long code of a new module is unknown at most. A look that finds nothing new takes a microsecond.
-constexpr std::int64_t kLookEveryNs = 50'000'000;
-constexpr std::uint32_t kLooksPerPython = 10;
+// How long code of a new module is unknown at most. Asking how much code is mapped takes some 20 us.
+constexpr std::int64_t kAskEveryNs = 50'000'000;
 
-// A look takes a millisecond at most, unless the loader is busy: with a constructor, say, that is what forks.
-constexpr long kForkPatienceNs = 20'000'000;
+// How often all mappings are read though the amount of code is what it was: one library may have taken another's place.
+constexpr std::int64_t kLookEveryNs = 1'000'000'000;
 
-// The calling thread forks and has the turn.
-thread_local __attribute__((tls_model("initial-exec"))) constinit bool fork_has_turn = false;
+// Reading them takes milliseconds in a large program: no more than this part of one core, and more while it loads.
+constexpr std::int64_t kPauseForCost = 200;
+constexpr std::int64_t kPauseWhileLoading = 20;
 
 }  // namespace
 
@@ -32,35 +32,31 @@ void ModuleWatch::wake() noexcept {
 void ModuleWatch::run() noexcept {
   while (!helper_threads.are_stopped()) {
     bell_.store(0, std::memory_order_relaxed);
-    pthread_mutex_lock(&loader_turn_);
-    ask_loader();
-    pthread_mutex_unlock(&loader_turn_);
+    if (const std::int64_t now = now_ns(); is_due(now)) look(now);
     // Also when nothing was loaded: a table that could not be built then may be built now.
     build_missing_tables(module_map);
-    futex_wait(bell_, 0, kLookEveryNs);
+    futex_wait(bell_, 0, kAskEveryNs);
   }
 }
 
-// An interpreter comes with a module; sub-interpreters come without one.
-void ModuleWatch::ask_loader() noexcept {
-  module_map.take_refresh_request();
-  const bool has_changed = module_map.refresh();
-  if (has_changed || looks_++ % kLooksPerPython == 0) look_for_python();
+bool ModuleWatch::is_due(std::int64_t now_ns) noexcept {
+  const std::uint64_t code_kib = mapped_code_kib();
+  const bool has_changed = code_kib != code_kib_;
+  const std::int64_t pause_ns = look_cost_ns_ * (has_changed ? kPauseWhileLoading : kPauseForCost);
+  if (now_ns - looked_ns_ < pause_ns) return false;
+  const bool was_asked = module_map.take_refresh_request();
+  if (!has_changed && !was_asked && now_ns - looked_ns_ < kLookEveryNs) return false;
+  code_kib_ = code_kib;
+  return true;
 }
 
-void ModuleWatch::before_fork() noexcept {
-  timespec deadline{};
-  clock_gettime(CLOCK_REALTIME, &deadline);
-  deadline.tv_nsec += kForkPatienceNs;
-  deadline.tv_sec += deadline.tv_nsec / 1'000'000'000;
-  deadline.tv_nsec %= 1'000'000'000;
-  fork_has_turn = pthread_mutex_timedlock(&loader_turn_, &deadline) == 0;
-}
-
-void ModuleWatch::after_fork_in_parent() noexcept {
-  if (!fork_has_turn) return;
-  fork_has_turn = false;
-  pthread_mutex_unlock(&loader_turn_);
+// Interpreters come with a module. Sub-interpreters come without one.
+void ModuleWatch::look(std::int64_t now_ns) noexcept {
+  const std::int64_t begin_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  module_map.refresh();
+  look_cost_ns_ = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+  looked_ns_ = now_ns;
+  look_for_python();
 }
 
 }  // namespace synctrace::capture

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The background thread that keeps up with what the program loads: the module map, the unwind tables of new modules,
-// and the interpreter of Python. It takes the loader's lock, copies whole sections and may wait long for either, so it
-// is not the drain thread. Low priority; ends with the other helpers.
+// and the interpreter of Python. It asks the kernel, never the loader, and takes no lock. It copies whole sections and
+// may take long for that, so it is not the drain thread. Low priority; ends with the other helpers.
 #pragma once
-
-#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
@@ -21,20 +19,17 @@ class ModuleWatch {
   // Looks at once. Any thread, not in a signal handler: ModuleMap::ask_for_refresh() is for those.
   void wake() noexcept;
 
-  // Around a fork, on the thread that forks: a child whose parent's watch held the loader's lock could never load, nor
-  // throw, anything. The wait for it has a limit.
-  void before_fork() noexcept;
-  void after_fork_in_parent() noexcept;
-
  private:
   void run() noexcept;
-  void ask_loader() noexcept;
+  bool is_due(std::int64_t now_ns) noexcept;
+  void look(std::int64_t now_ns) noexcept;
 
   const Helper helper_{"synctrace-map", true, true, [](void* self) noexcept { static_cast<ModuleWatch*>(self)->run(); },
                        this};
   std::atomic<std::uint32_t> bell_{0};
-  std::uint32_t looks_ = 0;
-  pthread_mutex_t loader_turn_ = PTHREAD_MUTEX_INITIALIZER;  // held while the loader is asked
+  std::uint64_t code_kib_ = 0;     // at the last look
+  std::int64_t looked_ns_ = 0;     // when that was
+  std::int64_t look_cost_ns_ = 0;  // processor time that it took
 };
 
 }  // namespace synctrace::capture

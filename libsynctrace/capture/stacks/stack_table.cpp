@@ -284,11 +284,10 @@ StackId Capture::id() noexcept {
 }  // namespace
 
 void enable_stacks(StackKinds kinds) noexcept {
-  module_map.start();
+  module_map.refresh();
   shared_stacks.can_read_guarded.store(GuardedMemory::works(), std::memory_order_relaxed);
   if (format::includes(kinds, StackKinds::kNative)) {
     prepare_fallback();
-    module_map.refresh();
     const auto here = reinterpret_cast<std::uintptr_t>(&enable_stacks);
     if (const Module* module = module_map.current().find(here)) shared_stacks.own_code = {module->begin, module->end};
   }
@@ -309,7 +308,7 @@ void release_thread_stacks() noexcept {
 
 void look_for_python() noexcept {
   if (!wants(StackKinds::kPython)) return;
-  if (python_reader.start() != PythonReader::State::kOff) return;
+  if (python_reader.start(module_map) != PythonReader::State::kOff) return;
   const bool also_native = wants(StackKinds::kNative);
   wanted.store(also_native ? StackKinds::kNative : StackKinds::kNone, std::memory_order_relaxed);
   notice("no Python stacks: %s", python_reader.off_reason());

@@ -55,8 +55,8 @@ bool libgcc_is_safe() noexcept { return is_safe.load(std::memory_order_relaxed);
 
 void prepare_fallback() noexcept {
   // Before glibc 2.35 (RHEL 9, Debian 11) nobody answers libgcc's question for a module, and it calls abort() when it
-  // finds none for the first frame: so it may not even be tried there.
-  if (!prepare_loaded_objects()) return;
+  // finds none for the first frame: so it may not even be tried there. Before gcc 12 libgcc asks dl_iterate_phdr.
+  if (!prepare_loaded_objects() || !SYNCTRACE_LIBGCC_FINDS_OBJECTS) return;
   NativeFrame frames[4];
   walk_by_libgcc(0, frames);
   is_safe.store(libgcc_asks_for_objects() || !is_linked_statically(), std::memory_order_relaxed);

@@ -1,102 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/unwind/module_map.h"
 
-#include <elf.h>
-#include <link.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
 
 #include "capture/process/clocks.h"
-#include "capture/process/intern_table.h"
+#include "capture/process/mapped_array.h"
+#include "capture/unwind/process_maps.h"
 
 namespace synctrace::capture {
 namespace {
 
 constexpr std::size_t kMaxModules = 4096;  // in one process at one time; the largest seen have some 700
 constexpr std::size_t kChunkBytes = 1U << 18;
-constexpr std::size_t kFingerprintBytes = 4096;  // the head and the first 500 entries of .eh_frame_hdr
+constexpr std::string_view kVdso = "[vdso]";
 
-struct Counters {
-  std::uint64_t adds = 0;
-  std::uint64_t subs = 0;
-};
-
-// The GNU build-id among the notes in [at, end).
-void find_build_id(const std::byte* at, const std::byte* end, ModuleImage& module) noexcept {
-  while (end - at >= static_cast<std::ptrdiff_t>(sizeof(ElfW(Nhdr)))) {
-    ElfW(Nhdr) note;
-    std::memcpy(&note, at, sizeof(note));
-    const std::size_t name_bytes = (std::size_t{note.n_namesz} + 3) & ~std::size_t{3};
-    const std::size_t text_bytes = (std::size_t{note.n_descsz} + 3) & ~std::size_t{3};
-    const std::byte* name = at + sizeof(note);
-    if (name_bytes + text_bytes > static_cast<std::size_t>(end - name)) return;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
-      module.build_id_size = static_cast<std::uint8_t>(std::min<std::size_t>(note.n_descsz, ModuleImage::kMaxBuildId));
-      std::memcpy(module.build_id_bytes.data(), name + name_bytes, module.build_id_size);
-      return;
-    }
-    at = name + name_bytes + text_bytes;
+// The file's name, of at most `room.size()` bytes, as the program would write it.
+std::string_view plain_path(std::string_view path, std::span<char> room) noexcept {
+  constexpr std::string_view kDeleted = " (deleted)";
+  constexpr std::string_view kNewline = "\\012";
+  if (path == kVdso) return "linux-vdso.so.1";
+  if (path.ends_with(kDeleted)) path.remove_suffix(kDeleted.size());
+  std::size_t bytes = 0;
+  while (!path.empty() && bytes < room.size()) {
+    const bool is_newline = path.starts_with(kNewline);
+    room[bytes++] = is_newline ? '\n' : path.front();
+    path.remove_prefix(is_newline ? kNewline.size() : 1);
   }
+  return {room.data(), bytes};
 }
 
-void take_load_segment(const ElfW(Phdr) & header, ModuleImage& module) noexcept {
-  const std::uintptr_t begin = module.bias + header.p_vaddr;
-  const std::uintptr_t end = begin + header.p_memsz;
-  module.begin = module.begin == 0 ? begin : std::min(module.begin, begin);
-  module.end = std::max(module.end, end);
-  if ((header.p_flags & PF_X) == 0 || module.code_segment_count == ModuleImage::kMaxSegments) return;
-  module.code_segments[module.code_segment_count++] = {begin, end, header.p_offset};
-}
-
-// The loader's lock is held, so what the program headers name is mapped.
-void describe(const dl_phdr_info& info, ModuleImage& module) noexcept {
-  module.path = info.dlpi_name == nullptr ? "" : info.dlpi_name;
-  module.bias = info.dlpi_addr;
-  const std::span<const ElfW(Phdr)> headers(info.dlpi_phdr, info.dlpi_phnum);
-  for (const ElfW(Phdr) & header : headers) {
-    const std::uintptr_t begin = module.bias + header.p_vaddr;
-    if (header.p_type == PT_LOAD) take_load_segment(header, module);
-    if (header.p_type == PT_GNU_EH_FRAME) {
-      module.eh_frame_header = begin;
-      module.eh_frame_header_bytes = header.p_memsz;
-    }
-    if (header.p_type == PT_NOTE && module.build_id_size == 0) {
-      const auto* notes = reinterpret_cast<const std::byte*>(begin);
-      find_build_id(notes, notes + header.p_memsz, module);
-    }
-  }
-  for (const ElfW(Phdr) & header : headers) {
-    const std::uintptr_t begin = module.bias + header.p_vaddr;
-    const bool holds = module.eh_frame_header >= begin && module.eh_frame_header - begin < header.p_filesz &&
-                       module.eh_frame_header_bytes <= header.p_filesz - (module.eh_frame_header - begin);
-    if (header.p_type != PT_LOAD || (header.p_flags & PF_R) == 0 || !holds) continue;
-    module.frame_data_begin = begin;
-    module.frame_data_end = begin + header.p_filesz;
-  }
-  if (module.frame_data_end == 0) module.eh_frame_header = module.eh_frame_header_bytes = 0;
-  if (module.eh_frame_header != 0) {
-    module.fingerprint = frame_header_fingerprint(
-        {reinterpret_cast<const std::byte*>(module.eh_frame_header), module.eh_frame_header_bytes});
-  }
-}
-
-bool same(const ModuleImage& a, const ModuleImage& b) noexcept {
+bool same(const ModuleImage& a, const ModuleImage& b, std::string_view path_of_b) noexcept {
   return a.bias == b.bias && a.begin == b.begin && a.end == b.end && a.fingerprint == b.fingerprint &&
          std::equal(a.build_id().begin(), a.build_id().end(), b.build_id().begin(), b.build_id().end()) &&
-         std::strcmp(a.path, b.path) == 0;
+         a.path == path_of_b;
 }
 
 }  // namespace
 
 const CodeMap ModuleMap::kEmpty;
-
-std::uint64_t frame_header_fingerprint(std::span<const std::byte> header) noexcept {
-  return hash_bytes(header.data(), std::min(header.size(), kFingerprintBytes));
-}
 
 const Module* CodeMap::find(std::uintptr_t pc) const noexcept {
   const Range* first = ranges_;
@@ -109,26 +54,14 @@ const Module* CodeMap::find(std::uintptr_t pc) const noexcept {
   return first != ranges_ + count_ && first->begin <= pc ? first->module : nullptr;
 }
 
-// What the loader said, in memory of its own: its lock is held meanwhile, so nothing else is done.
+// What is mapped now.
 struct ModuleMap::Scan {
-  ModuleMap* map = nullptr;
-  Counters counters;
-  std::size_t count = 0;
-  const Module* modules[kMaxModules];
+  MappedArray<const Module*> modules;
+  std::size_t code_count = 0;
 
-  static int read_counters(dl_phdr_info* info, std::size_t, void* into) {
-    *static_cast<Counters*>(into) = {info->dlpi_adds, info->dlpi_subs};
-    return 1;  // the first module says it for all
-  }
-
-  static int take_module(dl_phdr_info* info, std::size_t, void* into) {
-    Scan& scan = *static_cast<Scan*>(into);
-    scan.counters = {info->dlpi_adds, info->dlpi_subs};
-    ModuleImage seen;
-    describe(*info, seen);
-    const Module* module = seen.code_segment_count == 0 ? nullptr : scan.map->known_or_new(seen);
-    if (module != nullptr && scan.count < kMaxModules) scan.modules[scan.count++] = module;
-    return 0;
+  bool add(const Module* module) noexcept {
+    code_count += module->code_segment_count;
+    return modules.size() == kMaxModules || modules.add(module);
   }
 };
 
@@ -139,20 +72,23 @@ void ModuleMap::start() noexcept {
 
 bool ModuleMap::refresh() noexcept {
   start();
-  Counters now;
-  dl_iterate_phdr(&Scan::read_counters, &now);
-  if (now.adds == adds_ && now.subs == subs_) return false;
-  void* memory = mmap(nullptr, sizeof(Scan), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return false;
-  Scan& scan = *new (memory) Scan;
-  scan.map = this;
-  dl_iterate_phdr(&Scan::take_module, &scan);
-  const bool published = publish(scan);
-  if (!published) refused_count_.fetch_add(1, std::memory_order_relaxed);
-  adds_ = scan.counters.adds;
-  subs_ = scan.counters.subs;
-  munmap(memory, sizeof(Scan));
-  return published;
+  ProcessMaps maps;
+  Scan scan;
+  bool is_whole = maps.read();
+  std::uintptr_t behind = 0;  // the last module
+  for (const MappedPiece& piece : maps.pieces()) {
+    const bool may_begin = piece.file_offset == 0 && (piece.inode != 0 || maps.path(piece) == kVdso);
+    ModuleImage seen;
+    if (!is_whole || !may_begin || piece.begin < behind || !read_module_image(maps, piece, seen)) continue;
+    char room[4096];
+    const Module* module = known_or_new(seen, plain_path(maps.path(piece), room));
+    is_whole = module != nullptr && scan.add(module);
+    behind = seen.end;
+  }
+  if (is_whole && is_published(scan)) return false;
+  if (is_whole && publish(scan)) return true;
+  refused_count_.fetch_add(1, std::memory_order_relaxed);
+  return false;
 }
 
 void* ModuleMap::keep(std::size_t bytes) noexcept {
@@ -172,26 +108,24 @@ void* ModuleMap::keep(std::size_t bytes) noexcept {
   return kept;
 }
 
-const char* ModuleMap::keep_text(const char* text) noexcept {
-  const std::size_t bytes = std::strlen(text) + 1;
-  void* kept = keep(bytes);
-  return kept == nullptr ? "" : static_cast<const char*>(std::memcpy(kept, text, bytes));
+const char* ModuleMap::keep_path(std::string_view path) noexcept {
+  auto* kept = static_cast<char*>(keep(path.size() + 1));
+  if (kept == nullptr) return "";
+  std::memcpy(kept, path.data(), path.size());
+  kept[path.size()] = '\0';
+  return kept;
 }
 
-const Module* ModuleMap::known_or_new(ModuleImage seen) noexcept {
-  char executable[4096];
-  if (*seen.path == '\0') {  // the program itself
-    const ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
-    executable[std::max<ssize_t>(length, 0)] = '\0';
-    seen.path = executable;
-  }
+const Module* ModuleMap::known_or_new(ModuleImage& seen, std::string_view path) noexcept {
   const Module* last = newest_.load(std::memory_order_relaxed);
   for (const Module* known = last; known != nullptr; known = known->previous) {
-    if (same(*known, seen)) return known;
+    if (!same(*known, seen, path)) continue;
+    known->is_relocated = seen.is_relocated;
+    return known;
   }
   void* memory = keep(sizeof(Module));
   if (memory == nullptr) return nullptr;
-  seen.path = keep_text(seen.path);
+  seen.path = keep_path(path);
   Module& module = *new (memory) Module(seen);
   module.id = last == nullptr ? 1 : last->id + 1;
   module.first_seen_ns = now_ns();
@@ -206,22 +140,36 @@ const Module* ModuleMap::with_id(std::uint32_t id) const noexcept {
   return module;
 }
 
+// Modules lie in the order of their addresses in both.
+bool ModuleMap::is_published(const Scan& scan) const noexcept {
+  const std::span<const CodeMap::Range> ranges = current().ranges();
+  std::size_t i = 0;
+  for (const Module* module : scan.modules) {
+    for (std::size_t segment = 0; segment < module->code_segment_count; ++segment, ++i) {
+      if (i == ranges.size() || ranges[i].module != module) return false;
+    }
+  }
+  return i == ranges.size();
+}
+
 bool ModuleMap::publish(const Scan& scan) noexcept {
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < scan.count; ++i) count += scan.modules[i]->code_segment_count;
   void* map_memory = keep(sizeof(CodeMap));
-  void* range_memory = keep(count * sizeof(CodeMap::Range));
+  void* range_memory = keep(scan.code_count * sizeof(CodeMap::Range));
   if (map_memory == nullptr || range_memory == nullptr) return false;
   auto* ranges = static_cast<CodeMap::Range*>(range_memory);
   std::size_t used = 0;
-  for (std::size_t i = 0; i < scan.count; ++i) {
-    for (const ModuleSegment& segment : scan.modules[i]->code())
-      new (&ranges[used++]) CodeMap::Range{segment.begin, segment.end, scan.modules[i]};
+  for (const Module* module : scan.modules) {
+    for (const ModuleSegment& segment : module->code())
+      new (&ranges[used++]) CodeMap::Range{segment.begin, segment.end, module};
   }
   std::sort(ranges, ranges + used, [](const CodeMap::Range& a, const CodeMap::Range& b) { return a.begin < b.begin; });
+  const auto is_gone = [&](const CodeMap::Range& before) {
+    return std::find(scan.modules.begin(), scan.modules.end(), before.module) == scan.modules.end();
+  };
+  const CodeMap& old = current();
   auto* made = new (map_memory) CodeMap;
-  made->generation_ = current().generation() + 1;
-  made->unload_count_ = scan.counters.subs;
+  made->generation_ = old.generation() + 1;
+  made->unload_count_ = old.unload_count() + (std::any_of(old.ranges().begin(), old.ranges().end(), is_gone) ? 1 : 0);
   made->ranges_ = ranges;
   made->count_ = used;
   current_.store(made, std::memory_order_release);

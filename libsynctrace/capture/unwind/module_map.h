@@ -1,47 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ELF modules loaded into this process, for two uses: "which module is this pc in" on the event path, and the
+// The ELF modules mapped into this process, for two uses: "which module is this pc in" on the event path, and the
 // trace's list of modules with which pcs are named offline. dlopen is not wrapped: a wrapper would break the loader's
-// search relative to its caller. Instead one background thread asks the loader now and then what has changed.
+// search relative to its caller. Instead one background thread asks the kernel now and then what has changed.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
+
+#include "capture/unwind/module_image.h"
 
 namespace synctrace::capture {
 
 class UnwindTable;
-
-struct ModuleSegment {
-  std::uintptr_t begin = 0;  // addresses [begin, end)
-  std::uintptr_t end = 0;
-  std::uint64_t file_offset = 0;  // of begin
-};
-
-// A file mapped at one place, as the loader tells it.
-struct ModuleImage {
-  static constexpr std::size_t kMaxSegments = 4;  // executable ones; linkers make one, seldom two
-  static constexpr std::size_t kMaxBuildId = 32;
-
-  const char* path = "";
-  std::array<std::byte, kMaxBuildId> build_id_bytes{};
-  std::uint8_t build_id_size = 0;  // 0: the file has none
-  std::uint8_t code_segment_count = 0;
-  std::uintptr_t bias = 0;   // address = ELF virtual address + bias
-  std::uintptr_t begin = 0;  // of the lowest segment
-  std::uintptr_t end = 0;    // of the highest
-  std::array<ModuleSegment, kMaxSegments> code_segments{};
-  std::uintptr_t eh_frame_header = 0;  // 0: none
-  std::size_t eh_frame_header_bytes = 0;
-  std::uintptr_t frame_data_begin = 0;  // the segment that holds .eh_frame_hdr, and as linkers do it, .eh_frame
-  std::uintptr_t frame_data_end = 0;
-  std::uint64_t fingerprint = 0;  // of the start of .eh_frame_hdr: tells a rebuilt file without a build-id
-
-  std::span<const std::byte> build_id() const noexcept { return {build_id_bytes.data(), build_id_size}; }
-  std::span<const ModuleSegment> code() const noexcept { return {code_segments.data(), code_segment_count}; }
-};
 
 // Never destroyed, never changed but for what is mutable. A module that was unloaded stays known; one that comes back
 // unchanged to the same place is the same module again.
@@ -62,7 +35,8 @@ struct Module : ModuleImage {
   // Set once by the background thread (unwind_table.h), read by walks: release and acquire.
   mutable std::atomic<const UnwindTable*> table{nullptr};
 
-  mutable bool is_in_trace = false;  // drain thread only
+  mutable bool is_in_trace = false;   // drain thread only
+  mutable bool is_no_python = false;  // background thread only: it was looked at, and is no interpreter
 };
 
 // Where code was loaded at one moment: sorted, without overlaps, immutable, never freed.
@@ -101,8 +75,8 @@ class ModuleMap {
   // The map without modules. Before current(); refresh() does it, too.
   void start() noexcept;
 
-  // Asks the loader; true when the loaded modules changed and a new map was published. Takes the loader's lock: one
-  // background thread only, never from a callback.
+  // Reads what is mapped; true when modules came or went and a new map was published. No lock, no allocator; some
+  // milliseconds in a large program. One thread at a time, never from a callback.
   bool refresh() noexcept;
 
   // Wait-free, any thread, also in a signal handler. Not before start().
@@ -125,8 +99,9 @@ class ModuleMap {
  private:
   struct Scan;
   void* keep(std::size_t bytes) noexcept;
-  const char* keep_text(const char* text) noexcept;
-  const Module* known_or_new(ModuleImage seen) noexcept;
+  const char* keep_path(std::string_view path) noexcept;
+  const Module* known_or_new(ModuleImage& seen, std::string_view path) noexcept;
+  bool is_published(const Scan& scan) const noexcept;
   bool publish(const Scan& scan) noexcept;
 
   static const CodeMap kEmpty;
@@ -136,15 +111,10 @@ class ModuleMap {
   std::atomic<std::uint64_t> refused_count_{0};
 
   // Background thread only.
-  std::uint64_t adds_ = 0;
-  std::uint64_t subs_ = 0;
   std::byte* chunk_ = nullptr;
   std::size_t chunk_left_ = 0;
   std::size_t kept_bytes_ = 0;
 };
-
-// What ModuleImage::fingerprint is made of.
-std::uint64_t frame_header_fingerprint(std::span<const std::byte> header) noexcept;
 
 // The recorder's.
 [[gnu::visibility("hidden")]] extern ModuleMap& module_map;

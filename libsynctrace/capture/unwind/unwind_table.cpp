@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/unwind/unwind_table.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <new>
 
+#include "capture/process/copy_memory.h"
 #include "capture/process/intern_table.h"
-#include "capture/process/plain_syscalls.h"
+#include "capture/process/mapped_array.h"
 
 namespace synctrace::capture {
 namespace {
@@ -24,53 +22,11 @@ constexpr std::size_t kMaxRows = 16U << 20;  // of one module; the largest libra
 constexpr std::size_t kMaxSectionBytes = 256U << 20;
 constexpr unsigned kPageBits = 12;  // some hundred rows a page
 
-// An array in mapped memory that can grow; a background thread inside a guest library does not use malloc.
-template <class Item>
-class MappedArray {
- public:
-  MappedArray() = default;
-  MappedArray(const MappedArray&) = delete;
-  MappedArray& operator=(const MappedArray&) = delete;
-  ~MappedArray() {
-    if (items_ != nullptr) munmap(items_, capacity_ * sizeof(Item));
-  }
-
-  // False when there is no memory; the contents stay.
-  bool reserve(std::size_t wanted) noexcept {
-    if (wanted <= capacity_) return true;
-    const std::size_t bytes = (std::max(wanted, 2 * capacity_) * sizeof(Item) + 65535) & ~std::size_t{65535};
-    void* memory = items_ == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                     : mremap(items_, capacity_ * sizeof(Item), bytes, MREMAP_MAYMOVE);
-    if (memory == MAP_FAILED) return false;
-    items_ = static_cast<Item*>(memory);
-    capacity_ = bytes / sizeof(Item);
-    return true;
-  }
-
-  bool add(const Item& item) noexcept {
-    if (!reserve(count_ + 1)) return false;
-    items_[count_++] = item;
-    return true;
-  }
-
-  Item* data() const noexcept { return items_; }
-  std::size_t size() const noexcept { return count_; }
-  void shrink(std::size_t count) noexcept { count_ = count; }
-  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): asked for items that were added, so pages are there
-  Item& operator[](std::size_t index) const noexcept { return items_[index]; }
-
- private:
-  Item* items_ = nullptr;
-  std::size_t capacity_ = 0;  // items in the mapping, which is a multiple of 64 KiB and of the item's size
-  std::size_t count_ = 0;
-};
-
 struct Row {
   std::uint32_t pc = 0;
   std::uint16_t rule = kNoRuleNumber;
   std::uint16_t begins = 0;  // 0: a function's end, which yields to another one's beginning at the same pc
 };
-static_assert(sizeof(Row) == 8 && sizeof(UnwindRule) == 16, "powers of two: see MappedArray::capacity_");
 
 }  // namespace
 
@@ -107,7 +63,7 @@ class UnwindTable::Builder {
       if (used != 0 && rows_[used - 1].rule == rows_[i].rule) continue;
       rows_[used++] = rows_[i];
     }
-    rows_.shrink(used);
+    rows_.resize(used);
   }
 
   const UnwindTable* publish() const noexcept {
@@ -227,28 +183,6 @@ const UnwindRule& UnwindTable::find(std::uintptr_t pc) const noexcept {
 }
 
 namespace {
-
-// Copies this process's memory through the kernel; false where it is not mapped. Containers may forbid the one call or
-// lack the other's file, hardly both.
-bool copy_memory(std::uintptr_t from, std::byte* to, std::size_t bytes) noexcept {
-  while (bytes != 0) {
-    const std::size_t piece = std::min<std::size_t>(bytes, 1U << 24);
-    iovec local{to, piece};
-    iovec remote{reinterpret_cast<void*>(from), piece};
-    ssize_t got = plain_syscalls_only() ? -1 : process_vm_readv(getpid(), &local, 1, &remote, 1, 0);
-    if (got <= 0) {
-      const int descriptor = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
-      if (descriptor < 0) return false;
-      got = pread(descriptor, to, piece, static_cast<off_t>(from));
-      close(descriptor);
-    }
-    if (got <= 0) return false;
-    from += static_cast<std::size_t>(got);
-    to += got;
-    bytes -= static_cast<std::size_t>(got);
-  }
-  return true;
-}
 
 bool copy_section(std::uintptr_t begin, std::uintptr_t end, MappedArray<std::byte>& memory,
                   MappedBytes& section) noexcept {

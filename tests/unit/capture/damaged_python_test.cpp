@@ -174,7 +174,8 @@ struct Ready {
     std::memcpy(_PyRuntime, description, sizeof(description));
     std::memcpy(_PyRuntime, "xdebugpy", 8);
     make_stack(at);
-    reader.start();
+    module_map.refresh();
+    reader.start(module_map);
     PythonStack stack;
     REQUIRE(reader.walk(stack));
     REQUIRE(reader.state() == PythonReader::State::kOn);

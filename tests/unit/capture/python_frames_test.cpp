@@ -14,7 +14,8 @@ namespace {
 
 std::string reason_to_refuse() {
   PythonReader reader;
-  reader.start();
+  module_map.refresh();
+  reader.start(module_map);
   PythonStack stack;
   const bool walked = reader.walk(stack);
   const bool walked_again = reader.walk(stack);
@@ -30,7 +31,8 @@ TEST_CASE("a sound stack is read and described") {
   PythonReader reader;
   PythonStack stack;
   CHECK_FALSE(reader.walk(stack));
-  CHECK(reader.start() == PythonReader::State::kUnchecked);
+  module_map.refresh();
+  CHECK(reader.start(module_map) == PythonReader::State::kUnchecked);
   REQUIRE(reader.walk(stack));
   CHECK(reader.state() == PythonReader::State::kOn);
   REQUIRE(stack.count == 1);
@@ -97,7 +99,8 @@ TEST_CASE("frames in a circle end the walk without a verdict") {
   make_stack();
   shim.put(kLayout.frame_previous, frame.address());
   PythonReader reader;
-  reader.start();
+  module_map.refresh();
+  reader.start(module_map);
   PythonStack stack;
   REQUIRE(reader.walk(stack));
   CHECK(stack.count == PythonStack::kMaxFrames);
@@ -109,7 +112,8 @@ TEST_CASE("frames that have not begun and code slots without code are not shown"
   make_stack();
   frame.put(kLayout.frame_position, code.address() + kLayout.code_bytecode);
   PythonReader reader;
-  reader.start();
+  module_map.refresh();
+  reader.start(module_map);
   PythonStack stack;
   CHECK_FALSE(reader.walk(stack));
   frame.put(kLayout.frame_owner, python_object::kOwnedByGenerator);
