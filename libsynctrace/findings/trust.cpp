@@ -11,7 +11,7 @@ namespace {
 
 // Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders
 // too.
-constexpr std::array<std::string_view, 29> kHarmless = {kLossUnknownRecords,
+constexpr std::array<std::string_view, 30> kHarmless = {kLossUnknownRecords,
                                                         kLossUnnamedCalls,
                                                         kLossClockUnusable,
                                                         kLossUnmatchedOperations,
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 29> kHarmless = {kLossUnknownRecords,
                                                         "sample-moved",
                                                         "sample-unread",
                                                         "sample-busy",
+                                                        "sample-unasked",
                                                         "sample-threads",
                                                         "sample-queue-full",
                                                         kLossImportNoStacks,

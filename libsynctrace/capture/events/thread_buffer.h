@@ -17,6 +17,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "capture/events/sample_slot.h"
 #include "format/records.h"
 
 namespace synctrace::capture {
@@ -67,33 +68,6 @@ struct EventView {
     std::memcpy(&result, record, sizeof(Record));
     return result;
   }
-};
-
-// What the sampler asks of a thread, and the thread's signal handler answers: the stack that it was interrupted on.
-class SampleSlot {
- public:
-  // Sampler.
-  void ask() noexcept { word_.store(kAsked, std::memory_order_release); }
-  void forget() noexcept { word_.store(0, std::memory_order_release); }
-  bool take(StackId& stack) noexcept {
-    const std::uint64_t word = word_.load(std::memory_order_acquire);
-    if ((word & kAnswered) == 0) return false;
-    stack = static_cast<StackId>(word >> 32);
-    forget();
-    return true;
-  }
-
-  // The thread.
-  bool is_asked() const noexcept { return word_.load(std::memory_order_acquire) == kAsked; }
-  void answer(StackId stack) noexcept {
-    word_.store(std::uint64_t{number(stack)} << 32 | kAnswered, std::memory_order_release);
-  }
-
- private:
-  static constexpr std::uint64_t kAsked = 1;
-  static constexpr std::uint64_t kAnswered = 2;
-
-  std::atomic<std::uint64_t> word_{0};
 };
 
 // The operations of NCCL that a thread has asked for and not yet given to the GPU.

@@ -287,6 +287,7 @@ void DrainThread::report_losses() noexcept {
   report("sample-moved", counts.moved);
   report("sample-unread", counts.unread);
   report("sample-busy", counts.busy);
+  report("sample-unasked", counts.unasked);
   report("sample-queue-full", counts.dropped);
   report("sample-threads", counts.threads);
   report("sample-eintr", counts.spoiled);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The doors of the library: the loader's constructor (LD_PRELOAD), the CUDA driver's InitializeInjection
 // (CUDA_INJECTION64_PATH), and NVTX's InitializeInjectionNvtx2 and InitializeInjectionNvtxExtension. The only other
-// exported symbols (exports.map) are the blocking calls of host_waits_threads, _files and _syscall.
+// exported symbols (exports.map) are the blocking calls of host_waits_threads, _files and _syscall, and sigaltstack.
 #include <cstdint>
 
 #include "capture/nvtx/nvtx_handler.h"
@@ -14,6 +14,7 @@ __attribute__((constructor)) void on_load() {
   synctrace::capture::bind_thread_calls();
   synctrace::capture::bind_file_calls();
   synctrace::capture::bind_syscall();
+  synctrace::capture::bind_signal_stack_call();
   synctrace::capture::recorder.prepare_process();
 }
 

@@ -217,11 +217,11 @@ void Recorder::start_recording(Session& s) noexcept {
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
   if (s.settings.stacks != StackKinds::kNone && !s.watch.start()) remark("no thread could be made to watch modules");
   std::atexit([] { recorder.stop_at_exit(); });
+  const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
+  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks, main_thread_, is_preloaded()))
+    remark("no thread could be made to take samples");
   if (s.settings.host_waits && is_preloaded()) switch_host_waits(true);
   windows.start(s.settings, now_ns());
-  const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
-  if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks, main_thread_))
-    remark("no thread could be made to take samples");
 }
 
 void Recorder::note_main_thread() noexcept {

@@ -31,15 +31,16 @@ struct SampledRun {
 struct SampleCounts {
   std::atomic<std::uint64_t> late{0};     // ticks that came too late to look
   std::atomic<std::uint64_t> moved{0};    // sleepers that woke up while they were read
-  std::atomic<std::uint64_t> unread{0};   // sleepers whose Python frames could not be read
+  std::atomic<std::uint64_t> unread{0};   // threads whose Python frames could not be read
   std::atomic<std::uint64_t> busy{0};     // signals that were not handled in time
+  std::atomic<std::uint64_t> unasked{0};  // looks at running threads that cannot be asked
   std::atomic<std::uint64_t> dropped{0};  // runs that found the queue full
   std::atomic<std::uint64_t> threads{0};  // looks at threads beyond those that can be watched
   std::atomic<std::uint64_t> spoiled{0};  // calls of the program that saw an EINTR of ours
   // Facts, not losses.
   std::atomic<std::uint64_t> restarted{0};  // calls that our signal ended and that were made again
   std::atomic<std::uint64_t> signals{0};    // signals handled
-  std::atomic<std::uint64_t> signal_ns{0};  // CPU time in the handler
+  std::atomic<std::uint64_t> signal_ns{0};  // time in the handler, at most 0.1 ms each
   std::atomic<std::uint64_t> thread_ns{0};  // CPU time of the sampler's own thread
 };
 

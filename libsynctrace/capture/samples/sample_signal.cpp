@@ -6,6 +6,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 
@@ -38,13 +39,14 @@ bool library_tells_calls() noexcept {
 // without us: they end no call either.
 void on_signal(int, siginfo_t*, void* context) noexcept {
   const int saved_errno = errno;
-  const std::int64_t begin_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  const std::int64_t begin_ns = now_ns();  // the thread's own clock would be a system call
   ThreadBuffer* buffer = recording() ? ThreadBuffers::ready_buffer_of_this_thread() : nullptr;
   if (buffer != nullptr && buffer->sample.is_asked()) buffer->sample.answer(capture_interrupted_stack(context));
   count_call(repair_interrupted_call(*static_cast<ucontext_t*>(context)));
   SampleCounts& counts = sample_queue.counts;
   counts.signals.fetch_add(1, std::memory_order_relaxed);
-  const std::int64_t used_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns;
+  constexpr std::int64_t kLongest = 100'000;  // beyond it the thread was not given a processor
+  const std::int64_t used_ns = std::min(now_ns() - begin_ns, kLongest);
   counts.signal_ns.fetch_add(static_cast<std::uint64_t>(used_ns), std::memory_order_relaxed);
   errno = saved_errno;
 }
@@ -71,8 +73,11 @@ bool SampleSignal::is_ours() const noexcept {
 }
 
 bool SampleSignal::send(ThreadBuffer& buffer) const noexcept {
-  buffer.sample.ask();
-  if (syscall(SYS_tgkill, process_, number(buffer.thread()), kNumber) == 0) return true;
+  if (!buffer.sample.ask()) return false;
+  if (syscall(SYS_tgkill, process_, number(buffer.thread()), kNumber) == 0) {
+    buffer.sample.sent();
+    return true;
+  }
   buffer.sample.forget();
   return false;
 }

@@ -16,6 +16,7 @@
 #include "capture/process/plain_syscalls.h"
 #include "capture/process/recorder_state.h"
 #include "capture/python/python_frames.h"
+#include "capture/stacks/signal_stack.h"
 #include "capture/stacks/stack_table.h"
 #include "format/option_values.h"
 
@@ -40,23 +41,26 @@ bool is_main(ThreadId thread) noexcept { return number(thread) == static_cast<st
 
 }  // namespace
 
-bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread) noexcept {
+bool Sampler::start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread,
+                    bool is_preloaded) noexcept {
   period_ns_ = 1'000'000'000 / rate_hz;
   is_limited_ = rate_hz <= format::kDefaultSampleRate;
   main_thread_ = main_thread;
-  if (stacks != format::StackKinds::kNone) prepare_stacks(stacks);
+  if (stacks != format::StackKinds::kNone) prepare_stacks(stacks, is_preloaded);
   return helper_threads.start(helper_);
 }
 
-void Sampler::prepare_stacks(format::StackKinds stacks) noexcept {
+void Sampler::prepare_stacks(format::StackKinds stacks, bool is_preloaded) noexcept {
   if (plain_syscalls_only()) return;
-  can_read_sleepers_ = can_take_sleeping_stacks();
-  if (!can_read_sleepers_ && format::includes(stacks, format::StackKinds::kPython)) {
-    notice("this system lets no thread's memory be copied: samples of sleeping threads have no stack");
+  can_read_others_ = can_read_other_threads();
+  if (!can_read_others_ && format::includes(stacks, format::StackKinds::kPython)) {
+    notice("this system lets no thread's memory be copied: samples of Python's threads have no stack");
   }
+  if (!is_preloaded || !format::includes(stacks, format::StackKinds::kNative)) return;
   const char* reason = signal_.start();
   can_ask_ = reason == nullptr;
-  if (!can_ask_) notice("samples of running threads have no stack: %s", reason);
+  gives_signal_stacks.store(can_ask_, std::memory_order_relaxed);
+  if (!can_ask_) notice("samples of running threads without Python have no stack: %s", reason);
 }
 
 void Sampler::stop() noexcept {
@@ -119,7 +123,9 @@ void Sampler::tick(std::int64_t now_ns) noexcept {
   last_tick_ns_ = now_ns;
   if (can_ask_ && !signal_.is_ours()) {
     can_ask_ = false;
-    notice("the program uses SIGURG now: from here on samples of running threads have no stack");
+    // Python's threads are not asked. The report counts the others.
+    if (python_reader.state() != PythonReader::State::kOn)
+      notice("the program uses SIGURG now: from here on samples of running threads have no stack");
   }
   for (Target& target : targets_) {
     const bool is_gone =
@@ -172,26 +178,49 @@ void Sampler::look(Target& target, std::int64_t now_ns) noexcept {
   if (seen.state == TaskState::kUnknown) return end_run(target);
   if (target.buffer != nullptr) seen.stack = target.buffer->open_call_stack(switch_epoch());
   const bool wants_stack = seen.stack == StackId{};
-  if (seen.state != TaskState::kBlocked && wants_stack && target.buffer != nullptr && can_ask_ && !target.is_asked) {
-    // Where our signal is blocked it would only be seen by a call that waits for signals, or late. Asking that takes a
-    // moment, in which the thread may have fallen asleep.
-    if (target.probe.blocks_signal(SampleSignal::kNumber)) {
-      sample_queue.counts.busy.fetch_add(1, std::memory_order_relaxed);
-    } else if (target.probe.state() != TaskState::kBlocked) {
-      return ask(target, seen);
-    } else {
-      seen.state = TaskState::kBlocked;
-    }
-  }
+  if (seen.state != TaskState::kBlocked && wants_stack && !read_running(target, seen) && ask(target, seen)) return;
   if (seen.state == TaskState::kBlocked) look_at_sleeper(target, run_count, seen, wants_stack);
   add(target, seen);
 }
 
-void Sampler::ask(Target& target, SampledRun seen) noexcept {
+// A thread of Python is read while it runs; false where that tells nothing.
+bool Sampler::read_running(Target& target, SampledRun& seen) noexcept {
+  if (!can_read_others_) return false;
+  constexpr int kMostTries = 3;
+  OtherStack result;
+  for (int i = 0; i < kMostTries; ++i) {
+    result = capture_other_stack({target.handle, target.python_state});
+    if (result.status == OtherStack::Status::kNone) return false;
+    if (result.status == OtherStack::Status::kTaken) break;
+  }
+  if (result.status != OtherStack::Status::kTaken) sample_queue.counts.unread.fetch_add(1, std::memory_order_relaxed);
+  seen.stack = result.id;
+  return true;
+}
+
+// Any other running thread is asked by a signal. False: it cannot be, or need not be.
+bool Sampler::ask(Target& target, SampledRun& seen) noexcept {
+  if (target.buffer == nullptr || target.is_asked) return false;
+  SampleCounts& counts = sample_queue.counts;
+  if (!can_ask_ || !target.buffer->sample.is_open()) {
+    counts.unasked.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  // Where our signal is blocked it would only be seen by a call that waits for signals, or late.
+  if (!target.probe.takes_signal(SampleSignal::kNumber)) {
+    counts.busy.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  // Asking that takes a moment, in which the thread may have fallen asleep.
+  if (target.probe.state() == TaskState::kBlocked) {
+    seen.state = TaskState::kBlocked;
+    return false;
+  }
   target.asked_cpu_ns = target.probe.cpu_time_ns();
   target.asked = seen;
   target.is_asked = signal_.send(*target.buffer);
   target.is_answer_late = false;
+  return target.is_asked;
 }
 
 // The answer to the last tick's signal; false when it has not come and cannot have come yet, because the thread has not
@@ -229,7 +258,7 @@ void Sampler::look_at_sleeper(Target& target, std::uint64_t run_count, SampledRu
   }
   seen.channel = target.sleep_channel;
   if (!wants_stack) return;
-  if (!target.sleep_has_stack && can_read_sleepers_) {
+  if (!target.sleep_has_stack && can_read_others_) {
     struct Watch {
       TaskProbe& probe;
       std::uint64_t run_count;
@@ -238,13 +267,13 @@ void Sampler::look_at_sleeper(Target& target, std::uint64_t run_count, SampledRu
       Watch& sleep = *static_cast<Watch*>(context);
       return sleep.probe.run_count() == sleep.run_count;
     };
-    const SleepingStack result = capture_sleeping_stack({target.handle, target.python_state, is_asleep, &watch});
+    const OtherStack result = capture_other_stack({target.handle, target.python_state, is_asleep, &watch});
     SampleCounts& counts = sample_queue.counts;
-    if (result.status == SleepingStack::Status::kMoved) {
+    if (result.status == OtherStack::Status::kMoved) {
       counts.moved.fetch_add(1, std::memory_order_relaxed);
       target.sleep = 0;
     }
-    if (result.status == SleepingStack::Status::kUnread) counts.unread.fetch_add(1, std::memory_order_relaxed);
+    if (result.status == OtherStack::Status::kUnread) counts.unread.fetch_add(1, std::memory_order_relaxed);
     target.sleep_stack = result.id;
     target.sleep_has_stack = true;
   }

@@ -24,16 +24,17 @@ namespace synctrace::capture {
 class Sampler {
  public:
   // Samples `rate_hz` times a second on the average; up to the default rate less often where that would cost more than
-  // 0.5 % of a core. False when no thread could be made. Once.
-  // Without stacks only the threads' states are sampled, and no thread is sent a signal. `main_thread`: zero when not
-  // known.
-  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread) noexcept;
+  // 0.5 % of a core. False when no thread could be made. Once, before the first event.
+  // Without stacks only the threads' states are sampled, and no thread is sent a signal; nor where the library is not
+  // preloaded, since the program's alternate signal stacks are not known then. `main_thread`: zero when not known.
+  [[nodiscard]] bool start(std::uint32_t rate_hz, format::StackKinds stacks, pthread_t main_thread,
+                           bool is_preloaded) noexcept;
 
   // Hands over what it has and ends; waits for that, but not long. Any thread.
   void stop() noexcept;
 
  private:
-  void prepare_stacks(format::StackKinds stacks) noexcept;
+  void prepare_stacks(format::StackKinds stacks, bool is_preloaded) noexcept;
   static constexpr std::size_t kMaxTargets = 64;
 
   // A thread that is watched.
@@ -63,7 +64,8 @@ class Sampler {
   void forget(Target& target) noexcept;
   void look(Target& target, std::int64_t now_ns) noexcept;
   bool settle(Target& target, std::int64_t now_ns) noexcept;
-  void ask(Target& target, SampledRun seen) noexcept;
+  bool ask(Target& target, SampledRun& seen) noexcept;
+  bool read_running(Target& target, SampledRun& seen) noexcept;
   void look_at_sleeper(Target& target, std::uint64_t run_count, SampledRun& seen, bool wants_stack) noexcept;
   void add(Target& target, const SampledRun& seen) noexcept;
   void end_run(Target& target) noexcept;
@@ -84,7 +86,7 @@ class Sampler {
   std::int64_t longest_gap_ns_ = 0;  // between two looks in a row
   SampleSignal signal_;
   bool can_ask_ = false;
-  bool can_read_sleepers_ = false;
+  bool can_read_others_ = false;
   std::array<Target, kMaxTargets> targets_;  // by the place of the thread's ring
   Target main_;                              // while it has no ring
   std::array<std::array<char, 40>, 128> channels_{};

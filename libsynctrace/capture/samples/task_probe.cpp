@@ -134,16 +134,16 @@ std::string_view TaskProbe::channel(std::span<char> room) noexcept {
   return text == "0" ? std::string_view{} : text;
 }
 
-bool TaskProbe::blocks_signal(int signal) noexcept {
+bool TaskProbe::takes_signal(int signal) noexcept {
   char room[4096];
   status_.open(thread_, "status");
   const std::string_view text = status_.read(room);
   constexpr std::string_view kLabel = "SigBlk:\t";
   const std::size_t at = text.find(kLabel);
-  if (at == std::string_view::npos) return true;
+  if (at == std::string_view::npos || text.find("\nSeccomp:\t1\n") != std::string_view::npos) return false;
   std::uint64_t blocked = 0;
   std::from_chars(text.data() + at + kLabel.size(), text.data() + text.size(), blocked, 16);
-  return (blocked >> (signal - 1) & 1) != 0;
+  return (blocked >> (signal - 1) & 1) == 0;
 }
 
 }  // namespace synctrace::capture

@@ -43,8 +43,9 @@ class TaskProbe {
   // Of a blocked thread: the kernel function in which it sleeps; empty where the kernel does not say.
   std::string_view channel(std::span<char> room) noexcept;
 
-  // The thread blocks `signal`: it would be handled late, or taken by a call that waits for signals.
-  bool blocks_signal(int signal) noexcept;
+  // The thread handles `signal` at once: it does not block it, in which case it would be handled late, or taken by a
+  // call that waits for signals; and its seccomp mode is not the strict one, in which a handler may make no call.
+  bool takes_signal(int signal) noexcept;
 
  private:
   class File {

@@ -32,6 +32,8 @@ struct SharedStacks {
   std::atomic<std::uint64_t> refused{0};  // stacks that found no place in their thread's table
 };
 
+class SignalStack;
+
 // The recorder's.
 [[gnu::visibility("hidden")]] extern SharedStacks& shared_stacks;
 
@@ -61,37 +63,41 @@ StackId capture_waiting_stack(StackKinds kinds) noexcept;
 // 4 KiB of stack; zero also when the thread is not prepared or was interrupted in a capture or a push.
 StackId capture_interrupted_stack(const void* context) noexcept;
 
-// Another thread that sleeps in the kernel. While is_asleep(context) answers true it has not run since the caller
-// looked.
-struct Sleeper {
+// Another thread, which sleeps in the kernel or runs. While is_asleep(context) answers true it has not run since the
+// caller looked.
+struct OtherThread {
   pthread_t thread{};
-  std::uintptr_t& python_state;  // remembered from one look to the next; 0 at first
-  bool (*is_asleep)(void* context) noexcept = nullptr;
+  std::uintptr_t& python_state;                         // remembered from one look to the next; 0 at first
+  bool (*is_asleep)(void* context) noexcept = nullptr;  // null: it runs
   void* context = nullptr;
 };
 
-struct SleepingStack {
+struct OtherStack {
   enum class Status : std::uint8_t {
     kTaken,
     kNone,    // it has no Python stack
-    kMoved,   // it woke up meanwhile
+    kMoved,   // a sleeper woke up meanwhile; one that runs left all its functions
     kUnread,  // it has one that could not be read
   };
   Status status = Status::kNone;
   StackId id{};
 };
 
-// Whether the stacks of sleeping threads can be taken at all. After enable_stacks().
-bool can_take_sleeping_stacks() noexcept;
+// Whether the stacks of other threads can be read at all. After enable_stacks().
+bool can_read_other_threads() noexcept;
 
-// On a thread of the recorder's own: the Python stack of a thread that sleeps, read from outside.
-SleepingStack capture_sleeping_stack(const Sleeper& sleeper) noexcept;
+// On a thread of the recorder's own: the Python stack of another thread, read from outside. It is not disturbed: no
+// signal. One that runs is read twice, and what has changed in between, the innermost functions, is left out.
+OtherStack capture_other_stack(const OtherThread& thread) noexcept;
 
 // The thread can take stacks without a system call. Async-signal-safe.
 bool stacks_prepared_here() noexcept;
 
 // The calling thread's budget for stacks in front of calls; null when it can take none. Prepares the thread.
 StackBudget* stack_budget_here() noexcept;
+
+// The calling thread's stack for the sampler's signal; null before its first capture. Async-signal-safe.
+SignalStack* signal_stack_here() noexcept;
 
 // Gives the calling thread's tables back: when it ends.
 void release_thread_stacks() noexcept;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/unwind/native_unwind.h"
 
+#include <sys/syscall.h>
 #include <ucontext.h>
 
 #include <csignal>
 #include <cstring>
 
+#include "capture/process/raw_syscall.h"
 #include "capture/unwind/libgcc_unwind.h"
 #include "capture/unwind/unwind_table.h"
 
@@ -378,11 +380,15 @@ Walk walk_interrupted(const void* context, std::span<NativeFrame> out) noexcept 
 void ThreadUnwinder::prepare_here() noexcept {
   stack_.find();
   stack_t signals{};
-  if (sigaltstack(nullptr, &signals) == 0 && (signals.ss_flags & SS_DISABLE) == 0) {
-    signal_stack_.begin = reinterpret_cast<std::uintptr_t>(signals.ss_sp);
-    signal_stack_.end = signal_stack_.begin + signals.ss_size;
-  }
+  // The kernel's answer, not that of sigaltstack(), which is interposed.
+  if (raw_syscall(SYS_sigaltstack, 0, to_word(&signals)) == 0 && (signals.ss_flags & SS_DISABLE) == 0)
+    set_signal_stack(signals);
   this_unwinder = this;
+}
+
+void ThreadUnwinder::set_signal_stack(const stack_t& stack) noexcept {
+  signal_stack_.begin = reinterpret_cast<std::uintptr_t>(stack.ss_sp);
+  signal_stack_.end = signal_stack_.begin + stack.ss_size;
 }
 
 void ThreadUnwinder::forget_here() noexcept { this_unwinder = nullptr; }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,6 +45,9 @@ class ThreadUnwinder {
   // Learns the calling thread's stacks and makes this its unwinder. Does not
   // allocate. `this` must live until forget_here().
   void prepare_here() noexcept;
+
+  // The calling thread runs its signal handlers there from now on; walks may cross it.
+  void set_signal_stack(const stack_t& stack) noexcept;
 
   // The calling thread has no unwinder any more: before its memory goes.
   static void forget_here() noexcept;

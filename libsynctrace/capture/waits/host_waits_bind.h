@@ -8,5 +8,6 @@ namespace synctrace::capture {
 void bind_thread_calls() noexcept;
 void bind_file_calls() noexcept;
 void bind_syscall() noexcept;
+void bind_signal_stack_call() noexcept;
 
 }  // namespace synctrace::capture
