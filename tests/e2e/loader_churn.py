@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that load and unload libraries end as they do alone, and leave a trace that can be read (tests/programs/loader).
-SYNCTRACE_CHURN_SECONDS: how long threads load and unload, 20 unless given."""
+SYNCTRACE_CHURN_SECONDS: how long threads load and unload, 50 unless given."""
 import os
 import pathlib
 import shutil
@@ -12,7 +12,7 @@ import harness
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import loader_churn as support  # noqa: E402
 
-CHURN_S = float(os.environ.get("SYNCTRACE_CHURN_SECONDS", "20"))
+CHURN_S = float(os.environ.get("SYNCTRACE_CHURN_SECONDS", "50"))
 
 
 class LoaderChurn(harness.CliTest):

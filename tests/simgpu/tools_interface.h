@@ -87,6 +87,8 @@ typedef struct SimgpuTools {
   uint32_t (*interest)(uint32_t domain, uint32_t cbid);
   void (*callback)(uint32_t domain, uint32_t cbid, const void* data);
   int (*collects)(uint32_t kind);
+  // True while a graph that is made now cannot be launched (README.md).
+  int (*breaks_graphs)(void);
   // Reserves a record on the calling thread's buffer; NULL when the kind is off or dropped.
   void* (*begin)(const SimgpuActivity* activity);
   // Ends a reserved record; each token exactly once.

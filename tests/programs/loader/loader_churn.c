@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads and unloads libraries in every way that a recorder has to survive. FOLDER has them (tests/support/loader_churn.py).
-//   loader_churn recipe FOLDER                       loads a library for long while its thread table is older than the list
-//   loader_churn churn FOLDER SEED PARTS THREADS     threads load and unload while others make CUDA calls
-// stdout is the same in every run of the same arguments. Plain C and the C library alone: it must run on old ones as well.
+// Loads and unloads libraries in every way that a recorder has to survive. FOLDER has them
+// (tests/support/loader_churn.py).
+//   loader_churn recipe FOLDER                       loads a library for long while its thread table is older than the
+//   list loader_churn churn FOLDER SEED PARTS THREADS     threads load and unload while others make CUDA calls
+// stdout is the same in every run of the same arguments. Plain C and the C library alone: it must run on old ones as
+// well.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -130,10 +132,14 @@ static void* churn(void* argument) {
     const int what = rand_r(&random) % 16;
     if (held[place] != NULL) dlclose(held[place]);
     held[place] = NULL;
-    if (thread == 0 && turn == kTurns / 2) held[place] = load("libslow.so", RTLD_NOW);
-    else if (what == 0) visit_namespace(number);
-    else if (what <= 2) held[place] = load_deleted(thread, turn);
-    else held[place] = load_part(number, what <= 8 ? RTLD_LAZY : RTLD_NOW);
+    if (thread == 0 && turn == kTurns / 2)
+      held[place] = load("libslow.so", RTLD_NOW);
+    else if (what == 0)
+      visit_namespace(number);
+    else if (what <= 2)
+      held[place] = load_deleted(thread, turn);
+    else
+      held[place] = load_part(number, what <= 8 ? RTLD_LAZY : RTLD_NOW);
     if (held[place] != NULL && what % 2 == 0) done += call_into(held[place]) > 0;
   }
   for (int i = 0; i < kHeld; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small shared library with a thread's variable, made once and copied under many names (tests/support/loader_churn.py).
-// It needs no library. LAST is that which
-// deep.c takes names from. With SLOW the constructor takes long and uses CUDA, as plug-ins that register themselves do.
+// A small shared library with a thread's variable, made once and copied under many names
+// (tests/support/loader_churn.py). It needs no library. LAST is that which deep.c takes names from. With SLOW the
+// constructor takes long and uses CUDA, as plug-ins that register themselves do.
 static __thread long turns[4];
 
 // Calls back with a frame of its own on the stack.
@@ -10,7 +10,8 @@ long part_call(int (*use_cuda)(void)) {
   return turns[0];
 }
 
-// For a namespace of its own, where nobody resolves the loader's functions: it has a thread's variable and leaves it alone.
+// For a namespace of its own, where nobody resolves the loader's functions: it has a thread's variable and leaves it
+// alone.
 long part_number(void) { return 7; }
 
 #ifdef LAST

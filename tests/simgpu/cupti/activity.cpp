@@ -23,6 +23,7 @@ std::array<std::atomic<bool>, CUPTI_ACTIVITY_KIND_COUNT> enabled{};
 std::array<std::array<std::atomic<bool>, kMaxCbid>, 2> enabled_apis{};
 std::atomic<bool> all_sync_records{true};
 std::atomic<bool> system_thread_ids{false};
+std::atomic<std::uint64_t> flush_count{0};
 
 bool is_on(std::uint32_t kind) {
   return kind < CUPTI_ACTIVITY_KIND_COUNT && enabled[kind].load(std::memory_order_acquire);
@@ -50,6 +51,10 @@ std::uint32_t recorded_kind(const SimgpuActivity& activity) {
       if (activity.what.synchronization.result == cudaErrorNotReady && !all_sync_records) {
         return kNone;
       }
+      break;
+    // Copies between devices come with MEMCPY alone, too (CUPTI 13.0).
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+      if (is_on(CUPTI_ACTIVITY_KIND_MEMCPY)) return activity.kind;
       break;
     default: break;
   }
@@ -88,6 +93,19 @@ CUptiResult enable_api(std::size_t domain, CUpti_CallbackId cbid, bool on) {
 }  // namespace
 
 int collects(std::uint32_t kind) { return is_on(kind) ? 1 : 0; }
+
+void count_flush() { flush_count.fetch_add(1, std::memory_order_acq_rel); }
+
+// As CUPTI 13.0 does: any three of the four are harmless.
+int breaks_graphs() {
+  return is_on(CUPTI_ACTIVITY_KIND_MEMCPY) && is_on(CUPTI_ACTIVITY_KIND_MEMCPY2) &&
+                 is_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && flush_count.load(std::memory_order_acquire) != 0
+             ? 1
+             : 0;
+}
+
+// For programs that wait for a flush instead of sleeping: the calls of cuptiActivityFlushAll so far.
+SIMGPU_EXPORT std::uint64_t simgpu_flush_count() { return flush_count.load(std::memory_order_acquire); }
 
 bool collects_api(std::uint32_t domain, std::uint32_t cbid) {
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {

@@ -45,6 +45,7 @@ CUptiResult flush_all(bool forced) {
   if (dead()) return CUPTI_ERROR_NOT_INITIALIZED;
   if (const SimgpuRuntime* simulated = runtime()) simulated->retire();
   flush(forced);
+  count_flush();
   return CUPTI_SUCCESS;
 }
 

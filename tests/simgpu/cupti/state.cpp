@@ -17,6 +17,7 @@ const SimgpuTools kTools = {
     .interest = interest_in,
     .callback = deliver_callback,
     .collects = collects,
+    .breaks_graphs = breaks_graphs,
     .begin = begin_record,
     .complete = complete_record,
 };

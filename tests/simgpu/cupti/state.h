@@ -24,6 +24,9 @@ bool dead();
 // CLOCK_REALTIME, as CUPTI does by default.
 std::uint64_t to_tool_clock(std::int64_t monotonic_ns);
 std::uint64_t tool_clock_now();
+// One of cuptiActivityFlushAll and its like is over.
+void count_flush();
+
 void use_tool_clock(CUpti_TimestampCallbackFunc clock);
 
 // A number from the environment, or `fallback`.
@@ -33,6 +36,7 @@ std::uint64_t environment_number(const char* name, std::uint64_t fallback);
 std::uint32_t interest_in(std::uint32_t domain, std::uint32_t cbid);
 void deliver_callback(std::uint32_t domain, std::uint32_t cbid, const void* data);
 int collects(std::uint32_t kind);
+int breaks_graphs();
 // True when the record of this API function is wanted.
 bool collects_api(std::uint32_t domain, std::uint32_t cbid);
 void* begin_record(const SimgpuActivity* activity);

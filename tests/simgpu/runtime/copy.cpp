@@ -115,10 +115,11 @@ CopyPlan plan_copy(Device& device, const CopyRequest& request) {
   work.visible_to_host = !plan.host_waits && (download || target.managed());
   work.effect = effect_of(request, upload && pageable && !plan.host_waits);
 
-  work.activity.kind = request.peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : CUPTI_ACTIVITY_KIND_MEMCPY;
+  const bool peer = target.on_device() && source.on_device() && target.allocation.device != source.allocation.device;
+  work.activity.kind = peer ? CUPTI_ACTIVITY_KIND_MEMCPY2 : CUPTI_ACTIVITY_KIND_MEMCPY;
   auto& record = work.activity.what.copy;
   record.bytes = request.box.bytes();
-  record.copy_kind = copy_kind(plan.kind, request.peer);
+  record.copy_kind = copy_kind(plan.kind, peer);
   record.source_kind = memory_kind(source);
   record.target_kind = memory_kind(target);
   record.asynchronous = request.asynchronous ? 1 : 0;

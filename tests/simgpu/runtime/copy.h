@@ -33,7 +33,6 @@ struct CopyRequest {
   Layout source_layout;
   cudaMemcpyKind kind = cudaMemcpyDefault;
   bool asynchronous = false;
-  bool peer = false;
 };
 
 struct CopyPlan {

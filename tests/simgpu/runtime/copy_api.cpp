@@ -95,9 +95,8 @@ cudaError_t copy_from_symbol(void* target, const void* symbol, std::size_t bytes
 cudaError_t copy_to_peer(void* target, const void* source, std::size_t bytes, bool asynchronous, cudaStream_t handle) {
   Stream* stream = find_stream(handle, DefaultStream::legacy);
   if (stream == nullptr) return cudaErrorInvalidResourceHandle;
-  CopyRequest request = linear(target, source, bytes, cudaMemcpyDeviceToDevice, asynchronous);
-  request.peer = true;
-  return run_copy(*stream, plan_copy(*stream->device, request));
+  return run_copy(*stream,
+                  plan_copy(*stream->device, linear(target, source, bytes, cudaMemcpyDeviceToDevice, asynchronous)));
 }
 
 CUcontext context_of(int device) { return devices()[static_cast<std::size_t>(device)]->context(); }

@@ -145,6 +145,7 @@ std::unique_ptr<GraphExec> make_exec(const Graph& graph) {
   auto exec = std::make_unique<GraphExec>();
   exec->id = next_graph_id.fetch_add(1);
   exec->is_recorded_whole = wanted(attached_tools(), CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
+  exec->is_broken = attached_tools() != nullptr && attached_tools()->breaks_graphs() != 0;
   exec->steps = flatten(graph);
   return exec;
 }
@@ -157,6 +158,7 @@ cudaError_t launch_graph(const GraphExec& exec, Stream& stream) {
     std::fputs("simgpu: graph records were switched after a graph had been made\n", stderr);
     std::abort();
   }
+  if (exec.is_broken) return cudaErrorLaunchFailure;
   auto run = std::make_shared<GraphRun>();
   const auto reserve = [&](SimgpuActivity activity, std::uint64_t node) -> void* {
     if (tools == nullptr || activity.kind == 0) return nullptr;

@@ -35,6 +35,7 @@ struct GraphExec {
   };
   std::uint32_t id = 0;
   bool is_recorded_whole = false;  // when it was made
+  bool is_broken = false;          // what the tool had asked for by then kills its launches
   std::vector<Step> steps;
 };
 

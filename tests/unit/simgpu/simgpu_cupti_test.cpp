@@ -37,6 +37,7 @@ struct Tool {
   std::vector<SeenCall> calls;
   std::vector<CUpti_ActivityKernel10> kernels;
   std::vector<CUpti_ActivityMemcpy6> copies;
+  std::vector<CUpti_ActivityMemcpyPtoP4> peer_copies;
   std::vector<CUpti_ActivitySynchronization2> synchronizations;
   std::vector<CUpti_ActivityGraphTrace2> graphs;
   std::vector<CUpti_ActivityDevice5> devices;
@@ -78,6 +79,7 @@ void on_complete(CUcontext, std::uint32_t, std::uint8_t* buffer, std::size_t, st
     switch (record->kind) {
       case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL: keep(tool().kernels, record); break;
       case CUPTI_ACTIVITY_KIND_MEMCPY: keep(tool().copies, record); break;
+      case CUPTI_ACTIVITY_KIND_MEMCPY2: keep(tool().peer_copies, record); break;
       case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION: keep(tool().synchronizations, record); break;
       case CUPTI_ACTIVITY_KIND_GRAPH_TRACE: keep(tool().graphs, record); break;
       case CUPTI_ACTIVITY_KIND_DEVICE: keep(tool().devices, record); break;
@@ -261,6 +263,64 @@ TEST_CASE("a graph is node records, or one GRAPH_TRACE record where that kind is
   REQUIRE(tool().graphs.size() == 1);
   CHECK(tool().graphs[0].graphId == id);
   CHECK(tool().graphs[0].end - tool().graphs[0].start == 3 * static_cast<std::uint64_t>(kKernelNs / 10));
+}
+
+TEST_CASE("MEMCPY, MEMCPY2, GRAPH_TRACE and a flush break a graph, any three of them do not", "[.broken-graphs]") {
+  constexpr CUpti_ActivityKind kKinds[] = {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                           CUPTI_ACTIVITY_KIND_GRAPH_TRACE};
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  REQUIRE(launch_work(stream) == cudaSuccess);
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  const auto launch = [&] {
+    cudaGraphExec_t exec = nullptr;
+    REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
+    const cudaError_t result = cudaGraphLaunch(exec, stream);
+    REQUIRE(cudaGraphExecDestroy(exec) == cudaSuccess);
+    return result;
+  };
+  for (const CUpti_ActivityKind kind : kKinds) REQUIRE(cuptiActivityEnable(kind) == CUPTI_SUCCESS);
+  CHECK(launch() == cudaSuccess);  // no flush yet
+  flush();
+  CHECK(launch() == cudaErrorLaunchFailure);
+  for (const CUpti_ActivityKind kind : kKinds) {
+    REQUIRE(cuptiActivityDisable(kind) == CUPTI_SUCCESS);
+    CHECK(launch() == cudaSuccess);
+    REQUIRE(cuptiActivityEnable(kind) == CUPTI_SUCCESS);
+  }
+}
+
+TEST_CASE("a copy between devices leaves a MEMCPY2 record with MEMCPY or MEMCPY2 on", "[.peer-copies]") {
+  start();
+  void* memory[2] = {};
+  for (int device = 0; device < 2; ++device) {
+    REQUIRE(cudaSetDevice(device) == cudaSuccess);
+    REQUIRE(cudaMalloc(&memory[device], 64) == cudaSuccess);
+  }
+  const auto copy = [&] {
+    tool().peer_copies.clear();
+    tool().copies.clear();
+    REQUIRE(cudaMemcpyPeer(memory[1], 1, memory[0], 0, 64) == cudaSuccess);
+    REQUIRE(cudaMemcpyPeerAsync(memory[0], 0, memory[1], 1, 64, nullptr) == cudaSuccess);
+    REQUIRE(cudaMemcpyAsync(memory[1], memory[0], 64, cudaMemcpyDefault, nullptr) == cudaSuccess);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    flush();
+    CHECK(tool().copies.empty());
+    return tool().peer_copies.size();
+  };
+  REQUIRE(copy() == 3);
+  CHECK(tool().peer_copies[0].srcDeviceId == 0);
+  CHECK(tool().peer_copies[0].dstDeviceId == 1);
+  CHECK(tool().peer_copies[1].dstDeviceId == 0);
+  CHECK(tool().peer_copies[2].copyKind == CUPTI_ACTIVITY_MEMCPY_KIND_PTOP);
+  REQUIRE(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY2) == CUPTI_SUCCESS);
+  CHECK(copy() == 3);
+  REQUIRE(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMCPY) == CUPTI_SUCCESS);
+  CHECK(copy() == 3);
+  REQUIRE(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMCPY2) == CUPTI_SUCCESS);
+  CHECK(copy() == 0);
 }
 
 TEST_CASE("single callbacks can be switched, and names are known") {
