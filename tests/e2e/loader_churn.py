@@ -13,6 +13,18 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import loader_churn as support  # noqa: E402
 
 CHURN_S = float(os.environ.get("SYNCTRACE_CHURN_SECONDS", "50"))
+# A program that asks the loader itself, on a thread of the given name.
+ASKS = """
+import ctypes, threading
+visit = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)(lambda *_: 1)
+process = ctypes.CDLL(None)
+def ask():
+    process.prctl(15, b"NAME")
+    process.dl_iterate_phdr(visit, None)
+thread = threading.Thread(target=ask)
+thread.start()
+thread.join()
+"""
 
 
 class LoaderChurn(harness.CliTest):
@@ -38,6 +50,26 @@ class LoaderChurn(harness.CliTest):
                 self.assertEqual(self.runner.churn(seed), "")
             seed += 1
         print(f"{seed} programs", flush=True)
+
+    def guarded(self, options, *program):
+        """What asks for dl_iterate_phdr while the program is recorded, and must not."""
+        seen = self.folder / "asked"
+        seen.unlink(missing_ok=True)
+        guard = {"LD_PRELOAD": self.runner.made / "libphdr_guard.so", "PHDR_GUARD_FILE": seen}
+        done = self.record(*program, env=guard, options=("-f", "--report=none", *options))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return sorted(set(seen.read_text().splitlines())) if seen.exists() else []
+
+    def test_nobody_asks_the_loader_for_its_list(self):
+        """Not in a thread of the recorder's, a signal handler or a callback: dlopen of another thread would kill it."""
+        for seed, options in enumerate(support.OPTIONS):
+            with self.subTest(options=options):
+                self.assertEqual(self.guarded(options, *self.runner.program("churn", seed, 70, 3)), [])
+
+    def test_who_asks_is_seen(self):
+        python = sys.executable
+        self.assertEqual(self.guarded((), python, "-c", ASKS.replace("NAME", "other")), [])
+        self.assertRegex("".join(self.guarded((), python, "-c", ASKS.replace("NAME", "synctrace-map"))), "^thread synctrace-map, ")
 
 
 if __name__ == "__main__":

@@ -55,6 +55,8 @@ def make(folder):
     link("liblast.so", "part.c", "-DLAST", build_id=3)
     needed = [f"-l:libpart{number:03}.so" for number in range(PARTS - NEEDED + 1, PARTS)] + ["-l:liblast.so"]
     link("libdeep.so", "deep.c", "-Wl,-z,nocombreloc", f"-L{folder}", *needed, "-Wl,-rpath,$ORIGIN", build_id=2)
+    subprocess.run([*cc, "-O1", "-fPIC", "-shared", "-o", folder / "libphdr_guard.so", SOURCES / "phdr_guard.c", "-ldl"],
+                   check=True)
     subprocess.run([*cc, "-O1", "-g", "-rdynamic", "-o", folder / "loader_churn", SOURCES / "loader_churn.c", "-ldl",
                     "-pthread"], check=True)
 
