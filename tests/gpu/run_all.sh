@@ -154,7 +154,8 @@ part_kills() {
 # The end-to-end tests, here on the real GPU: exact counts, windows, 64 threads.
 part_e2e() {
   local name
-  for name in capture_counts capture_windows capture_examples native_stacks survival_load survival_descriptors survival_strict; do
+  for name in capture_counts capture_windows capture_examples native_stacks survival_load survival_descriptors survival_strict \
+    record_kinds loader_churn; do
     (cd "$root/tests/e2e" && SYNCTRACE_BIN=$synctrace SYNCTRACE_LIB=$library PROGRAMS_DIR=$programs SIMGPU_DIR= \
       PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$name.py") >"$results/e2e.$name.txt" 2>&1
     verdict "e2e $name" $? "$(tail -n 1 "$results/e2e.$name.txt")"

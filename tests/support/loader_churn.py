@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records programs that load and unload libraries (tests/programs/loader), on a GPU or on the simulated one. By hand:
 
-    loader_churn.py --synctrace BIN [--simgpu] [--recipe RUNS] [--churn RUNS] [--first-seed N] [--made FOLDER] [--make FOLDER]
+    loader_churn.py --synctrace BIN [--simgpu FOLDER] [--recipe RUNS] [--churn RUNS] [--first-seed N]
+    loader_churn.py --make FOLDER [--old]
+    loader_churn.py --made FOLDER --enter "chroot ROOT" --folder /tmp ...
 
---make builds program and libraries into a folder and ends; --made takes them from there, for a machine without a compiler.
+--make builds program and libraries and ends, with --old for glibc 2.28 (x86-64); --made takes them from there, for a machine
+without a compiler. --enter goes before each command: all paths are then those that the command sees.
 """
 import argparse
 import dataclasses
@@ -33,8 +36,28 @@ OPTIONS = (
     ("--plain-syscalls",),
 )
 
+# What the program asks the C library for, with the versions that old ones have.
+OLD_GLIBC = {
+    "libc.so.6": {"GLIBC_2.2.5": "__libc_start_main __cxa_finalize _exit close dprintf getpid nanosleep open printf pthread_mutex_lock "
+                                 "pthread_mutex_unlock puts rand_r read snprintf strcmp strtol unlink usleep write"},
+    "libpthread.so.0": {"GLIBC_2.2.5": "pthread_create pthread_join"},
+    "libdl.so.2": {"GLIBC_2.2.5": "dlclose dlerror dlopen dlsym", "GLIBC_2.3.4": "dlmopen"},
+}
 
-def make(folder):
+
+def old_libraries(cc, folder):
+    """Flags that link to stubs of an old C library, which are made in `folder`."""
+    for name, versions in OLD_GLIBC.items():
+        symbols = " ".join(versions.values()).split()
+        assembly, script = folder / "stub.s", folder / "stub.map"
+        assembly.write_text("".join(f".globl {each}\n.type {each},%function\n{each}:\n" for each in symbols))
+        script.write_text("".join(f"{version} {{ {'; '.join(names.split())}; }};\n" for version, names in versions.items()))
+        subprocess.run([*cc, "-shared", "-nostdlib", "-o", folder / name, assembly, f"-Wl,-soname,{name}",
+                        f"-Wl,--version-script={script}"], check=True)
+    return ["-nodefaultlibs", *(folder / name for name in OLD_GLIBC), "-lgcc"]
+
+
+def make(folder, old=False):
     """Program and libraries. One library is linked and copied: name and build-id, which tell them apart, are put in."""
     folder = pathlib.Path(folder)
     cc = shlex.split(os.environ.get("CC", "cc"))
@@ -57,8 +80,12 @@ def make(folder):
     link("libdeep.so", "deep.c", "-Wl,-z,nocombreloc", f"-L{folder}", *needed, "-Wl,-rpath,$ORIGIN", build_id=2)
     subprocess.run([*cc, "-O1", "-fPIC", "-shared", "-o", folder / "libphdr_guard.so", SOURCES / "phdr_guard.c", "-ldl"],
                    check=True)
-    subprocess.run([*cc, "-O1", "-g", "-rdynamic", "-o", folder / "loader_churn", SOURCES / "loader_churn.c", "-ldl",
-                    "-pthread"], check=True)
+    with tempfile.TemporaryDirectory() as stubs:
+        libraries = old_libraries(cc, pathlib.Path(stubs)) if old else ["-ldl", "-pthread"]
+        # What is on the loader's path, such as the simulated runtime, comes before the toolkit's.
+        runtime = "-Wl,--enable-new-dtags,-rpath,/usr/local/cuda/lib64"
+        subprocess.run([*cc, "-O1", "-g", "-rdynamic", runtime, "-o", folder / "loader_churn", SOURCES / "loader_churn.c",
+                        *libraries], check=True)
 
 
 @dataclasses.dataclass
@@ -70,12 +97,14 @@ class Runner:
     simulated: bool
     environment: dict
     library_path: str = ""  # of the simulated GPU, for the bare runs
+    enter: tuple = ()
 
     def run(self, *command, bare=False):
         env = dict(self.environment)
         if bare and self.library_path:
             env["LD_LIBRARY_PATH"] = self.library_path
-        return subprocess.run([str(word) for word in command], cwd=self.folder, env=env, stdin=subprocess.DEVNULL,
+        return subprocess.run([str(word) for word in (*self.enter, *command)], env=env,
+                              cwd=None if self.enter else self.folder, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
     def program(self, *arguments):
@@ -88,11 +117,11 @@ class Runner:
         if bare.returncode != 0:
             return f"not recorded, it ends with {bare.returncode}: {bare.stderr[-500:]}"
         gpu = ["--simgpu"] if self.simulated else []
-        done = self.run(self.synctrace, "run", *gpu, "-f", "--report=none", "-o", "trace", *options, "--", *program)
+        done = self.run(self.synctrace, "run", *gpu, "-f", "--report=none", "-o", self.folder / "trace", *options, "--", *program)
         what = f"{shlex.join(options)} {arguments}: "
         if (done.returncode, done.stdout) != (bare.returncode, bare.stdout):
             return f"{what}status {done.returncode}, output {done.stdout!r}, not {bare.stdout!r}: {done.stderr[-500:]}"
-        report = self.run(self.synctrace, "report", "--format", "json", "--no-symbols", "trace.synctrace")
+        report = self.run(self.synctrace, "report", "--format", "json", "--no-symbols", self.folder / "trace.synctrace")
         if report.returncode != 0 or '"processes"' not in report.stdout:
             return f"{what}the trace cannot be read: {report.stderr[-500:]}"
         return ""
@@ -115,16 +144,22 @@ def main():
     parser.add_argument("--recipe", type=int, default=0)
     parser.add_argument("--churn", type=int, default=0)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--old", action="store_true")
+    parser.add_argument("--enter", type=shlex.split, default=[])
+    parser.add_argument("--folder", type=pathlib.Path)
     options = parser.parse_args()
     if options.make:
         options.make.mkdir(parents=True, exist_ok=True)
-        return make(options.make)
+        return make(options.make, options.old)
     with tempfile.TemporaryDirectory(prefix="synctrace-loader-") as folder:
-        made = options.made.resolve() if options.made else pathlib.Path(folder)
+        folder = pathlib.Path(folder)
+        made = options.made or folder
         if not options.made:
             make(made)
-        simgpu = os.path.abspath(options.simgpu) if options.simgpu else ""
-        runner = Runner(os.path.abspath(shutil.which(options.synctrace) or options.synctrace), made, pathlib.Path(folder), bool(simgpu), dict(os.environ), simgpu)
+        find = str if options.enter else os.path.abspath
+        simgpu = find(options.simgpu) if options.simgpu else ""
+        runner = Runner(find(shutil.which(options.synctrace) or options.synctrace), pathlib.Path(find(made)), options.folder or folder,
+                        bool(simgpu), dict(os.environ), simgpu, tuple(options.enter))
         faults = 0
         for name, count, play in (("recipe", options.recipe, runner.recipe), ("churn", options.churn, runner.churn)):
             here = 0

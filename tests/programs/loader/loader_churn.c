@@ -34,7 +34,7 @@ __attribute__((visibility("default"), noinline)) int churn_use_cuda(void) {
 }
 
 static void fail(const char* what) {
-  fprintf(stderr, "%s: %s\n", what, dlerror());
+  dprintf(STDERR_FILENO, "%s: %s\n", what, dlerror());
   _exit(3);
 }
 
