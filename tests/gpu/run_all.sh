@@ -157,7 +157,7 @@ part_e2e() {
   for name in capture_counts capture_windows capture_examples native_stacks survival_load survival_descriptors survival_strict \
     record_kinds loader_churn; do
     (cd "$root/tests/e2e" && SYNCTRACE_BIN=$synctrace SYNCTRACE_LIB=$library PROGRAMS_DIR=$programs SIMGPU_DIR= \
-      PYTHONDONTWRITEBYTECODE=1 timeout 100 python3 "$name.py") >"$results/e2e.$name.txt" 2>&1
+      PYTHONDONTWRITEBYTECODE=1 timeout 300 python3 "$name.py") >"$results/e2e.$name.txt" 2>&1
     verdict "e2e $name" $? "$(tail -n 1 "$results/e2e.$name.txt")"
   done
 }

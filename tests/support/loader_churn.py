@@ -98,6 +98,7 @@ class Runner:
     environment: dict
     library_path: str = ""  # of the simulated GPU, for the bare runs
     enter: tuple = ()
+    bare_recipe: subprocess.CompletedProcess | None = None
 
     def run(self, *command, bare=False):
         env = dict(self.environment)
@@ -126,8 +127,10 @@ class Runner:
             return f"{what}the trace cannot be read: {report.stderr[-500:]}"
         return ""
 
-    def recipe(self, turn=0, bare=None):
-        return self.fault_of(OPTIONS[turn % len(OPTIONS)], "recipe", bare=bare)
+    def recipe(self, turn):
+        if self.bare_recipe is None:
+            self.bare_recipe = self.run(*self.program("recipe"), bare=True)
+        return self.fault_of(OPTIONS[turn % len(OPTIONS)], "recipe", bare=self.bare_recipe)
 
     def churn(self, seed):
         rng = random.Random(seed)
