@@ -161,6 +161,7 @@ def parsed():
     parser.add_argument("--programs", default="all")
     parser.add_argument("--time-limit", type=float, default=3600)
     parser.add_argument("--bare", action="store_true")
+    parser.add_argument("--defaults", action="store_true", help="no options of run but the defaults")
     parser.add_argument("--simulated", action="store_true", help="pass --simgpu to run, to try this script without a GPU")
     options = parser.parse_args()
     options.build, options.out = options.build.resolve(), options.out.resolve()
@@ -193,7 +194,7 @@ def main():
             survival.say(problem)
         build_programs(programs, soak.shared)
         failed = references(soak, programs)
-        jobs = [Job(name, number, WAYS[number % len(WAYS)] + (["--simgpu"] if options.simulated else []))
+        jobs = [Job(name, number, ([] if options.defaults else WAYS[number % len(WAYS)]) + (["--simgpu"] if options.simulated else []))
                 for number in range(options.runs) for name in programs if name not in failed]
         results = survival.run_jobs(jobs, lambda job: soak.work(job, programs[job.program]), options.jobs, deadline)
         write_rows(options.rows, soak, results)

@@ -11,11 +11,10 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 
-CORE_LIMIT = 8 << 30
+CORE_LIMIT = 4 << 30
 BACKTRACES = 12  # each takes many seconds
 _backtraces_left = threading.BoundedSemaphore(BACKTRACES)
 
@@ -113,7 +112,7 @@ class Log:
 
 
 def run_jobs(jobs, work, at_a_time, deadline):
-    """Calls work(job) for each job, until the deadline (time.monotonic); yields (job, result). The others are not begun."""
+    """Calls work(job) for each job, until the deadline (time.monotonic): a list of (job, result). The others are not begun."""
     waiting, lock = iter(jobs), threading.Lock()
 
     def next_job():
@@ -157,6 +156,3 @@ def readable(synctrace, trace):
 def say(text):
     print(text, flush=True)
 
-
-def python():
-    return sys.executable

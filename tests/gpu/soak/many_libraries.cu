@@ -55,7 +55,8 @@ int main(int argc, char** argv) {
   CHECK(cudaMemset(data, 0, 256 * sizeof(int)));
   std::atomic<long> sum{0};
   std::vector<std::thread> loaders;
-  for (int t = 0; t < threads; ++t) loaders.emplace_back([&, t] { sum += load_all(folder, t * count / threads, count, rounds); });
+  for (int t = 0; t < threads; ++t)
+    loaders.emplace_back([&, t] { sum += load_all(folder, t * count / threads, count, rounds); });
   int host[256];
   for (int step = 0; step < 2000; ++step) {
     add<<<1, 256>>>(data, 1);
