@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind "xla" of graph_matrix.cu, inside its namespace: graphs as XLA makes them. Kernels loaded at run time, one
+// The kind "xla" of graph_matrix.cu: graphs as XLA makes them. Kernels loaded at run time, one
 // module or library each, nodes added one by one by the driver API, parameters set again when buffers move.
 #pragma once
+
+#include <cuda.h>
+#include <cuda_runtime.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "graph_matrix_lane.h"
+
+namespace {
+
+cudaGraph_t captured_graph(const Lane& lane, int kernels, int value);
 
 std::string ptx_of(int number) {
   std::string text = R"(
@@ -175,3 +189,5 @@ void xla(Lane& lane) {
   }
   for (int i = 0; i < g_options["graphs"]; ++i) xla_graph(lane, fusions, memory);
 }
+
+}  // namespace

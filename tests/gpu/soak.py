@@ -58,7 +58,7 @@ def commands(shared):
     found = {name: [sys.executable, HERE / f"soak/{name}.py"] for name in PYTHON}
     for way in ("read", "no-read"):
         found[f"jax_graphs {way}"] = [sys.executable, HERE / "soak/jax_graphs.py", way]
-    found["many_libraries"] = [shared / "many_libraries", shared, LIBRARIES, 6, 12]
+    found["many_libraries"] = [shared / "many_libraries", shared, LIBRARIES, 6, 60]
     found["graphs"] = [shared / "graph_matrix", "all"]
     return found
 

@@ -21,12 +21,13 @@
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 
-static long load_all(const std::string& folder, int first, int count, int rounds) {
+// Each thread has libraries of its own, so that each round maps and unmaps them.
+static long load_all(const std::string& folder, int first, int step, int count, int rounds) {
   long sum = 0;
   for (int round = 0; round < rounds; ++round) {
     std::vector<void*> handles;
-    for (int i = 0; i < count; ++i) {
-      const std::string name = folder + "/lib" + std::to_string((first + i) % count) + ".so";
+    for (int i = first; i < count; i += step) {
+      const std::string name = folder + "/lib" + std::to_string(i) + ".so";
       void* handle = dlopen(name.c_str(), round % 2 == 0 ? RTLD_NOW : RTLD_LAZY);
       if (handle == nullptr) {
         std::fprintf(stderr, "%s\n", dlerror());
@@ -56,7 +57,7 @@ int main(int argc, char** argv) {
   std::atomic<long> sum{0};
   std::vector<std::thread> loaders;
   for (int t = 0; t < threads; ++t)
-    loaders.emplace_back([&, t] { sum += load_all(folder, t * count / threads, count, rounds); });
+    loaders.emplace_back([&, t] { sum += load_all(folder, t, threads, count, rounds); });
   int host[256];
   for (int step = 0; step < 2000; ++step) {
     add<<<1, 256>>>(data, 1);
