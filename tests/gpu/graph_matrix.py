@@ -175,7 +175,6 @@ def main():
         writer.writerows((number, kind, " ".join(way), run.end, f"{run.seconds:.1f}", wrong, words) for (number, (kind, way)), (wrong, words, run) in results)
     shown = table(kinds, results, left_out)
     survival.say(shown)
-    (options.out / "graph_matrix.md").write_text(shown + "\n")
     survival.say(f"{len(results)} of {len(jobs)} runs in time")
     return 1 if any(wrong for _, (wrong, _, _) in results) or any(words.startswith("bare") for words in left_out.values()) else 0
 

@@ -27,10 +27,11 @@ constexpr int kBlock = 256;
 
 // Rounds of warm-up work take a millisecond and more each: several periods of the recorder's flush pass before the
 // first graph.
-std::map<std::string, int> g_options = {
-    {"launches", 200}, {"warmup", 300}, {"background", 600}, {"pace_us", 1000}, {"launch_us", 1000}, {"kernels", 21},
-    {"library", 0},    {"pool", 0},     {"host", 0},         {"events", 0},     {"capture", 0},      {"priority", 0},
-    {"update", 0},     {"graphs", 3},   {"copies", 1},       {"plain", 1},      {"verify", 1}};
+std::map<std::string, int> g_options = {{"launches", 200},   {"warmup", 300}, {"background", 600}, {"pace_us", 1000},
+                                        {"launch_us", 1000}, {"kernels", 21}, {"library", 0},      {"pool", 0},
+                                        {"host", 0},         {"events", 0},   {"capture", 0},      {"priority", 0},
+                                        {"update", 0},       {"graphs", 3},   {"copies", 1},       {"plain", 1},
+                                        {"verify", 1},       {"read", 0},     {"thread", 0}};
 
 inline int launches() { return g_options["launches"]; }
 

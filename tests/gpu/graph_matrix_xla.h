@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "graph_matrix_lane.h"
@@ -143,6 +144,8 @@ void xla_graph(Lane& lane, const std::vector<Fusion>& fusions, CUdeviceptr memor
   CUgraphExec exec;
   DRIVER(cuGraphInstantiate, &exec, graph, 0);
   CUevent event;
+  CUstream reader;
+  DRIVER(cuStreamCreate, &reader, CU_STREAM_NON_BLOCKING);
   DRIVER(cuEventCreate, &event, CU_EVENT_DISABLE_TIMING);
   const long to_data =
       static_cast<long>(fusions.size() + 1) / 2 + (g_options["pool"] == 0 ? static_cast<long>(fusions.size()) / 2 : 0);
@@ -162,10 +165,19 @@ void xla_graph(Lane& lane, const std::vector<Fusion>& fusions, CUdeviceptr memor
     if (g_options["host"])
       DRIVER(
           cuLaunchHostFunc, lane.stream, [](void*) {}, nullptr);
-    if (i % 4 == 3) lane.copy_now(lane.host, lane.data);
+    if (g_options["read"]) {  // as JAX reads a result: on a stream of its own, behind an event
+      DRIVER(cuEventRecord, event, lane.stream);
+      DRIVER(cuStreamWaitEvent, reader, event, 0);
+      DRIVER(cuMemcpyDtoHAsync, lane.host, data, 4, reader);
+      ++g_counts.copies;
+      DRIVER(cuStreamSynchronize, reader);
+    } else if (i % 4 == 3) {
+      lane.copy_now(lane.host, lane.data);
+    }
     if (i % 16 == 15) DRIVER(cuStreamSynchronize, lane.stream);
   }
   DRIVER(cuStreamSynchronize, lane.stream);
+  DRIVER(cuStreamDestroy, reader);
   DRIVER(cuEventDestroy, event);
   DRIVER(cuGraphExecDestroy, exec);
   DRIVER(cuGraphDestroy, graph);
@@ -187,7 +199,15 @@ void xla(Lane& lane) {
       ++lane.expected;
     }
   }
-  for (int i = 0; i < g_options["graphs"]; ++i) xla_graph(lane, fusions, memory);
+  const auto work = [&] {
+    CHECK(cudaSetDevice(0));
+    for (int i = 0; i < g_options["graphs"]; ++i) xla_graph(lane, fusions, memory);
+  };
+  if (g_options["thread"]) {
+    std::thread(work).join();
+  } else {
+    work();
+  }
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 #
 #   OUT=RESULTS [BUILD=build/release] tests/gpu/run_survival.sh [matrix jax soak | pairs | smallest]
 #
-# BUILD has bin/synctrace and lib/libsynctrace.so. Six files in OUT at most: *.log, *.csv, and all tables in survival.txt.
+# BUILD has bin/synctrace and lib/libsynctrace.so. OUT gets seven files at most: logs of what went wrong, rows as CSV, survival.txt
+# with all tables. All is written as it happens, so that a call that is cut off loses nothing but tables.
 # SECONDS_ALL=520 ends it all; MATRIX_RUNS=616 MATRIX_SECONDS=170 JAX_RUNS=30 (each mode) JAX_SECONDS=130 SOAK_RUNS=34 PROGRAMS=all
 # JOBS=cores PAIR_RUNS=2 PAIR_SECONDS=400. Exit status: 0 when every part found nothing.
 set -uo pipefail
@@ -13,7 +14,6 @@ out=${OUT:?OUT is the folder for the results}
 build=${BUILD:-$here/../../build/release}
 limit=${SECONDS_ALL:-520}
 jobs=${JOBS:-$(nproc)}
-work=$(mktemp -d)
 export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 failed=0
 mkdir -p "$out"
@@ -34,28 +34,23 @@ part() { # part NAME COMMAND...
 }
 
 matrix() {
-  python3 "$here/graph_matrix.py" --build "$build" --out "$work" --jobs "$jobs" --runs "${MATRIX_RUNS:-616}" \
+  python3 "$here/graph_matrix.py" --build "$build" --out "$out" --jobs "$jobs" --runs "${MATRIX_RUNS:-616}" \
     --time-limit "$(left "${MATRIX_SECONDS:-170}")"
 }
 
 jax() {
-  python3 "$here/soak.py" --build "$build" --out "$work/jax" --jobs "$jobs" --programs jax_graphs --runs "${JAX_RUNS:-30}" \
+  python3 "$here/soak.py" --build "$build" --out "$out/jax" --jobs "$jobs" --programs jax_graphs --runs "${JAX_RUNS:-30}" \
     --defaults --time-limit "$(left "${JAX_SECONDS:-130}")"
 }
 
 soak() { # a run that begins at the end takes some 20 s more
-  python3 "$here/soak.py" --build "$build" --out "$work" --jobs "$jobs" --programs "${PROGRAMS:-all}" --runs "${SOAK_RUNS:-34}" \
+  python3 "$here/soak.py" --build "$build" --out "$out" --jobs "$jobs" --programs "${PROGRAMS:-all}" --runs "${SOAK_RUNS:-34}" \
     --time-limit "$(($(left 3600) - 25))"
 }
 
-pairs() { python3 "$here/cupti_pairs.py" --out "$work" --jobs "$jobs" --runs "${PAIR_RUNS:-2}" --time-limit "$(left "${PAIR_SECONDS:-400}")"; }
+pairs() { python3 "$here/cupti_pairs.py" --out "$out" --jobs "$jobs" --runs "${PAIR_RUNS:-2}" --time-limit "$(left "${PAIR_SECONDS:-400}")"; }
 
-smallest() { python3 "$here/cupti_pairs.py" --smallest --out "$work" --jobs "$jobs" --runs "${PAIR_RUNS:-3}" --time-limit "$(left "${PAIR_SECONDS:-400}")"; }
-
-collect() {
-  for file in "$work"/*.log "$work"/*.csv; do [ -e "$file" ] && tail -c 8000000 "$file" >"$out/$(basename "$file")"; done
-  for file in "$work"/jax/*.log "$work"/jax/*.csv; do [ -e "$file" ] && tail -c 8000000 "$file" >"$out/jax_$(basename "$file")"; done
-}
+smallest() { python3 "$here/cupti_pairs.py" --smallest --out "$out" --jobs "$jobs" --runs "${PAIR_RUNS:-3}" --time-limit "$(left "${PAIR_SECONDS:-400}")"; }
 
 {
   nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null
@@ -64,6 +59,4 @@ collect() {
   echo "$failed parts failed, $SECONDS s"
 } > >(tee "$out/survival.txt") 2>&1
 wait
-collect
-rm -rf "$work"
 [ "$failed" -eq 0 ]

@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import survival_runs as survival
@@ -58,7 +59,7 @@ def commands(shared):
     found = {name: [sys.executable, HERE / f"soak/{name}.py"] for name in PYTHON}
     for way in ("read", "no-read"):
         found[f"jax_graphs {way}"] = [sys.executable, HERE / "soak/jax_graphs.py", way]
-    found["many_libraries"] = [shared / "many_libraries", shared, LIBRARIES, 6, 60]
+    found["many_libraries"] = [shared / "many_libraries", shared, LIBRARIES, 6, 150]
     found["graphs"] = [shared / "graph_matrix", "all"]
     return found
 
@@ -77,6 +78,7 @@ class Soak:
         self.environment = survival.environment_of(shared)
         self.log = survival.Log(options.out / "soak.log")
         self.references = {}
+        self.rows = Rows(options.rows)
 
     def folder(self, name, number):
         return self.shared / "runs" / f"{name.replace(' ', '_')}.{number}"
@@ -100,6 +102,7 @@ class Soak:
                          "-- stdout", run.output[-2000:], "-- stderr", run.errors[-4000:], "-- stacks" if stacks else "", stacks)
             survival.say(f"  {job.program} {job.number} {' '.join(job.options)}: {', '.join(wrong)} ({run.end})")
         shutil.rmtree(run.folder, ignore_errors=True)
+        self.rows.add(job, run, wrong, self.options.bare)
         return wrong, run
 
     @staticmethod
@@ -124,14 +127,20 @@ class Soak:
         return ["unreadable"] if unread else []
 
 
-def write_rows(path, soak, results):
-    new = not path.exists()
-    with open(path, "a", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        if new:
-            writer.writerow(("time", "program", "run", "options", "end", "seconds", "wrong"))
-        for job, (wrong, run) in results:
-            writer.writerow((soak.began, job.program, job.number, "bare" if soak.options.bare else " ".join(job.options), run.end, f"{run.seconds:.1f}", ", ".join(wrong)))
+class Rows:
+    """The rows of all runs, each written as it ends. They are added to those of other days."""
+
+    def __init__(self, path):
+        self.path, self.lock, self.began = path, threading.Lock(), datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
+        if not path.exists():
+            self.write("time", "program", "run", "options", "end", "seconds", "wrong")
+
+    def write(self, *cells):
+        with self.lock, open(self.path, "a", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerow(cells)
+
+    def add(self, job, run, wrong, bare):
+        self.write(self.began, job.program, job.number, "bare" if bare else " ".join(job.options), run.end, f"{run.seconds:.1f}", ", ".join(wrong))
 
 
 def table(programs, results, failed):
@@ -175,7 +184,7 @@ def references(soak, programs):
     failed = {}
     for name, run in survival.run_jobs(programs, lambda name: soak.bare(name, programs[name]), soak.options.jobs, float("inf")):
         soak.references[name] = run
-        survival.say(f"  bare {name}: {run.end}, {run.seconds:.1f} s, {run.output.strip()[-100:]}")
+        survival.say(f"  bare {name}: {run.end}, {run.seconds:.1f} s, {run.output.strip()[-100:]} {(run.errors.strip().splitlines() or [''])[-1][-150:] if run.status else ''}")
         if run.hung or run.status != 0 or not run.output.splitlines()[-1:] or not run.output.splitlines()[-1].startswith("ok"):
             failed[name] = f"bare: {run.end}"
             soak.log.add(f"bare {name}: {run.end}", run.output[-2000:], run.errors[-6000:])
@@ -188,7 +197,6 @@ def main():
     deadline = time.monotonic() + options.time_limit
     with tempfile.TemporaryDirectory(prefix="soak.") as folder:
         soak = Soak(options, pathlib.Path(folder))
-        soak.began = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%d %H:%M")
         programs = chosen(options.programs, commands(soak.shared))
         if problem := survival.allow_cores():
             survival.say(problem)
@@ -197,10 +205,8 @@ def main():
         jobs = [Job(name, number, ([] if options.defaults else WAYS[number % len(WAYS)]) + (["--simgpu"] if options.simulated else []))
                 for number in range(options.runs) for name in programs if name not in failed]
         results = survival.run_jobs(jobs, lambda job: soak.work(job, programs[job.program]), options.jobs, deadline)
-        write_rows(options.rows, soak, results)
         shown = table(programs, results, failed)
     survival.say(shown)
-    (options.out / "soak.md").write_text(shown + "\n")
     survival.say(f"{len(results)} of {len(jobs)} runs in time")
     return 1 if failed or any(wrong for _, (wrong, _) in results) else 0
 

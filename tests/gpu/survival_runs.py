@@ -87,10 +87,10 @@ def backtrace(program, folder):
         if _backtraces_left.acquire(blocking=False):
             command = [debugger, "-batch", "-ex", "bt", "-ex", "info registers rip", "-ex", "thread apply all bt 12", os.path.realpath(program), cores[0]]
             try:
-                done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=120, check=False)
+                done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, check=False)
                 text = "\n".join(line for line in done.stdout.splitlines() if not line.startswith("[New ")) + "\n" + done.stderr[-2000:]
             except subprocess.TimeoutExpired:
-                text = "(the debugger took more than 120 s)\n"
+                text = "(the debugger took more than 60 s)\n"
     for core in cores:
         core.unlink(missing_ok=True)
     return text
