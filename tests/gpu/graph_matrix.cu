@@ -124,10 +124,11 @@ void conditional(Lane& lane, cudaGraphConditionalNodeType type) {
   lane.expected += loop ? 5L * times : times / 2;
 }
 
+// One instance whose nodes get other parameters, and one that takes over other graphs.
 void updated(Lane& lane) {
   std::vector<cudaGraphNode_t> kernels;
   cudaGraph_t graph = node_graph(lane, 10, 1, &kernels);
-  const cudaGraphExec_t exec = instance_of(graph);
+  const cudaGraphExec_t by_node = instance_of(graph), by_graph = instance_of(graph);
   for (int round = 0; round < 10; ++round) {
     int value = round;
     void* arguments[] = {&lane.data, &value};
@@ -136,15 +137,16 @@ void updated(Lane& lane) {
     parameters.gridDim = dim3(kNumbers / kBlock);
     parameters.blockDim = dim3(kBlock);
     parameters.kernelParams = arguments;
-    for (cudaGraphNode_t node : kernels) CHECK(cudaGraphExecKernelNodeSetParams(exec, node, &parameters));
-    lane.launch(exec, {10, 1, 1}, launches() / 20, 10L * value);
+    for (cudaGraphNode_t node : kernels) CHECK(cudaGraphExecKernelNodeSetParams(by_node, node, &parameters));
+    lane.launch(by_node, {10, 1, 1}, launches() / 20, 10L * value);
     cudaGraph_t other = node_graph(lane, 10, 100 + round);
     cudaGraphExecUpdateResultInfo result;
-    CHECK(cudaGraphExecUpdate(exec, other, &result));
+    CHECK(cudaGraphExecUpdate(by_graph, other, &result));
     CHECK(cudaGraphDestroy(other));
-    lane.launch(exec, {10, 1, 1}, launches() / 20, 10L * (100 + round));
+    lane.launch(by_graph, {10, 1, 1}, launches() / 20, 10L * (100 + round));
   }
-  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphExecDestroy(by_node));
+  CHECK(cudaGraphExecDestroy(by_graph));
   CHECK(cudaGraphDestroy(graph));
 }
 

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A tiny GPT-2 trained by Hugging Face's Trainer, with checkpoints."""
 import contextlib
+import os
 import sys
 import tempfile
+
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "0")  # with two the Trainer makes replicas
 
 import torch
 from transformers import GPT2Config, GPT2LMHeadModel, Trainer, TrainingArguments
