@@ -9,10 +9,14 @@
 #include <cerrno>
 #include <stdexcept>
 
+#include "base/end_with_parent.h"
+
 namespace synctrace::cli {
 namespace {
 
-[[noreturn]] void become(const std::string& program, const std::vector<std::string>& arguments, int output) {
+[[noreturn]] void become(pid_t parent, const std::string& program, const std::vector<std::string>& arguments,
+                         int output) {
+  end_with_parent(parent);
   std::vector<char*> words{const_cast<char*>(program.c_str())};
   for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
   words.push_back(nullptr);
@@ -24,8 +28,9 @@ namespace {
 std::string output_of(const std::string& program, const std::vector<std::string>& arguments) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+  const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) become(program, arguments, ends[1]);
+  if (child == 0) become(parent, program, arguments, ends[1]);
   close(ends[1]);
   std::string text;
   std::array<char, 4096> buffer;

@@ -2,7 +2,6 @@
 #include "push/http_post.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/end_with_parent.h"
 #include "base/format_text.h"
 #include "base/shown_text.h"
 
@@ -101,6 +101,36 @@ std::string words_of(std::string text) {
 
 HttpAnswer cannot_ask(const std::string& why) { return {0, {}, why, false}; }
 
+// Its pid; -1, with errno, when it cannot be started. It ends with us.
+pid_t start_curl(const std::string& settings, int output, int errors) {
+  int failure[2];  // closes by itself when curl is there, else brings errno
+  if (pipe2(failure, O_CLOEXEC) != 0) return -1;
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    end_with_parent(parent);
+    const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+    dup2(output, STDOUT_FILENO);
+    dup2(errors, STDERR_FILENO);
+    // -q: what the user has set up for curl by hand (~/.curlrc) may change what it prints.
+    execlp("curl", "curl", "-q", "--config", settings.c_str(), nullptr);
+    const int reason = errno;
+    while (write(failure[1], &reason, sizeof reason) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+  }
+  close(failure[1]);
+  int reason = child < 0 ? errno : 0;
+  while (child > 0 && read(failure[0], &reason, sizeof reason) < 0 && errno == EINTR) {
+  }
+  close(failure[0]);
+  if (reason == 0) return child;
+  if (child > 0) waitpid(child, nullptr, 0);
+  errno = reason;
+  return -1;
+}
+
 }  // namespace
 
 HttpAnswer http_post(const HttpRequest& request) {
@@ -111,22 +141,13 @@ HttpAnswer http_post(const HttpRequest& request) {
   if (!body.is_open() || !settings.is_open() || !errors.is_open() || pipe2(answer, O_CLOEXEC) != 0)
     return cannot_ask(std::string("no memory or descriptors for a request: ") + std::strerror(errno));
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, answer[1], 1);
-  posix_spawn_file_actions_adddup2(&actions, errors.descriptor(), 2);
-  // -q: what the user has set up for curl by hand (~/.curlrc) may change what it prints.
-  std::string words[] = {"curl", "-q", "--config", settings.path()};
-  char* const arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-  pid_t child = -1;
-  const int failed = posix_spawnp(&child, "curl", &actions, nullptr, arguments, environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const pid_t child = start_curl(settings.path(), answer[1], errors.descriptor());
   close(answer[1]);
   HttpAnswer result;
-  if (failed != 0) {
+  if (child < 0) {
+    const std::string why = std::strerror(errno);
     close(answer[0]);
-    return cannot_ask(std::string("the program curl cannot be started (") + std::strerror(failed) + "); install it");
+    return cannot_ask("the program curl cannot be started (" + why + "); install it");
   }
   const bool fits = read_all(answer[0], result.body);
   close(answer[0]);

@@ -15,12 +15,15 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/end_with_parent.h"
+
 namespace synctrace {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-[[noreturn]] void answer(const std::function<std::string()>& probe, int pipe_end) {
+[[noreturn]] void answer(const std::function<std::string()>& probe, pid_t parent, int pipe_end) {
+  end_with_parent(parent);
   setpgid(0, 0);              // so that what the probe starts can be ended with it
   prctl(PR_SET_DUMPABLE, 0);  // a crash is an answer, not worth a core dump
   const int nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -45,8 +48,9 @@ ProbeAnswer run_guarded(const std::function<std::string()>& probe, int limit_ms)
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return result;
   std::fflush(nullptr);
+  const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child == 0) answer(probe, ends[1]);
+  if (child == 0) answer(probe, parent, ends[1]);
   close(ends[1]);
   const SteadyClock::time_point deadline = SteadyClock::now() + std::chrono::milliseconds(limit_ms);
   bool timed_out = false;
