@@ -2,7 +2,6 @@
 // Verb `run`: checks everything, starts the program with the recorder in it, waits, reports, and ends as the program
 // did.
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -67,7 +66,6 @@ int cannot_start(const std::string& program, int reason) {
 
 // What goes wrong here must not change how the program's end is told. The result is the gate's status.
 int finish_quietly(const RunOptions& options, const PreparedGate& gate, const TraceManifest& manifest) {
-  std::signal(SIGPIPE, SIG_IGN);
   try {
     const FinishedRun finished = finish_run(options, manifest);
     return options.gate ? judge_run(options, gate, finished) : kExitOk;
@@ -96,14 +94,15 @@ struct RecordedEnd {
   int gate_status = kExitOk;
 };
 
-RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, const Installation& installation) {
+RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, const Installation& installation,
+                         const WriteErrors& write_errors) {
   const TraceManifest manifest;
   if (manifest.path().empty()) {
     say::warn("synctrace", "no temporary file can be made, so there will be no report; set TMPDIR.");
   }
   const std::vector<std::string> environment = program_environment(options, installation, manifest.path());
   say_how(options, installation, manifest, environment);
-  RecordedEnd end{run_child(options.command, environment), kExitOk};
+  RecordedEnd end{run_child(options.command, environment, write_errors), kExitOk};
   if (end.child.exec_error == 0) end.gate_status = finish_quietly(options, gate, manifest);
   return end;
 }
@@ -111,6 +110,7 @@ RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, co
 }  // namespace
 
 int cmd_run(int argc, char** argv) {
+  const WriteErrors write_errors;
   ParsedRun parsed = parse_run_options(argc, argv);
   if (!parsed.options) return parsed.exit_status;
   RunOptions& options = *parsed.options;
@@ -140,7 +140,7 @@ int cmd_run(int argc, char** argv) {
     choose_level(gate, options);
   }
   if (options.simulated_gpu) say::info("synctrace", "running on the simulated GPU.");
-  const auto [end, gate_status] = run_recorded(options, gate, installation);
+  const auto [end, gate_status] = run_recorded(options, gate, installation, write_errors);
   if (end.exec_error != 0) return cannot_start(options.command.front(), end.exec_error);
   // A program that failed has more to say than its gate.
   if (end.signal == 0) return end.exit_status != 0 ? end.exit_status : gate_status;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "installation.h"
 
+#include <sys/auxv.h>
+
 #include <initializer_list>
 #include <system_error>
 
@@ -23,13 +25,22 @@ fs::path find_in(const fs::path& base, std::initializer_list<const char*> folder
   return {};
 }
 
+// In a chroot without /proc: the name that we were executed by, which is a path. Asked before anybody changes the
+// folder.
+fs::path own_file() {
+  std::error_code failed;
+  const fs::path linked = fs::read_symlink("/proc/self/exe", failed);
+  if (!failed) return linked;
+  const auto* name = reinterpret_cast<const char*>(getauxval(AT_EXECFN));
+  return name == nullptr ? fs::path() : fs::canonical(name, failed);
+}
+
 }  // namespace
 
 Installation find_installation() {
   Installation found;
-  std::error_code failed;
-  found.executable = fs::read_symlink("/proc/self/exe", failed);
-  if (failed) return found;
+  found.executable = own_file();
+  if (found.executable.empty()) return found;
   const fs::path base = found.executable.parent_path();
   const std::initializer_list<const char*> libraries = {"../lib", "../lib/synctrace", "../" SYNCTRACE_LIBDIR,
                                                         "../lib64"};

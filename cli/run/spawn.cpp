@@ -4,16 +4,21 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
+#include <cstddef>
+#include <cstring>
+#include <ctime>
+
+#include "base/end_with_parent.h"
 
 namespace synctrace::cli {
 namespace {
 
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
+constexpr std::size_t kKernelMaskBytes = 8;  // of 64 signals
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
@@ -24,28 +29,43 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-// Blocks the signals we wait for, so that none falls between two waits; SIGCHLD must not be ignored, or there would be
-// no status to collect. The child gets everything back as we had it.
+// The kernel's own call: the C library's leaves out two signals that it uses for threads, which end a process like any.
+void set_mask(const sigset_t& wanted, sigset_t* before) {
+  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, before, kKernelMaskBytes);
+}
+
+// Blocks every signal, so that none ends or stops us, and none falls between two waits. A fault of our own ends us all
+// the same. SIGCHLD must not be ignored, or there would be no status to collect. The child gets everything back as we
+// had it.
 class SignalsHeld {
  public:
   SignalsHeld() {
-    sigemptyset(&held_);
-    sigaddset(&held_, SIGCHLD);
-    for (const int signal : kForwarded) sigaddset(&held_, signal);
-    sigprocmask(SIG_BLOCK, &held_, &mask_before_);
+    std::memset(&held_, 0xff, sizeof held_);
+    set_mask(held_, &mask_before_);
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &standard, &child_action_before_);
   }
-  ~SignalsHeld() { restore(); }
+  ~SignalsHeld() {
+    // What came for a program that has ended is for nobody.
+    while (next(true) > 0) {
+    }
+    restore();
+  }
   SignalsHeld(const SignalsHeld&) = delete;
   SignalsHeld& operator=(const SignalsHeld&) = delete;
 
   void restore() const {
     sigaction(SIGCHLD, &child_action_before_, nullptr);
-    sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+    set_mask(mask_before_, nullptr);
   }
-  const sigset_t& held() const { return held_; }
+
+  // The next signal, into `info`; at most zero when there is none now.
+  int next(bool only_pending, siginfo_t* info = nullptr) const {
+    const timespec now{};
+    return static_cast<int>(
+        syscall(SYS_rt_sigtimedwait, &held_, info, only_pending ? &now : nullptr, kKernelMaskBytes));
+  }
 
  private:
   sigset_t held_{};
@@ -53,22 +73,64 @@ class SignalsHeld {
   struct sigaction child_action_before_ {};
 };
 
-// A signal that a process sent us alone is for the program. One that the kernel sends (Ctrl-C, a terminal that hangs
-// up) goes to the whole process group, so the program has it already.
-void forward(const siginfo_t& info, pid_t child) {
-  if (info.si_code <= 0 && info.si_pid != child) kill(child, info.si_signo);
+// A signal that a process sent us alone is for the program. Most that the kernel sends are not: Ctrl-C, Ctrl-Z and a
+// terminal that hangs up reach the whole process group, so the program has them already; what our own use of the
+// processor or of a pipe brings is ours. An alarm that was set before we were executed would have been the program's.
+bool is_for_child(const siginfo_t& info, pid_t child) {
+  if (info.si_code <= 0) return info.si_pid != child;
+  return info.si_signo == SIGALRM || info.si_signo == SIGIO;
+}
+
+void forward(siginfo_t info, pid_t child) {
+  if (!is_for_child(info, child)) return;
+  if (info.si_code == SI_QUEUE)
+    sigqueue(child, info.si_signo, info.si_value);
+  else
+    kill(child, info.si_signo);
+}
+
+// The signal that the child is stopped by; 0 when it is not. Looks only, so that the answer stays true as long as it
+// is.
+int stopped_by(pid_t child) {
+  siginfo_t info{};
+  const bool is_told = waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+  return is_told && info.si_pid == child ? info.si_status : 0;
+}
+
+// Our parent is a shell that gives each command a process group of its own, and will see that we are stopped.
+bool is_a_shells_job() {
+  const pid_t parent = getppid();
+  return getsid(parent) == getsid(0) && getpgid(parent) != getpgrp();
+}
+
+// Our parent must see that the program is stopped, and the terminal is its own again. Where nobody controls jobs, one
+// who stops the program by its pid continues it by its pid, and would leave us stopped: then we stay. Returns once we
+// are continued, and the program with us: one that the same signal reached goes on by itself.
+void stop_like(pid_t child) {
+  const int signal = stopped_by(child);
+  if (signal == 0 || (signal == SIGSTOP && !is_a_shells_job())) return;
+  kill(getpid(), SIGSTOP);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGCONT);
+  const timespec now{};
+  sigtimedwait(&only, nullptr, &now);
+  if (stopped_by(child) != 0) kill(child, SIGCONT);
 }
 
 ChildEnd wait_for(pid_t child, const SignalsHeld& signals) {
   for (;;) {
     siginfo_t info{};
-    const int signal = sigwaitinfo(&signals.held(), &info);
+    const int signal = signals.next(false, &info);
     if (signal != SIGCHLD) {
       if (signal > 0) forward(info, child);
       continue;
     }
     int status = 0;
-    if (waitpid(child, &status, WNOHANG) != child) continue;
+    if (waitpid(child, &status, WNOHANG) != child) {
+      stop_like(child);
+      continue;
+    }
     ChildEnd end;
     if (WIFSIGNALED(status)) {
       end.signal = WTERMSIG(status);
@@ -81,7 +143,8 @@ ChildEnd wait_for(pid_t child, const SignalsHeld& signals) {
 
 }  // namespace
 
-ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                   const WriteErrors& ours) {
   const std::vector<char*> argv = pointers(command);
   const std::vector<char*> envp = pointers(environment);
   // The write end closes by itself when exec succeeds; when it fails, errno comes through.
@@ -89,8 +152,11 @@ ChildEnd run_child(const std::vector<std::string>& command, const std::vector<st
   if (pipe2(failure, O_CLOEXEC) != 0) return {.exec_error = errno};
 
   const SignalsHeld signals;
+  const pid_t parent = getpid();
   const pid_t child = fork();
   if (child == 0) {
+    end_with_parent(parent);
+    ours.restore();
     signals.restore();
     execvpe(argv[0], argv.data(), envp.data());
     const int reason = errno;
@@ -113,6 +179,18 @@ ChildEnd run_child(const std::vector<std::string>& command, const std::vector<st
   }
   close(failure[0]);
   return end;
+}
+
+WriteErrors::WriteErrors() {
+  struct sigaction ignore {};
+  ignore.sa_handler = SIG_IGN;
+  sigaction(SIGPIPE, &ignore, &pipe_before_);
+  sigaction(SIGXFSZ, &ignore, &size_before_);
+}
+
+void WriteErrors::restore() const {
+  sigaction(SIGPIPE, &pipe_before_, nullptr);
+  sigaction(SIGXFSZ, &size_before_, nullptr);
 }
 
 void die_by(int signal) {

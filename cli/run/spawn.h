@@ -2,6 +2,7 @@
 // Runs a program in our place: our streams, our process group, our signals, and its way of ending becomes ours.
 #pragma once
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,28 @@ struct ChildEnd {
   int signal = 0;       // that killed it
 };
 
-// Starts `command` (searched on PATH like a shell does) with `environment` ("NAME=value") and waits for its end.
-// Signals that a process sends to us meanwhile go on to it; those from the terminal or the kernel reach it by
-// themselves.
-ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment);
+// While it lives, what we write where nobody reads, or beyond the file size limit, is an error and not our end.
+class WriteErrors {
+ public:
+  WriteErrors();
+  ~WriteErrors() { restore(); }
+  WriteErrors(const WriteErrors&) = delete;
+  WriteErrors& operator=(const WriteErrors&) = delete;
+
+  // As it was before.
+  void restore() const;
+
+ private:
+  struct sigaction pipe_before_ {};
+  struct sigaction size_before_ {};
+};
+
+// Starts `command` (searched on PATH like a shell does) with `environment` ("NAME=value") and waits for its end. `ours`
+// is not handed on to it. Signals that a process sends to us meanwhile go on to it, whatever they are; those from the
+// terminal reach it by themselves. When it is stopped we stop, too, and we continue together. When we are killed, so
+// is it.
+ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                   const WriteErrors& ours);
 
 // Ends this process by `signal`, as the program ended, without a second core dump. Returns only when that is
 // impossible.
