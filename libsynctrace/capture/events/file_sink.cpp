@@ -14,6 +14,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "capture/process/file_size_limit.h"
 #include "capture/process/own_descriptors.h"
 #include "capture/process/plain_syscalls.h"
 #include "format/launch_contract.h"
@@ -161,7 +162,7 @@ bool FileSink::open(const format::OutputName& name, std::uint32_t process_id, bo
 }
 
 bool FileSink::append_here(std::span<const std::byte> chunk) noexcept {
-  if (!regain()) return false;
+  if (!regain() || !is_within_size_limit(written_bytes_ + chunk.size())) return false;
   std::size_t done = 0;
   lseek(descriptor_, static_cast<off_t>(written_bytes_), SEEK_SET);
   while (done < chunk.size()) {

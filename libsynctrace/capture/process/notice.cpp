@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "capture/process/notice.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 
 #include "capture/process/own_descriptors.h"
 
@@ -18,9 +21,25 @@ namespace {
 
 std::atomic<bool> is_quiet{false};
 
-// A closed or full stderr is the program's affair, not ours.
+// A closed or full stderr is the program's affair, not ours. On a thread of the program the signal about a pipe that
+// nobody reads, or about a file as large as the limit, would end it: it is held back, and taken away where it came.
 void write_to_stderr(const char* line, std::size_t length) noexcept {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line, length);
+  sigset_t ours;
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGPIPE);
+  sigaddset(&ours, SIGXFSZ);
+  sigset_t before;
+  sigset_t pending;
+  if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0 || sigpending(&pending) != 0) return;
+  const bool is_error = write(STDERR_FILENO, line, length) < 0;
+  const int brought = is_error && errno == EPIPE ? SIGPIPE : is_error && errno == EFBIG ? SIGXFSZ : 0;
+  if (brought != 0 && sigismember(&pending, brought) == 0) {
+    const timespec now{};
+    sigemptyset(&ours);
+    sigaddset(&ours, brought);
+    sigtimedwait(&ours, nullptr, &now);
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 // Lines of threads that cannot write them. There are few such lines: when all places are taken, the next is lost.

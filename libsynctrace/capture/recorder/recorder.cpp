@@ -16,6 +16,7 @@
 
 #include "capture/cupti/api_events.h"
 #include "capture/process/clocks.h"
+#include "capture/process/file_size_limit.h"
 #include "capture/process/notice.h"
 #include "capture/process/plain_syscalls.h"
 #include "capture/process/recorder_state.h"
@@ -41,7 +42,8 @@ void append_to_manifest(const Session& s) noexcept {
   char line[4200];
   const int length = std::snprintf(line, sizeof(line), "%s\n", s.sink.final_path());
   // One write, so that lines of several processes do not mix. If it fails, `run` only knows less.
-  if (length > 0) [[maybe_unused]]
+  const off_t end = lseek(descriptor, 0, SEEK_END);
+  if (length > 0 && is_within_size_limit(static_cast<std::uint64_t>(end + length))) [[maybe_unused]]
     const ssize_t written = write(descriptor, line, static_cast<std::size_t>(length));
   close(descriptor);
 }
