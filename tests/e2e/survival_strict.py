@@ -41,6 +41,39 @@ class Strict(SurvivalCase):
         self.assertEqual((recorded.returncode, recorded.stdout), (5, "filter on\nfilter-after\n"))
         self.assertEqual(self.files(), ["trace.synctrace"])
 
+    def test_the_list_of_calls_is_complete(self):
+        """Every thread, ours too, is ended with the process at a call that docs/what-a-program-sees.md does not list."""
+        for env in ({}, {"SYNCTRACE_PLAIN_SYSCALLS": "1"}):
+            with self.subTest(env=env):
+                self.forget_traces()
+                recorded = self.check(PROGRAM, "filter-list", env=env)
+                self.assertEqual((recorded.returncode, recorded.stdout), (5, "filter on\nfilter-list\n"))
+                records = self.dump()
+                self.assert_nothing_lost(records)
+                self.assertEqual(len(records.calls("cudaDeviceSynchronize")), 2000)
+
+    def test_no_file_is_opened_later(self):
+        """A program that forbids itself to open files once it runs, in all its threads."""
+        recorded = self.check(PROGRAM, "filter-open", env={"SYNCTRACE_PLAIN_SYSCALLS": "1"})
+        self.assertEqual((recorded.returncode, recorded.stdout), (5, "filter on\nfilter-open\n"))
+        self.assert_nothing_lost(self.dump())
+
+    def test_a_thread_in_strict_mode_lives(self):
+        """It may read, write and end: whatever else is called on it, in a wait, a mark or a sample's handler, kills it."""
+        for way in ("strict-prctl", "strict-syscall", "strict-fresh"):
+            for env in ({"SYNCTRACE_SAMPLE_RATE": "1000"}, {"SYNCTRACE_PLAIN_SYSCALLS": "1"}):
+                with self.subTest(way=way, env=env):
+                    self.forget_traces()
+                    recorded = self.check(PROGRAM, way, env=dict(env))
+                    self.assertEqual((recorded.returncode, recorded.stdout), (5, f"lives\n{way}\n"))
+                    fresh = way == "strict-fresh"
+                    self.assertEqual(len(self.dump().calls("cudaDeviceSynchronize")), 10000 if fresh else 10001)
+
+    def test_a_refused_strict_mode_changes_nothing(self):
+        recorded = self.check(PROGRAM, "strict-refused")
+        self.assertEqual(recorded.returncode, 5)
+        self.assertEqual(len(self.dump().calls("cudaDeviceSynchronize")), 4000)
+
     def test_doctor_knows_a_filter(self):
         filtered = self.start(PROGRAM, "filter-wait", env=harness.SIMULATED_ENV, stdin=subprocess.PIPE)
         self.assertEqual(filtered.stdout.readline(), "filter on\n")

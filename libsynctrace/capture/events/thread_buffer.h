@@ -101,13 +101,13 @@ class ThreadBuffer {
 
   // Changes when another thread takes over the ring of one that ended.
   ThreadId thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
-
-  // For the sampler. The C library's handle of the thread.
+  // For the sampler: the C library's.
   pthread_t handle() const noexcept { return handle_.load(std::memory_order_relaxed); }
   bool has_ended() const noexcept { return thread_ended_.load(std::memory_order_acquire); }
   bool is_recorders() const noexcept { return is_recorders_.load(std::memory_order_relaxed); }
   SampleSlot sample;
-
+  // Owning thread: from here on it is nobody's samples, as the recorder's own are.
+  void leave_out_of_samples(bool left_out) noexcept { is_recorders_.store(left_out, std::memory_order_relaxed); }
   // Owning thread: it is in a traced CUDA call that began on this stack; zero: in none. A call whose exit is missed
   // (api_events) is of an older epoch.
   void enter_call(StackId stack, std::uint32_t epoch) noexcept {

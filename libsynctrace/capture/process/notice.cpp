@@ -29,8 +29,11 @@ void write_to_stderr(const char* line, std::size_t length) noexcept {
   sigaddset(&ours, SIGPIPE);
   sigaddset(&ours, SIGXFSZ);
   sigset_t before;
+  if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0) return;
+  // Only where the program holds them back itself may one be there already, which is its own.
   sigset_t pending;
-  if (pthread_sigmask(SIG_BLOCK, &ours, &before) != 0 || sigpending(&pending) != 0) return;
+  sigemptyset(&pending);
+  if (sigismember(&before, SIGPIPE) == 1 || sigismember(&before, SIGXFSZ) == 1) sigpending(&pending);
   const bool is_error = write(STDERR_FILENO, line, length) < 0;
   const int brought = is_error && errno == EPIPE ? SIGPIPE : is_error && errno == EFBIG ? SIGXFSZ : 0;
   if (brought != 0 && sigismember(&pending, brought) == 0) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <span>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include "capture/nvtx/nvtx_names.h"
 #include "capture/process/clocks.h"
 #include "capture/process/notice.h"
+#include "capture/process/plain_syscalls.h"
 #include "capture/process/recorder_state.h"
 #include "capture/recorder/process_facts.h"
 #include "capture/samples/sample_queue.h"
@@ -73,17 +75,11 @@ bool is_last_thread() noexcept {
   constexpr nlink_t kDots = 2;
   constexpr nlink_t kMain = 1;
   if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_threads.count()) return false;
+  // One that has ended has no program any more. Nothing is opened: a filter may have forbidden that by now.
   char path[64];
-  char text[128];
-  std::snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
-  const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const ssize_t length = read(descriptor, text, sizeof(text));
-  close(descriptor);
-  // "pid (name) state ...": the name may hold anything, so the last parenthesis counts.
-  const std::string_view line(text, length > 0 ? static_cast<std::size_t>(length) : 0);
-  const std::size_t name_end = line.rfind(')');
-  return name_end != std::string_view::npos && name_end + 2 < line.size() && line[name_end + 2] == 'Z';
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/exe", getpid());
+  struct stat program {};
+  return stat(path, &program) != 0 && errno == ENOENT;
 }
 
 }  // namespace
@@ -252,8 +248,10 @@ void DrainThread::look_at_children() noexcept {
   }
 }
 
-// Frameworks name their threads after they have started, so the names are read again and again.
+// Frameworks name their threads after they have started, so the names are read again and again: with plain system calls
+// not at all, because each time a file is opened.
 void DrainThread::write_thread_names() noexcept {
+  if (plain_syscalls_only()) return;
   NamedThreads batch;
   const auto write_batch = [&]() noexcept {
     files_.run([&] { std::for_each_n(batch.threads.begin(), batch.count, read_name); });

@@ -18,6 +18,7 @@
 #include "base/ids.h"
 #include "capture/process/cpu_ticks.h"
 #include "capture/process/recorder_state.h"
+#include "capture/process/reentry_guard.h"
 #include "capture/waits/wake_table.h"
 #include "format/records.h"
 
@@ -94,7 +95,7 @@ std::uint64_t as_object(Value value) noexcept {
 // Calls `next` with the arguments; no object of ours lives across it, so cancellation and longjmp may leave it.
 template <HostCall kCall, class Next, class... Arguments>
 inline auto timed(const Next& next, std::uint64_t object, Arguments... arguments) {
-  if (!host_waits_on()) [[likely]]
+  if (!host_waits_on() || inside_recorder.load(std::memory_order_relaxed)) [[likely]]
     return next(arguments...);
   const std::uint64_t site = wait_site(kCall, object);
   const std::uint64_t sites = long_wait_sites.load(std::memory_order_relaxed);

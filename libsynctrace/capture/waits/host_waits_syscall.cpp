@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Interposed: the C library's syscall(), for the futex calls that C++ runtimes and frameworks make through it. All
-// other calls leave at once by a jump that touches neither the stack nor a register that matters: a call may come back
-// twice (vfork), or on another stack (clone). Compiled into the library alone, not into tests.
+// Interposed: the C library's syscall(), for the futex calls that C++ runtimes and frameworks make through it, and
+// prctl(), for a thread that enters seccomp's strict mode by either. All other calls leave at once by a jump that
+// touches neither the stack nor a register that matters: a call may come back twice (vfork), or on another stack
+// (clone). Compiled into the library alone, not into tests.
 #include <linux/futex.h>
+
+#include <cerrno>
 
 #include "capture/waits/host_waits_bind.h"
 #include "capture/waits/host_waits_versions.h"
+#include "capture/waits/strict_thread.h"
 
 namespace synctrace::capture {
 namespace {
@@ -57,7 +61,26 @@ long first_syscall(long number, long a, long b, long c, long d, long e, long f) 
   return -1;
 }
 
+// The mark on the thread stays when the call succeeds: nothing else may be called then.
+template <class Next, class... Arguments>
+auto enter_strict_mode(const Next& next, Arguments... arguments) {
+  StrictThread strict;
+  const auto result = next(arguments...);
+  if (result != 0) {
+    const int saved_errno = errno;
+    strict.undo();
+    errno = saved_errno;
+  }
+  return result;
+}
+
 }  // namespace
+
+SYNCTRACE_NEXT_KERNEL(prctl, "prctl", "@@", SYNCTRACE_V2_2_5, SYS_prctl, int, int, long, long, long, long)
+SYNCTRACE_DOOR(prctl, "prctl", "@@", SYNCTRACE_V2_2_5, int, int option, long a, long b, long c, long d) {
+  if (enters_strict_mode(SYS_prctl, option, a)) return enter_strict_mode(next_prctl, option, a, b, c, d);
+  return next_prctl(option, a, b, c, d);
+}
 
 extern "C" {
 
@@ -67,6 +90,7 @@ __attribute__((visibility("hidden"), used)) constinit NextCall<SyscallSignature>
 // Gets the registers and the stack as the program's call left them.
 __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, long a, long b, long c, long d, long e,
                                                                  long f) {
+  if (enters_strict_mode(number, a, b)) return enter_strict_mode(synctrace_next_syscall, number, a, b, c, d, e, f);
   if (!host_waits_on()) return synctrace_next_syscall(number, a, b, c, d, e, f);
   const auto address = static_cast<std::uint64_t>(a);
   switch (use_of(number, b)) {
@@ -80,7 +104,7 @@ __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, lo
 }
 
 #if defined(__x86_64__)
-static_assert(SYS_futex == 202);
+static_assert(SYS_futex == 202 && SYS_prctl == 157 && SYS_seccomp == 317);
 asm(R"(
   .text
   .p2align 4
@@ -90,6 +114,10 @@ synctrace_syscall:
   .cfi_startproc
   endbr64
   cmpq $202, %rdi
+  je 1f
+  cmpq $157, %rdi
+  je 1f
+  cmpq $317, %rdi
   je 1f
   leaq -449(%rdi), %rax
   cmpq $7, %rax
@@ -102,7 +130,7 @@ synctrace_syscall:
   .symver synctrace_syscall, syscall@@GLIBC_2.2.5
 )");
 #elif defined(__aarch64__)
-static_assert(SYS_futex == 98);
+static_assert(SYS_futex == 98 && SYS_prctl == 167 && SYS_seccomp == 277);
 asm(R"(
   .text
   .p2align 4
@@ -112,6 +140,10 @@ synctrace_syscall:
   .cfi_startproc
   hint #34
   cmp x0, #98
+  b.eq 1f
+  cmp x0, #167
+  b.eq 1f
+  cmp x0, #277
   b.eq 1f
   sub x16, x0, #449
   cmp x16, #7
@@ -127,6 +159,9 @@ synctrace_syscall:
 )");
 #endif
 
-void bind_syscall() noexcept { synctrace_next_syscall.bind(); }
+void bind_syscall() noexcept {
+  synctrace_next_syscall.bind();
+  next_prctl.bind();
+}
 
 }  // namespace synctrace::capture

@@ -20,7 +20,7 @@ ThreadId thread_of(pthread_t thread) noexcept {
 // The thread that ends is the one that wakes.
 template <class Next, class... Arguments>
 int joined(const Next& next, pthread_t thread, Arguments... arguments) {
-  if (!host_waits_on()) return next(thread, arguments...);
+  if (!host_waits_on() || inside_recorder.load(std::memory_order_relaxed)) return next(thread, arguments...);
   const ThreadId waker = thread_of(thread);
   const std::uint64_t begin = read_ticks();
   const int result = next(thread, arguments...);
