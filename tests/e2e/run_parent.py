@@ -99,7 +99,8 @@ class Signals(ParentCase):
     def test_an_alarm_set_before_the_start(self):
         def set_alarm():
             default_signals()
-            signal.setitimer(signal.ITIMER_REAL, 0.3)
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})  # whenever it comes, the program finds it
+            signal.setitimer(signal.ITIMER_REAL, 0.01)
         process, _ = self.listen(preexec_fn=set_alarm)
         self.assertEqual(process.stdout.readline(), f"{int(signal.SIGALRM)}\n")
         self.assertEqual(self.finish(process), ["15"])
