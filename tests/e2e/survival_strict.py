@@ -67,7 +67,7 @@ class Strict(SurvivalCase):
                     recorded = self.check(PROGRAM, way, env=dict(env))
                     self.assertEqual((recorded.returncode, recorded.stdout), (5, f"lives\n{way}\n"))
                     fresh = way == "strict-fresh"
-                    self.assertEqual(len(self.dump().calls("cudaDeviceSynchronize")), 10000 if fresh else 10001)
+                    self.assertEqual(len(self.dump().calls("cudaDeviceSynchronize")), 4300 if fresh else 4301)
 
     def test_a_refused_strict_mode_changes_nothing(self):
         recorded = self.check(PROGRAM, "strict-refused")

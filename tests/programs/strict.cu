@@ -27,8 +27,8 @@
 
 namespace {
 
-void use_cuda() {
-  for (int i = 0; i < 2'000; ++i) {
+void use_cuda(int calls = 2'000) {
+  for (int i = 0; i < calls; ++i) {
     spin_ns<<<1, 1>>>(100 * kMicrosecond);
     CHECK(cudaDeviceSynchronize());
   }
@@ -128,7 +128,7 @@ void have_a_strict_thread(const std::string& way) {
   use_cuda();
   ran = true;
   for (int i = 0; i < 3; ++i) {
-    use_cuda();
+    use_cuda(100);
     if (write(ends[1], "x", 1) != 1) return;
   }
   strict.join();

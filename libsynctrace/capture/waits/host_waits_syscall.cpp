@@ -90,7 +90,6 @@ __attribute__((visibility("hidden"), used)) constinit NextCall<SyscallSignature>
 // Gets the registers and the stack as the program's call left them.
 __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, long a, long b, long c, long d, long e,
                                                                  long f) {
-  if (enters_strict_mode(number, a, b)) return enter_strict_mode(synctrace_next_syscall, number, a, b, c, d, e, f);
   if (!host_waits_on()) return synctrace_next_syscall(number, a, b, c, d, e, f);
   const auto address = static_cast<std::uint64_t>(a);
   switch (use_of(number, b)) {
@@ -101,6 +100,13 @@ __attribute__((visibility("hidden"), used)) long synctrace_futex(long number, lo
   }
   return synctrace_next_syscall(number, a, b, c, d, e, f);
 }
+}
+
+// The same for the calls that may enter strict mode.
+extern "C" __attribute__((visibility("hidden"), used)) long synctrace_confine(long number, long a, long b, long c,
+                                                                              long d, long e, long f) {
+  if (enters_strict_mode(number, a, b)) return enter_strict_mode(synctrace_next_syscall, number, a, b, c, d, e, f);
+  return synctrace_next_syscall(number, a, b, c, d, e, f);
 }
 
 #if defined(__x86_64__)
@@ -116,15 +122,17 @@ synctrace_syscall:
   cmpq $202, %rdi
   je 1f
   cmpq $157, %rdi
-  je 1f
+  je 2f
   cmpq $317, %rdi
-  je 1f
+  je 2f
   leaq -449(%rdi), %rax
   cmpq $7, %rax
   jb 1f
   jmp *synctrace_next_syscall(%rip)
 1:
   jmp synctrace_futex
+2:
+  jmp synctrace_confine
   .cfi_endproc
   .size synctrace_syscall, . - synctrace_syscall
   .symver synctrace_syscall, syscall@@GLIBC_2.2.5
@@ -142,9 +150,9 @@ synctrace_syscall:
   cmp x0, #98
   b.eq 1f
   cmp x0, #167
-  b.eq 1f
+  b.eq 2f
   cmp x0, #277
-  b.eq 1f
+  b.eq 2f
   sub x16, x0, #449
   cmp x16, #7
   b.lo 1f
@@ -153,6 +161,8 @@ synctrace_syscall:
   br x16
 1:
   b synctrace_futex
+2:
+  b synctrace_confine
   .cfi_endproc
   .size synctrace_syscall, . - synctrace_syscall
   .symver synctrace_syscall, syscall@@GLIBC_2.17
