@@ -2,6 +2,7 @@
 #include "capture/stacks/module_watch.h"
 
 #include "capture/process/clocks.h"
+#include "capture/process/plain_syscalls.h"
 #include "capture/stacks/stack_table.h"
 #include "capture/unwind/module_map.h"
 #include "capture/unwind/process_maps.h"
@@ -39,13 +40,15 @@ void ModuleWatch::run() noexcept {
   }
 }
 
+// With plain system calls a stack that met unknown code is all that tells: to ask for more opens a file each time.
 bool ModuleWatch::is_due(std::int64_t now_ns) noexcept {
-  const std::uint64_t code_kib = mapped_code_kib();
+  const bool is_plain = plain_syscalls_only();
+  const std::uint64_t code_kib = is_plain && looked_ns_ != 0 ? code_kib_ : mapped_code_kib();
   const bool has_changed = code_kib != code_kib_;
   const std::int64_t pause_ns = look_cost_ns_ * (has_changed ? kPauseWhileLoading : kPauseForCost);
   if (now_ns - looked_ns_ < pause_ns) return false;
   const bool was_asked = module_map.take_refresh_request();
-  if (!has_changed && !was_asked && now_ns - looked_ns_ < kLookEveryNs) return false;
+  if (!has_changed && !was_asked && (is_plain || now_ns - looked_ns_ < kLookEveryNs)) return false;
   code_kib_ = code_kib;
   return true;
 }
