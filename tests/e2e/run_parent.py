@@ -316,7 +316,19 @@ class WithoutProc(ParentCase):
         self.assertIn(done.returncode, (-signal.SIGALRM, 128 + signal.SIGALRM), done.stderr)
 
 
-class Push(ParentCase):
+class OtherParents(ParentCase):
+    def test_a_probe_ends_with_doctor(self):
+        """A library that cannot be loaded to its end: it is a pipe, which tells when nobody waits for it any more."""
+        library = self.folder / "libcupti.so.13"
+        os.mkfifo(library)
+        doctor = self.start(harness.SYNCTRACE, "doctor", env={"SYNCTRACE_CUPTI_PATH": library})
+        with open(library, "wb") as pipe:  # the probe is there
+            doctor.send_signal(signal.SIGTERM)
+            self.assertEqual(doctor.wait(timeout=harness.PATIENCE_S), -signal.SIGTERM)
+            ends = select.poll()
+            ends.register(pipe, 0)
+            self.assertEqual([event for _, event in ends.poll(harness.PATIENCE_S * 1000)], [select.POLLERR])
+
     def test_curl_ends_with_push(self):
         """A server that never answers; what `push` has started ends with it, however it ends."""
         for number in (signal.SIGTERM, signal.SIGKILL):
