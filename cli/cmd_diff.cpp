@@ -12,6 +12,7 @@
 #include "gate_options.h"
 #include "job_files.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "step_options.h"
 #include "trace_files.h"
 #include "whole_file.h"
@@ -26,6 +27,7 @@ struct Options {
   std::vector<std::string> after;
   std::string format = "text";
   std::string output;
+  bool force_overwrite = false;
   GateOptions gate;
   StackOptions stacks;
 };
@@ -35,6 +37,7 @@ void add_options(const CommandLine& app, Options& options) {
   app.add("--after", options.after, "more traces of AFTER; then all others are of BEFORE", "TRACE...");
   app.add("--format", options.format, "text (default) or json", "FORMAT").one_of({"text", "json"});
   app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
+  declare_force_overwrite(app, options.force_overwrite);
   app.add("--root", options.gate.root, "the folder that paths are written from (default: that with .git)", "FOLDER");
   app.add("--judge-steps", options.gate.steps, "the steps that count, from 0 (default 3:)", "FIRST:LAST");
   const CommandOption range = declare_step_range(app, "--step-range", options.gate.step_range);
@@ -89,6 +92,11 @@ int cmd_diff(int argc, char** argv) {
     } else {
       wrong = "expected BEFORE and AFTER, or BEFORE... --after AFTER...";
     }
+  }
+  if (!wrong) {
+    const auto refused = refuse_to_replace({options.output, "diff " + options.format, "--output"},
+                                           options.force_overwrite);
+    if (refused) wrong = refused->message;
   }
   if (wrong) {
     say::error(kWho, *wrong);

@@ -14,6 +14,7 @@
 #include "format/trace_reader.h"
 #include "format/trace_text.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "whole_file.h"
 
 namespace synctrace::cli {
@@ -23,14 +24,15 @@ struct Options {
   std::string trace;
   std::string text;
   std::string output;
+  bool force_overwrite = false;
 };
 
 // Text and trace are in memory at once.
 constexpr std::uint64_t kMostTextBytes = std::uint64_t{256} << 20;
 
-int fail(const std::string& message) {
+int fail(const std::string& message, int status = kExitUnusable) {
   say::error("synctrace dump", message);
-  return kExitUnusable;
+  return status;
 }
 
 // Piece by piece, because the text of a large trace is larger than memory.
@@ -69,11 +71,16 @@ int cmd_dump(int argc, char** argv) {
   const CommandOption output = app.add("-o,--output", options.output, "write to FILE; - is stdout", "FILE");
   trace.excludes(text);
   text.needs(output);  // a trace is not for terminals
+  declare_force_overwrite(app, options.force_overwrite);
   if (const auto end = app.parse(argc, argv)) return *end;
   if (options.trace.empty() && options.text.empty()) {
     say::error("synctrace dump", "name a trace to print, or a text with --assemble; see synctrace dump --help.");
     return kExitUsage;
   }
+  const OutputFile written{options.output, options.text.empty() ? "dump" : "recording", "--output"};
+  const std::vector<std::string> inputs = {options.trace};
+  if (const auto wrong = refuse_to_replace(written, options.force_overwrite, inputs))
+    return fail(wrong->message, kExitUsage);
   return options.text.empty() ? print_text(options) : assemble(options);
 }
 

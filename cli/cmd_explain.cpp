@@ -56,12 +56,12 @@ std::string unknown_name(const std::string& wanted) {
     known.emplace_back(text.name);
   });
   const std::vector<std::string_view> candidates(known.begin(), known.end());
-  const std::string_view nearest = nearest_word(lower(wanted), candidates);
+  const std::string nearest = nearest_word(lower(wanted), candidates);
   if (nearest.empty()) return "there is no rule or verdict '" + wanted + "'; synctrace explain lists them.";
   const std::vector<const RuleText*> meant = texts_of(nearest);
   const bool is_id = !meant.empty() && nearest != meant.front()->name;
   return "there is no rule or verdict '" + wanted + "'; did you mean '" +
-         std::string(is_id ? meant.front()->id : nearest) + "'?";
+         (is_id ? std::string(meant.front()->id) : nearest) + "'?";
 }
 
 std::string shown(const std::vector<const RuleText*>& texts, const std::string& format, std::size_t columns) {

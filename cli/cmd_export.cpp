@@ -16,6 +16,7 @@
 #include "findings/job/missing_ranks.h"
 #include "job_files.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "stack_options.h"
 #include "trace_files.h"
 
@@ -55,10 +56,8 @@ bool is_one_of(const std::string& file, const std::vector<std::string>& traces) 
 
 // Why a file must not be written.
 std::optional<Error> refuse(const std::string& file, const Options& options, const std::vector<std::string>& traces) {
-  std::error_code ignored;
-  if (is_one_of(file, traces)) return Error{file + " is one of the traces; choose another --output."};
-  if (file == "-" || options.force_overwrite || !fs::is_regular_file(file, ignored)) return std::nullopt;
-  return Error{file + " exists already; choose another --output, or replace it with --force-overwrite."};
+  // Nothing tells an export of ours from another tool's file of that format.
+  return refuse_to_replace({file, "export", "--output"}, options.force_overwrite, traces);
 }
 
 // A folder gets one file for each trace, which is what HTA wants; a file gets them all.
@@ -139,7 +138,7 @@ void add_options(const CommandLine& app, Options& options) {
       .one_of(measures);
   declare_name_options(app, options.names);
   declare_source_options(app, options.names.source_roots);
-  app.add_flag("--force-overwrite", options.force_overwrite, "replace files that exist");
+  declare_force_overwrite(app, options.force_overwrite);
 }
 
 int run_all(const ExportFormat& format, std::vector<ExportRequest> requests, const JobFiles* job) {

@@ -13,6 +13,7 @@
 #include "exit_status.h"
 #include "messages.h"
 #include "progress.h"
+#include "replaceable.h"
 #include "rollup/dataset.h"
 #include "rollup/render_fleet.h"
 #include "whole_file.h"
@@ -41,8 +42,10 @@ int report(const std::string& dataset, const std::string& format, const std::str
   bool all = true;
   std::size_t count = 0;
   for (const std::string_view table : {"runs", "ranks", "sites"}) {
-    const std::vector<std::string> files = files_of_table(dataset, table);
+    const auto [files, unreadable] = files_of_table(dataset, table);
     count += files.size();
+    for (const std::string& sentence : unreadable) say::error(kWho, sentence);
+    all = all && unreadable.empty();
     Progress progress(true, files.size());
     for (const std::string& file : files) {
       progress.next("reading table", file);
@@ -72,7 +75,11 @@ int cmd_fleet(int argc, char** argv) {
   verb.add("DATASET", dataset, "the folder that synctrace rollup writes to", "").required();
   verb.add("--format", format, "text (default) or json", "FORMAT").one_of({"text", "json"});
   verb.add("-o,--output", output, "write to FILE instead of stdout", "FILE");
+  bool force_overwrite = false;
+  declare_force_overwrite(verb, force_overwrite);
   if (const auto end = app.parse(argc, argv)) return *end;
+  if (const auto wrong = refuse_to_replace({output, "fleet " + format, "--output"}, force_overwrite))
+    return fail(wrong->message, kExitUsage);
   return report(dataset, format, output);
 }
 

@@ -10,6 +10,7 @@
 #include "gate/print_allow.h"
 #include "gate_options.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "standard_streams.h"
 #include "trace_files.h"
 #include "whole_file.h"
@@ -25,6 +26,7 @@ struct Options {
   std::string output;
   bool all = false;
   bool print_allow = false;
+  bool force_overwrite = false;
   GateOptions gate;
   StackOptions stacks;
 };
@@ -39,7 +41,9 @@ void add_options(const CommandLine& app, Options& options) {
                "the program still runs: that the end of its trace is missing is no loss");
   app.add_flag("--print-allow", options.print_allow,
                "print an entry for synctrace.toml for each finding, and judge nothing");
+  declare_force_overwrite(app, options.force_overwrite);
   declare_gate_options(app, options.gate);
+  declare_gate_results(app, options.gate);
   declare_code_options(app, options.stacks);
   declare_name_options(app, options.stacks);
   declare_source_options(app, options.stacks.source_roots);
@@ -82,6 +86,10 @@ int cmd_gate(int argc, char** argv) {
     say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
+  const std::string kind = options.print_allow ? "allow" : "gate " + options.format;
+  auto refused = refuse_to_replace({options.output, kind, "--output"}, options.force_overwrite, files.value());
+  if (!refused) refused = refuse_gate_files(options.gate, options.force_overwrite);
+  if (refused) return usage_error(refused->message);
   const GateRun run = run_gate(gate.value(), files.value(), options.stacks, kWho);
   if (run.unreadable && run.result.traces.empty()) return kExitUnusable;
   if (!options.print_allow) return write_results(options, run);

@@ -18,6 +18,7 @@
 #include "exit_status.h"
 #include "format/trace_format.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "result_file.h"
 
 namespace synctrace::cli {
@@ -101,16 +102,14 @@ int cmd_import(int argc, char** argv) {
       .required();
   app.add("-o,--output", options.output, "the trace to write", "TRACE").required();
   app.add("--process", options.process, "of a database with several processes, the one that is wanted", "PID");
-  app.add_flag("--force-overwrite", options.force_overwrite, "replace a file that exists");
+  declare_force_overwrite(app, options.force_overwrite);
   if (const auto end = app.parse(argc, argv)) return *end;
   std::error_code ignored;
   if (fs::equivalent(options.input, options.output, ignored)) {
     return fail(options.output + " is what is to be read; choose another --output.", kExitUsage);
   }
-  if (!options.force_overwrite && fs::is_regular_file(options.output, ignored)) {
-    return fail(options.output + " exists already; choose another --output, or replace it with --force-overwrite.",
-                kExitUsage);
-  }
+  if (const auto wrong = refuse_to_replace({options.output, "recording", "--output"}, options.force_overwrite))
+    return fail(wrong->message, kExitUsage);
   return run(options);
 }
 

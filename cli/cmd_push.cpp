@@ -30,8 +30,10 @@ int push(const std::string& dataset, const std::vector<std::string>& tables, con
   std::size_t count = 0;
   for (const Table& table : rollup_tables()) {
     if (!tables.empty() && std::find(tables.begin(), tables.end(), table.name) == tables.end()) continue;
-    const std::vector<std::string> files = files_of_table(dataset, table.name);
+    const auto [files, unreadable] = files_of_table(dataset, table.name);
     count += files.size();
+    for (const std::string& sentence : unreadable) say::error(kWho, sentence);
+    all.unusable += unreadable.size();
     TablePush one(server, table);
     const auto error = one.push(files);
     all.rows += one.counts().rows;

@@ -24,6 +24,7 @@
 #include "render/render_json.h"
 #include "render/render_markdown.h"
 #include "render/render_text.h"
+#include "replaceable.h"
 #include "report_entry.h"
 #include "report_job.h"
 #include "report_options.h"
@@ -146,9 +147,10 @@ int cmd_report(int argc, char** argv) {
     say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
-  if (!options.page.empty()) {
-    if (const auto wrong = PageFile::refusal(options.page, files.value())) {
-      say::error(kWho, *wrong);
+  for (const OutputFile& output : {OutputFile{options.output, "report " + options.format, "--output"},
+                                   OutputFile{options.page, "page", "--html"}}) {
+    if (const auto wrong = refuse_to_replace(output, options.force_overwrite, files.value())) {
+      say::error(kWho, wrong->message);
       return kExitUsage;
     }
   }

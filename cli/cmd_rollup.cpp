@@ -8,6 +8,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "rollup_entry.h"
 #include "stack_options.h"
 #include "trace_files.h"
@@ -33,6 +34,7 @@ void declare_options(const CommandLine& app, std::vector<std::string>& paths, Ro
   app.add("--root", options.root, "the repository's folder when it ran (default: the working folder)", "FOLDER");
   app.add("--prom-textfile", options.gauges, "also write some gauges for Prometheus, at once", "FILE");
   app.add_flag("--no-source", options.no_source, "leave out command lines, files, functions and text of lines");
+  declare_force_overwrite(app, options.force_overwrite);
   declare_code_options(app, stacks);
   declare_name_options(app, stacks);
   declare_source_options(app, stacks.source_roots);
@@ -55,6 +57,8 @@ int cmd_rollup(int argc, char** argv) {
   const Result<std::vector<std::string>> files = expand_traces(paths);
   if (!files) return fail(files.error().message, kExitUnusable);
   if (files.value().empty()) return fail("no *.synctrace file in " + paths.front(), kExitNothing);
+  if (const auto wrong = refuse_to_replace({options.gauges, "gauges", "--prom-textfile"}, options.force_overwrite))
+    return fail(wrong->message, kExitUsage);
   return rollup_traces(files.value(), options, stacks, kWho);
 }
 

@@ -137,6 +137,10 @@ int cmd_run(int argc, char** argv) {
       return kExitUsage;
     }
     gate = std::move(prepared).value();
+    if (const auto refused = refuse_gate_files(*options.gate, options.force_overwrite)) {
+      say::error("synctrace run", refused->message);
+      return kExitUsage;
+    }
     choose_level(gate, options);
   }
   if (options.simulated_gpu) say::info("synctrace", "running on the simulated GPU.");

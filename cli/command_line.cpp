@@ -35,7 +35,7 @@ std::string listed(const std::vector<std::string>& words) {
   return list;
 }
 
-std::string_view nearest_of(std::string_view word, const std::vector<std::string>& candidates) {
+std::string nearest_of(std::string_view word, const std::vector<std::string>& candidates) {
   const std::vector<std::string_view> views(candidates.begin(), candidates.end());
   return nearest_word(word, views);
 }
@@ -58,9 +58,9 @@ bool looks_like_option(const std::string& word) { return word.size() > 1 && word
 
 std::string no_such_option(const CLI::App& app, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
-  const std::string_view nearest = nearest_of(name, option_names(app));
+  const std::string nearest = nearest_of(name, option_names(app));
   return "there is no option " + name +
-         (nearest.empty() ? "; see " + app.get_name() + " --help." : "; did you mean " + std::string(nearest) + "?");
+         (nearest.empty() ? "; see " + app.get_name() + " --help." : "; did you mean " + nearest + "?");
 }
 
 // A mistyped option is said before what is missing because of it.
@@ -111,8 +111,8 @@ CommandOption CommandOption::one_of(const std::vector<std::string>& values, cons
     for (const Instead& one : instead) {
       if (one.value == value) return sentence + "; " + one.way_out;
     }
-    const std::string_view nearest = nearest_of(value, values);
-    return nearest.empty() ? sentence : sentence + "; did you mean " + std::string(nearest) + "?";
+    const std::string nearest = nearest_of(value, values);
+    return nearest.empty() ? sentence : sentence + "; did you mean " + nearest + "?";
   };
   option_->check(CLI::Validator(refusal, CLI::detail::generate_set(values)));
   return *this;

@@ -9,9 +9,14 @@
 
 namespace synctrace::cli {
 
-inline constexpr std::uint64_t kMostTableBytes = std::uint64_t{1} << 30;  // of one recording
+inline constexpr std::uint64_t kMostTableBytes = std::uint64_t{512} << 20;  // of one recording
 
-// The files below DATASET/TABLE, by name.
-std::vector<std::string> files_of_table(const std::string& dataset, std::string_view table);
+struct TableFiles {
+  std::vector<std::string> files;       // by name
+  std::vector<std::string> unreadable;  // a sentence for each folder that could not be read
+};
+
+// The files below DATASET/TABLE. Links are followed, and what several of them lead to is taken once.
+TableFiles files_of_table(const std::string& dataset, std::string_view table);
 
 }  // namespace synctrace::cli

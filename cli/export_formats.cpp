@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstddef>
+#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <memory>
@@ -99,8 +101,8 @@ int run_database(const ExportFormat& format, const ExportRequest& request) {
   }
   const fs::path target =
       fs::is_symlink(request.output, failed) ? fs::weakly_canonical(request.output, failed) : fs::path(request.output);
-  const std::string temporary = target.string() + ".tmp";
-  fs::remove(temporary, failed);
+  const std::string temporary = make_temporary(target.string());
+  if (temporary.empty()) return fail("cannot write " + request.output + ": " + std::strerror(errno) + ".");
   std::size_t added = 0;
   std::optional<Error> error;
   {

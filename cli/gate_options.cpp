@@ -17,6 +17,7 @@
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "source_root.h"
 #include "step_options.h"
 #include "trace_files.h"
@@ -124,6 +125,9 @@ void declare_gate_options(const CommandLine& app, GateOptions& options) {
   const CommandOption range = declare_step_range(app, "--step-range", options.step_range);
   declare_step_line(app, options.step_line).excludes(range);
   app.add_flag("--only-zones", options.only_zones, "judge nothing but what is in expect-no-sync ranges");
+}
+
+void declare_gate_results(const CommandLine& app, GateOptions& options) {
   app.add("--write", options.write,
           "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE");
   app.add_number("--error-exitcode", options.error_exit_code, 1, 255, "the exit status when the gate fails (default 1)",
@@ -212,6 +216,15 @@ std::string rendered(const GateResult& result, const std::string& format, bool a
 // What comes from traces is printable by now; what a configuration or a baseline says is not.
 std::string rendered_gate(const GateResult& result, const std::string& format, bool all, bool colour) {
   return valid_utf8(rendered(result, format, all, colour));
+}
+
+std::optional<Error> refuse_gate_files(const GateOptions& options, bool force) {
+  for (const std::string& output : options.write) {
+    const std::size_t equals = output.find('=');
+    if (auto wrong = refuse_to_replace({output.substr(equals + 1), "gate " + output.substr(0, equals), "--write"}, force))
+      return wrong;
+  }
+  return std::nullopt;
 }
 
 bool write_gate_files(const GateOptions& options, const GateResult& result, std::FILE* notes, const char* who) {

@@ -34,6 +34,7 @@ struct GateOptions {
 };
 
 void declare_gate_options(const CommandLine& app, GateOptions& options);
+void declare_gate_results(const CommandLine& app, GateOptions& options);  // of verbs that judge
 
 // All that was read; ready to judge.
 struct PreparedGate {
@@ -62,6 +63,9 @@ GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, c
 // "sarif=out.sarif". Formats: text, json, sarif, junit, github, gitlab, md.
 bool is_gate_format(const std::string& format);
 std::string rendered_gate(const GateResult& result, const std::string& format, bool all, bool colour);
+
+// Why one of the files of --write must not be written (replaceable.h).
+std::optional<Error> refuse_gate_files(const GateOptions& options, bool force);
 
 // Writes what --write asks for, and on GitHub the annotations (to `notes`) and the step summary. Errors are worded.
 bool write_gate_files(const GateOptions& options, const GateResult& result, std::FILE* notes, const char* who);

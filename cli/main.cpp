@@ -51,7 +51,7 @@ const Command* find_command(std::string_view name) {
 int no_such_command(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command& command : kCommands) names.push_back(command.name);
-  const std::string nearest(nearest_word(name, names));
+  const std::string nearest = nearest_word(name, names);
   say::error("synctrace", "there is no command '" + std::string(name) + "'; " +
                               (nearest.empty() ? "see synctrace --help." : "did you mean '" + nearest + "'?"));
   return kExitUsage;

@@ -32,12 +32,12 @@ bool is_beginning(std::string_view word, std::string_view candidate) {
 
 }  // namespace
 
-std::string_view nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
+std::string nearest_word(std::string_view word, std::span<const std::string_view> candidates) {
   std::string_view best;
   for (const std::string_view candidate : candidates) {
     if (is_beginning(word, candidate) && (best.empty() || candidate.size() < best.size())) best = candidate;
   }
-  if (!best.empty()) return best;
+  if (!best.empty()) return std::string(best);
   std::size_t best_distance = 1 + word.size() / 3;  // a third of the letters may be wrong
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
@@ -46,7 +46,7 @@ std::string_view nearest_word(std::string_view word, std::span<const std::string
       best_distance = distance;
     }
   }
-  return best;
+  return std::string(best);
 }
 
 }  // namespace synctrace::cli

@@ -2,21 +2,10 @@
 #include "page_file.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 
 #include "result_file.h"
 
 namespace synctrace::cli {
-
-std::optional<std::string> PageFile::refusal(const std::string& path, std::span<const std::string> traces) {
-  std::error_code ignored;
-  const bool is_trace = std::any_of(traces.begin(), traces.end(), [&](const std::string& trace) {
-    return std::filesystem::equivalent(trace, path, ignored);
-  });
-  if (is_trace) return path + " is one of the traces; choose another file for --html.";
-  return std::nullopt;
-}
 
 void PageFile::add(const Report& report, const page::Timeline& timeline, std::size_t number) {
   options_.number = number;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -16,9 +15,6 @@ inline constexpr std::size_t kMostPageBytes = std::size_t{500} << 20;  // what a
 
 class PageFile {
  public:
-  // Why `path` cannot be the page of these traces, as a sentence; nothing where it can.
-  static std::optional<std::string> refusal(const std::string& path, std::span<const std::string> traces);
-
   PageFile(std::string path, const PageOptions& options) : path_(std::move(path)), options_(options) {}
 
   void add(const Report& report, const page::Timeline& timeline) { add(report, timeline, sections_.size()); }

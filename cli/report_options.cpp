@@ -5,6 +5,7 @@
 
 #include "page_file.h"
 #include "render/render_text.h"
+#include "replaceable.h"
 #include "step_options.h"
 
 namespace synctrace::cli {
@@ -35,6 +36,7 @@ void declare_report_options(const CommandLine& app, ReportOptions& options) {
           "FILE");
   app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
                "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE");
+  declare_force_overwrite(app, options.force_overwrite);
 }
 
 }  // namespace synctrace::cli

@@ -28,6 +28,7 @@ struct ReportOptions {
   std::string rank;
   bool show_stacks = false;
   std::string page;
+  bool force_overwrite = false;
   std::size_t most_page_bytes = kDefaultPageBytes;
   StackOptions stacks;
 };

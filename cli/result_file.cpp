@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "result_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -19,19 +22,30 @@ std::string target_of(const std::string& path) {
 }
 
 // Only what is a file, or is not there yet, may get another file in its place.
-std::string temporary_of(const std::string& path) {
+bool is_replaced(const std::string& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
-  const bool replaceable = status.type() == fs::file_type::regular || status.type() == fs::file_type::not_found;
-  return path == "-" || !replaceable ? std::string() : path + ".tmp";
+  return status.type() == fs::file_type::regular || status.type() == fs::file_type::not_found;
 }
 
 }  // namespace
 
+std::string make_temporary(const std::string& path) {
+  for (int number = 0; number < 100; ++number) {
+    const std::string name = path + (number == 0 ? "" : "." + std::to_string(number)) + ".tmp";
+    const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file >= 0) return ::close(file), name;
+    if (errno != EEXIST) break;
+  }
+  return {};
+}
+
 ResultFile::ResultFile(const std::string& path)
-    : path_(target_of(path)), temporary_(temporary_of(path_)), file_(stdout) {
+    : path_(target_of(path)), file_(stdout) {
   if (path_ == "-") return;
-  file_ = std::fopen(temporary_.empty() ? path_.c_str() : temporary_.c_str(), "wb");
+  const bool replaced = is_replaced(path_);
+  if (replaced) temporary_ = make_temporary(path_);
+  file_ = replaced && temporary_.empty() ? nullptr : std::fopen(replaced ? temporary_.c_str() : path_.c_str(), "wb");
   if (file_ == nullptr) error_ = errno;
 }
 

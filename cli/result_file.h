@@ -13,6 +13,9 @@
 
 namespace synctrace::cli {
 
+// Makes an empty file beside `path` that was not there, to become it when it is whole. Empty, with errno: cannot.
+std::string make_temporary(const std::string& path);
+
 class ResultFile {
  public:
   // "-" is stdout.

@@ -14,6 +14,7 @@
 #include "job_files.h"
 #include "load_reports.h"
 #include "messages.h"
+#include "replaceable.h"
 #include "result_file.h"
 #include "rollup/dataset.h"
 #include "rollup/prom_gauges.h"
@@ -48,7 +49,8 @@ class Dataset {
   std::string gauges() const { return gauges_.text(); }
 
  private:
-  static std::optional<Error> write(const Table& table, const RolledRun& run, const fs::path& path) {
+  std::optional<Error> write(const Table& table, const RolledRun& run, const fs::path& path) const {
+    if (auto wrong = refuse_to_replace({path.string(), "table", "--output"}, options_.force_overwrite)) return wrong;
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
     if (failed)

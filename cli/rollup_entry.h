@@ -16,6 +16,7 @@ struct RollupOptions {
   std::string root;    // absolute, or empty: the program's folder
   std::string gauges;  // a file for Prometheus; empty: none
   bool no_source = false;
+  bool force_overwrite = false;
 };
 
 // What was done and what went wrong is said for `who`; the result is an exit status (exit_status.h).

@@ -137,7 +137,7 @@ const char* environment(const char* name) {
 void declare(const CommandLine& app, Flags& flags) {
   app.add("-o,--output", flags.output,
           std::string("name of the trace; ").append(kPatternHelp).append(" are replaced (default %e.%p)"), "PATTERN");
-  app.add_flag("-f,--force-overwrite", flags.force_overwrite, "replace an existing trace");
+  app.add_flag("-f,--force-overwrite", flags.force_overwrite, "replace an existing trace, and files of --write");
   for (std::size_t i = 0; i < kRecorderOptions.size(); ++i) {
     const RecorderOption& option = kRecorderOptions[i];
     const CommandOption added = app.add(option.flag, flags.recorder[i], option.help, option.placeholder);
@@ -157,6 +157,7 @@ void declare(const CommandLine& app, Flags& flags) {
   app.add_flag("--gate", flags.gate,
                "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
   declare_gate_options(app, flags.gate_options);
+  declare_gate_results(app, flags.gate_options);
   const CommandOption rollup =
       app.add("--rollup", flags.rollup.output,
               "when the program has ended, write its tables into a dataset, as rollup does", "DATASET");

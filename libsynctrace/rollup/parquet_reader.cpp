@@ -3,6 +3,7 @@
 
 #include <zstd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -15,9 +16,14 @@ namespace synctrace {
 namespace {
 
 constexpr std::string_view kMagic = "PAR1";
-constexpr std::int64_t kMostPageBytes = std::int64_t{64} << 20;  // our groups end at 4 MiB and a row
-// Of a whole file: one that unpacks to more is made to cost time.
-constexpr std::int64_t kMostBytes = std::int64_t{2} << 30;
+// Our groups end at 4 MiB and a row, so all pages of one group unpack to no more than this.
+constexpr std::int64_t kMostGroupBytes = 4 * std::int64_t{ParquetWriter::kGroupBytes};
+// A whole file unpacks to one such group and so many times its own size: a row has at least one figure of its own, which
+// takes a byte or more. One that claims more is made to cost time and memory.
+constexpr std::int64_t kMostTimesPacked = 256;
+constexpr std::size_t kMostFooterBytes = std::size_t{16} << 20;
+// In the footer our writer needs more for each column, for each group, and for each chunk of a group.
+constexpr std::size_t kLeastEntryBytes = 8;
 constexpr std::int64_t kInt64 = 2;
 constexpr std::int64_t kByteArray = 6;
 constexpr std::int64_t kUint64 = 14;
@@ -59,12 +65,19 @@ Chunk chunk_of(ThriftReader& in) {
   return chunk;
 }
 
-Footer footer_of(ThriftReader& in) {
+// `bytes`: of the footer, which bound what it can list.
+Footer footer_of(ThriftReader& in, std::size_t bytes) {
   Footer footer;
+  std::size_t entries = 0;
+  const auto is_too_much = [&] {
+    if (++entries <= bytes / kLeastEntryBytes) return false;
+    in.refuse();
+    return true;
+  };
   in.each_field([&](int field) {
     if (field == 2) {
       in.each_item([&] {
-        if (!in.is_struct()) return;
+        if (!in.is_struct() || is_too_much()) return;
         Stored& column = footer.columns.emplace_back();
         in.each_field([&](int inner) {
           if (inner == 1) return column.type = in.integer(), true;
@@ -77,13 +90,13 @@ Footer footer_of(ThriftReader& in) {
     }
     if (field != 4) return false;
     in.each_item([&] {
-      if (!in.is_struct()) return;
+      if (!in.is_struct() || is_too_much()) return;
       Group& group = footer.groups.emplace_back();
       in.each_field([&](int inner) {
         if (inner == 3) return group.rows = in.integer(), true;
         if (inner != 1) return false;
         in.each_item([&] {
-          if (in.is_struct()) group.chunks.push_back(chunk_of(in));
+          if (in.is_struct() && !is_too_much()) group.chunks.push_back(chunk_of(in));
         });
         return true;
       });
@@ -101,7 +114,7 @@ bool fits(const Stored& stored, const Column& wanted) {
 // The values of one column of one group.
 class Page {
  public:
-  // False: it is not one of ours. `left`: bytes that the file may still unpack to.
+  // False: it is not one of ours. `left`: bytes that the group may still unpack to.
   bool open(std::string_view file, const Chunk& chunk, std::int64_t rows, ColumnType type, std::int64_t& left) {
     type_ = type;
     if (chunk.codec != kZstd || chunk.offset < 0 || static_cast<std::uint64_t>(chunk.offset) >= file.size())
@@ -126,10 +139,10 @@ class Page {
       return true;
     });
     if (in.is_bad() || kind != 0 || encoding != 0 || values != rows || plain_bytes < 0 || bytes < 0) return false;
-    if (plain_bytes > kMostPageBytes || plain_bytes > left) return false;
+    if (plain_bytes > left) return false;
     left -= plain_bytes;
     if (static_cast<std::uint64_t>(bytes) > rest.size() - in.at()) return false;
-    if (type != ColumnType::kText && plain_bytes != 8 * rows) return false;
+    if (type == ColumnType::kText ? plain_bytes < 4 * rows : plain_bytes != 8 * rows) return false;
     // Before room is made: what zstd says of itself, too.
     const char* const packed = rest.data() + in.at();
     if (ZSTD_getFrameContentSize(packed, static_cast<std::size_t>(bytes)) != static_cast<std::uint64_t>(plain_bytes))
@@ -178,12 +191,15 @@ std::optional<Error> read_group(std::string_view file, const Group& group, std::
                                 const std::function<void(std::span<const Cell>)>& see) {
   if (group.rows < 0 || group.rows > kMostRows) return Error{"a group of rows makes no sense"};
   std::vector<Page> pages(columns.size());
+  const std::int64_t most = std::min(left, kMostGroupBytes);
+  std::int64_t left_of_group = most;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const bool opened = places[i] < group.chunks.size() &&
-                        pages[i].open(file, group.chunks[places[i]], group.rows, columns[i].type, left);
+                        pages[i].open(file, group.chunks[places[i]], group.rows, columns[i].type, left_of_group);
     if (!opened)
       return Error{"column '" + std::string(columns[i].name) + "' is damaged, or written by another program"};
   }
+  left -= most - left_of_group;
   std::vector<Cell> cells(columns.size());
   for (std::int64_t row = 0; row < group.rows; ++row) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -204,8 +220,9 @@ std::optional<Error> read_table(std::string_view file, std::span<const Column> c
   std::uint32_t length = 0;
   std::memcpy(&length, file.data() + file.size() - kTail, sizeof(length));
   if (length > file.size() - kMagic.size() - kTail) return Error{"the footer is longer than the file"};
+  if (length > kMostFooterBytes) return Error{"the footer is longer than any that synctrace writes"};
   ThriftReader in(file.substr(file.size() - kTail - length, length));
-  const Footer footer = footer_of(in);
+  const Footer footer = footer_of(in, length);
   if (in.is_bad()) return Error{"the footer is damaged"};
   std::vector<std::size_t> places;
   for (const Column& column : columns) {
@@ -215,7 +232,7 @@ std::optional<Error> read_table(std::string_view file, std::span<const Column> c
       return Error{"column '" + std::string(column.name) + "' is missing: written by another version of synctrace?"};
     places.push_back(place - 1);
   }
-  std::int64_t left = kMostBytes;
+  std::int64_t left = kMostGroupBytes + kMostTimesPacked * static_cast<std::int64_t>(file.size());
   for (const Group& group : footer.groups) {
     if (auto error = read_group(file, group, columns, places, left, see)) return error;
   }

@@ -17,6 +17,8 @@ class ThriftReader {
   bool is_bad() const noexcept { return bad_; }
   std::size_t at() const noexcept { return at_; }  // bytes read
 
+  void refuse() noexcept { bad_ = true; }  // what was read makes no sense
+
   // Reads a struct: `see(number)` reads the field's value by one of the functions below and says true; what it says
   // false of is skipped.
   template <class See>

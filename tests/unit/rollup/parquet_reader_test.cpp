@@ -101,3 +101,36 @@ TEST_CASE("a footer that claims much costs nothing") {
   CHECK(read(file_of(std::string(100'000, '\x19'))));
   CHECK(read("PAR1\xff\xff\xff\xffPAR1"));
 }
+
+namespace {
+
+// A file of one column that has the same number again and again, or one that counts.
+std::string numbers(std::int64_t rows, bool counting, std::size_t group_bytes) {
+  std::string file;
+  ParquetWriter out({kColumns.data(), 1}, [&](std::string_view bytes) { file += bytes; }, group_bytes);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const std::array<Cell, 1> cells = {Cell{counting ? row * 1'000'003 : 7}};
+    out.add_row(cells);
+  }
+  out.finish();
+  return file;
+}
+
+}  // namespace
+
+TEST_CASE("a file unpacks to no more than its size allows") {
+  std::size_t rows = 0;
+  // One group that is larger than ours are, in some thousand bytes.
+  const std::string large = numbers(3'000'000, false, std::size_t{1} << 30);
+  REQUIRE(large.size() < 10'000);
+  CHECK(read(large, {kColumns.data(), 1}, rows));
+  CHECK(rows == 0);
+  // Groups as large as ours, which together are more than such a file can mean.
+  const std::string many = numbers(13'000'000, false, ParquetWriter::kGroupBytes);
+  REQUIRE(many.size() < 20'000);
+  CHECK(read(many, {kColumns.data(), 1}, rows));
+  CHECK(rows < 3'000'000);
+  rows = 0;
+  CHECK_FALSE(read(numbers(2'000'000, true, ParquetWriter::kGroupBytes), {kColumns.data(), 1}, rows));
+  CHECK(rows == 2'000'000);
+}
