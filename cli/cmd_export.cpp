@@ -165,6 +165,8 @@ int cmd_export(int argc, char** argv) {
   const Result<const ExportFormat*> chosen = format_of(options, traces.value());
   if (!chosen) return fail(chosen.error().message, kExitUsage);
   const ExportFormat& format = *chosen.value();
+  if (app.has("--weight") && format.name != "folded")
+    return fail("--weight is of folded alone; leave it out, or give --format=folded.", kExitUsage);
   const Result<std::vector<ExportRequest>> requests = requests_of(options, format, traces.value());
   if (!requests) return fail(requests.error().message, kExitUsage);
   if (options.output.ends_with('/')) {

@@ -86,6 +86,8 @@ int cmd_gate(int argc, char** argv) {
     say::error(kWho, "no *.synctrace file in " + options.paths.front());
     return kExitNothing;
   }
+  if (options.print_allow && (app.has("--format") || app.has("--write") || app.has("--all")))
+    return usage_error("--print-allow judges nothing; leave out --format, --write and --all.");
   const std::string kind = options.print_allow ? "allow" : "gate " + options.format;
   auto refused = refuse_to_replace({options.output, kind, "--output"}, options.force_overwrite, files.value());
   if (!refused) refused = refuse_gate_files(options.gate, options.force_overwrite);

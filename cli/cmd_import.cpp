@@ -63,6 +63,7 @@ Result<Trace> read(const Options& options) {
   if (begins_with(options.input, "PK\3\4"))
     return Error{options.input + " is a ZIP archive; unpack it, and import what is inside"};
   if (is_database(options.input)) return import_nsys(options.input, options.process);
+  if (options.process) return Error{"--process is of databases, and " + options.input + " is none; leave it out"};
   TextInput input(options.input);
   return import_kineto(input, options.input);
 }

@@ -127,7 +127,9 @@ int cmd_report(int argc, char** argv) {
   ReportOptions options;
   declare_report_options(app, options);
   if (const auto end = app.parse(argc, argv)) return *end;
-  if (const auto wrong = take_stack_options(options.stacks)) {
+  auto wrong = take_stack_options(options.stacks);
+  if (!wrong) wrong = settle_report_options(options);
+  if (wrong) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
@@ -149,14 +151,16 @@ int cmd_report(int argc, char** argv) {
   }
   for (const OutputFile& output : {OutputFile{options.output, "report " + options.format, "--output"},
                                    OutputFile{options.page, "page", "--html"}}) {
-    if (const auto wrong = refuse_to_replace(output, options.force_overwrite, files.value())) {
-      say::error(kWho, wrong->message);
+    if (const auto refused = refuse_to_replace(output, options.force_overwrite, files.value())) {
+      say::error(kWho, refused->message);
       return kExitUsage;
     }
   }
   options.steps.phase = static_cast<std::size_t>(options.phase.value_or(0));
   const Asked asked{options.stacks.user_code, options.stacks.names, options.steps, options.all, question};
-  const bool page_alone = !options.page.empty() && options.output.empty() && !app.has("--format");
+  // What only the text has asks for the text.
+  const bool of_text = options.full || options.show_stacks || !options.table.empty();
+  const bool page_alone = !options.page.empty() && options.output.empty() && !app.has("--format") && !of_text;
   const FindingsOptions how{asked.user_code, asked.steps, false};
   const auto job =
       options.rank.empty() ? load_job(files.value(), how, asked.names, kWho) : join_job(files.value(), how, kWho);

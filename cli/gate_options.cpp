@@ -129,7 +129,8 @@ void declare_gate_options(const CommandLine& app, GateOptions& options) {
 
 void declare_gate_results(const CommandLine& app, GateOptions& options) {
   app.add("--write", options.write,
-          "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE");
+          "write a result too: text, json, sarif, junit, github, gitlab or md; may be repeated", "FORMAT=FILE")
+      .one_value_each();
   app.add_number("--error-exitcode", options.error_exit_code, 1, 255, "the exit status when the gate fails (default 1)",
                  "N");
 }

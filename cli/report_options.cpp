@@ -32,11 +32,28 @@ void declare_report_options(const CommandLine& app, ReportOptions& options) {
   declare_name_options(app, options.stacks);
   declare_source_options(app, options.stacks.source_roots);
   app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
-  app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
+  const CommandOption page = app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
           "FILE");
   app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
-               "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE");
+               "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE")
+      .needs(page);
   declare_force_overwrite(app, options.force_overwrite);
+}
+
+// Nothing that was asked for is left out without a word.
+std::optional<std::string> settle_report_options(ReportOptions& options) {
+  const std::string format = "--format=" + options.format;
+  const std::string asked = !options.what_if.empty() ? "--what-if" : !options.assume.empty() ? "--assume" : "";
+  const bool is_text = options.format == "text";
+  if (!asked.empty() && !options.table.empty())
+    return asked + " is answered in the full text, and --table shows one table of it; choose one of them.";
+  if (!asked.empty() && !is_text && options.format != "json")
+    return asked + " is answered in text and in JSON; choose one of them instead of " + format + ".";
+  if (!options.table.empty() && !is_text) return "--table is one of the text; leave out " + format + ".";
+  if (options.show_stacks && !is_text && options.format != "json")
+    return "--stacks is for text, and JSON always has them; choose one of them instead of " + format + ".";
+  options.full = options.full || !asked.empty();
+  return std::nullopt;
 }
 
 }  // namespace synctrace::cli

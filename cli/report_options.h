@@ -33,6 +33,9 @@ struct ReportOptions {
   StackOptions stacks;
 };
 
+// Takes what one option implies for another; why two of them do not go together, as a sentence.
+std::optional<std::string> settle_report_options(ReportOptions& options);
+
 void declare_report_options(const CommandLine& app, ReportOptions& options);
 
 }  // namespace synctrace::cli

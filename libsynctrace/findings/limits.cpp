@@ -43,7 +43,9 @@ void add_basis(const Trace& trace, Report& report) {
   }
   if (!trace.has_timeline()) {
     add(report, "no-timeline", 1, Severity::kNote,
-        "no GPU timeline was recorded: GPU busy and idle time are unknown (record with --level=timeline)");
+        fact(trace, "level") == "timeline"
+            ? "no GPU timeline is in the file: GPU busy and idle time are unknown"
+            : "no GPU timeline was recorded: GPU busy and idle time are unknown (record with --level=timeline)");
   }
   if (report.by_length_count > 0) {
     add(report, "judged-without-timeline", report.by_length_count, Severity::kNote,

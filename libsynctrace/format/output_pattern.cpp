@@ -57,12 +57,23 @@ constexpr Launcher kLaunchers[] = {
     {RankSource::kSlurm, "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
 };
 
+// Of a launcher that tells no number of ranks: what another one says that gave the same rank; else WORLD_SIZE, by which
+// programs say that they are alone.
+int size_by_others(const char* const* environment, int rank) noexcept {
+  for (const Launcher& launcher : kLaunchers) {
+    const int size = number_variable(environment, launcher.world_size);
+    if (size >= 0 && number_variable(environment, launcher.rank) == rank) return size;
+  }
+  return number_variable(environment, "WORLD_SIZE");
+}
+
 Rank detect_launcher(const char* const* environment) noexcept {
   for (const Launcher& launcher : kLaunchers) {
     const int rank = number_variable(environment, launcher.rank);
     const int world_size = number_variable(environment, launcher.world_size);
     if (rank < 0 || (launcher.source == RankSource::kTorchrun && world_size < 0)) continue;
-    return {rank, number_variable(environment, launcher.local_rank), world_size, launcher.source};
+    return {rank, number_variable(environment, launcher.local_rank),
+            world_size < 0 ? size_by_others(environment, rank) : world_size, launcher.source};
   }
   return {};
 }

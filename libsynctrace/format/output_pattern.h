@@ -30,7 +30,11 @@ struct Rank {
   RankSource source = RankSource::kNone;
 
   bool known() const noexcept { return source != RankSource::kNone; }
-  bool one_of_many() const noexcept { return known() && world_size != 1; }
+  // Rank 0 of nobody knows how many counts as alone: the others have their number in their names all the same. A rank
+  // that the user gave is one of many.
+  bool one_of_many() const noexcept {
+    return known() && (world_size < 0 ? rank > 0 || source == RankSource::kUser : world_size > 1);
+  }
 };
 
 // `environment` as execve takes it: "NAME=value" pointers, null at the end; may be null. The first launcher whose rank

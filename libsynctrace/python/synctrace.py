@@ -202,6 +202,7 @@ def _main():
 # The plugin of pytest. Nothing of it is touched outside of pytest.
 
 _PATIENCE_S = 20
+_LONGEST_ZONE = 300  # bytes; with what is added far below the recorder's 512
 
 
 def pytest_addoption(parser):
@@ -230,6 +231,17 @@ def _trace_of_this_process():
             if path.endswith((".synctrace.partial", ".synctrace")):
                 return path
     return None
+
+
+def _zone_of(nodeid):
+    """The zone of a test: a name that stays the same on its way. The recorder cuts long ones, and the gate writes what is
+    not printable in its own way."""
+    import hashlib
+
+    plain = "".join(letter if " " <= letter <= "~" else "?" for letter in nodeid)
+    if plain != nodeid or len(plain) > _LONGEST_ZONE:
+        plain = f"{plain[:_LONGEST_ZONE]}~{hashlib.sha256(nodeid.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
+    return f"{plain}#{os.getpid()}"
 
 
 def _judge(trace, zone, config):
@@ -278,7 +290,7 @@ if "pytest" in sys.modules:  # as its plugin; nobody else pays for importing it
         if not marked or not enabled():
             yield
             return
-        zone = f"{pyfuncitem.nodeid}#{os.getpid()}"
+        zone = _zone_of(pyfuncitem.nodeid)
         with no_sync(zone):
             outcome = yield
         trace = _trace_of_this_process()

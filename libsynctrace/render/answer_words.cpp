@@ -183,11 +183,26 @@ std::string nothing_sentence(const SavingsReport& savings) {
                      all.hi_ns > 0 ? saved_share(savings, all.hi_ns) + " at most" : "less than 0.5 %");
 }
 
+bool ends_early(const Report& report) {
+  return std::any_of(report.losses.begin(), report.losses.end(), [](const LossReport& loss) {
+    return loss.name == kLossUncleanEnd || loss.name == kLossTruncated;
+  });
+}
+
+std::string recorded_text(const Report& report) {
+  return report.recorded_ns > 0 ? duration_text(report.recorded_ns) : "length unknown";
+}
+
+bool lost_all_calls(const Report& report) noexcept { return report.call_count == 0 && ends_early(report); }
+
 std::string no_verdict_sentence(const Report& report) {
+  if (lost_all_calls(report)) return "NO VERDICT: " + std::string(kLostAllCalls);
   const std::string waited =
       format_text("The host waited for the GPU for {} in {} of {} calls.", duration_text(report.host_blocked_ns),
                   count_text(report.blocked_count), count_text(report.call_count));
   if (report.has_timeline) return "NO VERDICT: too little GPU work was recorded to judge by. " + waited;
+  if (report.level == "timeline")
+    return waited + " The GPU's own time is not in the file: how long it was idle, and what a fix would save, is unknown.";
   return waited +
          " The GPU's own time was not recorded: how long it was idle, and what a fix would save, needs "
          "--level=timeline.";

@@ -40,6 +40,14 @@ std::string left_out_sentence(const Report& report, const std::vector<const Reme
 // Where no remedy is worth showing.
 std::string nothing_sentence(const SavingsReport& savings);
 
+// How much time the recording spans; what has no two moments has no length to speak of.
+std::string recorded_text(const Report& report);
+// Nothing is known of the program's calls, because the end of the file is missing: zeros would be no figures.
+bool lost_all_calls(const Report& report) noexcept;
+bool ends_early(const Report& report);
+inline constexpr std::string_view kLostAllCalls =
+    "The end of the recording is missing, and what is left of it has no call: whether the host waited is unknown.";
+
 std::string no_verdict_sentence(const Report& report);
 // Host code that has no fix of its own, because it is spread over many lines.
 std::string host_code_sentence(const Report& report);

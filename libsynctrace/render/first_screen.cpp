@@ -83,7 +83,7 @@ class FirstScreen {
     std::string device = report_.devices.empty() ? "" : report_.devices.front().name;
     if (report_.devices.size() > 1) device = format_text("{} x {}", report_.devices.size(), device);
     const std::string right = format_text("{}{}{}", fitted(device, kDeviceColumns), device.empty() ? "" : ", ",
-                                          duration_text(report_.recorded_ns));
+                                          recorded_text(report_));
     std::string command = short_command(report_);
     if (!report_.rank.empty()) command += format_text("{}rank {}", command.empty() ? "" : ", ", report_.rank);
     const std::size_t room = out_.columns() - columns_of(right) - 2;
@@ -193,17 +193,6 @@ class FirstScreen {
 std::string render_first_screen(const Report& report, const ScreenOptions& options) {
   return FirstScreen(report, options).run();
 }
-
-namespace {
-
-// Its process was killed, or its file is cut: the last of it is missing.
-bool ends_early(const Report& report) {
-  return std::any_of(report.losses.begin(), report.losses.end(), [](const LossReport& loss) {
-    return loss.name == kLossUncleanEnd || loss.name == kLossTruncated;
-  });
-}
-
-}  // namespace
 
 std::string render_processes(std::span<const Report> reports, const Report& shown, const ScreenOptions& options) {
   constexpr std::size_t kMostRows = 16;

@@ -271,7 +271,7 @@ Json process_json(const Report& report) {
                {"rank", text_or_null(report.rank)},
                {"trace", report.path},
                {"level", report.level},
-               {"recorded_ns", report.recorded_ns}};
+               {"recorded_ns", report.recorded_ns > 0 ? Json(report.recorded_ns) : Json()}};
   if (!report.nccl.empty()) json["nccl_version"] = report.nccl;
   return json;
 }

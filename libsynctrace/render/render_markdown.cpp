@@ -9,6 +9,7 @@
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
 #include "findings/fix_words.h"
+#include "render/answer_words.h"
 #include "render/columns.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
@@ -72,8 +73,8 @@ void MarkdownRenderer::head() {
   if (report_.verdict.word.empty() && !report_.verdict.evidence.empty())
     line("**No verdict**: {}.\n", report_.verdict.evidence);
   if (!report_.no_lines.empty()) line("**No lines**: {}.\n", report_.no_lines);
-  line("* trace {}, process {}{}, {} recorded, level {}", markdown_code(report_.path), report_.process_id,
-       report_.rank.empty() ? "" : ", rank " + markdown_code(report_.rank), duration_text(report_.recorded_ns),
+  line("* trace {}, process {}{}, {}, level {}", markdown_code(report_.path), report_.process_id,
+       report_.rank.empty() ? "" : ", rank " + markdown_code(report_.rank), recorded_text(report_) + (report_.recorded_ns > 0 ? " recorded" : ""),
        markdown_code(report_.level));
   const StepFigures& steps = report_.steps.figures;
   if (steps.count > 0) {
@@ -145,6 +146,7 @@ void MarkdownRenderer::savings() {
 }
 
 void MarkdownRenderer::waits() {
+  if (lost_all_calls(report_)) line("\n{}", kLostAllCalls);
   if (report_.waits.empty()) return;
   line("\n### The host waited for the GPU for {} in {} of {} calls\n", duration_text(report_.host_blocked_ns),
        count_text(report_.blocked_count), count_text(report_.call_count));

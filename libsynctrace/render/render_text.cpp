@@ -7,6 +7,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "render/answer_words.h"
 #include "render/columns.h"
 #include "render/render_causes.h"
 #include "render/render_host_threads.h"
@@ -103,7 +104,7 @@ void TextRenderer::head() {
 }
 
 void TextRenderer::recorded() {
-  std::string words = duration_text(report_.recorded_ns) + ", level " + report_.level;
+  std::string words = recorded_text(report_) + ", level " + report_.level;
   if (report_.has_timeline) {
     Nanoseconds window_ns = 0;
     for (const TimeSpan& window : report_.windows) window_ns = add_saturated(window_ns, window.length_ns());
@@ -146,6 +147,7 @@ void TextRenderer::wait_row(const CallSite& site) {
 }
 
 void TextRenderer::waits() {
+  if (lost_all_calls(report_)) return page_.title(std::string(kLostAllCalls));
   page_.title(format_text("The host waited for the GPU for {} in {} of {} calls",
                           duration_text(report_.host_blocked_ns), count_text(report_.blocked_count),
                           count_text(report_.call_count)));
@@ -254,6 +256,8 @@ std::string render_total(std::span<const Report> reports) {
     blocked += report.blocked_count;
     calls += report.call_count;
   }
+  if (std::all_of(reports.begin(), reports.end(), lost_all_calls))
+    return format_text("All {} processes: {}\n", reports.size(), kLostAllCalls);
   return format_text("All {} processes: the host waited for the GPU for {} in {} of {} calls\n", reports.size(),
                      duration_text(host_blocked_ns), count_text(blocked), count_text(calls));
 }

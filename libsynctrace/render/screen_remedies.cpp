@@ -177,6 +177,7 @@ void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out)
   for (const CallSite& site : report.waits) {
     if (site.figures.blocked_count > 0) rows.push_back(&site);
   }
+  if (lost_all_calls(report)) return;  // the verdict has said it
   if (rows.empty()) return out.add("No call made the host wait for the GPU.");
   const ScreenPlaces places(report);
   constexpr std::size_t kFigures = 24;

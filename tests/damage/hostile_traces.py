@@ -19,13 +19,13 @@ MOST_BYTES = 1 << 30
 FIRST_FLOOD = 14  # calls; the kinds before them are definitions
 
 COMMANDS = [
-    ["report", "--no-symbols", "--html", "out.html"],
-    ["report", "--no-symbols", "--format", "json", "-o", "out.json"],
-    ["gate", "--no-symbols", "--no-config", "--format", "sarif", "-o", "out.sarif"],
+    ["report", "--no-symbols", "-f", "--html", "out.html"],
+    ["report", "--no-symbols", "-f", "--format", "json", "-o", "out.json"],
+    ["gate", "--no-symbols", "--no-config", "--format", "sarif", "-f", "-o", "out.sarif"],
     ["export", "--format", "chrome", "--stacks", "--force-overwrite", "-o", "out.chrome"],
     ["export", "--no-symbols", "--format", "speedscope", "--force-overwrite", "-o", "out.speedscope"],
-    ["rollup", "--no-symbols", "-o", "out.tables"],
-    ["dump", "-o", "out.txt"],
+    ["rollup", "--no-symbols", "-f", "-o", "out.tables"],
+    ["dump", "-f", "-o", "out.txt"],
     ["symbols", "--quiet"],  # last: it writes to the trace
 ]
 

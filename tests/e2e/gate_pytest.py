@@ -35,6 +35,12 @@ def test_dirty(size):
     wait()
 
 
+@pytest.mark.no_gpu_sync
+@pytest.mark.parametrize("name", [pytest.param(1, id="x" * 600), pytest.param(2, id="\\x7f\\u202e" * 3)])
+def test_named(name):
+    wait()
+
+
 def test_unmarked():
     wait()
 """
@@ -64,9 +70,10 @@ class Plugin(gate_case.GateCase):
     def test_under_synctrace(self):
         done = self.record(*self.pytest, options=["--level=syncs", "--report=none"], env=self.env)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("3 failed, 2 passed", done.stdout)
+        self.assertIn("5 failed, 2 passed", done.stdout)
+        self.assertNotIn("did not see the end of the test", done.stdout)
         line = TESTS[:TESTS.index("runtime.cudaStreamSynchronize")].count("\n") + 1
-        self.assertEqual(done.stdout.count(f"test_gpu.py:{line}: synchronises where nothing may"), 3, done.stdout)
+        self.assertEqual(done.stdout.count(f"test_gpu.py:{line}: synchronises where nothing may"), 5, done.stdout)
         self.assertIn("[ST001 stream-sync]", done.stdout)
         self.assertIn("runtime.cudaStreamSynchronize(stream)  # the wait", done.stdout)
 
@@ -74,7 +81,7 @@ class Plugin(gate_case.GateCase):
         environment = {**self.env, **harness.SIMULATED_ENV}
         self.assertEqual(self.run_program(*self.pytest, env=environment).returncode, 0)
         done = self.run_program(*self.pytest, "--gpu-sync=require", env=environment)
-        self.assertIn("4 failed, 1 passed", done.stdout)
+        self.assertIn("6 failed, 1 passed", done.stdout)
         self.assertIn("run under synctrace run", done.stdout)
 
     def test_finds_the_trace_while_other_files_come_and_go(self):

@@ -9,6 +9,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "render/answer_words.h"
 #include "render/page/section_parts.h"
 #include "render/words.h"
 
@@ -201,7 +202,7 @@ void write_foot(const Report& report, HtmlOut& out) {
   out.add("<p class=\"foot\">Trace <code>{}</code>, process {}", report.path, report.process_id);
   if (!report.rank.empty()) out.add(", rank {}", report.rank);
   if (!report.host.empty()) out.add(", on {}", report.host);
-  out.add("; {} recorded, level {}, {} window{} with a GPU timeline", duration_text(report.recorded_ns), report.level,
+  out.add("; {}{}, level {}, {} window{} with a GPU timeline", recorded_text(report), report.recorded_ns > 0 ? " recorded" : "", report.level,
           report.windows.size(), report.windows.size() == 1 ? "" : "s");
   out.add("; {} pieces of overhead that CUPTI reports took {}", count_text(report.overhead_count),
           duration_text(report.overhead_ns));

@@ -116,6 +116,34 @@ TEST_CASE("several ranks never share a name") {
   CHECK(expanded("a", facts) == "a.synctrace");
   facts.rank.world_size = -1;  // a rank of nobody knows how many
   CHECK(expanded("a", facts) == "a.rank5.synctrace");
+  facts.rank.rank = 0;  // and so its first one has the name that was given
+  CHECK(expanded("a", facts) == "a.synctrace");
+  facts.rank.source = RankSource::kUser;
+  CHECK(expanded("a", facts) == "a.rank0.synctrace");
+}
+
+TEST_CASE("a program of one rank has the name that was given") {
+  const Variables alone[] = {
+      {"LOCAL_RANK=0"},
+      {"RANK=0", "LOCAL_RANK=0"},
+      {"RANK=0", "LOCAL_RANK=0", "WORLD_SIZE=1"},
+      {"SLURM_PROCID=0", "LOCAL_RANK=0"},
+      {"SLURM_PROCID=0", "SLURM_NTASKS=1"},
+      {"SLURM_PROCID=0", "LOCAL_RANK=0", "WORLD_SIZE=1"},
+      {"OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=1"},
+      {"PMIX_RANK=0", "LOCAL_RANK=0"},
+  };
+  for (const Variables& variables : alone) {
+    ProcessFacts facts = plain_facts();
+    facts.rank = detect_rank(variables.get());
+    CHECK(expanded("a", facts) == "a.synctrace");
+  }
+  const Variables many[] = {{"PMIX_RANK=0", "SLURM_PROCID=0", "SLURM_NTASKS=4"}, {"RANK=0", "WORLD_SIZE=2"}};
+  for (const Variables& variables : many) {
+    ProcessFacts facts = plain_facts();
+    facts.rank = detect_rank(variables.get());
+    CHECK(expanded("a", facts) == "a.rank0.synctrace");
+  }
 }
 
 TEST_CASE("what is wrong is refused, with its place") {
