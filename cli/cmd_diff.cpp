@@ -94,8 +94,8 @@ int cmd_diff(int argc, char** argv) {
     }
   }
   if (!wrong) {
-    const auto refused = refuse_to_replace({options.output, "diff " + options.format, "--output"},
-                                           options.force_overwrite);
+    const auto refused =
+        refuse_to_replace({options.output, "diff " + options.format, "--output"}, options.force_overwrite);
     if (refused) wrong = refused->message;
   }
   if (wrong) {

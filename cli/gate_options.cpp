@@ -222,7 +222,8 @@ std::string rendered_gate(const GateResult& result, const std::string& format, b
 std::optional<Error> refuse_gate_files(const GateOptions& options, bool force) {
   for (const std::string& output : options.write) {
     const std::size_t equals = output.find('=');
-    if (auto wrong = refuse_to_replace({output.substr(equals + 1), "gate " + output.substr(0, equals), "--write"}, force))
+    if (auto wrong =
+            refuse_to_replace({output.substr(equals + 1), "gate " + output.substr(0, equals), "--write"}, force))
       return wrong;
   }
   return std::nullopt;

@@ -22,7 +22,6 @@ struct OutputFile {
 void declare_force_overwrite(const CommandLine& app, bool& force);
 
 // Why it must not be written, as a sentence. One of `inputs` is refused with `force` too.
-std::optional<Error> refuse_to_replace(const OutputFile& output, bool force,
-                                       std::span<const std::string> inputs = {});
+std::optional<Error> refuse_to_replace(const OutputFile& output, bool force, std::span<const std::string> inputs = {});
 
 }  // namespace synctrace::cli

@@ -32,8 +32,9 @@ void declare_report_options(const CommandLine& app, ReportOptions& options) {
   declare_name_options(app, options.stacks);
   declare_source_options(app, options.stacks.source_roots);
   app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
-  const CommandOption page = app.add("--html", options.page, "write a page for a browser, with a timeline; the text then only with --format or -o",
-          "FILE");
+  const CommandOption page =
+      app.add("--html", options.page,
+              "write a page for a browser, with a timeline; the text then only with --format or -o", "FILE");
   app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
                "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE")
       .needs(page);

@@ -40,8 +40,7 @@ std::string make_temporary(const std::string& path) {
   return {};
 }
 
-ResultFile::ResultFile(const std::string& path)
-    : path_(target_of(path)), file_(stdout) {
+ResultFile::ResultFile(const std::string& path) : path_(target_of(path)), file_(stdout) {
   if (path_ == "-") return;
   const bool replaced = is_replaced(path_);
   if (replaced) temporary_ = make_temporary(path_);

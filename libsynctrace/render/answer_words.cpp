@@ -202,7 +202,8 @@ std::string no_verdict_sentence(const Report& report) {
                   count_text(report.blocked_count), count_text(report.call_count));
   if (report.has_timeline) return "NO VERDICT: too little GPU work was recorded to judge by. " + waited;
   if (report.level == "timeline")
-    return waited + " The GPU's own time is not in the file: how long it was idle, and what a fix would save, is unknown.";
+    return waited +
+           " The GPU's own time is not in the file: how long it was idle, and what a fix would save, is unknown.";
   return waited +
          " The GPU's own time was not recorded: how long it was idle, and what a fix would save, needs "
          "--level=timeline.";

@@ -82,8 +82,8 @@ class FirstScreen {
     const std::string name = report_.path.substr(slash == std::string::npos ? 0 : slash + 1);
     std::string device = report_.devices.empty() ? "" : report_.devices.front().name;
     if (report_.devices.size() > 1) device = format_text("{} x {}", report_.devices.size(), device);
-    const std::string right = format_text("{}{}{}", fitted(device, kDeviceColumns), device.empty() ? "" : ", ",
-                                          recorded_text(report_));
+    const std::string right =
+        format_text("{}{}{}", fitted(device, kDeviceColumns), device.empty() ? "" : ", ", recorded_text(report_));
     std::string command = short_command(report_);
     if (!report_.rank.empty()) command += format_text("{}rank {}", command.empty() ? "" : ", ", report_.rank);
     const std::size_t room = out_.columns() - columns_of(right) - 2;

@@ -74,8 +74,8 @@ void MarkdownRenderer::head() {
     line("**No verdict**: {}.\n", report_.verdict.evidence);
   if (!report_.no_lines.empty()) line("**No lines**: {}.\n", report_.no_lines);
   line("* trace {}, process {}{}, {}, level {}", markdown_code(report_.path), report_.process_id,
-       report_.rank.empty() ? "" : ", rank " + markdown_code(report_.rank), recorded_text(report_) + (report_.recorded_ns > 0 ? " recorded" : ""),
-       markdown_code(report_.level));
+       report_.rank.empty() ? "" : ", rank " + markdown_code(report_.rank),
+       recorded_text(report_) + (report_.recorded_ns > 0 ? " recorded" : ""), markdown_code(report_.level));
   const StepFigures& steps = report_.steps.figures;
   if (steps.count > 0) {
     line("* {} steps: mean {}, p50 {}, p99 {}, {} irregular", count_text(steps.count), duration_text(steps.mean_ns),

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kMagic = "PAR1";
 // Our groups end at 4 MiB and a row, so all pages of one group unpack to no more than this.
 constexpr std::int64_t kMostGroupBytes = 4 * std::int64_t{ParquetWriter::kGroupBytes};
-// A whole file unpacks to one such group and so many times its own size: a row has at least one figure of its own, which
-// takes a byte or more. One that claims more is made to cost time and memory.
+// A whole file unpacks to one such group and so many times its own size: a row has at least one figure of its own,
+// which takes a byte or more. One that claims more is made to cost time and memory.
 constexpr std::int64_t kMostTimesPacked = 256;
 constexpr std::size_t kMostFooterBytes = std::size_t{16} << 20;
 // In the footer our writer needs more for each column, for each group, and for each chunk of a group.

@@ -45,7 +45,7 @@ def main():
         text, trace, result = (os.path.join(folder, name) for name in ("t.txt", "t.synctrace", "gate.json"))
         with open(text, "w", encoding="utf-8") as out:
             write_trace(out, findings)
-        subprocess.run([synctrace, "dump", "--assemble", text, "-o", trace], check=True)
+        subprocess.run([synctrace, "dump", "-f", "--assemble", text, "-o", trace], check=True)
         times = []
         for _ in range(3):
             begin = time.monotonic()

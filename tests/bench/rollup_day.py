@@ -44,7 +44,7 @@ def main():
         folder = pathlib.Path(name)
         text, trace = folder / "day.trace.txt", folder / "day.synctrace"
         text.write_text("".join(day()))
-        subprocess.run([synctrace, "dump", "--assemble", text, "-o", trace], check=True)
+        subprocess.run([synctrace, "dump", "-f", "--assemble", text, "-o", trace], check=True)
         with subprocess.Popen([synctrace, "rollup", "--no-symbols", "-o", folder / "dataset", trace]) as process:
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// hostile_tables FIRST COUNT TRACE...: mutants of the tables that `rollup` makes of the traces, numbered from FIRST, each
-// through `fleet report` and through what `push` reads. Says on stdout what took too long, too much memory or threw, and
-// the worst of all; ends with 1 then. One seed gives the same bytes everywhere.
+// hostile_tables FIRST COUNT TRACE...: mutants of the tables that `rollup` makes of the traces, numbered from FIRST,
+// each through `fleet report` and through what `push` reads. Says on stdout what took too long, too much memory or
+// threw, and the worst of all; ends with 1 then. One seed gives the same bytes everywhere.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -110,13 +110,13 @@ class Run {
     const fs::path dataset = fs::path(folder_.path("mutant"));
     const fs::path file = dataset / table.name / "job=j/date=2026-01-01/rank=0/0000000000000001.parquet";
     fs::create_directories(file.parent_path());
-    fs::copy_file(folder_.write("bytes", std::vector<std::byte>(reinterpret_cast<const std::byte*>(bytes.data()),
-                                                                 reinterpret_cast<const std::byte*>(bytes.data()) +
-                                                                     bytes.size())),
-                  file, fs::copy_options::overwrite_existing);
+    fs::copy_file(
+        folder_.write("bytes", std::vector<std::byte>(reinterpret_cast<const std::byte*>(bytes.data()),
+                                                      reinterpret_cast<const std::byte*>(bytes.data()) + bytes.size())),
+        file, fs::copy_options::overwrite_existing);
     for (const char* format : {"text", "json"})
-      judge(name, run_command({"fleet", "report", "--format", format, "-o", "$O", "$T"}, dataset.string(),
-                              folder_.path("")));
+      judge(name,
+            run_command({"fleet", "report", "--format", format, "-o", "$O", "$T"}, dataset.string(), folder_.path("")));
     fs::remove_all(dataset);
     Cost cost;
     cost.command = "read_table " + std::string(table.name);
@@ -144,8 +144,8 @@ class Run {
     const bool is_usage = cost.status == 2 || cost.status == 255;
     if (!is_usage && cost.cpu_seconds <= kMostSeconds && cost.peak_bytes <= kMostBytes) return;
     bad_ = true;
-    std::fprintf(stderr, "wrong: %s: %s: status %d, %.1f s, %llu MiB\n", name.c_str(), cost.command.c_str(), cost.status,
-                 cost.cpu_seconds, static_cast<unsigned long long>(cost.peak_bytes >> 20));
+    std::fprintf(stderr, "wrong: %s: %s: status %d, %.1f s, %llu MiB\n", name.c_str(), cost.command.c_str(),
+                 cost.status, cost.cpu_seconds, static_cast<unsigned long long>(cost.peak_bytes >> 20));
   }
 
   const TemporaryFolder& folder_;

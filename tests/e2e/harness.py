@@ -101,7 +101,7 @@ class CliTest(unittest.TestCase):
     def assemble_trace(self, text, name="trace"):
         """Makes NAME.synctrace of a trace's text form."""
         (self.folder / "text").write_text(text, encoding="utf-8")
-        done = self.run_cli("dump", "--assemble", "text", "-o", f"{name}.synctrace")
+        done = self.run_cli("dump", "-f", "--assemble", "text", "-o", f"{name}.synctrace")
         self.assertEqual(done.returncode, 0, done.stderr)
         (self.folder / "text").unlink()
 

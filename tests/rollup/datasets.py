@@ -30,7 +30,7 @@ def stored_traces(folder):
     """Those of tests/golden; what is stored as text is assembled in the folder."""
     for text in sorted(GOLDEN.rglob("*.trace.txt")):
         trace = folder / (text.name.split(".")[0] + ".synctrace")
-        ok("dump", "--assemble", text, "-o", trace)
+        ok("dump", "-f", "--assemble", text, "-o", trace)
         yield trace
     # Of the binary ones of tests/golden/format the texts are there too.
     yield from (trace for trace in sorted(GOLDEN.rglob("*.synctrace")) if trace.parent.name != "format")
@@ -65,7 +65,7 @@ def begun_later(trace, by_ns):
     moved = re.sub(r"\b((?:start_)?realtime_ns)=(\d+)", lambda found: f"{found[1]}={int(found[2]) + by_ns}", text)
     later = trace.with_name(f"later-{trace.stem}.trace.txt")
     later.write_text(moved, errors="surrogateescape")
-    ok("dump", "--assemble", later, "-o", later.with_suffix("").with_suffix(".synctrace"))
+    ok("dump", "-f", "--assemble", later, "-o", later.with_suffix("").with_suffix(".synctrace"))
     return later.with_suffix("").with_suffix(".synctrace")
 
 

@@ -44,7 +44,7 @@ class Gauges(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
         cls.file = cls.folder / "synctrace.prom"
         job = datasets.generated_job(cls.folder / "job", 4, 30, 20, 2_000_000, "read")
-        cls.file.write_text("of before")
+        cls.file.write_text("# HELP synctrace_recordings of before\n")
         datasets.rollup(cls.folder / "dataset", "--job", "a \"b\" \\ \n", "--prom-textfile", cls.file, *job)
         cls.samples = samples(cls.file.read_text())
         cls.tables = {table: rows_of(cls.folder / "dataset", table) for table in ("runs", "ranks", "sites")}
@@ -105,7 +105,7 @@ class Gauges(unittest.TestCase):
             one = alone / f"{number}.trace.txt"
             later = re.sub(r"\bstart_realtime_ns=(\d+)", lambda found, by=number: f"start_realtime_ns={int(found[1]) + by}", text)
             one.write_text(re.sub(r'^(fact key="command_line")', rf'fact key="job_id" value="job{number}"\n\1', later, count=1, flags=re.MULTILINE))
-            datasets.ok("dump", "--assemble", one, "-o", alone / f"{number}.synctrace")
+            datasets.ok("dump", "-f", "--assemble", one, "-o", alone / f"{number}.synctrace")
         datasets.rollup(self.folder / "many", "--prom-textfile", self.folder / "many.prom", alone)
         jobs = collections.Counter(labels["job"] for _, labels, _ in samples((self.folder / "many.prom").read_text()))
         self.assertEqual(len(jobs), MOST_JOBS + 1)

@@ -79,7 +79,7 @@ def make_datasets(folder):
         datasets.cli("rollup", "--no-symbols", "-o", folder / "damaged", cut)
     text = folder / "nothing.trace.txt"
     text.write_text("synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=4711\nchunk\nschemas\n")
-    datasets.ok("dump", "--assemble", text, "-o", folder / "nothing.synctrace")
+    datasets.ok("dump", "-f", "--assemble", text, "-o", folder / "nothing.synctrace")
     datasets.rollup(folder / "empty", folder / "nothing.synctrace")
     return folder / "stored"
 

@@ -138,7 +138,7 @@ kernel begin_ns={150 * second + 10} duration_ns={second} context=1 stream=7 name
 end time_ns={160 * second} reason="exit"
 """)
         trace = self.folder / "long.synctrace"
-        datasets.ok("dump", "--assemble", text, "-o", trace)
+        datasets.ok("dump", "-f", "--assemble", text, "-o", trace)
         rollup(self.dataset, trace)
         idle = collections.Counter()
         for row in rows_of(self.dataset, "site_window"):
@@ -197,7 +197,7 @@ class Trouble(RollupCase):
         text = self.folder / "empty.trace.txt"
         text.write_text("synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=4711\nchunk\nschemas\n")
         trace = self.folder / "empty.synctrace"
-        datasets.ok("dump", "--assemble", text, "-o", trace)
+        datasets.ok("dump", "-f", "--assemble", text, "-o", trace)
         rollup(self.dataset, trace)
         tables = self.tables()
         self.assertEqual({table: len(rows) for table, rows in tables.items()},

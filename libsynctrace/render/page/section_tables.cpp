@@ -202,8 +202,9 @@ void write_foot(const Report& report, HtmlOut& out) {
   out.add("<p class=\"foot\">Trace <code>{}</code>, process {}", report.path, report.process_id);
   if (!report.rank.empty()) out.add(", rank {}", report.rank);
   if (!report.host.empty()) out.add(", on {}", report.host);
-  out.add("; {}{}, level {}, {} window{} with a GPU timeline", recorded_text(report), report.recorded_ns > 0 ? " recorded" : "", report.level,
-          report.windows.size(), report.windows.size() == 1 ? "" : "s");
+  out.add("; {}{}, level {}, {} window{} with a GPU timeline", recorded_text(report),
+          report.recorded_ns > 0 ? " recorded" : "", report.level, report.windows.size(),
+          report.windows.size() == 1 ? "" : "s");
   out.add("; {} pieces of overhead that CUPTI reports took {}", count_text(report.overhead_count),
           duration_text(report.overhead_ns));
   if (report.lossy_ns > 0) out.add("; {} may lack records", duration_text(report.lossy_ns));

@@ -37,7 +37,7 @@ class Outputs:
         self.folder = folder
         if trace.name.endswith(".txt"):
             self.trace = folder / "stored.synctrace"
-            self.run("dump", "--assemble", trace, "-o", self.trace)
+            self.run("dump", "-f", "--assemble", trace, "-o", self.trace)
         self.report, = json.loads(self.out("json", "--html", folder / "page.html"))["processes"]
         self.all, = json.loads(self.out("json", "--outside-windows"))["processes"]
         self.text = self.out("text")

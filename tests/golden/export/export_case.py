@@ -62,7 +62,7 @@ class ExportCase(unittest.TestCase):
         source = self.folder / f"{name}.trace.txt"
         source.write_text(text, encoding="utf-8", errors="surrogateescape")
         trace = self.folder / f"{name}.synctrace"
-        self.ok("dump", "--assemble", source, "-o", trace)
+        self.ok("dump", "-f", "--assemble", source, "-o", trace)
         return trace
 
     def stored_traces(self):

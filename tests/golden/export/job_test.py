@@ -64,7 +64,7 @@ class Job(ExportCase):
         asked = [number for number, line in enumerate(lines) if line.startswith("collective ")]
         text = self.folder / "cut.txt"
         text.write_text("\n".join(lines[:asked[collectives]]) + "\n", encoding="utf-8")
-        self.ok("dump", "--assemble", text, "-o", self.trace(rank))
+        self.ok("dump", "-f", "--assemble", text, "-o", self.trace(rank))
 
     def check_axis(self, found, ranks):
         """Operations end together, and their begins and waits are the true ones."""

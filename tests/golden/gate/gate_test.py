@@ -125,7 +125,7 @@ class Gate(unittest.TestCase):
 
     def test_calls_judged_by_their_length(self):
         (self.folder / "by_length.trace.txt").write_text(trace_without_timeline(), encoding="utf-8")
-        self.run_it("dump", "--assemble", "by_length.trace.txt", "-o", "by_length.synctrace", status=0)
+        self.run_it("dump", "-f", "--assemble", "by_length.trace.txt", "-o", "by_length.synctrace", status=0)
         self.check_formats("by_length", "--no-config", "by_length.synctrace", status=1)
 
     def test_entries(self):

@@ -39,7 +39,7 @@ class Command(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             for text in texts:
                 name = text.name.removesuffix(".trace.txt")
-                run(folder, "dump", "--assemble", str(text), "-o", f"{name}.synctrace")
+                run(folder, "dump", "-f", "--assemble", str(text), "-o", f"{name}.synctrace")
                 for ending, options in REPORTS.items():
                     with self.subTest(trace=name, report=ending):
                         expected = (FOLDER / (name + ending)).read_bytes().decode()

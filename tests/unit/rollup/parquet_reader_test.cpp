@@ -107,7 +107,8 @@ namespace {
 // A file of one column that has the same number again and again, or one that counts.
 std::string numbers(std::int64_t rows, bool counting, std::size_t group_bytes) {
   std::string file;
-  ParquetWriter out({kColumns.data(), 1}, [&](std::string_view bytes) { file += bytes; }, group_bytes);
+  ParquetWriter out(
+      {kColumns.data(), 1}, [&](std::string_view bytes) { file += bytes; }, group_bytes);
   for (std::int64_t row = 0; row < rows; ++row) {
     const std::array<Cell, 1> cells = {Cell{counting ? row * 1'000'003 : 7}};
     out.add_row(cells);
