@@ -60,7 +60,10 @@ void Sampler::prepare_stacks(format::StackKinds stacks, bool is_preloaded) noexc
   const char* reason = signal_.start();
   can_ask_ = reason == nullptr;
   gives_signal_stacks.store(can_ask_, std::memory_order_relaxed);
-  if (!can_ask_) notice("samples of running threads without Python have no stack: %s", reason);
+  // Python's threads are read; what becomes of the others the report counts.
+  const bool reads_python =
+      can_read_others_ && format::includes(stacks, format::StackKinds::kPython) && python_reader.runtime() != nullptr;
+  if (!can_ask_ && !reads_python) notice("samples of running threads without Python have no stack: %s", reason);
 }
 
 void Sampler::stop() noexcept {
@@ -123,8 +126,7 @@ void Sampler::tick(std::int64_t now_ns) noexcept {
   last_tick_ns_ = now_ns;
   if (can_ask_ && !signal_.is_ours()) {
     can_ask_ = false;
-    // Python's threads are not asked. The report counts the others.
-    if (python_reader.state() != PythonReader::State::kOn)
+    if (python_reader.runtime() == nullptr)
       notice("the program uses SIGURG now: from here on samples of running threads have no stack");
   }
   for (Target& target : targets_) {

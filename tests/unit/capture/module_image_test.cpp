@@ -159,13 +159,16 @@ TEST_CASE("A second namespace has modules of its own") {
 TEST_CASE("Symbols are found where the loader finds them") {
   module_map.refresh();
   ModuleSymbols symbols;
+  void* library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);  // a sanitizer has some of its functions, too
   REQUIRE(symbols.open(module_at(address_of("gnu_get_libc_version"))));
   for (const char* name : {"gnu_get_libc_version", "qsort", "environ", "fclose", "getauxval", "__libc_start_main"}) {
     CAPTURE(name);
     ModuleSymbols::Symbol symbol;
     REQUIRE(symbols.find(name, symbol));
     CHECK(symbol.bytes != 0);
-    if (std::strcmp(name, "environ") != 0) CHECK(module_at(symbol.address).bias == module_at(address_of(name)).bias);
+    // The program has a copy of the library's variable.
+    if (std::strcmp(name, "environ") != 0)
+      CHECK(symbol.address == reinterpret_cast<std::uintptr_t>(dlsym(library, name)));
   }
   ModuleSymbols::Symbol symbol;
   CHECK_FALSE(symbols.find("no_such_function", symbol));
