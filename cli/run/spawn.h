@@ -22,7 +22,7 @@ class WriteErrors {
   WriteErrors(const WriteErrors&) = delete;
   WriteErrors& operator=(const WriteErrors&) = delete;
 
-  // As it was before.
+  // The state before the call.
   void restore() const;
 
  private:

@@ -57,7 +57,7 @@ constexpr Launcher kLaunchers[] = {
     {RankSource::kSlurm, "SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"},
 };
 
-// Of a launcher that tells no number of ranks: what another one says that gave the same rank; else WORLD_SIZE, by which
+// A launcher may tell no number of ranks. Then another one counts that gave the same rank, or else WORLD_SIZE, by which
 // programs say that they are alone.
 int size_by_others(const char* const* environment, int rank) noexcept {
   for (const Launcher& launcher : kLaunchers) {

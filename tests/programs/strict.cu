@@ -69,7 +69,7 @@ constexpr int kListed[] = {
     SYS_pread64, SYS_readlinkat, SYS_mkdirat, SYS_faccessat, SYS_fcntl, SYS_getcwd, SYS_uname, SYS_getpid, SYS_getppid,
     SYS_gettid, SYS_prlimit64, SYS_sched_getaffinity, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_sigaltstack,
     SYS_set_robust_list, SYS_exit,
-    // Of this program and the simulated GPU.
+    // These are made by this program and the simulated GPU.
     SYS_exit_group, SYS_clock_nanosleep, SYS_ioctl, SYS_getrandom, SYS_rt_sigreturn, SYS_restart_syscall};
 
 // In every thread there is, and those to come.

@@ -32,7 +32,7 @@ class ProcessMaps {
   // Sorted by address; anonymous data is left out.
   const MappedArray<MappedPiece>& pieces() const noexcept { return pieces_; }
 
-  // As the kernel writes it: a newline is "\012", a file that has gone ends in " (deleted)".
+  // The path as the kernel writes it: a newline is "\012", a file that has gone ends in " (deleted)".
   std::string_view path(const MappedPiece& piece) const noexcept {
     return {text_.data() + piece.path_at, piece.path_bytes};
   }

@@ -96,7 +96,7 @@ int collects(std::uint32_t kind) { return is_on(kind) ? 1 : 0; }
 
 void count_flush() { flush_count.fetch_add(1, std::memory_order_acq_rel); }
 
-// As CUPTI 13.0 does: any three of the four are harmless.
+// CUPTI 13.0 does the same: any three of the four are harmless.
 int breaks_graphs() {
   return is_on(CUPTI_ACTIVITY_KIND_MEMCPY) && is_on(CUPTI_ACTIVITY_KIND_MEMCPY2) &&
                  is_on(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) && flush_count.load(std::memory_order_acquire) != 0
