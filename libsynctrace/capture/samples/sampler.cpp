@@ -202,12 +202,13 @@ bool Sampler::read_running(Target& target, SampledRun& seen) noexcept {
 
 // Any other running thread is asked by a signal. False: it cannot be, or need not be.
 bool Sampler::ask(Target& target, SampledRun& seen) noexcept {
-  if (target.buffer == nullptr || target.is_asked) return false;
+  if (target.buffer == nullptr) return false;
   SampleCounts& counts = sample_queue.counts;
   if (!can_ask_ || !target.buffer->sample.is_open()) {
     counts.unasked.fetch_add(1, std::memory_order_relaxed);
     return false;
   }
+  if (target.is_asked) return false;  // it has not answered yet
   // Where our signal is blocked it would only be seen by a call that waits for signals, or late.
   if (!target.probe.takes_signal(SampleSignal::kNumber)) {
     counts.busy.fetch_add(1, std::memory_order_relaxed);
