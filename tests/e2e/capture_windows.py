@@ -60,7 +60,8 @@ class Windows(SurvivalCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         records = self.dump()
         self.assertTrue(0 < len(records.launches()) <= 3000)
-        self.assertEqual((len(records.of("graph")), records.of("kernel")), (3000, []))
+        self.assertTrue(0 < len(records.of("graph")) <= 3000)
+        self.assertEqual(records.of("kernel"), [])
 
     def test_a_window_has_the_same_waits_with_and_without_what_is_outside(self):
         waits = []
@@ -104,7 +105,9 @@ class Windows(SurvivalCase):
         kernels = len(records.of("kernel"))
         self.assertGreater(kernels, 0)
         self.assertLess(kernels, 400 * KERNELS_OF_A_STEP)
-        self.assertGreaterEqual(min(kernel["begin_ns"] for kernel in records.of("kernel")), opened["time_ns"])
+        for kernel in records.of("kernel"):
+            self.assertGreaterEqual(kernel["begin_ns"] + kernel["duration_ns"], opened["time_ns"])
+            self.assertLessEqual(kernel["begin_ns"], closed["time_ns"])
 
     def test_duty(self):
         records = self.record_windows("--duty=100ms/300ms", program=("windows", 200, 10, 19))

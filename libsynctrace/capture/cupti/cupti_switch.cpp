@@ -42,15 +42,6 @@ bool has_callbacks(Sources sources, const TracedCall& call) noexcept {
   return sources != Sources::kQuiet || !call.is_plain;
 }
 
-void set_kinds(bool on) noexcept {
-  for (const CUpti_ActivityKind kind : kTimelineKinds) {
-    // A kind that this copy lacks leaves a hole that the report names by its missing records; nothing else can be done.
-    [[maybe_unused]] const CUptiResult result = on ? cupti->ActivityEnable(kind) : cupti->ActivityDisable(kind);
-  }
-}
-
-constexpr bool has_records(Sources s) noexcept { return s == Sources::kTimeline || s == Sources::kRecordsOnly; }
-
 constexpr RecorderState state_of(Sources sources) noexcept {
   switch (sources) {
     case Sources::kTimeline: return RecorderState::kTimeline;
@@ -89,6 +80,16 @@ void CuptiSwitch::ask_for_graphs() noexcept {
   pthread_mutex_unlock(&lock_);
 }
 
+void CuptiSwitch::set_records(bool on) noexcept {
+  if (subscriber_ == nullptr) return;
+  pthread_mutex_lock(&lock_);
+  for (const CUpti_ActivityKind kind : kTimelineKinds) {
+    // A kind that this copy lacks leaves a hole that the report names by its missing records; nothing else can be done.
+    [[maybe_unused]] const CUptiResult result = on ? cupti->ActivityEnable(kind) : cupti->ActivityDisable(kind);
+  }
+  pthread_mutex_unlock(&lock_);
+}
+
 void CuptiSwitch::set_callbacks(Scope scope, Sources next) noexcept {
   const auto goes_off = [&](const TracedCall& call) {
     return call.scope == scope && has_callbacks(current_, call) && !has_callbacks(next, call);
@@ -115,7 +116,6 @@ void CuptiSwitch::switch_to(Sources next) noexcept {
     // Off before the callbacks go, on after they came: no event is taken for the wrong state.
     if (state_of(next) < state_of(current_)) recorder_state.store(state_of(next), std::memory_order_relaxed);
     set_callbacks(Scope::kAlways, next);
-    if (has_records(next) != has_records(current_)) set_kinds(has_records(next));
     set_callbacks(Scope::kTimeline, next);
     recorder_state.store(state_of(next), std::memory_order_relaxed);
     discards_.store(next == Sources::kRecordsOnly, std::memory_order_relaxed);

@@ -20,8 +20,8 @@ enum class Sources : std::uint8_t {
   kNone,         // nothing at all (benchmarks)
   kQuiet,        // callbacks of calls that are not plain (TracedCall::is_plain), and do not launch
   kSyncs,        // and of waits and copies
-  kTimeline,     // all callbacks and the activity kinds
-  kRecordsOnly,  // the activity kinds alone, their records thrown away: bare CUPTI (benchmarks)
+  kTimeline,     // all callbacks; the windows keep the records of GPU work
+  kRecordsOnly,  // no callbacks, and records are thrown away: bare CUPTI (benchmarks)
 };
 
 class CuptiSwitch {
@@ -37,7 +37,12 @@ class CuptiSwitch {
       ask_for_graphs();
   }
 
-  // Any thread. Remembers the state and does nothing when it is there already. Sets recorder_state to match.
+  // Asks CUPTI for records of GPU work. Once, at injection, before any context exists: switched later, off above all,
+  // CUPTI 13.0 can kill the program (docs/decisions/0039). Only benchmarks switch them off and on.
+  void set_records(bool on) noexcept;
+
+  // Any thread. Switches callbacks. Remembers the state and does nothing when it is there already. Sets recorder_state
+  // to match.
   void switch_to(Sources sources) noexcept;
 
   // Records are to be thrown away (Sources::kRecordsOnly).

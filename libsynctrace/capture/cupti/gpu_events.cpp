@@ -23,7 +23,7 @@ bool take_times(const Activity& activity, GpuEvents::Times& times, Record& recor
   }
   record.begin_ns = static_cast<std::int64_t>(activity.start) + times.offset_ns;
   record.duration_ns = activity.end > activity.start ? activity.end - activity.start : 0;
-  return true;
+  return times.windows.touch(record.begin_ns, record.begin_ns + static_cast<std::int64_t>(record.duration_ns));
 }
 
 template <class Activity, class Record>
@@ -239,6 +239,8 @@ std::size_t GpuEvents::drain(TraceStream& out, bool discard) noexcept {
   for (Buffer* buffer = oldest_complete(); buffer != nullptr; buffer = oldest_complete()) {
     std::uint8_t* data = buffer->data.load(std::memory_order_relaxed);
     CUpti_Activity* activity = nullptr;
+    // Read after the buffer was complete: a window in which one of its records began is among them.
+    times_.windows = window_control.recent();
     while (!discard && cupti->ActivityGetNextRecord(data, buffer->valid_bytes, &activity) == CUPTI_SUCCESS) {
       add_activity(activity, times_, out);
     }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "capture/cupti/window.h"
 #include "capture/events/trace_stream.h"
 
 namespace synctrace::capture {
@@ -43,8 +44,8 @@ class GpuEvents {
   // Any thread: CUPTI reported an error that it does not survive.
   void note_error() noexcept { errors_.fetch_add(1, std::memory_order_relaxed); }
 
-  // Drain thread only: decodes the buffers that CUPTI has completed, oldest first, into `out`; with `discard` they are
-  // only given back. Returns the number of buffers.
+  // Drain thread only: decodes the buffers that CUPTI has completed, oldest first, into `out`, without the records that
+  // touch no window; with `discard` they are only given back. Returns the number of buffers.
   std::size_t drain(TraceStream& out, bool discard) noexcept;
 
   // Drain thread only: asks CUPTI for what is complete; `forced` also for records of work still running. Nothing before
@@ -63,6 +64,7 @@ class GpuEvents {
     bool is_monotonic = false;
     std::int64_t offset_ns = 0;  // to add to CUPTI's times; 0 when they are monotonic
     std::uint64_t untimed_count = 0;
+    RecentWindows windows;  // read again for each buffer
   };
 
  private:

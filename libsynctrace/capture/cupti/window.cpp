@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "capture/cupti/cupti_switch.h"
 #include "capture/events/thread_buffer.h"
@@ -39,6 +40,23 @@ class Locked {
 
 }  // namespace
 
+void RecentWindows::open(std::int64_t time_ns) noexcept {
+  windows_[count_++ % kRemembered] = {time_ns, std::numeric_limits<std::int64_t>::max()};
+}
+
+void RecentWindows::close(std::int64_t time_ns) noexcept {
+  if (count_ != 0) windows_[(count_ - 1) % kRemembered].end_ns = time_ns;
+}
+
+bool RecentWindows::touch(std::int64_t begin_ns, std::int64_t end_ns) const noexcept {
+  for (std::uint32_t i = 1; i <= std::min(count_, kRemembered); ++i) {
+    const Window& window = windows_[(count_ - i) % kRemembered];
+    if (begin_ns > window.end_ns) return false;
+    if (end_ns >= window.begin_ns) return true;
+  }
+  return count_ > kRemembered;
+}
+
 void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexcept {
   Locked locked(lock_);
   start_ns_ = start_ns;
@@ -51,6 +69,7 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   wants_timeline_ = settings.level == Level::kTimeline;
   outside_ = wants_timeline_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
   clock_allows_ = clock_allows(start_ns);
+  if (wants_timeline_) cupti_switch.set_records(true);
   cupti_switch.switch_to(outside_);
   update("start");
   started_.store(true, std::memory_order_release);
@@ -75,7 +94,9 @@ void WindowControl::set_open(bool open, const char* reason) noexcept {
   open_ = open;
   // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
   if (open) cupti_switch.switch_to(Sources::kTimeline);
-  push_event(WindowEvent{now_ns(), open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
+  const std::int64_t time_ns = now_ns();
+  open ? recent_.open(time_ns) : recent_.close(time_ns);
+  push_event(WindowEvent{time_ns, open ? 1U : 0U, 0}, TextStorage::kPointer, reason);
   if (!open) cupti_switch.switch_to(outside_);
   if (open) opened_once_.store(true, std::memory_order_relaxed);
 }
@@ -87,6 +108,11 @@ void WindowControl::tick(std::int64_t now_ns) noexcept {
   if (allows == clock_allows_) return;
   clock_allows_ = allows;
   update(duty_.period_ns != 0 ? "duty" : (allows ? "delay" : "duration"));
+}
+
+RecentWindows WindowControl::recent() noexcept {
+  Locked locked(lock_);
+  return recent_;
 }
 
 void WindowControl::on_profiler_call(bool started) noexcept {

@@ -16,6 +16,28 @@ namespace synctrace::capture {
 
 enum class Sources : std::uint8_t;  // cupti_switch.h
 
+// The latest windows. Records of GPU work come outside of them, too, and up to a second late.
+class RecentWindows {
+ public:
+  void open(std::int64_t time_ns) noexcept;
+  void close(std::int64_t time_ns) noexcept;
+
+  // Whether work from begin to end ran in a window, in part at least. Yes where the window is too long ago to be
+  // remembered.
+  bool touch(std::int64_t begin_ns, std::int64_t end_ns) const noexcept;
+
+ private:
+  static constexpr std::uint32_t kRemembered = 64;
+
+  struct Window {
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;
+  };
+
+  Window windows_[kRemembered];  // a ring
+  std::uint32_t count_ = 0;
+};
+
 class WindowControl {
  public:
   // Once, before any event. Opens the first window when nothing is to be waited for.
@@ -33,6 +55,9 @@ class WindowControl {
   void range_begin() noexcept;
   void range_end() noexcept;
   void range_mark() noexcept;  // a mark is where one step ends and the next begins
+
+  // Drain thread: what the windows were, as of now.
+  RecentWindows recent() noexcept;
 
   // The file is full, or recording was given up: no window opens any more.
   void close_for_good(std::string_view reason) noexcept;
@@ -61,6 +86,7 @@ class WindowControl {
   // Guards all below. Taken by program threads only when a watched range or profiler call passes by.
   pthread_mutex_t lock_ = PTHREAD_MUTEX_INITIALIZER;
   bool open_ = false;
+  RecentWindows recent_;
   bool closed_for_good_ = false;
   bool clock_allows_ = false;
   std::uint32_t open_ranges_ = 0;

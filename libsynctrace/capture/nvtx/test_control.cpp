@@ -17,6 +17,7 @@ std::string_view take_word(std::string_view& text) noexcept {
 }
 
 void switch_sources_to(std::string_view word) noexcept {
+  cupti_switch.set_records(word == "timeline" || word == "cupti-only");
   if (word == "off") cupti_switch.switch_to(Sources::kNone);
   if (word == "syncs") cupti_switch.switch_to(Sources::kSyncs);
   if (word == "timeline") cupti_switch.switch_to(Sources::kTimeline);

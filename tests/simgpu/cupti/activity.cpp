@@ -8,6 +8,8 @@
 
 #include <array>
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 #include "cupti/buffers.h"
 #include "cupti/records.h"
@@ -24,6 +26,7 @@ std::array<std::array<std::atomic<bool>, kMaxCbid>, 2> enabled_apis{};
 std::atomic<bool> all_sync_records{true};
 std::atomic<bool> system_thread_ids{false};
 std::atomic<std::uint64_t> flush_count{0};
+std::atomic<std::int64_t> open_records{0};
 
 bool is_on(std::uint32_t kind) {
   return kind < CUPTI_ACTIVITY_KIND_COUNT && enabled[kind].load(std::memory_order_acquire);
@@ -123,13 +126,16 @@ void* begin_record(const SimgpuActivity* activity) {
   AnyRecord record = make_record(*activity, thread_id());
   record.any.kind = static_cast<CUpti_ActivityKind>(kind);
   const Slot slot = reserve(&record, record_bytes(kind));
-  return slot.buffer != nullptr ? new Slot(slot) : nullptr;
+  if (slot.buffer == nullptr) return nullptr;
+  open_records.fetch_add(1, std::memory_order_acq_rel);
+  return new Slot(slot);
 }
 
 void complete_record(void* token, std::int64_t start_ns, std::int64_t end_ns) {
   auto* slot = static_cast<Slot*>(token);
   complete(*slot, [&](std::uint8_t* record) { set_times(record, to_tool_clock(start_ns), to_tool_clock(end_ns)); });
   delete slot;
+  open_records.fetch_sub(1, std::memory_order_acq_rel);
 }
 
 SIMGPU_EXPORT CUptiResult cuptiActivityEnable(CUpti_ActivityKind kind) { return enable(kind, false); }
@@ -140,6 +146,11 @@ SIMGPU_EXPORT CUptiResult cuptiActivityEnableContext(CUcontext, CUpti_ActivityKi
 
 SIMGPU_EXPORT CUptiResult cuptiActivityDisable(CUpti_ActivityKind kind) {
   if (const CUptiResult bad = check_kind(kind); bad != CUPTI_SUCCESS) return bad;
+  // CUPTI 13.0 may use the memory of these records after it has freed it: here it surely dies.
+  if (open_records.load(std::memory_order_acquire) != 0) {
+    std::fputs("simgpu: cuptiActivityDisable while records are open\n", stderr);
+    std::abort();
+  }
   enabled[kind].store(false, std::memory_order_release);
   return CUPTI_SUCCESS;
 }

@@ -299,5 +299,33 @@ TEST_CASE("ranges on four threads and the clock's ticks: changes alternate and e
   CHECK(changes.back() == "-capture-range");
 }
 
+constexpr std::int64_t kMs = 1'000'000;
+
+TEST_CASE("work belongs to a window that it touches") {
+  RecentWindows windows;
+  CHECK_FALSE(windows.touch(0, 10 * kMs));
+  windows.open(1000 * kMs);
+  CHECK_FALSE(windows.touch(0, 999 * kMs));
+  CHECK(windows.touch(0, 1001 * kMs));
+  CHECK(windows.touch(5000 * kMs, 9000 * kMs));
+  windows.close(2000 * kMs);
+  CHECK(windows.touch(2000 * kMs, 3000 * kMs));
+  CHECK_FALSE(windows.touch(2001 * kMs, 9000 * kMs));
+  windows.open(4000 * kMs);
+  CHECK_FALSE(windows.touch(2300 * kMs, 3900 * kMs));
+  CHECK(windows.touch(1500 * kMs, 1600 * kMs));
+  CHECK(windows.touch(0, 9000 * kMs));
+}
+
+TEST_CASE("work from before all remembered windows is kept") {
+  RecentWindows windows;
+  for (int i = 0; i < 100; ++i) {
+    windows.open((1000 + 1000 * i) * kMs);
+    windows.close((1100 + 1000 * i) * kMs);
+  }
+  CHECK(windows.touch(500 * kMs, 600 * kMs));
+  CHECK_FALSE(windows.touch(99'500 * kMs, 99'600 * kMs));
+}
+
 }  // namespace
 }  // namespace synctrace::capture
