@@ -16,6 +16,7 @@ import check_globals
 import check_imports
 import check_includes
 import check_measurements
+import check_sentences
 import check_sources
 import check_standard_headers
 
@@ -492,6 +493,40 @@ class Measurements(TreeTest):
 
     def test_long_page(self):
         self.assert_one(self.violations(page=self.PAGE + "A line.\n" * 60), "cost.md", "at most 60")
+
+
+class Sentences(TreeTest):
+    LONG = "It has " + "one " * 28 + "words.\n"
+
+    def violations(self, text, path="docs/measurements/a.md", passing=()):
+        self.write(path, text)
+        return check_sentences.find_violations(self.root, set(passing))
+
+    def test_a_long_sentence(self):
+        self.assertEqual(self.violations(self.LONG.replace("one ", "", 1) + "Short.\n" * 2), [])
+        self.assert_one(self.violations(self.LONG + "Short.\n" * 2), "a.md", "31 words")
+
+    def test_half_of_them(self):
+        text = "It has " + "one " * 15 + "words.\n"
+        self.assertEqual(self.violations(text.replace("one ", "", 1) * 3), [])
+        self.assert_one(self.violations(text * 3), "a.md", "half of the sentences have 18")
+
+    def test_a_line_end_is_no_end(self):
+        self.assert_one(self.violations(self.LONG.replace("one one", "one\none", 1) + "Short.\n" * 2), "31 words")
+
+    def test_what_is_no_sentence(self):
+        for text in ("| " + self.LONG, "# " + self.LONG, "```\n" + self.LONG + "```\n", "<!-- " + self.LONG + " -->\n",
+                     "<!-- rows: a -->\n" + self.LONG + "<!-- end -->\n", "Run `" + self.LONG.strip() + "` now.\n"):
+            with self.subTest(text):
+                self.assertEqual(self.violations(text), [])
+
+    def test_items_are_sentences_of_their_own(self):
+        self.assertEqual(self.violations(("* " + "one " * 16 + "\n") * 3), [])
+
+    def test_pages_that_pass_stay_so(self):
+        self.assertEqual(self.violations(self.LONG, "docs/b.md"), [])
+        self.assertEqual(len(self.violations(self.LONG, "docs/b.md", ["docs/b.md"])), 2)
+        self.assert_one(self.violations("Short.\n", "docs/b.md", ["docs/c.md"]), "docs/c.md", "no more in the tree")
 
 
 if __name__ == "__main__":
