@@ -18,11 +18,18 @@ sys.path.insert(0, str(ROLLUP))
 import clickhouse_server  # noqa: E402  (of the folder above)
 import cutting_proxy  # noqa: E402
 
+sys.path.insert(0, str(ROLLUP.parent / "support"))
+import measured_rows  # noqa: E402
 
-def timed(what, function):
+
+def timed(what, function, row=None):
+    """`row`: the case of what it took, for measured_rows."""
     begin = time.monotonic()
     result = function()
-    print(f"{what}: {time.monotonic() - begin:.2f} s", flush=True)
+    took = time.monotonic() - begin
+    print(f"{what}: {took:.2f} s", flush=True)
+    if row:
+        measured_rows.Rows("fleet", gpus=0).add("thousand-ranks", row, f"{took:.2f}", "s")
     return result
 
 
@@ -81,8 +88,8 @@ def main():
             if "--kill" in sys.argv:
                 push_with_a_killed_shard(binaries, dataset, servers, rows >> 17)
             else:
-                timed("push", lambda: push(binaries, dataset, servers[0].url))
-            timed("push of what is there", lambda: push(binaries, dataset, servers[0].url))
+                timed("push", lambda: push(binaries, dataset, servers[0].url), f"push to two shards: {jobs * ranks:,} ranks")
+            timed("push of what is there", lambda: push(binaries, dataset, servers[0].url), f"push of what is there: {jobs * ranks:,} ranks")
             counts = [int(server.ask("select count() as n from site_window", "synctrace_local")[0]["n"]) for server in servers]
             disk = sum(int(server.ask("select sum(bytes) as n from system.parts where active and database = 'synctrace_local'")[0]["n"])
                        for server in servers)

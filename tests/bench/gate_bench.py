@@ -8,10 +8,14 @@ second or more, or the gate does not find all of them.
 """
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
 
 STEPS = 5
 MOST_SECONDS = 1.0
@@ -55,6 +59,7 @@ def main():
         subprocess.run([synctrace, "gate", "--no-config", "--no-symbols", "--judge-steps", "0:", "--format", "json", "-o", result, trace], check=False)
         with open(result, encoding="utf-8") as file:
             found = sum(finding["fails"] for finding in json.load(file)["findings"])
+    measured_rows.Rows("gate", gpus=0).add("time", f"{findings:,} findings of {findings * STEPS:,} calls", f"{min(times):.2f}", "s", n=len(times))
     print(f"{findings:,} lines, {findings * STEPS:,} calls: {found:,} findings, status {status}, {min(times):.2f} s")
     if found != findings or status != 1 or min(times) >= MOST_SECONDS:
         sys.exit(1)

@@ -7,11 +7,15 @@ not use CUDA, and while recording. The CUDA runtime is the one on LD_LIBRARY_PAT
 Rounds alternate between the three in shuffled order; the figures are the medians of what each round adds to the plain call.
 """
 import os
+import pathlib
 import random
 import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
 
 IDLE_LIMIT_NS, RECORDING_LIMIT_NS = 5, 40
 
@@ -44,6 +48,7 @@ def main():
                 for kind in worst}
         worst = {kind: max(worst[kind], more[kind]) for kind in worst}
         print(f"{name:<24} {statistics.median(plain):>8.1f} {more['idle']:>14.1f} {more['recording']:>12.1f}")
+    measured_rows.Rows("cost", simulated=True).add("parts", "an interposed call while recording, the dearest", f"{worst['recording']:.1f}", "ns", n=rounds)
     print(f"most: {worst['idle']:.1f} ns before CUDA (limit {IDLE_LIMIT_NS}), {worst['recording']:.1f} ns while recording "
           f"(limit {RECORDING_LIMIT_NS}); {rounds} rounds")
     return worst["idle"] > IDLE_LIMIT_NS or worst["recording"] > RECORDING_LIMIT_NS

@@ -19,6 +19,9 @@ import sys
 import threading
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 SAMPLES = 240  # of a whole run
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -158,6 +161,14 @@ def report_of(synctrace, trace):
             "losses": {loss["name"]: loss["count"] for loss in answer["losses"]}, "text": text.stdout}
 
 
+def add_rows(options, summary):
+    rows, early, late = measured_rows.Rows("survival", simulated=options.simgpu), summary["second_quarter"], summary["last_quarter"]
+    length = "an hour" if options.seconds >= 3600 else f"{options.seconds / 60:.0f} minutes"
+    for key, words in (("resident_kib", "memory"), ("cost_ns_p10", "a launch"), ("cpu_share_in_timeline", "CPU of the process")):
+        if early[key] and late[key]:
+            rows.add("long-run", f"{words} of the last quarter over the second: {length}, {'simulated GPU' if options.simgpu else 'GPU'}", f"{late[key] / early[key]:.3f}")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", required=True, type=pathlib.Path)
@@ -167,6 +178,7 @@ def main():
     parser.add_argument("--max-size", default="300M")
     parser.add_argument("--tolerance", type=float, default=0.1, help="by how much the cost of a launch may rise")
     parser.add_argument("--simgpu", action="store_true")
+    measured_rows.add_option(parser)
     parser.add_argument("--program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     build, out = options.build.resolve(), options.out.resolve()
@@ -200,6 +212,7 @@ def main():
     wrong = judge(summary, options.tolerance, summary["report"]) + ([f"the program ended with status {status}"] if status else [])
     summary["wrong"] = wrong
     (out / "summary.json").write_text(json.dumps(summary, indent=1) + "\n")
+    add_rows(options, summary)
     print(json.dumps(summary, indent=1))
     return 1 if wrong else 0
 

@@ -10,11 +10,13 @@ import {mkdtempSync, rmSync, statSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
+import {fileURLToPath} from 'node:url';
 
 const {chromium} = createRequire(path.join(path.resolve(process.env.PAGE_MODULES), 'package.json'))('playwright-core');
 const [folder, ...given] = process.argv.slice(2);
 const sizes = given.length > 0 ? given.map(Number) : [1e6, 1e7];
 const RUNS = 3;
+const rows = fileURLToPath(new URL('../support/measured_rows.py', import.meta.url));  // adds to MEASURED_ROWS, if that is set
 const scratch = mkdtempSync(path.join(tmpdir(), 'synctrace-page-bench-'));
 
 // Seconds of the fastest of a few runs.
@@ -73,5 +75,9 @@ for (const records of sizes) {
   const three = values => [0.5, 0.95, 1].map(part => share(values, part)).join(' / ');
   console.log([records.toLocaleString('en-US'), (statSync(trace).size / 1e6).toFixed(1), text.toFixed(2), page.toFixed(2), (statSync(file).size / 1e6).toFixed(2),
                paint.toFixed(0), ready.toFixed(0), three(frames), three(drawn)].join(' | '));
+  const size = (statSync(file).size / 1e6).toFixed(2);
+  for (const [column, value, unit] of [['text report', text.toFixed(2), 's'], ['page made', page.toFixed(2), 's'], ['page', size, 'MB'],
+                                       ['first paint', paint.toFixed(0), 'ms'], ['timeline drawn', ready.toFixed(0), 'ms'], ['frame, 95 %', share(frames, 0.95), 'ms']])
+    execFileSync('python3', ['-B', rows, 'page', 'page', `${records / 1e6} M records: ${column}`, value, unit]);
 }
 rmSync(scratch, {recursive: true});

@@ -6,10 +6,14 @@
 Prints the medians in microseconds, and the median of the differences within each pair.
 """
 import os
+import pathlib
 import random
 import statistics
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
 
 
 def wall_us(program, environment):
@@ -34,6 +38,7 @@ def main():
         for environment, samples in order:
             samples.append(wall_us(program, environment))
     more = statistics.median(a - b for a, b in zip(with_us, without_us))
+    measured_rows.Rows("cost", gpus=0).add("disk", "a program without CUDA: starts later by", f"{more / 1000:.2f}", "ms", n=pairs)
     print(f"without {statistics.median(without_us):.0f} us, preloaded {statistics.median(with_us):.0f} us, "
           f"difference {more:.0f} us (medians of {pairs} pairs)")
 

@@ -10,6 +10,9 @@ import tempfile
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "rollup"))
 import parquet_file  # noqa: E402
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 SECOND = 1_000_000_000
 LINES, MINUTES = 40, 1440
 HEAD = f"""synctrace-text 1 start_realtime_ns={1_700_000_000 * SECOND} process_id=77
@@ -49,8 +52,13 @@ def main():
             _, status, used = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
         print(f"{used.ru_utime + used.ru_stime:.2f} s of processor time, {used.ru_maxrss / 1024:.0f} MiB")
+        added = measured_rows.Rows("fleet", gpus=0)
+        added.add("day", "a rank and day, 40 lines a minute: processor time", f"{used.ru_utime + used.ru_stime:.2f}", "s")
+        added.add("day", "a rank and day, 40 lines a minute: memory", f"{used.ru_maxrss / 1024:.0f}", "MiB")
         for file in sorted((folder / "dataset").rglob("*.parquet")):
             table = file.relative_to(folder / "dataset").parts[0]
+            added.add("day", f"{table}: rows", len(parquet_file.ParquetFile(file).rows))
+            added.add("day", f"{table}: bytes", file.stat().st_size)
             print(f"{table:12} {len(parquet_file.ParquetFile(file).rows):7} rows {file.stat().st_size:8} bytes")
     return process.returncode
 

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 PROGRAM = """\
 import ctypes, sys, threading, time
 runtime = ctypes.CDLL("libcudart.so.13")
@@ -81,6 +84,7 @@ def main():
                 facts, samples = facts_of(synctrace, f"{trace}.synctrace")
                 thread, handler, signals = (facts[f"sampling.{name}"] for name in ("thread_ns", "signal_ns", "signals"))
                 share = 100 / (seconds * 1e9)
+                measured_rows.Rows("cost", simulated=True).add("parts", f"samples at {rate} Hz, {kind}, of one core", f"{(thread + handler) * share:.2f}", "%")
                 print(f"{kind:10} {rate:5}  {samples:7}  {signals:7}  {thread * share:5.2f} %  {handler * share:5.2f} %  "
                       f"{handler / max(1, signals) / 1000:7.1f} us   {(thread + handler) * share:5.2f} %", flush=True)
 

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
 FIRST_FLOOD = 14  # calls; the kinds before them are definitions
@@ -82,6 +85,7 @@ def main():
             run_all(driver, traces, number, 1, {"KEEP": trace, "ONLY_KEEP": "1"})
             for command in COMMANDS:
                 wrong += [f"{line}: mutant {number}" for line in check_command(command_line, command, trace)]
+    measured_rows.Rows("survival", gpus=0).add_of("hostile", f"hostile_traces {first} {count}: mutants without a crash", max(0, count - len(wrong)), count)
     print("\n".join(wrong) if wrong else "none was wrong")
     return 1 if wrong else 0
 

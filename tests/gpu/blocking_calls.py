@@ -13,6 +13,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 COLUMNS = ("nonblocking", "ordinary")
 
 
@@ -81,12 +84,15 @@ def main():
     parser.add_argument("--simgpu", action="store_true")
     parser.add_argument("--level", default="timeline")
     parser.add_argument("--json")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     cells = judge_table(options)
     print(table_text(cells))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
     wrong = [cell for cell in cells if not agrees(cell)]
+    added = measured_rows.Rows("causes", simulated=options.simgpu)
+    added.add_of("calls-that-wait", f"cells as the clock says, level {options.level}", len(cells) - len(wrong), len(cells))
     print(f"{len(cells) - len(wrong)} of {len(cells)} cells agree")
     return 1 if wrong else 0
 

@@ -16,6 +16,9 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "pytorch"
 RATE = re.compile(r"([0-9.]+) (?:samples|images|steps)/s")
 
@@ -302,6 +305,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--repetitions", type=int, default=2)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode != 0:
         print("no GPU here")
@@ -309,10 +313,11 @@ def main():
     options.out.mkdir(parents=True, exist_ok=True)
     studies = [study for study in STUDIES if options.only in study.name]
     print("| study | stage | verdict | first cause | must say |\n|---|---|---|---|---|")
-    result, missing = [], 0
+    result, missing, said = [], 0, 0
     for study in studies:
         rows, predictions, bad = judge(options, study)
         missing += bad
+        said += not bad
         result.append({"study": study.name, "stages": rows, "predictions": predictions, "rates": {stage: [] for stage in study.stages}})
     (options.out / "case_studies.json").write_text(json.dumps(result, indent=1))
     for _ in range(options.repetitions):
@@ -320,10 +325,17 @@ def main():
             for stage in study.stages:
                 one["rates"][stage].append(rate_of(study, stage))
             (options.out / "case_studies.json").write_text(json.dumps(result, indent=1))
+    added = measured_rows.Rows("savings")
+    if not options.only:
+        measured_rows.Rows("causes").add_of("by-hand", "case studies, all items said", said, len(studies))
     print("\n| study | change | per second before | after | measured, % less time | predicted | moves to |\n|---|---|---|---|---|---|---|")
     for one in result:
         for change in one["predictions"]:
             before, after = (statistics.median(one["rates"][change[when]]) for when in ("before", "after"))
+            if "saving" in change:
+                case = f"{one['study']}, {change['before']} -> {change['after']}"
+                added.add("case-studies", f"{case}: predicted", f"{100 * change['saving']:.1f}", "%", f"{100 * change['lo']:.1f} to {100 * change['hi']:.1f}")
+                added.add("case-studies", f"{case}: timed", f"{100 * (1 - before / after):.1f}", "%")
             words = f"{100 * change['saving']:.1f} ({100 * change['lo']:.1f} to {100 * change['hi']:.1f})" if "saving" in change else "refused"
             print(f"| {one['study']} | {change['before']} -> {change['after']} | {before:.1f} | {after:.1f} | {100 * (1 - before / after):.1f} | "
                   f"{words} | {', '.join(change.get('moves_to', []))} |")

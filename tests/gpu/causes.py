@@ -13,6 +13,9 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 MOST_UNCERTAIN = 0.05
@@ -124,12 +127,20 @@ def record(case, build, traces):
     return json.loads(report.stdout)["processes"][0], ""
 
 
+def add_rows(rows, bad):
+    added = measured_rows.Rows("causes")
+    added.add_of("verdict-and-cause", "programs as expected", len(rows) - bad, len(rows))
+    uncertain = [row["uncertain"] for row in rows if row.get("verdict") not in (None, "gpu-bound")]
+    added.add("verdict-and-cause", "largest uncertain share in the steps", f"{100 * max(uncertain, default=0):.1f}", "%")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, required=True)
     parser.add_argument("--traces", type=pathlib.Path, default=pathlib.Path("."))
     parser.add_argument("--only", default="")
     parser.add_argument("--json", type=pathlib.Path)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode != 0:
         print("no GPU here")
@@ -152,6 +163,8 @@ def main():
         rows.append({**row, "wrong": wrong})
     if options.json:
         options.json.write_text(json.dumps(rows, indent=1))
+    if not options.only:
+        add_rows(rows, bad)
     print(f"{len(rows) - bad} of {len(rows)} programs as expected")
     return 1 if bad else 0
 

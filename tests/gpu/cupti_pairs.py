@@ -127,6 +127,15 @@ def table(options, results):
     return survival.markdown(("records beside GRAPH_TRACE", *programs), [[row, *(cell(row, program) for program in programs)] for row in rows])
 
 
+def add_rows(options, results):
+    """A row for each set of records of each program, and one of the smallest program in each of its forms."""
+    rows, died = survival.measured_rows.Rows("cupti-graph-crash"), collections.defaultdict(list)
+    for (_, row, program, _), (bad, _) in results:
+        died[f"{program}, {row}"].append(bad)
+    for what, ends in died.items():
+        rows.add_of("smallest" if options.smallest else "pairs", f"{what}: died", sum(ends), len(ends))
+
+
 def parsed():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=pathlib.Path, required=True)
@@ -139,6 +148,7 @@ def parsed():
     parser.add_argument("--cupti", type=pathlib.Path)
     parser.add_argument("--triples", action="store_true")
     parser.add_argument("--smallest", action="store_true")
+    survival.measured_rows.add_option(parser)
     options = parser.parse_args()
     if unknown := [name for name in options.kinds.split(",") if name not in KINDS]:
         parser.error(f"--kinds {','.join(unknown)}: there are {', '.join(KINDS)}")
@@ -162,6 +172,7 @@ def main():
         writer.writerow(("run", "records", "program", "end", "seconds"))
         writer.writerows((number, row, program, run.end, f"{run.seconds:.1f}") for (number, row, program, _), (_, run) in results)
     survival.say(table(options, results))
+    add_rows(options, results)
     survival.say(f"{len(results)} of {len(jobs)} runs in time")
     return 1 if any(died for _, (died, _) in results) else 0
 

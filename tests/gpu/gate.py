@@ -20,6 +20,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULE = ROOT / "libsynctrace" / "python"
 PATIENCE_S = 300
@@ -202,6 +205,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--only", default="torch,pytest,jax")
     parser.add_argument("--keep", type=pathlib.Path)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     synctrace = (options.build / "bin" / "synctrace").resolve()
     wanted = options.only.split(",")
@@ -229,6 +233,11 @@ def main():
     if options.out:
         options.out.write_text(table)
     wrong = [row for row in rows if row[3] != row[4]]
+    added = measured_rows.Rows("gate")
+    for name, form, level, right, of, _ in rows:
+        added.add_of("verdicts", f"{name}, {level}: {form}", right, of)
+    if wanted == ["torch", "pytest", "jax"] and not skipped:
+        added.add_of("all-rows", "rows right, whole test", len(rows) - len(wrong), len(rows))
     print(f"{len(rows) - len(wrong)} of {len(rows)} rows are right, {len(skipped)} programs were skipped")
     if not rows:
         return 77

@@ -16,7 +16,9 @@ import pathlib
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE / "overhead"))
+sys.path[:0] = [str(HERE / "overhead"), str(HERE.parent / "support")]
+import measured_rows  # noqa: E402
+
 SHORT_S = 4
 # Between two steps the clock waits for the GPU.
 WINDOWS_MAY_WAIT = """\
@@ -82,6 +84,7 @@ def main():
     parser.add_argument("--build", required=True, type=pathlib.Path)
     parser.add_argument("--out", required=True, type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=60)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if not importlib.util.find_spec("torch"):
         print("PyTorch is not installed")
@@ -102,6 +105,9 @@ def main():
             print(json.dumps(row), flush=True)
     cost = rows[0].get("cost")
     passed = sum(row["passed"] for row in rows)
+    if cost:
+        measured_rows.Rows("gate").add("cost", "eager PyTorch step at syncs, run --gate", f"{cost['ratio']:.3f}", error=f"{cost['low']:.3f} to {cost['high']:.3f}",
+                                       n=cost["rounds"])
     print(f"{passed} of {len(rows)} passed; cost of the gate: " +
           (f"{cost['ratio']:.4f} ({cost['low']:.4f} to {cost['high']:.4f}), {cost['rounds']} rounds" if cost else "not measured"))
     return 0 if passed == len(rows) and cost and cost["low"] <= MOST_RATIO else 1

@@ -152,6 +152,7 @@ def parsed():
     parser.add_argument("--arguments", nargs="*", default=[], help="more for the program, such as verify=0")
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--simulated", action="store_true", help="pass --simgpu to run, to try this script without a GPU")
+    survival.measured_rows.add_option(parser)
     options = parser.parse_args()
     options.build, options.out = options.build.resolve(), options.out.resolve()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -177,6 +178,10 @@ def main():
         writer.writerows((number, kind, " ".join(way), run.end, f"{run.seconds:.1f}", wrong, words) for (number, (kind, way)), (wrong, words, run) in results)
     shown = table(kinds, results, left_out)
     survival.say(shown)
+    if results and not options.bare:
+        what = "graph matrix, kinds x windows x levels x options: died, hung or differed"
+        rows = survival.measured_rows.Rows("survival", simulated=options.simulated)
+        rows.add_of("wild", what, sum(bool(wrong) for _, (wrong, _, _) in results), len(results))
     survival.say(f"{len(results)} of {len(jobs)} runs in time")
     return 1 if any(wrong for _, (wrong, _, _) in results) or any(words.startswith("bare") for words in left_out.values()) else 0
 

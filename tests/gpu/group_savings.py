@@ -18,6 +18,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 STAGES = {"launches": ("before", "graph", "whole", "compile"), "copies": ("before", "pinned")}
 SORT = {"launches": "graph", "copies": "async-copy"}
 MOST_OFF = 0.10
@@ -139,6 +142,20 @@ def promised(options, name):
             "lines": sum(len(remedy["fixes"]) + remedy["more_fixes"] for remedy in same)}
 
 
+def add_rows(name, stage, promise, saved, before, after):
+    rows = measured_rows.Rows("savings")
+    case = {"graph": "launches, one CUDA graph of forward and backward", "whole": "launches, one CUDA graph of the step", "compile": "launches, torch.compile",
+            "pinned": "copies, pinned"}[stage]
+    error = f"{100 * promise['lo']:.1f} to {100 * promise['hi']:.1f}"
+    rows.add("several-lines", f"{case}: promised", f"{100 * promise['saving']:.1f}", "%", error)
+    rows.add("several-lines", f"{case}: saved", f"{100 * saved:.1f}", "%")
+    rows.add("several-lines-times", f"{case}: lines", promise["lines"])
+    rows.add("several-lines-times", f"{case}: before", f"{1e3 * before:.2f}", "ms")
+    rows.add("several-lines-times", f"{case}: after", f"{1e3 * after:.2f}", "ms")
+    if stage in promise["same"] and stage != "compile":
+        rows.add("agreement", f"{name}: promised and saved apart", f"{100 * abs(promise['saving'] - saved):.1f}", "points")
+
+
 def compare(options):
     if subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode != 0:
         print("no GPU here")
@@ -164,6 +181,7 @@ def compare(options):
             off = max(promise["lo"] - saved, saved - promise["hi"], 0)
             wrong = not promise["is_first"] or (off > MOST_OFF and stage in promise["same"])
             bad += wrong
+            add_rows(name, stage, promise, saved, before, after)
             print(f"| {name} | {promise['first']} | {promise['lines']} | {100 * promise['saving']:.1f} ({100 * promise['lo']:.1f} to "
                   f"{100 * promise['hi']:.1f}) | {stage} | {1e3 * before:.2f} | {1e3 * after:.2f} | {100 * saved:.1f}{' **off**' if wrong else ''} |")
     return 1 if bad else 0
@@ -176,6 +194,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=5)
     parser.add_argument("--program", nargs=2)
     parser.add_argument("--steps", type=int, default=200)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if options.program:
         return run_program(options)

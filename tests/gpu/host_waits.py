@@ -20,6 +20,9 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 from trace_records import Records  # noqa: E402
 from trace_stacks import Stacks  # noqa: E402
 
+sys.path.insert(0, str(HERE.parent / "support"))
+import measured_rows  # noqa: E402
+
 PROGRAM = HERE / "host_waits_program.py"
 MODULES = {"torch": "torch", "cupy": "cupy", "jax": "jax", "python": None}
 CALLS = ("?", "condition", "semaphore", "futex", "poll", "epoll", "read", "munmap", "join", "sleep", "mutex", "select")
@@ -107,6 +110,7 @@ def main():
     parser.add_argument("--cases", default=",".join(MODULES))
     parser.add_argument("--simgpu", action="store_true")
     parser.add_argument("--json")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     rows, wrong, names, failed = [], [], 0, []
     with tempfile.TemporaryDirectory(prefix="synctrace-waits-") as folder:
@@ -132,6 +136,8 @@ def main():
     print(table(rows))
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if options.cases == ",".join(MODULES) and not failed:
+        measured_rows.Rows("lines", simulated=options.simgpu).add_of("host-waits", "lines that agree within 5 %", names - len(wrong), names)
     print(f"{names - len(wrong)} of {names} lines agree" + "".join(f"; {each} does not" for each in wrong)
           + "".join(f"; {each} did not run" for each in failed))
     if not rows and not failed:

@@ -20,6 +20,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 WARM_UP = 10
 HOST_S = 0.004
 RANGE = "train_step"
@@ -94,6 +97,8 @@ def compare(ours, theirs, name, steps):
     problems = []
     for key in ("idle", "busy"):
         difference = abs(median(ours, key) - median(theirs, key)) / median(ours, "step")
+        case = f"torch.profiler, same loop {name.replace('imported with', 'imported, with')}: {key} time of the step differs"
+        measured_rows.Rows("causes").add("other-tools", case, f"{100 * difference:.2f}", "%")
         print(f"{name}: {key} differs by {100 * difference:.2f} % of the step")
         if difference > TOLERANCE:
             problems.append(f"{name}: the device's {key} time differs by more than {100 * TOLERANCE:.0f} % of the step")
@@ -115,6 +120,7 @@ def main():
     parser.add_argument("--folder", help="where the recordings stay; else they go")
     parser.add_argument("--child", choices=("alone", "profiler", "stacks"))
     parser.add_argument("--json")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if options.child:
         return child(options)

@@ -16,6 +16,9 @@ import signal
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 LIMIT_S = 90
 WAYS = ("well", "kill", "raise")
 EARLY = ("unclean-end", "file-truncated")
@@ -83,14 +86,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--synctrace", type=pathlib.Path, required=True)
     parser.add_argument("--folder", type=pathlib.Path, required=True)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     options.synctrace = options.synctrace.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
-    failed = False
+    failed = 0
     for way in WAYS:
         found = list(faults(options, way))
-        failed |= bool(found)
+        failed += bool(found)
         print(f"{'FAILED' if found else 'ok    '}  {way}  {'; '.join(found)}", flush=True)
+    measured_rows.Rows("ranks").add("torchrun", "killed_rank: wrong", failed)
     return 1 if failed else 0
 
 

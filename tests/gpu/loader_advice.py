@@ -21,6 +21,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 import loader_programs
 
 PROGRAM = pathlib.Path(__file__).resolve().with_name("loader_programs.py")
@@ -31,6 +34,8 @@ STEPS_IN_TURNS = 140
 # What a batch costs, with how many workers it starts, and what the report has to say.
 TOO_FEW = {"decode": (0.036, 2), "python": (0.028, 2), "in the loop": (0.012, 0)}
 NO_HELP = {"one shard": (0.080, 4, "one-worker"), "pin thread": (0.020, 4, "pin-thread"), "main process": (0.020, 4, "main-process")}
+ROW_OF = {"decode": "decode (zlib)", "python": "loop of Python", "in the loop": "no workers", "one shard": "one slow shard",
+          "pin thread": "slow pin-memory thread", "main process": "slow main process"}
 
 
 def seconds_of(work, times):
@@ -109,6 +114,7 @@ def main():
     parser.add_argument("--json", default=None)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=[*TOO_FEW, *NO_HELP])
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     try:
         import torch
@@ -145,10 +151,11 @@ def main():
              for case, (batch_s, workers, _) in no_help.items()}
 
     print("\n| loop | workers | steps/s | then | steps/s | | as it should be |\n|---|---|---|---|---|---|---|")
-    good_of = {}
+    good_of, added = {}, measured_rows.Rows("savings")
     for case, rounds in tried.items():
         middle = statistics.median(one["of_ready"] for one in rounds)
         good_of[case] = middle >= 0.9
+        added.add("loader", f"{ROW_OF[case]}: of ready batches", f"{100 * middle:.1f}", "%", n=len(rounds))
         for one in rounds:
             print(f"| {case} | {one['workers']} | {one['before']:.1f} | {one['then']} | {one['after']:.1f} | "
                   f"{100 * one['of_ready']:.1f} % of ready batches | |")
@@ -159,11 +166,14 @@ def main():
         gain = after / before - 1
         advice = said[case]
         good_of[case] = advice is not None and advice["limit"] == limit and not advice["more_workers_help"] and gain < 0.05
+        added.add("loader", f"{ROW_OF[case]}: gain of twice the workers", f"{100 * gain:.1f}", "%")
         print(f"| {case} | {workers} | {before:.1f} | {2 * workers} | {after:.1f} | "
               f"**{100 * gain:+.1f} %** by twice the workers | {'yes' if good_of[case] else 'NO'} |")
     print("\nready batches: " + ", ".join(f"{rate:.1f}" for rate in ready) + " steps/s")
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({"ready": ready, "rounds": tried, "rates": rates, "good": good_of}, indent=1))
+    if not options.only:
+        added.add_of("loader", "loops as they should be: count", sum(good_of.values()), len(good_of))
     print(f"{sum(good_of.values())} of {len(good_of)} as they should be")
     return 0 if all(good_of.values()) else 1
 

@@ -16,6 +16,9 @@ import statistics
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
 import time
 
 import gate
@@ -106,6 +109,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--packages", required=True, type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     words = [sys.executable, "-c", "import torch; assert torch.cuda.is_available()"]
     has_cuda = subprocess.run(words, capture_output=True, check=False)
@@ -130,6 +134,9 @@ def main():
         options.out.write_text(table)
     print(table)
     wrong = sum(not right for _, right, _ in rows)
+    added = measured_rows.Rows("packages")
+    added.add_of("machines", "wheel on a GPU, checks", len(rows) - wrong, len(rows))
+    added.add("size", "wheel", size, "B")
     print(f"{len(rows) - wrong} of {len(rows)} right")
     return 1 if wrong else 0
 

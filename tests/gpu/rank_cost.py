@@ -13,6 +13,9 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 PROGRAM = pathlib.Path(__file__).resolve().with_name("rank_programs.py")
 PATIENCE_S = 150
 TO_ERROR = 1.2533  # of a median, times the standard deviation over the root of the count
@@ -38,11 +41,21 @@ def cell(values):
     return f"{statistics.median(values):.4f} ({TO_ERROR * statistics.stdev(values) / len(values) ** 0.5:.4f})"
 
 
+def add_rows(name, tells, off_us, ratios):
+    rows = measured_rows.Rows("ranks", gpus=2)
+    case = f"{name.replace('a step', 'a step of DDP')}, NCCL tells {'of its operations' if tells else 'nothing'}"
+    rows.add("cost", f"{case}: off", *((f"{off_us / 1000:.2f}", "ms") if off_us >= 1000 else (f"{off_us:.1f}", "us")), n=len(ratios[0]))
+    for base, values in zip(("off", "bare CUPTI"), ratios):
+        value, _, error = cell(values).rstrip(")").partition(" (")
+        rows.add("cost", f"{case}: timeline to {base}", value, error=error, n=len(values))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", type=pathlib.Path, required=True)
     parser.add_argument("--folder", type=pathlib.Path, required=True)
     parser.add_argument("--steps", type=int, default=15)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False)
     if listed.stdout.count("GPU ") < 2:
@@ -56,6 +69,7 @@ def main():
             off = 1e6 * statistics.median(modes["off"])
             ratios = [[one / other for one, other in zip(modes["timeline"], modes[base])] for base in ("off", "cupti-only")]
             name = "a step" if what == "steps" else "an all-reduce of four bytes"
+            add_rows(name, tells, off, ratios)
             print(f"| {name} | {'yes' if tells else 'no'} | {off:.1f} us | {cell(ratios[0])} | {cell(ratios[1])} | {len(ratios[0])} |", flush=True)
     return 0
 

@@ -20,6 +20,9 @@ import subprocess
 import sys
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 PROGRAM = pathlib.Path(__file__).resolve().with_name("rank_programs.py")
 PATTERNS = ("ddp", "fsdp", "pipeline", "tensor")
 # Of rank 1: what the loop without the fault is called, and the function that the fault's line is in (none: it is harmless).
@@ -219,6 +222,28 @@ def gains_of(answers):
             f"{len(errors)}; the range held {inside} of {sum(one.gain is not None for one in answers)}")
 
 
+def add_rows(options, answers):
+    """Only of what was recorded just now: a table made again is no measurement."""
+    if options.table:
+        return
+    rows = measured_rows.Rows("ranks", gpus=2)
+    for one in answers:
+        case = f"{one.job.pattern} {one.job.fault}"
+        rows.add("jobs", f"{case}: verdict", one.verdict)
+        rows.add("jobs", f"{case}: rank and line", "-" if one.where == "-" else f"{one.rank}: {one.where}")
+        rows.add("jobs", f"{case}: step", f"{1e3 * one.step_s:.2f}", "ms")
+        rows.add("jobs", f"{case}: rank 0 waits a step (said, by the clock)", f"{1e3 * one.wait_s:.2f}, {1e3 * one.true_wait_s:.2f}", "ms")
+        rows.add("jobs", f"{case}: saving said", f"{100 * one.saving:.1f}", "%", f"{100 * one.range[0]:.1f} to {100 * one.range[1]:.1f}")
+        if one.gain is not None:
+            rows.add("jobs", f"{case}: saving timed", f"{100 * one.gain:.1f}", "%")
+    felt = [one for one in answers if one.gain is not None and FAULTS[one.job.fault][1] and one.gain >= FELT]
+    errors = [abs(one.saving - one.gain) for one in answers if one.gain is not None and FAULTS[one.job.fault][1]]
+    if options.only == "" and felt:
+        rows.add_of("two-gpus", "faults that cost 3 % or more: rank", sum("rank" not in one.problems for one in felt), len(felt))
+        rows.add_of("two-gpus", "faults that cost 3 % or more: line", sum("line" not in one.problems for one in felt), len(felt))
+        rows.add("two-gpus", "savings, middle: error", f"{100 * statistics.median(errors):.1f}", "points", n=len(errors))
+
+
 def judge(options, jobs, timings, failed):
     recorded = [job for job in jobs if job.what == "record" and name_of(job) not in failed]
     answers = []
@@ -236,6 +261,7 @@ def judge(options, jobs, timings, failed):
     for name, problem in failed.items():
         print(f"\n{name} failed: {re.sub(chr(10), ' ', problem)}")
     right = sum(not one.problems for one in answers)
+    add_rows(options, [one for one in answers if hasattr(one, "gain")])
     print(f"\n{gains_of([one for one in answers if hasattr(one, 'gain')])}\n\n{right} of {len(answers)} right, {len(failed)} failed")
     return 0 if answers and right == len(answers) and not failed else 1
 
@@ -250,6 +276,7 @@ def main():
     parser.add_argument("--ahead", type=int, default=4)
     parser.add_argument("--port", type=int, default=29600)
     parser.add_argument("--table", action="store_true")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=False) if not options.table else None
     if listed is not None and listed.stdout.count("GPU ") < 2:

@@ -39,6 +39,7 @@ verdict() {  # verdict NAME STATUS REMARK
   if [ "$2" -eq 0 ]; then say "ok      $1  $3"; else say "FAILED  $1  $3"; failures=$((failures + 1)); fi
 }
 skip() { say "skipped $1  $2"; }
+row() { python3 -B "$root/tests/support/measured_rows.py" "$@"; }  # adds to MEASURED_ROWS, if that is set
 
 # The runtime that the programs were linked with may only be in a Python wheel here.
 find_runtime() {
@@ -149,6 +150,7 @@ part_kills() {
     "$synctrace" report --format json "$trace" >/dev/null 2>>"$results/kills.txt" || bad=$((bad + 1))
   done
   verdict "SIGKILL at 10 random moments" $bad "$bad unreadable"
+  row survival ends "SIGKILL at random moments: readable traces" $((10 - bad)) of 10
 }
 
 # The end-to-end tests, here on the real GPU: exact counts, windows, 64 threads.
@@ -171,9 +173,12 @@ part_launch_many() {
     "$programs/launch_many" 1000000 8 >/dev/null 2>"$results/launch_many_8.timeline.json"
   recorded launch_many >"$results/launch_many.report.json" 2>"$results/launch_many.report.stderr.txt"
   recorded launch_many_8 >"$results/launch_many_8.report.json" 2>>"$results/launch_many.report.stderr.txt"
-  python3 - "$results" "$traces" >"$results/launch_many.txt" 2>&1 <<'PYTHON'
+  python3 -B - "$results" "$traces" "$root/tests/support" >"$results/launch_many.txt" 2>&1 <<'PYTHON'
 import json, os, sys
-results, traces = sys.argv[1:3]
+results, traces, support = sys.argv[1:4]
+sys.path.insert(0, support)
+import measured_rows
+rows = measured_rows.Rows("survival")
 def last_json(name):
     return json.loads(open(f"{results}/{name}").read().strip().splitlines()[-1])
 bare = last_json("launch_many.bare.json")
@@ -186,6 +191,10 @@ for name in ("launch_many", "launch_many_8"):
     per_kernel = os.path.getsize(f"{traces}/{name}.synctrace") / wanted
     more_mib = (with_tool["peak_rss_kib"] - bare["peak_rss_kib"]) / 1024
     losses = [(loss["name"], loss["count"]) for loss in report["losses"] if loss["severity"] != "note"]
+    case = "the same, 8 threads" if name.endswith("8") else "a million launches of C++"
+    rows.add_of("launches", f"{case}: kernels", kernels, wanted)
+    rows.add("launches", f"{case}: bytes each", f"{per_kernel:.1f}", "B")
+    rows.add("launches", f"{case}: more memory", f"{more_mib:.1f}", "MiB")
     good = good and kernels == wanted and not losses and per_kernel <= 40 and more_mib <= 64
     print(f"{name}: {kernels} of {wanted} kernels, losses {losses}, {per_kernel:.1f} B per kernel, {more_mib:+.1f} MiB, "
           f"{with_tool['launches_per_second']:.0f} launches/s (bare {bare['launches_per_second']:.0f})")
@@ -246,9 +255,14 @@ part_unwinder() {
   fi
   local file
   for file in "$results"/unwind_walks.*.json; do
-    python3 - "$file" <<'PYTHON'
+    python3 -B - "$file" "$root/tests/support" <<'PYTHON'
 import json, sys
+sys.path.insert(0, sys.argv[2])
+import measured_rows
 walks = json.load(open(sys.argv[1]))
+case = "blocking_calls" if "program" in sys.argv[1].rpartition("/")[2] else "PyTorch loop"
+measured_rows.Rows("lines").add_of("native", f"walks equal to libgcc's, {case}", walks["equal_to_libgcc"], walks["walks"])
+measured_rows.Rows("lines").add_of("native", f"known walks equal, {case}", walks["equal_to_known"], walks["known"])
 whole = [walks["equal_to_libgcc"]] + ([walks["equal_to_libunwind"]] if walks["libunwind"] else [])
 known = walks["known"] and walks["equal_to_known"] == walks["known"]
 sys.exit(0 if known and walks["walks"] and min(whole) >= 0.999 * walks["walks"] else 1)
@@ -367,4 +381,5 @@ for part in ${PARTS:-$all_parts}; do
 done
 rm -f "$results"/way.*
 say "$failures failed"
+[ -n "${PARTS:-}" ] || row survival suite "run_all.sh: every part" "$failures" failed
 [ "$failures" -eq 0 ]

@@ -20,6 +20,9 @@ import statistics
 import subprocess
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 PROGRAMS = pathlib.Path(__file__).resolve().with_name("savings_programs.py")
 MARK = re.compile(r"  # (fix|graph): (.+)$")
 HELD_OUT = {"absorbing", "allocation", "decode", "polling", "dependency", "harmless", "sampling", "prefetched", "workers"}
@@ -161,6 +164,29 @@ def table_of(predictions, seconds):
     return "\n".join(table)
 
 
+def add_rows(predictions, seconds, are_all):
+    """Rows of docs/measurements/results; a summary only of all cases, as parts say little."""
+    rows, timing, nil = measured_rows.Rows("savings"), [], []
+    for case, times in seconds.items():
+        for fix, prediction in predictions[case].items():
+            _, error = row_of(case, fix, prediction, times)
+            if error is None:
+                continue
+            true, low, high = gain(times, fix)
+            name = f"{case}{', held out' if case in HELD_OUT else ''}, {fix}"
+            rows.add("fixes", f"{name}: saving predicted", f"{100 * prediction['saving']:.1f}", "%", f"{100 * prediction['lo']:.1f} to {100 * prediction['hi']:.1f}")
+            rows.add("fixes", f"{name}: saving timed", f"{100 * true:.1f}", "%", f"{100 * low:.1f} to {100 * high:.1f}")
+            rows.add("fixes", f"{name}: error of the step", f"{100 * error[0]:.1f}", "%")
+            rows.add("fixes", f"{name}: error of the saving", f"{100 * error[1]:.1f}", "points")
+            timing += [error] if error[6] else []
+            nil += [error] if error[4] else []
+    if are_all and timing:
+        for part, words in ((.5, "median"), (.9, "p90")):
+            rows.add("summary", f"step time after the fix, {words}", f"{at([one[0] for one in timing], part):.1f}", "%", n=len(timing))
+            rows.add("summary", f"saving, {words}", f"{at([one[1] for one in timing], part):.1f}", "points", n=len(timing))
+        rows.add_of("summary", "fixes without a gain that are called so", sum(one[3] for one in nil), len(nil))
+
+
 def stored(folders, name):
     return {case: one for folder in folders for case, one in json.loads((folder / name).read_text()).items()}
 
@@ -173,6 +199,7 @@ def main():
     parser.add_argument("--only", help="names of cases, with commas between")
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--repetitions", type=int, default=9)
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if options.table:
         print(table_of(stored(options.results, "predictions.json"), stored(options.results, "measured.json")))
@@ -205,6 +232,7 @@ def main():
             print(f"{case}: {problem}", file=sys.stderr)
 
     table = table_of(predictions, seconds)
+    add_rows(predictions, seconds, not options.only and len(seconds) == len(cases))
     (folder / "pairs.md").write_text(table + "\n")
     print(table)
     return 0 if len(seconds) == len(cases) else 1

@@ -172,6 +172,7 @@ def parsed():
     parser.add_argument("--bare", action="store_true")
     parser.add_argument("--defaults", action="store_true", help="no options of run but the defaults")
     parser.add_argument("--simulated", action="store_true", help="pass --simgpu to run, to try this script without a GPU")
+    survival.measured_rows.add_option(parser)
     options = parser.parse_args()
     options.build, options.out = options.build.resolve(), options.out.resolve()
     options.rows = options.rows or options.out / "soak.csv"
@@ -192,6 +193,14 @@ def references(soak, programs):
     return failed
 
 
+def add_rows(options, programs, results):
+    if options.bare or not results:
+        return
+    rows = survival.measured_rows.Rows("survival", simulated=options.simulated)
+    what = f"soak, {len(programs)} programs" if options.programs == "all" else f"soak, {', '.join(programs)}"
+    rows.add_of("wild", f"{what}, {options.runs} times each, {options.jobs} at a time: died, hung or differed", sum(bool(wrong) for _, (wrong, _) in results), len(results))
+
+
 def main():
     options = parsed()
     deadline = time.monotonic() + options.time_limit
@@ -207,6 +216,7 @@ def main():
         results = survival.run_jobs(jobs, lambda job: soak.work(job, programs[job.program]), options.jobs, deadline)
         shown = table(programs, results, failed)
     survival.say(shown)
+    add_rows(options, programs, results)
     survival.say(f"{len(results)} of {len(jobs)} runs in time")
     return 1 if failed or any(wrong for _, (wrong, _) in results) else 0
 

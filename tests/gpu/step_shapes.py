@@ -16,6 +16,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
+import measured_rows  # noqa: E402
 import step_comparison  # noqa: E402
 
 SHAPES = {
@@ -78,6 +79,15 @@ class Trial:
         return row
 
 
+def add_rows(options, rows, missing):
+    added = measured_rows.Rows("steps")
+    if options.repetitions > 1:
+        for row in rows:
+            added.add_of("twenty", row.shape, max(map(row.answers.count, row.answers)) if not row.problems else 0, options.repetitions)
+    elif options.only == [""] and not missing:
+        added.add_of("recordings", f"{len(rows)} shapes, once each", sum(row.is_right() for row in rows), len(rows))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--synctrace", type=pathlib.Path, required=True)
@@ -86,6 +96,7 @@ def main():
     parser.add_argument("--only", nargs="+", default=[""], help="shapes with one of these words in their name")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--folder", type=pathlib.Path, help="for the traces")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     if subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode != 0:
         print("no GPU here")
@@ -100,6 +111,7 @@ def main():
         rows = list(pool.map(lambda each: trial.row(*each), [each for each in chosen if each[0] not in missing]))
     if missing:
         print(f"not installed: {', '.join(sorted(missing))}\n")
+    add_rows(options, rows, missing)
     print(step_comparison.table(rows))
     return 0 if rows and all(row.is_right() for row in rows) else 1
 

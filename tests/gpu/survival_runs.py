@@ -11,8 +11,12 @@ import resource
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402  (for those that include this)
 
 CORE_LIMIT = 4 << 30
 BACKTRACES = 12  # each takes many seconds

@@ -87,6 +87,13 @@ class Runners(unittest.TestCase):
             status, _ = self.soak(["good"], "--rows", rows)
             self.assertEqual((status, len(pathlib.Path(rows).read_text().splitlines())), (0, lines))
 
+    def test_what_was_wrong_becomes_a_row(self):
+        with mock.patch.dict(os.environ, {"MEASURED_ROWS": str(self.folder / "rows"), "MEASURED_COMMIT": "abc"}):
+            self.soak(["good", "crash"], "--simulated")
+        head, row = (self.folder / "rows/survival.csv").read_text().splitlines()
+        self.assertTrue(head.startswith("claim,case,value"))
+        self.assertTrue(row.startswith('wild,"soak, 2 programs, 2 times each, 4 at a time: died, hung or differed",2,of,,4,"simulated; '), row)
+
     def test_bare_runs_need_no_trace_and_no_time_means_no_runs(self):
         self.assertEqual(self.soak(["crash"], "--bare")[1]["crash"][:2], ["2", "0"])
         self.assertEqual(self.soak(["good"], "--time-limit", "0")[1]["good"][0], "0")

@@ -14,6 +14,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import measured_rows  # noqa: E402
+
 WORKLOAD = pathlib.Path(__file__).resolve().with_name("torch_line_cases.py")
 MARK = re.compile(r"  # waits: (.+)$")
 
@@ -114,6 +117,7 @@ def main():
     parser.add_argument("--level", default="timeline")
     parser.add_argument("--json")
     parser.add_argument("--trace", help="where to leave the trace")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     text = WORKLOAD.read_text(encoding="utf-8")
     expected = expectations(text)
@@ -128,6 +132,9 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps({"lines": rows, "wrong": wrong}, indent=1) + "\n", encoding="utf-8")
     missed = [row for row in rows if row["problem"]]
+    added = measured_rows.Rows("lines")
+    added.add_of("marked-lines", f"lines found, level {options.level}", len(rows) - len(missed), len(rows))
+    added.add("marked-lines", "wrong lines", len(wrong))
     print(f"{len(rows) - len(missed)} of {len(rows)} lines found, {len(wrong)} wrong lines")
     return 1 if missed or wrong else 0
 

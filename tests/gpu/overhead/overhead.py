@@ -31,6 +31,9 @@ import traceback
 import programs
 import tables
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import measured_rows  # noqa: E402
+
 HERE = pathlib.Path(__file__).resolve().parent
 LAUNCHES = 1_000_000
 ROUNDS = 9
@@ -289,6 +292,7 @@ def main():
     parser.add_argument("--window-seconds", type=float, default=6)
     parser.add_argument("--only", default=",".join(PARTS))
     parser.add_argument("--simgpu", action="store_true", help="to try the parts that need no PyTorch; times then mean nothing")
+    measured_rows.add_option(parser)
     options = parser.parse_args()
     session = Session(options)
     for name in options.only.split(","):
@@ -302,6 +306,7 @@ def main():
             session.say(part=name, failed=traceback.format_exc()[-600:])
         session.say(part="time", of=name, seconds=round(time.monotonic() - start, 1))
         (session.out / "overhead.md").write_text(tables.text(session.rows()), encoding="utf-8")
+    tables.add_rows(session.rows(), measured_rows.Rows("cost", simulated=options.simgpu))
     print((session.out / "overhead.md").read_text(encoding="utf-8"))
     return 0
 

@@ -8,12 +8,16 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import alternation
 import programs
 import tables
 import whole_programs
 import whole_tables
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import measured_rows  # noqa: E402
 
 
 class Alternation(unittest.TestCase):
@@ -119,6 +123,24 @@ class WholePrograms(unittest.TestCase):
         self.assertEqual(processes, 8)
         self.assertAlmostEqual(whole_tables.mean_ratio(rows, "cupti-only")[0], 1.1)
         self.assertEqual([row[1] for row in whole_tables.cost_rows("case", rows)], ["cupti-only", "timeline/cupti-only"])
+
+    def test_what_was_measured_becomes_rows(self):
+        rows = []
+        for number, copy in itertools.product(range(2, 5), range(2)):
+            for mode, slow in (("syncs", 1.02), ("timeline", 1.25)):
+                rows += [self.row(number, "bare", f"{copy}-of-{mode}", 1.0, ["bare", mode]), self.row(number, mode, copy, slow + copy / 1000, ["bare", mode])]
+        said = {f"eager.timeline.{copy}": {"with_ms": 1.2, "without_ms": 1.0, "without_lo_ms": 0.9, "without_hi_ms": high} for copy, high in ((0, 1.1), (1, 1.1))}
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "eager.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+            (folder / "eager.said.json").write_text(json.dumps(said), encoding="utf-8")
+            with mock.patch.dict(os.environ, {"MEASURED_ROWS": name}):
+                whole_tables.add_rows(folder, measured_rows.Rows("cost", simulated=True))
+            added = [line.split(",")[:6] for line in (folder / "cost.csv").read_text(encoding="utf-8").splitlines()[1:]]
+        self.assertEqual(added[:2], [["whole-programs", "syncs beside bare: eager", "1.020", "", "0.000", "4"],
+                                     ["whole-programs", "timeline beside bare: eager", "1.250", "", "0.000", "4"]])
+        self.assertIn(["without-us-programs", "eager: error", "+4.2", "%", "", ""], added)
+        self.assertIn(["without-us-programs", "eager: recordings whose range holds it", "2", "of", "", "2"], added)
 
     def test_any_command_that_prints_a_line_a_step_takes_turns(self):
         program = "import os\ntry:\n  while True: os.write(1, b'.\\n'); sum(range(20000))\nexcept BrokenPipeError: pass"

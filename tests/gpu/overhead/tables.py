@@ -56,7 +56,8 @@ def compared_rounds(rows):
     return {key: median_and_interval("ratio", values) for key, values in ratios.items()}
 
 
-def cost_table(rows):
+def compared_modes(rows):
+    """((workload, mode) -> its ratio to nothing; workload -> ms of a step with nothing; mode -> its fewest rounds)"""
     cells, base_ms, fewest = {}, {}, {}
     for row in rows:
         if row.get("part") != "windows" or "modes" not in row:
@@ -68,6 +69,22 @@ def cost_table(rows):
         base_ms.setdefault(row["workload"], off["median_ms"] if "median_ms" in off else off["median_ns"] / 1e6)
     for (tool, workload), values in compared_rounds(rows).items():
         cells.setdefault((workload, tool), {**values, "whole_runs": True})
+    return cells, base_ms, fewest
+
+
+def add_rows(results, rows):
+    """Rows of docs/measurements/results."""
+    cells, base_ms, _ = compared_modes(results)
+    names = dict(zip(COLUMNS, ("bare CUPTI", "syncs", "timeline", "duty cycle", "Proton", "Nsight Systems", "torch.profiler", "torch.profiler with stacks")))
+    for (workload, mode), values in cells.items():
+        if mode in names:
+            rows.add("windows", f"{workload}: {names[mode]}", f"{values['ratio']:.3f}", error=f"{values['low']:.3f} to {values['high']:.3f}", n=values["rounds"])
+    for workload, step_ms in base_ms.items():
+        rows.add("windows", f"{workload}: step", f"{step_ms:.4g}", "ms")
+
+
+def cost_table(rows):
+    cells, base_ms, fewest = compared_modes(rows)
     workloads = list(dict.fromkeys(workload for workload, _ in cells))
     if not workloads:
         return ""

@@ -31,6 +31,9 @@ import time
 
 import whole_tables
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
+import measured_rows  # noqa: E402
+
 CASES = pathlib.Path(__file__).resolve().with_name("whole_cases.py")
 LEAD = 5  # steps at the begin of a later turn that are not counted: the host gets ahead of the GPU again
 OPTIONS = {"off": ["--delay", "3600s", "--only-windows"], "delayed": ["--delay", "3600s"], "syncs": ["--level", "syncs"], "duty": ["--duty", "1s/10s"]}
@@ -194,6 +197,7 @@ def main():
     parser.add_argument("--turn-seconds", type=float, default=0.3)
     parser.add_argument("--gpus", type=lambda text: text.split(","), default=["0"])
     parser.add_argument("--cpus", type=numbers, default=os.sched_getaffinity(0))
+    measured_rows.add_option(parser)
     options = parser.parse_args(arguments[:len(arguments) - len(command) - 1] if command else arguments)
     options.command = command
     if options.table is None:
@@ -203,6 +207,7 @@ def main():
                 measure(options, case)
             except (EOFError, OSError) as problem:
                 print(f"{case}: {problem}", file=sys.stderr)
+        whole_tables.add_rows(options.out, measured_rows.Rows("cost", gpus=len(options.gpus)))
     print(whole_tables.markdown(options.table or options.out))
     return 0
 

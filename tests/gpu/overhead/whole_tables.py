@@ -96,6 +96,46 @@ def said_rows(case, rows, reports):
                f"{100 * (1 - after[0]):.1f} ({100 * after[1]:.1f})" if after else ""]
 
 
+WORDS = {"off": "loaded and off", "timeline/cupti-only": "timeline beside CUPTI's records alone", "cupti-only": "CUPTI's records alone beside bare"}
+CLAIMED = ("syncs", "off", "timeline/cupti-only", "timeline")
+
+
+def add_rows(folder, rows):
+    """Rows of docs/measurements/results: what later steps of each program take, and what reports say of it."""
+    errors, held = [], []
+    for path in sorted(folder.glob("*.jsonl")):
+        later = [row for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()) if row["round"] > 1]
+        for mode in sorted({pair_of(row["turn"]) for row in later} - {"bare", "after"}):
+            ratio = mean_ratio(later, mode)
+            if ratio:
+                rows.add("whole-programs" if mode in CLAIMED and path.stem in ("eager", "resnet", "reads") else "pairs",
+                         f"{WORDS.get(mode, f'{mode} beside bare')}: {path.stem}", f"{ratio[0]:.3f}",
+                         error="" if math.isnan(ratio[1]) else f"{ratio[1]:.3f}", n=ratio[2])
+        reports = path.with_suffix(".said.json")
+        if later and len(later[0]["turn"]) > 1 and reports.exists():
+            one = json.loads(reports.read_text(encoding="utf-8"))
+            errors += add_said(path.stem, mean_ratio(later, "timeline"), [each for each in one.values() if each and "without_ms" in each], held, rows)
+    if len(errors) == 8:
+        rows.add("without-us", "eight programs, median: error", f"{statistics.median(errors):.2f}", "%", n=len(errors))
+        rows.add("without-us", "eight programs, worst: error", f"{max(errors):.1f}", "%", n=len(errors))
+        rows.add("without-us", "eight programs: recordings whose range holds it", sum(held), "of", n=len(held))
+
+
+def add_said(case, timed, reports, held, rows):
+    """What the reports of a program say it takes without the recorder, beside `timed`; the error of their mean in %."""
+    if not timed or not reports:
+        return []
+    ratios = [one["with_ms"] / one["without_ms"] for one in reports]
+    inside = [one["with_ms"] / one["without_hi_ms"] <= timed[0] <= one["with_ms"] / one["without_lo_ms"] for one in reports]
+    held += inside
+    error = 100 * (timed[0] / statistics.fmean(ratios) - 1)
+    rows.add("without-us-programs", f"{case}: timed", f"{timed[0]:.3f}", error=f"{timed[1]:.3f}")
+    rows.add("without-us-programs", f"{case}: said, mean (least to most)", f"{statistics.fmean(ratios):.3f}", error=f"{min(ratios):.3f} to {max(ratios):.3f}")
+    rows.add("without-us-programs", f"{case}: error", f"{error:+.1f}", "%")
+    rows.add_of("without-us-programs", f"{case}: recordings whose range holds it", sum(inside), len(inside))
+    return [abs(error)]
+
+
 def table(head, body):
     return "".join("| " + " | ".join(row) + " |\n" for row in [head, ["---"] * len(head), *body])
 
