@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "asked_names.h"
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "command_line.h"
 
 namespace synctrace::cli {

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "model/trace.h"
 
 namespace synctrace {

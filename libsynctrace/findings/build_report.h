@@ -2,7 +2,7 @@
 // Trace and attribution -> Report: groups calls into sites, ranks them, and words what could not be known.
 #pragma once
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "findings/report.h"
 #include "findings/what_if_question.h"
 #include "model/trace.h"

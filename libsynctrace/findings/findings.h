@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "findings/history/build_history.h"
 #include "findings/report.h"
 #include "findings/timeline/timeline.h"

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "findings/report.h"
 #include "model/trace.h"
 

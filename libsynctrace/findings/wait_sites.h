@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "findings/report.h"
 #include "findings/surroundings.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attribution/attribute.h"
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "attribution/user_frame.h"
 #include "base/glob.h"
+#include "code/user_frame.h"
 
 namespace synctrace {
 namespace {

@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include "attribution/code_places.h"
+#include "code/code_places.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {

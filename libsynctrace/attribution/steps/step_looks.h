@@ -12,7 +12,7 @@
 #include "attribution/steps.h"
 #include "attribution/steps/step_events.h"
 #include "attribution/steps/step_items.h"
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 
 namespace synctrace {
 

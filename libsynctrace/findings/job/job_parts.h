@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "findings/report.h"
 #include "ranks/blame.h"
 #include "ranks/stretch_parts.h"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "findings/report.h"
 #include "ranks/rank_summary.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "attribution/attribute.h"
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace::page {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 
 namespace synctrace::places {
 

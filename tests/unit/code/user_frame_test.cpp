@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 
 #include <limits>
 
-#include "attribution/code_places.h"
+#include "code/code_places.h"
 #include "support/catch.h"
 
 namespace synctrace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attribution/code_places.h"
+#include "code/code_places.h"
 
 #include <algorithm>
 #include <initializer_list>

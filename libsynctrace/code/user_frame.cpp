@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "attribution/user_frame.h"
+#include "code/user_frame.h"
 
 #include <algorithm>
 #include <charconv>
 #include <utility>
 
-#include "attribution/code_places.h"
 #include "base/glob.h"
+#include "code/code_places.h"
 
 namespace synctrace {
 namespace {
