@@ -8,11 +8,11 @@
 #include "attribution/drain_credit.h"
 #include "attribution/evidence.h"
 #include "attribution/invariants.h"
-#include "attribution/steps/phase_search.h"
-#include "attribution/steps/step_lengths.h"
 #include "attribution/walk.h"
 #include "base/in_background.h"
 #include "base/in_two_stages.h"
+#include "steps/phase_search.h"
+#include "steps/step_lengths.h"
 
 namespace synctrace {
 namespace {

@@ -17,10 +17,10 @@
 #include "attribution/device_state.h"
 #include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
-#include "attribution/steps.h"
 #include "attribution/sync_test.h"
 #include "model/outstanding.h"
 #include "model/trace.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 

@@ -11,9 +11,9 @@
 #include "attribution/call_site_key.h"
 #include "attribution/cause.h"
 #include "attribution/host_timeline.h"
-#include "attribution/steps.h"
-#include "attribution/steps/phase_search.h"
 #include "model/trace.h"
+#include "steps/phase_search.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "attribution/device_gaps.h"
-#include "attribution/steps.h"
 #include "model/collective_kernels.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 namespace {

@@ -11,13 +11,13 @@
 #include "attribution/cause.h"
 #include "attribution/collective_time.h"
 #include "attribution/device_state.h"
-#include "attribution/steps.h"
 #include "base/time_span.h"
 #include "findings/job/rank_in_job.h"
 #include "findings/loader/loader_advice.h"
 #include "findings/rules.h"
 #include "model/frames.h"
 #include "model/load_stats.h"
+#include "steps/steps.h"
 #include "whatif/fix.h"
 
 namespace synctrace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "attribution/steps.h"
 #include "findings/report.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 

@@ -12,9 +12,9 @@
 #include "attribution/cause.h"
 #include "attribution/collective_time.h"
 #include "attribution/device_state.h"
-#include "attribution/steps.h"
 #include "base/ids.h"
 #include "base/time_span.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "attribution/steps.h"
+#include "steps/steps.h"
 #include "whatif/host_turns.h"
 #include "whatif/replay.h"
 

@@ -5,7 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "attribution/steps/step_lengths.h"
+#include "steps/step_lengths.h"
 
 namespace synctrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "attribution/evidence.h"
-#include "attribution/steps.h"
+#include "steps/steps.h"
 
 namespace synctrace {
 

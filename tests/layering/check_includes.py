@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "format", "model", "names", "code", "attribution", "whatif", "ranks", "findings", "render", "gate", "rollup",
+OFFLINE_ROOMS = ["base", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "render", "gate", "rollup",
                  "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
@@ -25,6 +25,7 @@ CLOSED_ROOMS = {"names"}
 STACKS_WITH_NAMES = {"names/resolve_stack.h": "a stack's functions and lines, as the trace has them"}
 # Headers of closed rooms, and of rooms that a narrow room does not know, that it may include all the same, and why.
 ALLOWED_HEADERS = {
+    "steps": STACKS_WITH_NAMES,
     "attribution": STACKS_WITH_NAMES,
     "findings": STACKS_WITH_NAMES,
     "exchange": STACKS_WITH_NAMES,

@@ -84,7 +84,7 @@ class Includes(TreeTest):
         self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "findings/report.h"), "exchange must not")
 
     def test_findings_alone_know_how_they_are_found(self):
-        for room in ("attribution", "whatif"):
+        for room in ("steps", "attribution", "whatif"):
             self.assertEqual(self.violations("libsynctrace/findings/a.cpp", f"{room}/a.h"), [])
             for reader in ("libsynctrace/render", "libsynctrace/gate", "libsynctrace/rollup", "cli"):
                 with self.subTest(f"{reader} includes {room}"):
@@ -109,7 +109,7 @@ class Includes(TreeTest):
         self.assertEqual(self.violations("libsynctrace/names/b.cpp", "model/trace.h"), [])
         self.assert_one(self.violations("libsynctrace/model/a.cpp", "names/resolve_stack.h"), "model must not")
         self.write("libsynctrace/model/a.cpp", "")
-        for room in ("attribution", "whatif", "findings", "render", "gate", "exchange", "cli"):
+        for room in ("steps", "attribution", "whatif", "findings", "render", "gate", "exchange", "cli"):
             folder = room if room == "cli" else f"libsynctrace/{room}"
             with self.subTest(f"{room} includes the inside of names"):
                 self.assert_one(self.violations(f"{folder}/a.cpp", "names/symbolize.h"), f"{room} must not")

@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "attribution/steps.h"
 #include "model/correlate.h"
 #include "model/trace.h"
+#include "steps/steps.h"
 
 namespace synctrace::testing {
 

@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "attribution/attribute.h"
-#include "attribution/steps/step_lengths.h"
 #include "findings/loader/loader_threads.h"
 #include "findings/loader/loader_workers.h"
+#include "steps/step_lengths.h"
 
 namespace synctrace {
 namespace {

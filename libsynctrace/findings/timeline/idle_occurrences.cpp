@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "attribution/attribute.h"
-#include "attribution/steps/step_lengths.h"
+#include "steps/step_lengths.h"
 
 namespace synctrace::page {
 namespace {

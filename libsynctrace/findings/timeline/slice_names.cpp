@@ -3,10 +3,10 @@
 
 #include <array>
 
-#include "attribution/steps.h"
 #include "attribution/wait_table.h"
 #include "findings/trace_words.h"
 #include "model/demangle.h"
+#include "steps/steps.h"
 
 namespace synctrace::page {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "attribution/attribute.h"
-#include "attribution/steps/step_lengths.h"
+#include "steps/step_lengths.h"
 
 namespace synctrace::page {
 namespace {

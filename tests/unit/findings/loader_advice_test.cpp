@@ -5,8 +5,8 @@
 #include "findings/loader/loader_advice.h"
 #include "attribution/attribute.h"
 #include "attribution/evidence.h"
-#include "attribution/steps.h"
 #include "model/trace.h"
+#include "steps/steps.h"
 
 #include <memory>
 #include <string>

@@ -2,7 +2,7 @@
 // Savings are those of ordinary steps: a hole, or what lies between two steps, is run and not counted.
 #include <cmath>
 
-#include "attribution/steps/step_lengths.h"
+#include "steps/step_lengths.h"
 #include "support/catch.h"
 #include "support/generated_support.h"
 #include "support/replay_support.h"

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/step_begins.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostTurns = 48;  // marks tried for the begin of a step
+
+StepCuts earlier_cuts(const StepLevel& level, std::size_t earlier) {
+  StepCuts cuts;
+  for (std::size_t i = 0; i < level.steps.size(); ++i) {
+    const ItemRange step = level.steps[i];
+    const std::size_t at = step.begin - std::min(earlier, step.begin);
+    if (cuts.empty() || at > cuts.back()) cuts.push_back(at);
+    const bool touches = i + 1 < level.steps.size() && level.steps[i + 1].begin == step.end;
+    if (!touches) cuts.push_back(at + std::min(step.size(), level.typical.size()));
+  }
+  return cuts;
+}
+
+// Which of the passes begin before the first mark, from each mark to the next, and behind the last.
+std::vector<ItemRange> passes_between(const std::vector<ItemRange>& passes, const StepCuts& marks) {
+  std::vector<ItemRange> result;
+  std::size_t next = 0;
+  const auto add_until = [&](std::size_t end) {
+    if (end > next) result.push_back({next, end});
+    next = end;
+  };
+  for (const std::size_t mark : marks) {
+    const auto behind = std::upper_bound(passes.begin() + static_cast<std::ptrdiff_t>(next), passes.end(), mark,
+                                         [](std::size_t at, ItemRange pass) { return at < pass.begin; });
+    add_until(static_cast<std::size_t>(behind - passes.begin()));
+  }
+  add_until(passes.size());
+  return result;
+}
+
+std::size_t median_size(std::vector<ItemRange> ranges) {
+  const auto middle = ranges.begin() + static_cast<std::ptrdiff_t>(ranges.size() / 2);
+  std::nth_element(ranges.begin(), middle, ranges.end(), [](ItemRange a, ItemRange b) { return a.size() < b.size(); });
+  return middle->size();
+}
+
+}  // namespace
+
+StepLevel StepBegins::turned(const StepLevel& level) {
+  std::vector<std::uint32_t> once;  // kinds that come once in the typical step
+  std::map<std::uint32_t, std::size_t> counts;
+  for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) ++counts[levels_.items().kinds[i]];
+  for (std::size_t i = level.typical.begin; i < level.typical.end && once.size() < kMostTurns; ++i) {
+    const std::uint32_t kind = levels_.items().kinds[i];
+    const std::size_t seen = levels_.places(kind).size();
+    if (counts[kind] == 1 && seen * 10 >= level.steps.size() * 9) once.push_back(kind);
+  }
+  const auto rank_of = [&](const StepLevel& one) {
+    const std::size_t torn = torn_off(one);
+    return std::tuple(one.steps.size() - torn, -static_cast<std::ptrdiff_t>(torn), one.exact,
+                      -static_cast<std::ptrdiff_t>(one.steps.front().begin));
+  };
+  StepLevel best = level;
+  auto best_rank = rank_of(best);
+  for (const std::uint32_t kind : once) {
+    StepLevel other = levels_.cutter().cut(levels_.places(kind), level.typical);
+    if (!levels_.are_steps(other)) continue;
+    const auto rank = rank_of(other);
+    if (rank <= best_rank) continue;
+    best = std::move(other);
+    best_rank = rank;
+  }
+  return shifted(best);
+}
+
+// How many last steps of runs lack what nearly all others have, and what does not stand before the first of the run
+// either, as it would where steps are cut in their middle: these are begins of another loop, which begins alike. By
+// chance, as where records are missing, few lack it. Where a range ends another loop may have it.
+std::size_t StepBegins::torn_off(const StepLevel& level) {
+  constexpr std::size_t kFewest = 3;
+  constexpr double kNearlyAll = 0.9;
+  constexpr double kMoreThanByChance = 4;
+  struct Presence {
+    std::size_t lasts = 0;
+    std::size_t others = 0;
+    std::size_t seen = 0;  // the number of the step in which it was seen last, from 1
+  };
+  std::vector<Presence> kinds(levels_.items().kind_count);
+  std::size_t lasts = 0;
+  std::size_t others = 0;
+  ItemRange before;  // the run
+  for (std::size_t i = 0; i < level.steps.size(); ++i) {
+    const ItemRange step = level.steps[i];
+    const bool is_first = i == 0 || level.steps[i - 1].end != step.begin;
+    const bool is_last = i + 1 == level.steps.size() || level.steps[i + 1].begin != step.end;
+    if (is_first) before = {step.begin - std::min(step.begin, level.typical.size()), step.begin};
+    if (is_last && levels_.cutter().ends_range(step.end)) continue;
+    ++(is_last ? lasts : others);
+    for (const ItemRange range : {step, is_last ? before : ItemRange{}}) {
+      for (std::size_t item = range.begin; item < range.end; ++item) {
+        Presence& kind = kinds[levels_.items().kinds[item]];
+        if (std::exchange(kind.seen, i + 1) != i + 1) ++(is_last ? kind.lasts : kind.others);
+      }
+    }
+  }
+  std::size_t most = 0;
+  for (const Presence& kind : kinds) {
+    const double share = others == 0 ? 0 : static_cast<double>(kind.others) / static_cast<double>(others);
+    const std::size_t lacking = lasts - kind.lasts;
+    const double by_chance = static_cast<double>(lasts) * (1 - share);
+    if (share >= kNearlyAll && lacking >= kFewest && static_cast<double>(lacking) >= kMoreThanByChance * by_chance)
+      most = std::max(most, lacking);
+  }
+  return most;
+}
+
+// Steps of a text that grows run other kernels from some length on: in one run of steps are some that are equal to the
+// typical one, and equal ones that are little like it. How much the tenth is that is the least so, of all such runs; 1
+// without any.
+double StepBegins::likeness_of_rarer_sort(const StepLevel& level) {
+  constexpr double kEqual = 0.97;
+  StepCutter& cutter = levels_.cutter();
+  std::vector<double> likenesses;
+  std::vector<double> of_run;
+  for (std::size_t i = 1; i <= level.steps.size(); ++i) {
+    if (i < level.steps.size() && level.steps[i - 1].end == level.steps[i].begin) {
+      if (cutter.likeness(level.steps[i - 1], level.steps[i]) >= kEqual)
+        of_run.push_back(cutter.likeness(level.steps[i], level.typical));
+      continue;
+    }
+    if (std::any_of(of_run.begin(), of_run.end(), [](double one) { return one >= kEqual; }))
+      likenesses.insert(likenesses.end(), of_run.begin(), of_run.end());
+    of_run.clear();
+  }
+  if (likenesses.empty()) return 1;
+  const auto tenth = likenesses.begin() + static_cast<std::ptrdiff_t>(likenesses.size() / 10);
+  std::nth_element(likenesses.begin(), tenth, likenesses.end());
+  return *tenth;
+}
+
+// Where nothing comes once in a step right at its begin: cut so many items earlier that the most are whole.
+StepLevel StepBegins::shifted(const StepLevel& level) {
+  constexpr std::size_t kParts = 16;
+  const std::size_t usual = level.typical.size();
+  StepLevel best = level;
+  std::size_t best_earlier = 0;
+  std::size_t best_torn = torn_off(level);
+  // What is a step by chance is less alike than others, and lowers the sum.
+  const double least = std::min(level.likeness, likeness_of_rarer_sort(level)) - 0.1;
+  const auto score = [&](const StepLevel& one) { return one.likeness_sum - least * static_cast<double>(one.taken); };
+  const auto try_shift = [&](std::size_t earlier) {
+    if (earlier >= usual) return;
+    StepLevel other = levels_.cutter().cut(earlier_cuts(level, earlier), level.typical);
+    if (score(other) <= score(best) + (best_earlier == 0 ? 0.05 : 0) || !levels_.are_steps(other)) return;
+    const std::size_t torn = torn_off(other);
+    const std::size_t whole = other.steps.size() - torn;
+    const std::size_t best_whole = best.steps.size() - best_torn;
+    if (whole < best_whole || (whole == best_whole && torn > best_torn)) return;
+    best = std::move(other);
+    best_earlier = earlier;
+    best_torn = torn;
+  };
+  const std::size_t parts = std::min(kParts, usual);
+  for (std::size_t part = 1; part < parts; ++part) try_shift(usual * part / parts);
+  if (best_earlier == 0) return level;
+  for (std::size_t by = usual / parts; by > 0; by /= 2) {
+    const std::size_t from = best_earlier;
+    try_shift(from - std::min(by, from));
+    try_shift(from + by);
+  }
+  return best;
+}
+
+StepLevel StepBegins::by_passes(const StepLevel& level, const StepLevel& passes, const StepCuts& marks,
+                                std::size_t& count) {
+  const StepLevel pass = turned(passes);
+  const std::vector<ItemRange> between = passes_between(pass.steps, marks);
+  count = std::max<std::size_t>(1, median_size(between));
+  // Where there are more, others that look the same ran before, as those of a validation, or a mark is missing.
+  StepCuts cuts;
+  for (const ItemRange some : between) {
+    cuts.push_back(pass.steps[some.begin].begin);
+    const bool is_behind_all = some.end == pass.steps.size();
+    if (some.size() > count && !is_behind_all) cuts.push_back(pass.steps[some.end - count].begin);
+  }
+  StepLevel best = levels_.cutter().cut(std::move(cuts));
+  return best.steps.size() + 1 < level.steps.size() ? turned(level) : best;
+}
+
+StepLevel StepBegins::in_pairs(const StepLevel& level) {
+  StepCuts cuts;
+  for (std::size_t i = 0; i < level.steps.size(); ++i) {
+    const bool is_second = i > 0 && !cuts.empty() && cuts.back() == level.steps[i - 1].begin &&
+                           level.steps[i - 1].end == level.steps[i].begin;
+    if (!is_second) cuts.push_back(level.steps[i].begin);
+  }
+  return levels_.cutter().cut(std::move(cuts));
+}
+
+}  // namespace synctrace

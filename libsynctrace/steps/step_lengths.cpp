@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/step_lengths.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/search_from.h"
+
+namespace synctrace {
+namespace {
+
+// Of the steps behind the warm-up. More than one in twenty, and not just one or two of few, is how the program runs:
+// a loader that is too slow lets every eighth batch wait.
+constexpr std::size_t kFewestOfRecurring = 3;
+constexpr std::size_t kRecurringShare = 20;
+// A mean that is known to this part of itself gains nothing from fewer steps.
+constexpr double kSureEnough = 0.002;
+
+Nanoseconds median(std::vector<Nanoseconds> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Whether the host did in it what `is` tells of a call's category.
+template <class Is>
+bool has_call(const Trace& trace, const Step& step, Is&& is) {
+  auto call = std::lower_bound(trace.calls.begin(), trace.calls.end(), step.host.begin_ns,
+                               [](const Call& row, Nanoseconds t) { return row.span.begin_ns < t; });
+  for (; call != trace.calls.end() && call->span.begin_ns < step.host.end_ns; ++call) {
+    if (is(call->category)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Code is loaded once: steps that were long because of it do not come again in a longer run.
+bool loads_code(const Trace& trace, const Step& step) {
+  return has_call(trace, step, [](ApiCategory category) {
+    return category == ApiCategory::kModule || category == ApiCategory::kContext;
+  });
+}
+
+namespace {
+
+bool sets_up(const Trace& trace, const Step& step) {
+  return loads_code(trace, step) || has_call(trace, step, [](ApiCategory category) {
+           return category == ApiCategory::kGraph || category == ApiCategory::kAlloc;
+         });
+}
+
+// Lengths that are usual among some steps.
+class UsualLength {
+ public:
+  UsualLength(const Trace& trace, const std::vector<Step>& steps, std::size_t first) {
+    std::vector<Nanoseconds> off;
+    for (std::size_t i = first; i < steps.size(); ++i) off.push_back(steps[i].length_ns);
+    middle_ns_ = median(off);
+    for (Nanoseconds& length : off) length = std::abs(length - middle_ns_);
+    // Where steps hardly differ, a few per cent are still ordinary.
+    limit_ns_ = 5 * std::max(median(off) * 3 / 2, middle_ns_ / 50);
+    const std::size_t count = off.size();
+    off.clear();
+    for (std::size_t i = first; i < steps.size(); ++i) {
+      if (!has(steps[i]) && !loads_code(trace, steps[i])) off.push_back(std::abs(steps[i].length_ns - middle_ns_));
+    }
+    for (;;) {
+      std::erase_if(off, [&](Nanoseconds each) { return each <= limit_ns_; });
+      if (off.size() < kFewestOfRecurring || off.size() * kRecurringShare <= count) return;
+      limit_ns_ = 5 * median(off);  // what recurs is usual; a hole far beyond it is not
+    }
+  }
+
+  bool has(const Step& step) const noexcept { return std::abs(step.length_ns - middle_ns_) <= limit_ns_; }
+
+ private:
+  Nanoseconds middle_ns_ = 0;
+  Nanoseconds limit_ns_ = 0;
+};
+
+// Leading steps that set something up, at most half of all, and what is unlike the steps of the run's second half; then
+// the fewest behind which the mean is known well enough, or else as many as make it surest (the rule called MSER: least
+// variance of the mean). A hole in the middle is left out of that: not all that comes before it is warm-up.
+std::size_t warm_up_of(const Trace& trace, const std::vector<Step>& steps) {
+  const std::size_t most = steps.size() / 2;
+  const UsualLength usual(trace, steps, most);
+  std::size_t first = 0;
+  while (first < most && sets_up(trace, steps[first])) ++first;
+  if (first == most) first = 0;  // it does so all the time
+  double sum = 0;
+  double squares = 0;
+  double n = 0;
+  std::vector<double> errors(most + 1, -1);  // of the mean of what comes from there on, relative, squared
+  for (std::size_t i = steps.size(); i-- > first;) {
+    if (!usual.has(steps[i])) continue;
+    const double length = static_cast<double>(steps[i].length_ns);
+    sum += length;
+    squares += length * length;
+    ++n;
+    if (i > most || n < 2 || sum <= 0) continue;
+    errors[i] = std::max(0.0, squares * n / (sum * sum) - 1) / n;
+  }
+  double best = kSureEnough * kSureEnough;
+  for (std::size_t pass = 0; pass < 2; ++pass) {
+    double least = -1;
+    for (std::size_t i = first; i <= most; ++i) {
+      if (errors[i] < 0) continue;
+      if (errors[i] <= best) return i;
+      if (least < 0 || errors[i] < least) least = errors[i];
+    }
+    best = least;
+  }
+  return first;
+}
+
+}  // namespace
+
+bool begins_anew(const std::vector<Step>& steps, std::size_t index) noexcept {
+  return index == 0 || steps[index - 1].host.end_ns < steps[index].host.begin_ns;
+}
+
+const Step* step_at(const std::vector<Step>& steps, Nanoseconds t, std::size_t& cursor) {
+  const std::size_t begun =
+      search_from(steps.size(), cursor, [&](std::size_t i) { return steps[i].host.begin_ns <= t; });
+  return begun == 0 || !steps[begun - 1].host.contains(t) ? nullptr : &steps[begun - 1];
+}
+
+void measure_steps(const Trace& trace, const Correlation& correlation, std::vector<Step>& steps) {
+  const std::span<const std::uint32_t> rows = correlation.by_issue();
+  auto row = rows.begin();
+  Nanoseconds latest_ns = kNeverNs;  // the end of all work issued so far
+  const auto issue_until = [&](Nanoseconds end_ns) {
+    bool any = false;
+    for (; row != rows.end() && correlation.issued_ns(*row) < end_ns; ++row, any = true)
+      latest_ns = std::max(latest_ns, trace.operations[*row].span.end_ns);
+    return any;
+  };
+  bool all_work = true;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    Step& step = steps[i];
+    issue_until(step.host.begin_ns);
+    const Nanoseconds from_ns = begins_anew(steps, i) ? std::max(step.host.begin_ns, latest_ns) : latest_ns;
+    const bool works = issue_until(step.host.end_ns);
+    step.done_ns = works ? latest_ns : 0;
+    step.length_ns = latest_ns - from_ns;
+    all_work = all_work && works;
+  }
+  if (all_work) return;
+  for (Step& step : steps) step.length_ns = step.host.length_ns();
+}
+
+void judge_steps(const Trace& trace, std::vector<Step>& steps) {
+  if (steps.empty()) return;
+  const std::size_t first = warm_up_of(trace, steps);
+  const UsualLength usual(trace, steps, first);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (i < first)
+      steps[i].kind = StepKind::kWarmUp;
+    else
+      steps[i].kind = usual.has(steps[i]) ? StepKind::kSteady : StepKind::kIrregular;
+  }
+}
+
+}  // namespace synctrace

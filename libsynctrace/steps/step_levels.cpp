@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/step_levels.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "steps/step_candidates.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostKinds = 512;  // tried as marks of a level
+constexpr double kSmallestShare = 0.2;
+constexpr double kTouching = 0.45;  // steps come in runs
+constexpr double kNearlyAll = 0.8;
+
+// Between two of the one there is one of the other, at some places looked at.
+bool come_in_turn(const StepCuts& a, const StepCuts& b) {
+  if (a.size() != b.size()) return false;
+  const bool a_first = a.front() < b.front();
+  const std::size_t stride = a.size() / 32 + 1;
+  for (std::size_t i = 0; i + 1 < a.size(); i += stride) {
+    const bool in_turn = a_first ? a[i] < b[i] && b[i] < a[i + 1] : b[i] < a[i] && a[i] < b[i + 1];
+    if (!in_turn) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+StepLevels::StepLevels(const StepItems& items, const std::vector<ItemRange>& ranges)
+    : items_(items), cutter_(items, ranges), places_(items.kind_count) {
+  work_before_.push_back(0);
+  for (const std::uint8_t traits : items.traits) {
+    const bool counts = (traits & (StepItems::kWork | StepItems::kUpdate)) == StepItems::kWork;
+    work_before_.push_back(work_before_.back() + (counts ? 1U : 0U));
+  }
+  for (const ItemRange range : ranges) {
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      places_[items.kinds[i]].push_back(i);
+      if ((items.traits[i] & StepItems::kOptimizer) != 0) optimizers_.push_back(i);
+    }
+  }
+  find();
+}
+
+// Finest first.
+void StepLevels::find() {
+  std::vector<std::uint32_t> kinds;
+  for (std::uint32_t kind = 0; kind < places_.size(); ++kind) {
+    if (places_[kind].size() > kFewestSteps) kinds.push_back(kind);
+  }
+  std::stable_sort(kinds.begin(), kinds.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return places_[a].size() > places_[b].size(); });
+  std::multimap<std::size_t, const StepCuts*> tried;  // by count
+  const auto try_marks = [&](const StepCuts& cuts) {
+    const auto [first, last] = tried.equal_range(cuts.size());
+    if (std::any_of(first, last, [&](const auto& one) { return come_in_turn(*one.second, cuts); })) return;
+    tried.emplace(cuts.size(), &cuts);
+    if (!cutter_.may_be_steps(cuts)) return;
+    StepLevel level = cutter_.cut(cuts);
+    if (are_steps(level)) levels_.push_back(std::move(level));
+  };
+  for (const std::uint32_t kind : kinds) {
+    if (tried.size() == kMostKinds) break;
+    try_marks(places_[kind]);
+  }
+  // Where each kernel of an optimizer comes several times in a step, only the begin of its work marks one.
+  const bool is_marked = std::any_of(levels_.begin(), levels_.end(),
+                                     [](const StepLevel& level) { return level.optimizing >= kNearlyAll; });
+  if (!is_marked && optimizers_.size() > kFewestSteps) try_marks(optimizers_);
+  // Marks that stray make one level finer than it is.
+  std::stable_sort(levels_.begin(), levels_.end(),
+                   [](const StepLevel& a, const StepLevel& b) { return a.steps.size() > b.steps.size(); });
+  drop_doubles();
+}
+
+// Where records are missing, or names vary, kinds that come in turn do not look so.
+void StepLevels::drop_doubles() {
+  constexpr double kSame = 0.95;
+  std::vector<StepLevel> kept;
+  for (StepLevel& level : levels_) {
+    const bool is_double = std::any_of(kept.begin(), kept.end(), [&](const StepLevel& one) {
+      return one.steps.size() * 49 <= level.steps.size() * 50 && one.exact >= level.exact &&
+             cutter_.likeness(one.typical, level.typical) >= kSame;
+    });
+    if (!is_double) kept.push_back(std::move(level));
+  }
+  levels_ = std::move(kept);
+}
+
+// Nearly all of an optimizer's steps, one or more in each of these.
+bool StepLevels::hold_optimizers(const StepLevel& level) const {
+  if (level.optimizing < kNearlyAll) return false;
+  std::size_t held = 0;
+  for (const ItemRange step : level.steps) {
+    const auto first = std::lower_bound(optimizers_.begin(), optimizers_.end(), step.begin);
+    held += static_cast<std::size_t>(std::lower_bound(first, optimizers_.end(), step.end) - first);
+  }
+  return held * 5 >= optimizers_.size() * 4;
+}
+
+bool StepLevels::are_steps(const StepLevel& level) const {
+  if (level.steps.size() < kFewestSteps || !level.is_varied || level.touching < kTouching) return false;
+  if (level.work == 0 && work_before_.back() > 0) return false;
+  return level.share >= kSmallestShare || hold_optimizers(level);
+}
+
+std::size_t StepLevels::kinds_in(ItemRange range) const { return kinds_in(std::vector<ItemRange>{range}, range); }
+
+std::size_t StepLevels::kinds_in(const std::vector<ItemRange>& steps, ItemRange range) const {
+  std::set<std::uint32_t> kinds;
+  auto step = std::lower_bound(steps.begin(), steps.end(), range.begin,
+                               [](ItemRange one, std::size_t item) { return one.begin < item; });
+  for (; step != steps.end() && step->begin < range.end; ++step) {
+    for (std::size_t i = step->begin; i < step->end; ++i) kinds.insert(items_.kinds[i]);
+  }
+  return kinds.size();
+}
+
+}  // namespace synctrace

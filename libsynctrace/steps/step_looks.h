@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the stacks of the thread that drives a program tell of its loops: a function that goes back to an earlier
+// instruction has looped.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "code/user_frame.h"
+#include "steps/step_events.h"
+#include "steps/step_items.h"
+#include "steps/steps.h"
+
+namespace synctrace {
+
+class StepLooks {
+ public:
+  explicit StepLooks(const Trace& trace) : events_(trace), user_code_(std::string(fact(trace, "executable"))) {}
+
+  std::size_t count() { return events_.all().size(); }
+
+  // Adds the function that loops once in each of these steps, and a line of it, where stacks show it.
+  void name(Steps& steps, const StepItems& items);
+
+  // Whether stacks show that these are steps of one loop: of the same function, called from the same place, and at
+  // lines that both come to.
+  bool are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items);
+
+  // Whether stacks show that these steps, of which several lie in each of the coarser ones, are a loop of the program's
+  // own rather than of a model that computes, as over its layers: in each of those one look goes back, and one more for
+  // every `one_in` passes.
+  bool loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser, const StepItems& items,
+             std::size_t one_in);
+
+ private:
+  using Event = StepEvents::Event;
+  using At = std::vector<Event>::const_iterator;
+
+  // A function that loops, at a depth of the stack.
+  struct Loop {
+    std::size_t depth = 0;
+    std::uint32_t function = 0;
+    friend auto operator<=>(const Loop&, const Loop&) = default;
+  };
+  struct Back {
+    Loop loop;
+    bool is_same = false;  // one call again: what loops is not known, but that it does
+  };
+  // What has looped between these two, if anything.
+  std::optional<Back> went_back(StackId before, StackId after);
+
+  struct Place {
+    Loop loop;
+    StackId stack{};  // one that shows it
+  };
+  std::optional<Place> place_of(const Steps& steps, const StepItems& items);
+  // The first and the last instruction of the loop's function at which it is seen, if it is.
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> positions(const Steps& steps, const Place& place);
+
+  bool is_anew(StackId before, StackId after, std::size_t depth);
+  Loop caller_of(Loop called, StackId stack);
+  At first_from(Nanoseconds time_ns);
+  bool is_readers(const ResolvedFrame& frame) const;
+  bool is_of_model(StackId stack, std::size_t depth);
+  bool works_outside(const Steps& steps, const StepItems& items, StackId inside, std::size_t depth);
+  std::uint32_t first_line(const Steps& steps, Loop loop, std::uint32_t line);
+
+  StepEvents events_;
+  UserCode user_code_;
+};
+
+}  // namespace synctrace

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program's phases, each with its steps: those that are named, and those that are found in the rest.
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "steps/step_candidates.h"
+#include "steps/step_items.h"
+#include "steps/step_lengths.h"
+#include "steps/step_search.h"
+#include "steps/step_split.h"
+#include "steps/steps.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kFewForSure = 8;
+constexpr double kAlikeForSure = 0.9;
+constexpr double kSmallestPhase = 0.02;  // of the time of the first
+constexpr double kLittleWork = 0.05;     // of another phase's
+
+struct Phase {
+  Steps steps;
+  double work_ns = 0;  // of its kernels; 0 without a timeline
+};
+
+void judge(const FoundLoop& loop, Steps& steps) {
+  const bool is_named = steps.source == StepSource::kLoop;
+  if (steps.steps.size() < kFewForSure) {
+    steps.confidence = StepConfidence::kLow;
+    steps.doubt = "only " + std::to_string(steps.steps.size()) + " were seen";
+  } else if (!loop.is_marked && !is_named) {
+    steps.confidence = StepConfidence::kLow;
+    steps.doubt = "only launches repeat, and no line is known that loops";
+  } else if (loop.likeness < kAlikeForSure) {
+    steps.confidence = StepConfidence::kMedium;
+    steps.doubt = "they do not do the same work each time";
+  }
+}
+
+// Of the steps behind the warm-up, which may have loaded code for seconds.
+Nanoseconds time_of(const Steps& steps) {
+  Nanoseconds sum = 0;
+  for (const Step& step : steps.steps) {
+    if (step.kind != StepKind::kWarmUp) sum = add_saturated(sum, step.length_ns);
+  }
+  return sum;
+}
+
+// With the warm-up, but for what happens once however long the program runs.
+Nanoseconds whole_time_of(const Trace& trace, const Steps& steps) {
+  Nanoseconds sum = time_of(steps);
+  for (const Step& step : steps.steps) {
+    if (step.kind == StepKind::kWarmUp && !loads_code(trace, step)) sum = add_saturated(sum, step.length_ns);
+  }
+  return sum;
+}
+
+double work_ns_of(const FoundLoop& loop, const StepItems& items) {
+  double busy_ns = 0;
+  for (const ItemRange step : loop.steps) {
+    for (std::size_t i = step.begin; i < step.end; ++i) {
+      if ((items.traits[i] & StepItems::kWork) != 0) busy_ns += static_cast<double>(items.busy_ns[i]);
+    }
+  }
+  return busy_ns;
+}
+
+// A loop before another one that computes hardly anything beside it builds what that one runs: layers, parameters.
+bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
+  return std::any_of(phases.begin(), phases.end(), [&](const Phase& other) {
+    return phase.steps.steps.back().host.end_ns <= other.steps.steps.front().host.begin_ns &&
+           phase.work_ns < kLittleWork * other.work_ns;
+  });
+}
+
+// The longest first, and behind them those that only set up, without those that are short: parameters of six layers.
+std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
+  std::vector<std::size_t> order(phases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::pair<bool, Nanoseconds>> ranks;
+  for (const Phase& phase : phases) ranks.emplace_back(sets_up(phase, phases), -whole_time_of(trace, phase.steps));
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
+  std::vector<Steps> result;
+  for (const std::size_t i : order) {
+    if (ranks[i].first && phases[i].steps.steps.size() < kFewForSure) continue;
+    result.push_back(std::move(phases[i].steps));
+  }
+  return result;
+}
+
+Steps given_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
+  if (question.line.empty()) return steps_by_ranges(trace, correlation, question.range);
+  const std::size_t colon = question.line.rfind(':');
+  std::uint32_t line = 0;
+  if (colon == std::string::npos) return {};
+  std::from_chars(question.line.data() + colon + 1, question.line.data() + question.line.size(), line);
+  return steps_by_line(trace, std::string_view(question.line).substr(0, colon), line);
+}
+
+}  // namespace
+
+StepPhases find_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
+  Steps given = given_steps(trace, correlation, question);
+  const bool is_asked = !question.range.empty() || !question.line.empty();
+  if (is_asked && given.steps.empty()) return {};
+  const StepItems items = step_items(trace, correlation, given.steps);
+  StepLooks looks(trace);
+  std::vector<Phase> found;
+  for (const FoundLoop& loop : find_loops(items, looks)) {
+    Steps steps = steps_of(items, loop.steps);
+    steps.micro_steps = loop.micro_steps;
+    looks.name(steps, items);
+    judge(loop, steps);
+    if (steps.steps.size() < kFewestSteps) continue;
+    measure_steps(trace, correlation, steps);
+    found.push_back({std::move(steps), work_ns_of(loop, items)});
+  }
+  std::vector<Steps> phases = in_order(trace, std::move(found));
+  // What is given stays first.
+  if (!given.steps.empty()) {
+    measure_steps(trace, correlation, given);
+    phases.insert(phases.begin(), std::move(given));
+  }
+  if (phases.empty()) return {};
+  const auto least_ns = static_cast<Nanoseconds>(kSmallestPhase * static_cast<double>(time_of(phases.front())));
+  std::erase_if(phases, [&](const Steps& steps) { return time_of(steps) < least_ns; });
+  const std::size_t wanted = question.phase == 0 ? 0 : question.phase - 1;
+  if (wanted >= phases.size()) return {{}, std::move(phases)};
+  StepPhases result{std::move(phases[wanted]), {}};
+  phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(wanted));
+  result.others = std::move(phases);
+  return result;
+}
+
+}  // namespace synctrace

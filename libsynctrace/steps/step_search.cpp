@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "steps/step_search.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "steps/step_begins.h"
+#include "steps/step_candidates.h"
+#include "steps/step_joins.h"
+#include "steps/step_levels.h"
+#include "steps/step_nesting.h"
+#include "steps/step_split.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostPhases = 8;
+constexpr std::size_t kItemsOfStep = 4;  // of one without an exchange, at the least
+constexpr std::size_t kKindsOfStep = 3;
+constexpr double kInRuns = 0.6;
+constexpr double kAlikeLayers = 0.7;
+constexpr double kNearlyAll = 0.8;
+constexpr double kAtLeastHalf = 0.5;
+
+class LoopSearch {
+ public:
+  LoopSearch(const StepItems& items, const std::vector<ItemRange>& ranges, StepLooks& looks)
+      : items_(items), looks_(looks), levels_(items, ranges), nesting_(levels_, looks), begins_(levels_) {}
+
+  std::optional<FoundLoop> run() {
+    const StepLevel* level = by_optimizer();
+    const bool optimizes = level != nullptr;
+    if (!optimizes) level = by_exchange();
+    if (level == nullptr) return std::nullopt;
+    FoundLoop found;
+    StepLevel best;
+    if (const StepLevel* passes = optimizes ? nesting_.passes_of(*level) : nullptr) {
+      best = begins_.by_passes(*level, *passes, levels_.optimizers(), found.micro_steps);
+    } else if (const StepLevel* group = optimizes ? nullptr : nesting_.group_of(*level)) {
+      best = begins_.by_passes(*group, *level, group->cuts, found.micro_steps);
+    } else {
+      best = begins_.turned(*level);
+      StepLevel pairs = nesting_.take_turns(best) ? begins_.in_pairs(best) : StepLevel{};
+      if (pairs.steps.size() >= kFewestSteps) best = std::move(pairs);
+    }
+    found.likeness = best.likeness;
+    found.is_marked = optimizes || best.exchanging >= kNearlyAll;
+    found.steps = optimizes ? std::move(best.steps) : steps_of_one_loop(std::move(best.steps), items_, looks_);
+    return found;
+  }
+
+ private:
+  // It does nearly all of the work, and the host waits for many of its passes at once, as for the log.
+  bool waits_rarely(const StepLevel& level) const {
+    constexpr std::size_t kMany = 16;
+    return level.share >= 0.9 && std::none_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& one) {
+             return one.exchanging >= kAtLeastHalf && one.steps.size() * kMany > level.steps.size();
+           });
+  }
+
+  // The finest with an optimizer's work in each step.
+  const StepLevel* by_optimizer() const {
+    if (levels_.optimizers().size() < kFewestSteps) return nullptr;
+    const auto level = std::find_if(levels_.all().begin(), levels_.all().end(), [](const StepLevel& one) {
+      return one.optimizing >= kNearlyAll && one.touching >= kInRuns;
+    });
+    return level == levels_.all().end() ? nullptr : &*level;
+  }
+
+  // The finest in whose steps the host and the GPU exchange something; without any, the finest that is the whole.
+  const StepLevel* by_exchange() {
+    std::vector<ItemRange> inner;
+    const bool any = std::any_of(levels_.all().begin(), levels_.all().end(),
+                                 [](const StepLevel& one) { return one.exchanging >= kAtLeastHalf; });
+    for (const StepLevel& level : levels_.all()) {
+      const bool is_marked = level.exchanging >= kAtLeastHalf;
+      const bool is_whole =
+          level.share >= kAtLeastHalf && level.likeness >= kNearlyAll &&
+          (!any || level.typical.size() >= 2 * kItemsOfStep ||
+           (level.typical.size() >= kItemsOfStep && levels_.kinds_in(level.typical) >= kKindsOfStep) ||
+           items_.count(level.typical, StepItems::kGraph) > 0 || waits_rarely(level));
+      if (!is_whole && !(any && is_marked)) continue;
+      if (level.exchanging < kNearlyAll && nesting_.take_turns(level)) continue;
+      // Marks at other places of a layer make a level that looks a little less like one.
+      const bool is_same = std::any_of(inner.begin(), inner.end(), [&](ItemRange typical) {
+        return levels_.cutter().likeness(typical, level.typical) > kAlikeLayers;
+      });
+      if (!is_same && !nesting_.is_inner(level) && !nesting_.reads_in_parts(level)) return &level;
+      if (!is_same) inner.push_back(level.typical);
+    }
+    return nullptr;
+  }
+
+  const StepItems& items_;
+  StepLooks& looks_;
+  StepLevels levels_;
+  StepNesting nesting_;
+  StepBegins begins_;
+};
+
+}  // namespace
+
+std::vector<FoundLoop> find_loops(const StepItems& items, StepLooks& looks) {
+  std::vector<FoundLoop> loops;
+  std::vector<ItemRange> ranges = items.ranges;
+  while (!ranges.empty() && loops.size() < kMostPhases) {
+    std::optional<FoundLoop> found = LoopSearch(items, ranges, looks).run();
+    if (!found) break;
+    ranges = left_over(ranges, found->steps);
+    loops.push_back(std::move(*found));
+  }
+  return join_loops(std::move(loops), items, looks);
+}
+
+}  // namespace synctrace

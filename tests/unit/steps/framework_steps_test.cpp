@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a framework does for a program, in its own loops, on its own threads and before the program's loop, is no step.
+#include <string>
+
+#include "base/format_text.h"
+#include "steps/steps.h"
+#include "support/catch.h"
+#include "support/golden_traces.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+
+// As a model does whose parameters are spread over the ranks: it gathers those of a layer with one kernel for many
+// tensors, and on autograd's thread gives the GPU their addresses.
+TEST_CASE("the layers of a model are no steps, whatever gathers their parameters") {
+  Program program;
+  const StackId layers = program.at({{"main", 7}, {"forward", 3, "/venv/torch/nn/modules/container.py"}});
+  const StackId back = program.at({{"_pre_backward", 9, "/venv/torch/distributed/fsdp/_fsdp_state.py"}});
+  for (int i = 0; i < 20; ++i) {
+    for (int layer = 0; layer < 8; ++layer) {
+      program.kernel("multi_tensor_apply_kernel Copy", layers);
+      program.kernels("forward", 6, layers);
+    }
+    for (int layer = 0; layer < 8; ++layer) {
+      program.kernel("multi_tensor_apply_kernel Copy", back, kWorker);
+      program.wait(back, kWorker);
+      program.kernels("backward", 6, {}, kWorker);
+    }
+    const StackId optimizer = program.at({{"main", 8}, {"step", 2, "/venv/torch/optim/sgd.py"}});
+    program.kernel("multi_tensor_apply_kernel Add", optimizer);
+    program.wait(program.at({{"main", 9}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.micro_steps == 1);
+  CHECK(steps.where.line == 7);
+}
+
+// As a stage of a pipeline whose loss nobody reads: micro-batches forward, then backward, and nothing that comes once
+// but the optimizer, each of whose kernels comes twice.
+TEST_CASE("an optimizer marks a step by the begin of its work alone") {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (int part = 0; part < 4; ++part) program.kernels("forward", 20, program.at({{"step", 5}}));
+    for (int part = 0; part < 4; ++part) program.kernels("backward", 30, program.at({{"step", 7}}));
+    const StackId optimizer = program.at({{"step", 9}, {"update", 2, "/venv/torch/optim/sgd.py"}});
+    for (int part = 0; part < 2; ++part) program.kernels("multi_tensor_apply", 2, optimizer);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 19);
+  CHECK(steps.steps.size() <= 20);
+  CHECK(steps.confidence == StepConfidence::kHigh);
+}
+
+TEST_CASE("the thread on which autograd calls back does not hide the loop") {
+  Program program;
+  const StackId hook = program.at({{"_hook", 9, "/venv/torch/distributed/_composable/replicate.py"}});
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("forward", 3, program.at({{"main", 7}}));
+    program.kernels("backward", 12, hook, kWorker);
+    program.wait(program.at({{"main", 9}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.name == "main");
+  CHECK(steps.where.line == 7);
+}
+
+TEST_CASE("what sets up a program is not what it is about, as long as it may take") {
+  const bool comes_first = GENERATE(true, false);
+  const int layer_kernels = GENERATE(4, 8, 40);  // 4 % of the training's work, 8 %, or as much
+  CAPTURE(comes_first, layer_kernels);
+  Program program;
+  const auto set_up = [&] {
+    for (int i = 0; i < 12; ++i) {
+      program.kernels("init", layer_kernels, program.at({{"build", 5}}));
+      program.wait(program.at({{"build", 6}}));
+      program.pass(20'000 * kUs);
+    }
+  };
+  if (comes_first) set_up();
+  for (int i = 0; i < 60; ++i) {
+    program.kernels("step", 20, program.at({{"main", 7}}));
+    program.wait(program.at({{"main", 8}}));
+  }
+  if (!comes_first) set_up();
+  const Steps steps = program.steps().chosen;
+  const bool is_training = comes_first && layer_kernels == 4;
+  CHECK(steps.name == (is_training ? "main" : "build"));
+  CHECK(steps.steps.size() >= (is_training ? 60 : 11));
+}
+
+// One rank built its layers for longer than it trained, of the other job both were seen to gather layers again and
+// again.
+TEST_CASE("all ranks of recorded jobs have the steps of their training loop") {
+  const std::string name =
+      std::string(GENERATE("ddp", "fsdp")) + std::string(GENERATE("_rank0", "_rank1")) + ".synctrace";
+  INFO(name);
+  const Trace trace = load_golden({format_text("{}/steps/{}", SYNCTRACE_GOLDEN_FOLDER, name), name});
+  const Correlation correlation(trace);
+  const StepPhases found = find_steps(trace, correlation);
+  const Steps& steps = found.chosen;
+  CHECK(steps.steps.size() >= 58);
+  CHECK(steps.steps.size() <= 62);
+  CHECK(steps.micro_steps == 1);
+  CHECK(steps.confidence == StepConfidence::kHigh);
+  CHECK(steps.name == "train");
+  CHECK(steps.where.line >= 196);
+  CHECK(steps.where.line <= 211);
+  REQUIRE_FALSE(found.others.empty());
+  if (name.starts_with("ddp")) CHECK(found.others.front().where.line == 65);  // builds one layer after another
+}
+
+}  // namespace synctrace::testing

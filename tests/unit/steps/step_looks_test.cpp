@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which function's loop the steps are of, by the stacks of a few launches in each: what shows a loop, and what does
+// not.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "steps/step_events.h"
+#include "steps/steps.h"
+#include "support/catch.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr std::string_view kModelFile = "/home/user/model.py";
+constexpr std::string_view kTorch = "/venv/lib/python3.12/site-packages/torch/serving.py";
+
+// The name of the loop of twenty steps, in each of which something is launched in these places, in this order.
+std::string name_of(const std::vector<std::vector<Place>>& places) {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (std::size_t k = 0; k < places.size(); ++k) {
+      program.kernel("seen" + std::to_string(k), program.at(places[k]));
+      program.kernels("unseen", 3);
+    }
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  return steps.name;
+}
+
+}  // namespace
+
+TEST_CASE("a function that goes back to an earlier line is the loop, one that goes on is none") {
+  CHECK(name_of({{{"main", 5}}, {{"main", 6}}}) == "main");
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.kernel("seen", program.at({{"main", 5 + i}}));
+    program.kernels("unseen", 6);
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.name.empty());
+}
+
+// Of most steps only what follows it is seen.
+TEST_CASE("the line of a loop is the first at which a step is seen") {
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.kernel("first", i % 10 == 3 ? program.at({{"main", 5}}) : StackId{});
+    program.kernel("second", program.at({{"main", 7}}));
+    program.kernel("third", program.at({{"main", 8}}));
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.name == "main");
+  CHECK(steps.where.line == 5);
+}
+
+TEST_CASE("one function behind another one of the same call is no loop") {
+  CHECK(name_of({{{"main", 5}, {"first", 9}}, {{"main", 5}, {"second", 3}}}).empty());
+}
+
+TEST_CASE("a model's own loop is that of its caller, unless that is the model's too") {
+  const auto from = [](const Place& caller) {
+    return name_of({{caller, {"forward", 3, kModelFile}}, {caller, {"forward", 4, kModelFile}}});
+  };
+  CHECK(from({"main", 5}) == "main");
+  CHECK(from({"generate", 5, kModelFile}).empty());
+}
+
+TEST_CASE("a framework's own loop is that of its caller, where there is one") {
+  CHECK(name_of({{{"main", 5}, {"serve", 3, kTorch}}, {{"main", 5}, {"serve", 4, kTorch}}}) == "main");
+  CHECK(name_of({{{"serve", 3, kTorch}}, {{"serve", 4, kTorch}}}).empty());
+}
+
+TEST_CASE("from CPython 3.12 on a line table tells that a function does not go back") {
+  const std::uint32_t version = GENERATE(0x030b0800, 0x030c0000);
+  CAPTURE(version);
+  Program program;
+  const StackId stack = program.at({{"main", 6}});
+  Trace trace = program.trace();
+  for (auto& [id, code] : trace.codes) code.python_version = version;
+  StepEvents events(trace);
+  const std::uint64_t last = events.spots(stack).front().position;
+  CHECK(events.can_loop(stack, 0, last - 2, last) == (version < 0x030c0000));
+}
+
+}  // namespace synctrace::testing

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides of each limit by which the finder tells a step from its micro-batches, by programs that it alone decides.
+#include <string>
+
+#include "steps/steps.h"
+#include "support/catch.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+namespace {
+
+// Batches, then work that comes once in a few of them, by an optimizer that nothing names.
+struct Groups {
+  int groups = 12;
+  int updates = 3;    // kernels
+  bool logs = false;  // a number is read with it
+  int other = 0;      // kernels of another loop's pass, of which three run in each group
+  int shared = 0;     // those of a batch among them
+
+  Steps found() const {
+    Program program;
+    for (int i = 0; i < groups; ++i) {
+      for (int batch = 0; batch < 4; ++batch) {
+        program.kernels("batch", 10);
+        program.wait();
+      }
+      program.kernels("update", updates);
+      for (int pass = 0; pass < 3 && other > 0; ++pass) {
+        program.kernels("batch", shared);
+        program.kernels("other", other - shared);
+      }
+      if (logs) program.read();
+    }
+    return program.steps().chosen;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what is done once in several batches makes them micro-batches, seen eight times or more") {
+  const int groups = GENERATE(6, 12);
+  CAPTURE(groups);
+  const Steps steps = Groups{.groups = groups}.found();
+  const bool are_micro = groups == 12;
+  CHECK(steps.micro_steps == (are_micro ? 4 : 1));
+  CHECK(steps.steps.size() == static_cast<std::size_t>(are_micro ? groups : groups * 4));
+}
+
+TEST_CASE("a log line with kernels of its own makes no micro-batches, an optimizer's work that is logged does") {
+  const int updates = GENERATE(5, 6, 10, 14);
+  CAPTURE(updates);
+  const Steps steps = Groups{.updates = updates, .logs = true}.found();
+  CHECK(steps.micro_steps == (updates >= 8 ? 4 : 1));
+}
+
+TEST_CASE("another loop of eight kinds between batches makes no micro-batches of them") {
+  struct Known {
+    int other = 0;
+    int shared = 0;
+    std::size_t micro_steps = 0;
+  };
+  const Known all[] = {{6, 0, 4}, {12, 0, 1}, {12, 6, 1}};
+  for (const Known& known : all) {
+    CAPTURE(known.other, known.shared);
+    const Steps steps = Groups{.logs = true, .other = known.other, .shared = known.shared}.found();
+    CHECK(steps.micro_steps == known.micro_steps);
+  }
+}
+
+// Three of the one sort, two of the other, that have 17 of 21 items in common.
+TEST_CASE("batches of another sort are no other loop") {
+  Program program;
+  for (int i = 0; i < 12; ++i) {
+    for (int batch = 0; batch < 5; ++batch) {
+      program.kernels(batch < 3 ? "short" : "long", 4);
+      program.kernels("batch", 16);
+      program.wait();
+    }
+    program.kernels("update", 10);
+    program.read();
+  }
+  CHECK(program.steps().chosen.micro_steps == 5);
+}
+
+TEST_CASE("a step has 64 micro-batches at the most") {
+  const int batches = GENERATE(50, 90);
+  CAPTURE(batches);
+  Program program;
+  for (int i = 0; i < 10; ++i) {
+    for (int batch = 0; batch < batches; ++batch) {
+      program.kernels("batch", 2);
+      program.wait();
+    }
+    program.kernels("update", 3);
+  }
+  CHECK(program.steps().chosen.micro_steps == (batches == 50 ? 50 : 1));
+}
+
+// Beside an optimizer's work a step clips gradients, which none of its batches does.
+TEST_CASE("batches are micro-batches where the host gives or takes something in nearly each and they are half of it") {
+  struct Known {
+    int in_twenty = 0;
+    int clips = 0;  // kernels beside the forty of the batches
+    std::size_t micro_steps = 0;
+  };
+  const Known known = GENERATE(Known{12, 6, 1}, Known{17, 6, 4}, Known{17, 26, 4}, Known{17, 60, 1});
+  const auto [in_twenty, clips, micro_steps] = known;
+  CAPTURE(in_twenty, clips);
+  Program program;
+  std::uint64_t reads = 0;  // of five sizes, so that none of them marks the batches
+  for (int i = 0; i < 30; ++i) {
+    for (int batch = 0; batch < 4; ++batch) {
+      program.kernels("batch", 10);
+      if ((i * 4 + batch) * in_twenty % 20 < in_twenty) program.read(std::uint64_t{16} << reads++ % 5 * 2);
+    }
+    for (int k = 0; k < clips; ++k) program.kernel("clip" + std::to_string(k % 3));
+    program.kernel("adam");
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 29);
+  CHECK(steps.steps.size() <= 30);
+  CHECK(steps.micro_steps == micro_steps);
+}
+
+// What clips makes too much of a step for the batches to be all of it; which line goes back tells that they are a loop.
+TEST_CASE("batches are micro-batches where stacks show their loop, beside more work than an optimizer's") {
+  const bool has_stacks = GENERATE(false, true);
+  CAPTURE(has_stacks);
+  Program program;
+  const auto at = [&](std::int32_t line) { return has_stacks ? program.at({{"main", line}}) : StackId{}; };
+  for (int i = 0; i < 20; ++i) {
+    for (int batch = 0; batch < 4; ++batch) {
+      program.kernels("forward", 10, at(10));
+      program.kernels("backward", 10, at(12));
+    }
+    program.kernels("clip", 6, at(14));
+    program.kernel("adam", at(16));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 20);
+  CHECK(steps.micro_steps == (has_stacks ? 4 : 1));
+}
+
+// As where several answers of a model are judged, and learnt from at once.
+TEST_CASE("passes without a backward pass are no micro-batches of a step that has one") {
+  const ThreadId backward = GENERATE(kMain, kWorker);
+  CAPTURE(backward == kWorker);
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    for (int pass = 0; pass < 4; ++pass) {
+      program.kernels("forward", 10);
+      program.wait();
+    }
+    program.kernels("backward", 10, {}, backward);
+    program.kernel("adam");
+  }
+  CHECK(program.steps().chosen.micro_steps == (backward == kWorker ? 1 : 4));
+}
+
+}  // namespace synctrace::testing

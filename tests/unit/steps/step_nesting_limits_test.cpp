@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both sides of each limit by which the finder tells a step from its layers and its halves, by programs that
+// it alone decides.
+#include <string>
+#include <vector>
+
+#include "steps/steps.h"
+#include "support/catch.h"
+#include "support/program_by_hand.h"
+
+namespace synctrace::testing {
+
+// Fifty items in a step, of which some are of its sort, each second one's, and some come once in the program.
+TEST_CASE("steps of two sorts that take turns are halves of one, a little difference does not make two sorts") {
+  struct Known {
+    int sort = 0;
+    int varied = 0;
+    std::size_t steps = 0;
+  };
+  const Known all[] = {{4, 3, 20}, {2, 3, 40}, {3, 0, 40}, {5, 0, 20}};
+  for (const Known& known : all) {
+    CAPTURE(known.sort, known.varied);
+    Program program;
+    for (int i = 0; i < 40; ++i) {
+      program.kernels("step", 49 - known.sort - known.varied);
+      program.kernels(i % 2 == 0 ? "even" : "odd", known.sort);
+      program.kernels("varied" + std::to_string(i) + "_", known.varied);
+      program.wait();
+    }
+    CHECK(program.steps().chosen.steps.size() == known.steps);
+  }
+}
+
+// Launches alone: a kernel that comes once in so many passes.
+TEST_CASE("what is seen a few times does not make layers of very many passes") {
+  const int passes = GENERATE(20, 40);
+  CAPTURE(passes);
+  Program program;
+  for (int i = 0; i < 4; ++i) {
+    program.kernels("head", 10);
+    for (int pass = 0; pass < passes; ++pass) program.kernels("pass", 6);
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (passes == 20)
+    CHECK(steps == 4);
+  else
+    CHECK(steps >= 158);
+}
+
+// As often as not it comes after another number of steps.
+TEST_CASE("the intervals of a rare kernel make no layers of the steps between") {
+  Program program;
+  for (int i = 0; i < 6; ++i) {
+    for (const int steps : {6, 6, 6, 12, 12, 3, 3}) {
+      program.kernels("rare", 3);
+      for (int step = 0; step < steps; ++step) program.kernels("step", 10);
+    }
+  }
+  CHECK(program.steps().chosen.steps.size() >= 286);
+}
+
+// Launches alone: layers of a kernel each, and one more kernel in a step.
+TEST_CASE("a step has 256 layers at the most") {
+  const int layers = GENERATE(200, 300);
+  CAPTURE(layers);
+  Program program;
+  for (int i = 0; i < 40; ++i) {
+    program.kernel("head");
+    for (int layer = 0; layer < layers; ++layer) program.kernels("layer", 2);
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (layers == 200)
+    CHECK(steps == 40);
+  else
+    CHECK(steps >= 11'900);
+}
+
+// As experts do that look at how many tokens they got.
+TEST_CASE("without stacks reads are layers' where up to 64 are in each of 16 steps or more") {
+  struct Known {
+    int steps = 0;
+    int layers = 0;
+    bool are_layers = false;
+  };
+  const Known all[] = {{12, 8, false}, {24, 8, true}, {24, 50, true}, {24, 90, false}};
+  for (const Known& known : all) {
+    CAPTURE(known.steps, known.layers);
+    Program program;
+    for (int i = 0; i < known.steps; ++i) {
+      program.kernel("head");
+      for (int layer = 0; layer < known.layers; ++layer) {
+        program.kernels("layer", 4);
+        program.read();
+      }
+    }
+    const std::size_t steps = program.steps().chosen.steps.size();
+    if (known.are_layers)
+      CHECK(steps == static_cast<std::size_t>(known.steps));
+    else
+      CHECK(steps >= static_cast<std::size_t>(known.steps * known.layers - 3));
+  }
+}
+
+// As many as there are steps.
+TEST_CASE("one look in each step is enough that reads are not taken for layers'") {
+  const int looks = GENERATE(18, 24);
+  CAPTURE(looks);
+  Program program;
+  const StackId stack = program.at({{"main", 9}});
+  for (int i = 0; i < 24; ++i) {
+    program.kernel("head", i < looks ? stack : StackId{});
+    for (int layer = 0; layer < 8; ++layer) {
+      program.kernels("layer", 4);
+      program.read();
+    }
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (looks == 18)
+    CHECK(steps == 24);
+  else
+    CHECK(steps >= 24 * 8 - 3);
+}
+
+// What looks like layers, a few of them seen, each at an earlier line of main() than the one before.
+TEST_CASE("stacks say that a loop is the program's own where there are four or more in each coarser step") {
+  const int looks = GENERATE(3, 6);
+  CAPTURE(looks);
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    program.kernel("head");
+    for (int pass = 0; pass < 8; ++pass) {
+      const StackId stack = pass < looks ? program.at({{"main", 9 - pass % 3}}) : StackId{};
+      program.kernel("pass", stack);
+      program.kernels("work", 3);
+    }
+  }
+  const std::size_t steps = program.steps().chosen.steps.size();
+  if (looks == 3)
+    CHECK(steps == 20);
+  else
+    CHECK(steps >= 158);
+}
+
+// A kernel of each step, seen so often outside of the function that runs the others.
+TEST_CASE("one look at what a loop launches itself does not tell that its function loops, two do") {
+  const int looks = GENERATE(1, 2);
+  CAPTURE(looks);
+  Program program;
+  const StackId first = program.at({{"generate", 30}, {"next_token", 5}});
+  const StackId second = program.at({{"generate", 30}, {"next_token", 6}});
+  const StackId outside = program.at({{"generate", 31}});
+  for (int i = 0; i < 30; ++i) {
+    program.kernels("token", 6, first);
+    program.kernels("chosen", 3, second);
+    program.kernel("put_behind", i % 10 == 4 && i / 10 < looks ? outside : StackId{});
+    program.wait();
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 30);
+  CHECK(steps.name == (looks == 1 ? "next_token" : "generate"));
+}
+
+// As frameworks that wrap calls in calls.
+TEST_CASE("a loop is seen fifty frames deep") {
+  std::vector<std::string> names;
+  for (int i = 0; i < 50; ++i) names.push_back("wrapper" + std::to_string(i));
+  Program program;
+  const auto at = [&](std::int32_t line) {
+    std::vector<Place> places;
+    for (const std::string& name : names) places.push_back({name, 3});
+    places.push_back({"deep", line});
+    return program.at(places);
+  };
+  const StackId work = at(7);
+  const StackId wait = at(8);
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("step", 6, work);
+    program.wait(wait);
+  }
+  CHECK(program.steps().chosen.name == "deep");
+}
+
+}  // namespace synctrace::testing
