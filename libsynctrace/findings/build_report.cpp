@@ -21,12 +21,12 @@
 #include "findings/idle_causes.h"
 #include "findings/limits.h"
 #include "findings/loader/loader_advice.h"
+#include "findings/phases/phases.h"
 #include "findings/range_table.h"
 #include "findings/remedies/remedy_details.h"
 #include "findings/savings.h"
 #include "findings/sites.h"
 #include "findings/stack_places.h"
-#include "findings/steps/phases.h"
 #include "findings/trace_words.h"
 #include "model/demangle.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
-#include "findings/steps/slow_causes.h"
+#include "findings/phases/slow_causes.h"
 
 namespace synctrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/quantity_text.h"
 #include "base/shares.h"
-#include "findings/steps/slow_causes.h"
+#include "findings/phases/slow_causes.h"
 
 namespace synctrace {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
-#include "findings/steps/slow_causes.h"
+#include "findings/phases/slow_causes.h"
 #include "render/columns.h"
 #include "render/text_page.h"
 #include "render/words.h"

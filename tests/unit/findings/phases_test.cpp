@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a report says of several phases: their numbers, time, idle time and worst cause, and what lies between.
-#include "findings/steps/phases.h"
+#include "findings/phases/phases.h"
 #include "attribution/attribute.h"
 
 #include "support/catch.h"

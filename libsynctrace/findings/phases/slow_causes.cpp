@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/steps/slow_causes.h"
+#include "findings/phases/slow_causes.h"
 
 #include <algorithm>
 

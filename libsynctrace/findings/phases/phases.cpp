@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/steps/phases.h"
+#include "findings/phases/phases.h"
 
 #include <algorithm>
 #include <span>
