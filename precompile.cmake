@@ -10,7 +10,7 @@ string(MD5 list "${headers}")  # in the targets' names: of a changed list nothin
 string(SUBSTRING ${list} 0 6 list)
 
 # Where the tests spend their time under a sanitizer: optimised a little, they take an eighth of it, and three quarters more to compile.
-set(busiest synctrace_write synctrace_read synctrace_text synctrace_model synctrace_code synctrace_steps synctrace_attribution
+set(busiest synctrace_contract synctrace_write synctrace_read synctrace_text synctrace_model synctrace_code synctrace_steps synctrace_attribution
             synctrace_whatif synctrace_generator synctrace_loops)
 
 # The object library that has the header for targets with these options: made when it is first asked for.

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "commands.h"
+#include "contract/launch_contract.h"
 #include "exit_status.h"
-#include "format/launch_contract.h"
 #include "installation.h"
 #include "messages.h"
 #include "output_check.h"

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <system_error>
 
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::cli {
 namespace {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "format/launch_contract.h"
-#include "format/output_pattern.h"
+#include "contract/launch_contract.h"
+#include "contract/output_pattern.h"
 
 namespace synctrace::cli {
 namespace {

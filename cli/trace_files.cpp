@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 #include "messages.h"
 #include "model/load_trace.h"
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <sstream>
 
+#include "contract/launch_contract.h"
 #include "doctor/checks.h"
 #include "doctor/loader_probe.h"
-#include "format/launch_contract.h"
 
 namespace synctrace::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <iterator>
 #include <string_view>
 
+#include "contract/launch_contract.h"
+#include "contract/output_pattern.h"
 #include "doctor/checks.h"
-#include "format/launch_contract.h"
-#include "format/output_pattern.h"
 
 namespace synctrace::cli {
 namespace {

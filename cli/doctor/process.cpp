@@ -5,8 +5,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "contract/launch_contract.h"
 #include "doctor/checks.h"
-#include "format/launch_contract.h"
 
 namespace synctrace::cli {
 namespace {

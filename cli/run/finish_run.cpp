@@ -12,9 +12,9 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "contract/launch_contract.h"
 #include "doctor/checks.h"
 #include "exit_status.h"
-#include "format/launch_contract.h"
 #include "format/trace_compress.h"
 #include "installation.h"
 #include "messages.h"

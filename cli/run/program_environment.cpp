@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 #include "run/run_options.h"
 
 namespace synctrace::cli {

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "command_line.h"
+#include "contract/launch_contract.h"
+#include "contract/option_values.h"
+#include "contract/output_pattern.h"
 #include "exit_status.h"
-#include "format/launch_contract.h"
-#include "format/option_values.h"
-#include "format/output_pattern.h"
 #include "messages.h"
 #include "step_options.h"
 

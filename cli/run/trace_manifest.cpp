@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "base/regular_file.h"
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 #include "format/trace_format.h"
 
 namespace synctrace::cli {

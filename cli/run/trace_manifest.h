@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The traces of one run: the manifest that the recorded processes write to (format/launch_contract.h), and what is to
+// The traces of one run: the manifest that the recorded processes write to (contract/launch_contract.h), and what is to
 // be done with each trace once the program has ended.
 #pragma once
 

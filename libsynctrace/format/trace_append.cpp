@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 #include "format/schema_table.h"
 #include "format/trace_reader.h"
 

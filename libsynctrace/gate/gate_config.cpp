@@ -9,8 +9,8 @@
 
 #include "base/file_line.h"
 #include "base/glob.h"
+#include "contract/option_values.h"
 #include "findings/rules.h"
-#include "format/option_values.h"
 
 namespace synctrace {
 namespace {

@@ -9,7 +9,7 @@ import sys
 
 import tree
 
-CONTRACT = "libsynctrace/format/launch_contract.h"
+CONTRACT = "libsynctrace/contract/launch_contract.h"
 MANUAL = "docs/man/synctrace-run.1"
 
 VARIABLE = re.compile(r"\bSYNCTRACE_[A-Z0-9_]+")

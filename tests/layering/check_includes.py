@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Includes point only back along OFFLINE_ROOMS. Capture stands apart: it knows base and the writing half of format, and only its
-tests know it. What is shown, gated and exported is a finding: nobody but findings reads what it is made of. How names are looked up is
+"""Includes point only back along OFFLINE_ROOMS. Capture stands apart: it knows base, the contract and the writing half of format, and
+only its tests know it. What is shown, gated and exported is a finding: nobody but findings reads what it is made of. How names are looked up is
 nobody's business but the room names'.
 Usage: check_includes.py ROOT"""
 
@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "render", "gate", "rollup",
+OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "render", "gate", "rollup",
                  "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
@@ -18,7 +18,7 @@ NARROW_ROOMS = {
     "render": {"base", "findings", "render"},
     "gate": {"base", "findings", "render", "gate"},
     "rollup": {"base", "findings", "rollup"},
-    "cli": {"base", "format", "model", "findings", "render", "gate", "rollup", "exchange", "cli"},
+    "cli": {"base", "contract", "format", "model", "findings", "render", "gate", "rollup", "exchange", "cli"},
 }
 # Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
 CLOSED_ROOMS = {"names"}
@@ -31,7 +31,7 @@ ALLOWED_HEADERS = {
     "exchange": STACKS_WITH_NAMES,
     "gate": {
         "code/user_frame.h": "entries name paths by the same patterns as --user-code",
-        "format/option_values.h": "sizes in the configuration are written as in options",
+        "contract/option_values.h": "sizes in the configuration are written as in options",
         "model/frames.h": "an entry of the allow list names frames, which are plain data",
         "names/source_lines.h": "the comments of an allow list stand in source files, read with the same limits",
     },
@@ -88,7 +88,7 @@ def is_allowed(room, header):
     if room is None:
         return True
     if room == "capture":
-        return target in ("base", "format") and header not in OFFLINE_HEADERS
+        return target in ("base", "contract", "format") and header not in OFFLINE_HEADERS
     if room not in OFFLINE_ROOMS:
         return False
     if header in ALLOWED_HEADERS.get(room, {}):

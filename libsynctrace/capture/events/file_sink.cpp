@@ -17,7 +17,7 @@
 #include "capture/process/file_size_limit.h"
 #include "capture/process/own_descriptors.h"
 #include "capture/process/plain_syscalls.h"
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::capture {
 namespace {

@@ -16,7 +16,7 @@
 #include <span>
 
 #include "capture/process/file_thread.h"
-#include "format/output_pattern.h"
+#include "contract/output_pattern.h"
 
 namespace synctrace::capture {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "capture/process/notice.h"
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::capture {
 namespace {

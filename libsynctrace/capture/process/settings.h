@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "format/option_values.h"
+#include "contract/option_values.h"
 
 namespace synctrace::capture {
 

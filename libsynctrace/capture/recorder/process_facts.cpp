@@ -18,7 +18,7 @@
 #include "capture/cupti/gpu_events.h"
 #include "capture/process/plain_syscalls.h"
 #include "capture/waits/host_waits.h"
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::capture {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "capture/events/trace_stream.h"
 #include "capture/process/settings.h"
-#include "format/output_pattern.h"
+#include "contract/output_pattern.h"
 
 namespace synctrace::capture {
 

@@ -22,7 +22,7 @@
 #include "capture/process/recorder_state.h"
 #include "capture/process/reentry_guard.h"
 #include "capture/recorder/report_at_exit.h"
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::capture {
 namespace {

@@ -18,7 +18,7 @@
 #include "capture/python/python_frames.h"
 #include "capture/stacks/signal_stack.h"
 #include "capture/stacks/stack_table.h"
-#include "format/option_values.h"
+#include "contract/option_values.h"
 
 namespace synctrace::capture {
 namespace {

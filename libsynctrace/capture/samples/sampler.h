@@ -17,7 +17,7 @@
 #include "capture/samples/sample_queue.h"
 #include "capture/samples/sample_signal.h"
 #include "capture/samples/task_probe.h"
-#include "format/option_values.h"
+#include "contract/option_values.h"
 
 namespace synctrace::capture {
 

@@ -17,7 +17,7 @@
 #include "capture/events/thread_buffer.h"
 #include "capture/stacks/stack_budget.h"
 #include "capture/unwind/thread_stack.h"
-#include "format/option_values.h"
+#include "contract/option_values.h"
 
 namespace synctrace::capture {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capture_support.h"
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::capture {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/output_pattern.h"
+#include "contract/output_pattern.h"
 
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/output_pattern.h"
+#include "contract/output_pattern.h"
 
 #include <sys/stat.h>
 
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "format/launch_contract.h"
+#include "contract/launch_contract.h"
 
 namespace synctrace::format {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "format/option_values.h"
+#include "contract/option_values.h"
 
 #include <string_view>
 

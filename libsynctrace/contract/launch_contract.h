@@ -13,7 +13,7 @@ inline constexpr std::string_view kPartialSuffix =
     ".partial";  // X.synctrace.partial until the trace is closed in order
 
 // Read once by the library. Values are those of the options of `synctrace run` with the same name (man synctrace-run).
-inline constexpr const char* kEnvOutput = "SYNCTRACE_OUTPUT";  // file name pattern: format/output_pattern.h
+inline constexpr const char* kEnvOutput = "SYNCTRACE_OUTPUT";  // file name pattern: contract/output_pattern.h
 inline constexpr const char* kEnvForceOverwrite = "SYNCTRACE_FORCE_OVERWRITE";  // "1": replace an existing file
 inline constexpr const char* kEnvEnable = "SYNCTRACE_ENABLE";                   // "0": load, but do nothing
 inline constexpr const char* kEnvLevel = "SYNCTRACE_LEVEL";                     // "timeline" (default) or "syncs"
