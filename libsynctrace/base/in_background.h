@@ -13,7 +13,7 @@ namespace synctrace {
 template <class Work>
 auto in_background(std::size_t rows, Work&& work) {
   constexpr std::size_t kWorthAThread = 100'000;
-  // Of the two policies together the library takes the second where there can be no thread.
+  // With both policies the library takes the second one where there can be no thread.
   const std::launch how = rows < kWorthAThread ? std::launch::deferred : std::launch::async | std::launch::deferred;
   return std::async(how, std::forward<Work>(work));
 }

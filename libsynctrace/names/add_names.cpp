@@ -32,7 +32,7 @@ constexpr int kPatienceWithServersMs = 900'000;  // for one file; debuginfod loa
 // separate file of debugging information. What claims more gets no names.
 constexpr rlim_t kSearchBytes = rlim_t{8} << 30;
 constexpr rlim_t kSearchBytesForStrangers = rlim_t{512} << 20;
-constexpr rlim_t kSearchBytesOfAByte = 4;  // of the file, up to kSearchBytes
+constexpr rlim_t kSearchBytesOfAByte = 4;  // memory for each byte of the file, up to kSearchBytes
 
 void limit_memory(const std::string& path, rlim_t bytes) {
   struct stat file {};

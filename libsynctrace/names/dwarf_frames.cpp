@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kDeepestContainer = 32;  // namespaces and classes around a function
 constexpr int kDeepestScope = 256;     // blocks and inlined functions inside one
-constexpr int kMostRanges = 4096;      // of one function or unit
+constexpr int kMostRanges = 4096;      // for one function or unit
 constexpr std::size_t kLongestPath = 4096;
 
 bool holds_functions(int tag) noexcept {

@@ -17,7 +17,7 @@ namespace synctrace {
 
 inline constexpr std::size_t kLongestSourceLine = 200;                      // bytes; longer ones are cut at a character
 inline constexpr std::size_t kLargestSourceFile = std::size_t{16} << 20;    // bytes; larger files have no text
-inline constexpr std::uint64_t kMostSourceBytes = std::uint64_t{64} << 20;  // of all files of one trace
+inline constexpr std::uint64_t kMostSourceBytes = std::uint64_t{64} << 20;  // for all files of one trace
 
 struct SourceOrigin {
   std::string folder;          // where relative names start, the program's working folder; empty: they have no text

@@ -24,7 +24,7 @@ class SymbolTable {
   struct Symbol {
     std::uint64_t begin = 0;
     std::uint64_t end = 0;
-    std::uint64_t latest_end = 0;  // of this and all symbols before
+    std::uint64_t latest_end = 0;  // the latest end of this and all symbols before
     int rank = 0;                  // among names of the same address: lower is better
     const char* name = nullptr;
   };

@@ -28,7 +28,7 @@ struct NativeModule {
   std::uint64_t load_bias = 0;  // absolute address - address in the file
   std::uint64_t begin = 0;      // absolute addresses [begin, end) of the executable mapping
   std::uint64_t end = 0;
-  std::uint64_t file_offset = 0;  // of `begin`
+  std::uint64_t file_offset = 0;  // where `begin` is in the file
 };
 
 // An absolute address as the module's own (an ELF virtual address).
@@ -38,7 +38,7 @@ inline std::uint64_t module_address(const NativeModule& module, std::uint64_t ab
 
 struct NativeAddress {
   std::uint64_t address = 0;       // ELF virtual address
-  bool is_return_address = false;  // of a caller: the call is the instruction before
+  bool is_return_address = false;  // where a caller goes on: the call is the instruction before
 };
 
 struct SymbolizeOptions {

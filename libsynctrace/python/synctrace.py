@@ -278,7 +278,7 @@ def _failures(answer, zone):
     return lines + [f"not judged: {why}" for why in answer["not_judged"]]
 
 
-if "pytest" in sys.modules:  # as its plugin; nobody else pays for importing it
+if "pytest" in sys.modules:  # this is its plugin; nobody else pays for importing it
     import pytest
 
     @pytest.hookimpl(hookwrapper=True)

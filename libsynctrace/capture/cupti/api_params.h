@@ -18,7 +18,7 @@ namespace synctrace::capture {
 struct CallArguments {
   std::uint64_t bytes = 0;
   std::uint64_t object = 0;    // event handle
-  std::uintptr_t address = 0;  // of an allocation, new or released
+  std::uintptr_t address = 0;  // a new or released allocation
   std::uintptr_t source = 0;
   std::uintptr_t target = 0;
   CUstream stream = nullptr;

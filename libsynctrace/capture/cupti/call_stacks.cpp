@@ -29,7 +29,7 @@ constexpr std::uint32_t kLookMask = (1U << 18) - 1;
 constexpr std::int64_t kNoPythonNs = 10'000'000;
 
 struct LaunchPace {
-  std::int64_t last_end_ns = 0;  // of the thread's last call
+  std::int64_t last_end_ns = 0;  // when the thread's last call returned
   std::int64_t look_at_ns = 0;   // a launch from here on is looked at
   std::uint32_t until_sample = 0;
   std::uint32_t random = 0;

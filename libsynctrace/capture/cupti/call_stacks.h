@@ -29,7 +29,7 @@ CallStack stack_at_entry(const TracedCall& traced, const void* params, std::int6
 // At its exit. `begin_ns` is behind the taking of the stack.
 void stack_at_exit(const CallStack& stack, std::int64_t begin_ns, std::int64_t end_ns) noexcept;
 
-// Of the query that begins a run of them, at its exit.
+// The stack of a query that begins a run of queries, taken at its exit.
 StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept;
 
 // What stacks at calls have cost the program's threads, and the calls that the budget left without one.

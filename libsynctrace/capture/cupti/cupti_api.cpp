@@ -22,7 +22,7 @@ constexpr bool is_supported(std::uint32_t version) noexcept {
 
 struct LoadedRuntime {
   char folder[900] = "";
-  int major = 0;  // of libcudart.so.<major>
+  int major = 0;  // the number in libcudart.so.<major>
 };
 
 // The folder and major version of the loaded libcudart. A statically linked one leaves no trace. Modules are not

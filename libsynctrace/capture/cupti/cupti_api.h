@@ -48,7 +48,7 @@ class CuptiApi {
   const CuptiFunctions* operator->() const noexcept { return &functions_; }
 
   std::uint32_t version() const noexcept { return version_; }  // 18..28 for CUDA 12, 130000... since 13.0
-  const char* path() const noexcept { return path_; }          // of the copy, or of the last one tried
+  const char* path() const noexcept { return path_; }          // the copy in use, or the last one tried
 
   // CUPTI before 12.9 may crash when it is refused a buffer.
   bool may_refuse_buffers() const noexcept { return version_ >= 27; }

@@ -26,7 +26,7 @@ constexpr CUpti_ActivityKind kStandingKinds[] = {
     CUPTI_ACTIVITY_KIND_STREAM,
 };
 
-// Of contexts alone.
+// Only contexts: no streams, no modules.
 constexpr CUpti_CallbackId kResourceCallbacks[] = {
     CUPTI_CBID_RESOURCE_CONTEXT_CREATED,
     CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING,

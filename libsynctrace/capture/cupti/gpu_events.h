@@ -74,7 +74,7 @@ class GpuEvents {
     std::atomic<BufferState> state{BufferState::kUnmapped};
     std::atomic<std::uint8_t*> data{nullptr};  // mapped on first use, then for good
     std::size_t valid_bytes = 0;
-    std::uint64_t order = 0;  // of completion
+    std::uint64_t order = 0;  // its place in the order of completion
   };
 
   static bool take(Buffer& buffer) noexcept;
@@ -89,7 +89,7 @@ class GpuEvents {
   std::atomic<std::uint64_t> completed_count_{0};
   std::atomic<std::uint64_t> refused_count_{0};
   std::atomic<std::uint64_t> errors_{0};
-  std::atomic<std::uint32_t> captures_{0};  // of streams into graphs, under way
+  std::atomic<std::uint32_t> captures_{0};  // streams that are being captured into graphs
   std::atomic<bool> has_context_{false};
   void (*context_hook_)() noexcept = nullptr;
   Times times_;

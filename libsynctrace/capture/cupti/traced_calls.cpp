@@ -331,7 +331,7 @@ constexpr TracedCall kTracedCalls[] = {
     DRIVER(cuGraphExecUpdate, kGraph, kAlways, kNone),
     DRIVER(cuGraphExecUpdate_v2, kGraph, kAlways, kNone),
     DRIVER(cuGraphExecDestroy, kGraph, kAlways, kNone),
-    // As launches in the driver's domain alone.
+    // Captures are traced like launches: in the driver's domain only.
     DRIVER_CAPTURE(cuStreamBeginCapture, kBegins),
     DRIVER_CAPTURE(cuStreamBeginCapture_ptsz, kBegins),
     DRIVER_CAPTURE(cuStreamBeginCapture_v2, kBegins),

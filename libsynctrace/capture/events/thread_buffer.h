@@ -32,7 +32,7 @@ enum class TextStorage : std::uint8_t {
 inline constexpr std::size_t kMaxInlineText = 512;  // longer ones are cut; NVTX names are far shorter
 
 struct EventHeader {
-  std::uint16_t bytes = 0;  // of the whole event, a multiple of 8; 0 pads the end of the ring
+  std::uint16_t bytes = 0;  // the whole event's size, a multiple of 8; 0 pads the end of the ring
   format::RecordKind kind{};
   TextStorage text_storage = TextStorage::kNone;
   std::uint16_t record_bytes = 0;
@@ -72,12 +72,12 @@ struct EventView {
 
 // The operations of NCCL that a thread has asked for and not yet given to the GPU.
 struct NcclGroup {
-  std::uint64_t number = 0;  // of format::Collective; 0: there is no operation so far
+  std::uint64_t number = 0;  // format::Collective::number; 0: there is no operation so far
   std::uint64_t launches = 0;
   std::int64_t begin_ns = 0;
   CorrelationId first{};
   CorrelationId last{};
-  std::uint32_t depth = 0;  // of ncclGroupStart
+  std::uint32_t depth = 0;  // open calls of ncclGroupStart
   bool is_launching = false;
 
   void note_launch(CorrelationId launch) noexcept {

@@ -67,7 +67,7 @@ class TraceStream {
   std::uint64_t written_bytes() const noexcept { return sink_.written_bytes() + writer_.payload_bytes(); }
 
  private:
-  static constexpr std::size_t kBufferBytes = 256U << 10;  // of a chunk: large enough to compress well, small to lose
+  static constexpr std::size_t kBufferBytes = 256U << 10;  // one chunk: large enough to compress well, small to lose
 
   void report_failure() noexcept;
   bool ensure_file() noexcept;

@@ -77,8 +77,8 @@ NvtxPayload first_payload(const void* payloads, std::uint64_t count) noexcept {
   return {reinterpret_cast<const std::byte*>(first.address), first.size};
 }
 
-// 2.25 put the communicator's hash in front of what 2.16 began with. Of a longer payload than is known here, a later
-// version's, the beginning counts.
+// 2.25 put the communicator's hash in front of what 2.16 began with. A later version's payload may be longer: then only
+// its beginning is read.
 NcclOperation read_operation(const NcclCall& call, NvtxPayload payload) noexcept {
   NcclOperation operation;
   const std::size_t ints_bytes = call.ints == 0 ? 0 : sizeof(std::uint64_t);

@@ -26,7 +26,7 @@ enum class NcclCallKind : std::uint8_t {
 struct NcclCall {
   std::string_view name;  // without "nccl"; lives as long as the process
   NcclCallKind kind;
-  std::uint8_t ints;  // of an operation: how many lie behind the bytes of its payload
+  std::uint8_t ints;  // how many lie behind the bytes of an operation's payload
   bool has_peer;      // the first of them is the root or peer
 };
 
@@ -46,7 +46,7 @@ struct NvtxPayload {
 NvtxPayload first_payload(const void* payloads, std::uint64_t count) noexcept;
 
 struct NcclOperation {
-  std::uint64_t hash = 0;  // of the communicator; 0: NCCL before 2.25 does not say
+  std::uint64_t hash = 0;  // the communicator's; 0: NCCL before 2.25 does not say
   std::uint64_t bytes = 0;
   std::int32_t peer = -1;
 };

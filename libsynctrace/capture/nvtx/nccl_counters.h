@@ -68,7 +68,7 @@ class NcclCounters {
   std::atomic<std::uint64_t> groups_{0};
   std::atomic<std::uint64_t> changes_{0};
   std::atomic<std::uint64_t> refused_{0};
-  std::atomic<int> version_{0};      // as NCCL tells it; 0: not known yet
+  std::atomic<int> version_{0};      // NCCL's own number; 0: not known yet
   bool is_version_written_ = false;  // drain thread only
   std::uint64_t seen_changes_ = 0;   // drain thread only
   std::array<Communicator, kMostCommunicators> communicators_{};

@@ -235,7 +235,7 @@ struct ExtensionModule {
   ExtensionSegment* segments;
 };
 constexpr std::uint16_t kPayloadModule = 2;
-constexpr unsigned kPayloadVersion = 1;  // of the upper byte
+constexpr unsigned kPayloadVersion = 1;  // the upper byte of ExtensionModule::version
 
 // A client's table of pointers to its own function pointers, filled one by one where it has the slot.
 class ClientTable {

@@ -12,7 +12,7 @@
 namespace synctrace::capture {
 
 struct NvtxNames::Name {
-  std::uint32_t id;  // of a domain
+  std::uint32_t id;  // a domain's
   std::uint32_t length;
   char text[];
 

@@ -52,7 +52,7 @@ class NvtxNames {
   std::size_t written_domains_ = 0;  // drain thread only
 };
 
-// The recorder's. Of use before it starts: a program may name its domains before its first CUDA call.
+// The recorder's. It works before the recorder starts: a program may name its domains before its first CUDA call.
 [[gnu::visibility("hidden")]] extern NvtxNames& nvtx_names;
 
 NvtxDomainId domain_id(nvtxDomainRegistration_st* handle) noexcept;

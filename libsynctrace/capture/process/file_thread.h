@@ -48,7 +48,7 @@ class FileThread {
   std::atomic<std::uint32_t> state_{static_cast<std::uint32_t>(State::kStarting)};  // a futex
   Work work_;
   int error_ = 0;
-  bool is_running_ = false;  // as seen by who hands it work
+  bool is_running_ = false;  // used only by the thread that hands it work
 };
 
 }  // namespace synctrace::capture

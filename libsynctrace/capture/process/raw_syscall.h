@@ -34,7 +34,7 @@ inline long raw_syscall(long number, long a = 0, long b = 0, long c = 0, long d 
 #endif
 }
 
-// As the kernel takes an argument.
+// An argument in the form that the kernel takes.
 template <class Value>
 long to_word(Value value) noexcept {
   if constexpr (std::is_pointer_v<Value>) {

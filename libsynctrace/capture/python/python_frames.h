@@ -24,8 +24,8 @@ namespace synctrace::capture {
 struct PythonFrame {
   std::uintptr_t code;           // address of the code object
   std::uint64_t identity;        // with `code` the key of what was described (code_identity)
-  std::uintptr_t entry_address;  // of an entry: lies in the C frame of its eval loop (3.11+); 0: not known
-  std::int32_t offset_bytes;     // of the instruction in the bytecode; negative before the first one
+  std::uintptr_t entry_address;  // only for an entry: lies in the C frame of its eval loop (3.11+); 0: not known
+  std::int32_t offset_bytes;     // where the instruction is in the bytecode; negative before the first one
   bool is_entry;                 // the outermost kept frame that its eval loop runs: below it there is a C frame
 };
 

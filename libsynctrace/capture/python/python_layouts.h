@@ -50,10 +50,10 @@ inline constexpr PythonLayout kPythonLayouts[] = {
 // The same in every version above.
 namespace python_object {
 inline constexpr std::uint16_t kType = 8;
-inline constexpr std::uint16_t kSize = 16;      // of a bytes object, of a str (characters), of 3.11+ code (units)
+inline constexpr std::uint16_t kSize = 16;      // bytes of a bytes object, characters of a str, units of 3.11+ code
 inline constexpr std::uint16_t kStrState = 32;  // kind: bits 2-4, compact: bit 5, ASCII: bit 6
 inline constexpr std::uint16_t kBytesData = 32;
-inline constexpr std::uint16_t kEntryFlag311 = 68;       // of a frame
+inline constexpr std::uint16_t kEntryFlag311 = 68;       // in a frame
 inline constexpr std::uint16_t kRecordFrame311 = 8;      // C-frame record -> its innermost frame
 inline constexpr std::uint16_t kRecordPrevious311 = 16;  // C-frame record -> the one outside
 inline constexpr std::uint16_t kRecordPrevious312 = 8;

@@ -66,7 +66,7 @@ bool has_type(Memory& memory, std::uintptr_t object, std::uintptr_t type) noexce
   return is_plausible(object) && load_pointer(memory, object + python_object::kType) == type;
 }
 
-// Of an object that was freed, the count of references is gone: zero, or part of an address.
+// A freed object has lost its count of references: there is zero, or part of an address.
 template <class Memory>
 bool is_alive(Memory& memory, std::uintptr_t object) noexcept {
   if constexpr (Memory::kIsTrusted) return true;

@@ -66,7 +66,7 @@ class DrainThread {
   std::uint64_t reported_range_overflow_ = 0;
   std::uint64_t reported_names_ = 0;
   bool window_open_ = false;
-  std::int64_t window_time_ns_ = 0;  // of the event that said so
+  std::int64_t window_time_ns_ = 0;  // the time of the event that opened or closed it
   bool size_reached_ = false;
   const char* end_reason_ = "exit";
   // Words for futex: 0 until the event.

@@ -151,8 +151,8 @@ void ChildLooks::look() noexcept {
   ++looks_;
 }
 
-// Each thread has the children that it made itself. Those of a child are its first thread's: a server that forks
-// workers for the program has one.
+// A thread's list holds only the children that it made itself. For a child we ask its first thread alone, because a
+// server that forks workers for the program has only one.
 void ChildLooks::find_children() noexcept {
   const int self = getpid();
   if (has_lists_) {

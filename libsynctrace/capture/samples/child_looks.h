@@ -38,13 +38,13 @@ class ChildLooks {
 
   void look() noexcept;
 
-  // Of the last look: children, and children of these.
+  // The children that the last look found, and their children.
   std::span<const Child> found() const noexcept { return std::span(children_).first(count_); }
 
   std::uint64_t look_count() const noexcept { return looks_; }
   std::uint64_t spent_ns() const noexcept { return spent_ns_; }  // CPU time of all looks
 
-  // As a kernel without lists of children makes it: all processes of the machine are asked for their parents.
+  // What happens on a kernel without lists of children: all processes of the machine are asked for their parents.
   void search_all_processes() noexcept { has_lists_ = false; }
 
  private:

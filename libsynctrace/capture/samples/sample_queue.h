@@ -23,7 +23,7 @@ struct SampledRun {
   std::int64_t begin_ns = 0;
   std::int64_t last_ns = 0;
   std::uint64_t count = 0;
-  std::string_view channel;  // of immortal memory
+  std::string_view channel;  // lives as long as the process
 };
 
 // Counted by the sampler and its signal handler, taken by the drain thread; names of losses are in

@@ -40,7 +40,7 @@ class TaskProbe {
   // kUnknown when it cannot be told, or the thread is gone.
   TaskState state() noexcept;
 
-  // Of a blocked thread: the kernel function in which it sleeps; empty where the kernel does not say.
+  // The kernel function in which a blocked thread sleeps; empty where the kernel does not say.
   std::string_view channel(std::span<char> room) noexcept;
 
   // The thread handles `signal` at once: it does not block it, in which case it would be handled late, or taken by a

@@ -38,7 +38,7 @@ class SignalStack {
   ThreadUnwinder* unwinder_ = nullptr;
   void* memory_ = nullptr;
   long process_ = 0;        // a forked child is another, and is asked by nobody
-  std::uint64_t mask_ = 0;  // of the thread, while a signal under way is waited for
+  std::uint64_t mask_ = 0;  // the thread's, kept while a signal under way is waited for
 };
 
 // Whether threads get such stacks: set once, before the first event.

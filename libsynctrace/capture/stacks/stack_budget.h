@@ -16,7 +16,7 @@ class StackBudget {
   // What a stack is taken for: each has a share of its own, but that kLook takes from kSample's. kWork: launches behind
   // a pause, copies within the device. kLook: a thread's regular ones.
   enum class Use : std::uint8_t { kCall, kWork, kSample, kLook };
-  // Of the thread's time: 1 %, 0.25 % and 0.25 %.
+  // Shares of the thread's time: 1 %, 0.25 % and 0.25 %.
   static constexpr std::array<std::int64_t, 3> kOneIn = {100, 400, 400};
 
   // A site that had none for so long gets one whatever the share says: a call ten times a second, work once, since a

@@ -36,9 +36,9 @@ struct ThreadStacks {
   ThreadUnwinder unwinder;
   SignalStack signal_stack;
   PythonStack python;
-  PythonStack python_again;  // of a thread that runs meanwhile, read a second time
+  PythonStack python_again;  // the second reading of a thread that runs meanwhile
   std::array<NativeFrame, kMaxNativeFrames> native;
-  std::array<const Module*, kMaxNativeFrames> modules;  // of the native frames; null: none, or not the one of our map
+  std::array<const Module*, kMaxNativeFrames> modules;  // where the native frames are; null: in none, or not in our map
   StackBudget budget;
   GuardedMemory guarded;
   std::array<StackItem, kMaxStackFrames> items;
@@ -123,7 +123,7 @@ class Capture {
   const PythonRuntime* runtime_ = nullptr;
   std::span<const NativeFrame> native_;
   std::uintptr_t native_sp_ = 0;
-  std::uint64_t native_hash_ = 0;  // of native_, or of what it would be if the known walk were made; 0: no frames
+  std::uint64_t native_hash_ = 0;  // hash of native_, or of what the known walk would give; 0: no frames
   WalkStart start_;
   bool native_is_whole_ = true;
   bool map_is_old_ = false;  // the loader knows better than our map of modules

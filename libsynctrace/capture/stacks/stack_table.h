@@ -26,7 +26,7 @@ using format::StackKinds;
 // What the captures of all threads share.
 struct SharedStacks {
   std::atomic<bool> can_read_guarded{false};
-  StackBounds own_code;  // of the module that this code is in; constant once enabled
+  StackBounds own_code;  // the module that holds this code; constant once enabled
   std::atomic<std::uint32_t> stack_count{0};
   std::atomic<std::uint32_t> code_count{0};
   std::atomic<std::uint64_t> refused{0};  // stacks that found no place in their thread's table
@@ -105,7 +105,7 @@ void release_thread_stacks() noexcept;
 // Module watch: looks for an interpreter while none has been found. Tells, once, why Python stacks cannot be read.
 void look_for_python() noexcept;
 
-// Of one stack, marks for missing frames included.
+// The most frames of one stack, marks for missing frames included.
 inline constexpr std::size_t kMaxStackFrames = 388;
 
 // How a stack travels through the ring: the event, then `count` FrameEvents.

@@ -69,7 +69,7 @@ RegisterPlus register_plus(Bytes expression) noexcept {
   return cursor.ok() && cursor.at_end() ? found : RegisterPlus{};
 }
 
-// Of the registers that are neither stack nor frame pointer, those that compilers find a caller by.
+// Registers, besides stack and frame pointer, by which compilers find a caller.
 CfaKind rare_base(std::uint64_t x86_register) noexcept {
   switch (x86_register) {
     case kX86Rbx: return CfaKind::kRbx;

@@ -43,7 +43,7 @@ struct Fde {
   std::uint64_t end = 0;
   std::span<const std::byte> initial_instructions;
   std::span<const std::byte> instructions;
-  std::uint64_t initial_address = 0;  // of the instructions, for pc-relative operands
+  std::uint64_t initial_address = 0;  // where initial_instructions lie, for pc-relative operands
   std::uint64_t instructions_address = 0;
   std::uint64_t code_alignment = 1;
   std::int64_t data_alignment = 1;

@@ -2,8 +2,8 @@
 // The walks that a thread made before. Where a walk leads follows from where it starts, from the map of modules and
 // from the words of the stack that it read. Where all these are the same again so is the walk, and need not be made. A
 // walk looks into two large tables at each frame, one look after the other, and both miss the caches of a program that
-// works in between; to compare some thirty words costs a fraction of that. Of one thread; nothing is allocated. Zeroed
-// memory is a valid state.
+// works in between; to compare some thirty words costs a fraction of that. Each thread has its own; nothing is
+// allocated. Zeroed memory is a valid state.
 #pragma once
 
 #include <array>
@@ -45,7 +45,7 @@ class WalkReads {
   // Whether all words are still the same. The stack that they were read from is still there.
   bool hold() const noexcept;
 
-  // As assignment, for the words that there are.
+  // Assignment that copies only the words in use.
   void copy(const WalkReads& from) noexcept;
 
  private:

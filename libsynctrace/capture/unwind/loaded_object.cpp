@@ -8,7 +8,7 @@
 namespace synctrace::capture {
 namespace {
 
-// As <dlfcn.h> of glibc 2.35 has it; with 7 reserved words behind.
+// The dl_find_object of glibc 2.35's <dlfcn.h>; 7 reserved words follow.
 struct Answer {
   unsigned long long flags;
   void* map_begin;

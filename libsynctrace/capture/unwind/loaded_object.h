@@ -8,7 +8,7 @@
 namespace synctrace::capture {
 
 struct LoadedObject {
-  std::uintptr_t begin = 0;  // of its mapping; 0: no module holds the address
+  std::uintptr_t begin = 0;  // where it is mapped; 0: no module holds the address
   std::uintptr_t eh_frame_header = 0;
 };
 

@@ -15,7 +15,7 @@ namespace synctrace::capture {
 struct ModuleSegment {
   std::uintptr_t begin = 0;  // addresses [begin, end)
   std::uintptr_t end = 0;
-  std::uint64_t file_offset = 0;  // of begin
+  std::uint64_t file_offset = 0;  // where `begin` is in the file
 };
 
 struct ModuleImage {
@@ -27,8 +27,8 @@ struct ModuleImage {
   std::uint8_t build_id_size = 0;  // 0: the file has none
   std::uint8_t code_segment_count = 0;
   std::uintptr_t bias = 0;   // address = ELF virtual address + bias
-  std::uintptr_t begin = 0;  // of the lowest segment
-  std::uintptr_t end = 0;    // of the highest
+  std::uintptr_t begin = 0;  // where the lowest segment begins
+  std::uintptr_t end = 0;    // where the highest ends
   std::array<ModuleSegment, kMaxSegments> code_segments{};
   std::uintptr_t eh_frame_header = 0;  // 0: none
   std::size_t eh_frame_header_bytes = 0;
@@ -38,7 +38,7 @@ struct ModuleImage {
   std::size_t dynamic_section_bytes = 0;
   // The loader is done with it, so that its functions may be called. Changes once, and is the background thread's.
   mutable bool is_relocated = false;
-  std::uint64_t fingerprint = 0;  // of the start of .eh_frame_hdr: tells a rebuilt file without a build-id
+  std::uint64_t fingerprint = 0;  // a hash of the start of .eh_frame_hdr: tells a rebuilt file without a build-id
 
   std::span<const std::byte> build_id() const noexcept { return {build_id_bytes.data(), build_id_size}; }
   std::span<const ModuleSegment> code() const noexcept { return {code_segments.data(), code_segment_count}; }

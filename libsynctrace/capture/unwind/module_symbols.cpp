@@ -13,7 +13,7 @@
 namespace synctrace::capture {
 namespace {
 
-constexpr std::size_t kMaxEntries = 128;  // of the dynamic section; linkers make some 40
+constexpr std::size_t kMaxEntries = 128;  // in the dynamic section; linkers make some 40
 constexpr std::uint32_t kMaxChain = 4096;
 constexpr std::size_t kMaxName = 128;
 

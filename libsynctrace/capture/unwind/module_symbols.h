@@ -33,7 +33,7 @@ class ModuleSymbols {
   std::uintptr_t buckets_ = 0;
   std::uintptr_t chains_ = 0;
   std::uint32_t bucket_count_ = 0;
-  std::uint32_t first_symbol_ = 0;  // those before it are not hashed
+  std::uint32_t first_symbol_ = 0;  // the symbols before it are not hashed
 };
 
 }  // namespace synctrace::capture

@@ -330,7 +330,7 @@ class HeldUnwinder {
 
 namespace {
 
-// Of the caller of the function this is inlined into. Our own code keeps frame pointers, so no rule is needed for it.
+// Registers of the caller of the function this is inlined into. Our own code keeps frame pointers, so it needs no rule.
 __attribute__((always_inline)) inline WalkStart start_of_caller() noexcept {
   return {strip(reinterpret_cast<std::uintptr_t>(__builtin_return_address(0))),
           reinterpret_cast<std::uintptr_t>(__builtin_dwarf_cfa()),

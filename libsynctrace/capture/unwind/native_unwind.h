@@ -69,7 +69,7 @@ class ThreadUnwinder {
 
   OwnStack stack_;
   StackBounds signal_stack_;
-  std::uint64_t generation_ = 0;  // of the code map that the cached rules come from
+  std::uint64_t generation_ = 0;  // which code map the cached rules come from
   std::atomic<bool> busy_{false};
   KnownWalks::Of last_;  // the last walk from a WalkStart, and what it read
   WalkReads reads_{};

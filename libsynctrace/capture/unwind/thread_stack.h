@@ -17,7 +17,7 @@ struct StackBounds {
 // The bounds grow downwards as the stack does: what they hold has been seen to be readable up to the stack's end.
 class OwnStack {
  public:
-  // Of the calling thread. Its frames lie below the end; nothing is held yet but on the main thread.
+  // Finds the calling thread's stack. Its frames lie below the end; nothing is held yet but on the main thread.
   void find() noexcept;
 
   // Does `address` lie on the thread's stack? Asks the kernel page by page, about 0.1 us each, down from what is known.

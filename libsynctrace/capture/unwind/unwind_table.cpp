@@ -18,7 +18,7 @@ namespace {
 constexpr UnwindRule kNothing{};
 constexpr std::uint16_t kNoRuleNumber = 0;  // rules_[0] is kNothing
 constexpr std::size_t kMaxRules = 1U << 16;
-constexpr std::size_t kMaxRows = 16U << 20;  // of one module; the largest libraries have some 2 million
+constexpr std::size_t kMaxRows = 16U << 20;  // for one module; the largest libraries have some 2 million
 constexpr std::size_t kMaxSectionBytes = 256U << 20;
 constexpr unsigned kPageBits = 12;  // some hundred rows a page
 

@@ -19,7 +19,7 @@ class UnwindTable {
   struct Counts {
     std::uint64_t functions = 0;
     std::uint64_t damaged_functions = 0;  // entries that could not be read, or that lie outside the module's code
-    std::uint64_t unsupported_rows = 0;   // of those read
+    std::uint64_t unsupported_rows = 0;   // rows that were read, but have a rule that is not supported
     std::uint64_t rows = 0;
     std::uint64_t rules = 0;
     std::uint64_t bytes = 0;  // mapped

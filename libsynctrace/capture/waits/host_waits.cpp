@@ -95,7 +95,8 @@ constexpr StackKinds readable_stacks(HostCall call) noexcept {
   return call == HostCall::kMunmap ? StackKinds::kNative : StackKinds::kAll;
 }
 
-// Of the descriptors in a list, the first. The list is the program's memory: it is read where the kernel could read it.
+// poll waits for a list of descriptors: the first one. The list is the program's memory: it is read only where the
+// kernel could read it.
 std::uint64_t object_of(const LongWait& wait) noexcept {
   if (wait.call != HostCall::kPoll) return wait.object;
   if (wait.object == 0 || wait.result < 0) return 0;
