@@ -57,7 +57,7 @@ enum class RangeKind : std::uint8_t { kNone, kProfilerApi, kNvtx, kSteps };
 
 struct CaptureRange {
   RangeKind kind = RangeKind::kNone;
-  std::string_view name;  // of kNvtx; a view of the parsed text
+  std::string_view name;  // only for kNvtx; a view of the parsed text
   std::uint64_t first_step = 0;
   std::uint64_t last_step = 0;
 };

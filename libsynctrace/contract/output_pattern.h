@@ -17,7 +17,7 @@
 namespace synctrace::format {
 
 inline constexpr const char* kDefaultOutputPattern = "%e.%p";
-inline constexpr const char* kDefaultRankPattern = "%e.rank%r.%p";  // of one process of many
+inline constexpr const char* kDefaultRankPattern = "%e.rank%r.%p";  // for one process of many
 inline constexpr const char* kPatternHelp = "%p %h %r %l %w %e %q{NAME} %%";
 
 enum class RankSource : std::uint8_t { kNone, kUser, kTorchrun, kOpenMpi, kPmi, kMvapich2, kSlurm, kHorovod };
@@ -61,7 +61,7 @@ struct ProcessFacts {
 
 struct OutputName {
   char path[4096];           // with the suffix .synctrace
-  std::size_t length;        // of path
+  std::size_t length;        // bytes of path
   std::size_t error_at;      // index into the pattern; only when the status says error
   bool rank_added;           // ".rank%r" was inserted, else the ranks would share one name
   char unset_variable[128];  // the first %q{NAME} that is not set (it expands to nothing); else empty

@@ -16,7 +16,7 @@ namespace synctrace::format {
 
 struct ByteCursor {
   const std::byte* at;
-  const std::byte* end;       // of the body
+  const std::byte* end;       // where the body ends
   const std::byte* readable;  // end of the memory behind `at`: the chunk's, at `end` or later
   bool failed = false;
 
@@ -39,7 +39,7 @@ struct ByteCursor {
   }
 
  private:
-  // Of up to eight bytes at once: times and lengths vary in length from record to record, and a branch for each byte
+  // Reads up to eight bytes at once: times and lengths vary in length from record to record, and a branch for each byte
   // would be guessed wrong.
   [[gnu::always_inline]] std::uint64_t long_varint() noexcept {
     if (readable - at < 8) return rare_varint();

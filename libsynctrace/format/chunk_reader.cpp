@@ -15,7 +15,7 @@
 namespace synctrace::format {
 namespace {
 
-constexpr std::uint32_t kMaxHeaderBytes = 4096;  // of a file header that a later minor version may have extended
+constexpr std::uint32_t kMaxHeaderBytes = 4096;  // a later minor version may have extended the file header
 
 template <class Header>
 Header header_from(std::span<const std::byte> bytes) noexcept {
@@ -62,9 +62,9 @@ struct ChunkReader::State {
   ByteWindow window;
   FileHeader header;
   Damage damage;
-  std::size_t current_bytes = 0;  // of the chunk that the caller looks at
+  std::size_t current_bytes = 0;  // size of the chunk that the caller looks at
   std::uint64_t next_sequence = 0;
-  std::uint64_t stored_sum = 0;  // of the chunks given so far, headers included
+  std::uint64_t stored_sum = 0;  // bytes of the chunks given so far, headers included
   std::uint64_t raw_sum = 0;
   std::uint64_t searched_until = 0;  // end of the last bad chunk whose inside is being searched
   std::vector<std::byte> decompressed;

@@ -54,7 +54,7 @@ class RecordDecoder {
   std::span<const std::byte> rest_;
   SchemaTable schemas_;
   std::optional<Schema> declared_;  // by the last record: learnt when the caller is done with the record's old layout
-  std::array<std::array<std::uint64_t, kMaxFields>, kMaxKinds> previous_{};  // of each delta field, in this chunk
+  std::array<std::array<std::uint64_t, kMaxFields>, kMaxKinds> previous_{};  // last values, in this chunk
 };
 
 template <class Member>

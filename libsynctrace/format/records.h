@@ -130,7 +130,7 @@ struct ApiName {
   static constexpr std::string_view kName = "api_name";
   ApiId api{};
   ApiCategory category = ApiCategory::kOther;
-  std::string_view name;  // as CUDA's documentation spells it, without CUPTI's version suffix
+  std::string_view name;  // in the spelling of CUDA's documentation, without CUPTI's version suffix
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
     return visitor(Field{"api", Encoding::kUnsigned, &ApiName::api},
@@ -258,9 +258,9 @@ struct Module {
   std::uint32_t id = 0;      // from 1
   std::int64_t time_ns = 0;  // when it was first seen
   std::uint64_t bias = 0;    // address in memory - ELF virtual address
-  std::uint64_t begin = 0;   // of its code in memory, [begin, end)
+  std::uint64_t begin = 0;   // its code in memory, [begin, end)
   std::uint64_t end = 0;
-  std::uint64_t file_offset = 0;  // of begin
+  std::uint64_t file_offset = 0;  // where `begin` is in the file
   std::string_view path;
   std::string_view build_id;  // lower-case hexadecimal; empty when the file has none
   template <class Visitor>
@@ -281,9 +281,9 @@ struct Symbol {
   static constexpr std::string_view kName = "symbol";
   static constexpr std::uint32_t kInlined = 1;      // compiled into the next function
   static constexpr std::uint32_t kNamed = 2;        // `function` is a name, not "module+0xoffset"
-  static constexpr std::uint32_t kInterrupted = 4;  // of an "i" frame: exactly this instruction, not the call before it
+  static constexpr std::uint32_t kInterrupted = 4;  // an "i" frame: exactly this instruction, not the call before it
   std::uint32_t module = 0;
-  std::uint64_t address = 0;  // as in the stack that asks
+  std::uint64_t address = 0;  // the one in the stack that asks
   std::uint32_t depth = 0;
   std::uint32_t flags = 0;
   std::uint32_t line = 0;    // from 1; 0: not known
@@ -305,7 +305,7 @@ struct SourceLine {
   static constexpr RecordKind kKind = RecordKind::kSourceLine;
   static constexpr std::string_view kName = "source_line";
   std::uint32_t line = 0;  // from 1
-  std::string_view file;   // as the frame names it
+  std::string_view file;   // the frame's name of it
   std::string_view text;
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
@@ -632,7 +632,7 @@ struct NvtxMark {
   }
 };
 
-// Something came to be or went, as CUPTI's resource callbacks tell. Of contexts; earlier recorders wrote the rest,
+// Something came to be or went: CUPTI's resource callbacks tell. Now only contexts; earlier recorders wrote the rest,
 // which nobody reads.
 struct Resource {
   static constexpr RecordKind kKind = RecordKind::kResource;
@@ -648,7 +648,7 @@ struct Resource {
   std::int64_t time_ns = 0;
   What what{};
   std::uint64_t id = 0;     // context, stream, module or executable graph id
-  std::uint64_t bytes = 0;  // of a module's image
+  std::uint64_t bytes = 0;  // size of a module's image
   template <class Visitor>
   static constexpr auto with_fields(Visitor&& visitor) {
     return visitor(Field{"thread", Encoding::kDelta, &Resource::thread},
@@ -722,8 +722,8 @@ struct Sample {
   static constexpr std::string_view kName = "sample";
   enum class State : std::uint8_t { kUnknown = 0, kRunning = 1, kRunnable = 2, kBlocked = 3 };
   ThreadId thread{};
-  std::int64_t begin_ns = 0;      // of the first
-  std::uint64_t duration_ns = 0;  // to the last
+  std::int64_t begin_ns = 0;      // time of the first sample
+  std::uint64_t duration_ns = 0;  // from there to the last one
   std::uint64_t count = 0;
   State state{};
   StringId channel{};  // where in the kernel it sleeps; zero: not known
@@ -755,10 +755,10 @@ struct ChildLook {
   std::uint32_t process = 0;
   std::uint32_t parent = 0;
   std::int64_t started_ns = 0;   // since the machine's start: a number that is used again is another child
-  StringId name{};               // as the child calls itself
-  State state{};                 // of its first thread
-  StringId channel{};            // where in the kernel that sleeps; zero: not known
-  std::uint64_t cpu_ns = 0;      // of all its threads
+  StringId name{};               // the child's own name for itself
+  State state{};                 // what its first thread does
+  StringId channel{};            // where in the kernel that thread sleeps; zero: not known
+  std::uint64_t cpu_ns = 0;      // used by all its threads
   std::uint64_t ready_ns = 0;    // in which its first thread waited for a CPU
   std::uint64_t read_bytes = 0;  // fetched from storage; 0 where the kernel does not say
   template <class Visitor>
@@ -803,11 +803,11 @@ struct Collective {
   static constexpr RecordKind kKind = RecordKind::kCollective;
   static constexpr std::string_view kName = "collective";
   ThreadId thread{};
-  std::int64_t time_ns = 0;  // of the call
+  std::int64_t time_ns = 0;  // when it was called
   CommunicatorId communicator{};
   std::uint64_t number = 0;  // 1, 2... of all operations of the communicator; 0: not counted
   StringId operation{};      // "AllReduce", "Send": NCCL's name of the function without "nccl"
-  std::uint64_t bytes = 0;   // of one message
+  std::uint64_t bytes = 0;   // size of one message
   std::int32_t peer = -1;    // the root, or the other side of Send and Recv; -1: none
   std::uint64_t group = 0;   // 1, 2...: a process's outermost ncclGroupStart to End, or a call outside of any
   bool captured = false;     // a stream of the process was being captured into a CUDA graph meanwhile
@@ -838,7 +838,7 @@ struct CollectiveLaunch {
   ThreadId thread{};
   std::int64_t begin_ns = 0;
   std::uint64_t duration_ns = 0;
-  std::uint64_t group = 0;  // of format::Collective
+  std::uint64_t group = 0;  // Collective::group
   CorrelationId first_launch{};
   CorrelationId last_launch{};
   std::uint64_t launches = 0;

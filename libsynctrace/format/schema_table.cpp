@@ -10,7 +10,7 @@
 namespace synctrace::format {
 namespace {
 
-constexpr std::size_t kMaxNameBytes = 64;  // of a kind or a field
+constexpr std::size_t kMaxNameBytes = 64;  // for a kind or a field
 
 bool is_name(std::string_view name) noexcept {
   const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };

@@ -17,7 +17,7 @@ class SchemaTable {
  public:
   struct Entry {
     KindLayout layout;
-    std::array<Encoding, kMaxFields> encodings{};  // those of layout.fields, side by side for the decoder
+    std::array<Encoding, kMaxFields> encodings{};  // copies from layout.fields, side by side for the decoder
     bool declared = false;  // by the trace; a layout that is not tolerates fields more or fewer at the end of a record
     bool known = false;     // this version has a struct for the kind
     bool plain = false;     // and its fields are just those of the layout, in that order

@@ -36,7 +36,7 @@ struct FileHeader {
   std::uint32_t header_bytes = 32;  // where the first chunk begins
   std::uint64_t start_realtime_ns = 0;
   std::uint32_t process_id = 0;
-  std::uint32_t crc = 0;  // of the 28 bytes before it
+  std::uint32_t crc = 0;  // covers the 28 bytes before it
 };
 static_assert(sizeof(FileHeader) == 32);
 
@@ -51,15 +51,15 @@ struct ChunkHeader {
   Codec codec = Codec::kRaw;
   std::uint16_t reserved = 0;
   std::uint64_t sequence = 0;     // 0, 1, 2...; a hole is a lost chunk
-  std::uint32_t payload_crc = 0;  // of the stored payload
-  std::uint32_t header_crc = 0;   // of the 28 bytes before it
+  std::uint32_t payload_crc = 0;  // covers the stored payload
+  std::uint32_t header_crc = 0;   // covers the 28 bytes before it
 };
 static_assert(sizeof(ChunkHeader) == 32);
 
 // Bounds that every reader enforces before it allocates or loops.
 inline constexpr std::uint32_t kMaxChunkBytes = 4U << 20;  // raw payload of one chunk
-inline constexpr std::uint64_t kMostFreeBytes =
-    16U << 20;  // of all chunks, raw: with kMaxSpread times their size in the file
+// Raw bytes of all chunks together: at most this and kMaxSpread times their size in the file.
+inline constexpr std::uint64_t kMostFreeBytes = 16U << 20;
 inline constexpr std::uint64_t kMaxSpread = 32;
 inline constexpr std::uint32_t kMaxRecordBytes = 64U << 10;  // one record, so also one text
 inline constexpr std::uint32_t kMaxTextBytes = 16U << 10;    // longer texts are cut by the writer

@@ -15,8 +15,8 @@ namespace synctrace {
 
 struct ClockRepair {
   std::uint64_t edges = 0;          // facts that order the two clocks
-  std::uint64_t broken_before = 0;  // of them, as recorded
-  std::uint64_t broken_after = 0;   // by more than kWorstSkewNs, after the repair
+  std::uint64_t broken_before = 0;  // edges that the recorded times contradict
+  std::uint64_t broken_after = 0;   // contradicted by more than kWorstSkewNs after the repair
   Nanoseconds largest_shift_ns = 0;
   bool is_usable() const noexcept { return broken_after * 1'000 <= edges; }
 };

@@ -54,7 +54,7 @@ class GroupFinder {
   const Trace& trace_;
   const Correlation& correlation_;
   CollectiveGroups found_;
-  std::vector<Kernel> kernels_;        // of collectives, by issue
+  std::vector<Kernel> kernels_;        // kernels of collectives, by issue
   std::vector<std::uint32_t> sorted_;  // rows of Trace::collectives, group by group
   std::vector<Group> groups_;          // by time of their first operation
 };
@@ -96,7 +96,7 @@ void GroupFinder::join_by_launches() {
     auto kernel = std::lower_bound(kernels_.begin(), kernels_.end(), launch.span.begin_ns,
                                    [](const Kernel& one, Nanoseconds t) { return one.issued_ns < t; });
     const std::uint32_t ids = number(launch.last_launch) - number(launch.first_launch);
-    // Of a damaged trace each stretch may be all of the time.
+    // In a damaged trace each stretch may be all of the time.
     const auto end = kernel + std::min<std::ptrdiff_t>(kMostLooks, kernels_.end() - kernel);
     for (; kernel != end && kernel->issued_ns <= launch.span.end_ns; ++kernel) {
       const CorrelationId id = trace_.operations[kernel->row].correlation;
@@ -135,7 +135,8 @@ void GroupFinder::join_by_order() {
   }
 }
 
-// Of several communicators in a group NCCL launches one after the other, in the order in which they were first used.
+// Where a group has several communicators, NCCL launches one after the other, in the order in which they were first
+// used.
 void GroupFinder::add_parts(const Group& group) {
   std::vector<std::pair<CommunicatorId, std::vector<std::uint32_t>>> parts;
   for (std::size_t i = group.first; i < group.last; ++i) {

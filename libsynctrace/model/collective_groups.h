@@ -19,10 +19,10 @@ struct CollectiveGroup {
 struct CollectiveGroups {
   std::vector<CollectiveGroup> groups;       // by time of their first operation
   std::vector<std::uint32_t> kernels;        // all of collectives, by issue
-  std::vector<std::uint32_t> left_over;      // of these, those that no operation was recorded for
+  std::vector<std::uint32_t> left_over;      // rows of `kernels` for which no operation was recorded
   std::uint64_t captured = 0;                // operations in CUDA graphs, whose launches are not told apart
-  std::uint64_t groups_without_kernel = 0;   // of which none was recorded
-  std::uint64_t kernels_without_record = 0;  // of groups whose operations do not tell them apart
+  std::uint64_t groups_without_kernel = 0;   // none of their kernels was recorded
+  std::uint64_t kernels_without_record = 0;  // their group's operations do not tell them apart
 };
 
 CollectiveGroups find_collective_groups(const Trace& trace, const Correlation& correlation);

@@ -16,7 +16,7 @@ using Size = std::uint64_t;
 
 constexpr std::size_t kLongestMangled = 4096;  // the demangler's stack grows with the name
 constexpr int kFewReferences = 32;             // three of them at most triple a name: no need to measure
-constexpr Size kWord = 96;  // of a builtin type, an operator, an abbreviation of the standard library
+constexpr Size kWord = 96;                     // a builtin type, an operator, an abbreviation of the standard library
 constexpr Size kTooLong = std::numeric_limits<Size>::max() / 4096;
 
 // Sizes are upper bounds. Parts that can be referred to are numbered as the grammar says; what it does not know, it

@@ -37,7 +37,7 @@ class Collector {
     if (!issuer || !issuer->is_launch) return;
     const Operation& operation = trace_.operations[index];
     const std::uint32_t before = order_.predecessor(index);
-    if (before != kNoRow && trace_.operations[before].correlation == operation.correlation) return;  // of one graph
+    if (before != kNoRow && trace_.operations[before].correlation == operation.correlation) return;  // one graph
     const Nanoseconds issued_ns = trace_.launches[issuer->row].span.begin_ns;
     const Nanoseconds free_ns = before == kNoRow ? 0 : trace_.operations[before].span.end_ns;
     if ((free_ns <= issued_ns ? samples.latencies : samples.pauses).size() == kMostSamples) return;

@@ -13,7 +13,7 @@ namespace synctrace {
 
 // Until measured (fewer than kFewestSamples): orders of magnitude of CUDA 12 and 13.
 struct DevicePace {
-  Nanoseconds latency_p10_ns = 3'000;  // of a launch into an idle stream
+  Nanoseconds latency_p10_ns = 3'000;  // from a launch into an idle stream to its begin
   Nanoseconds latency_p50_ns = 6'000;
   Nanoseconds latency_p95_ns = 20'000;
   Nanoseconds pause_p50_ns = 1'000;  // between queued pieces of work of one stream

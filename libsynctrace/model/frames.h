@@ -22,7 +22,7 @@ struct ResolvedFrame {
   std::uint32_t line = 0;     // from 1; zero: unknown
   std::uint32_t column = 0;   // from 1; zero: unknown
   std::string function;       // demangled, or a Python qualified name
-  std::string file;           // of the source; empty: unknown
+  std::string file;           // the source file; empty: unknown
   std::string module;         // path of the library or program; empty for Python
 };
 

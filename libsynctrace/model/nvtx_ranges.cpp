@@ -56,7 +56,7 @@ class RangeReader {
     ranges_[index].open = false;
   }
 
-  std::map<std::pair<ThreadId, NvtxDomainId>, std::vector<std::size_t>> stacks_;  // of indices of ranges_
+  std::map<std::pair<ThreadId, NvtxDomainId>, std::vector<std::size_t>> stacks_;  // they hold indices of ranges_
   std::unordered_map<std::uint64_t, std::size_t> started_;
   std::vector<NvtxRange> ranges_;
 };

@@ -18,7 +18,7 @@ struct NvtxRange {
   ThreadId thread{};  // that began it
   NvtxDomainId domain{};
   StringId text{};
-  std::uint32_t depth = 0;  // of a pushed range: how many of its thread and domain are around it
+  std::uint32_t depth = 0;  // how many ranges of its thread and domain are around a pushed one
   bool pushed = true;       // false: started and ended, and so free to overlap any other
   bool open = false;        // has no end in the trace, and lasts to the last time of it
 };

@@ -207,8 +207,8 @@ void Sweep::look_at_target(const Call& call, Outstanding& out) {
       return;
     }
     case ApiCategory::kStreamEvent: {
-      // Of these calls, only a record has both an event and a stream of whose work it becomes the mark; a wait on the
-      // device has both too, but leaves the event's own mark alone.
+      // A record makes its event the mark of its stream's work. A wait on the device has an event and a stream too, but
+      // leaves the event's own mark alone.
       const auto api = trace_.apis.find(call.api);
       const bool records = api != trace_.apis.end() && api->second.name.find("EventRecord") != std::string::npos;
       if (records && call.object != 0) event_ends_[call.object] = lane == nullptr ? kNoTime : lane->end_ns;

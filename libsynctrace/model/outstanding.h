@@ -27,7 +27,7 @@ struct Outstanding {
   // The latest end of a stream not after the call's return: what a call that waited may have waited for.
   Nanoseconds end_before_return_ns = kNoTime;
 
-  // Of an explicit wait: whether what it has to wait for is known, and the end of that work.
+  // Explicit waits only: whether what it has to wait for is known, and the end of that work.
   bool target_known = false;
   Nanoseconds target_end_ns = kNoTime;
 
@@ -41,9 +41,9 @@ struct Outstanding {
 
 // How far the work issued before a moment had got at that moment.
 struct Progress {
-  Nanoseconds last_end_ns = kNoTime;    // of all of it, on any device
+  Nanoseconds last_end_ns = kNoTime;    // when all of it had ended, on any device
   Nanoseconds end_before_ns = kNoTime;  // the latest end of a stream not after the moment
-  DeviceId device{};                    // of that stream
+  DeviceId device{};                    // the device of that stream
 };
 // One per time. `times` must be sorted.
 std::vector<Progress> find_progress(const Trace& trace, const Correlation& correlation,

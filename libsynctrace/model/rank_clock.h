@@ -10,8 +10,8 @@ namespace synctrace {
 
 struct RankClock {
   bool known = false;
-  double offset_ns = 0;  // of this rank's clock to that of the first: at from_ns,
-  double drift = 0;      // and more by so much each nanosecond
+  double offset_ns = 0;  // how far this rank's clock is ahead of the first rank's at from_ns
+  double drift = 0;      // how much that grows each nanosecond
   Nanoseconds from_ns = 0;
   Nanoseconds residual_ns = 0;  // the ends of operations disagree by this in the middle: finer is not known
 
@@ -27,7 +27,7 @@ struct RankClock {
   }
 
  private:
-  // Of damaged traces clocks are anywhere.
+  // In a damaged trace a clock can have any value.
   static Nanoseconds bounded(double ns) noexcept {
     constexpr auto kMost = static_cast<double>(kLatestTime);
     return static_cast<Nanoseconds>(std::clamp(ns, -kMost, kMost));

@@ -13,15 +13,15 @@
 
 namespace synctrace {
 
-// An operation with other ranks. Those of one meeting are the same operation on several ranks, in the order in which
+// An operation with other ranks. A meeting is the same operation on several ranks; its arrows follow the order in which
 // the ranks came to it.
 struct RankExchange {
   enum class Arrow : std::uint8_t { kNone, kFirst, kBetween, kLast };
 
-  TimeSpan span;                   // of its kernels
-  Nanoseconds wait_ns = 0;         // of it, from the begin on; then it moved data
+  TimeSpan span;                   // when its kernels ran
+  Nanoseconds wait_ns = 0;         // how long it waited, from the begin on; then it moved data
   std::uint64_t communicator = 0;  // its number, the same on all ranks, like the turn
-  std::uint64_t turn = 0;          // 0: of sends and receives
+  std::uint64_t turn = 0;          // 0: a send or receive
   std::uint64_t bytes = 0;
   std::uint32_t meeting = 0;  // number among those of the job, where there is an arrow
   DeviceId device{};
@@ -35,10 +35,10 @@ struct RankLane {
   std::string title;                            // "rank 3", or "process 4711" where no launcher numbers it
   std::string host;                             // may be empty
   RankClock clock;                              // where it is not known, the rank's own is all there is
-  Nanoseconds lead_ns = 0;                      // of the wall clock over the clock that it leads to
+  Nanoseconds lead_ns = 0;                      // how far the wall clock is ahead of that clock
   std::vector<RankExchange> exchanges;          // by begin
   std::vector<std::string> operations;          // "AllReduce"
-  std::map<std::uint32_t, std::string> titles;  // of ranks that this one waits for
+  std::map<std::uint32_t, std::string> titles;  // names of ranks that this one waits for
 };
 
 }  // namespace synctrace

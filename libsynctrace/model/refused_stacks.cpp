@@ -23,7 +23,7 @@ using Pair = std::pair<StackId, ApiId>;
 template <class Visit>
 void for_each_pair(Trace& trace, Visit&& visit) {
   std::map<ThreadId, const Call*> last;   // null: a launch
-  const Launch* before_launch = nullptr;  // of launches in a row, of which there are many
+  const Launch* before_launch = nullptr;  // the last of launches in a row, which are many
   auto launch = trace.launches.begin();
   for (Call& call : trace.calls) {
     for (; launch != trace.launches.end() && launch->span.begin_ns <= call.span.begin_ns; ++launch) {

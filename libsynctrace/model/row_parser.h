@@ -51,7 +51,7 @@ using OrderedRecord =
 struct ParsedRows {
   TableRows rows;
   std::vector<OrderedRecord> ordered;
-  std::vector<DeviceId> devices;  // of the operations
+  std::vector<DeviceId> devices;  // on which operations ran
   bool has_graphs = false;
   SeenTimes times;
 };

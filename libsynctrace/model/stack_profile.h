@@ -20,7 +20,7 @@ enum class Measure : std::uint8_t { kGpuIdle, kHostBlocked, kWaits, kSamples };
 inline constexpr std::size_t kMeasures = 4;
 
 struct MeasureName {
-  std::string_view name;   // as an option and in pprof
+  std::string_view name;   // in an option and in pprof
   std::string_view unit;   // "nanoseconds" or "count"
   std::string_view title;  // for people
 };
@@ -43,8 +43,8 @@ struct WeightedStack {
   std::array<std::int64_t, kMeasures> weights{};
 };
 
-// Of one process. Memory is for its different stacks; when the names of all of these, one after the other, come to more
-// than kMostText bytes, further ones are their innermost frames alone, under "..".
+// The stacks of one process. Memory is for its different stacks; when the names of all of these, one after the other,
+// come to more than kMostText bytes, further ones are their innermost frames alone, under "..".
 class StackProfile {
  public:
   explicit StackProfile(std::string name) : name_(std::move(name)) {}
@@ -62,7 +62,7 @@ class StackProfile {
   std::string name_;
   std::uint32_t index_of(const ProfileFrame& frame);
 
-  std::size_t text_bytes_ = 0;  // of all stacks
+  std::size_t text_bytes_ = 0;  // names in all stacks
   std::vector<ProfileFrame> frames_;
   std::map<ProfileFrame, std::uint32_t> frame_index_;
   std::vector<WeightedStack> stacks_;

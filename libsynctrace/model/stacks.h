@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-inline constexpr std::size_t kMostStackFrames = 1024;  // of one stack, inlined functions included
+inline constexpr std::size_t kMostStackFrames = 1024;  // in one stack, inlined functions included
 inline constexpr std::size_t kMostInlined = 256;       // functions at one address
 
 // "n3:1f2a p12:34 p5:6! n7:9e0" -> frames, in the same order (format/records.h has the grammar). Frames beyond

@@ -18,12 +18,12 @@ struct Mark {
 struct Lane {
   StreamRole role;
   std::uint32_t last = kNoRow;
-  Mark pending;  // of waits since the last operation
+  Mark pending;  // what waits since the last operation wait for
 };
 
 struct DefaultOrder {
   std::uint32_t last_legacy = kNoRow;
-  std::uint32_t latest_blocking = kNoRow;  // of the latest end
+  std::uint32_t latest_blocking = kNoRow;  // the one that ends latest
 };
 
 class Sweep {
@@ -72,7 +72,7 @@ class Sweep {
   Lane* last_lane_ = nullptr;
   std::unordered_map<std::uint64_t, Mark> events_;
   std::unordered_map<ContextId, DefaultOrder> defaults_;
-  std::unordered_map<ApiId, bool> records_;  // of an event; else waits for one
+  std::unordered_map<ApiId, bool> records_;  // true: the call records an event; false: it waits for one
 };
 
 void Sweep::follow(const Call& call) {

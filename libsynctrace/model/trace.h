@@ -77,20 +77,20 @@ enum class OperationKind : std::uint8_t { kKernel, kCopy, kMemset, kGraph };
 // record of a trace: what has few values shares a word.
 struct Operation {
   static constexpr std::uint32_t kMostDevice = 0xffff;
-  static constexpr std::uint8_t kMostKind = 15;  // of copies and of memory
+  static constexpr std::uint8_t kMostKind = 15;  // copy kinds and memory kinds
 
   TimeSpan span;
   DeviceId device : 16 = DeviceId{};
   OperationKind kind : 4 = OperationKind::kKernel;
-  CopyKind copy_kind : 4 = CopyKind::kUnknown;          // of a copy
-  MemoryKind source_memory : 4 = MemoryKind::kUnknown;  // of a copy
-  MemoryKind target_memory : 4 = MemoryKind::kUnknown;  // of a copy or memset
+  CopyKind copy_kind : 4 = CopyKind::kUnknown;          // only for a copy
+  MemoryKind source_memory : 4 = MemoryKind::kUnknown;  // only for a copy
+  MemoryKind target_memory : 4 = MemoryKind::kUnknown;  // only for a copy or memset
   ContextId context{};
   StreamId stream{};
   CorrelationId correlation{};
-  StringId name{};          // of a kernel, mangled
-  GraphId graph{};          // zero when not of a graph
-  std::uint64_t bytes = 0;  // of a copy or memset
+  StringId name{};          // a kernel's, mangled
+  GraphId graph{};          // zero: not part of a graph
+  std::uint64_t bytes = 0;  // only for a copy or memset
 };
 static_assert(sizeof(Operation) == 48);
 
@@ -127,7 +127,7 @@ struct HostWait {
   ThreadId waker{};         // zero: not seen
   Nanoseconds wake_ns = 0;  // 0: not seen
   std::uint64_t object = 0;
-  std::uint32_t flags = 0;  // of format::HostWait
+  std::uint32_t flags = 0;  // HostWait::flags of the format
   StackId stack{};
   HostCall call = HostCall::kUnknown;
 };
@@ -234,7 +234,7 @@ struct StreamKeyHash {
 };
 
 struct Stream {
-  std::uint32_t flags = 0;  // of format::Stream
+  std::uint32_t flags = 0;  // Stream::flags of the format
   std::int32_t priority = 0;
 };
 
@@ -258,7 +258,7 @@ struct Module {
   std::string path;
   std::string build_id;  // lower-case hexadecimal; empty: it has none
   std::uint64_t bias = 0;
-  std::uint64_t begin = 0;  // of its code in memory, [begin, end)
+  std::uint64_t begin = 0;  // its code in memory, [begin, end)
   std::uint64_t end = 0;
   std::uint64_t file_offset = 0;
   Nanoseconds time_ns = 0;  // when it was first seen
@@ -333,7 +333,7 @@ struct Trace {
 
   Nanoseconds first_ns = 0;  // earliest and latest time in any table
   Nanoseconds last_ns = 0;
-  std::string end_reason;       // of the end record; empty when there is none
+  std::string end_reason;       // the end record's; empty when there is none
   std::vector<TimeSpan> lossy;  // when records may be missing: sorted, disjoint
   LoadStats stats;
 

@@ -17,7 +17,7 @@
 
 namespace synctrace {
 
-inline constexpr std::size_t kMostDevices = 64;  // of one process; no machine has as many
+inline constexpr std::size_t kMostDevices = 64;  // for one process; no machine has as many
 
 // A window edge as recorded; the windows are made of them once all are known.
 struct WindowEdge {
