@@ -11,7 +11,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::string_view kAnyFrames = "...";
-constexpr std::size_t kMostRules = 64;  // of one entry
+constexpr std::size_t kMostRules = 64;  // in one entry
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
@@ -64,7 +64,7 @@ bool matches_rule(std::string_view pattern, std::string_view id, std::string_vie
 }
 
 bool matches_stack(std::span<const std::string> patterns, std::span<const ResolvedFrame> stack) {
-  // As with wildcards in a text: back to the last "..." when what follows it does not fit.
+  // Works like wildcards in a text: goes back to the last "..." when what follows it does not fit.
   std::size_t p = 0;
   std::size_t frame = 0;
   std::size_t any = patterns.size();

@@ -37,7 +37,7 @@ struct AllowEntry {
   std::string owner;
 };
 
-// Of one group of calls, all that an entry may ask for.
+// All that an entry may ask about one group of calls.
 struct AllowQuestion {
   std::string_view rule_id;
   std::string_view rule_name;

@@ -23,7 +23,7 @@ struct ComparedLine {
   std::optional<Finding> after;
 };
 
-// Of all steps that count, or of the traces of one side.
+// How one figure is spread over all steps that count, or over the traces of one side.
 struct Spread {
   std::size_t count = 0;
   double low = 0;  // first quartile
@@ -37,11 +37,11 @@ struct ComparedRuns {
   std::size_t same = 0;
   bool by_steps = false;          // both sides have steps; else lines are compared by their calls and waits in all
   std::string step_sources[2];    // before and after: "nvtx"; empty: no steps
-  std::string step_names[2];      // of the range, or of the function that loops
+  std::string step_names[2];      // the name of the range, or of the function that loops
   std::string step_doubts[2];     // why they are guessed; empty: they are sure
   Spread step_ns[2];              // before and after
-  Spread idle_share[2];           // of devices and traces; none without a timeline
-  std::size_t ranks[2] = {1, 1};  // of a job that has a trace
+  Spread idle_share[2];           // over devices and traces; none without a timeline
+  std::size_t ranks[2] = {1, 1};  // ranks of a job that have a trace
   std::optional<ComparedJobs> jobs;
   bool simulated = false;
 

@@ -11,7 +11,7 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kOneIn = 50;        // of the job's step: less is no news
+constexpr Nanoseconds kOneIn = 50;        // this part of the job's step: less is no news
 constexpr Nanoseconds kLeastNs = 20'000;  // nor is less than this
 constexpr std::size_t kMostRanks = 8;     // shown
 

@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-// Of a rank's time, a step; without steps, in all.
+// A rank's times in a step; without steps, in all.
 struct RankTimes {
   Nanoseconds step_ns = 0;
   Nanoseconds waiting_ns = 0;        // in collectives, for other ranks

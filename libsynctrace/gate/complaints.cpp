@@ -60,7 +60,7 @@ void add_allow_list(const GateConfig& config, const AllowBook& book, bool judged
   }
 }
 
-// A limit that several traces may pass. Of the ranks of a job it is said once, with what the worst of them has.
+// A limit that several traces may pass. It is said once for all ranks of a job, with the figure of the worst.
 class Limits {
  public:
   Limits(std::span<const Observation> observations, const GateConfig& config, GateResult& result)
@@ -144,7 +144,7 @@ class Limits {
   const DeviceIdle* most_idle_ = nullptr;
 };
 
-// Sentences about traces. Of the ranks of a job the same one is said once, in the order of the first.
+// Sentences about traces. The same one is said once for all ranks of a job, in the order of the first.
 class Sentences {
  public:
   Sentences(std::span<const Observation> observations, const std::optional<GateJob>& job)

@@ -36,7 +36,7 @@ struct Share {
     if (zone.empty()) zone = its_zone;
   }
 
-  // Of the step that has most, and which one that is.
+  // How many calls the step with the most has, and which step that is.
   std::pair<std::uint64_t, std::uint32_t> most_in_step() const {
     std::pair<std::uint64_t, std::uint32_t> most{0, kOutsideSteps};
     for (const auto& [step, calls] : steps) {
@@ -127,7 +127,7 @@ class Judge {
       finding.zone = share.zone;
       finding.reason = share.reason;
     }
-    // Of several traces the gravest counts.
+    // If several traces have it, the gravest counts.
     if (status == FindingStatus::kNew && (finding.status != FindingStatus::kNew || level > finding.level)) {
       finding.status = status;
       finding.level = level;

@@ -53,7 +53,7 @@ struct Finding {
   std::string rule_name;
   SourceLine where;
   std::string path;      // in the repository; empty: not known
-  std::string function;  // of CUDA
+  std::string function;  // CUDA's
   std::string message;   // a sentence without its full stop
   std::string reason;    // why it is allowed, or what is wrong with the entry that would allow it
   bool strict = false;   // in a zone that expects no synchronisation
@@ -64,7 +64,7 @@ struct Finding {
   CountedIn counted_in = CountedIn::kStep;
   std::uint64_t steps = 0;           // with such a call
   std::vector<FindingShare> shares;  // by trace
-  std::vector<std::int64_t> ranks;   // of the job, where it did what `status` says: sorted; empty: no job
+  std::vector<std::int64_t> ranks;   // ranks on which it did what `status` says: sorted; empty: no job
   Fingerprint fingerprint;
 };
 
@@ -72,7 +72,7 @@ struct Finding {
 struct Complaint {
   std::string id;  // "max-gpu-idle-pct", "unused-allow"...
   GateLevel level = GateLevel::kError;
-  std::string path;  // of the configuration; empty: none
+  std::string path;  // the configuration's; empty: none
   std::uint32_t line = 0;
   std::string message;
   bool fails = false;
@@ -80,7 +80,7 @@ struct Complaint {
 
 struct JudgedTrace {
   std::string path;
-  std::int64_t rank = kNoJobRank;  // of GateResult::job
+  std::int64_t rank = kNoJobRank;  // its number in GateResult::job
   std::string program;
   std::string level;
   std::string step_source;
@@ -102,7 +102,7 @@ struct GateResult {
   std::vector<JudgedTrace> traces;
   std::optional<GateJob> job;  // whose ranks the traces are
   std::vector<Zone> zones;
-  std::vector<BaselineEntry> gone;  // of the baseline, not found any more
+  std::vector<BaselineEntry> gone;  // in the baseline, but not found any more
 
   std::size_t count(FindingStatus status) const noexcept;
   std::size_t count_new(GateLevel level) const noexcept;

@@ -15,8 +15,8 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostEntries = 1000;  // of [[allow]]: each is tried on each place
-constexpr std::size_t kLongestText = 1024;  // of a pattern or a reason
+constexpr std::size_t kMostEntries = 1000;  // entries of [[allow]]: each is tried on each place
+constexpr std::size_t kLongestText = 1024;  // a pattern or a reason
 constexpr std::size_t kMostStackPatterns = 64;
 
 // Takes values out of one table, by key. The first mistake stays.

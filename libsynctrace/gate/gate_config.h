@@ -30,13 +30,13 @@ struct StepSlice {
 std::optional<StepSlice> parse_step_slice(std::string_view text) noexcept;  // "10:", "10:200"
 
 struct RuleLevel {
-  std::string pattern;  // of an id or a name
+  std::string pattern;  // for an id or a name
   GateLevel level = GateLevel::kError;
 };
 
 struct GateConfig {
   std::string path;                            // the file; empty: there is none
-  std::map<std::string, std::uint32_t> lines;  // of the keys that were given, for messages
+  std::map<std::string, std::uint32_t> lines;  // where each given key stands, for messages
 
   std::vector<GateLevel> fail_on = {GateLevel::kError};
   std::vector<RuleLevel> rules;  // the last that fits counts
@@ -45,7 +45,7 @@ struct GateConfig {
   std::optional<std::uint64_t> max_pageable_bytes_per_step;
   std::uint64_t min_events = 1;
   std::uint64_t max_lost_events = 0;
-  std::uint64_t max_missing_ranks = 0;  // of a job, without a trace
+  std::uint64_t max_missing_ranks = 0;  // ranks of a job without a trace
   StepSlice steps;
   std::string step_range;   // the NVTX range that is a step; empty: find out
   std::string step_line;    // "FILE:LINE", at which a step begins

@@ -24,7 +24,7 @@ std::string how_often(const Finding& finding) {
   return several ? text + ", in " + count_text(finding.shares.size()) + " processes" : text;
 }
 
-constexpr std::size_t kPlaceColumns = 80;  // of a function that stands for a line
+constexpr std::size_t kPlaceColumns = 80;  // for a function that stands for a line
 
 std::string calls_text(std::uint64_t calls) { return count_text(calls) + (calls == 1 ? " call" : " calls"); }
 

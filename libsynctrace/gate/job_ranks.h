@@ -18,7 +18,7 @@ inline constexpr std::int64_t kNoJobRank = -1;
 struct GateJob {
   std::vector<std::int64_t> labels;  // beside the observations: the rank, or kNoJobRank
   std::vector<std::int64_t> ranks;   // sorted
-  std::uint64_t expected = 0;        // of the largest communicator; not less than `ranks`
+  std::uint64_t expected = 0;        // size of the largest communicator; at least that of `ranks`
 
   std::uint64_t missing() const noexcept { return expected - ranks.size(); }
 };

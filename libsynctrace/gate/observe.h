@@ -17,10 +17,10 @@
 namespace synctrace {
 
 struct GateCallSite {
-  GroupedCallSite calls;             // those of the steps that count
-  std::string path;                  // of calls.where.file in the repository; the stack's files are such paths too
-  std::string function;              // of CUDA, "cudaStreamSynchronize + copy"
-  std::vector<std::size_t> allowed;  // beside calls.groups: of AllowBook, or kNotAllowed
+  GroupedCallSite calls;  // the calls in steps that count
+  std::string path;       // where calls.where.file is in the repository; the stack's files are such paths too
+  std::string function;   // CUDA's, "cudaStreamSynchronize + copy"
+  std::vector<std::size_t> allowed;  // beside calls.groups: entries of AllowBook, or kNotAllowed
 };
 
 struct Observation {

@@ -14,7 +14,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostAnnotations = 10;    // of each level in one step: GitHub shows no more
+constexpr std::size_t kMostAnnotations = 10;    // for each level in one step: GitHub shows no more
 constexpr std::size_t kMostMarkdownRows = 200;  // a step summary holds 1 MiB, a comment 64 KiB
 
 // A line end would end the command, and what follows might be one of the program's own.
@@ -104,7 +104,7 @@ std::string render_gitlab(const GateResult& result) {
   std::set<std::string> taken;
   const auto put = [&](const std::string& name, const std::string& message, std::string_view how_grave,
                        std::string fingerprint, const std::string& path, std::uint32_t line) {
-    // Of two with the same fingerprint GitLab would drop one.
+    // GitLab would drop one of two with the same fingerprint.
     while (!taken.insert(fingerprint).second) {
       Digest digest;
       digest.add(fingerprint);

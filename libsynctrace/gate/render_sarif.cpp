@@ -15,8 +15,8 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostResults = 25'000;  // of a run: GitHub refuses more
-constexpr std::size_t kMostFrames = 100;      // of a stack: GitHub shows no more
+constexpr std::size_t kMostResults = 25'000;  // in a run: GitHub refuses more
+constexpr std::size_t kMostFrames = 100;      // in a stack: GitHub shows no more
 
 // RFC 3986: everything but unreserved characters and '/' in hexadecimal.
 std::string uri_of(std::string_view path) {

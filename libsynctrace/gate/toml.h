@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads TOML 1.0 by toml++: synctrace.toml, and pyproject.toml with whatever other tools keep in there. Every value
 // knows its line, so that a message can name it; tables keep the order of the file. Total on any bytes: files over
-// kLargestToml, tables with more than kMostKeys keys and values nested deeper than kDeepestToml are refused. Of times
-// only the date is kept: nothing here asks for more. Only toml.cpp includes the library: it takes seconds of a compile.
+// kLargestToml, tables with more than kMostKeys keys and values nested deeper than kDeepestToml are refused. A time is
+// kept as its date alone: nothing here asks for more. Only toml.cpp includes the library: it takes seconds to compile.
 #pragma once
 
 #include <compare>

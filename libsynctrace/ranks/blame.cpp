@@ -163,7 +163,7 @@ class BlameFinder {
     return {first, last};
   }
 
-  // Of those who met there, and were looked at, the one whose own time is nearest to the middle one.
+  // The parts of the rank that met there too, was looked at, and has the own time nearest to the middle one.
   std::span<const StretchPart> other_parts(Member late) const {
     const std::uint32_t meeting = match_.meeting_of[late.rank][late.unit];
     if (meeting == kNoMeeting) return {};
@@ -265,7 +265,7 @@ std::vector<RankCharge> charge_ranks(const JobMatch& match, const JobSplit& spli
       charge.waited_ns = add_saturated(charge.waited_ns, waited_ns);
       return &charge;
     };
-    RankCharge* charge = nullptr;  // of what came last
+    RankCharge* charge = nullptr;  // the first origin's
     for (const JobReplay::Origin& one : replay.origins_of(i)) {
       RankCharge* const of_rank = add(one.rank, one.waited_ns);
       if (charge == nullptr) charge = of_rank;

@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kNoName = std::numeric_limits<std::uint32_t>::max
 // What the others waited for one rank.
 struct RankCharge {
   std::uint32_t rank = kNoRank;  // kNoRank: one without a trace, or it is not known which
-  Nanoseconds waited_ns = 0;     // of all others together
+  Nanoseconds waited_ns = 0;     // by all others together
   Nanoseconds margin_ns = 0;     // how much later than the next rank it came, added up
   std::uint64_t meetings = 0;    // at which it was late by more than kSureMarginNs
 };
@@ -46,7 +46,7 @@ struct RankShare {
 };
 
 struct BlameRow {
-  std::uint32_t name = kNoName;  // of PartNames; kNoName: it did nothing more than others that is known
+  std::uint32_t name = kNoName;  // row of PartNames; kNoName: nothing is known that it did more than others
   Nanoseconds waited_ns = 0;     // by the others, because of it
   Nanoseconds excess_ns = 0;     // what it took more than on another rank
   std::uint64_t meetings = 0;    // that it made others wait at
@@ -61,7 +61,7 @@ struct BlameRow {
 
 struct Blame {
   std::vector<BlameRow> rows;        // largest saving first
-  Nanoseconds waited_ns = 0;         // of all ranks in ordinary steps
+  Nanoseconds waited_ns = 0;         // by all ranks in ordinary steps
   Nanoseconds not_looked_at_ns = 0;  // because of ranks whose traces were not looked at,
   Nanoseconds not_known_ns = 0;      // or of a rank that is not known
 };

@@ -81,7 +81,7 @@ class UnitFinder {
 
 // `kernels`: by issue.
 void UnitFinder::find_ready(std::span<const std::uint32_t> kernels) {
-  std::unordered_map<DeviceId, Nanoseconds> last_end_ns;  // of the work issued last, on each device
+  std::unordered_map<DeviceId, Nanoseconds> last_end_ns;  // when the work issued last ends, on each device
   auto kernel = kernels.begin();
   for (const std::uint32_t row : correlation_.by_issue()) {
     const Operation& operation = trace_.operations[row];

@@ -12,7 +12,7 @@ namespace {
 
 // A unit begins, has waited, or ends.
 struct Turn {
-  enum class What : std::uint8_t { kEnd, kTransfers, kBegin };  // of the same moment in this order
+  enum class What : std::uint8_t { kEnd, kTransfers, kBegin };  // the order of what happens at one moment
   Nanoseconds at_ns = 0;
   What what = What::kBegin;
   std::uint32_t unit = 0;

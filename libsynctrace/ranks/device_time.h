@@ -29,7 +29,7 @@ struct DeviceTime {
   Nanoseconds idle_ns = 0;
   std::map<std::uint32_t, Nanoseconds> waiting_for;  // sums to waiting_ns; kNoRank: one without a trace, or not known
   std::array<Nanoseconds, kCauseKinds> idle_by_cause{};  // sums to idle_ns
-  // Of compute_ns, what collectives did meanwhile. No part of the sum.
+  // What collectives did during compute_ns. No part of the sum.
   Nanoseconds overlapped_transfer_ns = 0;
   Nanoseconds overlapped_waiting_ns = 0;
 };
@@ -39,7 +39,7 @@ struct RankTime {
   DeviceTime in_steps;  // the ordinary steps; without steps the same as all, less what came before and after all work
 };
 
-// Of a row of RankSummary::devices.
+// `device`: a row of RankSummary::devices.
 RankTime device_time(const RankSummary& rank, std::uint32_t device, const std::vector<UnitSplit>& units);
 
 // Empty: the parts add up; else which do not.

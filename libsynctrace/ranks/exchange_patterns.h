@@ -22,7 +22,7 @@ using UnitRun = std::vector<std::uint32_t>;
 // Small operations of one kind, of which no result was needed before the last one's.
 std::vector<UnitRun> small_runs(const RankSummary& rank);
 
-// Of steps in which every pass reduces the same: the operations of all passes but the last.
+// Where every pass of a step reduces the same: the operations of all passes but the last.
 std::vector<UnitRun> repeated_passes(const RankSummary& rank);
 
 // Large operations, or with `by` a wait any, before which the GPU of most ranks stood still.

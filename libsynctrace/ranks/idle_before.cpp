@@ -9,7 +9,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostParts = 256;  // of one gap
+constexpr std::size_t kMostParts = 256;  // in one gap
 
 }  // namespace
 

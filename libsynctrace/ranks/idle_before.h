@@ -19,8 +19,8 @@ HeldBy held_by(CauseKind kind) noexcept;
 // The rows [first, last) of `parts`, which are in order of time, that lie one behind the other up to t.
 std::pair<std::size_t, std::size_t> parts_before(std::span<const Part> parts, Nanoseconds t);
 
-// Of a part of a gap before a unit. What follows a wait is the wait's doing only where the wait ended in the gap: one
-// that ended long before has emptied the queue, but the GPU had work since then.
+// The cause of one part of a gap before a unit. What follows a wait is the wait's doing only if the wait ended in the
+// gap: one that ended long before has emptied the queue, but the GPU had work since then.
 CauseKind kind_before(const Trace& trace, const Part& part, Nanoseconds gap_begin_ns);
 
 // Fills drained_ns and held_ns of the units.

@@ -36,8 +36,8 @@ class JobReplay {
   Cuts all_alike() const;
 
   // Whose time made a rank the last at a meeting: its own, or that of a rank that it had waited for before. None: it is
-  // not known. Of a send and a receive, which need not have anything in common but this, several: all that the late one
-  // did while the other waited.
+  // not known. A send and a receive may have several, because nothing else need join the two ranks: all that the late
+  // one did while the other waited.
   struct Origin {
     std::uint32_t rank = kNoRank;
     std::uint32_t unit = 0;  // before which it lost the time

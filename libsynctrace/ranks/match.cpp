@@ -13,8 +13,8 @@ namespace {
 // What one unit is looked for by. Pairs have one for each send and receive.
 struct Key {
   std::uint32_t communicator = 0;
-  std::uint32_t sender = 0;  // of a pair: its rank in the communicator + 1, and the receiver's
-  std::uint32_t receiver = 0;
+  std::uint32_t sender = 0;    // only for a pair: its rank in the communicator + 1
+  std::uint32_t receiver = 0;  // likewise
   std::uint64_t turn = 0;
   Member member;
 };
@@ -133,7 +133,7 @@ class Matcher {
   std::span<const RankSummary> ranks_;
   JobMatch match_;
   std::vector<Key> keys_;
-  std::vector<std::uint32_t> rows_;  // of JobMatch::communicators, for those of the rank at hand
+  std::vector<std::uint32_t> rows_;  // JobMatch's communicator for each one of the rank at hand
   std::unordered_map<std::uint64_t, std::uint32_t> by_hash_;
   std::vector<std::uint32_t> complained_;
 };

@@ -22,7 +22,7 @@ struct Member {
 
 // One operation of the job.
 struct Meeting {
-  std::uint32_t first = 0;  // of JobMatch::members, by rank
+  std::uint32_t first = 0;  // row of JobMatch::members, where its members begin; they are sorted by rank
   std::uint32_t count = 0;
   std::uint32_t expected = 0;      // ranks of the communicator; 0: not known
   std::uint32_t communicator = 0;  // row of JobMatch::communicators

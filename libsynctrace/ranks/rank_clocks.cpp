@@ -11,7 +11,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kFewest = 3;        // ends of operations that an offset is measured by
-constexpr std::size_t kMostEnds = 4'096;  // of two ranks that are looked at
+constexpr std::size_t kMostEnds = 4'096;  // that are compared for two ranks
 // How well two processes of one host know its wall clock: ends of the same operations lay up to 18 us apart by it
 // (docs/measurements/ranks.md).
 constexpr Nanoseconds kWallClockNs = 20'000;

@@ -35,10 +35,10 @@ enum class Exchange : std::uint8_t {
 // for a unit's end and then went on, from that end. A unit that its stream holds up begins later than the rank is
 // ready.
 struct CollectiveUnit {
-  TimeSpan span;                // of its kernels
+  TimeSpan span;                // when its kernels ran
   TimeSpan own;                 // the rank's own time before it; ends when the rank is ready for it
-  std::uint64_t turn = 0;       // of its first operation; of pairs, 0
-  std::uint64_t signature = 0;  // of the operations and their bytes: the same on all ranks
+  std::uint64_t turn = 0;       // its first operation's; 0: pairs
+  std::uint64_t signature = 0;  // hash of the operations and their bytes: the same on all ranks
   std::uint64_t bytes = 0;
   std::uint32_t communicator = 0;  // row of RankSummary::communicators
   std::uint32_t device = 0;        // row of RankSummary::devices
@@ -49,12 +49,12 @@ struct CollectiveUnit {
   std::uint32_t beside = 0;  // the unit + 1 that ran during most of its own time; 0: none
   std::int32_t root = -1;    // in its communicator
   std::uint32_t step = 0;    // the ordinary step that issued it, from 1; 0: none did
-  Nanoseconds work_ns = 0;   // of its own time, when work of the GPU's own ran
+  Nanoseconds work_ns = 0;   // how much of its own time the GPU was busy with work of its own
   // Directly before its kernels the GPU had nothing to do: because the host waited for it, or did something else.
   Nanoseconds drained_ns = 0;
   Nanoseconds held_ns = 0;
   Exchange exchange = Exchange::kTogether;
-  bool after_end = false;  // of `after`: from its end on
+  bool after_end = false;  // the own time goes on from the end of `after`
   bool in_steps = false;   // issued in an ordinary step
 };
 
@@ -94,14 +94,14 @@ struct RankSummary {
   std::string path;
   std::string program;
   std::string host;
-  std::string job;         // as the launcher names it; empty: it does not
-  std::int64_t rank = -1;  // as the launcher numbers it; -1: it does not
+  std::string job;         // the launcher's name for it; empty: it has none
+  std::int64_t rank = -1;  // the launcher's number; -1: it gives none
   std::string nccl;        // its version; empty: not known
   std::uint32_t process_id = 0;
   bool simulated = false;
   bool cut_short = false;  // its process was killed: the last of it is missing
   Nanoseconds lossy_ns = 0;
-  Nanoseconds wall_lead_ns = 0;  // of the wall clock over the rank's own
+  Nanoseconds wall_lead_ns = 0;  // how far the wall clock is ahead of the rank's own
   StepFigures steps;
   Nanoseconds in_steps_ns = 0;  // lengths of the ordinary steps, added up
   std::size_t ordinary_steps = 0;
@@ -112,7 +112,7 @@ struct RankSummary {
   std::vector<CollectiveUnit> units;    // in the order in which the rank was ready for them
   std::vector<PairOperation> pairs;     // by unit
   std::vector<RankDevice> devices;
-  std::vector<std::string> breaches;  // of the sums
+  std::vector<std::string> breaches;  // sums that do not add up
 
   std::uint32_t gpus_as_one = 1;     // that take part in one communicator: ranks that are not told apart
   std::uint64_t captured = 0;        // operations in CUDA graphs, whose launches are not told apart
@@ -120,7 +120,7 @@ struct RankSummary {
   std::uint64_t without_record = 0;  // kernels of which no operation was recorded
 };
 
-// As the launcher numbers the process; -1: it does not.
+// The launcher's number for the process; -1: it gives none.
 std::int64_t rank_number(const Trace& trace);
 
 // What went on before units (CollectiveUnit::drained_ns) is known where `attribution` has kept its parts.

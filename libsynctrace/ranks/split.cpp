@@ -85,7 +85,7 @@ class Splitter {
     return std::all_of(members.begin(), members.end(), [&](Member one) { return one_peer_[one.rank][one.unit]; });
   }
 
-  // Of a rooted operation and of pairs with several ranks each rank has a usual length of its own.
+  // In a rooted operation, and in pairs with several ranks, each rank has a usual length of its own.
   Sort sort_of(const Meeting& meeting, Member member) const {
     const std::uint32_t side = is_together(meeting) ? 0 : member.rank + 1;
     return {meeting.communicator, unit_of(member).signature, side};
@@ -182,7 +182,7 @@ class Splitter {
     if (meeting.exchange == Exchange::kFromRoot)
       late = !root ? kNoRank : root_waits ? least.rank : root->rank;
     else
-      late = by_clock(members).rank;  // those that only send leave early: their lengths tell nothing
+      late = by_clock(members).rank;  // ranks that only send leave early: their lengths tell nothing
     Nanoseconds second_ns = kLatestTime;
     for (const Member member : members) {
       const Nanoseconds wait_ns = std::max<Nanoseconds>(0, length_of(member) - usual_of(meeting, member));

@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-// Of an operation in which ranks wait less than this for the last, nobody is said to be late: the ends of an operation
+// Nobody is said to be late in an operation in which ranks wait less than this for the last: the ends of an operation
 // differ by some microseconds from rank to rank.
 inline constexpr Nanoseconds kSureMarginNs = 20'000;
 
@@ -19,7 +19,7 @@ struct MeetingSplit {
   Nanoseconds transfer_ns = 0;
   Nanoseconds usual_ns = 0;      // transfer of such operations: the tenth part of them took less
   Nanoseconds margin_ns = 0;     // what the last came later than the one before it
-  Nanoseconds waited_ns = 0;     // of all ranks together
+  Nanoseconds waited_ns = 0;     // by all ranks together
   std::uint32_t last = kNoRank;  // kNoRank: not known
   bool is_split = false;
 };

@@ -47,7 +47,7 @@ void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, c
 
 // All that a device ran but collectives, in order of time.
 struct OwnWork {
-  std::vector<Nanoseconds> begins;  // of each
+  std::vector<Nanoseconds> begins;  // when each piece of work begins
   std::vector<TimeSpan> spans;      // without overlaps
 };
 
