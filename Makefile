@@ -88,7 +88,7 @@ test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: un
 	  $(call build,tsan,tsan_tests,$(call clang_for,thread))
 	  ctest --preset tsan -j $(JOBS)
 	fi
-	# Those that run whole programs wait for a good part of their time.
+	# Tests that run whole programs wait for a good part of their time.
 	ctest --preset release -j $$(($(JOBS) + 2))
 
 .PHONY: build

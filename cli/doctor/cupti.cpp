@@ -26,7 +26,7 @@ constexpr int kSubscriberTaken = 39;  // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SU
 constexpr std::array kSonames = {"libcupti.so.13", "libcupti.so.12"};
 
 struct Candidate {
-  std::string name;  // as dlopen takes it
+  std::string name;  // what dlopen gets
   std::string origin;
 };
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of free disk: an hour of an eager training loop and more.
+// Free disk: enough for an hour of an eager training loop and more.
 constexpr std::uint64_t kEnoughBytes = std::uint64_t{1} << 30;
 
 std::string first_line(const char* path) {

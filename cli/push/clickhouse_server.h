@@ -22,14 +22,14 @@ struct ServerAddress {
   std::string database;
   std::string user;  // empty: none is said
   std::string password;
-  int tries = 1;      // of each request
-  int seconds = 300;  // that a request may take
+  int tries = 1;      // for each request
+  int seconds = 300;  // how long a request may take
 };
 
 // The URL as a user gave it, if it can be one; else why not.
 std::optional<Error> take_url(const std::string& text, ServerAddress& address);
 
-// Of a file with two lines, or without one of the environment.
+// Takes them from a file of two lines, or, without a file, from the environment.
 std::optional<Error> take_credentials(const std::string& file, ServerAddress& address);
 
 class ClickhouseServer {

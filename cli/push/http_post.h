@@ -19,7 +19,7 @@ struct HttpRequest {
 
 struct HttpAnswer {
   int status = 0;       // 0: there was no answer, see `failure`
-  std::string body;     // as far as it goes
+  std::string body;     // may be cut short
   std::string failure;  // why, in curl's words
   bool can_ask = true;  // false: it is not the server's fault, and no other try helps
 };

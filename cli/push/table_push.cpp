@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kWho = "synctrace push";
 constexpr std::size_t kFilesAtOnce = 500;
 constexpr std::size_t kBytesAtOnce = std::size_t{64} << 20;
-// Of a block: some 15 MiB of figures. A server writes such a block as one part, whole or not at all.
+// Rows of a block: some 15 MiB of figures. A server writes such a block as one part, whole or not at all.
 constexpr std::size_t kBlockRows = std::size_t{1} << 17;
 
 std::uint64_t rows_of_piece(std::uint64_t rows, std::uint64_t number) {

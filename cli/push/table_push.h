@@ -16,9 +16,9 @@
 namespace synctrace::cli {
 
 struct PushCounts {
-  std::uint64_t rows = 0;      // of all files
-  std::uint64_t sent = 0;      // of them
-  std::uint64_t unusable = 0;  // files, each of which was said
+  std::uint64_t rows = 0;      // in all files
+  std::uint64_t sent = 0;      // how many of them were sent
+  std::uint64_t unusable = 0;  // files; a message named each
 };
 
 class TablePush {

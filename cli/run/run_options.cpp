@@ -302,7 +302,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
   options.rollup = flags.rollup;
   options.steps.line = flags.gate_options.step_line;
   options.steps.phase = static_cast<std::size_t>(flags.phase.value_or(0));
-  options.stacks.names.how.roots = SourceRoots::everywhere();  // of what this very command has recorded
+  options.stacks.names.how.roots = SourceRoots::everywhere();  // this very command records
   options.stacks.names.progress = options.speaks();
   options.output = flags.output ? *flags.output : environment(kEnvOutput);
   return {std::move(options), kExitOk};

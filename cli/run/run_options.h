@@ -19,16 +19,16 @@ namespace synctrace::cli {
 struct RunOptions {
   std::string output;                                          // pattern, absolute
   std::vector<std::pair<std::string, std::string>> variables;  // SYNCTRACE_* that the flags set
-  std::optional<ReportStyle> report;                           // as asked for
+  std::optional<ReportStyle> report;                           // none: no option says
   StackOptions stacks;
-  StepQuestion steps;               // of the report
+  StepQuestion steps;               // for the report
   std::optional<GateOptions> gate;  // --gate
   RollupOptions rollup;             // with an output: --rollup
   bool force_overwrite = false;
   bool compress = true;
   bool quiet = false;
   bool verbose = false;
-  bool first_rank = true;  // of many ranks one speaks, or all would at once
+  bool first_rank = true;  // only the first of many ranks speaks, or all would at once
   bool simulated_gpu = false;
   bool enabled = true;  // SYNCTRACE_ENABLE
   bool level_given = false;

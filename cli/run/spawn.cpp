@@ -18,7 +18,7 @@
 namespace synctrace::cli {
 namespace {
 
-constexpr std::size_t kKernelMaskBytes = 8;  // of 64 signals
+constexpr std::size_t kKernelMaskBytes = 8;  // a bit for each of 64 signals
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;

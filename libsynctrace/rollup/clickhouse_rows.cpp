@@ -196,7 +196,7 @@ std::optional<int> exception_code(std::string_view answer) {
 }
 
 bool is_passing(int exception_code) noexcept {
-  // As ClickHouse numbers them: the end of a stream, too slow, too many queries, a socket's timeout, the network, a
+  // ClickHouse's numbers for: the end of a stream, too slow, too many queries, a socket's timeout, the network, a
   // query that still runs, memory, read-only for a while, too many parts, no replica, all connections failed, an
   // unknown outcome, the keeper.
   constexpr std::array kPassing = {32, 159, 202, 209, 210, 216, 241, 242, 252, 279, 319, 425, 999};

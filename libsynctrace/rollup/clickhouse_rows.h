@@ -26,7 +26,7 @@ struct TableFile {
   std::uint64_t run = 0;
 };
 
-// Of TABLE/job=J/date=D/rank=R/RUN.parquet. Nothing: it is not such a path, or a date that ClickHouse does not know.
+// `path`: TABLE/job=J/date=D/rank=R/RUN.parquet. Nothing: it is no such path, or a date that ClickHouse does not know.
 std::optional<TableFile> table_file(std::string_view path);
 
 // What a piece is known by: equal where table, place in the dataset and bytes of the file are.
@@ -54,7 +54,7 @@ class Piece {
   PieceId id_;
   std::span<const Column> columns_;
   std::size_t rows_ = 0;
-  std::vector<std::string> values_;  // as the format has them
+  std::vector<std::string> values_;  // in the format's own form
 };
 
 struct PlacedPiece {
@@ -76,7 +76,7 @@ struct PresentPiece {
 std::string present_statement(std::string_view table, std::span<const std::uint64_t> runs);
 Result<std::vector<PresentPiece>> present_pieces(std::string_view answer);
 
-// Of a refusal: "Code: 60, e.displayText() = ..." or "Code: 60. DB::Exception: ...". Nothing: it is none of
+// The code of a refusal: "Code: 60, e.displayText() = ..." or "Code: 60. DB::Exception: ...". Nothing: it is none of
 // ClickHouse's.
 std::optional<int> exception_code(std::string_view answer);
 

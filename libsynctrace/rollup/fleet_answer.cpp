@@ -18,7 +18,7 @@ std::int64_t integer(const Cell& cell) { return std::get<std::int64_t>(cell); }
 std::uint64_t id(const Cell& cell) { return std::get<std::uint64_t>(cell); }
 std::string_view text(const Cell& cell) { return std::get<std::string_view>(cell); }
 
-// Of a damaged file numbers are anything.
+// In a damaged file a number can have any value.
 void add_to(std::int64_t& sum, std::int64_t more) {
   if (!__builtin_add_overflow(sum, more, &sum)) return;
   sum = more > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();

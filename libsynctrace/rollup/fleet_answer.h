@@ -30,8 +30,8 @@ struct FleetLine {
 
 struct FleetJob {
   std::string name;
-  Nanoseconds idle_ns = 0;  // of all GPUs
-  Nanoseconds gpu_ns = 0;   // that they were recorded for
+  Nanoseconds idle_ns = 0;  // all GPUs' together
+  Nanoseconds gpu_ns = 0;   // how long they were recorded, together
   std::uint64_t recordings = 0;
 };
 
@@ -45,13 +45,13 @@ struct FleetHost {
 struct FleetCommit {
   std::string name;
   Nanoseconds since_ns = 0;        // begin of its first recording, since 1970
-  Nanoseconds idle_ns_a_step = 0;  // of a GPU's process, in ordinary steps
+  Nanoseconds idle_ns_a_step = 0;  // for one process of a GPU, in ordinary steps
   std::uint64_t recordings = 0;
 };
 
 struct FleetAnswer {
   std::uint64_t recordings = 0;
-  Nanoseconds idle_ns = 0;  // of all jobs
+  Nanoseconds idle_ns = 0;  // all jobs' together
   Nanoseconds gpu_ns = 0;
   std::vector<FleetLine> lines;      // most idle time first, without the edges of recordings
   std::vector<FleetJob> jobs;        // most idle time first

@@ -28,7 +28,7 @@ constexpr std::int64_t kInt64 = 2;
 constexpr std::int64_t kByteArray = 6;
 constexpr std::int64_t kUint64 = 14;
 constexpr std::int64_t kZstd = 6;
-constexpr std::int64_t kMostRows = 100'000'000;  // of a group: each has eight bytes at least
+constexpr std::int64_t kMostRows = 100'000'000;  // in a group: each has eight bytes at least
 
 struct Stored {
   std::string_view name;

@@ -18,7 +18,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "values are stored as they lie in memory");
 
 constexpr std::string_view kMagic = "PAR1";
-constexpr int kLevel = 3;                  // of zstd: its own default
+constexpr int kLevel = 3;                  // zstd's own default
 constexpr std::size_t kLongestBound = 64;  // longer texts have no statistics, which nobody needs of them
 
 // The format's own numbers.
@@ -29,7 +29,7 @@ constexpr std::int32_t kUtf8 = 0;
 constexpr std::int32_t kUint64 = 14;
 constexpr std::int32_t kDataPage = 0;
 constexpr std::int32_t kPlain = 0;
-constexpr std::int32_t kRle = 3;  // of levels, of which required columns have none
+constexpr std::int32_t kRle = 3;  // for levels; required columns have none
 constexpr std::int32_t kZstd = 6;
 
 struct FreeContext {

@@ -46,8 +46,8 @@ class ParquetWriter {
 
  private:
   struct Values {
-    std::string plain;  // as a page has them
-    std::string least;  // likewise, of the statistics
+    std::string plain;  // in a page's form
+    std::string least;  // for the statistics, in the same form
     std::string most;
   };
   struct Chunk {
@@ -71,8 +71,8 @@ class ParquetWriter {
   std::vector<Column> columns_;
   ByteSink sink_;
   std::size_t group_bytes_;
-  std::vector<Values> values_;  // of the open group, one for each column
-  std::int64_t rows_ = 0;       // of the open group
+  std::vector<Values> values_;  // the open group's, one for each column
+  std::int64_t rows_ = 0;       // the open group's
   std::size_t bytes_ = 0;       // likewise
   std::int64_t offset_ = 0;     // in the file
   std::vector<Group> groups_;

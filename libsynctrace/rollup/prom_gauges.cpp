@@ -14,7 +14,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostJobs = 16;
-constexpr std::size_t kMostLines = 10;  // of a job
+constexpr std::size_t kMostLines = 10;  // for a job
 constexpr std::size_t kMostRules = 40;  // likewise; there are fewer
 constexpr std::string_view kOtherJobs = "others";
 

@@ -29,14 +29,14 @@ class PromGauges {
   };
   struct Job {
     std::uint64_t recordings = 0;
-    Nanoseconds end_ns = 0;  // of the last recording
+    Nanoseconds end_ns = 0;  // the last recording's
     Nanoseconds gpu_ns = 0;
     Nanoseconds idle_ns = 0;
     Nanoseconds copy_only_ns = 0;
     Nanoseconds waiting_ns = 0;  // in collectives, for other ranks
     Nanoseconds others_waited_ns = 0;
     Nanoseconds blocked_ns = 0;
-    Nanoseconds idle_in_steps_ns = 0;  // of ordinary ones
+    Nanoseconds idle_in_steps_ns = 0;  // only in ordinary steps
     std::uint64_t waits = 0;
     std::uint64_t steps = 0;
     std::map<std::string, Nanoseconds> idle_by_rule;

@@ -19,11 +19,11 @@ inline constexpr int kRollupSchemaVersion = 1;
 // One recording. All must outlive the call that it is given to.
 struct RolledRun {
   const Report& report;
-  const RunHistory& history;       // of `report`
-  const JobReport* job = nullptr;  // of one rank of a job, what is said of all of them, and its row there
-  std::size_t rank = 0;
-  std::string commit;       // of the program, as the user says; may be empty
-  bool with_source = true;  // false: no command line, and of sites no file, function and text
+  const RunHistory& history;       // belongs to `report`
+  const JobReport* job = nullptr;  // only for a rank of a job
+  std::size_t rank = 0;            // its row in `job`
+  std::string commit;              // the program's, which the user tells; may be empty
+  bool with_source = true;         // false: no command line, and no site's file, function and text
 };
 
 struct Table {

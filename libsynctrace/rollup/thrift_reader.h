@@ -24,7 +24,7 @@ class ThriftReader {
   template <class See>
   void each_field(See see) {
     if (++depth_ > kDeepest) bad_ = true;
-    unsigned number = 0;  // of a damaged file it wraps
+    unsigned number = 0;  // in a damaged file it wraps
     for (unsigned head = byte(); !bad_ && head != 0; head = byte()) {
       number = head >> 4 == 0 ? static_cast<unsigned>(integer_value()) : number + (head >> 4);
       type_ = head & 15;
@@ -119,7 +119,7 @@ class ThriftReader {
 
   std::string_view bytes_;
   std::size_t at_ = 0;
-  unsigned type_ = kStruct;  // of the value that is read next
+  unsigned type_ = kStruct;  // what is read next
   int depth_ = 0;
   bool bad_ = false;
 };

@@ -18,7 +18,7 @@ class ThriftWriter {
  public:
   enum class Type : std::uint8_t { kInt = 5, kLong = 6, kText = 8, kList = 9, kStruct = 12 };
 
-  // Of the innermost open struct; numbers ascend.
+  // Fields of the innermost open struct; numbers ascend.
   void integer(int field, std::int32_t value) { head(field, Type::kInt), zigzag(value); }
   void long_integer(int field, std::int64_t value) { head(field, Type::kLong), zigzag(value); }
   void text(int field, std::string_view value) { head(field, Type::kText), text_item(value); }

@@ -12,6 +12,6 @@ set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 # The recorder's floor; the command needs nothing.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
-set(CPACK_PACKAGE_FILE_NAME synctrace)  # of the folder that it works in
+set(CPACK_PACKAGE_FILE_NAME synctrace)  # names the folder that it works in
 set(CPACK_SET_DESTDIR OFF)
 set(CPACK_PACKAGING_INSTALL_PREFIX /)

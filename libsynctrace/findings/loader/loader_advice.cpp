@@ -17,17 +17,17 @@ namespace {
 // Below this nothing is said.
 constexpr std::size_t kFewestSteps = 8;
 constexpr std::size_t kFewestLoaderSamples = 50;
-constexpr Nanoseconds kShortestSeenNs = 1'000'000'000;  // of all workers together
-constexpr double kLeastWait = 0.03;                     // of a step
+constexpr Nanoseconds kShortestSeenNs = 1'000'000'000;  // for all workers together
+constexpr double kLeastWait = 0.03;                     // share of a step
 constexpr Nanoseconds kOrdinaryForOther = 10;           // a row of steps has ten times the time of its irregular ones
 
 // From the moment at which a worker is busy for three quarters of the time, more than the wait for its turn is missing:
 // the number advised leaves as much room, for batches that take longer and hosts that are slower on another day.
 constexpr double kBusy = 0.75;
 constexpr double kIdler = 0.3;       // by how much less the others are busy, where some are slower than they
-constexpr double kMuch = 0.4;        // of the workers' time, in waits for files
+constexpr double kMuch = 0.4;        // share of the workers' time in waits for files
 constexpr double kStarved = 0.2;     // likewise, for a CPU
-constexpr double kPinsAlways = 0.6;  // of the pin thread's time
+constexpr double kPinsAlways = 0.6;  // share of the pin thread's time
 constexpr double kMostOfWait = 0.5;
 constexpr double kMostNeeded = 1024;  // beyond this it is no advice
 
@@ -56,7 +56,7 @@ struct SteadyRow {
 SteadyRow longest_row(const std::vector<Step>& steps) {
   SteadyRow best;
   SteadyRow row;
-  Nanoseconds held_ns = 0;  // of the row's other steps
+  Nanoseconds held_ns = 0;  // time in the row's other steps
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const TimeSpan& host = steps[i].host;
     const bool is_ordinary = steps[i].kind == StepKind::kSteady;

@@ -36,8 +36,8 @@ struct LoaderAdvice {
   std::size_t steps = 0;       // that all of this is taken from
   Nanoseconds step_ns = 0;
   Nanoseconds step_without_wait_ns = 0;
-  Nanoseconds busy_ns = 0;  // of all workers for one step; without workers, of the waiting thread in the loader
-  // Shares of the time; of the workers each for itself.
+  Nanoseconds busy_ns = 0;  // all workers' for one step; without workers, the waiting thread's in the loader
+  // Shares of the time; a worker's is a share of its own time.
   double utilisation = 0;  // the mean of the workers
   double busiest = 0;
   double idlest = 0;

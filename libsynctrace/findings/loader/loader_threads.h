@@ -11,7 +11,7 @@ namespace synctrace {
 
 // Shares of a thread's samples.
 struct LoaderThreads {
-  std::size_t samples = 0;  // of the waiting thread; 0: there is none, or it was not sampled
+  std::size_t samples = 0;  // the waiting thread's; 0: there is none, or it was not sampled
   double waiting = 0;       // the waiting thread slept in the loader
   double working = 0;       // it ran there
   double pinning = 0;       // the pin-memory thread ran; 0 where there is none

@@ -17,7 +17,7 @@ struct LoaderWorker {
   Nanoseconds seen_ns = 0;
   double computing = 0;  // CPU time, at most 1
   double ready = 0;      // waited for a CPU
-  double storage = 0;    // of the looks: it waited for a file's data
+  double storage = 0;    // share of the looks that found it waiting for a file's data
   std::size_t looks = 0;
   // With work at hand that it gets done, and with work at hand.
   double occupied() const noexcept { return std::min(computing + storage, 1.0); }
@@ -25,8 +25,8 @@ struct LoaderWorker {
 };
 
 struct LoaderWorkers {
-  std::vector<LoaderWorker> workers;  // of one loader, busiest first
-  Nanoseconds seen_ns = 0;            // of all, added up
+  std::vector<LoaderWorker> workers;  // one loader's, busiest first
+  Nanoseconds seen_ns = 0;            // all workers' added up
 
   template <class Share>
   double mean(Share&& share) const noexcept {
@@ -37,8 +37,8 @@ struct LoaderWorkers {
 };
 
 // In `span`. PyTorch's workers are known by the name that they give themselves from 2.5 on. Else a worker is a child
-// with the program's own name; one of those may be a helper that does next to nothing. Of several loaders the one whose
-// workers computed most: the workers of one are started together.
+// with the program's own name; one of those may be a helper that does next to nothing. With several loaders, takes the
+// one whose workers computed most: the workers of one are started together.
 LoaderWorkers find_loader_workers(const Trace& trace, TimeSpan span);
 
 }  // namespace synctrace

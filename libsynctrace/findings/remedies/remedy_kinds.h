@@ -38,7 +38,7 @@ class RemedyKinds {
   // Both must outlive the object.
   RemedyKinds(const Trace& trace, const StackPlaces& places) : trace_(trace), places_(places) {}
 
-  // As GroupOf says.
+  // What whatif's GroupOf asks for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
   RemedyKind kind_of_group(std::uint32_t group) const { return groups_[group].kind; }
   // The function that holds the loop.

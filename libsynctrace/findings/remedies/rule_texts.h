@@ -15,7 +15,7 @@ namespace synctrace {
 
 struct FixCode {
   std::string_view framework;  // "PyTorch", "JAX", "CuPy", "CUDA C++"
-  std::string_view language;   // of the code: "python", "cpp"
+  std::string_view language;   // the code's: "python", "cpp"
   std::string_view code;       // one to four lines, each with its end
 };
 
@@ -25,7 +25,7 @@ struct RuleText {
   std::string what;
   std::string recognised;
   std::string fix;
-  std::vector<FixCode> code;  // of a rule: for each framework; of a verdict: none
+  std::vector<FixCode> code;  // a rule has one for each framework, a verdict none
   std::string fine;           // when nothing has to be done
 
   std::string title() const;  // "ST020 scalar-read"
