@@ -164,7 +164,7 @@ void callbacks_of_a_copy(benchmark::State& state) {
 }
 BENCHMARK(callbacks_of_a_copy);
 
-// As callbacks_of_a_launch, each callback behind other work: medians, since the work takes a hundred times as long.
+// Like callbacks_of_a_launch, each callback behind other work: medians, since the work takes a hundred times as long.
 void callbacks_of_a_launch_in_cold_caches(benchmark::State& state) {
   const bench::OtherWork other(256U << 10);  // several times a first-level cache
   const std::array<std::uint64_t, 16> parameters{};

@@ -22,7 +22,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import measured_rows  # noqa: E402
 
-SAMPLES = 240  # of a whole run
+SAMPLES = 240  # in a whole run
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 REPORT_LIMIT_S = 600

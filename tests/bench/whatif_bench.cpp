@@ -70,7 +70,7 @@ Trace make_trace(std::uint32_t launches) {
 
 StackPlace same_place(StackId stack) { return StackPlace{number(stack)}; }
 
-// Of trace events: calls, launches and operations.
+// Trace events: calls, launches and operations.
 std::int64_t events_of(const Trace& trace) {
   return static_cast<std::int64_t>(trace.calls.size() + trace.launches.size() + trace.operations.size());
 }

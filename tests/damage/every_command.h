@@ -15,8 +15,8 @@ struct Cost {
   std::string command;  // without paths
   int status = 0;
   double cpu_seconds = 0;
-  std::uint64_t peak_bytes = 0;    // of the whole process while it ran
-  std::uint64_t output_bytes = 0;  // of all files that it wrote
+  std::uint64_t peak_bytes = 0;    // the whole process's while it ran
+  std::uint64_t output_bytes = 0;  // in all files that it wrote
 };
 
 // The words of each command line; "$T" stands for the trace, "$O" for the output.

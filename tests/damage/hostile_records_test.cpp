@@ -79,7 +79,7 @@ TEST_CASE("work of more devices than a process can have is left out and counted"
 
 TEST_CASE("numbers that no device, copy or memory has are left out or not known") {
   constexpr std::uint32_t kNoDevice = 0x1'0000;
-  constexpr auto kCopy = static_cast<format::CopyKind>(0x18);      // of four bits it would be a copy in the device
+  constexpr auto kCopy = static_cast<format::CopyKind>(0x18);      // its lower four bits are a copy in the device
   constexpr auto kMemory = static_cast<format::MemoryKind>(0x12);  // likewise, pinned
   TraceBuilder trace;
   trace.add(Kernel{90, 50, DeviceId{kNoDevice}, ContextId{6}, StreamId{7}, {}, {}, {}, {}, 0});

@@ -15,7 +15,7 @@ OFFERED = [
     (["help", "ex"], ["explain", "export"]),
     (["report", "--format", ""], ["text", "json", "md", "csv"]),
     (["report", "--format=j"], ["--format=json"]),
-    (["report", "--format", "=", "j"], ["json"]),  # as bash takes the word apart
+    (["report", "--format", "=", "j"], ["json"]),  # bash takes the word apart like this
     (["report", "--format", "="], ["text", "json", "md", "csv"]),
     (["report", "x.synctrace", "--sou"], ["--source-root"]),
     (["report", "--output", ""], [":files"]),

@@ -49,7 +49,7 @@ class ForeignTrace(harness.CliTest):
         super().setUp()
         self.elsewhere = pathlib.Path(tempfile.mkdtemp(prefix="synctrace-elsewhere-"))
         self.addCleanup(lambda: harness.shutil.rmtree(self.elsewhere, ignore_errors=True))
-        self.places = []  # of the next trace
+        self.places = []  # the next trace's
         self.records = []
         self.facts = [f'fact key="working_folder" value={quoted(str(self.folder))}']
 
@@ -253,7 +253,7 @@ class Modules(ForeignTrace):
         return done.stdout.decode()
 
     def sections(self, image):
-        """Of an ELF file of 64 bits: the place of each section's header, by name."""
+        """The place of each section's header in an ELF file of 64 bits, by name."""
         headers, count, of_names = (struct.unpack_from(form, image, at)[0] for form, at in (("<Q", 40), ("<H", 60), ("<H", 62)))
         names, = struct.unpack_from("<Q", image, headers + 64 * of_names + 24)
         found = {}
@@ -267,7 +267,7 @@ class Modules(ForeignTrace):
         size = 2 << 30
         packer = zlib.compressobj(9, wbits=-15)
         zeros = packer.compress(bytes(1 << 24)) + packer.flush(zlib.Z_FULL_FLUSH)
-        # As ELF has it: zlib's number and the size, then zlib's begin, the zeros again and again, its end and checksum.
+        # ELF's form: zlib's number and the size, then zlib's begin, the zeros again and again, its end and checksum.
         packed = (struct.pack("<IIQQ", 1, 0, size, 1) + b"\x78\xda" + zeros * (size >> 24) + b"\x03\x00" +
                   struct.pack(">I", (size % 65521) << 16 | 1))
         debugging = [header for name, header in self.sections(image).items() if name.startswith(".debug_")]

@@ -108,7 +108,7 @@ class Formats(gate_case.GateCase):
         self.check_gitlab(self.results()["gitlab"], "train.py")
 
     def check_github(self, text, path):
-        """As GitHub's runner reads a line: name, properties up to '::', the rest is the message."""
+        """Reads a line like GitHub's runner: name, properties up to '::', the rest is the message."""
         unescape = lambda data: data.replace("%0D", "\r").replace("%0A", "\n").replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
         files = set()
         for line in text.splitlines():

@@ -107,7 +107,7 @@ class HostWaitsPython(SurvivalCase):
         self.assertEqual((recorded.returncode, recorded.stdout), (0, "done\n"), recorded.stderr)
         records = self.dump()
         stacks = Stacks(records)
-        wakers = set()  # of waits for the interpreter
+        wakers = set()  # who ended waits for the interpreter
         for wait in json.loads(truth.read_text(encoding="utf-8")):
             with self.subTest(wait["name"]):
                 for record in self.check_wait(wait, records, stacks, script):

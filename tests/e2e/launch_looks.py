@@ -78,7 +78,7 @@ class LaunchLooks(harness.CliTest):
 
     def passes_shown(self):
         frames = trace_stacks.Stacks(self.records).frames
-        places = []  # of launches with a stack: when, and at which line of the loop
+        places = []  # when each launch with a stack was made, and at which line of the loop
         for launch in sorted(self.records.launches(), key=lambda launch: launch["begin_ns"]):
             lines = [line for _, line, function in frames(launch["stack"]) if function == "train"]
             places += [(launch["begin_ns"], line) for line in lines]

@@ -36,7 +36,7 @@ class Doctor(harness.CliTest):
         self.assertEqual(self.one(self.doctor(), "recorder", harness.LIBRARY)["verdict"], "ok")
 
     def test_a_probe_that_is_missing_or_does_not_start(self):
-        """As on a machine of another C library: then nothing that it would load is judged."""
+        """A machine of another C library looks like that: then nothing that the probe would load is judged."""
         command = self.folder / "bin" / "synctrace"
         command.parent.mkdir()
         shutil.copy(harness.SYNCTRACE, command)

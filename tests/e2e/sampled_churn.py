@@ -21,7 +21,7 @@ INNER = re.compile(r"f_\d+_[0-9a-f]{8}\.<locals>\.<listcomp>$")
 
 
 def is_named_right(code):
-    """Of a function that the program made: its name tells where it is defined."""
+    """Whether it is a function that the program made: then its name tells where it is defined."""
     if code["function"] in ("<module>", "<listcomp>") or INNER.match(code["function"]):
         return True
     match = NAME.match(code["function"])

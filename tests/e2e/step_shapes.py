@@ -118,7 +118,7 @@ class Comparison(unittest.TestCase):
         self.check(self.TWO, entry((20, 100, 30), (100, 900, 10)), "the report is not about train")
 
     def test_what_is_no_phase(self):
-        for line in (12, 50):  # of a loop that has its phase already, and of none
+        for line in (12, 50):  # a loop that has its phase already, and no loop
             report = entry((100, 900, 10), (20, 100, 30), (40, 300, line))
             self.check(self.TWO, report, f"40 at train.py:{line} is no phase")
 

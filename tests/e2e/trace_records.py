@@ -22,7 +22,7 @@ def _value(text):
 
 
 class Records:
-    """of("kernel") is the list of the kernels, each a dictionary of its fields."""
+    """A trace's records by kind: of("kernel") is the list of the kernels, each a dictionary of its fields."""
 
     def __init__(self, text):
         self._by_kind = collections.defaultdict(list)

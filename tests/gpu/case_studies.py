@@ -241,7 +241,7 @@ def screen_of(options, trace):
 
 
 def not_on(screen, name):
-    """Of what the first screen of a stage has to say, what it does not."""
+    """The words that the first screen of a stage has to say, and does not."""
     return [words for words in SCREENS.get(name, ()) if words not in screen]
 
 

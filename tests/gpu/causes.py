@@ -26,7 +26,7 @@ class Case:
     name: str
     command: list
     verdicts: tuple = ()  # any of them; () for any
-    rules: tuple = ()     # of the first cause; () for any
+    rules: tuple = ()     # the first cause's; () for any
     line: str = ""        # part of the first cause's source text
     files: tuple = ()     # ends of its file, any of them
 
@@ -107,7 +107,7 @@ def judge(case, report):
         wrong.append(f"line is not the one with {case.line!r}")
     if case.files and not (first["file"] or "").endswith(case.files):
         wrong.append(f"file is not {' or '.join(case.files)}")
-    # Of a program that keeps the GPU busy what is left may be anything.
+    # If a program keeps the GPU busy, the little that is left may be anything.
     if row["uncertain"] > MOST_UNCERTAIN and report["verdict"] != "gpu-bound":
         wrong.append(f"{100 * row['uncertain']:.1f} % uncertain")
     return row, "; ".join(wrong)

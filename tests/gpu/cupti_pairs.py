@@ -26,7 +26,7 @@ LIMIT_S = 60
 KINDS = {"kernel": "CONCURRENT_KERNEL", "memcpy": "MEMCPY", "memcpy2": "MEMCPY2", "memset": "MEMSET", "overhead": "OVERHEAD",
          "standing": "DEVICE,CONTEXT,STREAM", "runtime": "RUNTIME", "driver": "DRIVER"}
 DEADLY = "CONCURRENT_KERNEL,MEMCPY,MEMCPY2,GRAPH_TRACE"
-OURS = "CONCURRENT_KERNEL,MEMCPY,MEMSET,OVERHEAD,DEVICE,CONTEXT,STREAM,GRAPH_TRACE"  # as the recorder asks for them
+OURS = "CONCURRENT_KERNEL,MEMCPY,MEMSET,OVERHEAD,DEVICE,CONTEXT,STREAM,GRAPH_TRACE"  # what the recorder asks for
 OTHER_CALLS = {
     "ours, flushed": {"FLUSH_MS": 100},
     "ours, flushed by force": {"FLUSH_MS": 100, "FORCED": 1},

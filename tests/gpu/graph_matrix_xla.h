@@ -135,7 +135,7 @@ void xla_graph(Lane& lane, const std::vector<Fusion>& fusions, CUdeviceptr memor
     DRIVER(cuGraphAddMemsetNode, &second, graph, &first, 1, &clear, context);
     contents.copies = contents.memsets = 1;
   }
-  if (g_options["capture"]) {  // as XLA captures what a library launches
+  if (g_options["capture"]) {  // XLA captures what a library launches like this
     cudaGraph_t inner = captured_graph(lane, 2, 0);
     CUgraphNode node;
     DRIVER(cuGraphAddChildGraphNode, &node, graph, &nodes.back(), 1, reinterpret_cast<CUgraph>(inner));
@@ -165,7 +165,7 @@ void xla_graph(Lane& lane, const std::vector<Fusion>& fusions, CUdeviceptr memor
     if (g_options["host"])
       DRIVER(
           cuLaunchHostFunc, lane.stream, [](void*) {}, nullptr);
-    if (g_options["read"]) {  // as JAX reads a result: on a stream of its own, behind an event
+    if (g_options["read"]) {  // JAX reads a result like this: on a stream of its own, behind an event
       DRIVER(cuEventRecord, event, lane.stream);
       DRIVER(cuStreamWaitEvent, reader, event, 0);
       DRIVER(cuMemcpyDtoHAsync, lane.host, data, 4, reader);

@@ -88,7 +88,7 @@ def judge(case, line, records, stacks):
 
 
 def agrees(name, rows):
-    """Of lines that repeat, the interpreter lock is contended only by chance, and the rest has one slow first time."""
+    """Lines repeat: the interpreter lock is contended only by chance, and the others have one slow first time."""
     good = [row for row in rows if not row["problems"]]
     if name == "interpreter lock":
         return bool(good)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "support"))
 import chrome_json  # noqa: E402
 import hta_rule  # noqa: E402
 
-# Of one gap, in microseconds: the package adds up doubles of some 1e12 us.
+# For one gap, in microseconds: the package adds up doubles of some 1e12 us.
 TOLERANCE_US = 0.002
 
 

@@ -26,7 +26,7 @@ import measured_rows  # noqa: E402
 WARM_UP = 10
 HOST_S = 0.004
 RANGE = "train_step"
-TOLERANCE = 0.02  # of the step
+TOLERANCE = 0.02  # share of the step
 ROUNDS = 3
 
 
@@ -77,7 +77,7 @@ def run(*command, **options):
 
 
 class Figures:
-    """Of a recording's report: the step's range, per step, in ms."""
+    """What a recording's report says about the step's range, per step, in ms."""
 
     def __init__(self, report):
         self.report = report

@@ -27,7 +27,7 @@ import measured_rows  # noqa: E402
 import loader_programs
 
 PROGRAM = pathlib.Path(__file__).resolve().with_name("loader_programs.py")
-STEP_S = 0.008  # of a step whose batch is ready
+STEP_S = 0.008  # a step whose batch is ready
 STEPS = 280
 STEPS_IN_TURNS = 140
 

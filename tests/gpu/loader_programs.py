@@ -14,7 +14,7 @@ import zlib
 SKIPPED = 40  # steps until queues that were filled in advance are empty
 PACKED = zlib.compress(bytes(range(256)) * 256, 1)
 SHARDS = 4
-CHEAP = 40  # of batches that hold nobody up, one costs this part
+CHEAP = 40  # a batch that holds nobody up costs one part in so many
 
 
 def decode(times):

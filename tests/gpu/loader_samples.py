@@ -92,7 +92,7 @@ def decode_line(code, offset):
 
 
 def shares(synctrace, trace, script):
-    """Of the main thread's samples that are on the loop's line and below it in the loader: by state."""
+    """The main thread's samples that are on the loop's line and below it in the loader: their shares by state."""
     os.environ["SYNCTRACE_BIN"] = synctrace
     import trace_records
 

@@ -18,7 +18,7 @@ import measured_rows  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).resolve().with_name("rank_programs.py")
 PATIENCE_S = 150
-TO_ERROR = 1.2533  # of a median, times the standard deviation over the root of the count
+TO_ERROR = 1.2533  # the error of a median is this times the standard deviation over the root of the count
 
 
 def run(options, pattern, tells, port):

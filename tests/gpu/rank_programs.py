@@ -34,7 +34,7 @@ BASES = ("none", "unread", "loaded")
 WIDTH, HIDDEN, LAYERS = {"ddp": (2048, 8192, 6)}.get(sys.argv[1], (4096, 16384, 4))
 ROWS = 8192
 MICRO_BATCHES = 4
-LOADER_S = 0.08  # of the late rank for a batch; the other one's are ready
+LOADER_S = 0.08  # the late rank loads a batch so long; the other one's are ready
 ROUNDS = 2
 WINDOW_ROUNDS = 20
 

@@ -25,7 +25,7 @@ import measured_rows  # noqa: E402
 
 PROGRAM = pathlib.Path(__file__).resolve().with_name("rank_programs.py")
 PATTERNS = ("ddp", "fsdp", "pipeline", "tensor")
-# Of rank 1: what the loop without the fault is called, and the function that the fault's line is in (none: it is harmless).
+# Rank 1's faults: what the loop without the fault is called, and the function with the fault's line (none: it is harmless).
 FAULTS = {"host1": ("none", "augment"), "host5": ("none", "augment"), "host20": ("none", "augment"), "read": ("unread", "log_norms"),
           "loader": ("loaded", "batches"), "garbage": ("none", "clean_up"), "kernel": ("none", "extra_work"), "hidden": ("none", None)}
 PATIENCE_S = 120
@@ -105,7 +105,7 @@ def report_of(options, job):
 
 
 def slices(options, traces, output, wanted):
-    """Of what one export shows: (begin, length, name) in us of slices of that sort, in order."""
+    """(begin, length, name) in us of the wanted slices of one export, in order."""
     subprocess.run([options.synctrace, "export", "--force-overwrite", *map(str, traces), "-o", str(output)], check=True,
                    capture_output=True, timeout=PATIENCE_S)
     path = output / f"{traces[0].stem}.json" if output.is_dir() else output

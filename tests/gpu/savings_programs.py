@@ -21,7 +21,7 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 
 CASES = {}
-LEAST_SECONDS = 0.3  # of a timing
+LEAST_SECONDS = 0.3  # a timing takes this long at least
 
 
 def case(function):

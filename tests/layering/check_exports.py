@@ -59,7 +59,7 @@ def readelf(option, library):
 
 
 def read_list(path, architecture):
-    """The lines of a list, less comments. Those below "[architecture]" count for that architecture only."""
+    """The lines of a list, less comments. A line below "[architecture]" counts for that architecture only."""
     names, section = set(), None
     for _, text in tree.lines(".", path):
         text = text.strip()

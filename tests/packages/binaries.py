@@ -13,7 +13,7 @@ sys.path.insert(0, str(package_case.SOURCE / "tests/layering"))
 import check_exports  # noqa: E402
 
 FLOOR = (2, 28)
-# Of manylinux's list, the parts of glibc and gcc's unwinder: PEP 600.
+# The parts of glibc and gcc's unwinder in manylinux's list: PEP 600.
 ALLOWED = re.compile(r"lib(c|m|dl|pthread|rt)\.so\.\d|ld-linux-[\w-]+\.so\.\d|libgcc_s\.so\.1")
 RECORDER = "lib/synctrace/libsynctrace.so"
 PROBE = "lib/synctrace/synctrace-probe"

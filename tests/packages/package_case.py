@@ -15,7 +15,7 @@ PACKAGES = pathlib.Path(os.environ["PACKAGES_DIR"])
 BUILD = pathlib.Path(os.environ["BUILD_DIR"])
 OLD_PROGRAM = os.environ["OLD_PROGRAM"]
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-STEPS = 20  # of the program
+STEPS = 20  # the program's
 PATIENCE_S = 120
 SKIPPED = 77  # for ctest
 
@@ -66,7 +66,7 @@ class PackageCase(unittest.TestCase):
 
 
 def main():
-    """As unittest.main(), but a file of which nothing could be done is skipped for ctest too, which lists its name."""
+    """Does what unittest.main() does, but a file of which nothing could be done is skipped for ctest too, which lists its name."""
     program = unittest.main(verbosity=2, exit=False)
     result = program.result
     if not result.wasSuccessful():

@@ -105,7 +105,7 @@ void interrupt(Shared& s) { pthread_kill(s.waiter, SIGUSR1); }
 void nothing(Shared&) {}
 
 int result_or_errno(long result) { return result < 0 ? errno : 0; }
-// Of calls that answer 0 at their time limit.
+// For calls that answer 0 at their time limit.
 int ready_or_errno(long result) { return result == 0 ? ETIMEDOUT : result_or_errno(result); }
 
 fd_set one_file(int file) {
@@ -301,8 +301,8 @@ void run_join(const char* name, Join join, std::FILE* file) {
   std::printf("%s %d\n", name, error);
 }
 
-// As JAX waits for a result: the work is issued by another thread, and this one sleeps until a host function behind the
-// work wakes it. No CUDA call waits.
+// Waits for a result like JAX: the work is issued by another thread, and this one sleeps until a host function behind
+// the work wakes it. No CUDA call waits.
 void run_host_function(std::FILE* file) {
   struct Woken {
     int word = 0;

@@ -36,7 +36,7 @@ timespec ago() {
 
 void limits_in_the_past(Things& t) {
   const timespec past = ago();
-  const timespec start{1, 0};  // of the monotonic clock
+  const timespec start{1, 0};  // long ago on the monotonic clock
   const timespec none{0, 0};
   show("pthread_cond_timedwait past",
        [&] { return locked(t, [&] { return pthread_cond_timedwait(&t.condition, &t.mutex, &past); }); });

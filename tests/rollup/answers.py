@@ -10,7 +10,7 @@ import parquet_file
 
 QUESTIONS = pathlib.Path(__file__).resolve().parents[2] / "libsynctrace" / "rollup"
 ROWS = 20  # what a question shows at most
-# Of these columns every engine must say the same; of a line's file and function it may take those of any recording.
+# Every engine must say the same in these columns. A line's file and function may come from any recording.
 COLUMNS = {
     "lines": ("site", "what", "lost_ns", "recordings"), "jobs": ("job", "lost_ns", "gpu_ns"),
     "hosts": ("host", "waited_for_ns", "times_late", "recordings"), "commits": ("commit", "since_ns", "idle_ns_a_step", "recordings"),

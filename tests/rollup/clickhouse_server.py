@@ -30,7 +30,7 @@ USERS = """<yandex><profiles><default/></profiles><quotas><default/></quotas><us
 <fleet><password>{password}</password><networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></fleet>
 </users></yandex>
 """
-PASSWORD = "a \\ of \" and &amp;"  # as XML has it
+PASSWORD = "a \\ of \" and &amp;"  # in XML's form
 PLAIN_PASSWORD = PASSWORD.replace("&amp;", "&")
 
 

@@ -27,12 +27,12 @@ def ok(*arguments):
 
 
 def stored_traces(folder):
-    """Those of tests/golden; what is stored as text is assembled in the folder."""
+    """The traces of tests/golden; what is stored as text is assembled in the folder."""
     for text in sorted(GOLDEN.rglob("*.trace.txt")):
         trace = folder / (text.name.split(".")[0] + ".synctrace")
         ok("dump", "-f", "--assemble", text, "-o", trace)
         yield trace
-    # Of the binary ones of tests/golden/format the texts are there too.
+    # The binary traces of tests/golden/format are there as texts too.
     yield from (trace for trace in sorted(GOLDEN.rglob("*.synctrace")) if trace.parent.name != "format")
 
 
@@ -45,7 +45,7 @@ def files_of(dataset, table):
 
 
 def rows_of(dataset, table):
-    """Of all files, without the columns that the folders' names are."""
+    """The rows of all files, without the columns that the folders' names are."""
     return [row for file in files_of(dataset, table) if file.suffix == ".parquet" for row in parquet_file.ParquetFile(file).rows]
 
 

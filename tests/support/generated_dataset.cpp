@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // generated_dataset FOLDER JOBS RANKS MINUTES SITES: a dataset as `synctrace rollup` would have written it for jobs of
 // so many ranks, of one GPU each, that ran so long; for measurements. In each minute each line leaves the GPU idle for
-// a while and waits for it. Of two that follow each other the second is the
-// same job with another commit. Sums are as they must be.
+// a while and waits for it. Each second job is the one before it with another commit. Sums are as they must be.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -179,7 +178,7 @@ class Recording {
   std::int64_t begin_ns_;
   std::string commit_;
   std::string host_;
-  std::vector<std::int64_t> idle_ns_;  // of each line
+  std::vector<std::int64_t> idle_ns_;  // each line's
   std::mt19937_64 random_;
 };
 

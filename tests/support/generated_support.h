@@ -18,7 +18,7 @@ inline Trace load_generated(const Program& program, const Run& run, const Record
   return std::move(loaded).value();
 }
 
-// As if CUPTI had taken a part of the time in it.
+// Makes the trace look recorded by CUPTI, which took a part of the time in it.
 inline Trace of_real_recorder(Trace trace) {
   trace.facts["cupti_version"] = "130001";
   trace.facts.erase("simulated");

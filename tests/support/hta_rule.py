@@ -61,7 +61,7 @@ def idle_ns(work, windows):
 
 
 def stream_gaps_ns(stream):
-    """Of one stream's work: the gaps of the rule, overlaps left out, and the time from its first start to its last end."""
+    """The gaps of the rule in one stream's work, overlaps left out, and the time from its first start to its last end."""
     ordered = sorted(stream, key=lambda w: w.begin)
     gaps = sum(max(0, after.begin - before.end) for before, after in zip(ordered, ordered[1:]))
     return gaps, (ordered[0].begin, max(one.end for one in ordered))

@@ -96,7 +96,7 @@ class Runner:
     folder: pathlib.Path
     simulated: bool
     environment: dict
-    library_path: str = ""  # of the simulated GPU, for the bare runs
+    library_path: str = ""  # the simulated GPU's folder, for the bare runs
     enter: tuple = ()
     bare_recipe: subprocess.CompletedProcess | None = None
 

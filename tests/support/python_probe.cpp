@@ -121,7 +121,7 @@ PROBE_EXPORT int probe_entries() {
   return count;
 }
 
-// As many native frames as the recorder takes.
+// The recorder takes that many native frames.
 constexpr std::size_t kMaxNativeFrames = 256;
 
 // The stack merged as the recorder does it: how many eval loops have their Python frames right before them, and 65,536

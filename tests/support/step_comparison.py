@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 MOST_OFF = 2           # steps
 FEWEST_STEPS = 3       # a phase of fewer need not be found
-SMALLEST_SHARE = 0.05  # of the time in all phases; below, it need not be found either
+SMALLEST_SHARE = 0.05  # share of the time in all phases; below, it need not be found either
 
 
 @dataclass
@@ -36,7 +36,7 @@ class Row:
     truth: list = field(default_factory=list)     # words, of the first repetition
     answers: list = field(default_factory=list)   # what was found, in words, one a repetition
     lines: list = field(default_factory=list)     # where it was found
-    problems: list = field(default_factory=list)  # of all repetitions
+    problems: list = field(default_factory=list)  # all repetitions' together
 
     def add(self, told, entry, lines_known):
         """One more repetition."""

@@ -12,8 +12,8 @@ namespace {
 
 using namespace format;
 
-// As many records of one kind as a file of the largest size holds, each field in its own way the same, rising, falling
-// or scattered: what is not linear in the number of anything shows.
+// Fills a file of the largest size with records of one kind, each field in its own way the same, rising, falling or
+// scattered: code that is not linear in the number of anything shows.
 class Flood {
  public:
   Flood(const TraceParts& trace, const TraceParts& donor, std::uint64_t seed) : parts_(trace), random_(seed) {

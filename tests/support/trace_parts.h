@@ -28,7 +28,7 @@ const std::array<KindFields, format::kMaxKinds>& kinds();
 struct TraceParts {
   struct Record {
     std::uint32_t kind = 0;
-    std::vector<std::uint64_t> values;  // of a text: its index in `texts`
+    std::vector<std::uint64_t> values;  // for a text its index in `texts`
   };
   using Chunk = std::vector<Record>;
 
@@ -40,7 +40,7 @@ struct TraceParts {
   std::size_t records() const noexcept;
 };
 
-// Of no bytes at all where they are no trace.
+// The parts are empty where the bytes are no trace.
 TraceParts take_apart(const std::vector<std::byte>& bytes);
 
 // A sound file of these records. Stops before `most_bytes`.

@@ -17,7 +17,7 @@ SYNCTRACE = os.environ["SYNCTRACE_BIN"]
 GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"]).resolve()
 TRACES = sorted([*GOLDEN.rglob("*.synctrace"), *GOLDEN.rglob("*.trace.txt")])
 PATIENCE_S = 120
-ROWS = 20  # of a table in text and Markdown
+ROWS = 20  # in a table of text and Markdown
 
 VERDICTS = {"waits": "waits", "sometimes-waits": "sometimes", "redundant": "redundant", "own-copy": "own copy only",
             "no-wait": "no wait", "unclear": "unclear"}

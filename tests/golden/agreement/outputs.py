@@ -16,7 +16,7 @@ PAGE_CAUSE = re.compile(r'<tbody class="cause [^"]*" id="[^"]*" data-device="(\d
 
 
 def duration(ns):
-    """As people read it (base/quantity_text.h)."""
+    """The text that people read (base/quantity_text.h)."""
     if ns < 1_000:
         return f"{ns} ns"
     for limit, unit, name, digits in ((999_950, 1e3, "us", 1), (999_950_000, 1e6, "ms", 1)):
@@ -32,7 +32,7 @@ def share(part, whole):
 
 
 def value(cell):
-    """Of a cell that shows a number, or a dash for none."""
+    """The value of a cell that shows a number, or a dash for none."""
     found = re.search(r'value="(\d+)"', cell)
     return int(found[1]) if found else 0
 

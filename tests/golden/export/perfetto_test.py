@@ -60,7 +60,7 @@ class Perfetto:
         self.tracks[uuid] = track
 
     def _replay(self, track, events):
-        """As a reader does: in the order of time, and of the file where times are the same."""
+        """Goes through them like a reader: in the order of time, and of the file where times are the same."""
         open_slices = []
         for t, event in sorted(events, key=lambda pair: pair[0]):
             kind, = event["type"]

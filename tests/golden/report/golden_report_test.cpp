@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every trace of the golden folders, reported, gives exactly the NAME.screen.txt, .report.txt, .report.json, .report.md
 // and .report.csv beside it. A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
-// Those of frameworks/ and studies/ are large: of them first screens of several widths are kept, and of frameworks/ the
-// full text. SYNCTRACE_BLESS=1 writes the expected files
-// instead; review them as text before committing.
+// The reports of frameworks/ and studies/ are large: only first screens of several widths are kept, and for frameworks/
+// the full text. SYNCTRACE_BLESS=1 writes the expected files instead; review them as text before committing.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>

@@ -29,7 +29,7 @@ def interval_of_median(values):
     """(low, high): between these two of the values the median lies with 95 % or more, whatever their distribution."""
     ordered = sorted(values)
     count = len(ordered)
-    outside, rank = 0.0, 0  # of each side: the probability that the median lies beyond ordered[rank]
+    outside, rank = 0.0, 0  # the probability, on each side, that the median lies beyond ordered[rank]
     while rank < count // 2:
         outside += math.comb(count, rank) / 2**count
         if outside > 0.025:

@@ -8,7 +8,7 @@ STAGES = (("steps 0 to 20", lambda row: row["round"] == 0), ("20 to 100", lambda
 
 
 def said(report):
-    """Of a report: ms of a step with and without the recorder, this with its range, and the share that the fix asked about saves, with its range."""
+    """What a report says: ms of a step with and without the recorder, and the share that the fix asked about saves, both with their ranges."""
     savings = report["processes"][0]["savings"]
     if not savings or savings["refused"]:
         return {"refused": savings and savings["refused"]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""As decode_read.py, but what was generated is read when the prompt's last token is there."""
+"""Like decode_read.py, but what was generated is read when the prompt's last token is there."""
 import torch
 from models import Transformer
 from truth import Phase, tell

@@ -151,7 +151,7 @@ void execute(void* const* kernels, int count, void* stream) {
   client().add({kernels, kernels + count}, static_cast<cudaStream_t>(stream), false);
 }
 
-// As JAX waits: no call of CUDA blocks, a function behind the work wakes the caller.
+// Waits like JAX: no call of CUDA blocks, a function behind the work wakes the caller.
 void block_until_ready(void* stream) {
   client().flush();
   sem_t ready;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tool's activity buffers. As in CUPTI 13 each thread fills its own: a record is reserved
+// The tool's activity buffers. Like in CUPTI 13 each thread fills its own: a record is reserved
 // when the work is issued and completed when it ends, so a buffer can hold records that are not
 // complete yet. A full buffer goes back to the tool from the worker thread once its last record
 // is complete; a flush hands back the rest.

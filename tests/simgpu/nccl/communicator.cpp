@@ -13,7 +13,7 @@ extern "C" cudaError_t simgpu_launch_open(const char* name, unsigned blocks, cud
 namespace synctrace::simgpu {
 namespace {
 
-constexpr std::int64_t kLatencyNs = 8'000;  // of the smallest operation
+constexpr std::int64_t kLatencyNs = 8'000;  // for the smallest operation
 
 double bytes_per_ns() {
   static const double value = [] {
@@ -56,7 +56,7 @@ Meeting::Place place_of(const Operation& operation) {
   }
 }
 
-// As tools see it. NCCL has kernels for a few combinations, and runs the others inside these.
+// The name that tools see. NCCL has kernels for a few combinations, and runs the others inside these.
 const char* kernel_name(Function function) {
   const auto mangled = [](const std::string& name) {
     return "_Z" + std::to_string(name.size()) + name + "24ncclDevKernelArgsStorageILm4096EE";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NCCL's NVTX ranges, as NCCL 2.25 to 2.30 opens and closes them: domain "NCCL", named by the function, with the
-// parameters as payload. Those of calls that make or end a communicator get their payload at the end, by the payload
+// parameters as payload. A call that makes or ends a communicator gets its payload at the end, by the payload
 // extension's pop.
 #pragma once
 
@@ -39,7 +39,7 @@ class Range {
   Range(const Range&) = delete;
   Range& operator=(const Range&) = delete;
 
-  // Of the range's end. The memory is the caller's, and must outlive the range.
+  // Payload of the range's end. The memory is the caller's, and must outlive the range.
   void tell(const void* payload, std::size_t bytes) {
     payload_ = payload;
     bytes_ = bytes;

@@ -10,7 +10,7 @@
 namespace synctrace::simgpu {
 namespace {
 
-// As CUPTI numbers them: the null stream is 7, the first created stream 13.
+// CUPTI's numbers: the null stream is 7, the first created stream 13.
 constexpr std::uint32_t kNullStreamId = 7;
 constexpr std::uint32_t kFirstStreamId = 13;
 

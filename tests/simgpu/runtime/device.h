@@ -33,8 +33,8 @@ struct Device {
   Stream legacy;
   std::unordered_set<Stream*> streams;  // created by the program, not yet destroyed
   std::uint32_t next_stream_id;
-  Fence blocking_end;  // of all work in the legacy stream and in streams that synchronise with it
-  Fence all_end;       // of all work
+  Fence blocking_end;  // when all work ends in the legacy stream and in streams that synchronise with it
+  Fence all_end;       // when all work ends
   Engine copies_in;
   Engine copies_out;
   LaunchQueue launches;

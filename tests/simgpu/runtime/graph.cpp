@@ -154,7 +154,7 @@ std::unique_ptr<GraphExec> make_exec(const Graph& graph) {
 cudaError_t launch_graph(const GraphExec& exec, Stream& stream) {
   const SimgpuTools* tools = attached_tools();
   const bool whole = wanted(tools, CUPTI_ACTIVITY_KIND_GRAPH_TRACE);
-  if (whole != exec.is_recorded_whole) {  // as measured on an H200: the process crashes
+  if (whole != exec.is_recorded_whole) {  // on an H200 the process crashes here
     std::fputs("simgpu: graph records were switched after a graph had been made\n", stderr);
     std::abort();
   }

@@ -28,7 +28,7 @@ struct Stream {
   std::uint32_t id = 0;
   unsigned flags = 0;
   int priority = 0;
-  Fence end;                             // of the work so far
+  Fence end;                             // when the work so far ends
   Capture* capture = nullptr;            // set while a graph is being captured here
   std::vector<GraphNode*> capture_tail;  // what the next captured node depends on
 };

@@ -84,7 +84,8 @@ struct Work {
   bool visible_to_host = false;         // the effect changes memory that a host thread may poll
   std::function<void()> effect;         // at the end, under the mutex
   std::function<void()> host_function;  // on the service thread, without the mutex
-  // Of work whose end others decide: asked with its start until the answer is not 0. Under the mutex; never waits.
+  // Only for work whose end others decide: asked with its start until the answer is not 0. Under the mutex; never
+  // waits.
   std::function<Nanoseconds(Nanoseconds)> end_of;
 };
 

@@ -13,7 +13,7 @@ namespace synctrace::testing::generator {
 struct Accuracy {
   Nanoseconds total_ns = 0;
   Nanoseconds right_ns = 0;
-  Nanoseconds sure_ns = 0;        // of high confidence
+  Nanoseconds sure_ns = 0;        // named with high confidence
   Nanoseconds sure_wrong_ns = 0;  // and wrong
   // "truth -> answer" of what was wrong, by time; and of that of high confidence.
   std::map<std::string, Nanoseconds> confusion;

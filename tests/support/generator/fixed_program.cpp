@@ -38,7 +38,7 @@ class Fixer {
   Program& program_;
   LineFix fix_;
   std::uint32_t place_;
-  std::vector<std::uint32_t> recorders_;  // of events: the place of the last record
+  std::vector<std::uint32_t> recorders_;  // for each event the place of its last record
   std::vector<Action> done_;
 };
 

@@ -7,7 +7,7 @@
 namespace synctrace::testing::generator {
 
 enum class LineFix : std::uint8_t {
-  kRemoveWaits,  // of every kind
+  kRemoveWaits,  // waits of every kind
   kDeferWaits,   // to the same line of the next step
   kAsyncCopies,  // from pinned memory
   kCacheMemory,
@@ -15,7 +15,7 @@ enum class LineFix : std::uint8_t {
   kHalveHost,  // host code takes half its time
   kNoCollection,
   kPreload,
-  kDropDependency,  // of those who wait for an event recorded there
+  kDropDependency,  // nobody waits for an event recorded there
   kGraph,           // a run of launches becomes one
 };
 

@@ -21,7 +21,7 @@ constexpr Nanoseconds kEventNs = 4'000;   // end of a stream's work to the start
 constexpr Nanoseconds kReturnNs = 6'000;  // end of the work to the return of a wait
 constexpr std::uint64_t kAllRanks = 0xa11;
 constexpr std::uint64_t kBucketBytes = 25U << 20;
-constexpr Nanoseconds kEmptyTransferNs = 15'000;  // of an operation without bytes
+constexpr Nanoseconds kEmptyTransferNs = 15'000;  // an operation without bytes takes so long
 
 // A rank's host and its two streams, in true time.
 struct RankState {
@@ -141,7 +141,7 @@ class Player {
       if (program_.reads_before_last) {
         state.host_ns = std::max(state.host_ns + 2'000, state.compute_ns + kReturnNs);
         if (state.trace) state.trace->sync({begin_ns, state.host_ns}, kReadLine);
-      } else {  // as long as the GPU has work, nobody sees it
+      } else {  // nobody sees it while the GPU has work
         state.host_ns = std::max(state.host_ns, state.compute_ns);
         if (state.trace) state.trace->compute({begin_ns, state.host_ns}, kHostLine);
       }

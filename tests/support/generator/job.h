@@ -36,15 +36,15 @@ struct JobProgram {
   std::uint32_t kernels = 6;  // before each of them
   Nanoseconds kernel_ns = 150'000;
   Nanoseconds transfer_ns = 80'000;
-  std::uint32_t jitter_percent = 2;   // of each kernel on each rank
+  std::uint32_t jitter_percent = 2;   // for each kernel on each rank
   Nanoseconds end_skew_ns = 2'000;    // ranks leave an operation apart by up to this
   std::uint32_t tensor_ranks = 0;     // all-reduce in groups of so many neighbours too, amid the kernels; 0: none
   bool reads_loss = true;             // all ranks wait for their GPU at the end of a step
   std::uint32_t small_exchanges = 0;  // all-reduces of small_bytes each, in a row behind the buckets
   std::uint64_t small_bytes = 64U << 10;
   bool needs_each = false;          // a kernel behind each of them waits for it
-  bool one_size = false;            // of the buckets too
-  std::uint32_t passes = 1;         // of a step, each with all buckets
+  bool one_size = false;            // all operations, the buckets too, have one size
+  std::uint32_t passes = 1;         // in a step, each with all buckets
   Nanoseconds before_last_ns = 0;   // all ranks compute on the host for so long right before the last all-reduce,
   bool reads_before_last = false;   // or wait for their GPU first
   bool slow_gpu = false;            // the GPU of rank 0 takes a fifth more for each kernel
@@ -69,8 +69,8 @@ struct TrueMeeting {
 
 struct JobRun {
   std::vector<TrueMeeting> meetings;
-  Nanoseconds end_ns = 0;                      // of the last step's work
-  std::vector<std::vector<std::byte>> traces;  // of the ranks that were asked for
+  Nanoseconds end_ns = 0;                      // when the last step's work ends
+  std::vector<std::vector<std::byte>> traces;  // from the ranks that were asked for
   std::vector<Nanoseconds> waited_alone_ns;    // by rank: in a collective, waiting, and nothing else ran
 };
 
@@ -78,8 +78,8 @@ struct JobRun {
 JobRun play_job(const JobProgram& program, std::uint64_t seed, std::uint32_t first = 0,
                 std::uint32_t last = 0xffff'ffff);
 
-inline constexpr std::uint32_t kReadLine = 62;  // of JobProgram::reads_before_last
-inline constexpr std::uint32_t kHostLine = 64;  // of JobProgram::before_last_ns
+inline constexpr std::uint32_t kReadLine = 62;  // where JobProgram::reads_before_last reads
+inline constexpr std::uint32_t kHostLine = 64;  // where JobProgram::before_last_ns is spent
 
 // The line of a fault's stack.
 std::uint32_t line_of(Fault::What what);

@@ -41,7 +41,7 @@ class JobTrace {
   JobClock clock_;
   std::uint32_t correlation_ = 0;
   std::uint64_t groups_ = 0;
-  std::vector<std::uint64_t> numbers_;  // of each communicator
+  std::vector<std::uint64_t> numbers_;  // each communicator's operations so far
   bool stepping_ = false;
   Nanoseconds begin_ns_ = 0;
 };

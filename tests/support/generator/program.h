@@ -54,14 +54,14 @@ struct Place {
   bool collector = false;  // inside Python's collector
 };
 
-// Costs in ns. Those of a launch vary by up to `jitter_percent`, the host's own times by up to `host_jitter_percent`.
+// Costs in ns. A launch's vary by up to `jitter_percent`, the host's own times by up to `host_jitter_percent`.
 struct Machine {
   Nanoseconds launch_ns = 5'000;
   Nanoseconds latency_ns = 7'000;  // begin of a launch to its start on an idle stream
   Nanoseconds pause_ns = 1'000;    // between queued pieces of work
   Nanoseconds event_ns = 9'000;    // end of a stream's work to the start of another's that waits for it
   Nanoseconds return_ns = 6'000;   // end of the work to the return of the wait
-  Nanoseconds sync_ns = 2'000;     // of a wait with nothing to wait for
+  Nanoseconds sync_ns = 2'000;     // a wait with nothing to wait for
   Nanoseconds event_call_ns = 1'500;
   Nanoseconds wake_ns = 5'000;
   std::uint32_t jitter_percent = 0;

@@ -145,7 +145,7 @@ void Maker::add_block(std::uint32_t thread, std::uint32_t block, std::uint32_t s
   }
 }
 
-// As autograd does: the first thread posts, sleeps, and goes on when the other is done.
+// Works like autograd: the first thread posts, sleeps, and goes on when the other is done.
 void Maker::hand_over(std::uint32_t function) {
   const std::uint32_t stream = any_stream();
   compute(0, function, 5);

@@ -17,8 +17,8 @@ namespace {
 struct Stream {
   std::uint32_t device = 0;
   Nanoseconds end_ns = 0;
-  std::uint32_t end_link = kNoLink;  // of the work issued last
-  Nanoseconds wait_end_ns = 0;       // of events waited for since
+  std::uint32_t end_link = kNoLink;  // the work issued last
+  Nanoseconds wait_end_ns = 0;       // when events waited for since then end
   std::uint32_t wait_link = kNoLink;
   std::uint32_t wait_place = 0;
   bool wait_same_device = true;

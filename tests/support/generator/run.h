@@ -40,7 +40,7 @@ struct TruthPart {
   std::uint32_t device = 0;
   std::string_view cause;
   std::uint32_t place = 0;
-  std::string_view activity;  // of the host; equals `cause` unless a wait had drained the queue
+  std::string_view activity;  // the host's; equals `cause` unless a wait had drained the queue
   std::uint32_t activity_place = 0;
   bool copying = false;
 };

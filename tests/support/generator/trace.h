@@ -26,10 +26,10 @@ struct Recording {
   bool launch_stacks = true;
   Nanoseconds skew_ns = 0;          // the GPU's clock is ahead by this much at the begin
   Nanoseconds drift_ns_per_ms = 0;  // and by this much more every millisecond
-  Nanoseconds shift_ns = 0;         // of all times
+  Nanoseconds shift_ns = 0;         // added to all times
   std::uint32_t rename = 0;         // added to every id of a thread, context or stream
 
-  // As a recorder writes: what ended in each round, then a clock record, in a chunk of its own. 0: all at once.
+  // Writes like a recorder: what ended in each round, then a clock record, in a chunk of its own. 0: all at once.
   Nanoseconds round_ns = 0;
   // What is dropped, and reported in its round. Rounds only.
   std::function<bool(const HostEvent&)> drops_host;

@@ -43,9 +43,9 @@ class Choices {
 struct Network {
   std::string name;
   std::size_t layers = 4;
-  std::size_t kernels = 6;  // of a layer
+  std::size_t kernels = 6;  // in a layer
   Nanoseconds gpu_ns = 8'000;
-  bool reads_in_layers = false;  // as experts do that look at how many tokens they got
+  bool reads_in_layers = false;  // like experts that look at how many tokens they got
   bool own_backward_thread = true;
 
   std::size_t forward_work() const { return layers * kernels + 3; }

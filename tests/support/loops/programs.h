@@ -14,7 +14,7 @@
 //   jit           a step's kernels come from one call, maybe on another thread; a wait every n steps
 //   reinforcement host-side environment steps with a small network each, then updates
 // Host times jitter, kernels have other names now and then, records are missing, hosts pause for long; stacks are there
-// at calls and some launches, at calls, or not at all. Of each loop a reader of the trace could tell where a step
+// at calls and some launches, at calls, or not at all. A reader of the trace could tell where a step of each loop
 // begins: by a wait or a copy, or by work that only begins or ends a step.
 #pragma once
 

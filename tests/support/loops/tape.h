@@ -33,14 +33,14 @@ struct Conditions {
   enum class Stacks : std::uint8_t { kPython, kNative, kAddresses, kNone };  // kAddresses: native, without names
   Stacks stacks = Stacks::kPython;
   bool launch_stacks = false;  // at a few launches: behind pauses, by chance, and where the last stack is 250 us old
-  double jitter = 0;           // of host times, a share
+  double jitter = 0;           // share by which host times vary
   double other_names = 0;      // the share of launches whose kernel has another name this time
   double lost = 0;             // the share of launches or operations that are missing
   bool lost_at_once = false;   // in one hole, else at random
   double long_hole = 0;        // the share of steps in which the host does something else for a long time
 };
 
-// Of a table, [first, last).
+// Rows [first, last) of a table.
 struct Rows {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -51,9 +51,9 @@ struct Phase {
   std::size_t micro_steps = 1;
   std::vector<TimeSpan> steps;          // on the host
   std::vector<Nanoseconds> middles_ns;  // when each issued the middle piece of its work
-  std::vector<Rows> operations;         // of each step
+  std::vector<Rows> operations;         // each step's
   std::vector<Rows> launches;
-  std::size_t lost_steps = 0;  // of whose launches or operations more than half are missing
+  std::size_t lost_steps = 0;  // more than half of their launches or operations are missing
   Nanoseconds time_ns = 0;     // from the end of the last step's work to the end of its own, summed up
 };
 
@@ -109,7 +109,7 @@ class Tape {
     friend auto operator<=>(const Place&, const Place&) = default;
   };
 
-  struct Site {  // of calls
+  struct Site {  // where calls come from
     Nanoseconds last_length_ns = 0;
     Nanoseconds last_stack_ns = -1'000'000'000;
   };
@@ -137,14 +137,14 @@ class Tape {
   Nanoseconds now_ns_ = 5'000'000;
   Nanoseconds gpu_free_ns_ = 0;
   Nanoseconds last_call_ns_ = 0;   // the end of the main thread's last call
-  Nanoseconds last_stack_ns_ = 0;  // of the main thread
+  Nanoseconds last_stack_ns_ = 0;  // when the main thread last had a stack
   Nanoseconds last_done_ns_ = 0;
   std::map<std::vector<Place>, Site> sites_;
   double saved_ns_ = 0;  // for stacks
   Nanoseconds saved_until_ns_ = 0;
   Nanoseconds asleep_ns_ = 0;           // since when the main thread sleeps; 0: it does not
-  std::vector<Nanoseconds> issued_ns_;  // of each operation
-  std::size_t first_issued_ = 0;        // of the step
+  std::vector<Nanoseconds> issued_ns_;  // when each operation was issued
+  std::size_t first_issued_ = 0;        // the step's first row there
   std::size_t first_launch_ = 0;
   std::size_t to_next_stack_ = 64;
   bool holds_ = false;  // after the next launch, for long
