@@ -18,25 +18,25 @@
 namespace synctrace::cli {
 namespace {
 
-struct VerdictWord {
+struct HealthWord {
   const char* word;
   const char* colour;  // escape sequence of a terminal
 };
 
-// In the order of Verdict.
-constexpr std::array<VerdictWord, 4> kVerdictWords = {
+// In the order of Health.
+constexpr std::array<HealthWord, 4> kHealthWords = {
     {{"ok", "\033[32m"}, {"note", ""}, {"warn", "\033[33m"}, {"fail", "\033[31m"}}};
 
-const VerdictWord& word_of(Verdict verdict) { return kVerdictWords[static_cast<std::size_t>(verdict)]; }
+const HealthWord& word_of(Health health) { return kHealthWords[static_cast<std::size_t>(health)]; }
 
 bool works(const Checks& checks) {
-  return std::none_of(checks.begin(), checks.end(), [](const Check& check) { return check.verdict == Verdict::kFail; });
+  return std::none_of(checks.begin(), checks.end(), [](const Check& check) { return check.health == Health::kFail; });
 }
 
 void print_text(const Checks& checks) {
   const bool colours = wants_colour(stdout);
   for (const Check& check : checks) {
-    const VerdictWord& word = word_of(check.verdict);
+    const HealthWord& word = word_of(check.health);
     const bool coloured = colours && *word.colour != '\0';
     std::printf("%s%-4s%s  %s: %s\n", coloured ? word.colour : "", word.word, coloured ? "\033[0m" : "",
                 check.topic.c_str(), check.finding.c_str());
@@ -49,7 +49,7 @@ void print_json(const Checks& checks) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const Check& check : checks) {
     list.push_back({{"topic", check.topic},
-                    {"verdict", word_of(check.verdict).word},
+                    {"verdict", word_of(check.health).word},
                     {"finding", check.finding},
                     {"advice", check.advice}});
   }

@@ -250,9 +250,9 @@ bool write_gate_files(const GateOptions& options, const GateResult& result, std:
 }
 
 int gate_status(const GateOptions& options, const GateRun& run) {
-  if (run.result.verdict == GateVerdict::kFail) return options.error_exit_code.value_or(kExitNegative);
+  if (run.result.status == GateStatus::kFail) return options.error_exit_code.value_or(kExitNegative);
   if (run.unreadable) return kExitUnusable;
-  return run.result.verdict == GateVerdict::kNothing ? kExitNothing : kExitOk;
+  return run.result.status == GateStatus::kNothing ? kExitNothing : kExitOk;
 }
 
 }  // namespace synctrace::cli

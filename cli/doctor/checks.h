@@ -10,7 +10,7 @@
 
 namespace synctrace::cli {
 
-enum class Verdict : std::uint8_t {
+enum class Health : std::uint8_t {
   kOk,
   kNote,  // worth knowing; nothing to do
   kWarn,  // recording works, with a loss
@@ -19,7 +19,7 @@ enum class Verdict : std::uint8_t {
 
 struct Check {
   std::string topic;
-  Verdict verdict = Verdict::kOk;
+  Health health = Health::kOk;
   std::string finding;
   std::string advice;  // empty when there is nothing to do
 };

@@ -114,7 +114,7 @@ std::vector<Copy> list_copies(const Installation& installation, Checks& checks) 
     const bool named = candidate.name.find('/') != std::string::npos;
     if (!copy || copy->version == 0) {
       if (!copy && answer.end == ProbeAnswer::End::kAnswered && !named) continue;  // not on the loader path: no news
-      checks.push_back({"CUPTI", Verdict::kWarn, candidate.name + " is no usable libcupti (" + candidate.origin + ")",
+      checks.push_back({"CUPTI", Health::kWarn, candidate.name + " is no usable libcupti (" + candidate.origin + ")",
                         "Remove it, or name another with " + std::string(format::kEnvCuptiPath) + "."});
       continue;
     }
@@ -123,7 +123,7 @@ std::vector<Copy> list_copies(const Installation& installation, Checks& checks) 
     seen.push_back(real);
     copies.push_back(*copy);
     checks.push_back(
-        {"CUPTI", Verdict::kOk, version_in_words(copy->version) + ", " + copy->path + " (" + copy->origin + ")", {}});
+        {"CUPTI", Health::kOk, version_in_words(copy->version) + ", " + copy->path + " (" + copy->origin + ")", {}});
   }
   return copies;
 }
@@ -132,12 +132,12 @@ std::vector<Copy> list_copies(const Installation& installation, Checks& checks) 
 
 void check_cupti(const Installation& installation, Checks& checks) {
   const bool driver = std::none_of(checks.begin(), checks.end(), [](const Check& check) {
-    return check.topic == "driver" && check.verdict == Verdict::kFail;
+    return check.topic == "driver" && check.health == Health::kFail;
   });
   const std::vector<Copy> copies = list_copies(installation, checks);
   if (copies.empty()) {
     checks.push_back(
-        {"CUPTI", Verdict::kFail, "no libcupti found",
+        {"CUPTI", Health::kFail, "no libcupti found",
          "Activate the Python environment of your program, install the CUDA toolkit's CUPTI, or name the file with "
          "--cupti."});
     return;
@@ -145,13 +145,13 @@ void check_cupti(const Installation& installation, Checks& checks) {
   if (!driver) return;  // every subscription fails then, and says nothing
   const Copy& first = copies.front();
   if (first.subscribe_status == 0) {
-    checks.push_back({"subscription", Verdict::kOk, "CUPTI can be subscribed to", {}});
+    checks.push_back({"subscription", Health::kOk, "CUPTI can be subscribed to", {}});
   } else if (first.subscribe_status == kSubscriberTaken) {
-    checks.push_back({"subscription", Verdict::kFail,
+    checks.push_back({"subscription", Health::kFail,
                       "CUPTI is taken by " + (first.holder.empty() ? std::string("another tool") : first.holder),
                       "Only one tool at a time can listen: end the other one, or start the program outside it."});
   } else {
-    checks.push_back({"subscription", Verdict::kFail,
+    checks.push_back({"subscription", Health::kFail,
                       "CUPTI refuses a subscription with error " + std::to_string(first.subscribe_status),
                       "Is this libcupti newer than the driver? Name another with --cupti."});
   }

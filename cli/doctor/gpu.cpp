@@ -32,17 +32,17 @@ void add_driver_answer(const std::string& text, const std::string& kernel_versio
     if (kind == "driver") {
       std::string finding = kernel_version.empty() ? "" : kernel_version + ", ";
       finding.append("for programs up to CUDA ").append(rest);
-      checks.push_back({"driver", Verdict::kOk, finding, {}});
+      checks.push_back({"driver", Health::kOk, finding, {}});
     } else if (kind == "gpu") {
-      checks.push_back({"GPU " + std::to_string(gpus++), Verdict::kOk, rest, {}});
+      checks.push_back({"GPU " + std::to_string(gpus++), Health::kOk, rest, {}});
     } else {
       failed = true;
       checks.push_back(
-          {"driver", Verdict::kFail, rest, "Other CUDA programs fail alike: repair the driver first." + instead});
+          {"driver", Health::kFail, rest, "Other CUDA programs fail alike: repair the driver first." + instead});
     }
   }
   if (gpus > 0 || failed) return;
-  checks.push_back({"GPU", Verdict::kFail, "the driver shows no GPU",
+  checks.push_back({"GPU", Health::kFail, "the driver shows no GPU",
                     "Look at CUDA_VISIBLE_DEVICES, and in a container at --gpus." + instead});
 }
 
@@ -59,15 +59,15 @@ void check_gpu(const Installation& installation, Checks& checks) {
   const std::string kernel_version = kernel_driver_version();
   const ProbeAnswer answer = ask_probe(installation, {"driver"}, kDriverLimitMs);
   if (answer.end == ProbeAnswer::End::kTimedOut) {
-    checks.push_back({"driver", Verdict::kFail, "libcuda.so.1 does not answer", "Repair the driver first." + instead});
+    checks.push_back({"driver", Health::kFail, "libcuda.so.1 does not answer", "Repair the driver first." + instead});
   } else if (answer.end == ProbeAnswer::End::kCrashed) {
     checks.push_back(
-        {"driver", Verdict::kFail, "libcuda.so.1 crashes when it is used", "Repair the driver first." + instead});
+        {"driver", Health::kFail, "libcuda.so.1 crashes when it is used", "Repair the driver first." + instead});
   } else if (answer.text == "missing" && kernel_version.empty()) {
-    checks.push_back({"driver", Verdict::kFail, "no NVIDIA driver here", "Run it where there is a GPU." + instead});
+    checks.push_back({"driver", Health::kFail, "no NVIDIA driver here", "Run it where there is a GPU." + instead});
   } else if (answer.text == "missing") {
     checks.push_back(
-        {"driver", Verdict::kFail, "the kernel has driver " + kernel_version + ", but libcuda.so.1 is not found",
+        {"driver", Health::kFail, "the kernel has driver " + kernel_version + ", but libcuda.so.1 is not found",
          "In a container, start it with the NVIDIA runtime (--gpus all); else install the driver's libraries." +
              instead});
   } else {

@@ -11,11 +11,11 @@ constexpr int kLoadLimitMs = 10'000;
 bool check_c_library(const Installation& installation, Checks& checks) {
   const ProbeAnswer answer = ask_probe(installation, {"c-library"}, kLoadLimitMs);
   if (answer.end == ProbeAnswer::End::kAnswered) {
-    checks.push_back({"C library", Verdict::kOk, answer.text, {}});
+    checks.push_back({"C library", Health::kOk, answer.text, {}});
     return true;
   }
   const bool missing = installation.probe.empty();
-  checks.push_back({"C library", Verdict::kFail,
+  checks.push_back({"C library", Health::kFail,
                     missing ? "no synctrace-probe beside " + installation.executable.string()
                             : installation.probe.string() + " does not start",
                     missing ? "Install synctrace again: nothing can be checked without that file."
@@ -27,15 +27,15 @@ bool check_c_library(const Installation& installation, Checks& checks) {
 void check_recorder(const Installation& installation, Checks& checks) {
   const std::string library = installation.library.string();
   const ProbeAnswer loaded = ask_probe(installation, {"recorder", library}, kLoadLimitMs);
-  Check check{"recorder", Verdict::kOk, library + " loads", {}};
+  Check check{"recorder", Health::kOk, library + " loads", {}};
   if (loaded.end != ProbeAnswer::End::kAnswered) {
-    check = {"recorder", Verdict::kFail, library + " crashes or hangs when it is loaded",
+    check = {"recorder", Health::kFail, library + " crashes or hangs when it is loaded",
              "Build synctrace again on this machine."};
   } else if (!loaded.text.empty()) {
-    check = {"recorder", Verdict::kFail, "the recorder does not load: " + loaded.text,
+    check = {"recorder", Health::kFail, "the recorder does not load: " + loaded.text,
              "Build synctrace again on this machine."};
   } else if (library.find_first_of(" :") != std::string::npos) {
-    check = {"recorder", Verdict::kFail, "LD_PRELOAD cannot carry the path " + library,
+    check = {"recorder", Health::kFail, "LD_PRELOAD cannot carry the path " + library,
              "Install synctrace in a folder without space and colon."};
   }
   checks.push_back(check);
@@ -47,16 +47,16 @@ bool check_installation(const Installation& installation, Checks& checks) {
   const bool loads_libraries = check_c_library(installation, checks);
   if (installation.library.empty()) {
     checks.push_back(
-        {"recorder", Verdict::kFail, "no libsynctrace.so beside " + installation.executable.string(),
+        {"recorder", Health::kFail, "no libsynctrace.so beside " + installation.executable.string(),
          "Build synctrace where a CUDA toolkit is installed (CUDA_HOME); reading traces works without it."});
   } else if (loads_libraries) {
     check_recorder(installation, checks);
   }
   if (installation.simulated_gpu.empty()) {
-    checks.push_back({"simulated GPU", Verdict::kNote, "not installed; synctrace run --simgpu will not work", {}});
+    checks.push_back({"simulated GPU", Health::kNote, "not installed; synctrace run --simgpu will not work", {}});
   } else {
     checks.push_back(
-        {"simulated GPU", Verdict::kOk, installation.simulated_gpu.string() + " (synctrace run --simgpu)", {}});
+        {"simulated GPU", Health::kOk, installation.simulated_gpu.string() + " (synctrace run --simgpu)", {}});
   }
   return loads_libraries;
 }

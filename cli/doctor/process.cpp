@@ -35,7 +35,7 @@ bool maps(int process, std::string_view name) {
 void check_filter(int process, Checks& checks) {
   constexpr int kFilterMode = 2;
   if (status_number(process, "Seccomp") != kFilterMode) {
-    checks.push_back({"process", Verdict::kOk, "no seccomp filter limits its system calls", {}});
+    checks.push_back({"process", Health::kOk, "no seccomp filter limits its system calls", {}});
     return;
   }
   const int filters = status_number(process, "Seccomp_filters");
@@ -43,7 +43,7 @@ void check_filter(int process, Checks& checks) {
   const int inherited = parent > 0 ? status_number(parent, "Seccomp_filters") : -1;
   const bool is_its_own = filters > 0 && inherited >= 0 && filters > inherited;
   checks.push_back(
-      {"process", is_its_own ? Verdict::kWarn : Verdict::kNote,
+      {"process", is_its_own ? Health::kWarn : Health::kNote,
        is_its_own ? "it has a seccomp filter of its own, which may end it at a system call of the recorder's"
                   : "it runs under a seccomp filter that it inherited, as in a container; that refuses calls "
                     "rather than ending a process",
@@ -54,18 +54,18 @@ void check_filter(int process, Checks& checks) {
 
 void check_process(int process, Checks& checks) {
   if (kill(process, 0) != 0 && errno == ESRCH) {
-    checks.push_back({"process", Verdict::kFail, "there is no process " + std::to_string(process),
-                      "Name one that runs with --pid."});
+    checks.push_back(
+        {"process", Health::kFail, "there is no process " + std::to_string(process), "Name one that runs with --pid."});
     return;
   }
   if (!std::ifstream(in_proc(process, "maps"))) {
-    checks.push_back({"process", Verdict::kFail, "process " + std::to_string(process) + " belongs to somebody else",
+    checks.push_back({"process", Health::kFail, "process " + std::to_string(process) + " belongs to somebody else",
                       "Ask as its user, or as root."});
     return;
   }
   const bool is_loaded = maps(process, std::string("/").append(format::kLibraryName));
   checks.push_back(
-      {"process", is_loaded ? Verdict::kOk : Verdict::kNote,
+      {"process", is_loaded ? Health::kOk : Health::kNote,
        is_loaded ? "the recorder is in it" : "the recorder is not in it; it is loaded when a program starts",
        is_loaded ? "" : "Start the program with synctrace run."});
   check_filter(process, checks);

@@ -37,7 +37,7 @@ void check_folder(Checks& checks) {
   std::error_code failed;
   const std::string folder = fs::current_path(failed).string();
   if (failed || access(".", W_OK) != 0) {
-    checks.push_back({"folder", Verdict::kWarn,
+    checks.push_back({"folder", Health::kWarn,
                       "traces cannot be written to " + (folder.empty() ? "the current folder" : folder),
                       "Name another with --output."});
     return;
@@ -47,29 +47,29 @@ void check_folder(Checks& checks) {
   const std::uint64_t free_bytes = std::uint64_t{disk.f_bavail} * disk.f_frsize;
   const std::string free_space = known ? ", " + bytes_text(free_bytes) + " free" : "";
   if (known && free_bytes < kEnoughBytes) {
-    checks.push_back({"folder", Verdict::kWarn, folder + free_space,
+    checks.push_back({"folder", Health::kWarn, folder + free_space,
                       "Long runs may fill the disk: limit the trace with --max-size."});
   } else {
-    checks.push_back({"folder", Verdict::kOk, folder + " is writable" + free_space, {}});
+    checks.push_back({"folder", Health::kOk, folder + " is writable" + free_space, {}});
   }
 }
 
 void check_rights(Checks& checks) {
   if (file_mentions("/proc/driver/nvidia/params", "RmProfilingAdminOnly: 1")) {
     checks.push_back({"rights",
-                      Verdict::kOk,
+                      Health::kOk,
                       "the driver keeps GPU counters for administrators; synctrace uses none, so recording works",
                       {}});
   }
   if (const std::string scope = first_line("/proc/sys/kernel/yama/ptrace_scope"); !scope.empty()) {
     checks.push_back({"rights",
-                      Verdict::kNote,
+                      Health::kNote,
                       "ptrace_scope is " + scope + "; synctrace does not attach to processes, so it does not matter",
                       {}});
   }
   if (const std::string level = first_line("/proc/sys/kernel/perf_event_paranoid"); !level.empty()) {
     checks.push_back({"rights",
-                      Verdict::kNote,
+                      Health::kNote,
                       "perf_event_paranoid is " + level + "; synctrace uses no perf events, so it does not matter",
                       {}});
   }
@@ -82,7 +82,7 @@ void check_container(Checks& checks) {
   if (!container) return;
   checks.push_back(
       {"container",
-       Verdict::kNote,
+       Health::kNote,
        "this is a container; synctrace must run inside it, since a recorder does not follow a program into one",
        {}});
 }
@@ -91,7 +91,7 @@ void check_core_limit(Checks& checks) {
   rlimit limit{};
   if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
   checks.push_back({"core dumps",
-                    Verdict::kNote,
+                    Health::kNote,
                     limit.rlim_cur == 0 ? "off" : "on; synctrace writes none of its own when a program crashes",
                     {}});
 }

@@ -183,7 +183,7 @@ FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest)
   if (outcome.traces.empty()) return finished;
   if (!options.stacks.names.none) name_all(options, outcome);
   if (options.compress) compress_all(outcome);
-  const bool is_wanted = options.speaks() && !options.gate;  // the verdict takes its place
+  const bool is_wanted = options.speaks() && !options.gate;  // the gate's result takes its place
   const ReportStyle style = options.report.value_or(is_wanted ? ReportStyle::kShort : ReportStyle::kNone);
   if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, options.steps, stderr);
   if (!options.rollup.output.empty()) rollup_traces(outcome.traces, options.rollup, options.stacks, "synctrace rollup");

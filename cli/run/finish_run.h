@@ -17,7 +17,7 @@ struct FinishedRun {
 };
 FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest);
 
-// The verdict of `run --gate`: an exit status.
+// What `run --gate` ends with: an exit status.
 int judge_run(const RunOptions& options, const PreparedGate& gate, const FinishedRun& run);
 
 }  // namespace synctrace::cli

@@ -291,9 +291,9 @@ std::string_view status_word(FindingStatus status) noexcept {
   return "new";
 }
 
-std::size_t GateResult::count(FindingStatus status) const noexcept {
+std::size_t GateResult::count(FindingStatus wanted) const noexcept {
   return static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
-                                                [&](const Finding& finding) { return finding.status == status; }));
+                                                [&](const Finding& finding) { return finding.status == wanted; }));
 }
 
 std::size_t GateResult::count_new(GateLevel level) const noexcept {
@@ -316,9 +316,9 @@ GateResult judge(std::span<const Observation> observations, const GateConfig& co
   sort_findings(result.findings);
   add_complaints(observations, config, book, result);
   if (mark_failures(config, result))
-    result.verdict = GateVerdict::kFail;
+    result.status = GateStatus::kFail;
   else if (!result.nothing.empty())
-    result.verdict = GateVerdict::kNothing;
+    result.status = GateStatus::kNothing;
   return result;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict on some traces: which of the user's lines wait for the GPU although nothing allows it. Conclusions as
-// data; the renderers of this room word them for people, code hosts and scripts.
+// The gate's result for some traces: which of the user's lines wait for the GPU although nothing allows it. Conclusions
+// as data; the renderers of this room word them for people, code hosts and scripts.
 //
 // What a line did decides, not the name of the function it called. Counts are of calls, which a program makes alike in
 // every run; whether a place waits at all is what the run showed.
@@ -22,7 +22,7 @@ namespace synctrace {
 
 inline constexpr int kGateSchemaVersion = 1;
 
-enum class GateVerdict : std::uint8_t { kPass, kFail, kNothing };
+enum class GateStatus : std::uint8_t { kPass, kFail, kNothing };
 
 enum class FindingStatus : std::uint8_t {
   kNew,
@@ -94,17 +94,17 @@ struct JudgedTrace {
 };
 
 struct GateResult {
-  GateVerdict verdict = GateVerdict::kPass;
+  GateStatus status = GateStatus::kPass;
   std::vector<Finding> findings;  // gravest first, then by path and line
   std::vector<Complaint> complaints;
-  std::vector<std::string> nothing;  // why there is no verdict; a failure is one all the same
+  std::vector<std::string> nothing;  // why nothing was judged; a failure counts all the same
   std::vector<std::string> remarks;
   std::vector<JudgedTrace> traces;
   std::optional<GateJob> job;  // whose ranks the traces are
   std::vector<Zone> zones;
   std::vector<BaselineEntry> gone;  // in the baseline, but not found any more
 
-  std::size_t count(FindingStatus status) const noexcept;
+  std::size_t count(FindingStatus wanted) const noexcept;
   std::size_t count_new(GateLevel level) const noexcept;
 };
 

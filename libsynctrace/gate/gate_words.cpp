@@ -56,17 +56,17 @@ std::string finding_message(const Finding& finding) {
   return text;
 }
 
-std::string_view verdict_word(GateVerdict verdict) noexcept {
-  switch (verdict) {
-    case GateVerdict::kPass: return "passed";
-    case GateVerdict::kFail: return "failed";
-    case GateVerdict::kNothing: return "nothing to judge";
+std::string_view status_word(GateStatus status) noexcept {
+  switch (status) {
+    case GateStatus::kPass: return "passed";
+    case GateStatus::kFail: return "failed";
+    case GateStatus::kNothing: return "nothing to judge";
   }
   return "failed";
 }
 
-std::string verdict_sentence(const GateResult& result) {
-  std::string text(verdict_word(result.verdict));
+std::string status_sentence(const GateResult& result) {
+  std::string text(status_word(result.status));
   const auto add = [&](std::size_t count, const char* what) {
     if (count > 0) text += (text.find(": ") == std::string::npos ? ": " : ", ") + count_text(count) + " " + what;
   };

@@ -13,10 +13,10 @@ namespace synctrace {
 // What the calls of a place did, and how often.
 std::string finding_message(const Finding& finding);
 
-std::string_view verdict_word(GateVerdict verdict) noexcept;  // "failed"
+std::string_view status_word(GateStatus status) noexcept;  // "failed"
 
 // One sentence about the whole.
-std::string verdict_sentence(const GateResult& result);
+std::string status_sentence(const GateResult& result);
 
 // What a rule is, in a sentence, and what to do about it in one more; empty where there is no such rule.
 std::string rule_sentence(std::string_view rule_id);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict in the formats of code hosts and build servers. Each function escapes every text for its format: names
-// come from the program under test and may hold quotes, line ends, control characters and broken UTF-8.
+// The gate's result in the formats of code hosts and build servers. Each function escapes every text for its format:
+// names come from the program under test and may hold quotes, line ends, control characters and broken UTF-8.
 #pragma once
 
 #include <string>

@@ -81,7 +81,7 @@ Json job_json(const std::optional<GateJob>& job) {
 
 std::string render_gate_json(const GateResult& result) {
   const Json root = {{"schema_version", kGateSchemaVersion},
-                     {"verdict", verdict_word(result.verdict)},
+                     {"verdict", status_word(result.status)},
                      {"simulated", std::any_of(result.traces.begin(), result.traces.end(),
                                                [](const JudgedTrace& trace) { return trace.simulated; })},
                      {"job", job_json(result.job)},

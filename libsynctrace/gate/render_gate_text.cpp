@@ -99,7 +99,7 @@ std::string render_gate_text(const GateResult& result, const GateTextOptions& op
   for (const std::string& why : result.nothing) page.text() += "synctrace gate: not judged: " + why + "\n";
   for (const auto& [whose, scope] : scopes(result)) page.text() += "synctrace gate: " + whose + ": " + scope + "\n";
   for (const std::string& remark : result.remarks) page.text() += "synctrace gate: note: " + remark + "\n";
-  page.text() += "synctrace gate: " + verdict_sentence(result) + "\n";
+  page.text() += "synctrace gate: " + status_sentence(result) + "\n";
   return std::move(page.text());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The verdict for a terminal and for tools that read compilers: "path:line: error: message [ST020 scalar-read]".
+// The gate's result for a terminal and for tools that read compilers: "path:line: error: message [ST020 scalar-read]".
 #pragma once
 
 #include <string>

@@ -133,7 +133,7 @@ std::string render_gitlab(const GateResult& result) {
 }
 
 std::string render_gate_markdown(const GateResult& result) {
-  std::string text = "### synctrace gate: " + cell(verdict_sentence(result)) + "\n\n";
+  std::string text = "### synctrace gate: " + cell(status_sentence(result)) + "\n\n";
   const auto rows = std::count_if(result.findings.begin(), result.findings.end(),
                                   [](const Finding& finding) { return finding.status == FindingStatus::kNew; });
   std::size_t shown = 0;

@@ -106,7 +106,7 @@ class Run {
       notifications.push_back({{"level", "error"}, {"message", {{"text", printable(why)}}}});
     for (const std::string& remark : gate.remarks)
       notifications.push_back({{"level", "note"}, {"message", {{"text", printable(remark)}}}});
-    Json invocation = {{"executionSuccessful", gate.verdict != GateVerdict::kNothing}};
+    Json invocation = {{"executionSuccessful", gate.status != GateStatus::kNothing}};
     if (!notifications.empty()) invocation["toolExecutionNotifications"] = notifications;
     const Json driver = {{"name", "synctrace"}, {"semanticVersion", SYNCTRACE_VERSION}, {"rules", rules_}};
     const Json run = {{"tool", {{"driver", driver}}},

@@ -51,7 +51,7 @@ void PromGauges::Job::add(const Job& other) {
   recordings += other.recordings;
   end_ns = std::max(end_ns, other.end_ns);
   for (const auto member : {&Job::gpu_ns, &Job::idle_ns, &Job::copy_only_ns, &Job::waiting_ns, &Job::others_waited_ns,
-                            &Job::blocked_ns, &Job::idle_in_steps_ns})
+                            &Job::host_waits_ns, &Job::idle_in_steps_ns})
     this->*member = add_saturated(this->*member, other.*member);
   waits += other.waits;
   steps += other.steps;
@@ -81,7 +81,7 @@ void PromGauges::add(const RolledRun& run, std::string_view job) {
   one.steps = steps.count - std::min(steps.count, steps.irregular);
   for (const HistorySite& site : run.history.sites) {
     one.waits += site.figures.waited;
-    one.blocked_ns = add_saturated(one.blocked_ns, site.figures.host_blocked_ns);
+    one.host_waits_ns = add_saturated(one.host_waits_ns, site.figures.host_blocked_ns);
     one.idle_in_steps_ns = add_saturated(one.idle_in_steps_ns, site.idle_in_steps_ns);
     if (site.figures.idle_ns <= 0) continue;
     Nanoseconds& of_rule = one.idle_by_rule[site.rule.empty() ? site.name : site.rule];
@@ -128,7 +128,7 @@ std::string PromGauges::text() const {
   add_gauge("others_waited_seconds", "That ranks of the job waited for each other.",
             [](const Job& job) { return seconds(job.others_waited_ns); });
   add_gauge("host_blocked_seconds", "Host threads waiting for a GPU.",
-            [](const Job& job) { return seconds(job.blocked_ns); });
+            [](const Job& job) { return seconds(job.host_waits_ns); });
   add_gauge("host_waits", "How often they waited.", [](const Job& job) { return std::to_string(job.waits); });
   add_gauge("steps", "Ordinary steps.", [](const Job& job) { return std::to_string(job.steps); });
   add_gauge("step_idle_seconds", "Idle time of an ordinary step.", [](const Job& job) {

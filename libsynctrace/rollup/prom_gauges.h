@@ -35,7 +35,7 @@ class PromGauges {
     Nanoseconds copy_only_ns = 0;
     Nanoseconds waiting_ns = 0;  // in collectives, for other ranks
     Nanoseconds others_waited_ns = 0;
-    Nanoseconds blocked_ns = 0;
+    Nanoseconds host_waits_ns = 0;     // host threads, for a GPU
     Nanoseconds idle_in_steps_ns = 0;  // only in ordinary steps
     std::uint64_t waits = 0;
     std::uint64_t steps = 0;
