@@ -122,7 +122,7 @@ Result<const ExportFormat*> format_of(const Options& options, const std::vector<
 void add_options(const CommandLine& app, Options& options) {
   app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
   std::vector<std::string> names;
-  std::string help = "one of these (default: as the ending of the output says, else chrome)";
+  std::string help = "one of these (default: what the output's ending says, else chrome)";
   for (const ExportFormat& format : export_formats()) {
     names.emplace_back(format.name);
     help.append("\n").append(format.name).append(" (").append(format.ending).append("): ").append(format.help);
@@ -166,7 +166,7 @@ int cmd_export(int argc, char** argv) {
   if (!chosen) return fail(chosen.error().message, kExitUsage);
   const ExportFormat& format = *chosen.value();
   if (app.has("--weight") && format.name != "folded")
-    return fail("--weight is of folded alone; leave it out, or give --format=folded.", kExitUsage);
+    return fail("--weight belongs to the format folded; leave it out, or give --format=folded.", kExitUsage);
   const Result<std::vector<ExportRequest>> requests = requests_of(options, format, traces.value());
   if (!requests) return fail(requests.error().message, kExitUsage);
   if (options.output.ends_with('/')) {

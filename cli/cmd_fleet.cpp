@@ -68,7 +68,7 @@ int report(const std::string& dataset, const std::string& format, const std::str
 
 int cmd_fleet(int argc, char** argv) {
   const CommandLine app("Says what the tables of many recordings say together.", "synctrace fleet");
-  const CommandLine verb = app.add_verb("report", "lines, jobs and hosts with most idle GPU time, of a dataset");
+  const CommandLine verb = app.add_verb("report", "show a dataset's lines, jobs and hosts with the most idle GPU time");
   std::string dataset;
   std::string format = "text";
   std::string output;

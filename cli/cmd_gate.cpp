@@ -36,9 +36,9 @@ void add_options(const CommandLine& app, Options& options) {
   app.add("--format", options.format, "text (default), json, sarif, junit, github, gitlab or md", "FORMAT")
       .one_of({"text", "json", "sarif", "junit", "github", "gitlab", "md"});
   app.add("-o,--output", options.output, "write the result to FILE instead of stdout", "FILE");
-  app.add_flag("--all", options.all, "also what is allowed, in the baseline, or never waited");
+  app.add_flag("--all", options.all, "also show what is allowed, in the baseline, or never waited");
   app.add_flag("--unfinished", options.gate.unfinished,
-               "the program still runs: that the end of its trace is missing is no loss");
+               "the program still runs, so the missing end of its trace is no loss");
   app.add_flag("--print-allow", options.print_allow,
                "print an entry for synctrace.toml for each finding, and judge nothing");
   declare_force_overwrite(app, options.force_overwrite);

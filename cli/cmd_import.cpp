@@ -63,7 +63,8 @@ Result<Trace> read(const Options& options) {
   if (begins_with(options.input, "PK\3\4"))
     return Error{options.input + " is a ZIP archive; unpack it, and import what is inside"};
   if (is_database(options.input)) return import_nsys(options.input, options.process);
-  if (options.process) return Error{"--process is of databases, and " + options.input + " is none; leave it out"};
+  if (options.process)
+    return Error{"--process chooses from a database, and " + options.input + " is none; leave it out"};
   TextInput input(options.input);
   return import_kineto(input, options.input);
 }
@@ -82,7 +83,7 @@ int run(const Options& options) {
   if (const auto error = file.finish()) return fail(error->message);
   const Trace& made = trace.value();
   if (const std::string_view tables = fact(made, "import_missing_tables"); !tables.empty()) {
-    say::warn(kWho, options.input + " lacks what these tables hold: " + std::string(tables));
+    say::warn(kWho, options.input + " lacks these tables: " + std::string(tables));
   }
   if (made.stats.count(kLossImportOperatorsOnly) > 0) {
     say::warn(kWho, options.input +
@@ -102,12 +103,12 @@ int cmd_import(int argc, char** argv) {
   app.add("FILE", options.input, "torch.profiler's JSON, also packed (.json.gz), or Nsight Systems' SQLite export", "")
       .required();
   app.add("-o,--output", options.output, "the trace to write", "TRACE").required();
-  app.add("--process", options.process, "of a database with several processes, the one that is wanted", "PID");
+  app.add("--process", options.process, "which process of a database to import", "PID");
   declare_force_overwrite(app, options.force_overwrite);
   if (const auto end = app.parse(argc, argv)) return *end;
   std::error_code ignored;
   if (fs::equivalent(options.input, options.output, ignored)) {
-    return fail(options.output + " is what is to be read; choose another --output.", kExitUsage);
+    return fail(options.output + " is the input; choose another --output.", kExitUsage);
   }
   if (const auto wrong = refuse_to_replace({options.output, "recording", "--output"}, options.force_overwrite))
     return fail(wrong->message, kExitUsage);

@@ -61,13 +61,13 @@ int cmd_push(int argc, char** argv) {
   address.database = "synctrace";
   app.add("DATASET", dataset, "the folder that synctrace rollup writes to", "").required();
   app.add("--clickhouse", url, "the server's HTTP interface: https://HOST:8443, http://HOST:8123", "URL").required();
-  app.add("--database", address.database, "that has the tables of schema.sql (default: synctrace)", "NAME");
+  app.add("--database", address.database, "the database with the tables of schema.sql (default: synctrace)", "NAME");
   app.add("--credentials", credentials, "a file with two lines: user, password", "FILE");
   std::vector<std::string> names;
   for (const Table& table : rollup_tables()) names.emplace_back(table.name);
   app.add("--table", tables, "only this table, may be repeated", "NAME").one_value_each().one_of(names);
-  app.add_number("--tries", tries, 1, 100, "of each request, with growing waits between them (default: 7)", "N");
-  app.add_number("--timeout", seconds, 1, 86400, "of each request (default: 300)", "SECONDS");
+  app.add_number("--tries", tries, 1, 100, "how often to try a request, with growing pauses (default: 7)", "N");
+  app.add_number("--timeout", seconds, 1, 86400, "how long a request may take (default: 300)", "SECONDS");
   if (const auto end = app.parse(argc, argv)) return *end;
   address.tries = tries.value_or(kTries);
   address.seconds = seconds.value_or(address.seconds);

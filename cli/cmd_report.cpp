@@ -107,7 +107,7 @@ int report_processes(const std::vector<std::string>& files, const ReportOptions&
   if (reports->empty()) return kExitUnusable;
   const std::size_t loaded = reports->size();
   if (!options.rank.empty() && !keep_rank(options.rank, *reports)) {
-    say::error(kWho, "none of the traces is of rank " + options.rank + "; without --rank all are shown.");
+    say::error(kWho, "no trace belongs to rank " + options.rank + "; without --rank all are shown.");
     return kExitUsage;
   }
   int written = page_alone ? kExitOk : write_report(*reports, nullptr, options);

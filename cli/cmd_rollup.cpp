@@ -27,12 +27,12 @@ int fail(const std::string& message, int status) {
 
 void declare_options(const CommandLine& app, std::vector<std::string>& paths, RollupOptions& options,
                      StackOptions& stacks) {
-  app.add("TRACE", paths, "trace files, or folders of them: those of one job together", "").required();
+  app.add("TRACE", paths, "trace files, or folders of them: all of a job together", "").required();
   app.add("-o,--output", options.output, "the dataset: a folder, made where it is not there", "DATASET").required();
-  app.add("--job", options.job, "the job's name (default: as the launcher names it)", "NAME");
+  app.add("--job", options.job, "the job's name (default: the launcher's name for it)", "NAME");
   app.add("--commit", options.commit, "what was built or checked out, for comparing runs", "TEXT");
   app.add("--root", options.root, "the repository's folder when it ran (default: the working folder)", "FOLDER");
-  app.add("--prom-textfile", options.gauges, "also write some gauges for Prometheus, at once", "FILE");
+  app.add("--prom-textfile", options.gauges, "also write gauges for Prometheus to FILE", "FILE");
   app.add_flag("--no-source", options.no_source, "leave out command lines, files, functions and text of lines");
   declare_force_overwrite(app, options.force_overwrite);
   declare_code_options(app, stacks);

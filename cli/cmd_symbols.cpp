@@ -26,7 +26,7 @@ int cmd_symbols(int argc, char** argv) {
   app.add_flag("--own", own, "you recorded the traces, on this machine: read whatever file they name");
   declare_source_options(app, source_roots);
   const CommandOption silent = app.add_flag("-q,--quiet", quiet, "print nothing but errors");
-  app.add_flag("-v,--verbose", verbose, "name the files that have no names").excludes(silent);
+  app.add_flag("-v,--verbose", verbose, "list the files in which no names were found").excludes(silent);
   if (const auto end = app.parse(argc, argv)) return *end;
   set_verbosity(verbose ? Verbosity::kDetails : quiet ? Verbosity::kWarnings : Verbosity::kNotes);
   options.progress = !quiet;

@@ -64,8 +64,9 @@ std::optional<JobFiles> join_job(std::span<const std::string> files, const Findi
   found.findings = std::make_unique<JobFindings>();
   const std::vector<std::string> errors = summarize_all(files, options, *found.findings);
   if (!found.findings->join()) {
-    say::warn(who,
-              "the traces are not of one job, so each stands alone; give those of one job to see who waits for whom");
+    say::warn(
+        who,
+        "the traces belong to different jobs, so each stands alone; give one job's traces to see who waits for whom");
     return std::nullopt;
   }
   for (const std::string& error : errors) {

@@ -84,7 +84,7 @@ int report_rank(const JobFiles& job, const ReportOptions& options, const Asked& 
                 const WriteReports& write) {
   const std::optional<std::size_t> rank = row_of(job.report, options.rank);
   if (!rank) {
-    say::error(kWho, "none of the traces is of rank " + options.rank + "; without --rank all are shown.");
+    say::error(kWho, "no trace belongs to rank " + options.rank + "; without --rank all are shown.");
     return kExitUsage;
   }
   std::optional<PageFile> page;

@@ -20,12 +20,12 @@ void declare_report_options(const CommandLine& app, ReportOptions& options) {
   app.add("--what-if", options.what_if, "fixes to try together: FIX@FILE:LINE,... (FIX: fix, or a name as in JSON)",
           "FIXES");
   app.add("--assume", options.assume, "pinned, no-input-wait or graph:RANGE; several separated by commas", "WHAT");
-  app.add_flag("--full", options.full, "all that is known, not only the first screen");
+  app.add_flag("--full", options.full, "show all that is known, not only the first screen");
   std::string names;
   for (const std::string_view name : kTextTables) names += (names.empty() ? "" : ", ") + std::string(name);
-  app.add("--table", options.table, "one table of the full text: " + names, "NAME")
+  app.add("--table", options.table, "show one table of the full text: " + names, "NAME")
       .one_of({kTextTables.begin(), kTextTables.end()});
-  app.add("--rank", options.rank, "of several ranks, this one, with what all of them tell about it", "RANK");
+  app.add("--rank", options.rank, "show this rank, with what all ranks tell about it", "RANK");
   app.add_flag("--outside-windows", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
   declare_code_options(app, options.stacks);
@@ -34,9 +34,9 @@ void declare_report_options(const CommandLine& app, ReportOptions& options) {
   app.add("-o,--output", options.output, "write the report to FILE instead of stdout", "FILE");
   const CommandOption page =
       app.add("--html", options.page,
-              "write a page for a browser, with a timeline; the text then only with --format or -o", "FILE");
+              "write a page for a browser, with a timeline; text is then printed only with --format or -o", "FILE");
   app.add_size("--max-html-size", options.most_page_bytes, kFewestPageBytes, kMostPageBytes,
-               "the most that page may have, 300k or more (default 5M: 5 MiB)", "SIZE")
+               "the largest size of that page, 300k or more (default 5M: 5 MiB)", "SIZE")
       .needs(page);
   declare_force_overwrite(app, options.force_overwrite);
 }
@@ -50,7 +50,7 @@ std::optional<std::string> settle_report_options(ReportOptions& options) {
     return asked + " is answered in the full text, and --table shows one table of it; choose one of them.";
   if (!asked.empty() && !is_text && options.format != "json")
     return asked + " is answered in text and in JSON; choose one of them instead of " + format + ".";
-  if (!options.table.empty() && !is_text) return "--table is one of the text; leave out " + format + ".";
+  if (!options.table.empty() && !is_text) return "--table shows a table of the text; leave out " + format + ".";
   if (options.show_stacks && !is_text && options.format != "json")
     return "--stacks is for text, and JSON always has them; choose one of them instead of " + format + ".";
   options.full = options.full || !asked.empty();

@@ -6,7 +6,7 @@
 namespace synctrace::cli {
 
 CommandOption declare_step_range(const CommandLine& app, const std::string& name, std::string& range) {
-  return app.add(name, range, "the NVTX range that is one step, numbers in its name left out", "NAME");
+  return app.add(name, range, "the NVTX range that is one step; numbers in its name do not count", "NAME");
 }
 
 CommandOption declare_step_line(const CommandLine& app, std::string& line) {
@@ -15,7 +15,7 @@ CommandOption declare_step_line(const CommandLine& app, std::string& line) {
 }
 
 CommandOption declare_phase(const CommandLine& app, std::optional<int>& phase) {
-  return app.add_number("--phase", phase, 1, 1'000, "of several loops, the one to report about: 1 has most time", "N");
+  return app.add_number("--phase", phase, 1, 1'000, "which of several loops to report about: 1 has the most time", "N");
 }
 
 std::optional<std::string> missing_phase(const Report& report, const StepQuestion& question) {

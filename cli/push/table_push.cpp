@@ -51,7 +51,7 @@ std::optional<TablePush::File> TablePush::load(const std::string& path) {
     return std::nullopt;
   }
   if (const auto [other, is_new] = seen_.try_emplace(place->run, path); !is_new) {
-    refuse(path + ": " + other->second + " is the same recording; remove one of them, of all tables.");
+    refuse(path + ": " + other->second + " is the same recording; remove one of the two from every table.");
     return std::nullopt;
   }
   File file{*place, opened.value().content(), 0, 0};
@@ -62,7 +62,7 @@ std::optional<TablePush::File> TablePush::load(const std::string& path) {
     ++file.rows;
   });
   if (!error && fits) return file;
-  refuse(path + ": " + (error ? error->message : "its rows are of another recording than its name; was it renamed") +
+  refuse(path + ": " + (error ? error->message : "its rows and its name tell of different recordings; was it renamed") +
          ".");
   return std::nullopt;
 }
@@ -97,7 +97,7 @@ std::optional<Error> TablePush::push_batch(const std::vector<File>& batch) {
     });
     if (has_others) {
       refuse(format_text(
-          "{}: the table {} has other rows of this recording, of another rollup; remove them where they are "
+          "{}: the table {} has other rows of this recording, from another rollup; remove them where they are "
           "stored (alter table {} delete where run = {}) and push again.",
           file.place.path, table_.name, table_.name, file.place.run));
       continue;
@@ -150,9 +150,9 @@ std::optional<Error> TablePush::check(const std::vector<const File*>& files, con
       const std::uint64_t found = rows_there(present.value(), {file->place.run, file->content, number});
       if (found == wanted) continue;
       return Error{
-          format_text("of {} the table {} has {} rows and not {}; remove them where they are stored (alter table {} "
+          format_text("the table {} has {} rows of {} and not {}; remove them where they are stored (alter table {} "
                       "delete where run = {}) and push again",
-                      file->place.path, table_.name, found, wanted, table_.name, file->place.run)};
+                      table_.name, found, file->place.path, wanted, table_.name, file->place.run)};
     }
   }
   return std::nullopt;

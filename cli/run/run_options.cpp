@@ -70,7 +70,7 @@ constexpr std::array kRecorderOptions = {
     RecorderOption{"--stacks",
                    kEnvStacks,
                    "KIND",
-                   "whose frames of the caller's stack are kept: all (default), python, native or none",
+                   "which frames of a call's stack are kept: all (default), python, native or none",
                    kIsStacks,
                    kExpectedStacks,
                    {"all", "python", "native", "none"}},
@@ -148,7 +148,7 @@ void declare(const CommandLine& app, Flags& flags) {
     if (!values.empty()) added.suggests(values);
   }
   app.add_flag("--only-windows", flags.only_windows,
-               "outside of --delay, --duration, --capture-range or --duty record not even waits");
+               "record nothing, not even waits, outside of --delay, --duration, --capture-range or --duty");
   app.add_flag("--graph-nodes", flags.graph_nodes,
                "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE")
@@ -249,7 +249,7 @@ std::optional<std::string> check_windows(const Flags& flags) {
   for (const char* variable : {kEnvDelay, kEnvDuration, kEnvCaptureRange, kEnvDuty}) {
     if (!given(flags, variable).empty()) return std::nullopt;
   }
-  return "--only-windows without a window: give --delay, --duration, --capture-range or --duty too.";
+  return "--only-windows needs a window: give --delay, --duration, --capture-range or --duty too.";
 }
 
 std::optional<std::string> take_report(const Flags& flags, RunOptions& options) {

@@ -92,9 +92,9 @@ class ReportJob(harness.CliTest):
             self.assemble_trace(text.replace(" hash=2577 ", " hash=99 "), f"other{rank}")
         done = self.show(*self.traces[:2], "other0.synctrace", "other1.synctrace")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("the traces are not of one job", done.stderr)
+        self.assertIn("the traces belong to different jobs", done.stderr)
         self.assertNotIn("HOLDS UP", done.stdout)
-        self.assertNotIn("not of one job", self.show(*self.traces).stderr)
+        self.assertNotIn("different jobs", self.show(*self.traces).stderr)
 
     def test_one_rank_with_what_the_others_tell(self):
         done = self.show("--rank", "0", *self.traces)

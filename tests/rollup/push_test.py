@@ -109,7 +109,7 @@ class Push(unittest.TestCase):
 
     def test_rows_that_are_not_there_after_all_are_noticed(self):
         server, url = self.serve(lambda _: (200, ""))
-        self.fails(url, r"of .*\.parquet the table runs has 0 rows and not 1; remove them .*" + self.GOES_ON)
+        self.fails(url, r"the table runs has 0 rows of .*\.parquet and not 1; remove them .*" + self.GOES_ON)
         self.assertEqual(len(server.requests), 3)
 
     def test_credentials(self):
@@ -133,7 +133,7 @@ class Push(unittest.TestCase):
         self.assertNotIn("word@", done.stderr)
 
     def test_files_that_are_not_theirs(self):
-        for change, sentence in ((lambda file: file.rename(file.with_name("0" * 16 + ".parquet")), r"its rows are of another recording than its name; .*"),
+        for change, sentence in ((lambda file: file.rename(file.with_name("0" * 16 + ".parquet")), r"its rows and its name tell of different recordings; .*"),
                                  (lambda file: file.write_bytes(file.read_bytes()[:-9]), r"no Parquet file, or cut short\."),
                                  (lambda file: file.rename(file.parents[3] / file.name), r"its place in the dataset says no job, .*")):
             with self.subTest(sentence=sentence):
