@@ -12,7 +12,7 @@
 namespace synctrace::cli {
 
 struct FinishedRun {
-  std::vector<std::string> traces;  // that can be read
+  std::vector<std::string> traces;  // the ones that can be read
   std::size_t announced = 0;        // also those that cannot
 };
 FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest);

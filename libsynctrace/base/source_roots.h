@@ -15,10 +15,10 @@ class SourceRoots {
   // Every file: for a trace that was made here and now, by the one who reads it.
   static SourceRoots everywhere();
 
-  // What lies below the folder is allowed too; false, and nothing is, when there is no such folder.
+  // Allows all that lies below the folder; false, and nothing changes, when there is no such folder.
   bool add(const std::string& folder);
 
-  // What the other allows is allowed too.
+  // Allows all that the other allows.
   void add(const SourceRoots& other);
 
   bool is_everywhere() const noexcept { return everywhere_; }

@@ -18,7 +18,7 @@ constexpr double kDearerFactor = 1.5;
 constexpr double kDearerStepNs = 100'000;  // nor is less than this a step
 constexpr std::size_t kNameColumns = 60;
 
-// What a line is compared by: the most calls of a step and the wait of a step, or all of both.
+// The figures that lines are compared by: the most calls of a step and the wait of a step, or all of both.
 struct Amount {
   std::uint64_t calls = 0;
   double waited_ns = 0;
@@ -66,7 +66,7 @@ std::string amount_words(const std::optional<Finding>& finding, bool by_steps) {
          (finding->ranks.empty() ? "" : " on " + ranks_text(finding->ranks));
 }
 
-// What the steps of a side are; of several traces the first one's.
+// The sort of steps that a side has, taken from its first trace.
 void take_steps(const RunSide& side, std::string& source, std::string& name, std::string& doubt) {
   for (const JudgedTrace& trace : side.result.traces) {
     if (trace.judged_steps == 0) continue;

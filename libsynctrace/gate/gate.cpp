@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kRareByLength = 20;
 constexpr std::uint64_t kSeveral = 4;
 
-// What the calls of one site come to in one trace.
+// The calls of one site in one trace, added up.
 struct Share {
   WaitFigures figures;
   std::map<std::uint32_t, std::uint64_t> steps;  // calls by step

@@ -32,14 +32,14 @@ enum class FindingStatus : std::uint8_t {
 };
 std::string_view status_word(FindingStatus status) noexcept;  // "new"
 
-// What a count of calls is of.
+// Where calls are counted.
 enum class CountedIn : std::uint8_t {
   kStep,
   kOutside,    // all of them, in a recording with steps: only zones are judged there
   kRecording,  // all of it, because it has no steps
 };
 
-// What one trace has of a finding.
+// One trace's share of a finding.
 struct FindingShare {
   std::size_t trace = 0;
   std::uint64_t per_step = 0;

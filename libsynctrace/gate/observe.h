@@ -34,7 +34,7 @@ struct Observation {
   const Surrounding& around(const WaitGroup& group) const { return found.surroundings[group.around]; }
 };
 
-// What the findings must tell apart for this configuration.
+// The distinctions that findings must make for this configuration.
 WaitSitesOptions asked_of(const GateConfig& config);
 
 // Entries that the program or its sources give are added to `book`.

@@ -33,7 +33,7 @@ struct Calibration {
   Quantiles cost_of(ApiId api, ApiCategory category) const;
 };
 
-// What a call of that category costs on its own where the trace cannot say.
+// The cost of a call of that category on its own, where the trace cannot say.
 Quantiles default_cost(ApiCategory category) noexcept;
 
 // `outstanding` belongs to the trace's calls, row by row.

@@ -26,7 +26,7 @@ struct ResolvedFrame {
   std::string module;         // path of the library or program; empty for Python
 };
 
-// What stands for the name of an address that has none: "libfoo.so+0x1a2b", or "0x7f00..." outside of all modules.
+// A stand-in for the name of an address that has none: "libfoo.so+0x1a2b", or "0x7f00..." outside of all modules.
 inline std::string offset_text(std::string_view module_path, std::uint64_t address) {
   char digits[17];
   const auto [end, error] = std::to_chars(std::begin(digits), std::end(digits), address, 16);

@@ -33,7 +33,7 @@ struct ReadChunk {
   double share_read = 0;
 };
 struct ParsedChunk {
-  ReadChunk read;  // which the rows have texts of
+  ReadChunk read;  // the rows have texts of it
   ParsedRows parsed;
   format::Damage of_records;
   std::size_t known_layouts = 0;  // when it was begun

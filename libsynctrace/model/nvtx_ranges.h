@@ -15,7 +15,7 @@ inline constexpr std::string_view kAnnotationDomain = "synctrace";
 
 struct NvtxRange {
   TimeSpan span;
-  ThreadId thread{};  // that began it
+  ThreadId thread{};  // the one that began it
   NvtxDomainId domain{};
   StringId text{};
   std::uint32_t depth = 0;  // how many ranges of its thread and domain are around a pushed one

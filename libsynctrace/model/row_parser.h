@@ -179,7 +179,7 @@ class RowParser {
     }
   }
 
-  // What came since the last time.
+  // The rows that came since the last time.
   ParsedRows take() {
     ParsedRows taken = std::exchange(parsed_, {});
     parsed_.rows.launches.reserve(taken.rows.launches.size());  // chunks are much alike

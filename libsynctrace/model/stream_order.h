@@ -23,8 +23,8 @@ class StreamOrder {
 
   // The latest end of work in other streams that this one had to wait for.
   struct Dependency {
-    std::uint32_t operation = 0;    // that waits
-    std::uint32_t source = kNoRow;  // that it waits for
+    std::uint32_t operation = 0;    // the one that waits
+    std::uint32_t source = kNoRow;  // the one that it waits for
     std::uint32_t call = kNoRow;    // row of Trace::calls: the event's record; kNoRow for the default stream's rule
   };
   const Dependency* dependency(std::uint32_t operation) const noexcept;

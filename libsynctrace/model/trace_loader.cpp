@@ -46,7 +46,7 @@ void TraceLoader::add(ParsedRows& chunk) {
   }
 }
 
-// What is said of each device takes time and memory for each window.
+// Each device takes time and memory for each window.
 bool TraceLoader::has_room_for(DeviceId device) {
   if (devices_.contains(device)) return true;
   const bool has_room = devices_.size() < kMostDevices && number(device) <= Operation::kMostDevice;

@@ -13,7 +13,7 @@ namespace {
 // Rows whose savings are looked for: each takes three passes over all units.
 constexpr std::size_t kMostReplayed = 12;
 
-// What a rank did more than another before one of its units.
+// The time that a rank spent more than another before one of its units.
 struct Excess {
   std::uint32_t name = kNoName;
   Member late;
@@ -23,7 +23,7 @@ struct Excess {
   Nanoseconds waited_ns = 0;
 };
 
-// What others waited because of a rank's time before some of its units: before one, but for pairs.
+// The time that others waited because of a rank's time before one of its units; for pairs, before some of them.
 struct Late {
   std::uint32_t rank = kNoRank;
   std::vector<std::uint32_t> units;

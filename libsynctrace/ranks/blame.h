@@ -16,7 +16,7 @@ namespace synctrace {
 
 inline constexpr std::uint32_t kNoName = std::numeric_limits<std::uint32_t>::max();
 
-// What the others waited for one rank.
+// How long the others waited for one rank.
 struct RankCharge {
   std::uint32_t rank = kNoRank;  // kNoRank: one without a trace, or it is not known which
   Nanoseconds waited_ns = 0;     // by all others together
@@ -48,8 +48,8 @@ struct RankShare {
 struct BlameRow {
   std::uint32_t name = kNoName;  // row of PartNames; kNoName: nothing is known that it did more than others
   Nanoseconds waited_ns = 0;     // by the others, because of it
-  Nanoseconds excess_ns = 0;     // what it took more than on another rank
-  std::uint64_t meetings = 0;    // that it made others wait at
+  Nanoseconds excess_ns = 0;     // how much longer it took than on another rank
+  std::uint64_t meetings = 0;    // how many it made others wait at
   std::vector<RankShare> ranks;  // which ranks were late by it, dearest first; sums to waited_ns
   // If it took no longer than on the other rank; at least, only as far as the rank was alone in being late; at most, if
   // it were gone.

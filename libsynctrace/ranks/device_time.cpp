@@ -18,7 +18,7 @@ struct Turn {
   std::uint32_t unit = 0;
 };
 
-// What the collectives of a device do as time goes by.
+// The state of a device's collectives as time goes by.
 class Under {
  public:
   explicit Under(const std::vector<UnitSplit>& units) : units_(units) {}

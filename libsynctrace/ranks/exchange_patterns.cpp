@@ -41,7 +41,7 @@ Nanoseconds gap_of(const CollectiveUnit& unit, HeldBy by) {
   return std::min(by == HeldBy::kWait ? unit.drained_ns : unit.held_ns, unit.own.length_ns());
 }
 
-// What the ranks that met stood still for: the least, and the middle one's.
+// How long the ranks that met stood still: the least, and the middle one's.
 std::pair<Nanoseconds, Nanoseconds> common_gap(const Job& job, std::uint32_t meeting, HeldBy by) {
   std::vector<Nanoseconds> gaps;
   for (const Member member : job.match.members_of(job.match.meetings[meeting]))
@@ -57,7 +57,7 @@ PatternSaving in_order(PatternSaving saving) {
   return saving;
 }
 
-// What an operation takes beside what its bytes cost: the likely value, and the least that the largest one leaves.
+// The time of an operation beside the cost of its bytes: the likely value, and the least that the largest one leaves.
 struct FixedTime {
   Nanoseconds likely_ns = 0;
   Nanoseconds least_ns = 0;

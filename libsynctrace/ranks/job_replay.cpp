@@ -80,7 +80,7 @@ void JobReplay::find_order() {
   }
   nodes_.reserve(nodes.size());
   members_.reserve(members.size());
-  for (std::size_t next = 0; next < ready.size(); ++next) {  // what a damaged trace ties into a circle never gets ready
+  for (std::size_t next = 0; next < ready.size(); ++next) {  // circles of a damaged trace never get ready
     const Node& node = nodes[ready[next]];
     nodes_.push_back({static_cast<std::uint32_t>(members_.size()), node.count, node.together});
     for (std::uint32_t i = 0; i < node.count; ++i) members_.push_back(members[node.first + i]);
@@ -165,8 +165,8 @@ void JobReplay::find_origin(std::uint32_t meeting) {
   add_origins(meeting, {{last->rank, last->unit, split.waited_ns}});
 }
 
-// What the late one of a pair did since it waited itself, or in the length of a step: either side goes on at its own
-// pace until then. What it waited, if that was within the time that the other one waits now, is for whoever kept it.
+// Charges the late rank of a pair for its time since it last waited, or for a step's length: either side goes on at its
+// own pace until then. If it waited while the other one waits now, that part is charged to whoever kept it.
 void JobReplay::walk_back(std::uint32_t meeting, Member last) {
   constexpr int kMostUnits = 256;
   std::vector<Origin> origins;
@@ -218,7 +218,7 @@ void JobReplay::add_origins(std::uint32_t meeting, std::vector<Origin> origins) 
   origins_.insert(origins_.end(), origins.begin(), origins.end());
 }
 
-// That which most of the waiting there is charged to; kNoRank: none is.
+// The rank to which most of the waiting there is charged; kNoRank: none is.
 std::uint32_t JobReplay::main_origin_rank(std::uint32_t meeting) const {
   const std::span known = origins_of(meeting);
   const auto most = std::max_element(known.begin(), known.end(),

@@ -10,7 +10,7 @@
 namespace synctrace {
 namespace {
 
-// What one unit is looked for by. Pairs have one for each send and receive.
+// The key by which a unit is found. Pairs have one for each send and receive.
 struct Key {
   std::uint32_t communicator = 0;
   std::uint32_t sender = 0;    // only for a pair: its rank in the communicator + 1
@@ -138,7 +138,7 @@ class Matcher {
   std::vector<std::uint32_t> complained_;
 };
 
-// Where a communicator's number is not known.
+// Whether two ranks can belong to one job: asked for communicators whose number is not known.
 bool may_be_one_job(const RankSummary& a, const RankSummary& b) {
   return a.job.empty() || b.job.empty() ? a.program == b.program : a.job == b.job;
 }

@@ -34,7 +34,7 @@ struct Meeting {
 struct JobCommunicator {
   std::uint64_t hash = 0;
   std::uint32_t ranks = 0;            // 0: not known
-  std::vector<std::uint32_t> traces;  // that have it
+  std::vector<std::uint32_t> traces;  // rows of the ranks that have it
 };
 
 // The first operation of a communicator that two ranks do not agree about: a program that goes wrong, or damage.

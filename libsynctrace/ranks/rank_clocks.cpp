@@ -65,7 +65,7 @@ RankClock clock_by(std::vector<End> ends) {
   return clock;
 }
 
-// Where ranks do nothing together that tells more: those of one host have one wall clock.
+// Ranks of one host share its wall clock: it decides where nothing that they do together tells more.
 void add_by_wall_clock(std::span<const RankSummary> ranks, RankClocks& clocks) {
   for (std::uint32_t rank = 0; rank < ranks.size(); ++rank) {
     RankClock& clock = clocks.ranks[rank];

@@ -123,7 +123,7 @@ struct RankSummary {
 // The launcher's number for the process; -1: it gives none.
 std::int64_t rank_number(const Trace& trace);
 
-// What went on before units (CollectiveUnit::drained_ns) is known where `attribution` has kept its parts.
+// CollectiveUnit::drained_ns and held_ns are known only where `attribution` has kept its parts.
 RankSummary summarize_rank(const Trace& trace, const Attribution& attribution);
 
 }  // namespace synctrace

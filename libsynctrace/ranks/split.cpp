@@ -144,7 +144,7 @@ class Splitter {
     }
     split.transfer_ns = length_of(last);
     split.margin_ns = second_ns - split.transfer_ns;
-    // Where a trace is missing its rank may have come last: then even the shortest was longer than such operations are.
+    // A rank without a trace may have come last: then even the shortest was longer than such operations are.
     const bool all_here = meeting.expected == 0 || meeting.count >= meeting.expected;
     const Nanoseconds beyond_ns = split.transfer_ns - split.usual_ns;
     if (!all_here && beyond_ns > std::max(kSureMarginNs, split.usual_ns)) {

@@ -18,7 +18,7 @@ inline constexpr Nanoseconds kSureMarginNs = 20'000;
 struct MeetingSplit {
   Nanoseconds transfer_ns = 0;
   Nanoseconds usual_ns = 0;      // transfer of such operations: the tenth part of them took less
-  Nanoseconds margin_ns = 0;     // what the last came later than the one before it
+  Nanoseconds margin_ns = 0;     // how much later the last came than the one before it
   Nanoseconds waited_ns = 0;     // by all ranks together
   std::uint32_t last = kNoRank;  // kNoRank: not known
   bool is_split = false;
@@ -28,7 +28,7 @@ struct UnitSplit {
   Nanoseconds wait_ns = 0;
   std::uint32_t waits_for = kNoRank;
   bool is_split = false;  // else it is not known what of it is waiting
-  // What it receives had been sent before it asked for it: by whom, and how long before. kNoRank: not, or not known.
+  // The rank that had sent its message before this one asked for it, and how long before. kNoRank: not, or not known.
   std::uint32_t sender = kNoRank;
   Nanoseconds sent_before_ns = 0;
 };

@@ -67,7 +67,7 @@ void begin_column(std::string_view name, std::string_view type, std::string& out
   put_text(type, out);
 }
 
-// What is the same in all rows of a piece. `put` writes it once.
+// The values that all rows of a piece share. `put` writes them once.
 template <class Function>
 void add_constant(std::string_view name, std::string_view type, std::span<const PlacedPiece> pieces, std::string& out,
                   Function put) {

@@ -29,7 +29,7 @@ struct TableFile {
 // `path`: TABLE/job=J/date=D/rank=R/RUN.parquet. Nothing: it is no such path, or a date that ClickHouse does not know.
 std::optional<TableFile> table_file(std::string_view path);
 
-// What a piece is known by: equal where table, place in the dataset and bytes of the file are.
+// The identity of a piece: equal where table, place in the dataset and bytes of the file are.
 struct PieceId {
   std::uint64_t run = 0;
   std::uint64_t content = 0;

@@ -78,7 +78,7 @@ bool stays_on_device(const TracedCall& traced, const void* params) noexcept {
   return traced.arguments(params).copy_kind == format::CopyKind::kDeviceToDevice;
 }
 
-// What a stack at this entry would be taken for; nothing where none is.
+// The use for which a stack is taken at this entry; nothing: none is taken.
 std::optional<Use> use_at_entry(const TracedCall& traced, const void* params, std::int64_t entry_ns) noexcept {
   if (is_launch(traced.category)) {
     const bool is_sample = is_sampled();

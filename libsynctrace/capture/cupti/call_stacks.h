@@ -32,7 +32,7 @@ void stack_at_exit(const CallStack& stack, std::int64_t begin_ns, std::int64_t e
 // The stack of a query that begins a run of queries, taken at its exit.
 StackId stack_of_poll(const TracedCall& traced, std::int64_t exit_ns) noexcept;
 
-// What stacks at calls have cost the program's threads, and the calls that the budget left without one.
+// Cost of stacks at calls to the program's threads, and how many calls the budget left without one.
 struct CallStackCounts {
   struct Sum {
     std::atomic<std::uint64_t> count{0};

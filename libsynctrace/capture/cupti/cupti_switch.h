@@ -15,7 +15,7 @@
 
 namespace synctrace::capture {
 
-// What is asked of CUPTI.
+// The events and records that CUPTI is asked for.
 enum class Sources : std::uint8_t {
   kNone,         // nothing at all (benchmarks)
   kQuiet,        // callbacks of calls that are not plain (TracedCall::is_plain), and do not launch

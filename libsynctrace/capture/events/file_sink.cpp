@@ -173,7 +173,7 @@ bool FileSink::append_here(std::span<const std::byte> chunk) noexcept {
     }
     if (written < 0 && errno == EINTR) continue;
     const int saved_errno = written == 0 ? ENOSPC : errno;
-    // What is cut off here leaves room for the short chunk that says so.
+    // The bytes cut off here leave room for the short chunk that says so.
     const bool is_cut =
         is_ours(descriptor_, written_bytes_ + done) && ftruncate(descriptor_, static_cast<off_t>(written_bytes_)) == 0;
     static_cast<void>(is_cut);  // else the next append finds it of another size, and gives it up

@@ -76,7 +76,7 @@ class TraceStream {
   const Opener opener_;
   format::FileHeader header_{};
   bool is_wanted_ = false;
-  // What a full trace still has room for: the losses and the End record.
+  // Room that a full trace keeps for the losses and the End record.
   static constexpr std::uint64_t kReserveBytes = 4096;
 
   bool failed_ = false;

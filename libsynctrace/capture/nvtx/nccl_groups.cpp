@@ -19,7 +19,7 @@ bool begin_operation(const NcclCall& call, NvtxPayload payload, ThreadBuffer* bu
   const NcclCounters::Place place = nccl_counters.count(call.kind, operation, now_ns);
   if (buffer == nullptr) return false;
   NcclGroup& group = buffer->nccl_group;
-  // What was open when the recording paused has gone on meanwhile.
+  // Groups that were open when the recording paused have gone on meanwhile.
   if (!records) group = {.depth = group.depth};
   if (!records) return false;
   const bool is_alone = group.depth == 0 && !group.is_launching;

@@ -163,7 +163,7 @@ void name_thread(std::uint32_t thread, const Message& message) noexcept {
     push_event(ThreadNameEvent{static_cast<ThreadId>(thread), 0}, TextStorage::kInline, message.text);
 }
 
-// What hangs at a range's attributes, if it is of the payload extension.
+// The payload at a range's attributes, if it is the payload extension's.
 NvtxPayload payload_of(const nvtxEventAttributes_t* attributes) noexcept {
   constexpr auto kExtension = static_cast<std::int32_t>(0xdfbd0009);  // NVTX_PAYLOAD_TYPE_EXT
   if (attributes == nullptr || attributes->size < NVTX_EVENT_ATTRIB_STRUCT_SIZE) return {};

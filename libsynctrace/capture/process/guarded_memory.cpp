@@ -65,7 +65,7 @@ bool GuardedMemory::copy(std::uintptr_t from, void* to, std::size_t bytes) noexc
   return !failed_;
 }
 
-// What lies before the end of a mapping is read all the same.
+// The bytes before the end of a mapping are read all the same.
 void GuardedMemory::fill(std::uintptr_t address) noexcept {
   Window& window = windows_[next_++ % windows_.size()];
   window.begin = address;

@@ -61,7 +61,7 @@ void read_name(NamedThread& of) noexcept {
   of.length = bytes <= 1 ? 0 : static_cast<std::size_t>(bytes) - 1;
 }
 
-// What a process does that may be a mere launcher, for hours.
+// Records that a mere launcher may make for hours.
 bool tells_of_waiting(format::RecordKind kind) noexcept {
   using enum format::RecordKind;
   return kind == kHostWait || kind == kNvtxPush || kind == kNvtxPop || kind == kNvtxStart || kind == kNvtxEnd ||

@@ -9,7 +9,7 @@
 
 namespace synctrace::capture {
 
-// What is asked once and used for the file name and for the facts.
+// Answers of the system that the file name and the facts both use, asked for once.
 struct ProcessIdentity {
   format::ProcessFacts facts;  // points into the members below
   char host[256] = "";

@@ -92,7 +92,7 @@ std::uint32_t Capture::code_id(const PythonFrame& frame) noexcept {
   const DescribeStatus status = of_ == Of::kCall ? describe_code(*runtime_, frame.code, frame.identity, own_.room, code)
                                                  : describe_interrupted_code(*runtime_, own_.guarded, frame.code,
                                                                              frame.identity, own_.room, code);
-  // What was read of a thread that ran meanwhile may be anything.
+  // If the thread ran meanwhile, the bytes read may be anything.
   if (other_ != nullptr && !is_unchanged()) has_moved_ = true;
   if (status != DescribeStatus::kOk || has_moved_) return 0;
   const std::span<const std::byte> table = code.line_table.first(std::min(code.line_table.size(), kMaxLineTableBytes));

@@ -75,8 +75,8 @@ void record_wait(const LongWait& wait) noexcept;
 // Before the call that wakes: the calling thread signals the address.
 void note_wake(std::uint64_t address) noexcept;
 
-// What reaches the program's calls: once, when recording starts. False when the loader did not put us before the C
-// library (injected without LD_PRELOAD): then no call of the program comes to us.
+// Asked once, when recording starts. False when the loader did not put us before the C library (injected without
+// LD_PRELOAD): then no call of the program comes to us.
 bool is_preloaded() noexcept;
 
 // When the recorder starts: begins to learn the counter's rate. Later they are switched on.

@@ -32,8 +32,8 @@ struct LoaderAdvice {
   bool more_workers_help = false;
   std::size_t workers = 0;     // seen at once
   std::size_t needed = 0;      // 0: no number is known
-  std::size_t processors = 0;  // that the program may use; 0: not known
-  std::size_t steps = 0;       // that all of this is taken from
+  std::size_t processors = 0;  // how many the program may use; 0: not known
+  std::size_t steps = 0;       // how many steps all of this is taken from
   Nanoseconds step_ns = 0;
   Nanoseconds step_without_wait_ns = 0;
   Nanoseconds busy_ns = 0;  // all workers' for one step; without workers, the waiting thread's in the loader
