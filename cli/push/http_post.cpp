@@ -74,13 +74,13 @@ std::string settings_of(const HttpRequest& request, const std::string& body_path
   std::string text = "silent\nshow-error\nwrite-out = \"%{http_code}\"\n";
   append_text(text, "connect-timeout = {}\nmax-time = {}\n", kConnectSeconds, request.seconds);
   text += "url = " + quoted(request.url) + "data-binary = " + quoted("@" + body_path);
-  // Else it asks for leave to send what is large, and waits.
+  // Without it curl asks for leave to send a large body, and waits.
   text += "header = \"Expect:\"\nheader = \"Content-Type: application/octet-stream\"\n";
   for (const std::string& header : request.headers) text += "header = " + quoted(header);
   return text;
 }
 
-// All that comes, up to the limit: false beyond it.
+// Reads all that comes; false beyond the limit.
 bool read_all(int descriptor, std::string& text) {
   char part[65536];
   for (;;) {

@@ -47,7 +47,7 @@ class SignalsHeld {
     sigaction(SIGCHLD, &standard, &child_action_before_);
   }
   ~SignalsHeld() {
-    // What came for a program that has ended is for nobody.
+    // Drops signals that came for a program that has ended.
     while (next(true) > 0) {
     }
     restore();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong beside the lines that wait: limits that were passed, entries of the allow list that nobody needs, and
-// reasons why a trace is no ground for a pass.
+// Faults beside the lines that wait: limits that were passed, entries of the allow list that nobody needs, and reasons
+// why a trace cannot pass.
 #pragma once
 
 #include <span>

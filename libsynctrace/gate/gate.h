@@ -35,7 +35,7 @@ std::string_view status_word(FindingStatus status) noexcept;  // "new"
 // Where calls are counted.
 enum class CountedIn : std::uint8_t {
   kStep,
-  kOutside,    // all of them, in a recording with steps: only zones are judged there
+  kOutside,    // all calls outside of steps, where there are steps: only zones are judged there
   kRecording,  // all of it, because it has no steps
 };
 
@@ -68,7 +68,7 @@ struct Finding {
   Fingerprint fingerprint;
 };
 
-// About a limit, or about an entry of the allow list.
+// A message about a limit, or about an entry of the allow list.
 struct Complaint {
   std::string id;  // "max-gpu-idle-pct", "unused-allow"...
   GateLevel level = GateLevel::kError;

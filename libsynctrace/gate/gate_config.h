@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gate is told: its limits, how grave each rule is, what is allowed. From synctrace.toml, or [tool.synctrace] of
-// pyproject.toml (docs/gate.md has every key). Nothing that is misspelt is passed over: an error names file, line and
-// key.
+// A gate's configuration: its limits, how grave each rule is, what is allowed. From synctrace.toml, or [tool.synctrace]
+// of pyproject.toml (docs/gate.md has every key). Nothing that is misspelt is passed over: an error names file, line
+// and key.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct GateConfig {
   std::string step_range;   // the NVTX range that is a step; empty: find out
   std::string step_line;    // "FILE:LINE", at which a step begins
   bool only_zones = false;  // judge nothing outside of expect-no-sync
-  bool unfinished = false;  // the trace is still being written: that its end is missing is no loss
+  bool unfinished = false;  // the trace is still being written, so its missing end is no loss
   GateLevel unused_allow = GateLevel::kError;
   std::string baseline;  // path, from the folder of the file
   std::vector<std::string> user_code;

@@ -69,7 +69,7 @@ void Observer::add(GroupedCallSite calls) {
 std::size_t Observer::allowed(const WaitGroup& group, const GateCallSite& site) {
   const Surrounding& around = out_.around(group);
   std::size_t entry = allowed_by_range(group, site);
-  // In a strict zone only what the program itself says inside of it counts.
+  // In a strict zone an entry counts only if the program makes it inside of the zone.
   if (entry != kNotAllowed || around.strict) return entry;
   entry = allowed_by_comment(group, site);
   if (entry != kNotAllowed) return entry;

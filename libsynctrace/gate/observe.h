@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gate has to judge of one trace: of its findings those of the steps that count, and who allowed them. Data
+// The part of one trace that a gate has to judge: the findings of the steps that count, and who allowed them. Data
 // only, owns its texts, so the trace can go before the next one is loaded.
 #pragma once
 
@@ -25,7 +25,7 @@ struct GateCallSite {
 
 struct Observation {
   JobPlace place;   // filled by whoever has the trace
-  WaitSites found;  // but for its sites and stacks; of lengths and losses those that count
+  WaitSites found;  // without its sites and stacks; only lengths and losses that count
   std::vector<GateCallSite> sites;
   std::uint64_t judged_calls = 0;  // in what counts
   std::size_t judged_steps = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Entries for synctrace.toml that would allow what was found, ready but for their reasons.
+// Entries for synctrace.toml that would allow all that was found; only their reasons are to be filled in.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ std::string render_junit(const GateResult& result);
 // GitLab's code quality report.
 std::string render_gitlab(const GateResult& result);
 
-// GitHub's workflow commands; of each level the first ten, which is what GitHub shows.
+// GitHub's workflow commands: the first ten of each level, since GitHub shows no more.
 std::string render_github(const GateResult& result);
 
 // For a step summary, or a comment on a pull request.

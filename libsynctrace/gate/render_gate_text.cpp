@@ -71,7 +71,7 @@ std::string scope_text(const JudgedTrace& trace) {
   return text + ", level " + trace.level + (trace.simulated ? ", simulated GPU" : "");
 }
 
-// Whose traces, and what was judged of them. Ranks of which the same is to be said are one line.
+// Whose traces they are, and what was judged in them. Ranks with the same words share a line.
 std::vector<std::pair<std::string, std::string>> scopes(const GateResult& result) {
   std::vector<std::pair<std::string, std::string>> lines;
   std::map<std::string, std::vector<std::int64_t>> by_scope;

@@ -10,7 +10,7 @@
 namespace synctrace {
 namespace {
 
-// Rows whose savings are looked for: each takes three passes over all units.
+// How many rows get a saving: each takes three passes over all units.
 constexpr std::size_t kMostReplayed = 12;
 
 // The time that a rank spent more than another before one of its units.
@@ -79,7 +79,7 @@ class BlameFinder {
     if (found.empty()) found.push_back({kNoName, {late.rank, late.units.front()}, 0, 0, late.margin_ns, 0});
     Nanoseconds more_ns = 0;
     for (const Excess& one : found) more_ns = add_saturated(more_ns, one.more_ns);
-    // The waiting in the proportion of what each took more; the last one takes what rounding leaves.
+    // Shares out the waiting by how much longer each took; the last one takes what rounding leaves.
     Nanoseconds left_ns = late.waited_ns;
     for (std::size_t i = 0; i < found.size(); ++i) {
       const double share = more_ns == 0 ? 1 : static_cast<double>(found[i].more_ns) / static_cast<double>(more_ns);
@@ -182,8 +182,8 @@ class BlameFinder {
     return nearest;
   }
 
-  // The two sides of a pair do different things before it, at different lines. So of each sort of part it counts what
-  // the rank did more of in all steps than another one.
+  // The two sides of a pair do different things before it, at different lines. So for each sort of part it counts how
+  // much more of it the rank did in all steps than another one.
   Nanoseconds more_in_a_step(std::uint32_t rank, const StretchPart& part) {
     const auto in_a_step = [&](std::uint32_t one) {
       std::map<std::uint32_t, double>& sums = in_a_step_[one];

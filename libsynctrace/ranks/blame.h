@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose time the others waited for, and what that rank did with it: of its own time before the operation, what it did
+// Whose time the others waited for, and what that rank did with it: in its own time before the operation, what it did
 // more than another rank did in the same place. Waiting is charged in full: every nanosecond that a rank waited in an
 // ordinary step belongs to one rank, and where that rank's trace was looked at, to one row.
 #pragma once
@@ -21,7 +21,7 @@ struct RankCharge {
   std::uint32_t rank = kNoRank;  // kNoRank: one without a trace, or it is not known which
   Nanoseconds waited_ns = 0;     // by all others together
   Nanoseconds margin_ns = 0;     // how much later than the next rank it came, added up
-  std::uint64_t meetings = 0;    // at which it was late by more than kSureMarginNs
+  std::uint64_t meetings = 0;    // meetings at which it was late by more than kSureMarginNs
 };
 
 // Dearest first.
@@ -51,7 +51,7 @@ struct BlameRow {
   Nanoseconds excess_ns = 0;     // how much longer it took than on another rank
   std::uint64_t meetings = 0;    // how many it made others wait at
   std::vector<RankShare> ranks;  // which ranks were late by it, dearest first; sums to waited_ns
-  // If it took no longer than on the other rank; at least, only as far as the rank was alone in being late; at most, if
+  // Saved if it took no longer than on the other rank. The least: only as far as that rank alone was late. The most: if
   // it were gone.
   Nanoseconds saving_ns = 0;
   Nanoseconds saving_lo_ns = 0;

@@ -41,7 +41,7 @@ std::optional<PatternSaving> saving_of_merging(const Job& job, std::uint32_t ran
 // Without these operations.
 PatternSaving saving_without(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs);
 
-// Without the idle time before these operations, on all ranks, as far as they have it in common.
+// Without the idle time before these operations, as far as all ranks have it in common.
 PatternSaving saving_of_going_on(const Job& job, std::uint32_t rank, const UnitRun& units, HeldBy by);
 
 // In how many ordinary steps.

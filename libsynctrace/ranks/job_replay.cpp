@@ -201,7 +201,7 @@ void JobReplay::walk_back(std::uint32_t meeting, Member last) {
   add_origins(meeting, std::move(origins));
 }
 
-// In these proportions; the last one takes what rounding leaves.
+// Shares out the waiting in these proportions; the last one takes what rounding leaves.
 void JobReplay::add_origins(std::uint32_t meeting, std::vector<Origin> origins) {
   const Nanoseconds waited_ns = split_.meetings[meeting].waited_ns;
   double all_ns = 0;
@@ -226,7 +226,7 @@ std::uint32_t JobReplay::main_origin_rank(std::uint32_t meeting) const {
   return most == known.end() ? kNoRank : most->rank;
 }
 
-// It waited there for others, and not all of those who meet now did.
+// Whether it waited there for others, and some of the ranks that meet now did not.
 bool JobReplay::was_kept_alone(std::span<const Member> members, std::uint32_t meeting, Member kept) const {
   if (split_.units[kept.rank][kept.unit].wait_ns < kSureMarginNs) return false;
   return !std::all_of(members.begin(), members.end(), [&](Member one) {
@@ -274,7 +274,7 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
     own[member.unit].ready_ns = before_ns + cut_ns + faster_ns;
     own[member.unit].begin_ns = own[member.unit].ready_ns;
     if (unit.behind == 0) return own[member.unit].begin_ns;
-    // It could begin when the rank was ready and its stream free; what it began later than that, it always does.
+    // A unit can begin when the rank is ready and its stream free. If it began later than that, it always does.
     const Nanoseconds free_ns = ranks_[member.rank].units[unit.behind - 1].span.end_ns + kPauseNs;
     const Nanoseconds could_ns = std::max(unit.own.end_ns, free_ns);
     own[member.unit].begin_ns = std::min(own[member.unit].ready_ns + could_ns - unit.own.end_ns,

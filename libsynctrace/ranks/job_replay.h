@@ -13,11 +13,11 @@
 
 namespace synctrace {
 
-// By rank and unit, how much earlier the rank would be ready: of its own time since its last unit. Empty for a rank of
-// which nothing is cut.
+// By rank and unit, how much of its own time since its last unit is cut: the rank is ready that much earlier. Empty for
+// a rank that loses nothing.
 using Cuts = std::vector<std::vector<Nanoseconds>>;
 
-// By meeting, what becomes of the operation itself. Empty: nothing.
+// By meeting, how the operation itself changes. Empty: not at all.
 struct MeetingCut {
   Nanoseconds shorter_ns = 0;  // the transfer; less than zero: longer
   bool is_gone = false;        // nobody meets any more
@@ -29,7 +29,7 @@ class JobReplay {
   // All must outlive the object.
   JobReplay(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split);
 
-  // By how much the job would be shorter: the middle one of what each rank would have gained by its last unit in steps.
+  // By how much the job would be shorter: the median of what each rank would have gained by its last unit in steps.
   Nanoseconds saving(const Cuts& cuts, const MeetingCuts& operations = {}) const;
 
   // Each rank's own time before each unit, made no longer than that of the middle rank.

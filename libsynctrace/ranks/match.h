@@ -28,7 +28,7 @@ struct Meeting {
   std::uint32_t communicator = 0;  // row of JobMatch::communicators
   std::uint64_t turn = 0;
   Exchange exchange = Exchange::kTogether;
-  bool in_steps = false;  // an ordinary one of the rank that has most of them, of those that meet
+  bool in_steps = false;  // in an ordinary step of the rank there that has most of them
 };
 
 struct JobCommunicator {

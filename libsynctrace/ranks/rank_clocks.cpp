@@ -84,7 +84,7 @@ void add_by_wall_clock(std::span<const RankSummary> ranks, RankClocks& clocks) {
 
 }  // namespace
 
-// From the first rank on along operations that ranks share: each next one by one whose clock is known already.
+// Starts at the first rank and goes along shared operations: a rank's clock follows from one that is known already.
 RankClocks measure_clocks(std::span<const RankSummary> ranks, const JobMatch& match) {
   RankClocks clocks;
   clocks.ranks.resize(ranks.size());

@@ -9,7 +9,7 @@
 namespace synctrace {
 namespace {
 
-// Operations alike take alike: by communicator, what they do, and on which side the rank is.
+// Operations of one sort take about as long: same communicator, same work, same side of the rank.
 using Sort = std::tuple<std::uint32_t, std::uint64_t, std::uint32_t>;
 
 // The rank that came late, and when it began, on the common clock.
@@ -110,8 +110,8 @@ class Splitter {
 
   Nanoseconds usual_of(const Meeting& meeting, Member member) const { return usual_.at(sort_of(meeting, member)); }
 
-  // A kernel of several pairs waits for whoever of them comes last. Whatever their order: it counts where it waited
-  // longest, of equal ones where it is known for whom, then for the rank that began last.
+  // A kernel of several pairs waits for the last rank among them. Its waiting counts once: for the pair where it waited
+  // longest; among equals, where it is known for whom; then for the rank that began last.
   void wait(Member member, Nanoseconds wait_ns, Late late, std::uint32_t meeting) {
     UnitSplit& split = split_of(member);
     Counted& counted = counted_[member.rank][member.unit];
@@ -157,8 +157,8 @@ class Splitter {
       wait(member, length_of(member) - split.transfer_ns, {member.rank == split.last ? kNoRank : split.last}, number);
   }
 
-  // Only those on one side wait. What they spend beyond the usual is waiting for the root; or, where the root waits
-  // too, for the one that does not.
+  // Only the ranks on one side wait. The time that they spend beyond the usual is waiting for the root; or, where the
+  // root waits too, for the rank that does not.
   void rooted(std::uint32_t number) {
     const Meeting& meeting = match_.meetings[number];
     MeetingSplit& split = split_.meetings[number];

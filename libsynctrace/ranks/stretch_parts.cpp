@@ -17,7 +17,7 @@ struct Named {
   std::uint32_t name = 0;
 };
 
-// What ran, without overlaps: of several at once the one that began first.
+// What ran, without overlaps: where several ran at once, the one that began first.
 std::vector<Named> work_of(const Trace& trace, const DeviceRows& operations, const PartNames& names) {
   std::vector<Named> work;
   CollectiveKernels collectives(trace);
@@ -42,7 +42,7 @@ std::vector<Named> causes_of(const Attribution& attribution, DeviceId device, co
   return causes;
 }
 
-// Adds up what of `rows`, which come in order of time, lies in the stretches of the device's units.
+// Adds up the part of `rows`, which are in order of time, that lies in the stretches of the device's units.
 void add(const std::vector<Named>& rows, const RankSummary& rank, std::uint32_t device,
          std::vector<StretchPart>& parts) {
   std::size_t next = 0;

@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-// Names of the caller's for what a part is: the same number on all ranks for the same.
+// The caller's names for parts: the same part has the same number on all ranks.
 struct PartNames {
   std::function<std::uint32_t(DeviceId, std::uint32_t)> of_cause;  // by Cause::number
   std::function<std::uint32_t(std::uint32_t)> of_work;             // by the row of the operation

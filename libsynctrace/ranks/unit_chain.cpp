@@ -13,7 +13,7 @@ namespace {
 
 void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, const std::vector<Nanoseconds>& begins,
                   RankSummary& rank) {
-  constexpr Nanoseconds kSoonNs = 50'000;  // from the end of what was waited for to the work that did
+  constexpr Nanoseconds kSoonNs = 50'000;  // from the end of the work waited for to the begin of the work that waited
   std::vector<Nanoseconds> stretch_ends;
   for (const CollectiveStretch& one : rank.devices[device].stretches) stretch_ends.push_back(one.span.end_ns);
   std::vector<std::pair<Nanoseconds, std::uint32_t>> resumed;  // ends of units for which the GPU waited

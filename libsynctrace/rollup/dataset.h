@@ -17,10 +17,11 @@ inline constexpr std::string_view kNoJobName = "unnamed";
 // "2026-11-23", of a time since 1970, UTC.
 std::string date_text(Nanoseconds wall_ns);
 
-// A value of a folder's name: what could mean something there is a percent sign and two digits. At most 200 bytes.
+// A value in a folder's name: a character that could mean something there becomes a percent sign and two digits. At
+// most 200 bytes.
 std::string folder_value(std::string_view text);
 
-// The text of such a value: what it was made of, as far as it was not too long.
+// The text that such a value was made of, unless it was too long.
 std::string text_of_folder_value(std::string_view value);
 
 // Relative to the dataset. `job`: empty: it has no name. `rank`: -1: no launcher numbers it.

@@ -143,7 +143,7 @@ class Page {
     left -= plain_bytes;
     if (static_cast<std::uint64_t>(bytes) > rest.size() - in.at()) return false;
     if (type == ColumnType::kText ? plain_bytes < 4 * rows : plain_bytes != 8 * rows) return false;
-    // Before room is made: what zstd says of itself, too.
+    // Checked before room is made: the size that zstd names, too.
     const char* const packed = rest.data() + in.at();
     if (ZSTD_getFrameContentSize(packed, static_cast<std::size_t>(bytes)) != static_cast<std::uint64_t>(plain_bytes))
       return false;

@@ -45,7 +45,7 @@ class PromGauges {
     void add(const Job& other);
   };
 
-  // At most so many that a server keeps them without noticing; what is beyond is one job together.
+  // So few that a server keeps them without noticing; all others together count as one job.
   std::map<std::string, Job> shown_jobs() const;
 
   std::map<std::string, Job> jobs_;
