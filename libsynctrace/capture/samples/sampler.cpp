@@ -54,7 +54,7 @@ void Sampler::prepare_stacks(format::StackKinds stacks, bool is_preloaded) noexc
   if (plain_syscalls_only()) return;
   can_read_others_ = can_read_other_threads();
   if (!can_read_others_ && format::includes(stacks, format::StackKinds::kPython)) {
-    notice("this system lets no thread's memory be copied: samples of Python's threads have no stack");
+    notice("process_vm_readv is forbidden here: samples of Python's threads have no stack");
   }
   if (!is_preloaded || !format::includes(stacks, format::StackKinds::kNative)) return;
   const char* reason = signal_.start();
