@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "contract/recording_limits.h"
 #include "exchange/import_trace.h"
 #include "exchange/nsys_schema.h"
 #include "exchange/sqlite.h"
@@ -327,11 +328,11 @@ void NsysImport::read_ranges() {
 }
 
 void NsysImport::read_host_waits() {
-  constexpr Nanoseconds kShortestNs = 50'000;  // as the recorder has it
   each("OSRT_API", {"start", "end", "globalTid", "nameId", "callchainId"}, [&](const SqliteStatement& row) {
     const auto span = span_of(row);
     const HostCall call = host_call(string(row.number(3)));
-    if (!span || !is_ours(row, 2) || call == HostCall::kUnknown || span->length_ns() < kShortestNs) return;
+    if (!span || !is_ours(row, 2) || call == HostCall::kUnknown || span->length_ns() < format::kShortestHostWaitNs)
+      return;
     HostWait wait;
     wait.span = *span;
     wait.thread = thread_of(row.number(2));

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "contract/recording_limits.h"
 #include "exchange/call_category.h"
 #include "exchange/concurrent_streams.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr Nanoseconds kSecondNs = 1'000'000'000;
 constexpr Nanoseconds kLongestBefore = 24 * 3600 * kSecondNs;  // of recording before the middle of the work
-constexpr Nanoseconds kPollGapNs = 50'000;                     // as the recorder has it
 constexpr std::uint32_t kOwnCallbackIds = 0x80'0000;           // CUPTI's are far below
 
 // CUPTI's number of the legacy default stream in the ordinary case of one context for each device.
@@ -203,7 +203,7 @@ void TraceDraft::add_query(const Call& call, bool has_answers) {
   const std::uint64_t not_ready = has_answers && call.status == kNotReady ? 1 : 0;
   Poll* last = trace_.polls.empty() ? nullptr : &trace_.polls.back();
   if (last != nullptr && last->thread == call.thread && last->api == call.api && last->stack == call.stack &&
-      call.span.begin_ns - last->span.end_ns < kPollGapNs) {
+      call.span.begin_ns - last->span.end_ns < format::kPollGapNs) {
     last->span.end_ns = std::max(last->span.end_ns, call.span.end_ns);
     ++last->count;
     last->not_ready_count += has_answers ? not_ready : 1;

@@ -15,6 +15,7 @@
 #include "capture/process/notice.h"
 #include "capture/process/recorder_state.h"
 #include "capture/process/reentry_guard.h"
+#include "contract/recording_limits.h"
 
 namespace synctrace::capture {
 namespace {
@@ -35,10 +36,8 @@ struct OpenCall {
   CallStack stack;
 };
 
-// A run of queries that may still go on: queries on one object with less than this between them are one record.
-constexpr std::int64_t kPollGapNs = 50'000;
-
 thread_local __attribute__((tls_model("initial-exec"))) OpenCall open_call;
+// A run of queries that may still go on.
 thread_local __attribute__((tls_model("initial-exec"))) format::Poll open_poll;
 
 bool is_in_call() noexcept { return open_call.depth != 0 && open_call.lapses == lapses_of(open_call.scope); }
@@ -55,7 +54,7 @@ void count_poll(const TracedCall& call, const CallArguments& arguments, std::int
   const std::uint64_t object = arguments.has_stream ? to_address(arguments.stream) : arguments.object;
   const std::int64_t open_end_ns = open_poll.begin_ns + static_cast<std::int64_t>(open_poll.duration_ns);
   const bool continues = open_poll.count != 0 && open_poll.api == api && open_poll.object == object &&
-                         open_call.begin_ns - open_end_ns < kPollGapNs;
+                         open_call.begin_ns - open_end_ns < format::kPollGapNs;
   if (!continues) {
     flush_poll();
     open_poll = {};

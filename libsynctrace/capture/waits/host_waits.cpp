@@ -17,6 +17,7 @@
 #include "capture/process/reentry_guard.h"
 #include "capture/python/python_frames.h"
 #include "capture/stacks/stack_table.h"
+#include "contract/recording_limits.h"
 
 namespace synctrace::capture {
 namespace {
@@ -110,7 +111,7 @@ void push_wait(const LongWait& wait, int call_errno) noexcept {
   record.begin_ns = host_waits.clock.time_of(wait.begin_ticks, now);
   const std::int64_t end_ns = host_waits.clock.time_of(wait.end_ticks, now);
   const std::int64_t duration_ns = end_ns - record.begin_ns;
-  if (duration_ns < kShortestWaitNs) return;
+  if (duration_ns < format::kShortestHostWaitNs) return;
   record.duration_ns = static_cast<std::uint64_t>(duration_ns);
   record.call = wait.call;
   record.object = object_of(wait);
@@ -178,7 +179,7 @@ void prepare_host_waits() noexcept { host_waits.clock.start(); }
 
 void switch_host_waits(bool on) noexcept {
   host_waits.process.store(getpid(), std::memory_order_relaxed);
-  shortest_wait_ticks.store(on ? host_waits.clock.ticks_of(kShortestWaitNs) : 0, std::memory_order_relaxed);
+  shortest_wait_ticks.store(on ? host_waits.clock.ticks_of(format::kShortestHostWaitNs) : 0, std::memory_order_relaxed);
 }
 
 }  // namespace synctrace::capture

@@ -26,10 +26,7 @@ namespace synctrace::capture {
 
 using format::HostCall;
 
-// Shorter waits are the price of handing work over, and too many.
-inline constexpr std::int64_t kShortestWaitNs = 50'000;
-
-// The same in ticks; 0: host waits are not recorded in this process.
+// format::kShortestHostWaitNs in ticks; 0: host waits are not recorded in this process.
 inline constinit std::atomic<std::uint64_t> shortest_wait_ticks{0};
 
 inline bool host_waits_on() noexcept {
