@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation agrees with the code: every variable of the launch contract is in the manual and the reverse, every
-relative link of every page leads somewhere, and output behind <!-- screen: FILE --> is that of the file, which a test compares with
-what the program prints. Usage: check_docs.py ROOT"""
+relative link of every page leads somewhere, files that pages name by their path are there, tables of files in a folder's README name what
+is in the folder, and output behind <!-- screen: FILE --> is that of the file, which a test compares with what the program prints.
+Usage: check_docs.py ROOT"""
 
 import pathlib
 import re
@@ -18,11 +19,13 @@ CODE_SPAN = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 IMAGE_TAG = re.compile(r'<img[^>]*\ssrc="([^"]+)"')
 SCREEN = re.compile(r"<!-- screen: (\S+) -->\n```\n(.*?)```", re.DOTALL)
+NAMED_FILE = re.compile(r"`((?:libsynctrace|cli|tests|docs|examples|packages)/[\w./-]*\w/?)`")
+TABLE_OF_FILES = re.compile(r"^\| (?:files?|folder) \|.*\n\|[-|]+\n((?:\|.*\n)*)", re.MULTILINE)
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
 
 
 def find_violations(root):
-    return check_variables(root) + check_links(root) + check_screens(root)
+    return check_variables(root) + check_links(root) + check_screens(root) + check_named_files(root) + check_tables_of_files(root)
 
 
 def check_variables(root):
@@ -57,6 +60,29 @@ def check_links(root):
             if reason:
                 violations.append(f"{path}: {target}: {reason}")
     return violations
+
+
+def check_named_files(root):
+    violations = []
+    for path in tree.files(root, ".md"):
+        text = FENCE.sub("", pathlib.Path(root, path).read_text(encoding="utf-8"))
+        violations += [f"{path}: {name}: no such file" for name in NAMED_FILE.findall(text) if not pathlib.Path(root, name).exists()]
+    return violations
+
+
+def check_tables_of_files(root):
+    """The first column of such a table names files without their suffix, or folders."""
+    violations = []
+    for path in tree.files(root, "README.md"):
+        folder = pathlib.Path(root, path).parent
+        for rows in TABLE_OF_FILES.findall(pathlib.Path(root, path).read_text(encoding="utf-8")):
+            names = [name for row in rows.splitlines() for name in CODE_SPAN.findall(row.split("|")[1])]
+            violations += [f"{path}: {name} is not in its folder" for name in names if not is_there(folder, name.strip("`").rstrip("/"))]
+    return violations
+
+
+def is_there(folder, name):
+    return (folder / name).exists() or any(folder.glob(name if "*" in name else name + ".*"))
 
 
 def check_link(root, page, target):

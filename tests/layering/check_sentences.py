@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sentences in the documentation are short: none has more than 30 words, and half of a page's have fewer than 18.
 
-  check_sentences.py ROOT           fails for pages of docs/measurements, and for those in PASSING, which is meant to grow
+  check_sentences.py ROOT           fails for pages of docs/ and docs/measurements/
   check_sentences.py ROOT --list    prints the figures of each page of docs/, and its long sentences
 
 Tables, what a script makes, headings and blocks of code are no sentences; a span of code counts as one word."""
@@ -15,16 +15,7 @@ import tree
 
 MAX_WORDS = 30
 MEDIAN_BELOW = 18
-ALWAYS = "docs/measurements/"
 PAGES = re.compile(r"docs/([\w-]+|measurements/[\w-]+)\.md")
-
-# Pages beside those of ALWAYS that were brought below the limits. A page that is here stays below them.
-PASSING = {
-    "docs/README.md",
-    "docs/cupti-graph-crash.md",
-    "docs/overhead.md",
-    "docs/releasing.md",
-}
 
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 MADE = re.compile(r"<!-- (rows: [\w-]+|claims) -->.*?<!-- end -->", re.DOTALL)
@@ -62,25 +53,24 @@ def judge(text):
     return [(words, sentence) for words, sentence in counted if words > MAX_WORDS], statistics.median([words for words, _ in counted] or [0])
 
 
-def find_violations(root, passing=None):
-    passing = PASSING if passing is None else passing
+def pages(root):
+    return [path for path in map(str, tree.files(root, ".md")) if PAGES.fullmatch(path)]
+
+
+def find_violations(root):
     violations = []
-    for path in map(str, tree.files(root, ".md")):
-        if path not in passing and not (PAGES.fullmatch(path) and path.startswith(ALWAYS)):
-            continue
+    for path in pages(root):
         long, median = judge(pathlib.Path(root, path).read_text(encoding="utf-8"))
         violations += [f"{path}: {words} words, at most {MAX_WORDS}: {sentence[:80]}..." for words, sentence in long]
         if median >= MEDIAN_BELOW:
             violations.append(f"{path}: half of the sentences have {median:g} words or more; it has to be below {MEDIAN_BELOW}")
-    return violations + [f"{path} is in PASSING, and no more in the tree" for path in sorted(passing) if not pathlib.Path(root, path).exists()]
+    return violations
 
 
 def show(root):
-    for path in map(str, tree.files(root, ".md")):
-        if not PAGES.fullmatch(path):
-            continue
+    for path in pages(root):
         long, median = judge(pathlib.Path(root, path).read_text(encoding="utf-8"))
-        print(f"{path}: {len(long)} sentences over {MAX_WORDS} words, median {median:g}" + (", in PASSING" if path in PASSING else ""))
+        print(f"{path}: {len(long)} sentences over {MAX_WORDS} words, median {median:g}")
         for words, sentence in long:
             print(f"  {words}: {sentence}")
 
