@@ -123,7 +123,7 @@ SCREENS = {
     "point_strokes.baseline": ("loop in farthest_point_sampling", "farthest_point_sampling = torch.compile", "int(n_strokes_per.max().item())",
                                "if not stroke_valid.any():", "upper bound", "torch.where", "of warm-up"),
     "point_strokes.fps": ("int(n_strokes_per.max().item())", "alone its wait moves to model.py:68", "if not stroke_valid.any():",
-                          "linear_sum_assignment(", "Read the values one step later"),
+                          "linear_sum_assignment(", "Read the values every 50 steps"),
     "point_strokes.first_sync": ("if not stroke_valid.any():", "torch.where"),
     "point_strokes.syncs": ("GPU-BOUND",),
     "cifar_resnet.baseline": ("total_loss += loss.item()", "== targets).sum().item()", "keep loss.detach()", "inputs, targets = inputs.to(device",

@@ -52,7 +52,7 @@ std::string value_name(const Lines& lines) {
 
 // Not ".item() of the step before": its copy is in the stream behind the newest kernels, and waits for them, too.
 RemedyWords read_later_torch(const Lines& lines) {
-  RemedyWords words{"Read " + value_name(lines) + " one step later", {}};
+  RemedyWords words{"Read " + value_name(lines) + " every 50 steps", {}};
   const std::string name = name_before(lines.front().source, ".item()");
   const bool reads = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
     return !is_condition(each) && !is_size(each) && !has(each, "print(");
@@ -76,7 +76,7 @@ RemedyWords read_later(Framework framework, const Lines& lines) {
       return {"Read " + value_name(lines) + " one step later",
               {"keep the array; call float(...) for the one of the step before, or every 50 steps"}};
     case Framework::kCupy:
-      return {"Read " + value_name(lines) + " one step later",
+      return {"Read " + value_name(lines) + " every 50 steps",
               {"keep the array; call float(...) or .get() every 50 steps, not in each"}};
     case Framework::kCuda: break;
   }

@@ -35,14 +35,14 @@ TEST_CASE("a copy gets non_blocking=True in each of its calls, and only once") {
 
 TEST_CASE("a value that is read is called by its name, and what to write fits how it is read") {
   const RemedyWords loss = words(RemedyKind::kReadLater, Framework::kPyTorch, {"total += loss.item()"});
-  CHECK(loss.title == "Read loss one step later");
+  CHECK(loss.title == "Read loss every 50 steps");
   REQUIRE(loss.to_type.size() == 1);
   // ".item()" of the step before would wait just as long, behind the newest kernels.
   CHECK(loss.to_type.front() == "keep loss.detach(); call .item() every 50 steps, not in each");
 
   const RemedyWords both =
       words(RemedyKind::kReadLater, Framework::kPyTorch, {"n = int(sizes.max().item())", "if not valid.any():"});
-  CHECK(both.title == "Read the values one step later");
+  CHECK(both.title == "Read the values every 50 steps");
   REQUIRE(both.to_type.size() == 2);
   CHECK(both.to_type[0].find("upper bound") != std::string::npos);
   CHECK(both.to_type[1].find("torch.where") != std::string::npos);
@@ -51,7 +51,7 @@ TEST_CASE("a value that is read is called by its name, and what to write fits ho
   REQUIRE(shown.to_type.size() == 1);
   CHECK(shown.to_type.front().find("print") != std::string::npos);
   CHECK(words(RemedyKind::kReadLater, Framework::kPyTorch, {"x = self.loss.item()"}).title ==
-        "Read the value one step later");
+        "Read the value every 50 steps");
 }
 
 TEST_CASE("each framework has its own way to launch less often") {

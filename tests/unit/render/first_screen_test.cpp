@@ -111,14 +111,14 @@ TEST_CASE("what irregular steps cost is said apart, from a hundredth of the step
 
 TEST_CASE("verdict, step, line, what to type and saving stand on it") {
   Report one = report();
-  one.savings.remedies = {remedy("Read loss one step later", 2 * kStep, 2 * kStep)};
+  one.savings.remedies = {remedy("Read loss every 50 steps", 2 * kStep, 2 * kStep)};
   const std::string screen = render_first_screen(one, {});
   CAPTURE(screen);
   CHECK(shows(screen, "SYNC-BOUND"));
   CHECK(shows(screen, "40.0 % of each step"));
   CHECK(shows(screen, "python3 train.py --epochs 3"));
   CHECK(shows(screen, "A step takes 10.0 ms. 8.0 ms seem possible: 20.0 % less"));
-  CHECK(shows(screen, "Read loss one step later [ST020]"));
+  CHECK(shows(screen, "Read loss every 50 steps [ST020]"));
   CHECK(shows(screen, "train.py:3   total += loss.item()"));
   CHECK(shows(screen, "-> write this for Read loss"));
   CHECK(shows(screen, "explain ST020"));
