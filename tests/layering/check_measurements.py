@@ -166,7 +166,7 @@ class Tables:
         return MARK.sub(one, file.read_text(encoding="utf-8"))
 
     def pages(self):
-        """Those of the folder, and those beside it that have tables of rows."""
+        """The pages of the folder, and the ones beside it that have tables of rows."""
         others = [file for file in self.folder.parent.glob("*.md") if "<!-- rows: " in file.read_text(encoding="utf-8")]
         return sorted([*self.folder.glob("*.md"), *others])
 

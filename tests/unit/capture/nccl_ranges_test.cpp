@@ -199,7 +199,7 @@ TEST_CASE("communicators are known when made before recording began, and by thei
   nccl.group_start();
   nccl.group_end(0);
   nccl.pop_payload(&of_made, 1);
-  nccl.push("ncclCommSplit");  // of no colour: no communicator, no payload
+  nccl.push("ncclCommSplit");  // with no colour: no communicator, no payload
   nccl.pop();
   nccl.push("ncclCommDestroy");
   nccl.pop_payload(&of_ended, 1);

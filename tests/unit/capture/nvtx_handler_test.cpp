@@ -135,7 +135,7 @@ TEST_CASE("domains nest independently, with registered strings") {
   CHECK(take_events() == Events{"push 0 step", "push " + id + " all_reduce", "pop 0 ", "pop " + id + " "});
   attributes.messageType = NVTX_MESSAGE_UNKNOWN;
   core<void(const nvtxEventAttributes_t*)>(NVTX_CBID_CORE_MarkEx)(&attributes);
-  attributes.size = 8;  // of a client older than messages
+  attributes.size = 8;  // a client older than messages
   attributes.messageType = NVTX_MESSAGE_TYPE_REGISTERED;
   core<void(const nvtxEventAttributes_t*)>(NVTX_CBID_CORE_MarkEx)(&attributes);
   core<void(const nvtxEventAttributes_t*)>(NVTX_CBID_CORE_MarkEx)(nullptr);

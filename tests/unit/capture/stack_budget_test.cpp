@@ -8,7 +8,7 @@ namespace {
 
 using Use = StackBudget::Use;
 
-constexpr std::int64_t kStart = 1'000'000'000'000;  // of a clock that began long ago
+constexpr std::int64_t kStart = 1'000'000'000'000;  // the clock began long ago
 constexpr std::int64_t kCostNs = 2'000;
 
 // Calls of `call_ns`, back to back for one second at one site: how many got a stack.

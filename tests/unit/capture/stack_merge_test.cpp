@@ -33,7 +33,7 @@ struct Case {
   std::vector<NativeFrame> native;
   bool python_is_whole = true;
   bool native_is_whole = true;
-  bool counts_loops = false;  // as up to 3.10
+  bool counts_loops = false;  // true up to 3.10
 };
 
 // "p0 n0 ~ |".

@@ -109,8 +109,8 @@ TEST_CASE("a kind without any schema is skipped and counted") {
 }
 
 TEST_CASE("without schema records the built-in layouts serve, with fields more or fewer") {
-  Bytes rest = record(number(RecordKind::kClock), numbers({2}));            // of a version with one field
-  append(rest, record(number(RecordKind::kClock), numbers({2, 4, 9, 9})));  // of a version with four
+  Bytes rest = record(number(RecordKind::kClock), numbers({2}));            // a version with one field
+  append(rest, record(number(RecordKind::kClock), numbers({2, 4, 9, 9})));  // a version with four
   const Loaded loaded = load(trace_of({}, rest));
   CHECK(loaded.records ==
         std::vector<std::string>{"clock monotonic_ns=1 realtime_ns=0", "clock monotonic_ns=2 realtime_ns=2"});

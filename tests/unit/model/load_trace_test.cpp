@@ -210,7 +210,7 @@ TEST_CASE("a large file, parsed by two threads, is in its order") {
 }
 
 TEST_CASE("layouts that are declared within a large file hold for the records behind them") {
-  constexpr std::size_t kRecords = 32'768;  // of a chunk
+  constexpr std::size_t kRecords = 32'768;  // in a chunk
   constexpr unsigned kFirstKind = 50;
   constexpr unsigned kLastKind = 63;
   const auto declared = [](unsigned kind) {

@@ -12,7 +12,7 @@ namespace synctrace {
 
 struct PythonLineTable {
   struct Run {
-    std::int32_t end_bytes;  // of the bytecode that this place is of
+    std::int32_t end_bytes;  // where the bytecode of this place ends
     SourceRange place;
   };
 

@@ -73,7 +73,7 @@ TEST_CASE("a function that has not begun is at its first line") {
   CHECK(find_range(LineTableFormat::kUnknown, table, 7, -1) == SourceRange{});
 }
 
-// Of CPython 3.12: two calls in a for loop, two in one without end, and three that do not loop.
+// Tables of CPython 3.12: two calls in a for loop, two in one without end, and three that do not loop.
 TEST_CASE("a loop is seen by the jump at its end") {
   const auto lowest = [](std::string_view hex, std::int32_t first_line, std::int32_t offset) {
     return lowest_line_behind(LineTableFormat::kLocations, from_hex(hex), first_line, offset);

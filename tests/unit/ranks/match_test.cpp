@@ -75,7 +75,7 @@ TEST_CASE("communicators whose number is not known make a job of the same progra
   CHECK(ranks_of_one_job(ranks).size() == 2);
   ranks[1].program = "another.py";
   CHECK(ranks_of_one_job(ranks).empty());
-  ranks[0].job = ranks[1].job = "77";  // as where each rank is told its number by an argument
+  ranks[0].job = ranks[1].job = "77";  // like ranks that are told their numbers by an argument
   CHECK(ranks_of_one_job(ranks).size() == 2);
   ranks[1].job = "78";
   ranks[1].program = ranks[0].program;

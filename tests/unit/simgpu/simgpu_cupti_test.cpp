@@ -250,7 +250,7 @@ TEST_CASE("a graph is node records, or one GRAPH_TRACE record where that kind is
   CHECK(tool().kernels[0].graphNodeId != tool().kernels[1].graphNodeId);
   CHECK(tool().kernels[0].correlationId == tool().kernels[1].correlationId);
 
-  // Of a graph that is made with the kind on: where it is switched behind a graph, as with a GPU, the process ends.
+  // The graph is made with the kind on: if it is switched behind a graph, the process ends, like with a GPU.
   REQUIRE(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_GRAPH_TRACE) == CUPTI_SUCCESS);
   REQUIRE(cudaGraphExecDestroy(exec) == cudaSuccess);
   REQUIRE(cudaGraphInstantiate(&exec, graph, 0) == cudaSuccess);
