@@ -14,7 +14,7 @@ OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps"
                  "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
-    "exchange": {"base", "format", "model", "exchange"},
+    "exchange": {"base", "contract", "format", "model", "exchange"},
     "render": {"base", "findings", "render"},
     "gate": {"base", "findings", "render", "gate"},
     "rollup": {"base", "findings", "rollup"},
