@@ -99,7 +99,7 @@ int report_processes(const std::vector<std::string>& files, const ReportOptions&
   SeeReport draw;
   if (page) {
     draw = [&](std::size_t, Report& report, const Findings& findings) {
-      page->add(report, *findings.timeline(report));
+      page->add(report, page::Timeline(findings, report));
     };
   }
   std::optional<std::vector<Report>> reports = load_reports(files, asked, kWho, draw, page.has_value());

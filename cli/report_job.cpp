@@ -42,8 +42,8 @@ std::optional<std::vector<Report>> load_rank(const JobFiles& job, std::size_t ra
       [&](std::size_t, Report& report, const Findings& findings) {
         add_job_facts(job.report, rank, report);
         if (page == nullptr) return;
-        const page::RankDrawing drawing = job.findings->drawing(static_cast<std::uint32_t>(rank));
-        page->add(report, *findings.timeline(report, &drawing));
+        const RankLane lane = job.findings->lane(static_cast<std::uint32_t>(rank));
+        page->add(report, page::Timeline(findings, report, &lane));
       },
       page != nullptr);
 }
@@ -52,18 +52,18 @@ std::optional<std::vector<Report>> load_rank(const JobFiles& job, std::size_t ra
 bool draw_job(const JobFiles& job, const ReportOptions& options, const Asked& asked, PageFile& page) {
   std::optional<TimeSpan> opening;  // on the clock that all share
   for (const std::uint32_t rank : job.findings->to_draw(most_ranks_of_page(options.most_page_bytes))) {
-    page::RankDrawing drawing = job.findings->drawing(rank);
-    if (opening && drawing.clock.known)
-      drawing.wanted = {drawing.clock.own(opening->begin_ns), drawing.clock.own(opening->end_ns)};
+    const RankLane lane = job.findings->lane(rank);
+    TimeSpan wanted;
+    if (opening && lane.clock.known) wanted = {lane.clock.own(opening->begin_ns), lane.clock.own(opening->end_ns)};
     const auto loaded = load_reports(
         {&job.ranks[rank], 1}, asked, kWho,
         [&](std::size_t, Report& report, const Findings& findings) {
           add_job_facts(job.report, rank, report);
-          const auto timeline = findings.timeline(report, &drawing);
-          if (!opening && drawing.clock.known)
-            opening = TimeSpan{drawing.clock.common(timeline->opening().begin_ns),
-                               drawing.clock.common(timeline->opening().end_ns)};
-          page.add(report, *timeline, rank);
+          const page::Timeline timeline(findings, report, &lane, wanted);
+          if (!opening && lane.clock.known)
+            opening =
+                TimeSpan{lane.clock.common(timeline.opening().begin_ns), lane.clock.common(timeline.opening().end_ns)};
+          page.add(report, timeline, rank);
         },
         true);
     if (!loaded) return false;

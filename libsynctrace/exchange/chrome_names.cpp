@@ -5,11 +5,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/format_text.h"
 #include "base/shown_text.h"
-#include "model/demangle.h"
 
 namespace synctrace::chrome {
 namespace {
+
+using namespace timeline;
 
 std::string_view copy_word(CopyKind kind) noexcept {
   constexpr std::array<std::string_view, 11> kWords = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
@@ -23,52 +25,6 @@ std::string_view memory_name(MemoryKind kind) noexcept {
                                                       "Array",   "Managed",  "Device Static", "Managed Static"};
   const auto index = static_cast<std::size_t>(kind);
   return index < kWords.size() ? kWords[index] : kWords[0];
-}
-
-}  // namespace
-
-std::string quoted(std::string_view text) {
-  return nlohmann::json(valid_utf8(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string_view operation_category(OperationKind kind) noexcept {
-  switch (kind) {
-    case OperationKind::kCopy: return "gpu_memcpy";
-    case OperationKind::kMemset: return "gpu_memset";
-    case OperationKind::kKernel:
-    case OperationKind::kGraph:  // Kineto knows no graphs as a whole; what counts kernels counts the device as busy
-      break;
-  }
-  return "kernel";
-}
-
-std::string operation_name(const Trace& trace, const Operation& operation) {
-  switch (operation.kind) {
-    case OperationKind::kCopy:
-      return "Memcpy " + std::string(copy_word(operation.copy_kind)) + " (" +
-             std::string(memory_name(operation.source_memory)) + " -> " +
-             std::string(memory_name(operation.target_memory)) + ")";
-    case OperationKind::kMemset: return "Memset (" + std::string(memory_name(operation.target_memory)) + ")";
-    case OperationKind::kGraph: return "CUDA graph " + std::to_string(number(operation.graph));
-    case OperationKind::kKernel: break;
-  }
-  const auto name = trace.strings.find(operation.name);
-  return name == trace.strings.end() ? "kernel " + std::to_string(number(operation.name)) : demangled(name->second);
-}
-
-std::uint64_t operation_name_key(const Operation& operation) noexcept {
-  std::uint64_t what = number(operation.name);
-  if (operation.kind == OperationKind::kGraph) what = number(operation.graph);
-  if (operation.kind == OperationKind::kCopy || operation.kind == OperationKind::kMemset) {
-    what = (std::uint64_t{number(operation.copy_kind)} << 16) | (std::uint64_t{number(operation.source_memory)} << 8) |
-           number(operation.target_memory);
-  }
-  return (std::uint64_t{number(operation.kind)} << 32) | what;
-}
-
-std::string_view call_category(ApiId api) noexcept {
-  const bool of_driver = number(api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
-  return of_driver ? "cuda_driver" : "cuda_runtime";
 }
 
 std::string_view host_call_name(HostCall call) noexcept {
@@ -91,6 +47,36 @@ std::string overhead_name(std::uint32_t kind) {
     case 6U << 16: return "Command buffer full";
     case 7U << 16: return "Activity buffer request";
     default: return "Overhead " + std::to_string(kind);
+  }
+}
+
+}  // namespace
+
+std::string quoted(std::string_view text) {
+  return nlohmann::json(valid_utf8(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string_view operation_category(SliceKind kind) noexcept {
+  if (kind == SliceKind::kCopy) return "gpu_memcpy";
+  if (kind == SliceKind::kMemset) return "gpu_memset";
+  return "kernel";  // Kineto knows no graphs as a whole; what counts kernels counts the device as busy
+}
+
+std::string_view call_category(ApiId api) noexcept {
+  const bool of_driver = number(api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
+  return of_driver ? "cuda_driver" : "cuda_runtime";
+}
+
+std::string kineto_name(const Trace& trace, timeline::SliceName name) {
+  const std::uint64_t number = number_of(name);
+  switch (kind_of(name)) {
+    case SliceKind::kCopy:
+      return format_text("Memcpy {} ({} -> {})", copy_word(copy_kind_of(name)), memory_name(source_of(name)),
+                         memory_name(target_of(name)));
+    case SliceKind::kMemset: return format_text("Memset ({})", memory_name(target_of(name)));
+    case SliceKind::kSleep: return std::string(host_call_name(static_cast<HostCall>(number)));
+    case SliceKind::kOverhead: return overhead_name(static_cast<std::uint32_t>(number));
+    default: return timeline::slice_text(trace, name);
   }
 }
 

@@ -7,21 +7,17 @@
 #include <string_view>
 
 #include "model/trace.h"
+#include "timeline/slice_names.h"
 
 namespace synctrace::chrome {
 
 // A JSON string, quotes included: control bytes escaped, what is no UTF-8 replaced.
 std::string quoted(std::string_view text);
 
-std::string_view operation_category(OperationKind kind) noexcept;  // "kernel", "gpu_memcpy", "gpu_memset"
-// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "CUDA graph 4", a kernel's demangled name.
-std::string operation_name(const Trace& trace, const Operation& operation);
+std::string_view operation_category(timeline::SliceKind kind) noexcept;  // "kernel", "gpu_memcpy", "gpu_memset"
+std::string_view call_category(ApiId api) noexcept;                      // "cuda_runtime", "cuda_driver"
 
-// The same for operations of the same name.
-std::uint64_t operation_name_key(const Operation& operation) noexcept;
-
-std::string_view call_category(ApiId api) noexcept;  // "cuda_runtime", "cuda_driver"
-std::string_view host_call_name(HostCall call) noexcept;
-std::string overhead_name(std::uint32_t kind);
+// "Memcpy HtoD (Pageable -> Device)", "Memset (Device)", "CUDA graph 4", a kernel's demangled name, a function's.
+std::string kineto_name(const Trace& trace, timeline::SliceName name);
 
 }  // namespace synctrace::chrome

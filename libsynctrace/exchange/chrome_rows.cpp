@@ -5,9 +5,12 @@
 
 #include "exchange/chrome_names.h"
 #include "exchange/rank_words.h"
+#include "exchange/row_facts.h"
 
 namespace synctrace::chrome {
 namespace {
+
+using timeline::LaneKind;
 
 constexpr std::int64_t kOverheadProcess = -1;        // as Kineto has it
 constexpr std::int64_t kDeviceSortBase = 5'000'000;  // devices stand below the host's processes, overhead last
@@ -35,19 +38,13 @@ void ViewerRows::describe(const Process& process, std::string_view name, std::st
 }
 
 void ViewerRows::describe_host() {
-  std::string_view program = fact(trace_, "program");
-  if (program.empty()) program = fact(trace_, "executable");
-  program = program.substr(program.rfind('/') + 1);
-  if (rank_ != nullptr) {
-    std::string labels(program);
-    if (const std::string clock = clock_words(*rank_); !clock.empty()) labels += labels.empty() ? clock : ", " + clock;
-    if (is_one_group() && fact(trace_, "simulated") == "1") labels += labels.empty() ? "simulated" : ", simulated";
-    return describe(host_, rank_name(*rank_), labels, static_cast<std::int64_t>(shared_.process_count));
-  }
-  std::string labels = "CPU";
-  if (const std::string_view rank = fact(trace_, "rank"); !rank.empty()) labels += ", rank " + std::string(rank);
-  if (const std::string_view host = fact(trace_, "host"); !host.empty()) labels += ", on " + std::string(host);
-  describe(host_, program.empty() ? "program" : program, labels, static_cast<std::int64_t>(shared_.process_count));
+  std::string labels = rank_ == nullptr ? "CPU" : "";
+  std::vector<std::string> facts = process_labels(trace_, rank_);
+  if (is_one_group() && fact(trace_, "simulated") == "1") facts.emplace_back("simulated");
+  for (const std::string& each : facts) labels += (labels.empty() ? "" : ", ") + each;
+  const std::string_view program = program_name(trace_);
+  const std::string name = rank_ != nullptr ? rank_name(*rank_) : program.empty() ? "program" : std::string(program);
+  describe(host_, name, labels, static_cast<std::int64_t>(shared_.process_count));
 }
 
 ViewerRows::Process& ViewerRows::device(DeviceId id) {
@@ -67,75 +64,60 @@ ViewerRows::Process& ViewerRows::device(DeviceId id) {
   return process;
 }
 
-Place ViewerRows::place(Process& process, Lane& lane, std::size_t row) {
-  if (row == lane.threads.size()) {
+ViewerRows::Process& ViewerRows::overhead() {
+  if (is_one_group()) return host_;
+  if (!overhead_) {
+    overhead_.emplace().number = shared_.processes.claim(kOverheadProcess);
+    describe(*overhead_, "Overhead of CUPTI and the driver", "", 2 * kDeviceSortBase);
+  }
+  return *overhead_;
+}
+
+ViewerRows::Process& ViewerRows::process_of(const timeline::LaneKey& key) {
+  switch (key.kind) {
+    case LaneKind::kStream:
+    case LaneKind::kExchange: return device(DeviceId{key.owner});
+    case LaneKind::kOverhead: return overhead();
+    default: return host_;
+  }
+}
+
+void ViewerRows::name_lane(const timeline::LaneKey& key, Lane& lane) const {
+  const std::string owner = std::to_string(key.owner);
+  lane.wanted = lane.order = key.owner;
+  lane.name = "thread " + owner;
+  switch (key.kind) {
+    case LaneKind::kOverhead:
+      if (is_one_group()) lane.name = "CUPTI and the driver, " + lane.name;
+      return;
+    case LaneKind::kExchange:
+      lane.wanted = NumberPool::kFirstSpare;
+      lane.order = kExchangeOrder;
+      lane.name = "GPU " + owner + " with other ranks";
+      return;
+    case LaneKind::kStream:
+      lane.wanted = key.stream;
+      lane.order = is_one_group() ? kStreamOrder : key.stream;
+      lane.name = (is_one_group() ? "GPU " + owner + " " : "") + stream_name(trace_, key);
+      return;
+    default: break;
+  }
+  const auto name = trace_.threads.find(ThreadId{key.owner});
+  if (name != trace_.threads.end() && !name->second.empty()) lane.name += " (" + name->second + ")";
+}
+
+ViewerRows::Found ViewerRows::on(const timeline::Row& row) {
+  Process& process = process_of(row.lane);
+  Lane& lane = lanes_[row.lane];
+  if (lane.name.empty()) name_lane(row.lane, lane);
+  const std::size_t at = row.lane.kind == LaneKind::kExchange ? lane.apart.place(row.span) : lane.group.place(row.span);
+  if (at == lane.threads.size()) {
     const Place fresh{process.number, process.threads.claim(lane.wanted)};
-    shared_.events.metadata("thread_name", fresh, "name", quoted(row == 0 ? lane.name : lane.name + " (overlapping)"));
+    shared_.events.metadata("thread_name", fresh, "name", quoted(at == 0 ? lane.name : lane.name + " (overlapping)"));
     shared_.events.metadata("thread_sort_index", fresh, "sort_index", std::to_string(lane.order));
     lane.threads.push_back(fresh.thread);
   }
-  return {process.number, lane.threads[row]};
-}
-
-Place ViewerRows::on_thread(ThreadId thread, TimeSpan slice) {
-  const auto [entry, is_new] = threads_.try_emplace(thread);
-  Lane& lane = entry->second;
-  if (is_new) {
-    lane.wanted = lane.order = number(thread);
-    lane.name = "thread " + std::to_string(number(thread));
-    const auto name = trace_.threads.find(thread);
-    if (name != trace_.threads.end() && !name->second.empty()) lane.name += " (" + name->second + ")";
-  }
-  return place(host_, lane, lane.group.place(slice));
-}
-
-ViewerRows::Process& ViewerRows::overhead() {
-  if (is_one_group()) return host_;
-  if (overheads_.empty()) {
-    overhead_.number = shared_.processes.claim(kOverheadProcess);
-    describe(overhead_, "Overhead of CUPTI and the driver", "", 2 * kDeviceSortBase);
-  }
-  return overhead_;
-}
-
-Place ViewerRows::on_overhead(ThreadId thread, TimeSpan slice) {
-  Process& process = overhead();
-  const auto [entry, is_new] = overheads_.try_emplace(thread);
-  Lane& lane = entry->second;
-  if (is_new) {
-    lane.wanted = lane.order = number(thread);
-    lane.name = (is_one_group() ? "CUPTI and the driver, thread " : "thread ") + std::to_string(number(thread));
-  }
-  return place(process, lane, lane.group.place(slice));
-}
-
-Place ViewerRows::on_exchange(const RankExchange& exchange) {
-  Process& process = device(exchange.device);
-  const auto [entry, is_new] = exchanges_.try_emplace(exchange.device);
-  Lane& lane = entry->second;
-  if (is_new) {
-    lane.wanted = NumberPool::kFirstSpare;
-    lane.order = kExchangeOrder;
-    lane.name = "GPU " + std::to_string(number(exchange.device)) + " with other ranks";
-  }
-  return place(process, lane, lane.apart.place(exchange.span));
-}
-
-ViewerRows::StreamPlace ViewerRows::on_stream(const Operation& operation) {
-  Process& process = device(operation.device);
-  const auto [entry, is_new] = streams_.try_emplace({operation.device, operation.context, operation.stream});
-  Lane& lane = entry->second;
-  if (is_new) {
-    lane.wanted = lane.order = number(operation.stream);
-    lane.name = "stream " + std::to_string(number(operation.stream));
-    if (is_one_group()) {
-      lane.order = kStreamOrder;
-      lane.name = "GPU " + std::to_string(number(operation.device)) + " " + lane.name;
-    }
-    if (role_of(trace_, {operation.context, operation.stream}).legacy_default) lane.name += " (default)";
-  }
-  const Place found = place(process, lane, lane.group.place(operation.span));
-  return {found, lane.threads.front()};
+  return {{process.number, lane.threads[at]}, lane.threads.front()};
 }
 
 }  // namespace synctrace::chrome

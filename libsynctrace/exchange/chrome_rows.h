@@ -5,15 +5,15 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
-#include <tuple>
-#include <unordered_map>
 #include <vector>
 
 #include "exchange/chrome_output.h"
 #include "exchange/timeline_rows.h"
 #include "model/rank_lane.h"
 #include "model/trace.h"
+#include "timeline/rows.h"
 
 namespace synctrace::chrome {
 
@@ -33,17 +33,14 @@ class ViewerRows {
   // In a result of several ranks all rows of one stand together, under its name.
   ViewerRows(const Trace& trace, bool several, const RankLane* rank, Shared& shared);
 
-  // Slices of each thread and stream in the order of their begins.
-  Place on_thread(ThreadId thread, TimeSpan slice);
-  Place on_overhead(ThreadId thread, TimeSpan slice);
-  Place on_exchange(const RankExchange& exchange);
-  struct StreamPlace {
+  // Where a slice goes; those of a lane come in the order of their begins.
+  struct Found {
     Place place;
-    std::int64_t stream = 0;  // the number that stands for the stream, of its first row
+    std::int64_t first = 0;  // the number of the first row of its lane, which stands for the lane
   };
-  StreamPlace on_stream(const Operation& operation);
+  Found on(const timeline::Row& row);
 
-  // Of a thread, whatever lies there; zero for the process as a whole.
+  // The place of a thread, whatever lies there; zero for the process as a whole.
   Place host(std::uint32_t thread = 0) const noexcept { return {host_.number, thread}; }
 
  private:
@@ -51,7 +48,7 @@ class ViewerRows {
     std::int64_t number = 0;
     NumberPool threads;
   };
-  // The rows of one thread or stream: one, and more for what would overlap.
+  // The rows of one lane: one, and more for what would overlap.
   struct Lane {
     std::int64_t wanted = 0;
     std::int64_t order = 0;
@@ -65,7 +62,8 @@ class ViewerRows {
   void describe_host();
   Process& device(DeviceId id);
   Process& overhead();
-  Place place(Process& process, Lane& lane, std::size_t row);
+  Process& process_of(const timeline::LaneKey& key);
+  void name_lane(const timeline::LaneKey& key, Lane& lane) const;
   bool is_one_group() const noexcept { return several_ && rank_ != nullptr; }
 
   const Trace& trace_;
@@ -73,13 +71,10 @@ class ViewerRows {
   const RankLane* const rank_;
   Shared& shared_;
   Process host_;
-  Process overhead_;
+  std::optional<Process> overhead_;
   std::map<DeviceId, std::int64_t> device_numbers_;  // claimed before the process claims its own
   std::map<DeviceId, Process> devices_;              // those with work
-  std::unordered_map<ThreadId, Lane> threads_;
-  std::unordered_map<ThreadId, Lane> overheads_;
-  std::map<std::tuple<DeviceId, ContextId, StreamId>, Lane> streams_;
-  std::map<DeviceId, Lane> exchanges_;
+  timeline::LaneMap<Lane> lanes_;
 };
 
 }  // namespace synctrace::chrome

@@ -8,9 +8,9 @@
 #include "base/shown_text.h"
 #include "exchange/chrome_names.h"
 #include "exchange/row_stacks.h"
-#include "exchange/timeline_order.h"
 #include "model/correlate.h"
 #include "model/nvtx_ranges.h"
+#include "timeline/in_order.h"
 
 namespace synctrace {
 namespace {
@@ -147,15 +147,15 @@ class Rows {
   }
 
   const std::string& name(const Operation& operation) {
-    const auto [entry, is_new] = names_.try_emplace(chrome::operation_name_key(operation));
-    if (is_new) entry->second = quoted(chrome::operation_name(trace_, operation));
+    const auto [entry, is_new] = names_.try_emplace(timeline::slice_name(operation));
+    if (is_new) entry->second = quoted(chrome::kineto_name(trace_, entry->first));
     return entry->second;
   }
 
   const Trace& trace_;
   const bool with_stacks_;
   const TextSink& sink_;
-  std::unordered_map<std::uint64_t, std::string> names_;
+  std::unordered_map<timeline::SliceName, std::string> names_;
   RowStacks stacks_;
 };
 

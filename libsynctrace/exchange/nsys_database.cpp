@@ -11,12 +11,17 @@
 #include "exchange/nsys_schema.h"
 #include "exchange/sqlite.h"
 #include "exchange/timeline_rows.h"
-#include "model/nvtx_ranges.h"
 #include "model/wall_clock.h"
 #include "names/resolve_stack.h"
+#include "timeline/rows.h"
 
 namespace synctrace {
 namespace {
+
+using timeline::Row;
+using timeline::SliceKind;
+using timeline::SliceName;
+using timeline::Table;
 
 std::string insertion(std::string_view table, int columns) {
   std::string sql = "INSERT INTO " + std::string(table) + " VALUES (?";
@@ -62,53 +67,74 @@ class ProcessRows {
       : trace_(trace),
         state_(state),
         database_(state.database),
+        rows_(trace),
         shift_ns_(clock_lead_ns(trace) - state.options.base_ns),
         pid_(static_cast<std::uint32_t>(state.processes.claim(trace.process_id))),
-        process_(nsys::global_process(pid_)),
-        string_(database_, insertion("StringIds", 2)) {}
+        process_(nsys::global_process(pid_)) {}
 
   void write() {
     facts();
     places();
-    calls();
-    host();
-    work();
-    ranges();
+    for (const auto& [id, name] : trace_.nvtx_domains)
+      add_range({trace_.first_ns, std::nullopt, nsys::kDomainCreate, std::nullopt, ThreadId{}, id}, name);
+    rows_.for_each([this](const Row& row) { write(row); });
   }
 
  private:
+  struct Range {
+    Nanoseconds begin_ns = 0;
+    std::optional<Nanoseconds> end_ns;
+    std::int64_t type = 0;
+    std::optional<std::uint64_t> id;
+    ThreadId thread{};
+    NvtxDomainId domain{};
+  };
+
   void facts();
   void places();
-  void calls();
-  void host();
-  void work();
-  void ranges();
+  void write(const Row& row);
+  void add_range(const Range& range, std::string_view text);
+  void add_range(const Row& row);
+  void add_call(const Row& row, CorrelationId correlation, std::uint32_t status, StackId stack);
+  void add_operation(const Row& row, const Operation& one);
 
   Nanoseconds at(Nanoseconds t) const noexcept { return t + shift_ns_; }
   std::int64_t thread(ThreadId id) const noexcept { return nsys::global_thread(pid_, id); }
+  std::int64_t thread(const Row& row) const noexcept { return thread(ThreadId{row.lane.owner}); }
   std::int64_t string_id(std::string_view text);
-  std::int64_t text_id(StringId id);
-  std::int64_t name_id(ApiId api);
-  void call_about_events(const Call& call, SqliteStatement& sync, SqliteStatement& event);
+  std::int64_t name_id(SliceName name);
+  void call_about_events(const Call& call);
   std::optional<std::int64_t> event_id(std::uint64_t handle);
-  std::optional<std::int64_t> callchain(StackId stack, SqliteStatement& frames);
+  std::optional<std::int64_t> callchain(StackId stack);
 
   struct KernelNames {
     std::int64_t full = 0;
     std::int64_t brief = 0;
     std::int64_t mangled = 0;
   };
-  const KernelNames& names_of(const Operation& kernel);
+  const KernelNames& names_of(const Operation& kernel, SliceName name);
 
   const Trace& trace_;
   NsysState& state_;
   Sqlite& database_;
+  timeline::Rows rows_;
   Nanoseconds shift_ns_ = 0;
   std::uint32_t pid_ = 0;  // another one where two traces have the same
   std::int64_t process_ = 0;
-  SqliteStatement string_;
-  std::unordered_map<StringId, std::int64_t> texts_;
-  std::unordered_map<ApiId, std::int64_t> api_names_;
+  std::uint64_t free_ranges_ = 0;
+  SqliteStatement string_{database_, insertion("StringIds", 2)};
+  SqliteStatement call_{database_, insertion("CUPTI_ACTIVITY_KIND_RUNTIME", 8)};
+  SqliteStatement frame_{database_, insertion("CUDA_CALLCHAINS", 10)};
+  SqliteStatement sync_{database_, insertion("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 12)};
+  SqliteStatement event_{database_, insertion("CUPTI_ACTIVITY_KIND_CUDA_EVENT", 7)};
+  SqliteStatement wait_{database_, insertion("OSRT_API", 9)};
+  SqliteStatement overhead_{database_, insertion("PROFILER_OVERHEAD", 6)};
+  SqliteStatement kernel_{database_, insertion("CUPTI_ACTIVITY_KIND_KERNEL", 28)};
+  SqliteStatement copy_{database_, insertion("CUPTI_ACTIVITY_KIND_MEMCPY", 21)};
+  SqliteStatement memset_{database_, insertion("CUPTI_ACTIVITY_KIND_MEMSET", 12)};
+  SqliteStatement graph_{database_, insertion("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10)};
+  SqliteStatement range_{database_, insertion("NVTX_EVENTS", 20)};
+  std::unordered_map<SliceName, std::int64_t> names_;
   std::unordered_map<StringId, KernelNames> kernels_;
   std::unordered_map<StackId, std::int64_t> stacks_;
   std::unordered_map<std::uint64_t, std::int64_t> events_;
@@ -121,26 +147,19 @@ std::int64_t ProcessRows::string_id(std::string_view text) {
   return entry->second;
 }
 
-std::int64_t ProcessRows::text_id(StringId id) {
-  const auto [entry, is_new] = texts_.try_emplace(id, 0);
-  if (is_new) {
-    const auto text = trace_.strings.find(id);
-    entry->second = string_id(text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second);
-  }
+std::int64_t ProcessRows::name_id(SliceName name) {
+  const auto [entry, is_new] = names_.try_emplace(name, 0);
+  if (is_new) entry->second = string_id(chrome::kineto_name(trace_, name));
   return entry->second;
 }
 
-std::int64_t ProcessRows::name_id(ApiId api) {
-  const auto [entry, is_new] = api_names_.try_emplace(api, 0);
-  if (is_new) entry->second = string_id(api_name(trace_, api));
-  return entry->second;
-}
-
-const ProcessRows::KernelNames& ProcessRows::names_of(const Operation& kernel) {
+const ProcessRows::KernelNames& ProcessRows::names_of(const Operation& kernel, SliceName name) {
   const auto [entry, is_new] = kernels_.try_emplace(kernel.name);
   if (is_new) {
-    const std::string full = chrome::operation_name(trace_, kernel);
-    entry->second = {string_id(full), string_id(short_name(full)), text_id(kernel.name)};
+    const std::string full = chrome::kineto_name(trace_, name);
+    // A mangled name that is missing reads as a range's would.
+    entry->second = {string_id(full), string_id(short_name(full)),
+                     name_id(timeline::slice_name(SliceKind::kRange, number(kernel.name)))};
   }
   return entry->second;
 }
@@ -177,7 +196,7 @@ void ProcessRows::places() {
   }
 }
 
-std::optional<std::int64_t> ProcessRows::callchain(StackId stack, SqliteStatement& frames) {
+std::optional<std::int64_t> ProcessRows::callchain(StackId stack) {
   if (!state_.options.stacks || number(stack) == 0) return std::nullopt;
   const auto [entry, is_new] = stacks_.try_emplace(stack, 0);
   if (!is_new) return entry->second;
@@ -186,7 +205,7 @@ std::optional<std::int64_t> ProcessRows::callchain(StackId stack, SqliteStatemen
   for (const ResolvedFrame& frame : resolve_stack(trace_, stack)) {
     const std::string place = frame.file.empty() ? frame.module : frame.file + ":" + std::to_string(frame.line);
     const std::string_view function = frame.kind == FrameKind::kMissing ? ".." : std::string_view(frame.function);
-    frames.insert(entry->second, string_id(function), string_id(place), 0, 0, frame.named ? 0 : 1, 0, 0, SqlNull{},
+    frame_.insert(entry->second, string_id(function), string_id(place), 0, 0, frame.named ? 0 : 1, 0, 0, SqlNull{},
                   depth++);
   }
   return entry->second;
@@ -197,7 +216,7 @@ std::optional<std::int64_t> ProcessRows::event_id(std::uint64_t handle) {
   return events_.try_emplace(handle, static_cast<std::int64_t>(events_.size() + 1)).first->second;
 }
 
-void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, SqliteStatement& event) {
+void ProcessRows::call_about_events(const Call& call) {
   constexpr SqlNull kNone{};
   const auto found = trace_.contexts.find(call.context);
   const std::uint32_t device = found == trace_.contexts.end() ? 0 : number(found->second.device);
@@ -205,8 +224,8 @@ void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, Sql
   const auto stream = number(call.stream);
   const auto correlation = number(call.correlation);
   const auto wait = [&](std::int64_t kind, std::optional<std::int64_t> id) {
-    sync.insert(at(call.span.begin_ns), at(call.span.end_ns), device, context, kNone, stream, correlation, process_,
-                kind, kind, id, kNone);
+    sync_.insert(at(call.span.begin_ns), at(call.span.end_ns), device, context, kNone, stream, correlation, process_,
+                 kind, kind, id, kNone);
   };
   switch (call.category) {
     case ApiCategory::kStreamSync: return wait(nsys::kStreamSync, std::nullopt);
@@ -214,110 +233,102 @@ void ProcessRows::call_about_events(const Call& call, SqliteStatement& sync, Sql
     case ApiCategory::kEventSync: return wait(nsys::kEventSync, event_id(call.object));
     case ApiCategory::kStreamEvent:
       if (const auto id = event_id(call.object))
-        event.insert(device, context, kNone, stream, correlation, process_, *id);
+        event_.insert(device, context, kNone, stream, correlation, process_, *id);
       return;
     default: return;
   }
 }
 
-void ProcessRows::calls() {
-  SqliteStatement row(database_, insertion("CUPTI_ACTIVITY_KIND_RUNTIME", 8));
-  SqliteStatement frames(database_, insertion("CUDA_CALLCHAINS", 10));
-  SqliteStatement sync(database_, insertion("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", 12));
-  SqliteStatement event(database_, insertion("CUPTI_ACTIVITY_KIND_CUDA_EVENT", 7));
-  const auto add = [&](const auto& call, CorrelationId correlation, std::uint32_t status) {
-    const bool is_driver = number(call.api) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
-    row.insert(at(call.span.begin_ns), at(call.span.end_ns), is_driver ? nsys::kDriverClass : nsys::kRuntimeClass,
-               thread(call.thread), number(correlation), name_id(call.api), status, callchain(call.stack, frames));
-  };
-  for (const Call& call : trace_.calls) {
-    add(call, call.correlation, call.status);
-    call_about_events(call, sync, event);
-  }
-  for (const Launch& launch : trace_.launches) add(launch, launch.correlation, status_of(trace_, launch));
-  for (const Poll& poll : trace_.polls) add(poll, CorrelationId{}, 0);
-}
-
-void ProcessRows::host() {
+void ProcessRows::write(const Row& row) {
   constexpr std::int64_t kOsrtClass = 27;
-  SqliteStatement frames(database_, insertion("CUDA_CALLCHAINS", 10));
-  SqliteStatement wait_row(database_, insertion("OSRT_API", 9));
-  for (const HostWait& wait : trace_.host_waits) {
-    wait_row.insert(at(wait.span.begin_ns), at(wait.span.end_ns), kOsrtClass, thread(wait.thread), SqlNull{},
-                    string_id(chrome::host_call_name(wait.call)), 0, 0, callchain(wait.stack, frames));
-  }
-  SqliteStatement overhead_row(database_, insertion("PROFILER_OVERHEAD", 6));
-  for (const Overhead& overhead : trace_.overheads) {
-    overhead_row.insert(at(overhead.span.begin_ns), at(overhead.span.end_ns), thread(overhead.thread), SqlNull{},
-                        string_id(chrome::overhead_name(overhead.kind)), 0);
+  const Nanoseconds begin = at(row.span.begin_ns);
+  const Nanoseconds end = at(row.span.end_ns);
+  switch (row.table) {
+    case Table::kExchanges:
+    case Table::kWindows: return;
+    case Table::kRanges:
+    case Table::kMarks: return add_range(row);
+    case Table::kCalls: {
+      const Call& call = trace_.calls[row.index];
+      add_call(row, call.correlation, call.status, call.stack);
+      return call_about_events(call);
+    }
+    case Table::kLaunches: {
+      const Launch& launch = trace_.launches[row.index];
+      return add_call(row, launch.correlation, status_of(trace_, launch), launch.stack);
+    }
+    case Table::kPolls: return add_call(row, CorrelationId{}, 0, trace_.polls[row.index].stack);
+    case Table::kHostWaits:
+      wait_.insert(begin, end, kOsrtClass, thread(row), SqlNull{}, name_id(row.name), 0, 0,
+                   callchain(trace_.host_waits[row.index].stack));
+      return;
+    case Table::kOverheads: overhead_.insert(begin, end, thread(row), SqlNull{}, name_id(row.name), 0); return;
+    case Table::kOperations: return add_operation(row, trace_.operations[row.index]);
   }
 }
 
-void ProcessRows::work() {
+void ProcessRows::add_call(const Row& row, CorrelationId correlation, std::uint32_t status, StackId stack) {
+  const bool is_driver = timeline::number_of(row.name) >> 24 == static_cast<std::uint32_t>(format::ApiDomain::kDriver);
+  call_.insert(at(row.span.begin_ns), at(row.span.end_ns), is_driver ? nsys::kDriverClass : nsys::kRuntimeClass,
+               thread(row), number(correlation), name_id(row.name), status, callchain(stack));
+}
+
+void ProcessRows::add_operation(const Row& row, const Operation& one) {
   constexpr SqlNull kNone{};
-  SqliteStatement kernel(database_, insertion("CUPTI_ACTIVITY_KIND_KERNEL", 28));
-  SqliteStatement copy(database_, insertion("CUPTI_ACTIVITY_KIND_MEMCPY", 21));
-  SqliteStatement memset(database_, insertion("CUPTI_ACTIVITY_KIND_MEMSET", 12));
-  SqliteStatement graph(database_, insertion("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", 10));
-  for (const Operation& one : trace_.operations) {
-    const Nanoseconds begin = at(one.span.begin_ns);
-    const Nanoseconds end = at(one.span.end_ns);
-    const auto device = number(one.device);
-    const auto context = number(one.context);
-    const auto stream = number(one.stream);
-    const auto correlation = number(one.correlation);
-    const SqlUnlessZero node{number(one.graph)};
-    switch (one.kind) {
-      case OperationKind::kKernel: {
-        const KernelNames& names = names_of(one);
-        kernel.insert(begin, end, device, context, kNone, stream, correlation, process_, names.full, names.brief,
-                      names.mangled, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone,
-                      kNone, kNone, kNone, node, kNone);
-        break;
-      }
-      case OperationKind::kCopy:
-        copy.insert(begin, end, device, context, kNone, stream, correlation, process_, one.bytes, number(one.copy_kind),
-                    kNone, nsys::memory_number(one.source_memory), nsys::memory_number(one.target_memory), kNone, kNone,
-                    kNone, kNone, kNone, node, kNone, 1);
-        break;
-      case OperationKind::kMemset:
-        memset.insert(begin, end, device, context, kNone, stream, correlation, process_, kNone, one.bytes, node,
-                      nsys::memory_number(one.target_memory));
-        break;
-      case OperationKind::kGraph:
-        graph.insert(begin, end, device, context, kNone, stream, correlation, process_, number(one.graph),
-                     number(one.graph));
-        break;
+  const Nanoseconds begin = at(one.span.begin_ns);
+  const Nanoseconds end = at(one.span.end_ns);
+  const auto device = number(one.device);
+  const auto context = number(one.context);
+  const auto stream = number(one.stream);
+  const auto correlation = number(one.correlation);
+  const SqlUnlessZero node{number(one.graph)};
+  switch (one.kind) {
+    case OperationKind::kKernel: {
+      const KernelNames& names = names_of(one, row.name);
+      kernel_.insert(begin, end, device, context, kNone, stream, correlation, process_, names.full, names.brief,
+                     names.mangled, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone,
+                     kNone, kNone, kNone, node, kNone);
+      break;
     }
+    case OperationKind::kCopy:
+      copy_.insert(begin, end, device, context, kNone, stream, correlation, process_, one.bytes, number(one.copy_kind),
+                   kNone, nsys::memory_number(one.source_memory), nsys::memory_number(one.target_memory), kNone, kNone,
+                   kNone, kNone, kNone, node, kNone, 1);
+      break;
+    case OperationKind::kMemset:
+      memset_.insert(begin, end, device, context, kNone, stream, correlation, process_, kNone, one.bytes, node,
+                     nsys::memory_number(one.target_memory));
+      break;
+    case OperationKind::kGraph:
+      graph_.insert(begin, end, device, context, kNone, stream, correlation, process_, number(one.graph),
+                    number(one.graph));
+      break;
   }
 }
 
 // The text is there twice, because scripts look for it in either column.
-void ProcessRows::ranges() {
+void ProcessRows::add_range(const Range& range, std::string_view text) {
   constexpr SqlNull kNone{};
-  SqliteStatement row(database_, insertion("NVTX_EVENTS", 20));
-  const auto add = [&](Nanoseconds begin, std::optional<Nanoseconds> end, std::int64_t type,
-                       std::optional<std::uint64_t> id, std::string_view text, ThreadId from, NvtxDomainId domain) {
-    row.insert(begin, end, type, id, kNone, kNone, valid_text(text), thread(from), kNone, string_id(text),
-               number(domain), kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone);
-  };
-  const auto text_of = [&](StringId id) {
-    const auto text = trace_.strings.find(id);
-    return text == trace_.strings.end() ? "range " + std::to_string(number(id)) : text->second;
-  };
-  for (const auto& [id, name] : trace_.nvtx_domains)
-    add(at(trace_.first_ns), std::nullopt, nsys::kDomainCreate, std::nullopt, name, ThreadId{}, id);
-  std::uint64_t free_ranges = 0;
-  for (const NvtxRange& range : nvtx_ranges(trace_)) {
-    const std::optional<Nanoseconds> end = range.open ? std::nullopt : std::optional(at(range.span.end_ns));
-    const std::optional<std::uint64_t> id = range.pushed ? std::nullopt : std::optional(++free_ranges);
-    add(at(range.span.begin_ns), end, range.pushed ? nsys::kPushPop : nsys::kStartEnd, id, text_of(range.text),
-        range.thread, range.domain);
-  }
-  for (const NvtxEvent& event : trace_.nvtx_events) {
-    if (event.what == NvtxEvent::What::kMark)
-      add(at(event.time_ns), std::nullopt, nsys::kMark, std::nullopt, text_of(event.text), event.thread, event.domain);
-  }
+  std::optional<Nanoseconds> end = range.end_ns;
+  if (end) end = at(*end);
+  range_.insert(at(range.begin_ns), end, range.type, range.id, kNone, kNone, valid_text(text), thread(range.thread),
+                kNone, string_id(text), number(range.domain), kNone, kNone, kNone, kNone, kNone, kNone, kNone, kNone,
+                kNone);
+}
+
+void ProcessRows::add_range(const Row& row) {
+  const std::string text = timeline::slice_text(trace_, row.name);
+  const ThreadId owner{row.lane.owner};
+  if (row.table == Table::kMarks)
+    return add_range(
+        {row.span.begin_ns, std::nullopt, nsys::kMark, std::nullopt, owner, trace_.nvtx_events[row.index].domain},
+        text);
+  const NvtxRange& range = rows_.ranges()[row.index];
+  const std::optional<Nanoseconds> end = range.open ? std::nullopt : std::optional(range.span.end_ns);
+  if (range.pushed)
+    add_range({range.span.begin_ns, end, nsys::kPushPop, std::nullopt, owner, range.domain}, text);
+  else
+    add_range({range.span.begin_ns, end, nsys::kStartEnd, ++free_ranges_, owner, range.domain}, text);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 namespace synctrace {
 
 std::string rank_name(const RankLane& rank) {
-  return rank.host.empty() ? rank.title : rank.title + " \u00b7 " + rank.host;
+  return rank_title(rank.label) + (rank.host.empty() ? "" : " \u00b7 " + rank.host);
 }
 
 std::string clock_words(const RankLane& rank) {
@@ -14,9 +14,9 @@ std::string clock_words(const RankLane& rank) {
   return rank.clock.residual_ns > 0 ? "clock within " + duration_text(rank.clock.residual_ns) : std::string();
 }
 
-std::string wait_name(const RankLane& rank, const RankExchange& exchange) {
-  const auto title = rank.titles.find(exchange.waits_for);
-  return "waiting for " + (title == rank.titles.end() ? "a rank that is not known" : title->second);
+std::string wait_name(const RankLane& rank, std::uint32_t waits_for) {
+  const auto label = rank.labels.find(waits_for);
+  return "waiting for " + (label == rank.labels.end() ? "a rank that is not known" : rank_title(label->second));
 }
 
 // Below 2^53, so that a double holds it.

@@ -11,9 +11,9 @@ namespace synctrace {
 
 std::string rank_name(const RankLane& rank);    // "rank 3 · node0"
 std::string clock_words(const RankLane& rank);  // how well its clock is aligned; may be empty
-std::string wait_name(const RankLane& rank, const RankExchange& exchange);  // "waiting for rank 1"
+std::string wait_name(const RankLane& rank, std::uint32_t waits_for);  // "waiting for rank 1"
 
-// Of the arrow through its meeting: no number of an arrow from a call to its work.
+// The number of the arrow through a meeting. No arrow from a call to its work has it.
 std::uint64_t arrow_id(const RankExchange& exchange) noexcept;
 
 }  // namespace synctrace

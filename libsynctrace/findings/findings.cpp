@@ -30,10 +30,6 @@ Report Findings::report(bool all, const WhatIfQuestion& question) const {
   return build_report(trace_, *attribution_, {all, options_.user_code, question});
 }
 
-std::unique_ptr<const page::Timeline> Findings::timeline(const Report& report, const page::RankDrawing* rank) const {
-  return std::make_unique<const page::Timeline>(trace_, *attribution_, report, rank);
-}
-
 RunHistory Findings::history(const Report& report, HistoryOptions options) const {
   if (options.job == nullptr && !attribution_->collectives.empty())
     options.exchanges = exchanges_of(summarize_rank(trace_, *attribution_));

@@ -10,7 +10,6 @@
 #include "code/user_frame.h"
 #include "findings/history/build_history.h"
 #include "findings/report.h"
-#include "findings/timeline/timeline.h"
 #include "findings/wait_sites.h"
 #include "findings/what_if_question.h"
 #include "model/outstanding.h"
@@ -22,7 +21,7 @@ namespace synctrace {
 struct FindingsOptions {
   UserCode user_code;  // whose code a line is; the executable is the trace's
   StepQuestion steps;
-  bool keeps_timeline = false;  // timeline() or history() will be asked for
+  bool keeps_timeline = false;  // a page or history() will be asked for
 };
 
 class Findings {
@@ -35,9 +34,6 @@ class Findings {
   // `all`: calls outside the recorded windows too.
   Report report(bool all = false, const WhatIfQuestion& question = {}) const;
 
-  // `report` is one of this object; `rank`: of one rank of a job. All must outlive the result.
-  std::unique_ptr<const page::Timeline> timeline(const Report& report, const page::RankDrawing* rank = nullptr) const;
-
   // `report` is one of this object. Of a process that is looked at alone the operations with others are found here.
   RunHistory history(const Report& report, HistoryOptions options) const;
 
@@ -45,6 +41,10 @@ class Findings {
 
   // What things cost, by stack, for flame graphs; `name` is that of the process.
   StackProfile stack_profile(std::string name) const;
+
+  // What all of it is made of, for the room timeline alone.
+  const Trace& trace() const noexcept { return trace_; }
+  const Attribution& attribution() const noexcept { return *attribution_; }
 
  private:
   const Trace& trace_;

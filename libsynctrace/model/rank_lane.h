@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -26,19 +27,26 @@ struct RankExchange {
   std::uint32_t meeting = 0;  // number among those of the job, where there is an arrow
   DeviceId device{};
   std::uint32_t operation = 0;  // row of RankLane::operations
-  std::uint32_t waits_for = 0;  // key of RankLane::titles, if it is there: else not known
+  std::uint32_t waits_for = 0;  // key of RankLane::labels, if it is there: else not known
   Arrow arrow = Arrow::kNone;
   bool is_split = false;  // else it is not known what of it is waiting
 };
 
 struct RankLane {
-  std::string title;                            // "rank 3", or "process 4711" where no launcher numbers it
+  std::string label;                            // "3", or "process 4711" where no launcher numbers it
   std::string host;                             // may be empty
   RankClock clock;                              // where it is not known, the rank's own is all there is
   Nanoseconds lead_ns = 0;                      // how far the wall clock is ahead of that clock
   std::vector<RankExchange> exchanges;          // by begin
   std::vector<std::string> operations;          // "AllReduce"
-  std::map<std::uint32_t, std::string> titles;  // names of ranks that this one waits for
+  std::map<std::uint32_t, std::string> labels;  // names of ranks that this one waits for
+  // An operation that the others waited for this rank at, from when the rank was free for it to its end; may be empty.
+  TimeSpan typical;
 };
+
+// "rank 3", or "process 4711".
+inline std::string rank_title(std::string_view label) {
+  return (label.starts_with("process") ? "" : "rank ") + std::string(label);
+}
 
 }  // namespace synctrace

@@ -11,7 +11,7 @@
 
 #include "findings/job/job_report.h"
 #include "findings/report.h"
-#include "findings/timeline/timeline.h"
+#include "timeline/page/timeline.h"
 
 namespace synctrace {
 

@@ -10,15 +10,15 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "render", "gate", "rollup",
-                 "exchange", "cli"]
+OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "timeline",
+                 "render", "gate", "rollup", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "exchange": {"base", "contract", "format", "model", "exchange"},
-    "render": {"base", "findings", "render"},
+    "render": {"base", "findings", "timeline", "render"},
     "gate": {"base", "findings", "render", "gate"},
     "rollup": {"base", "findings", "rollup"},
-    "cli": {"base", "contract", "format", "model", "findings", "render", "gate", "rollup", "exchange", "cli"},
+    "cli": {"base", "contract", "format", "model", "findings", "timeline", "render", "gate", "rollup", "exchange", "cli"},
 }
 # Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
 CLOSED_ROOMS = {"names"}
@@ -28,7 +28,13 @@ ALLOWED_HEADERS = {
     "steps": STACKS_WITH_NAMES,
     "attribution": STACKS_WITH_NAMES,
     "findings": STACKS_WITH_NAMES,
-    "exchange": {**STACKS_WITH_NAMES, "contract/recording_limits.h": "importers leave out what the recorder does"},
+    "timeline": STACKS_WITH_NAMES,
+    "exchange": STACKS_WITH_NAMES | {
+        "contract/recording_limits.h": "importers leave out what the recorder does",
+        "timeline/rows.h": "what happened, as rows on lanes",
+        "timeline/in_order.h": "several tables of a trace as one sequence",
+        "timeline/slice_names.h": "names of rows as numbers",
+    },
     "gate": {
         "code/user_frame.h": "entries name paths by the same patterns as --user-code",
         "contract/option_values.h": "sizes in the configuration are written as in options",
@@ -56,6 +62,13 @@ CAPTURE_ROOMS = {
     "nvtx": {"process", "events", "unwind", "stacks", "cupti", "waits", "samples"},
 }
 CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
+
+# The subfolders of other rooms, and which parts of their room each may include; "" is the room's own folder.
+SUB_ROOMS = {
+    "timeline": {"": set(), "page": {""}},
+}
+# What such a part may include of other rooms, where that is less than its room may. Exports are made of the walk, so it knows no findings.
+NARROW_PARTS = {("timeline", ""): {"base", "model", "names", "timeline"}}
 
 # Readers allocate and throw: they have no business inside somebody else's process.
 OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
@@ -109,9 +122,23 @@ def check_in_capture(path, header):
     return None if target == own or target in CAPTURE_ROOMS[own] else f"capture/{own} must not include it"
 
 
+def check_part(room, path, header):
+    """Why a file of a part of `room` must not include a header, or None."""
+    own = path.parts[2] if len(path.parts) > 3 else ""
+    parts = header.split("/")
+    if own not in SUB_ROOMS[room]:
+        return f"no part of {room}: {', '.join(SUB_ROOMS[room])}"
+    if parts[0] in ROOMS and parts[0] not in NARROW_PARTS.get((room, own), ROOMS):
+        return f"{room}/{own} must not include it"
+    target = parts[1] if len(parts) > 2 else ""
+    return None if parts[0] != room or target == own or target in SUB_ROOMS[room][own] else f"{room}/{own} must not include it"
+
+
 def check_include(path, header):
     """Why `path` must not include `header`, or None."""
     room = room_of(path)
+    if room in SUB_ROOMS and "/" in header and (reason := check_part(room, path, header)):
+        return reason
     if room == "capture" and header.startswith("capture/"):
         return check_in_capture(path, header)
     if room == PUBLIC:

@@ -157,6 +157,28 @@ class Includes(TreeTest):
             for target in allowed - {own}:
                 self.assertNotIn(own, rooms[target] if target != "recorder" else set(), (own, target))
 
+    def test_parts_of_rooms(self):
+        for room, parts in check_includes.SUB_ROOMS.items():
+            for own, allowed in parts.items():
+                for target in parts:
+                    with self.subTest(f"{room}/{own} includes {room}/{target}"):
+                        folder, header = (f"{room}/{part}".rstrip("/") for part in (own, target))
+                        found = self.violations(f"libsynctrace/{folder}/a.cpp", f"{header}/b.h")
+                        if target == own or target in allowed:
+                            self.assertEqual(found, [])
+                        else:
+                            self.assert_one(found, f"{room}/{own} must not")
+                        self.write(f"libsynctrace/{folder}/a.cpp", "")
+            self.assert_one(self.violations(f"libsynctrace/{room}/other/a.cpp", f"{room}/b.h"), f"no part of {room}")
+            self.write(f"libsynctrace/{room}/other/a.cpp", "")
+
+    def test_the_walk_of_timelines_knows_no_findings(self):
+        self.assertEqual(self.violations("libsynctrace/timeline/page/a.cpp", "findings/report.h"), [])
+        self.assert_one(self.violations("libsynctrace/timeline/a.cpp", "findings/report.h"), "timeline/ must not")
+        self.write("libsynctrace/timeline/a.cpp", "")
+        self.assertEqual(self.violations("libsynctrace/exchange/a.cpp", "timeline/rows.h"), [])
+        self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "timeline/page/timeline.h"), "exchange must not")
+
     def test_capture_has_files_in_subfolders_alone(self):
         self.assert_one(self.violations("libsynctrace/capture/a.cpp", "capture/events/b.h"), "no subfolder")
         self.write("libsynctrace/capture/a.cpp", "")

@@ -11,7 +11,7 @@
 #include "findings/history/site_book.h"
 #include "findings/line_rules.h"
 #include "findings/sites.h"
-#include "findings/timeline/trace_clock.h"
+#include "model/wall_clock.h"
 
 namespace synctrace {
 namespace {
@@ -40,12 +40,6 @@ std::uint64_t id_of(const Trace& trace) {
   return digest.number();
 }
 
-Nanoseconds lead_of(const Trace& trace) {
-  constexpr std::uint64_t kLatestWallNs = std::uint64_t{1} << 62;
-  if (const auto lead_ns = page::clock_of(trace).lead_ns) return *lead_ns;
-  return static_cast<Nanoseconds>(std::min(trace.start_realtime_ns, kLatestWallNs)) - trace.first_ns;
-}
-
 class Historian {
  public:
   Historian(const Trace& trace, const Attribution& attribution, const Report& report, const UserCode& user_code,
@@ -55,7 +49,7 @@ class Historian {
         report_(report),
         user_code_(user_code),
         options_(options),
-        windows_(lead_of(trace), window_length_ns(trace.last_ns - trace.first_ns, report.devices.size())),
+        windows_(clock_lead_ns(trace), window_length_ns(trace.last_ns - trace.first_ns, report.devices.size())),
         book_(options.root, report.folder) {}
 
   RunHistory run() {

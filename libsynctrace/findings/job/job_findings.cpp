@@ -10,7 +10,6 @@
 #include "attribution/attribute.h"
 #include "base/format_text.h"
 #include "findings/build_report.h"
-#include "findings/job/job_drawing.h"
 #include "findings/job/job_parts.h"
 #include "findings/job/job_patterns.h"
 #include "findings/job/job_saving.h"
@@ -329,8 +328,6 @@ const std::vector<std::size_t>& JobFindings::files() const noexcept { return par
 std::vector<std::uint32_t> JobFindings::to_draw(std::size_t most) const {
   return ranks_to_draw(*parts_->job, parts_->charges, parts_->usual, most);
 }
-
-page::RankDrawing JobFindings::drawing(std::uint32_t rank) const { return draw_rank(*parts_->job, rank); }
 
 RankLane JobFindings::lane(std::uint32_t rank) const { return lane_of(*parts_->job, rank); }
 std::vector<ExchangeRow> JobFindings::exchanges(std::uint32_t rank) const { return exchanges_of(*parts_->job, rank); }

@@ -38,11 +38,10 @@ class JobFindings {
   // The number of the file of each rank, by its row in the report.
   const std::vector<std::size_t>& files() const noexcept;
 
-  // The ranks that a timeline shows if it has room for so many, and what it shows of one of them.
+  // The ranks that a page shows if it has room for so many.
   std::vector<std::uint32_t> to_draw(std::size_t most) const;
-  page::RankDrawing drawing(std::uint32_t rank) const;
 
-  // What timelines of other tools show of it, by its row in the report.
+  // What timelines show of a rank, by its row in the report.
   RankLane lane(std::uint32_t rank) const;
 
   // What a rank exchanged with the others.

@@ -15,7 +15,7 @@ class LaneMaker {
 
   RankLane run() {
     const RankSummary& summary = job_.ranks[rank_];
-    lane_.title = title_of(summary);
+    lane_.label = label_of(summary);
     lane_.host = summary.host;
     lane_.lead_ns = summary.wall_lead_ns;
     if (job_.clocks.ranks[rank_].known) {
@@ -24,6 +24,7 @@ class LaneMaker {
     }
     lane_.operations = summary.operations;
     for (std::uint32_t unit = 0; unit < summary.units.size(); ++unit) add(unit);
+    find_typical();
     std::stable_sort(lane_.exchanges.begin(), lane_.exchanges.end(),
                      [](const RankExchange& a, const RankExchange& b) { return a.span.begin_ns < b.span.begin_ns; });
     return std::move(lane_);
@@ -49,9 +50,26 @@ class LaneMaker {
     exchange.operation = unit.operation;
     exchange.waits_for = split.waits_for;
     if (exchange.wait_ns > 0 && split.waits_for < job_.ranks.size())
-      lane_.titles.try_emplace(split.waits_for, title_of(job_.ranks[split.waits_for]));
+      lane_.labels.try_emplace(split.waits_for, label_of(job_.ranks[split.waits_for]));
     exchange.meeting = job_.match.meeting_of[rank_][number];
     if (exchange.meeting != kNoMeeting) exchange.arrow = arrow_of({rank_, number}, exchange.meeting);
+  }
+
+  // Takes the operation with the middle waiting among those in steps at which this rank came last.
+  void find_typical() {
+    const RankSummary& summary = job_.ranks[rank_];
+    std::vector<std::pair<Nanoseconds, std::uint32_t>> late;
+    for (std::uint32_t unit = 0; unit < summary.units.size(); ++unit) {
+      const std::uint32_t meeting = job_.match.meeting_of[rank_][unit];
+      if (meeting == kNoMeeting || !job_.match.meetings[meeting].in_steps) continue;
+      const MeetingSplit& split = job_.split.meetings[meeting];
+      if (split.last == rank_ && split.margin_ns > kSureMarginNs) late.emplace_back(split.waited_ns, unit);
+    }
+    if (late.empty()) return;
+    const auto middle = late.begin() + static_cast<std::ptrdiff_t>(late.size() / 2);
+    std::nth_element(late.begin(), middle, late.end());
+    const CollectiveUnit& unit = summary.units[middle->second];
+    lane_.typical = {std::min(unit.own.begin_ns, unit.span.begin_ns), unit.span.end_ns};
   }
 
   // A kernel of several pairs has the arrow of its first alone.
@@ -88,6 +106,23 @@ std::string label_of(const RankSummary& rank) {
   return rank.rank >= 0 ? std::to_string(rank.rank) : format_text("process {}", rank.process_id);
 }
 
-std::string title_of(const RankSummary& rank) { return (rank.rank >= 0 ? "rank " : "") + label_of(rank); }
+std::string title_of(const RankSummary& rank) { return rank_title(label_of(rank)); }
+
+std::vector<std::uint32_t> ranks_to_draw(const Job& job, std::span<const RankCharge> charges, std::uint32_t usual,
+                                         std::size_t most) {
+  most = std::min(most, job.ranks.size());
+  std::vector<std::uint32_t> chosen;
+  const auto choose = [&](std::uint32_t rank) {
+    const bool is_new = std::find(chosen.begin(), chosen.end(), rank) == chosen.end();
+    if (rank < job.ranks.size() && is_new && chosen.size() < most) chosen.push_back(rank);
+  };
+  for (const RankCharge& one : charges) {
+    if (chosen.size() + 1 >= most && !chosen.empty()) break;  // the last place is the usual one's
+    choose(one.rank);
+  }
+  choose(usual);
+  for (std::uint32_t rank = 0; chosen.size() < most; ++rank) choose(rank);
+  return chosen;
+}
 
 }  // namespace synctrace

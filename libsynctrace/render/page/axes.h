@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/timeline/trace_clock.h"
+#include "timeline/page/trace_clock.h"
 
 namespace synctrace::page {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "findings/timeline/timeline.h"
+#include "timeline/page/timeline.h"
 
 namespace synctrace::page {
 

@@ -12,10 +12,9 @@
 #include "findings/job/job_report.h"
 #include "findings/remedies/rule_texts.h"
 #include "findings/report.h"
-#include "findings/timeline/idle_occurrences.h"
-#include "findings/timeline/idle_stacks.h"
-#include "findings/timeline/rank_drawing.h"
 #include "render/page/html_text.h"
+#include "timeline/page/idle_occurrences.h"
+#include "timeline/page/idle_stacks.h"
 
 namespace synctrace::page {
 
@@ -45,7 +44,7 @@ struct JobLinks {
 };
 void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out);
 // Such a link into the timeline of the rank, whose times on the page count from `begin_ns`; empty: none.
-std::string moment_of(const Report& report, const RankDrawing& drawing, Nanoseconds begin_ns, const JobCause& cause,
+std::string moment_of(const Report& report, const RankLane& lane, Nanoseconds begin_ns, const JobCause& cause,
                       std::size_t rank);
 
 double percent(Nanoseconds part, Nanoseconds whole) noexcept;

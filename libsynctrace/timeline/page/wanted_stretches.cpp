@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/timeline/wanted_stretches.h"
+#include "timeline/page/wanted_stretches.h"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/timeline/timeline_detail.h"
+#include "timeline/page/timeline_detail.h"
 
 #include <algorithm>
 #include <bit>

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/time_span.h"
-#include "findings/timeline/timeline_slices.h"
+#include "timeline/page/timeline_slices.h"
 
 namespace synctrace::page {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/timeline/timeline_slices.h"
+#include "timeline/page/timeline_slices.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <optional>
 #include <utility>
 
 #include "attribution/attribute.h"
@@ -10,29 +10,32 @@
 namespace synctrace::page {
 namespace {
 
+using timeline::Table;
+
 constexpr std::size_t kNoLane = ~std::size_t{0};
 // The steps come first: their key is the default one.
 constexpr std::uint32_t kDevicesSection = 1;
 constexpr std::uint32_t kThreadsSection = 2;
 
-// Rows of one thread come in runs.
-template <class Row>
-void add_rows_of(const std::vector<Row>& rows, std::unordered_map<ThreadId, std::uint64_t>& counts) {
-  ThreadId last{};
-  std::uint64_t* count = nullptr;
-  for (const Row& row : rows) {
-    if (count == nullptr || row.thread != last) count = &counts[last = row.thread];
-    ++*count;
+// The lane of the page that a row lies on; nothing where the page does not show it.
+std::optional<timeline::LaneKey> shown_on(const timeline::Row& row) {
+  switch (row.table) {
+    case Table::kExchanges:  // shown in parts
+    case Table::kWindows:
+    case Table::kMarks:
+    case Table::kOverheads: return std::nullopt;
+    case Table::kRanges: return timeline::LaneKey{timeline::LaneKind::kRanges, row.lane.owner, 0, 0};
+    default: return row.lane;
   }
 }
-
 }  // namespace
 
 TimelineSlices::TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report,
-                               const RankDrawing* rank)
-    : trace_(trace), attribution_(attribution), report_(report), rank_(rank), ranges_(nvtx_ranges(trace)) {
+                               const RankLane* rank)
+    : trace_(trace), attribution_(attribution), report_(report), rank_(rank), rows_(trace) {
   for (std::size_t i = 0; i < report.devices.size(); ++i) device_places_.emplace(DeviceId{report.devices[i].id}, i);
   note_cause_rows();
+  note_exchange_parts();
   count_lanes();
 }
 
@@ -52,31 +55,32 @@ void TimelineSlices::note_cause_rows() {
   }
 }
 
+void TimelineSlices::note_exchange_parts() {
+  if (rank_ == nullptr) return;
+  for (const RankExchange& exchange : rank_->exchanges) {
+    timeline::for_each_part(exchange, [&](TimeSpan span, SliceName name) {
+      exchange_parts_.push_back({exchange.device, {span, name}});
+    });
+  }
+  std::stable_sort(exchange_parts_.begin(), exchange_parts_.end(), [](const ExchangePart& a, const ExchangePart& b) {
+    return a.slice.span.begin_ns < b.slice.span.begin_ns;
+  });
+}
+
 void TimelineSlices::count_lanes() {
   std::map<Key, std::uint64_t> counts;
   if (!attribution_.steps.steps.empty()) counts[{}] = attribution_.steps.steps.size();
   for (const auto& [device, parts] : attribution_.parts) {
     counts[{kDevicesSection, number(device), 0, 0, LaneKind::kIdle}] = parts.size();
   }
-  if (rank_ != nullptr) {
-    for (const ExchangePart& part : rank_->parts)
-      ++counts[{kDevicesSection, number(part.device), 0, 0, LaneKind::kExchange}];
-  }
-  Key last{};
-  std::uint64_t* count = nullptr;
-  for (const Operation& operation : trace_.operations) {
-    const Key key = key_of(operation);
-    if (count == nullptr || key != last) count = &counts[last = key];
-    ++*count;
-  }
-  std::unordered_map<ThreadId, std::uint64_t> of_threads;
-  add_rows_of(trace_.calls, of_threads);
-  add_rows_of(trace_.launches, of_threads);
-  for (const auto& [thread, rows] : of_threads) uses_cuda_.insert(thread);
-  add_rows_of(trace_.polls, of_threads);
-  add_rows_of(trace_.host_waits, of_threads);
-  for (const auto& [thread, rows] : of_threads) counts[key_of(LaneKind::kThread, thread)] = rows;
-  for (const NvtxRange& range : ranges_) ++counts[key_of(LaneKind::kRanges, range.thread)];
+  for (const ExchangePart& part : exchange_parts_)
+    ++counts[{kDevicesSection, number(part.device), 0, 0, LaneKind::kExchange}];
+  timeline::LaneMap<std::uint64_t> rows;
+  rows_.for_each([&](const timeline::Row& row) {
+    if (const auto lane = shown_on(row)) ++rows[*lane];
+    if (row.table == Table::kCalls || row.table == Table::kLaunches) cuda_threads_.insert(row.lane.owner);
+  });
+  for (const auto& [lane, count] : rows) counts[key_of(lane)] = count;
   keep_lanes(counts);
 }
 
@@ -120,13 +124,11 @@ std::string TimelineSlices::thread_label(std::uint32_t thread) const {
   return label;
 }
 
-TimelineSlices::Key TimelineSlices::key_of(const Operation& operation) const {
-  return {kDevicesSection, number(operation.device), number(operation.stream), number(operation.context),
-          LaneKind::kStream};
-}
-
-TimelineSlices::Key TimelineSlices::key_of(LaneKind kind, ThreadId thread) const {
-  return {kThreadsSection, uses_cuda_.contains(thread) ? 0U : 1U, number(thread), 0, kind};
+TimelineSlices::Key TimelineSlices::key_of(const timeline::LaneKey& lane) const {
+  if (lane.kind == timeline::LaneKind::kStream)
+    return {kDevicesSection, lane.owner, lane.stream, lane.context, LaneKind::kStream};
+  const LaneKind kind = lane.kind == timeline::LaneKind::kRanges ? LaneKind::kRanges : LaneKind::kThread;
+  return {kThreadsSection, cuda_threads_.contains(lane.owner) ? 0U : 1U, lane.owner, 0, kind};
 }
 
 std::size_t TimelineSlices::lane_of(const Key& key) const {
@@ -138,9 +140,14 @@ void TimelineSlices::for_each(const Visit& visit) const {
   visit_steps(visit);
   visit_parts(visit);
   visit_exchanges(visit);
-  visit_operations(visit);
-  visit_ranges(visit);
-  visit_threads(visit);
+  timeline::LaneMap<std::optional<std::size_t>> lanes;
+  rows_.for_each([&](const timeline::Row& row) {
+    const auto key = shown_on(row);
+    if (!key) return;
+    std::optional<std::size_t>& lane = lanes[*key];
+    if (!lane) lane = lane_of(key_of(*key));
+    if (*lane != kNoLane) visit(*lane, {row.span, name_of(row)});
+  });
 }
 
 void TimelineSlices::visit_steps(const Visit& visit) const {
@@ -175,70 +182,17 @@ void TimelineSlices::visit_parts(const Visit& visit) const {
 }
 
 void TimelineSlices::visit_exchanges(const Visit& visit) const {
-  if (rank_ == nullptr) return;
-  for (const ExchangePart& part : rank_->parts) {
+  for (const ExchangePart& part : exchange_parts_) {
     const std::size_t lane = lane_of({kDevicesSection, number(part.device), 0, 0, LaneKind::kExchange});
-    if (lane != kNoLane) visit(lane, {part.span, slice_name(part.kind, part.name)});
+    if (lane != kNoLane) visit(lane, part.slice);
   }
 }
 
-void TimelineSlices::visit_operations(const Visit& visit) const {
-  Key last{};
-  std::size_t lane = kNoLane;
-  for (const Operation& operation : trace_.operations) {
-    const Key key = key_of(operation);
-    if (key != last) lane = lane_of(last = key);
-    if (lane != kNoLane) visit(lane, {operation.span, slice_name(operation)});
-  }
-}
-
-void TimelineSlices::visit_ranges(const Visit& visit) const {
-  for (const NvtxRange& range : ranges_) {
-    const std::size_t lane = lane_of(key_of(LaneKind::kRanges, range.thread));
-    if (lane != kNoLane) visit(lane, {range.span, slice_name(SliceKind::kRange, number(range.text))});
-  }
-}
-
-SliceName TimelineSlices::name_of(const Call& call) const {
-  const auto row = static_cast<std::size_t>(&call - trace_.calls.data());
-  const bool waited = row < attribution_.judgements.size() && attribution_.judgements[row].verdict == Verdict::kBlocked;
-  return slice_name(waited ? SliceKind::kWait : SliceKind::kCall, number(call.api));
-}
-
-// Four tables, each sorted by begin, in the order of their begins.
-void TimelineSlices::visit_threads(const Visit& visit) const {
-  std::unordered_map<ThreadId, std::size_t> lanes;
-  const auto show = [&](ThreadId thread, TimeSpan span, SliceName name) {
-    const auto [entry, is_new] = lanes.try_emplace(thread, kNoLane);
-    if (is_new) entry->second = lane_of(key_of(LaneKind::kThread, thread));
-    if (entry->second != kNoLane) visit(entry->second, {span, name});
-  };
-  std::size_t call = 0, poll = 0, wait = 0;
-  const auto catch_up = [&](Nanoseconds t) {
-    for (;;) {
-      const Nanoseconds next_call = call < trace_.calls.size() ? trace_.calls[call].span.begin_ns : kLatestTime + 1;
-      const Nanoseconds next_poll = poll < trace_.polls.size() ? trace_.polls[poll].span.begin_ns : kLatestTime + 1;
-      const Nanoseconds next_wait =
-          wait < trace_.host_waits.size() ? trace_.host_waits[wait].span.begin_ns : kLatestTime + 1;
-      const Nanoseconds first = std::min({next_call, next_poll, next_wait});
-      if (first > t || first > kLatestTime) return;
-      if (first == next_call) {
-        const Call& row = trace_.calls[call++];
-        show(row.thread, row.span, name_of(row));
-      } else if (first == next_poll) {
-        const Poll& row = trace_.polls[poll++];
-        show(row.thread, row.span, slice_name(SliceKind::kCall, number(row.api)));
-      } else {
-        const HostWait& row = trace_.host_waits[wait++];
-        show(row.thread, row.span, slice_name(SliceKind::kSleep, static_cast<std::uint64_t>(number(row.call))));
-      }
-    }
-  };
-  for (const Launch& launch : trace_.launches) {
-    catch_up(launch.span.begin_ns);
-    show(launch.thread, launch.span, slice_name(SliceKind::kLaunch, number(launch.api)));
-  }
-  catch_up(kLatestTime);
+SliceName TimelineSlices::name_of(const timeline::Row& row) const {
+  if (kind_of(row.name) == SliceKind::kMemset) return slice_name(SliceKind::kMemset, 0);
+  const bool waited = row.table == Table::kCalls && row.index < attribution_.judgements.size() &&
+                      attribution_.judgements[row.index].verdict == Verdict::kBlocked;
+  return waited ? slice_name(SliceKind::kWait, number_of(row.name)) : row.name;
 }
 
 }  // namespace synctrace::page

@@ -7,7 +7,7 @@
 
 #include "base/time_span.h"
 #include "findings/report.h"
-#include "findings/timeline/idle_occurrences.h"
+#include "timeline/page/idle_occurrences.h"
 
 namespace synctrace::page {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "findings/build_report.h"
-#include "findings/timeline/idle_occurrences.h"
-#include "findings/timeline/wanted_stretches.h"
 #include "support/catch.h"
 #include "support/trace_maker.h"
+#include "timeline/page/idle_occurrences.h"
+#include "timeline/page/wanted_stretches.h"
 
 namespace synctrace::testing {
 namespace {

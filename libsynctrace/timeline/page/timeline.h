@@ -8,21 +8,26 @@
 #include <string_view>
 #include <vector>
 
+#include "findings/findings.h"
 #include "findings/report.h"
-#include "findings/timeline/idle_occurrences.h"
-#include "findings/timeline/idle_stacks.h"
-#include "findings/timeline/rank_drawing.h"
-#include "findings/timeline/timeline_detail.h"
-#include "findings/timeline/timeline_slices.h"
-#include "findings/timeline/trace_clock.h"
+#include "model/rank_lane.h"
 #include "model/trace.h"
+#include "timeline/page/idle_occurrences.h"
+#include "timeline/page/idle_stacks.h"
+#include "timeline/page/timeline_detail.h"
+#include "timeline/page/timeline_slices.h"
+#include "timeline/page/trace_clock.h"
 
 namespace synctrace::page {
 
 class Timeline {
  public:
-  // `attribution` with its parts, `report` made of both; `rank`: of one rank of a job. All must outlive the object.
-  Timeline(const Trace& trace, const Attribution& attribution, const Report& report, const RankDrawing* rank = nullptr);
+  // `attribution` with its parts, `report` made of both; `rank`: where it is one of a job, and a stretch worth every
+  // slice, as other ranks show it; may be empty. All must outlive the object.
+  Timeline(const Trace& trace, const Attribution& attribution, const Report& report, const RankLane* rank = nullptr,
+           TimeSpan wanted = {});
+  Timeline(const Findings& findings, const Report& report, const RankLane* rank = nullptr, TimeSpan wanted = {})
+      : Timeline(findings.trace(), findings.attribution(), report, rank, wanted) {}
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
@@ -42,13 +47,13 @@ class Timeline {
   // Text of the trace, not made safe for HTML.
   std::string text_of(SliceName name) const;
   // The label of the rank that a slice of kRankWait waits for; empty: not known.
-  std::string_view waits_for(SliceName name) const;
-  const RankDrawing* rank() const noexcept { return rank_; }  // null: of no job
+  std::string waits_for(SliceName name) const;
+  const RankLane* rank() const noexcept { return rank_; }  // null: of no job
 
  private:
   const Trace& trace_;
   const Report& report_;
-  const RankDrawing* rank_;
+  const RankLane* rank_;
   std::vector<DeviceOccurrences> occurrences_;
   std::vector<StackTree> stacks_;
   TimeSpan opening_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/timeline/idle_stacks.h"
+#include "timeline/page/idle_stacks.h"
 
 #include <algorithm>
 #include <map>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "findings/timeline/timeline_detail.h"
 #include "support/catch.h"
+#include "timeline/page/timeline_detail.h"
 
 namespace synctrace::page {
 namespace {

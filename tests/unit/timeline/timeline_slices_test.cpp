@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline shows what the tables say: on each stored trace, slices of idle time add up to the causes of each row.
-#include "findings/timeline/timeline_slices.h"
+#include "timeline/page/timeline_slices.h"
 #include "attribution/attribute.h"
 
 #include <map>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Idle time as a tree of stacks: what is in it, what is too small for it, and that nothing is counted twice.
-#include "findings/timeline/idle_stacks.h"
+#include "timeline/page/idle_stacks.h"
 #include "attribution/attribute.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/timeline/idle_occurrences.h"
+#include "timeline/page/idle_occurrences.h"
 
 #include <algorithm>
 #include <bit>

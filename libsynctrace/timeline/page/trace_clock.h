@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/time_span.h"
+#include "model/rank_clock.h"
 #include "model/trace.h"
-#include "ranks/rank_clocks.h"
 
 namespace synctrace::page {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a trace has to show on a timeline, as slices on lanes: steps; of each device why it was idle, what it did
+// All that the page has to show of a trace, as slices on lanes: steps; of each device why it was idle, what it did
 // together with other ranks and the work of its streams; of each host thread its NVTX ranges, CUDA calls and sleeps.
 // Nothing is copied: slices are made as they are visited.
 #pragma once
@@ -14,10 +14,10 @@
 
 #include "base/time_span.h"
 #include "findings/report.h"
-#include "findings/timeline/rank_drawing.h"
-#include "findings/timeline/slice_names.h"
-#include "model/nvtx_ranges.h"
+#include "model/rank_lane.h"
 #include "model/trace.h"
+#include "timeline/page/slice_words.h"
+#include "timeline/rows.h"
 
 namespace synctrace::page {
 
@@ -41,13 +41,14 @@ class TimelineSlices {
  public:
   // `attribution` with its parts; `rank`: of one rank of a job. All must outlive the object.
   TimelineSlices(const Trace& trace, const Attribution& attribution, const Report& report,
-                 const RankDrawing* rank = nullptr);
+                 const RankLane* rank = nullptr);
 
   const std::vector<Lane>& lanes() const noexcept { return lanes_; }  // in the order in which they are shown
   std::size_t lanes_left_out() const noexcept { return left_out_; }   // beyond kMostLanes, those with the fewest slices
 
   // Calls visit(lane, slice) for all slices; those of one lane in the order of their begins.
-  void for_each(const std::function<void(std::size_t, const Slice&)>& visit) const;
+  using Visit = std::function<void(std::size_t, const Slice&)>;
+  void for_each(const Visit& visit) const;
 
  private:
   // Lanes sort as they are shown.
@@ -59,31 +60,32 @@ class TimelineSlices {
     LaneKind kind = LaneKind::kSteps;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
-  using Visit = std::function<void(std::size_t, const Slice&)>;
+  struct ExchangePart {
+    DeviceId device{};
+    Slice slice;
+  };
 
+  void note_cause_rows();
+  void note_exchange_parts();
   void count_lanes();
   void keep_lanes(const std::map<Key, std::uint64_t>& counts);
-  void note_cause_rows();
   std::string label_of(const Key& key) const;
   std::string thread_label(std::uint32_t thread) const;
-  Key key_of(const Operation& operation) const;
-  Key key_of(LaneKind kind, ThreadId thread) const;
+  Key key_of(const timeline::LaneKey& lane) const;
   std::size_t lane_of(const Key& key) const;
 
   void visit_steps(const Visit& visit) const;
   void visit_parts(const Visit& visit) const;
   void visit_exchanges(const Visit& visit) const;
-  void visit_operations(const Visit& visit) const;
-  void visit_ranges(const Visit& visit) const;
-  void visit_threads(const Visit& visit) const;
-  SliceName name_of(const Call& call) const;
+  SliceName name_of(const timeline::Row& row) const;
 
   const Trace& trace_;
   const Attribution& attribution_;
   const Report& report_;
-  const RankDrawing* rank_;  // null: none
-  std::vector<NvtxRange> ranges_;
-  std::unordered_set<ThreadId> uses_cuda_;
+  const RankLane* rank_;  // null: none
+  timeline::Rows rows_;
+  std::unordered_set<std::uint32_t> cuda_threads_;
+  std::vector<ExchangePart> exchange_parts_;                // by begin
   std::map<DeviceId, std::size_t> device_places_;           // in the report
   std::map<DeviceId, std::vector<SliceName>> cause_names_;  // by Cause::number
   std::map<Key, std::size_t> index_;
