@@ -10,7 +10,7 @@
 
 namespace synctrace {
 
-// By the name of the kernel, mangled or not: NCCL's and NVSHMEM's.
+// Tells by the kernel's name, mangled or not: NCCL's and NVSHMEM's.
 bool is_collective_kernel(std::string_view name) noexcept;
 
 // Remembers names that it was asked about. The trace must outlive it.

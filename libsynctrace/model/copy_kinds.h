@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What kind of memory a call copied is known better to CUPTI's record of the transfer than to the allocations that the
-// recorder saw: calls whose kinds were judged by these take over those of their first transfer.
+// CUPTI's record of a transfer tells the kind of memory better than the allocations that the recorder saw: a call whose
+// kinds were judged by these takes over the kinds of its first transfer.
 #pragma once
 
 #include "model/trace.h"

@@ -20,7 +20,7 @@ class Correlation {
   // Goes on with the same rows at another place, where the trace was moved to.
   void follow(const Trace& trace);
 
-  // The call that issued an operation: of several with its id the earliest, and a launch before others.
+  // The call that issued an operation: the earliest one with its id, and a launch before others.
   struct Issuer {
     bool is_launch = false;  // a row of Trace::launches, else of Trace::calls
     std::uint32_t row = 0;
@@ -39,7 +39,7 @@ class Correlation {
   };
   std::optional<Work> work_of(Issuer issuer) const noexcept;
 
-  // The first of that work alone: at no cost, where the whole of it may be all work of the trace.
+  // Only the first of that work, at no cost: the whole of it may be all work of the trace.
   std::optional<std::uint32_t> first_work_of(Issuer issuer) const noexcept {
     const std::uint32_t first = issuer.is_launch ? launch_work_[issuer.row] : call_work_[issuer.row];
     return first == kNone ? std::nullopt : std::optional(first);

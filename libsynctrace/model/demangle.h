@@ -9,7 +9,7 @@
 
 namespace synctrace {
 
-// A C++ name in words; as it is, when it is none, or longer than kLongestWords in words.
+// A C++ name in words; unchanged if it is none, or longer than kLongestWords in words.
 std::string demangled(const std::string& name);
 inline constexpr std::uint64_t kLongestWords = std::uint64_t{1} << 20;
 

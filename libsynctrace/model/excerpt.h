@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A part of a trace as a trace of its own: what began, or was issued, in a span of time, with all definitions. For
-// questions whose answer costs too much for the whole of a long run.
+// A part of a trace as a trace of its own: the rows that began, or were issued, in a span of time, with all
+// definitions. For questions whose answer costs too much for the whole of a long run.
 #pragma once
 
 #include "model/correlate.h"

@@ -43,7 +43,7 @@ struct DecodedWork {
   double share_read = 0;
 };
 
-// The layouts that the chunks finished so far have declared, for those that are begun.
+// The layouts that finished chunks have declared, for chunks that are begun.
 class Layouts {
  public:
   std::size_t give_to(format::RecordDecoder& decoder) const {

@@ -40,7 +40,7 @@ struct RankLane {
   std::vector<RankExchange> exchanges;          // by begin
   std::vector<std::string> operations;          // "AllReduce"
   std::map<std::uint32_t, std::string> labels;  // names of ranks that this one waits for
-  // An operation that the others waited for this rank at, from when the rank was free for it to its end; may be empty.
+  // An operation at which the others waited for this rank: from when the rank was free for it to its end; may be empty.
   TimeSpan typical;
 };
 

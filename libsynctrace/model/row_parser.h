@@ -195,7 +195,7 @@ class RowParser {
     return span;
   }
 
-  // Whether the row has room for the device. Whether the trace has is asked later.
+  // Whether the row has room for the device. TraceLoader asks whether the trace has.
   bool takes(DeviceId device) {
     if (device == last_device_) return true;
     if (number(device) > Operation::kMostDevice) {

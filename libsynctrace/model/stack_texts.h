@@ -9,8 +9,8 @@
 
 namespace synctrace {
 
-// Replaces stacks by a hole once the names of all before them (by number) come to more than any recording has for the
-// size of its stacks. Returns how many were.
+// Replaces a stack by a hole once the names of all stacks before it (by number) are longer than any recording's with
+// stacks of that size. Returns how many it replaced.
 std::uint64_t cut_swollen_stacks(Trace& trace);
 
 }  // namespace synctrace

@@ -10,8 +10,8 @@
 namespace synctrace {
 namespace {
 
-// A full table gets the room that the rest of the file asks for, so that it seldom moves; what is not written costs
-// nothing.
+// A full table gets the room that the rest of the file asks for, so that it seldom moves; room that is not written
+// costs nothing.
 template <class Row>
 void append(const std::vector<Row>& from, double share_read, std::vector<Row>& to) {
   constexpr double kMostGrowth = 16;

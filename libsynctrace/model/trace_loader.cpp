@@ -94,7 +94,7 @@ void TraceLoader::finish() {
   trace_.lossy = losses_.finish(closed);
 }
 
-// Lost with a part of the file is also what it defined, and that is of use at any time.
+// A lost part of the file takes its definitions with it, and these may be needed at any time.
 bool TraceLoader::lacks_definitions() const {
   const auto is_edge = [](const Window& window) { return window.open_reason == "start"; };
   const bool one_window =
