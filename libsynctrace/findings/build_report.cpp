@@ -201,7 +201,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   });
   StackPlaces places(trace, options.user_code);
   const LineRules rules(trace, attribution.evidence->stacks, places);
-  add_sites(trace, attribution, rules, places, report);
+  add_sites(Waits(trace, attribution, places), rules, places, report);
   add_idle_causes(trace, attribution, rules, places, report);
   add_phases(attribution, report);
   add_savings(trace, attribution, places, options.question, report);

@@ -24,11 +24,9 @@ struct ApiDraft {
   ApiReport row;
   DurationSketch lengths;
 
-  void count(TimeSpan span) {
-    ++row.count;
-    row.host_ns = add_saturated(row.host_ns, span.length_ns());
-    row.longest_ns = std::max(row.longest_ns, span.length_ns());
-    lengths.add(span.length_ns());
+  void count(const WaitFigures& call) {
+    row.figures.add(call);
+    lengths.add(call.host_ns);
   }
 };
 
@@ -36,63 +34,76 @@ void add_apis(const Trace& trace, const Attribution& attribution, Report& report
   std::unordered_map<ApiId, ApiDraft> drafts;
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     const Call& call = trace.calls[row];
-    if (!is_covered(trace, report, call.span)) continue;
-    ApiDraft& draft = drafts[call.api];
-    draft.count(call.span);
-    const Nanoseconds blocked_ns = attribution.judgements[row].blocked_ns;
-    draft.row.blocked_count += attribution.judgements[row].verdict == Verdict::kBlocked ? 1 : 0;
-    draft.row.host_blocked_ns = add_saturated(draft.row.host_blocked_ns, blocked_ns);
+    if (is_covered(trace, report, call.span.begin_ns))
+      drafts[call.api].count(figures_of(call, attribution.judgements[row]));
   }
   // Most launches are of the function that the one before was of.
   ApiDraft* last = nullptr;
   ApiId last_api{};
   for (const Launch& launch : trace.launches) {
     if (last == nullptr || launch.api != last_api) last = &drafts[last_api = launch.api];
-    last->count(launch.span);
+    last->count({.calls = 1, .host_ns = launch.span.length_ns(), .longest_ns = launch.span.length_ns()});
   }
   for (auto& [api, draft] : drafts) {
     draft.row.function = printable(api_name(trace, api));
-    draft.row.p50_ns = std::min(draft.lengths.quantile(0.5), draft.row.longest_ns);
-    draft.row.p99_ns = std::min(draft.lengths.quantile(0.99), draft.row.longest_ns);
+    draft.row.p50_ns = std::min(draft.lengths.quantile(0.5), draft.row.figures.longest_ns);
+    draft.row.p99_ns = std::min(draft.lengths.quantile(0.99), draft.row.figures.longest_ns);
     report.apis.push_back(std::move(draft.row));
   }
   std::sort(report.apis.begin(), report.apis.end(), [](const ApiReport& a, const ApiReport& b) {
-    return std::tie(b.host_ns, b.count, a.function) < std::tie(a.host_ns, a.count, b.function);
+    return std::tie(b.figures.host_ns, b.figures.calls, a.function) <
+           std::tie(a.figures.host_ns, a.figures.calls, b.function);
   });
 }
 
 // Most time of the host first; the words only make the order of equals the same on every machine.
 bool dearer(const CallSite& a, const CallSite& b) {
-  return std::tie(b.figures.host_ns, b.figures.count, a.function(), a.where.file, a.where.line, a.where.function) <
-         std::tie(a.figures.host_ns, a.figures.count, b.function(), b.where.file, b.where.line, b.where.function);
+  return std::tie(b.figures.host_ns, b.figures.calls, a.function(), a.where.file, a.where.line, a.where.function) <
+         std::tie(a.figures.host_ns, a.figures.calls, b.function(), b.where.file, b.where.line, b.where.function);
 }
 
-void count_call(const Call& call, CallFigures& figures) {
-  ++figures.count;
-  figures.bytes += call.bytes;
-  figures.host_ns = add_saturated(figures.host_ns, call.span.length_ns());
-}
+// Calls by place, function and direction of a copy.
+class CallTable {
+ public:
+  CallTable(const Trace& trace, StackPlaces& places) : trace_(trace), places_(places) {}
 
-void add_pageable_copies(const Trace& trace, const Correlation& correlation, StackPlaces& places, Report& report) {
-  std::map<std::tuple<StackPlace, ApiId, std::string_view>, CallFigures> rows;
-  for (const Call& call : trace.calls) {
-    const bool pageable = is_copy(call.category) &&
-                          host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
-    if (!pageable || !is_covered(trace, report, call.span)) continue;
-    CallFigures& row = rows[{places.place_of(call.stack), call.api, direction_word(call.copy_kind)}];
-    count_call(call, row);
-    if (const auto work = correlation.work_of({false, static_cast<std::uint32_t>(&call - trace.calls.data())})) {
-      row.device_ns = add_saturated(row.device_ns, trace.operations[work->first_operation].span.length_ns());
+  SiteCalls& row_of(const Call& call, std::string_view direction) {
+    return rows_[{places_.place_of(call.stack), call.api, direction}];
+  }
+
+  std::vector<CallSite> take() {
+    std::vector<CallSite> sites;
+    for (auto& [key, row] : rows_) {
+      const auto& [place, api, direction] = key;
+      row.function = printable(api_name(trace_, api));
+      row.direction = direction;
+      CallSite& site = sites.emplace_back();
+      site.where = places_.line_of(place);
+      site.figures = row.figures;
+      site.calls.push_back(std::move(row));
     }
+    std::sort(sites.begin(), sites.end(), dearer);
+    return sites;
   }
-  for (const auto& [key, figures] : rows) {
-    const auto& [place, api, direction] = key;
-    CallSite& site = report.pageable_copies.emplace_back();
-    site.where = places.line_of(place);
-    site.calls.push_back({nullptr, printable(api_name(trace, api)), std::string(direction), {}, {}, figures});
-    site.figures = figures;
+
+ private:
+  const Trace& trace_;
+  StackPlaces& places_;
+  std::map<std::tuple<StackPlace, ApiId, std::string_view>, SiteCalls> rows_;
+};
+
+std::vector<CallSite> pageable_copies(const Trace& trace, const Attribution& attribution, StackPlaces& places,
+                                      const Report& report) {
+  CallTable table(trace, places);
+  for (std::uint32_t row = 0; row < trace.calls.size(); ++row) {
+    const Call& call = trace.calls[row];
+    if (!is_pageable_copy(call) || !is_covered(trace, report, call.span.begin_ns)) continue;
+    WaitFigures figures = figures_of(call, attribution.judgements[row]);
+    if (const auto work = attribution.evidence->correlation.work_of({false, row}))
+      figures.device_ns = trace.operations[work->first_operation].span.length_ns();
+    table.row_of(call, direction_word(call.copy_kind)).figures.add(figures);
   }
-  std::sort(report.pageable_copies.begin(), report.pageable_copies.end(), dearer);
+  return table.take();
 }
 
 bool is_memory_call(ApiCategory category) {
@@ -107,33 +118,27 @@ bool is_memory_call(ApiCategory category) {
   }
 }
 
-void add_step_allocations(const Trace& trace, const Steps& steps, StackPlaces& places, Report& report) {
-  std::map<std::pair<StackPlace, ApiId>, SiteCalls> rows;
+std::vector<CallSite> step_allocations(const Trace& trace, const Attribution& attribution, StackPlaces& places) {
+  CallTable table(trace, places);
   std::size_t step = 0;
-  for (const Call& call : trace.calls) {
+  for (std::size_t row = 0; row < trace.calls.size(); ++row) {
+    const Call& call = trace.calls[row];
     if (!is_memory_call(call.category)) continue;
-    const StepKind kind = steps.kind_at(call.span.begin_ns, step);
+    const StepKind kind = attribution.steps.kind_at(call.span.begin_ns, step);
     if (kind != StepKind::kSteady && kind != StepKind::kIrregular) continue;
-    SiteCalls& row = rows[{places.place_of(call.stack), call.api}];
-    if (row.figures.count == 0) row.rule = rule_of(call);
-    count_call(call, row.figures);
+    SiteCalls& calls = table.row_of(call, {});
+    calls.rule = rule_of(call);
+    calls.figures.add(figures_of(call, attribution.judgements[row]));
   }
-  for (auto& [key, row] : rows) {
-    row.function = printable(api_name(trace, key.second));
-    CallSite& site = report.step_allocations.emplace_back();
-    site.where = places.line_of(key.first);
-    site.figures = row.figures;
-    site.calls.push_back(std::move(row));
-  }
-  std::sort(report.step_allocations.begin(), report.step_allocations.end(), dearer);
+  return table.take();
 }
 
 }  // namespace
 
 void add_call_tables(const Trace& trace, const Attribution& attribution, StackPlaces& places, Report& report) {
   add_apis(trace, attribution, report);
-  add_pageable_copies(trace, attribution.evidence->correlation, places, report);
-  add_step_allocations(trace, attribution.steps, places, report);
+  report.pageable_copies = pageable_copies(trace, attribution, places, report);
+  report.step_allocations = step_allocations(trace, attribution, places);
 }
 
 }  // namespace synctrace

@@ -10,6 +10,7 @@
 #include "attribution/attribute.h"
 #include "base/shown_text.h"
 #include "findings/verdict.h"
+#include "findings/waits.h"
 #include "whatif/fix_sites.h"
 
 namespace synctrace {
@@ -30,48 +31,36 @@ bool is_sleep(CauseKind kind) noexcept {
   }
 }
 
-// What the calls of each place and function cost the host.
+// What the calls of each place and function cost the host; a run of queries is one.
 class HostCosts {
  public:
-  struct Cost {
-    std::uint64_t count = 0;
-    Nanoseconds blocked_ns = 0;
-  };
-
   HostCosts(const Trace& trace, const Attribution& attribution, StackPlaces& places) {
     for (std::size_t row = 0; row < trace.calls.size(); ++row) {
       const Call& call = trace.calls[row];
-      add({places.place_of(call.stack), number(call.api), false}, attribution.judgements[row].blocked_ns);
+      costs_[{places.place_of(call.stack), number(call.api), false}].add(figures_of(call, attribution.judgements[row]));
     }
-    for (std::size_t row = 0; row < trace.polls.size(); ++row) {
-      const Poll& poll = trace.polls[row];
-      add({places.place_of(poll.stack), number(poll.api), false}, is_wait(poll) ? poll.span.length_ns() : 0);
+    for (const Poll& poll : trace.polls) {
+      WaitFigures figures = figures_of(poll);
+      figures.calls = 1;
+      costs_[{places.place_of(poll.stack), number(poll.api), false}].add(figures);
     }
     for (std::size_t row = 0; row < trace.host_waits.size(); ++row) {
       const HostWait& wait = trace.host_waits[row];
-      const bool waited = attribution.sleeps.host_waits[row].waited;
-      add({places.place_of(wait.stack), static_cast<std::uint32_t>(number(wait.call)), true},
-          waited ? wait.span.length_ns() : 0);
+      costs_[{places.place_of(wait.stack), std::uint32_t{number(wait.call)}, true}].add(
+          figures_of(wait, attribution.sleeps.host_waits[row]));
     }
   }
 
-  Cost of(StackPlace place, const CallSiteKey& site) const {
+  WaitFigures of(StackPlace place, const CallSiteKey& site) const {
     const bool slept = site.table == OwnerTable::kHostWait;
     if (!slept && site.table != OwnerTable::kCall && site.table != OwnerTable::kPoll) return {};
-    const auto found =
-        costs_.find({place, slept ? static_cast<std::uint32_t>(number(site.host_call)) : number(site.api), slept});
-    return found == costs_.end() ? Cost{} : found->second;
+    const auto found = costs_.find({place, slept ? std::uint32_t{number(site.host_call)} : number(site.api), slept});
+    return found == costs_.end() ? WaitFigures{} : found->second;
   }
 
  private:
-  using Key = std::tuple<StackPlace, std::uint32_t, bool>;  // place, function, whether of the C library
-  void add(const Key& key, Nanoseconds blocked_ns) {
-    Cost& cost = costs_[key];
-    ++cost.count;
-    cost.blocked_ns = add_saturated(cost.blocked_ns, blocked_ns);
-  }
-
-  std::map<Key, Cost> costs_;
+  // Place, function, whether it is one of the C library.
+  std::map<std::tuple<StackPlace, std::uint32_t, bool>, WaitFigures> costs_;
 };
 
 class CauseMerger {
@@ -165,10 +154,9 @@ class CauseMerger {
     draft.untils[places_.place_of(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
     const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
-    const HostCosts::Cost cost =
-        worked ? HostCosts::Cost{} : costs_.of(places_.place_of(cause.key.site.stack), cause.key.site);
-    row.count = std::max(row.count, cost.count);
-    row.host_blocked_ns = std::max(row.host_blocked_ns, cost.blocked_ns);
+    const WaitFigures cost = worked ? WaitFigures{} : costs_.of(places_.place_of(cause.key.site.stack), cause.key.site);
+    row.count = std::max(row.count, cost.calls);
+    row.host_blocked_ns = std::max(row.host_blocked_ns, cost.host_blocked_ns);
     if (!cause.key.drained && !(cause.key.activity == cause.key.site)) {
       if (draft.helper_ns == 0) draft.helper = fix_key_of(cause.key.kind, cause.key.activity);
       draft.helper_ns += cause.idle_ns;

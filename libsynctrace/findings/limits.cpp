@@ -47,8 +47,8 @@ void add_basis(const Trace& trace, Report& report) {
             ? "no GPU timeline is in the file: GPU busy and idle time are unknown"
             : "no GPU timeline was recorded: GPU busy and idle time are unknown (record with --level=timeline)");
   }
-  if (report.by_length_count > 0) {
-    add(report, "judged-without-timeline", report.by_length_count, Severity::kNote,
+  if (report.calls.by_length > 0) {
+    add(report, "judged-without-timeline", report.calls.by_length, Severity::kNote,
         "calls were judged without the GPU timeline: by what is known of the function, and by their length");
   }
   if (report.left_out_calls > 0) {

@@ -15,6 +15,7 @@
 #include "findings/job/rank_in_job.h"
 #include "findings/loader/loader_advice.h"
 #include "findings/rules.h"
+#include "findings/wait_figures.h"
 #include "model/frames.h"
 #include "model/load_stats.h"
 #include "steps/steps.h"
@@ -52,41 +53,24 @@ struct SourceLine {
   bool known() const noexcept { return !function.empty() || !file.empty(); }
 };
 
-// What some calls did, added up.
-struct CallFigures {
-  std::uint64_t count = 0;
-  std::uint64_t blocked_count = 0;
-  std::uint64_t redundant_count = 0;
-  std::uint64_t own_copy_count = 0;
-  std::uint64_t unclear_count = 0;
-  std::uint64_t by_length_count = 0;  // judged without the GPU timeline
-  std::uint64_t failed_count = 0;     // returned an error
-  std::uint64_t not_ready_count = 0;  // of queries; those in a row that stood for a wait are one blocked_count
-  std::uint64_t bytes = 0;
-  Nanoseconds host_blocked_ns = 0;
-  Nanoseconds host_ns = 0;  // length of the calls
-  Nanoseconds longest_ns = 0;
-  Nanoseconds device_ns = 0;  // of the transfers of pageable copies; 0 without a timeline
-};
-
 // Calls of one CUDA function with one kind of copy.
 struct SiteCalls {
   const Rule* rule = nullptr;  // null: no rule
-  std::string function;        // of CUDA
+  std::string function;        // of CUDA; of the C library where the program slept outside of CUDA
   std::string direction;       // of a copy: "H2D", "D2H"...; else empty
   std::string memory;          // on the host's side of a copy: "pageable", "pinned"...; empty when there is none
   std::string note;            // "creates the context"; empty for most
-  CallFigures figures;
+  WaitFigures figures;
 };
 
 // What a user would fix in one place: the calls of a function from one line, or the copies from one line together with
-// the synchronisation that stands behind each of them, as one statement of a framework makes them. Of the figures, each
-// table fills those that it shows.
+// the synchronisation that stands behind each of them, as one statement of a framework makes them.
 struct CallSite {
   SourceLine where;
   std::vector<SiteCalls> calls;  // one, or two; the first gives the site its rule
-  CallFigures figures;           // of a copy and its synchronisation as one
+  WaitFigures figures;           // of a copy and its synchronisation as one
   bool can_wait = false;
+  bool is_poll = false;
   SiteVerdict verdict = SiteVerdict::kNoWait;
 
   const Rule* rule() const noexcept { return calls.front().rule; }
@@ -314,13 +298,9 @@ struct WorkReport {
 // All calls of one CUDA function. The quantiles are right to 2 %.
 struct ApiReport {
   std::string function;
-  std::uint64_t count = 0;
-  std::uint64_t blocked_count = 0;
-  Nanoseconds host_ns = 0;
-  Nanoseconds host_blocked_ns = 0;
+  WaitFigures figures;
   Nanoseconds p50_ns = 0;
   Nanoseconds p99_ns = 0;
-  Nanoseconds longest_ns = 0;
 };
 
 // NVTX ranges of one name. Ranges of many names that differ in their digits alone are one row, with '#' for these.
@@ -372,7 +352,7 @@ struct Report {
   std::vector<DeviceReport> devices;
   SavingsReport savings;
   std::optional<LoaderAdvice> loader;    // where the program waits for a data loader
-  std::vector<CallSite> waits;           // all sites that can wait, dearest first
+  std::vector<CallSite> waits;           // all sites that can wait, and sleeps until GPU work ended, dearest first
   std::vector<CallSite> long_calls;      // the others that took a millisecond or more in sum, dearest first
   std::vector<CallSite> polls;           // queries, those that waited longest first
   std::vector<HostCallSite> host_waits;  // longest in sum first
@@ -389,10 +369,7 @@ struct Report {
   Nanoseconds overhead_ns = 0;
   std::uint64_t overhead_count = 0;
 
-  std::uint64_t call_count = 0;  // of all sites, a copy and its synchronisation as two
-  std::uint64_t blocked_count = 0;
-  std::uint64_t by_length_count = 0;
-  Nanoseconds host_blocked_ns = 0;
+  WaitFigures calls;  // of all sites but `polls`, a copy and its synchronisation as two
   std::vector<LossReport> losses;
 };
 

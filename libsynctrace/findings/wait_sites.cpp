@@ -15,28 +15,15 @@
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
 #include "findings/line_rules.h"
-#include "findings/paired_calls.h"
 #include "findings/rules.h"
 #include "findings/stack_places.h"
 #include "findings/trace_words.h"
 #include "findings/trust.h"
+#include "findings/waits.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
 namespace {
-
-// One wait, or call that could have been one.
-struct Event {
-  const Rule* rule = nullptr;
-  std::vector<std::string_view> other_rules;
-  StackId stack{};
-  StackPlace place{};
-  ThreadId thread{};
-  Nanoseconds time_ns = 0;
-  std::string function;
-  WaitFigures figures;  // of this one
-  bool synchronises = false;
-};
 
 class WaitFinder {
  public:
@@ -46,15 +33,18 @@ class WaitFinder {
         attribution_(attribution),
         places_(trace, user_code),
         rules_(trace, attribution.evidence->stacks, places_),
+        waits_(trace, attribution, places_),
         surroundings_(trace, options.ranges) {
     find_step_spans(options);
   }
 
   void run() {
     found_.pageable_bytes.resize(found_.steps.size() + 1);
-    add_calls();
-    add_polls();
-    add_sleeps();
+    for (const PossibleWait& event : waits_.events()) {
+      if (event.table == OwnerTable::kCall) count_pageable(trace_.calls[event.row]);
+      if (event.table == OwnerTable::kCall && waits_.judgement(event.row).creates_context) continue;
+      if (waits_.can_wait(event)) add(event);
+    }
     for (auto& [key, draft] : sites_) found_.sites.push_back(std::move(draft.site));
     found_.surroundings = surroundings_.all();
     found_.zones = surroundings_.zones();
@@ -72,12 +62,11 @@ class WaitFinder {
 
   void find_step_spans(const WaitSitesOptions& options);
   std::uint32_t step_at(Nanoseconds t) const;
-  void add_calls();
-  void add_pair(const PairedCall& pair);
-  void add_polls();
-  void add_sleeps();
-  const Rule* rule_of_pair(const PairedCall& pair) const;
-  void add(const Event& event);
+  bool synchronises(const PossibleWait& event) const;
+  const Rule* rule_of(const PossibleWait& event) const;
+  std::string function_of(const PossibleWait& event) const;
+  std::vector<std::string_view> other_rules_of(const PossibleWait& event) const;
+  void add(const PossibleWait& event);
   std::uint32_t stack_of(StackId stack);
   void count_pageable(const Call& call);
 
@@ -85,6 +74,7 @@ class WaitFinder {
   const Attribution& attribution_;
   StackPlaces places_;
   LineRules rules_;
+  Waits waits_;
   Surroundings surroundings_;
   std::map<Key, Draft> sites_;
   std::map<StackId, std::uint32_t> stacks_;
@@ -123,119 +113,45 @@ std::uint32_t WaitFinder::step_at(Nanoseconds t) const {
 
 // A wait by what it is, whether or not there was anything to wait for, or one by what it did. A copy to pageable memory
 // waits at least for itself.
-bool synchronises(const Call& call, const Judgement& judgement) {
-  if (judgement.verdict == Verdict::kBlocked || wait_habit(call) == WaitHabit::kExplicit) return true;
+bool WaitFinder::synchronises(const PossibleWait& event) const {
+  if (event.table != OwnerTable::kCall || event.is_pair()) return true;
+  const Call& call = trace_.calls[event.row];
+  const Verdict verdict = waits_.judgement(event.row).verdict;
+  if (verdict == Verdict::kBlocked || wait_habit(call) == WaitHabit::kExplicit) return true;
   const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
-  return judgement.verdict == Verdict::kOwnWork && to_host;
+  return verdict == Verdict::kOwnWork && to_host;
 }
 
-void count(Verdict verdict, Basis basis, WaitFigures& figures) {
-  figures.calls = 1;
-  figures.waited = verdict == Verdict::kBlocked ? 1 : 0;
-  figures.waited_by_length = verdict == Verdict::kBlocked && basis == Basis::kLength ? 1 : 0;
-  figures.redundant = verdict == Verdict::kRedundant ? 1 : 0;
-  figures.own_copy = verdict == Verdict::kOwnWork ? 1 : 0;
-  figures.unclear = verdict == Verdict::kUnknown ? 1 : 0;
-}
-
-// As in the report's tables.
-const Rule* WaitFinder::rule_of_pair(const PairedCall& pair) const {
-  const Call& call = trace_.calls[pair.row];
-  const bool by_sync = pair.sync_row != PairedCall::kNoRow && !copy_leads(call);
-  const Rule* rule = rules_.of(by_sync ? trace_.calls[pair.sync_row] : call, pair.place);
+// The same rule as in the report's tables, where it has one.
+const Rule* WaitFinder::rule_of(const PossibleWait& event) const {
+  if (event.table == OwnerTable::kPoll) return &kPollingRule;
+  if (event.table == OwnerTable::kHostWait) return &kFrameworkWaitRule;
+  const Rule* rule = rules_.of(trace_.calls[waits_.parts(event).first], event.place);
   if (rule != nullptr) return rule;
-  return is_copy(call.category) ? &kBlockingMemcpyRule : &kHiddenSyncRule;
+  return is_copy(trace_.calls[event.row].category) ? &kBlockingMemcpyRule : &kHiddenSyncRule;
 }
 
-void WaitFinder::add_calls() {
-  const std::vector<PairedCall> pairs = pair_calls(trace_, places_, [](const Call&) { return true; });
-  for (const PairedCall& pair : pairs) add_pair(pair);
+std::string WaitFinder::function_of(const PossibleWait& event) const {
+  if (event.table == OwnerTable::kPoll) return printable(api_name(trace_, trace_.polls[event.row].api));
+  if (event.table == OwnerTable::kHostWait) return std::string(host_call_word(trace_.host_waits[event.row].call));
+  const std::uint32_t first = waits_.parts(event).first;
+  const std::string function = printable(api_name(trace_, trace_.calls[first].api));
+  return function + (!event.is_pair() ? "" : first == event.row ? " + sync" : " + copy");
+}
+
+std::vector<std::string_view> WaitFinder::other_rules_of(const PossibleWait& event) const {
+  std::vector<std::string_view> words;
+  if (event.table != OwnerTable::kCall) return words;
+  for (const std::uint32_t row : {event.row, event.sync_row}) {
+    const Rule* rule = row == kNoCall ? nullptr : synctrace::rule_of(trace_.calls[row]);
+    if (rule != nullptr) words.insert(words.end(), {rule->id, rule->name});
+  }
+  return words;
 }
 
 void WaitFinder::count_pageable(const Call& call) {
-  if (!is_copy(call.category) ||
-      host_memory(call.copy_kind, call.source_memory, call.target_memory) != MemoryKind::kPageable)
-    return;
-  if (surroundings_.is_excluded(call.span.begin_ns)) return;
+  if (!is_pageable_copy(call) || surroundings_.is_excluded(call.span.begin_ns)) return;
   found_.pageable_bytes[std::min<std::size_t>(step_at(call.span.begin_ns), found_.steps.size())] += call.bytes;
-}
-
-void WaitFinder::add_pair(const PairedCall& pair) {
-  const Call& call = trace_.calls[pair.row];
-  const Judgement& judged = attribution_.judgements[pair.row];
-  count_pageable(call);
-  const bool has_sync = pair.sync_row != PairedCall::kNoRow;
-  if (judged.creates_context) return;
-  if (!has_sync && !can_wait(call, judged)) return;
-  Event event;
-  event.rule = rule_of_pair(pair);
-  event.stack = call.stack;
-  event.place = pair.place;
-  event.thread = call.thread;
-  event.time_ns = call.span.begin_ns;
-  event.function = printable(api_name(trace_, call.api));
-  Verdict verdict = judged.verdict;
-  event.synchronises = synchronises(call, judged);
-  Basis basis = judged.basis;
-  event.figures.bytes = call.bytes;
-  event.figures.host_blocked_ns = judged.blocked_ns;
-  if (const Rule* rule = rule_of(call)) event.other_rules = {rule->id, rule->name};
-  if (has_sync) {
-    const Call& sync = trace_.calls[pair.sync_row];
-    const Judgement& synced = attribution_.judgements[pair.sync_row];
-    verdict = verdict_of_pair(verdict, synced.verdict);
-    if (synced.verdict == verdict) basis = synced.basis;
-    event.synchronises = true;
-    event.function = copy_leads(call) ? event.function + " + sync" : printable(api_name(trace_, sync.api)) + " + copy";
-    event.figures.host_blocked_ns = add_saturated(event.figures.host_blocked_ns, synced.blocked_ns);
-    if (const Rule* rule = rule_of(sync)) event.other_rules.insert(event.other_rules.end(), {rule->id, rule->name});
-  }
-  const WaitFigures amounts = event.figures;
-  count(verdict, basis, event.figures);
-  event.figures.bytes = amounts.bytes;
-  event.figures.host_blocked_ns = amounts.host_blocked_ns;
-  found_.judged_by_length += basis == Basis::kLength ? 1 : 0;
-  add(event);
-}
-
-void WaitFinder::add_polls() {
-  for (const Poll& poll : trace_.polls) {
-    if (!is_wait(poll)) continue;
-    Event event;
-    event.rule = &kPollingRule;
-    event.stack = poll.stack;
-    event.place = places_.place_of(poll.stack);
-    event.thread = poll.thread;
-    event.time_ns = poll.span.begin_ns;
-    event.function = printable(api_name(trace_, poll.api));
-    event.synchronises = true;
-    count(Verdict::kBlocked, Basis::kTimeline, event.figures);
-    event.figures.host_blocked_ns = poll.span.length_ns();
-    add(event);
-  }
-}
-
-void WaitFinder::add_sleeps() {
-  const std::vector<GpuSleep>& sleeps = attribution_.sleeps.host_waits;
-  for (std::uint32_t row = 0; row < sleeps.size(); ++row) {
-    // A library's thread that slept for the sake of another is that one's wait.
-    if (!sleeps[row].waited || sleeps[row].owner != row) continue;
-    const HostWait& wait = trace_.host_waits[row];
-    // Threads of a library that run nothing of the program's wait for the next task as well, and nobody can fix that.
-    const StackTraits traits = attribution_.evidence->stacks.traits(wait.stack);
-    if (number(wait.stack) != 0 && !traits.python && !traits.user) continue;
-    Event event;
-    event.rule = &kFrameworkWaitRule;
-    event.stack = wait.stack;
-    event.place = places_.place_of(wait.stack);
-    event.thread = wait.thread;
-    event.time_ns = wait.span.begin_ns;
-    event.function = host_call_word(wait.call);
-    event.synchronises = true;
-    count(Verdict::kBlocked, Basis::kTimeline, event.figures);
-    event.figures.host_blocked_ns = wait.span.length_ns();
-    add(event);
-  }
 }
 
 // As many as one report may describe: stacks after them are their innermost frame alone.
@@ -249,24 +165,28 @@ std::uint32_t WaitFinder::stack_of(StackId stack) {
   return known->second;
 }
 
-void WaitFinder::add(const Event& event) {
-  if (surroundings_.is_excluded(event.time_ns)) return;
-  const std::uint32_t around = surroundings_.at(event.thread, event.time_ns);
-  const std::uint32_t step = step_at(event.time_ns);
+void WaitFinder::add(const PossibleWait& event) {
+  WaitFigures figures = waits_.figures(event);
+  if (event.table == OwnerTable::kPoll) figures.calls = 1;  // a run of queries is one wait
+  found_.judged_by_length += figures.by_length;
+  const auto [begin_ns, thread, stack] = waits_.origin(event);
+  if (surroundings_.is_excluded(begin_ns)) return;
+  const std::uint32_t around = surroundings_.at(thread, begin_ns);
+  const std::uint32_t step = step_at(begin_ns);
+  const Rule* rule = rule_of(event);
   const bool is_placed = number(event.place) != 0;
-  const auto [draft, is_new] =
-      sites_.try_emplace({event.rule, event.place, is_placed ? std::string() : event.function});
+  const auto [draft, is_new] = sites_.try_emplace({rule, event.place, is_placed ? std::string() : function_of(event)});
   GroupedCallSite& site = draft->second.site;
   if (is_new) {
-    site.rule = event.rule;
+    site.rule = rule;
     site.where = places_.line_of(event.place);
   }
-  const auto [known, is_first] = draft->second.groups.try_emplace({event.stack, around}, site.groups.size());
-  if (is_first) site.groups.push_back({around, stack_of(event.stack), event.function, event.other_rules, {}});
+  const auto [known, is_first] = draft->second.groups.try_emplace({stack, around}, site.groups.size());
+  if (is_first) site.groups.push_back({around, stack_of(stack), function_of(event), other_rules_of(event), {}});
   WaitGroup& group = site.groups[known->second];
   if (group.steps.empty() || group.steps.back().step != step) group.steps.push_back({step, 0, {}});
-  group.steps.back().synchronising += event.synchronises ? 1 : 0;
-  group.steps.back().figures.add(event.figures);
+  group.steps.back().synchronising += synchronises(event) ? 1 : 0;
+  group.steps.back().figures.add(figures);
 }
 
 // Idle time of the ordinary steps where there are steps, else of all but the edges of the recording.
@@ -296,17 +216,6 @@ void add_idle(const Attribution& attribution, WaitSites& out) {
 }
 
 }  // namespace
-
-void WaitFigures::add(const WaitFigures& other) noexcept {
-  calls += other.calls;
-  waited += other.waited;
-  waited_by_length += other.waited_by_length;
-  redundant += other.redundant;
-  own_copy += other.own_copy;
-  unclear += other.unclear;
-  bytes += other.bytes;
-  host_blocked_ns = add_saturated(host_blocked_ns, other.host_blocked_ns);
-}
 
 WaitFigures WaitGroup::figures() const noexcept {
   WaitFigures sum;

@@ -18,19 +18,6 @@ namespace synctrace {
 struct Attribution;
 struct Trace;
 
-struct WaitFigures {
-  std::uint64_t calls = 0;  // a copy and its synchronisation as one
-  std::uint64_t waited = 0;
-  std::uint64_t waited_by_length = 0;  // of them, judged without the GPU timeline
-  std::uint64_t redundant = 0;
-  std::uint64_t own_copy = 0;
-  std::uint64_t unclear = 0;
-  std::uint64_t bytes = 0;
-  Nanoseconds host_blocked_ns = 0;
-
-  void add(const WaitFigures& other) noexcept;
-};
-
 inline constexpr std::uint32_t kOutsideSteps = 0xffff'ffff;
 
 struct StepWaits {

@@ -141,16 +141,16 @@ std::string evidence_of(const Report& report, const ShownFix& fix) {
     return site.where.known() && site.where.file == fix.where.file && site.where.line == fix.where.line;
   };
   const auto copy = std::find_if(report.pageable_copies.begin(), report.pageable_copies.end(), is_there);
-  if (copy != report.pageable_copies.end() && copy->figures.count > 0 && copy->figures.bytes > 0) {
-    const CallFigures& figures = copy->figures;
-    return format_text("{} pageable copies of {} each, {} of the host's time", count_text(figures.count),
-                       bytes_text(figures.bytes / figures.count), duration_text(figures.host_ns));
+  if (copy != report.pageable_copies.end() && copy->figures.calls > 0 && copy->figures.bytes > 0) {
+    const WaitFigures& figures = copy->figures;
+    return format_text("{} pageable copies of {} each, {} of the host's time", count_text(figures.calls),
+                       bytes_text(figures.bytes / figures.calls), duration_text(figures.host_ns));
   }
   const auto wait = std::find_if(report.waits.begin(), report.waits.end(), is_there);
-  if (wait == report.waits.end() || wait->figures.blocked_count == 0) return {};
-  const CallFigures& figures = wait->figures;
-  return format_text("{} of {} calls wait, {} each", count_text(figures.blocked_count), count_text(figures.count),
-                     duration_text(figures.host_blocked_ns / static_cast<Nanoseconds>(figures.blocked_count)));
+  if (wait == report.waits.end() || wait->figures.waited == 0) return {};
+  const WaitFigures& figures = wait->figures;
+  return format_text("{} of {} calls wait, {} each", count_text(figures.waited), count_text(figures.calls),
+                     duration_text(figures.host_blocked_ns / static_cast<Nanoseconds>(figures.waited)));
 }
 
 std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left,
@@ -193,13 +193,13 @@ std::string recorded_text(const Report& report) {
   return report.recorded_ns > 0 ? duration_text(report.recorded_ns) : "length unknown";
 }
 
-bool lost_all_calls(const Report& report) noexcept { return report.call_count == 0 && ends_early(report); }
+bool lost_all_calls(const Report& report) noexcept { return report.calls.calls == 0 && ends_early(report); }
 
 std::string no_verdict_sentence(const Report& report) {
   if (lost_all_calls(report)) return "NO VERDICT: " + std::string(kLostAllCalls);
   const std::string waited =
-      format_text("The host waited for the GPU for {} in {} of {} calls.", duration_text(report.host_blocked_ns),
-                  count_text(report.blocked_count), count_text(report.call_count));
+      format_text("The host waited for the GPU for {} in {} of {} calls.", duration_text(report.calls.host_blocked_ns),
+                  count_text(report.calls.waited), count_text(report.calls.calls));
   if (report.has_timeline) return "NO VERDICT: too little GPU work was recorded to judge by. " + waited;
   if (report.level == "timeline")
     return waited +

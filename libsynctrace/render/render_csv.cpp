@@ -100,8 +100,8 @@ void wait_row(const Report& report, const CallSite& site, std::string& out) {
   line.nothing().text("wait").text(site.rule() == nullptr ? std::string_view() : site.rule()->id);
   line.text(site.rule() == nullptr ? std::string_view() : site.rule()->name);
   place(site.where, line);
-  line.text(site.function()).number(static_cast<std::int64_t>(site.figures.count));
-  line.number(static_cast<std::int64_t>(site.figures.blocked_count)).number(site.figures.host_blocked_ns);
+  line.text(site.function()).number(static_cast<std::int64_t>(site.figures.calls));
+  line.number(static_cast<std::int64_t>(site.figures.waited)).number(site.figures.host_blocked_ns);
   line.nothing().nothing().nothing().nothing().number(static_cast<std::int64_t>(site.figures.bytes));
   saving(std::nullopt, line);
 }

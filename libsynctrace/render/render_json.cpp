@@ -106,11 +106,11 @@ Json calls_json(const SiteCalls& calls) {
           {"api", calls.function},
           {"direction", text_or_null(calls.direction)},
           {"memory", text_or_null(calls.memory)},
-          {"count", calls.figures.count},
-          {"blocked_count", calls.figures.blocked_count},
-          {"redundant_count", calls.figures.redundant_count},
-          {"own_copy_count", calls.figures.own_copy_count},
-          {"unclear_count", calls.figures.unclear_count},
+          {"count", calls.figures.calls},
+          {"blocked_count", calls.figures.waited},
+          {"redundant_count", calls.figures.redundant},
+          {"own_copy_count", calls.figures.own_copy},
+          {"unclear_count", calls.figures.unclear},
           {"host_blocked_ns", calls.figures.host_blocked_ns},
           {"host_ns", calls.figures.host_ns},
           {"bytes", calls.figures.bytes}};
@@ -118,7 +118,7 @@ Json calls_json(const SiteCalls& calls) {
 
 Json site_json(const CallSite& site) {
   const SiteCalls& leading = site.calls.front();
-  const CallFigures& figures = site.figures;
+  const WaitFigures& figures = site.figures;
   Json calls = Json::array();
   for (const SiteCalls& one : site.calls) calls.push_back(calls_json(one));
   return {{"rule", rule_or_null(site.rule())},
@@ -132,13 +132,13 @@ Json site_json(const CallSite& site) {
           {"memory", text_or_null(leading.memory)},
           {"note", text_or_null(leading.note)},
           {"verdict", verdict_token(site.verdict)},
-          {"count", figures.count},
-          {"blocked_count", figures.blocked_count},
-          {"redundant_count", figures.redundant_count},
-          {"own_copy_count", figures.own_copy_count},
-          {"unclear_count", figures.unclear_count},
-          {"judged_without_timeline", figures.by_length_count},
-          {"failed_count", figures.failed_count},
+          {"count", figures.calls},
+          {"blocked_count", figures.waited},
+          {"redundant_count", figures.redundant},
+          {"own_copy_count", figures.own_copy},
+          {"unclear_count", figures.unclear},
+          {"judged_without_timeline", figures.by_length},
+          {"failed_count", figures.failed},
           {"host_blocked_ns", figures.host_blocked_ns},
           {"host_ns", figures.host_ns},
           {"longest_ns", figures.longest_ns},
@@ -148,7 +148,7 @@ Json site_json(const CallSite& site) {
 }
 
 Json poll_json(const CallSite& poll) {
-  const CallFigures& figures = poll.figures;
+  const WaitFigures& figures = poll.figures;
   return {{"rule", kPollingRule.id},
           {"name", kPollingRule.name},
           {"file", text_or_null(poll.where.file)},
@@ -156,10 +156,10 @@ Json poll_json(const CallSite& poll) {
           {"function", text_or_null(poll.where.function)},
           {"source", text_or_null(poll.where.source)},
           {"api", poll.function()},
-          {"verdict", figures.blocked_count > 0 ? "polls" : "no-wait"},
-          {"count", figures.count},
-          {"not_ready_count", figures.not_ready_count},
-          {"blocked_count", figures.blocked_count},
+          {"verdict", figures.waited > 0 ? "polls" : "no-wait"},
+          {"count", figures.calls},
+          {"not_ready_count", figures.not_ready},
+          {"blocked_count", figures.waited},
           {"redundant_count", 0},
           {"host_blocked_ns", figures.host_blocked_ns},
           {"bytes", 0},
@@ -291,19 +291,15 @@ Json savings_json(const SavingsReport& savings) {
           {"unexplained_share", savings.unexplained_share}};
 }
 
-// Calls and polls as one table, those that blocked longest first.
+// Calls and polls as one table, those that waited longest first.
 void write_waits(const Report& report, JsonText& out) {
-  struct Row {
-    const CallSite* site = nullptr;
-    bool polls = false;
-  };
-  std::vector<Row> rows;
-  for (const CallSite& site : report.waits) rows.push_back({&site, false});
-  for (const CallSite& site : report.polls) rows.push_back({&site, true});
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
-    return a.site->figures.host_blocked_ns > b.site->figures.host_blocked_ns;
+  std::vector<const CallSite*> rows;
+  for (const CallSite& site : report.waits) rows.push_back(&site);
+  for (const CallSite& site : report.polls) rows.push_back(&site);
+  std::stable_sort(rows.begin(), rows.end(), [](const CallSite* a, const CallSite* b) {
+    return a->figures.host_blocked_ns > b->figures.host_blocked_ns;
   });
-  out.array("waits", rows, [](const Row& row) { return row.polls ? poll_json(*row.site) : site_json(*row.site); });
+  out.array("waits", rows, [](const CallSite* row) { return row->is_poll ? poll_json(*row) : site_json(*row); });
 }
 
 void write_report(const Report& report, JsonText& out) {
@@ -331,7 +327,7 @@ void write_report(const Report& report, JsonText& out) {
   out.member("savings", savings_json(report.savings));
   write_waits(report, out);
   out.array("long_calls", report.long_calls, site_json);
-  out.member("host_blocked_ns", report.host_blocked_ns);
+  out.member("host_blocked_ns", report.calls.host_blocked_ns);
   out.array("host_waits", report.host_waits, host_wait_json);
   out.array("samples", report.samples, sample_json);
   out.array("work", report.work, work_json);

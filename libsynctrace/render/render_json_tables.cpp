@@ -29,13 +29,13 @@ Json family(const WorkReport& work) {
 
 Json api(const ApiReport& row) {
   return {{"api", row.function},
-          {"count", row.count},
-          {"blocked_count", row.blocked_count},
-          {"host_ns", row.host_ns},
-          {"host_blocked_ns", row.host_blocked_ns},
+          {"count", row.figures.calls},
+          {"blocked_count", row.figures.waited},
+          {"host_ns", row.figures.host_ns},
+          {"host_blocked_ns", row.figures.host_blocked_ns},
           {"p50_ns", row.p50_ns},
           {"p99_ns", row.p99_ns},
-          {"longest_ns", row.longest_ns}};
+          {"longest_ns", row.figures.longest_ns}};
 }
 
 Json range(const RangeReport& row) {
@@ -50,11 +50,11 @@ Json range(const RangeReport& row) {
 }
 
 Json pageable_copy(const CallSite& row) {
-  const CallFigures& figures = row.figures;
+  const WaitFigures& figures = row.figures;
   Json result = place(row.where);
   result["api"] = row.function();
   result["direction"] = text_or_null(row.calls.front().direction);
-  result["count"] = figures.count;
+  result["count"] = figures.calls;
   result["bytes"] = figures.bytes;
   result["host_ns"] = figures.host_ns;
   result["device_ns"] = figures.device_ns;
@@ -66,7 +66,7 @@ Json allocation(const CallSite& row) {
   Json result = place(row.where);
   result["rule"] = rule_or_null(row.rule());
   result["api"] = row.function();
-  result["count"] = row.figures.count;
+  result["count"] = row.figures.calls;
   result["bytes"] = row.figures.bytes;
   result["host_ns"] = row.figures.host_ns;
   return result;

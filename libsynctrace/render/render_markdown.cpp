@@ -148,8 +148,8 @@ void MarkdownRenderer::savings() {
 void MarkdownRenderer::waits() {
   if (lost_all_calls(report_)) line("\n{}", kLostAllCalls);
   if (report_.waits.empty()) return;
-  line("\n### The host waited for the GPU for {} in {} of {} calls\n", duration_text(report_.host_blocked_ns),
-       count_text(report_.blocked_count), count_text(report_.call_count));
+  line("\n### The host waited for the GPU for {} in {} of {} calls\n", duration_text(report_.calls.host_blocked_ns),
+       count_text(report_.calls.waited), count_text(report_.calls.calls));
   line(
       "| rule | call | line | source | count | waited | waiting | bytes | verdict "
       "|\n|---|---|---|---|---:|---:|---:|---:|---|");
@@ -157,7 +157,7 @@ void MarkdownRenderer::waits() {
     const CallSite& site = report_.waits[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", site.rule() == nullptr ? "" : site.rule()->id,
          markdown_code(call_words(site)), markdown_code(place_words(report_, site.where)),
-         markdown_code(site.where.source), count_text(site.figures.count), count_text(site.figures.blocked_count),
+         markdown_code(site.where.source), count_text(site.figures.calls), count_text(site.figures.waited),
          duration_text(site.figures.host_blocked_ns), site.figures.bytes == 0 ? "" : bytes_text(site.figures.bytes),
          verdict_word(site.verdict));
   }
@@ -173,8 +173,8 @@ void MarkdownRenderer::polls() {
     const CallSite& poll = report_.polls[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function()),
          markdown_code(place_words(report_, poll.where)), markdown_code(poll.where.source),
-         count_text(poll.figures.count), count_text(poll.figures.not_ready_count),
-         count_text(poll.figures.blocked_count), duration_text(poll.figures.host_blocked_ns));
+         count_text(poll.figures.calls), count_text(poll.figures.not_ready), count_text(poll.figures.waited),
+         duration_text(poll.figures.host_blocked_ns));
   }
   if (report_.polls.size() > kRows) line("| | and {} more | | | | | | |", report_.polls.size() - kRows);
 }

@@ -73,9 +73,10 @@ void render_apis(const Report& report, TextPage& page) {
   page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "function", "count", "in call", "waiting", "p50", "p99",
             "longest");
   first_rows(report.apis, page, [&](const ApiReport& row) {
-    page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(row.function, 33), row.count,
-              duration_text(row.host_ns), time_or_dash(row.host_blocked_ns), duration_text(row.p50_ns),
-              duration_text(row.p99_ns), duration_text(row.longest_ns));
+    const WaitFigures& figures = row.figures;
+    page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(row.function, 33), figures.calls,
+              duration_text(figures.host_ns), time_or_dash(figures.host_blocked_ns), duration_text(row.p50_ns),
+              duration_text(row.p99_ns), duration_text(figures.longest_ns));
   });
 }
 
@@ -84,10 +85,10 @@ void render_pageable_copies(const Report& report, TextPage& page) {
   page.title("Copies with pageable memory");
   page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", "call", "count", "bytes", "in call", "transfer", "bandwidth");
   first_rows(report.pageable_copies, page, [&](const CallSite& row) {
-    const CallFigures& figures = row.figures;
+    const WaitFigures& figures = row.figures;
     page.place_line("", row.where);
     const Nanoseconds timed_ns = figures.device_ns > 0 ? figures.device_ns : figures.host_ns;
-    page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", fitted(call_words(row), 33), figures.count,
+    page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", fitted(call_words(row), 33), figures.calls,
               bytes_or_dash(figures.bytes), duration_text(figures.host_ns), time_or_dash(figures.device_ns),
               bandwidth_text(figures.bytes, timed_ns));
   });
@@ -98,12 +99,12 @@ void render_step_allocations(const Report& report, TextPage& page) {
   page.title("Memory taken and given back in the steps");
   page.line("  {:<5} {:<33} {:>7} {:>9} {:>9} {:>9}", "rule", "call", "count", "a step", "bytes", "in call");
   first_rows(report.step_allocations, page, [&](const CallSite& row) {
-    const CallFigures& figures = row.figures;
+    const WaitFigures& figures = row.figures;
     const std::string_view id = row.rule() == nullptr ? std::string_view("-") : row.rule()->id;
     const std::string_view lead = page.place_line(id, row.where) ? "" : id;
     const double per_step =
-        static_cast<double>(figures.count) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
-    page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function(), 33), figures.count, per_step,
+        static_cast<double>(figures.calls) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
+    page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function(), 33), figures.calls, per_step,
               bytes_or_dash(figures.bytes), duration_text(figures.host_ns));
   });
 }

@@ -138,10 +138,10 @@ void TextRenderer::devices() {
 
 void TextRenderer::wait_row(const CallSite& site) {
   const std::string_view id = rule_id(site.rule());
-  const CallFigures& figures = site.figures;
+  const WaitFigures& figures = site.figures;
   const std::string_view lead = page_.place_line(id, site.where) ? "" : id;
-  line("  {:<5} {:<35} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", lead, fitted(call_words(site), kWaitColumns), figures.count,
-       figures.blocked_count, duration_text(figures.host_blocked_ns), duration_text(figures.host_ns),
+  line("  {:<5} {:<35} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", lead, fitted(call_words(site), kWaitColumns), figures.calls,
+       figures.waited, duration_text(figures.host_blocked_ns), duration_text(figures.host_ns),
        figures.bytes == 0 ? "-" : bytes_text(figures.bytes), verdict_word(site.verdict));
   page_.stack_lines(site.where);
 }
@@ -149,12 +149,12 @@ void TextRenderer::wait_row(const CallSite& site) {
 void TextRenderer::waits() {
   if (lost_all_calls(report_)) return page_.title(std::string(kLostAllCalls));
   page_.title(format_text("The host waited for the GPU for {} in {} of {} calls",
-                          duration_text(report_.host_blocked_ns), count_text(report_.blocked_count),
-                          count_text(report_.call_count)));
+                          duration_text(report_.calls.host_blocked_ns), count_text(report_.calls.waited),
+                          count_text(report_.calls.calls)));
   std::vector<const CallSite*> rows;
   for (const CallSite& site : report_.waits) {
-    const bool explicit_and_idle = site.figures.redundant_count > 0 || site.figures.unclear_count > 0;
-    if (site.figures.blocked_count > 0 || explicit_and_idle) rows.push_back(&site);
+    const bool explicit_and_idle = site.figures.redundant > 0 || site.figures.unclear > 0;
+    if (site.figures.waited > 0 || explicit_and_idle) rows.push_back(&site);
   }
   if (rows.empty()) return line("  No call waited.");
   line("  {:<5} {:<35} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "waited", "waiting", "in call",
@@ -162,7 +162,7 @@ void TextRenderer::waits() {
   for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) wait_row(*rows[i]);
   if (rows.size() > kRows) line("  and {} more", rows.size() - kRows);
   std::uint64_t failed = 0;
-  for (const CallSite& site : report_.waits) failed += site.figures.failed_count;
+  for (const CallSite& site : report_.waits) failed += site.figures.failed;
   if (failed > 0) line("  {} of these calls returned an error", count_text(failed));
 }
 
@@ -172,10 +172,10 @@ void TextRenderer::polls() {
   line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", "rule", "call", "queries", "not ready", "waits", "waiting");
   for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
     const CallSite& poll = report_.polls[i];
-    const CallFigures& figures = poll.figures;
+    const WaitFigures& figures = poll.figures;
     const std::string_view lead = page_.place_line(kPollingRule.id, poll.where) ? "" : kPollingRule.id;
-    line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", lead, fitted(poll.function(), kCallColumns), figures.count,
-         figures.not_ready_count, figures.blocked_count, duration_text(figures.host_blocked_ns));
+    line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", lead, fitted(poll.function(), kCallColumns), figures.calls,
+         figures.not_ready, figures.waited, duration_text(figures.host_blocked_ns));
   }
 }
 
@@ -183,8 +183,8 @@ void TextRenderer::long_calls() {
   std::vector<const CallSite*> rows;
   for (const CallSite& site : report_.long_calls) rows.push_back(&site);
   for (const CallSite& site : report_.waits) {
-    const CallFigures& figures = site.figures;
-    const bool is_above = figures.blocked_count > 0 || figures.redundant_count > 0 || figures.unclear_count > 0;
+    const WaitFigures& figures = site.figures;
+    const bool is_above = figures.waited > 0 || figures.redundant > 0 || figures.unclear > 0;
     if (!is_above && figures.host_ns >= 1'000'000) rows.push_back(&site);
   }
   if (rows.empty()) return;
@@ -197,8 +197,8 @@ void TextRenderer::long_calls() {
     const std::string& note = site.calls.front().note;
     const std::string_view id = rule_id(site.rule());
     const std::string_view lead = page_.place_line(id, site.where) ? "" : id;
-    const CallFigures& figures = site.figures;
-    line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", lead, fitted(call_words(site), kCallColumns), figures.count,
+    const WaitFigures& figures = site.figures;
+    line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", lead, fitted(call_words(site), kCallColumns), figures.calls,
          duration_text(figures.host_ns), duration_text(figures.longest_ns),
          figures.bytes == 0 ? "-" : bytes_text(figures.bytes), note.empty() ? verdict_word(site.verdict) : note);
     page_.stack_lines(site.where);
@@ -252,9 +252,9 @@ std::string render_total(std::span<const Report> reports) {
   std::uint64_t blocked = 0;
   std::uint64_t calls = 0;
   for (const Report& report : reports) {
-    host_blocked_ns = add_saturated(host_blocked_ns, report.host_blocked_ns);
-    blocked += report.blocked_count;
-    calls += report.call_count;
+    host_blocked_ns = add_saturated(host_blocked_ns, report.calls.host_blocked_ns);
+    blocked += report.calls.waited;
+    calls += report.calls.calls;
   }
   if (std::all_of(reports.begin(), reports.end(), lost_all_calls))
     return format_text("All {} processes: {}\n", reports.size(), kLostAllCalls);

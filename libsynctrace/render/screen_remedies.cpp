@@ -175,7 +175,7 @@ void write_remedies(const Report& report, std::size_t most_lines, ScreenLines& o
 void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out) {
   std::vector<const CallSite*> rows;
   for (const CallSite& site : report.waits) {
-    if (site.figures.blocked_count > 0) rows.push_back(&site);
+    if (site.figures.waited > 0) rows.push_back(&site);
   }
   if (lost_all_calls(report)) return;  // the verdict has said it
   if (rows.empty()) return out.add("No call made the host wait for the GPU.");
@@ -193,10 +193,9 @@ void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out)
         format_text("  {:<{}} {}", place, kPlaceColumns,
                     site.where.known() ? fitted(site.where.source, width - kPlaceColumns - 4 - columns_of(rule)) : "");
     left = fitted(left, width - columns_of(rule)).append(rule);
-    out.add(
-        format_text("{}{}{:>10}{:>14}", left, std::string(width - std::min(width, columns_of(left)), ' '),
-                    duration_text(site.figures.host_blocked_ns),
-                    format_text("{} of {}", count_text(site.figures.blocked_count), count_text(site.figures.count))));
+    out.add(format_text("{}{}{:>10}{:>14}", left, std::string(width - std::min(width, columns_of(left)), ' '),
+                        duration_text(site.figures.host_blocked_ns),
+                        format_text("{} of {}", count_text(site.figures.waited), count_text(site.figures.calls))));
   }
   if (rows.size() > limit) out.add(format_text("  and {} more (--full)", rows.size() - limit));
 }

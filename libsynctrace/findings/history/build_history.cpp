@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/shown_text.h"
 #include "findings/history/site_book.h"
+#include "findings/history/wall_windows.h"
 #include "findings/line_rules.h"
 #include "findings/sites.h"
 #include "model/wall_clock.h"
@@ -82,12 +83,16 @@ class Historian {
     }
     StackPlaces places(trace_, user_code_);
     const LineRules rules(trace_, attribution_.evidence->stacks, places);
-    for (const WindowedSite& one : sites_by_window(trace_, attribution_, rules, places, report_, windows_)) {
-      const std::uint32_t row = row_of(one.site);
-      for (const CallWindow& window : one.windows) {
-        figures_[{window.begin_ns, kNoDevice, row}].add(
-            {window.count, window.blocked_count, window.bytes, window.host_blocked_ns, 0, 0, 0});
-      }
+    const Waits waits(trace_, attribution_, places);
+    const SiteGroups groups = group_sites(waits, rules, places, report_);
+    std::vector<std::uint32_t> rows;
+    for (const CallSite& site : groups.sites)
+      rows.push_back(site.can_wait || site.is_poll ? row_of(site) : SiteGroups::kNone);
+    for (std::size_t i = 0; i < groups.of_events.size(); ++i) {
+      const std::uint32_t group = groups.of_events[i];
+      if (group == SiteGroups::kNone || rows[group] == SiteGroups::kNone) continue;
+      const PossibleWait& event = waits.events()[i];
+      figures_[{windows_.begin_of(waits.origin(event).begin_ns), kNoDevice, rows[group]}].add(waits.figures(event));
     }
   }
 

@@ -15,15 +15,13 @@
 
 namespace synctrace {
 
-struct SiteFigures {
-  std::uint64_t calls = 0;
-  std::uint64_t waited = 0;  // of them, for the GPU
-  std::uint64_t bytes = 0;   // copied
-  Nanoseconds host_blocked_ns = 0;
+// What calls came to, and what a GPU did meanwhile.
+struct SiteFigures : WaitFigures {
   Nanoseconds idle_ns = 0;       // of the GPU
   Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
   Nanoseconds copying_ns = 0;    // the GPU did nothing but copy
 
+  using WaitFigures::add;
   void add(const SiteFigures& other) noexcept;
 };
 

@@ -10,10 +10,7 @@
 namespace synctrace {
 
 void SiteFigures::add(const SiteFigures& other) noexcept {
-  calls += other.calls;
-  waited += other.waited;
-  bytes += other.bytes;
-  host_blocked_ns = add_saturated(host_blocked_ns, other.host_blocked_ns);
+  WaitFigures::add(other);
   idle_ns = add_saturated(idle_ns, other.idle_ns);
   uncertain_ns = add_saturated(uncertain_ns, other.uncertain_ns);
   copying_ns = add_saturated(copying_ns, other.copying_ns);

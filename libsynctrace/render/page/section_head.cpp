@@ -96,8 +96,8 @@ void tiles(const Report& report, HtmlOut& out) {
   now_tile(report, out);
   if (report.has_timeline) possible_tile(report.savings, out);
   if (report.has_timeline && !report.devices.empty()) idle_tile(report, out);
-  tile("Host waited for the GPU", time_cell(report.host_blocked_ns),
-       format_text("{} of {} calls", count_text(report.blocked_count), count_text(report.call_count)), out);
+  tile("Host waited for the GPU", time_cell(report.calls.host_blocked_ns),
+       format_text("{} of {} calls", count_text(report.calls.waited), count_text(report.calls.calls)), out);
   out.add_markup("</dl>\n");
 }
 

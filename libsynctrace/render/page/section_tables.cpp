@@ -76,12 +76,12 @@ void waits(const Report& report, const Limits& limits, HtmlOut& out) {
          {"bytes"},
          {"verdict", false}},
         report.waits, limits.rows, out, [&](const CallSite& site) {
-          const CallFigures& figures = site.figures;
+          const WaitFigures& figures = site.figures;
           return std::vector<Markup>{text_cell(site.rule() == nullptr ? "–" : site.rule()->id),
                                      place_cell(report, site.where),
                                      code_cell(call_words(site)),
-                                     count_cell(figures.count),
-                                     count_cell(figures.blocked_count),
+                                     count_cell(figures.calls),
+                                     count_cell(figures.waited),
                                      time_or_dash(figures.host_blocked_ns),
                                      time_cell(figures.host_ns),
                                      bytes_cell(figures.bytes),
@@ -92,10 +92,10 @@ void waits(const Report& report, const Limits& limits, HtmlOut& out) {
 void polls(const Report& report, const Limits& limits, HtmlOut& out) {
   table("Polling", {{"line", false}, {"call", false}, {"queries"}, {"not ready"}, {"waits"}, {"waiting"}}, report.polls,
         limits.rows, out, [&](const CallSite& poll) {
-          const CallFigures& figures = poll.figures;
-          return std::vector<Markup>{place_cell(report, poll.where),    code_cell(poll.function()),
-                                     count_cell(figures.count),         count_cell(figures.not_ready_count),
-                                     count_cell(figures.blocked_count), time_or_dash(figures.host_blocked_ns)};
+          const WaitFigures& figures = poll.figures;
+          return std::vector<Markup>{place_cell(report, poll.where), code_cell(poll.function()),
+                                     count_cell(figures.calls),      count_cell(figures.not_ready),
+                                     count_cell(figures.waited),     time_or_dash(figures.host_blocked_ns)};
         });
 }
 
@@ -117,9 +117,11 @@ void ranges(const Report& report, const Limits& limits, HtmlOut& out) {
 void apis(const Report& report, const Limits& limits, HtmlOut& out) {
   table("CUDA functions", {{"function", false}, {"count"}, {"in call"}, {"waiting"}, {"median"}, {"p99"}, {"longest"}},
         report.apis, limits.rows, out, [](const ApiReport& row) {
-          return std::vector<Markup>{code_cell(row.function),           count_cell(row.count), time_cell(row.host_ns),
-                                     time_or_dash(row.host_blocked_ns), time_cell(row.p50_ns), time_cell(row.p99_ns),
-                                     time_cell(row.longest_ns)};
+          const WaitFigures& figures = row.figures;
+          return std::vector<Markup>{code_cell(row.function),      count_cell(figures.calls),
+                                     time_cell(figures.host_ns),   time_or_dash(figures.host_blocked_ns),
+                                     time_cell(row.p50_ns),        time_cell(row.p99_ns),
+                                     time_cell(figures.longest_ns)};
         });
 }
 
@@ -142,15 +144,15 @@ void memory(const Report& report, const Limits& limits, HtmlOut& out) {
         {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}}, report.step_allocations, limits.rows,
         out, [&](const CallSite& row) {
           return std::vector<Markup>{place_cell(report, row.where), code_cell(row.function()),
-                                     count_cell(row.figures.count), bytes_cell(row.figures.bytes),
+                                     count_cell(row.figures.calls), bytes_cell(row.figures.bytes),
                                      time_cell(row.figures.host_ns)};
         });
   table("Copies with pageable memory",
         {{"line", false}, {"call", false}, {"count"}, {"bytes"}, {"in call"}, {"transfer"}}, report.pageable_copies,
         limits.rows, out, [&](const CallSite& row) {
-          const CallFigures& figures = row.figures;
+          const WaitFigures& figures = row.figures;
           return std::vector<Markup>{place_cell(report, row.where), code_cell(call_words(row)),
-                                     count_cell(figures.count),     bytes_cell(figures.bytes),
+                                     count_cell(figures.calls),     bytes_cell(figures.bytes),
                                      time_cell(figures.host_ns),    time_or_dash(figures.device_ns)};
         });
 }

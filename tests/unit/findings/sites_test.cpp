@@ -54,7 +54,7 @@ class Calls {
     const Trace trace = maker_.load();
     Attribution attribution = attribute(trace);
     for (Judgement& judgement : attribution.judgements) judgement.basis = Basis::kLength;
-    return build_report(trace, attribution, {}).waits.at(0).figures.by_length_count;
+    return build_report(trace, attribution, {}).waits.at(0).figures.by_length;
   }
 
   // "api+api xCOUNT rule" of each site that can wait, in the order of lines.
@@ -67,12 +67,12 @@ class Calls {
       std::string text = std::to_string(site.where.line) + " ";
       for (const SiteCalls& one : site.calls) {
         text += (text.back() == ' ' ? "" : "+") + one.function.substr(4, 7);
-        calls += one.figures.count;
+        calls += one.figures.calls;
       }
-      text += " x" + std::to_string(site.figures.count);
+      text += " x" + std::to_string(site.figures.calls);
       ++words[text + (site.rule() == nullptr ? "" : " " + std::string(site.rule()->id))];
     }
-    CHECK(calls <= report.call_count);
+    CHECK(calls <= report.calls.calls);
     std::string all;
     for (const auto& [text, count] : words) all += (all.empty() ? "" : ", ") + text;
     return all;

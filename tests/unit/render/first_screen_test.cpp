@@ -234,8 +234,8 @@ TEST_CASE("without a GPU timeline the calls that waited are shown, and no saving
   CallSite site;
   site.where = fix_at("/home/user/job/train.py", 7, "x = y.cpu()", 0).where;
   site.calls.push_back({&kPageableD2hRule, "cudaMemcpyAsync", "D2H", "pageable", "", {}});
-  site.figures.count = 5;
-  site.figures.blocked_count = 4;
+  site.figures.calls = 5;
+  site.figures.waited = 4;
   site.figures.host_blocked_ns = kStep;
   one.waits.push_back(site);
   const std::string screen = render_first_screen(one, {});

@@ -102,9 +102,9 @@ TEST_CASE("functions are added up, with quantiles") {
   REQUIRE(report.apis.size() == 1);
   const ApiReport& api = report.apis.front();
   CHECK(api.function == "cudaMalloc");
-  CHECK(api.count == 100);
-  CHECK(api.host_ns == 98 * 10 * kUs + 2 * 400 * kUs);
-  CHECK(api.longest_ns == 400 * kUs);
+  CHECK(api.figures.calls == 100);
+  CHECK(api.figures.host_ns == 98 * 10 * kUs + 2 * 400 * kUs);
+  CHECK(api.figures.longest_ns == 400 * kUs);
   CHECK(std::abs(api.p50_ns - 10 * kUs) < 200);
   CHECK(std::abs(api.p99_ns - 400 * kUs) < 8 * kUs);
 }
@@ -138,8 +138,8 @@ TEST_CASE("pageable copies have bytes, time and the time of their transfers") {
   const Report report = report_of(maker);
   REQUIRE(report.pageable_copies.size() == 1);
   const SiteCalls& calls = report.pageable_copies.front().calls.front();
-  const CallFigures& row = report.pageable_copies.front().figures;
-  CHECK(row.count == 2);
+  const WaitFigures& row = report.pageable_copies.front().figures;
+  CHECK(row.calls == 2);
   CHECK(row.bytes == 2'000'000);
   CHECK(calls.direction == "H2D");
   CHECK(row.host_ns == kMs);
@@ -163,7 +163,7 @@ TEST_CASE("memory counts where steps take it, and not before them") {
   const Report report = report_of(maker);
   REQUIRE(report.steps.figures.count > 0);
   REQUIRE(report.step_allocations.size() == 1);
-  CHECK(report.step_allocations.front().figures.count == 5);
+  CHECK(report.step_allocations.front().figures.calls == 5);
   CHECK(report.step_allocations.front().figures.bytes == 320);
   CHECK(report.step_allocations.front().rule() == &kAllocRule);
 }
