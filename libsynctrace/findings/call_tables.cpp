@@ -34,7 +34,7 @@ void add_apis(const Trace& trace, const Attribution& attribution, Report& report
   std::unordered_map<ApiId, ApiDraft> drafts;
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     const Call& call = trace.calls[row];
-    if (is_covered(trace, report, call.span.begin_ns))
+    if (is_covered(trace, report.covers_all, call.span.begin_ns))
       drafts[call.api].count(figures_of(call, attribution.judgements[row]));
   }
   // Most launches are of the function that the one before was of.
@@ -97,7 +97,7 @@ std::vector<CallSite> pageable_copies(const Trace& trace, const Attribution& att
   CallTable table(trace, places);
   for (std::uint32_t row = 0; row < trace.calls.size(); ++row) {
     const Call& call = trace.calls[row];
-    if (!is_pageable_copy(call) || !is_covered(trace, report, call.span.begin_ns)) continue;
+    if (!is_pageable_copy(call) || !is_covered(trace, report.covers_all, call.span.begin_ns)) continue;
     WaitFigures figures = figures_of(call, attribution.judgements[row]);
     if (const auto work = attribution.evidence->correlation.work_of({false, row}))
       figures.device_ns = trace.operations[work->first_operation].span.length_ns();

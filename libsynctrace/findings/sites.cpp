@@ -139,16 +139,16 @@ class SiteGrouping {
 
 }  // namespace
 
-bool is_covered(const Trace& trace, const Report& report, Nanoseconds begin_ns) {
-  return report.covers_all || in_window(trace, {begin_ns, begin_ns});
+bool is_covered(const Trace& trace, bool covers_all, Nanoseconds begin_ns) {
+  return covers_all || in_window(trace, {begin_ns, begin_ns});
 }
 
-SiteGroups group_sites(const Waits& waits, const LineRules& rules, const StackPlaces& places, const Report& report) {
+SiteGroups group_sites(const Waits& waits, const LineRules& rules, const StackPlaces& places, bool covers_all) {
   SiteGroups groups;
   SiteGrouping grouping(waits, rules, places);
   groups.of_events.reserve(waits.events().size());
   for (const PossibleWait& event : waits.events()) {
-    const bool covered = is_covered(waits.trace(), report, waits.origin(event).begin_ns);
+    const bool covered = is_covered(waits.trace(), covers_all, waits.origin(event).begin_ns);
     groups.of_events.push_back(covered ? grouping.add(event) : SiteGroups::kNone);
   }
   groups.sites = grouping.take();
@@ -156,7 +156,7 @@ SiteGroups group_sites(const Waits& waits, const LineRules& rules, const StackPl
 }
 
 void add_sites(const Waits& waits, const LineRules& rules, const StackPlaces& places, Report& report) {
-  SiteGroups groups = group_sites(waits, rules, places, report);
+  SiteGroups groups = group_sites(waits, rules, places, report.covers_all);
   for (std::size_t i = 0; i < groups.of_events.size(); ++i) {
     const PossibleWait& event = waits.events()[i];
     if (event.table == OwnerTable::kCall && groups.of_events[i] == SiteGroups::kNone)
@@ -176,6 +176,11 @@ void add_sites(const Waits& waits, const LineRules& rules, const StackPlaces& pl
   std::sort(report.waits.begin(), report.waits.end(), dearer);
   std::sort(report.long_calls.begin(), report.long_calls.end(), dearer);
   std::sort(report.polls.begin(), report.polls.end(), dearer_poll);
+}
+
+std::string called_there(const CallSite& site) {
+  if (site.calls.size() < 2) return site.function();
+  return site.function() + (site.calls.front().direction.empty() ? " + copy" : " + sync");
 }
 
 }  // namespace synctrace

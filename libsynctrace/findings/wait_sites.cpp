@@ -16,6 +16,7 @@
 #include "base/shown_text.h"
 #include "findings/line_rules.h"
 #include "findings/rules.h"
+#include "findings/sites.h"
 #include "findings/stack_places.h"
 #include "findings/trace_words.h"
 #include "findings/trust.h"
@@ -40,10 +41,12 @@ class WaitFinder {
 
   void run() {
     found_.pageable_bytes.resize(found_.steps.size() + 1);
-    for (const PossibleWait& event : waits_.events()) {
+    const SiteGroups groups = group_sites(waits_, rules_, places_, true);
+    for (std::size_t i = 0; i < groups.of_events.size(); ++i) {
+      const PossibleWait& event = waits_.events()[i];
       if (event.table == OwnerTable::kCall) count_pageable(trace_.calls[event.row]);
       if (event.table == OwnerTable::kCall && waits_.judgement(event.row).creates_context) continue;
-      if (waits_.can_wait(event)) add(event);
+      if (waits_.can_wait(event)) add(event, groups.sites[groups.of_events[i]]);
     }
     for (auto& [key, draft] : sites_) found_.sites.push_back(std::move(draft.site));
     found_.surroundings = surroundings_.all();
@@ -63,10 +66,9 @@ class WaitFinder {
   void find_step_spans(const WaitSitesOptions& options);
   std::uint32_t step_at(Nanoseconds t) const;
   bool synchronises(const PossibleWait& event) const;
-  const Rule* rule_of(const PossibleWait& event) const;
-  std::string function_of(const PossibleWait& event) const;
+  const Rule* rule_of(const PossibleWait& event, const CallSite& site) const;
   std::vector<std::string_view> other_rules_of(const PossibleWait& event) const;
-  void add(const PossibleWait& event);
+  void add(const PossibleWait& event, const CallSite& site);
   std::uint32_t stack_of(StackId stack);
   void count_pageable(const Call& call);
 
@@ -123,20 +125,9 @@ bool WaitFinder::synchronises(const PossibleWait& event) const {
 }
 
 // The same rule as in the report's tables, where it has one.
-const Rule* WaitFinder::rule_of(const PossibleWait& event) const {
-  if (event.table == OwnerTable::kPoll) return &kPollingRule;
-  if (event.table == OwnerTable::kHostWait) return &kFrameworkWaitRule;
-  const Rule* rule = rules_.of(trace_.calls[waits_.parts(event).first], event.place);
-  if (rule != nullptr) return rule;
+const Rule* WaitFinder::rule_of(const PossibleWait& event, const CallSite& site) const {
+  if (site.rule() != nullptr) return site.rule();
   return is_copy(trace_.calls[event.row].category) ? &kBlockingMemcpyRule : &kHiddenSyncRule;
-}
-
-std::string WaitFinder::function_of(const PossibleWait& event) const {
-  if (event.table == OwnerTable::kPoll) return printable(api_name(trace_, trace_.polls[event.row].api));
-  if (event.table == OwnerTable::kHostWait) return std::string(host_call_word(trace_.host_waits[event.row].call));
-  const std::uint32_t first = waits_.parts(event).first;
-  const std::string function = printable(api_name(trace_, trace_.calls[first].api));
-  return function + (!event.is_pair() ? "" : first == event.row ? " + sync" : " + copy");
 }
 
 std::vector<std::string_view> WaitFinder::other_rules_of(const PossibleWait& event) const {
@@ -154,7 +145,7 @@ void WaitFinder::count_pageable(const Call& call) {
   found_.pageable_bytes[std::min<std::size_t>(step_at(call.span.begin_ns), found_.steps.size())] += call.bytes;
 }
 
-// As many as one report may describe: stacks after them are their innermost frame alone.
+// Describes as much as one report may: later stacks are their innermost frame alone.
 std::uint32_t WaitFinder::stack_of(StackId stack) {
   const auto [known, is_new] = stacks_.try_emplace(stack, static_cast<std::uint32_t>(found_.stacks.size()));
   if (!is_new) return known->second;
@@ -165,7 +156,7 @@ std::uint32_t WaitFinder::stack_of(StackId stack) {
   return known->second;
 }
 
-void WaitFinder::add(const PossibleWait& event) {
+void WaitFinder::add(const PossibleWait& event, const CallSite& site) {
   WaitFigures figures = waits_.figures(event);
   if (event.table == OwnerTable::kPoll) figures.calls = 1;  // a run of queries is one wait
   found_.judged_by_length += figures.by_length;
@@ -173,17 +164,18 @@ void WaitFinder::add(const PossibleWait& event) {
   if (surroundings_.is_excluded(begin_ns)) return;
   const std::uint32_t around = surroundings_.at(thread, begin_ns);
   const std::uint32_t step = step_at(begin_ns);
-  const Rule* rule = rule_of(event);
+  const Rule* rule = rule_of(event, site);
   const bool is_placed = number(event.place) != 0;
-  const auto [draft, is_new] = sites_.try_emplace({rule, event.place, is_placed ? std::string() : function_of(event)});
-  GroupedCallSite& site = draft->second.site;
+  const auto [known_site, is_new] = sites_.try_emplace({rule, event.place, is_placed ? "" : called_there(site)});
+  Draft& draft = known_site->second;
+  std::vector<WaitGroup>& groups = draft.site.groups;
   if (is_new) {
-    site.rule = rule;
-    site.where = places_.line_of(event.place);
+    draft.site.rule = rule;
+    draft.site.where = site.where;
   }
-  const auto [known, is_first] = draft->second.groups.try_emplace({stack, around}, site.groups.size());
-  if (is_first) site.groups.push_back({around, stack_of(stack), function_of(event), other_rules_of(event), {}});
-  WaitGroup& group = site.groups[known->second];
+  const auto [known, is_first] = draft.groups.try_emplace({stack, around}, groups.size());
+  if (is_first) groups.push_back({around, stack_of(stack), called_there(site), other_rules_of(event), {}});
+  WaitGroup& group = groups[known->second];
   if (group.steps.empty() || group.steps.back().step != step) group.steps.push_back({step, 0, {}});
   group.steps.back().synchronising += synchronises(event) ? 1 : 0;
   group.steps.back().figures.add(figures);

@@ -18,7 +18,7 @@ namespace synctrace {
 namespace {
 
 constexpr Nanoseconds kMinuteNs = 60'000'000'000;
-constexpr Nanoseconds kMostWindows = 1'000'000;  // of all devices together
+constexpr Nanoseconds kMostWindows = 1'000'000;  // all devices together
 
 std::string_view kind_word(StepKind kind) noexcept {
   switch (kind) {
@@ -84,7 +84,7 @@ class Historian {
     StackPlaces places(trace_, user_code_);
     const LineRules rules(trace_, attribution_.evidence->stacks, places);
     const Waits waits(trace_, attribution_, places);
-    const SiteGroups groups = group_sites(waits, rules, places, report_);
+    const SiteGroups groups = group_sites(waits, rules, places, report_.covers_all);
     std::vector<std::uint32_t> rows;
     for (const CallSite& site : groups.sites)
       rows.push_back(site.can_wait || site.is_poll ? row_of(site) : SiteGroups::kNone);

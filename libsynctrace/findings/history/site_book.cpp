@@ -46,9 +46,4 @@ std::vector<HistorySite> SiteBook::take() {
   return std::move(sites_);
 }
 
-std::string called_there(const CallSite& site) {
-  if (site.calls.size() < 2) return site.function();
-  return site.function() + (site.calls.front().direction.empty() ? " + copy" : " + sync");
-}
-
 }  // namespace synctrace

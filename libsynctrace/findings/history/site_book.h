@@ -16,7 +16,7 @@ namespace synctrace {
 
 class SiteBook {
  public:
-  // As of repository_path().
+  // Both are arguments of repository_path().
   SiteBook(std::string root, std::string working_folder)
       : root_(std::move(root)), working_folder_(std::move(working_folder)) {}
 
@@ -36,8 +36,5 @@ class SiteBook {
   std::vector<HistorySite> sites_;
   std::map<Key, std::uint32_t> rows_;
 };
-
-// The call that names a site without a line, as the gate has it: of a copy and its synchronisation both.
-std::string called_there(const CallSite& site);
 
 }  // namespace synctrace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "findings/history/build_history.h"
+#include "findings/sites.h"
 #include "support/catch.h"
 
 using namespace synctrace;
