@@ -50,10 +50,11 @@ std::pair<Nanoseconds, Nanoseconds> common_gap(const Job& job, std::uint32_t mee
   return {gaps.front(), gaps[(gaps.size() - 1) / 2]};
 }
 
-PatternSaving in_order(PatternSaving saving) {
+Interval in_order(Interval saving) {
   saving.ns = std::max<Nanoseconds>(0, saving.ns);
   saving.lo_ns = std::clamp<Nanoseconds>(saving.lo_ns, 0, saving.ns);
   saving.hi_ns = std::max(saving.hi_ns, saving.ns);
+  saving.grade = saving.ns > 0 ? Grade::kMedium : Grade::kNone;
   return saving;
 }
 
@@ -174,7 +175,7 @@ UnitRun held_units(const Job& job, std::uint32_t rank, HeldBy by) {
   return held;
 }
 
-std::optional<PatternSaving> saving_of_merging(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs) {
+std::optional<Interval> saving_of_merging(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs) {
   const std::map<Sort, Sizes> sizes = sizes_of(job, rank);
   MeetingCuts likely(job.match.meetings.size());
   MeetingCuts least = likely;
@@ -199,10 +200,10 @@ std::optional<PatternSaving> saving_of_merging(const Job& job, std::uint32_t ran
     }
   }
   const auto saved = [&](const MeetingCuts& cuts) { return job.replay.saving(Cuts(job.ranks.size()), cuts); };
-  return in_order({saved(likely), saved(least), saved(most)});
+  return in_order({saved(likely), saved(least), saved(most), Grade::kNone});
 }
 
-PatternSaving saving_without(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs) {
+Interval saving_without(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs) {
   MeetingCuts gone(job.match.meetings.size());
   MeetingCuts shorter(job.match.meetings.size());
   for (const UnitRun& run : runs) {
@@ -215,10 +216,10 @@ PatternSaving saving_without(const Job& job, std::uint32_t rank, std::span<const
   }
   const Cuts none(job.ranks.size());
   const Nanoseconds ns = job.replay.saving(none, gone);
-  return in_order({ns, job.replay.saving(none, shorter), ns});
+  return in_order({ns, job.replay.saving(none, shorter), ns, Grade::kNone});
 }
 
-PatternSaving saving_of_going_on(const Job& job, std::uint32_t rank, const UnitRun& units, HeldBy by) {
+Interval saving_of_going_on(const Job& job, std::uint32_t rank, const UnitRun& units, HeldBy by) {
   Cuts likely(job.ranks.size());
   Cuts least(job.ranks.size());
   Cuts most(job.ranks.size());
@@ -236,7 +237,7 @@ PatternSaving saving_of_going_on(const Job& job, std::uint32_t rank, const UnitR
       most[member.rank][member.unit] = own_ns;
     }
   }
-  return in_order({job.replay.saving(likely), job.replay.saving(least), job.replay.saving(most)});
+  return in_order({job.replay.saving(likely), job.replay.saving(least), job.replay.saving(most), Grade::kNone});
 }
 
 std::size_t steps_with(const RankSummary& rank, std::span<const UnitRun> runs) {

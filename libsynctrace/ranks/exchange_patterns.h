@@ -10,6 +10,7 @@
 
 #include "ranks/idle_before.h"
 #include "ranks/job.h"
+#include "whatif/fix.h"
 
 namespace synctrace {
 
@@ -28,21 +29,15 @@ std::vector<UnitRun> repeated_passes(const RankSummary& rank);
 // Large operations, or with `by` a wait any, before which the GPU of most ranks stood still.
 UnitRun held_units(const Job& job, std::uint32_t rank, HeldBy by);
 
-struct PatternSaving {
-  Nanoseconds ns = 0;
-  Nanoseconds lo_ns = 0;
-  Nanoseconds hi_ns = 0;
-};
-
 // Each run as one operation. Nothing: all operations of a communicator are of one size, so it is not known how much of
 // their time does not depend on it.
-std::optional<PatternSaving> saving_of_merging(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs);
+std::optional<Interval> saving_of_merging(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs);
 
 // Without these operations.
-PatternSaving saving_without(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs);
+Interval saving_without(const Job& job, std::uint32_t rank, std::span<const UnitRun> runs);
 
 // Without the idle time before these operations, as far as all ranks have it in common.
-PatternSaving saving_of_going_on(const Job& job, std::uint32_t rank, const UnitRun& units, HeldBy by);
+Interval saving_of_going_on(const Job& job, std::uint32_t rank, const UnitRun& units, HeldBy by);
 
 // In how many ordinary steps.
 std::size_t steps_with(const RankSummary& rank, std::span<const UnitRun> runs);

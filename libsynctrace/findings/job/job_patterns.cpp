@@ -85,10 +85,6 @@ class PatternFinder {
     return row;
   }
 
-  static Interval interval_of(const PatternSaving& saving) {
-    return {saving.ns, saving.lo_ns, saving.hi_ns, saving.ns > 0 ? Grade::kMedium : Grade::kNone};
-  }
-
   void find_small() {
     std::map<std::uint32_t, std::vector<UnitRun>> by_operation;
     for (UnitRun& run : small_runs(summary())) by_operation[units_[run.front()].operation].push_back(std::move(run));
@@ -96,9 +92,8 @@ class PatternFinder {
       if (!is_usual(runs) || rows_.size() == kMostPatterns) continue;
       JobPattern row = row_of(kSmall, runs, lines_.launched);
       row.time_ns = transfer_of(job_, rank_, runs);
-      if (const auto saving = saving_of_merging(job_, rank_, runs))
-        row.saving = interval_of(*saving);
-      else
+      row.saving = saving_of_merging(job_, rank_, runs);
+      if (!row.saving)
         row.not_predicted = "all of them are of one size, so it is not known what of their time is fixed";
       rows_.push_back(std::move(row));
     }
@@ -109,7 +104,7 @@ class PatternFinder {
     if (!is_usual(runs)) return;
     JobPattern row = row_of(kEveryPass, runs, lines_.launched);
     row.time_ns = transfer_of(job_, rank_, runs);
-    row.saving = interval_of(saving_without(job_, rank_, runs));
+    row.saving = saving_without(job_, rank_, runs);
     rows_.push_back(std::move(row));
   }
 
@@ -121,7 +116,7 @@ class PatternFinder {
       JobPattern row = row_of(words, std::span(&units, 1), lines);
       for (const std::uint32_t unit : units)
         row.time_ns = add_saturated(row.time_ns, by == HeldBy::kWait ? units_[unit].drained_ns : units_[unit].held_ns);
-      row.saving = interval_of(saving_of_going_on(job_, rank_, units, by));
+      row.saving = saving_of_going_on(job_, rank_, units, by);
       rows_.push_back(std::move(row));
     }
   }
