@@ -62,14 +62,15 @@ class Test:
     def __init__(self, described):
         properties = {entry["name"]: entry["value"] for entry in described.get("properties", [])}
         self.name = described["name"]
-        self.command = described.get("command", [f"{BUILD}/bin/{self.name}"])  # ctest knows no command of what is not built
         self.good = {0, properties.get("SKIP_RETURN_CODE", 0)}
         self.labels = set(properties.get("LABELS", []))
         self.environment = dict(pair.split("=", 1) for pair in properties.get("ENVIRONMENT", []))
+        # A test lies in the folder of the room that it is about. ctest knows no command of what is not built.
+        self.rooms = {path.parent.name for path in (SOURCE / "tests" / "unit").rglob(f"{self.name}.cpp")}
+        unbuilt = [[f"{BUILD}/bin/unit_{room}", "-#", f"[#{self.name}]"] for room in self.rooms] or [[f"{BUILD}/bin/{self.name}"]]
+        self.command = described.get("command", unbuilt[0])
         words = [*self.command, *self.environment.values()]
         self.programs = [word for word in words if word.startswith(f"{BUILD}/bin/")]
-        # A test lies in the folder of the room that it is about.
-        self.rooms = {path.parent.name for path in (SOURCE / "tests" / "unit").rglob(f"{self.name}.cpp")}
         self.seconds = 30.0
 
     def made(self):

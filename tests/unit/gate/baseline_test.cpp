@@ -50,7 +50,7 @@ TEST_CASE("pairs") {
   CHECK(match_baseline(baseline, {print("new.py", "x")}, all_gone) == Pairs{0, kNoMatch, kNoMatch});
 }
 
-TEST_CASE("mistakes") {
+TEST_CASE("mistakes in a baseline") {
   for (const char* text :
        {"", "[]", "{}", "{\"schema_version\": 2, \"findings\": []}", "{\"schema_version\": 1, \"findings\": [3]}",
         "{\"schema_version\": 1, \"findings\": [{\"rule\": \"ST001\"}]}", "{\"schema_version\": 1}", "[[[[[[["}) {

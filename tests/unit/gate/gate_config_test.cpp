@@ -92,7 +92,7 @@ TEST_CASE("pyproject.toml keeps its table apart") {
   CHECK_FALSE(none.value());
 }
 
-TEST_CASE("mistakes") {
+TEST_CASE("mistakes in a configuration") {
   const auto message = [](const std::string& text) {
     const Result<std::optional<GateConfig>> config = parse_gate_config(text, "synctrace.toml");
     REQUIRE_FALSE(config);
