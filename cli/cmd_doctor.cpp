@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdio>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
+#include "base/json.h"
 #include "command_line.h"
 #include "commands.h"
 #include "doctor/checks.h"
@@ -46,16 +46,15 @@ void print_text(const Checks& checks) {
 }
 
 void print_json(const Checks& checks) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  Json list = Json::array();
   for (const Check& check : checks) {
     list.push_back({{"topic", check.topic},
                     {"verdict", word_of(check.health).word},
                     {"finding", check.finding},
                     {"advice", check.advice}});
   }
-  const nlohmann::ordered_json whole = {{"schema_version", 1}, {"can_record", works(checks)}, {"checks", list}};
-  // File names need not be UTF-8.
-  std::puts(whole.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace).c_str());
+  const Json whole = {{"schema_version", 1}, {"can_record", works(checks)}, {"checks", list}};
+  std::puts(whole.dump(2).c_str());
 }
 
 }  // namespace

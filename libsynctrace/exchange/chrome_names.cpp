@@ -3,9 +3,8 @@
 
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "base/format_text.h"
+#include "base/json.h"
 #include "base/shown_text.h"
 
 namespace synctrace::chrome {
@@ -52,9 +51,7 @@ std::string overhead_name(std::uint32_t kind) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  return nlohmann::json(valid_utf8(text)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(std::string_view text) { return json_quoted(valid_utf8(text)); }
 
 std::string_view operation_category(SliceKind kind) noexcept {
   if (kind == SliceKind::kCopy) return "gpu_memcpy";

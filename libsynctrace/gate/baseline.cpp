@@ -9,26 +9,28 @@
 
 #include <nlohmann/json.hpp>
 
-#include "render/json_parts.h"
+#include "base/json.h"
 
 namespace synctrace {
 namespace {
 
+using ParsedJson = nlohmann::ordered_json;
+
 constexpr std::uint32_t kMostOrdinal = 1'000'000;
 
-std::optional<std::string> text_at(const Json& object, const char* key) {
+std::optional<std::string> text_at(const ParsedJson& object, const char* key) {
   const auto value = object.find(key);
   if (value == object.end() || !value->is_string()) return std::nullopt;
   return value->get<std::string>();
 }
 
-std::optional<std::uint64_t> number_at(const Json& object, const char* key) {
+std::optional<std::uint64_t> number_at(const ParsedJson& object, const char* key) {
   const auto value = object.find(key);
   if (value == object.end() || !value->is_number_unsigned()) return std::nullopt;
   return value->get<std::uint64_t>();
 }
 
-Result<BaselineEntry> entry_of(const Json& object, const std::string& where) {
+Result<BaselineEntry> entry_of(const ParsedJson& object, const std::string& where) {
   if (!object.is_object()) return Error{where + " is no object"};
   BaselineEntry entry;
   for (const auto& [key, target] :
@@ -53,7 +55,7 @@ Result<BaselineEntry> entry_of(const Json& object, const std::string& where) {
 
 Result<Baseline> parse_baseline(std::string_view text, const std::string& name) {
   if (text.size() > kLargestBaseline) return Error{name + ": larger than a baseline can be"};
-  const Json root = Json::parse(text, nullptr, false);
+  const ParsedJson root = ParsedJson::parse(text, nullptr, false);
   if (root.is_discarded() || !root.is_object()) return Error{name + ": no baseline: not a JSON object"};
   const auto version = number_at(root, "schema_version");
   if (version != kBaselineSchemaVersion)
@@ -89,7 +91,7 @@ std::string baseline_text(Baseline baseline) {
                          {"line_text_hash", f.text_hash},
                          {"ordinal", f.ordinal},
                          {"count_per_step", entry.per_step}};
-    text += (i > 0 ? ",\n" : "\n") + object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    text += (i > 0 ? ",\n" : "\n") + object.dump();
   }
   return text + (baseline.entries.empty() ? "]}\n" : "\n]}\n");
 }

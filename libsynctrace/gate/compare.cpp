@@ -284,7 +284,7 @@ std::string render_compared_json(const ComparedRuns& runs) {
                  {"before", side_json(line.before)},
                  {"after", side_json(line.after)}};
        })}};
-  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return root.dump(1) + "\n";
 }
 
 }  // namespace synctrace

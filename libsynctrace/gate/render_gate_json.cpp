@@ -101,7 +101,7 @@ std::string render_gate_json(const GateResult& result) {
                                                                {"line_text", entry.text}};
                                                      })},
                      {"traces", array_of(result.traces, trace_json)}};
-  return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return root.dump(1) + "\n";
 }
 
 }  // namespace synctrace

@@ -129,7 +129,7 @@ std::string render_gitlab(const GateResult& result) {
     put(complaint.id, complaint.message, complaint.level == GateLevel::kError ? "major" : "minor", digest.hex(),
         complaint.path, complaint.line);
   }
-  return issues.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return issues.dump(1) + "\n";
 }
 
 std::string render_gate_markdown(const GateResult& result) {

@@ -117,7 +117,7 @@ class Run {
     const Json root = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                        {"version", "2.1.0"},
                        {"runs", Json::array({run})}};
-    return root.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return root.dump(1) + "\n";
   }
 
  private:

@@ -5,14 +5,11 @@
 #include <cstdint>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "findings/job/job_report.h"
 #include "findings/report.h"
 
 namespace synctrace {
-
-using Json = nlohmann::ordered_json;
 
 namespace json {
 

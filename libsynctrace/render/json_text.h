@@ -2,17 +2,16 @@
 // JSON as text, written member by member: a tree of all of it would take twelve times the memory of the text.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "render/json_parts.h"
+#include "base/json.h"
 
 namespace synctrace {
 
-// Indented by two spaces, as nlohmann's dump(2) of the whole would be.
+// Indented by two spaces, as a dump(2) of the whole would be.
 class JsonText {
  public:
   void begin(char bracket) {
@@ -35,19 +34,10 @@ class JsonText {
   }
   void key(std::string_view name) {
     element();
-    text_ += Json(name).dump();
-    text_ += ": ";
+    text_ += json_quoted(name) + ": ";
   }
 
-  void value(const Json& value) {
-    const std::string text = value.dump(2);
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t end = std::min(text.find('\n', at), text.size());
-      text_.append(text, at, end - at);
-      if (end < text.size()) line();
-      at = end + 1;
-    }
-  }
+  void value(const Json& value) { value.append_to(text_, 2, depth_); }
   void member(std::string_view name, const Json& of) {
     key(name);
     value(of);

@@ -5,17 +5,14 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "base/format_text.h"
+#include "base/json.h"
 #include "base/quantity_text.h"
 #include "base/shown_text.h"
 #include "rollup/dataset.h"
 
 namespace synctrace {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kRows = 10;
 
@@ -111,7 +108,7 @@ std::string fleet_json(const FleetAnswer& answer) {
                                     {"idle_ns_a_step", commit.idle_ns_a_step},
                                     {"recordings", commit.recordings}};
                       })}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return root.dump(2) + "\n";
 }
 
 }  // namespace synctrace

@@ -7,16 +7,13 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/shown_text.h"
 #include "render/columns.h"
 #include "render/page/section_parts.h"
 
 namespace synctrace::page {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kNameColumns = 160;
 constexpr std::size_t kMostNameBytes = 400'000;  // of all names; those of later rows are left out
@@ -161,7 +158,7 @@ std::string payload(const Report& report, const Timeline& timeline, const Timeli
                      {"lanes", lanes_json(timeline, detail)},
                      {"names", names_json(timeline, detail)},
                      {"devices", devices_json(report, timeline.occurrences(), detail.base_ns)}};
-  const std::string json = head.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string json = head.dump();
   std::string bytes;
   for (std::size_t k = 0; k < 4; ++k) bytes += static_cast<char>(json.size() >> (8 * k) & 0xff);
   bytes += json;
