@@ -39,10 +39,20 @@ clang_for = $(shell echo 'int main() {}' | clang++ -x c++ -fsanitize=$(subst +,$
               && echo -DCMAKE_CXX_COMPILER=clang++)
 comma := ,
 
-# $(call build,preset,targets,options): configures (showing notes and warnings only) and builds all or the named targets.
+# $(call build,preset,targets,options,prefix): configures (showing notes and warnings only) and builds all or the named targets.
 define build
 cmake --preset $(1) $(3) --log-level=NOTICE > /dev/null
-cmake --build --preset $(1) -j $(JOBS) $(addprefix --target ,$(2))
+$(4) cmake --build --preset $(1) -j $(JOBS) $(addprefix --target ,$(2))
+endef
+
+# The function `stage NAME` writes how long it was since the last one, for .ci/run to show.
+define stages
+mkdir -p build && : > build/stages.txt
+began=0
+stage() {
+  printf '%3d:%02d  %s\n' $$(((SECONDS - began) / 60)) $$(((SECONDS - began) % 60)) "$$1" >> build/stages.txt
+  began=$$SECONDS
+}
 endef
 
 .PHONY: help
@@ -51,7 +61,7 @@ help: ## show this list
 
 .PHONY: demo
 demo: deps ## build, run three examples under synctrace, show what made the host wait, here and in a recorded PyTorch program
-	$(call build,release,demo)
+	$(call build,release,demo,-DSYNCTRACE_PRECOMPILE=ON)
 	bin=build/release/bin
 	rm -rf build/demo && mkdir -p build/demo
 	if [[ ! -x $$bin/sync_per_step ]]; then
@@ -81,15 +91,32 @@ demo: deps ## build, run three examples under synctrace, show what made the host
 
 .PHONY: test
 test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
+	$(stages)
 	$(call build,release,,-DSYNCTRACE_TESTS=optimised -DSYNCTRACE_PRECOMPILE=ON)
-	$(call build,asan,,$(call clang_for,address+undefined))
+	stage "release build"
+	# Those that run whole programs wait for a good part of their time. What they leave the next build takes.
+	(
+	  status=0
+	  ctest --preset release -j $$(($(JOBS) + 2)) > build/release/tests.txt 2>&1 || status=$$?
+	  stage "release tests, beside the next stages"
+	  exit $$status
+	) &
+	release_tests=$$!
+	trap 'kill $$release_tests 2> /dev/null || true' EXIT
+	$(call build,asan,,$(call clang_for,address+undefined),nice)
+	stage "AddressSanitizer's build"
 	ctest --preset asan -j $(JOBS)
+	stage "AddressSanitizer's tests"
 	if [[ -e build/release/lib/libsynctrace.so ]]; then
 	  $(call build,tsan,tsan_tests,$(call clang_for,thread))
 	  ctest --preset tsan -j $(JOBS)
+	  stage "ThreadSanitizer's build and tests"
 	fi
-	# Tests that run whole programs wait for a good part of their time.
-	ctest --preset release -j $$(($(JOBS) + 2))
+	status=0
+	wait $$release_tests || status=$$?
+	trap - EXIT
+	cat build/release/tests.txt
+	exit $$status
 
 .PHONY: build
 build: deps ## build everything into build/release

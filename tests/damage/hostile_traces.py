@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants of the stored traces through every command and format: no crash, at most 10 s of processor time and 1 GiB each.
 
-hostile_traces.py BIN GOLDEN [COUNT [FIRST]]: BIN holds hostile_traces and synctrace, GOLDEN the stored traces. COUNT
+hostile_traces.py BIN GOLDEN [COUNT [FIRST]]: BIN holds hostile_traces and synctrace, GOLDEN the stored traces. COUNT (60)
 mutants run inside one process, and a fourth as many floods of one kind of record each (of 1 MiB where COUNT is large); then
 a few mutants by the command line itself. A mutant that ends the process is named, and the run goes on behind it.
+
+SYNCTRACE_ROTATION, a number: only a third of the 60, which one the number says. Three numbers in a row make all of them.
 """
 import os
 import pathlib
@@ -19,6 +21,7 @@ import measured_rows  # noqa: E402
 
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
+PARTS = 3  # of the mutants, in turns
 FIRST_FLOOD = 14  # calls; the kinds before them are definitions
 
 COMMANDS = [
@@ -73,12 +76,15 @@ def main():
     binaries, golden = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+    if len(sys.argv) <= 3 and "SYNCTRACE_ROTATION" in os.environ:
+        count //= PARTS
+        first = count * (int(os.environ["SYNCTRACE_ROTATION"]) % PARTS)
     traces = sorted(str(path) for ending in ("*.synctrace", "*.trace.txt") for path in golden.glob(f"*/{ending}"))
     small = [trace for trace in traces if os.path.getsize(trace) < 10_000]
     driver, command_line = str(binaries / "hostile_traces"), str(binaries / "synctrace")
     wrong = run_all(driver, traces, first, count, {})
     flood_bytes = 1 << 20 if count >= 1_000 else 1 << 16
-    wrong += run_all(driver, small, first + FIRST_FLOOD, max(1, min(count // 4, 500)), {"FLOOD": str(flood_bytes)})
+    wrong += run_all(driver, small, first // 4 + FIRST_FLOOD, max(1, min(count // 4, 500)), {"FLOOD": str(flood_bytes)})
     with tempfile.TemporaryDirectory() as folder:
         trace = os.path.join(folder, "mutant.synctrace")
         for number in range(first, first + 2 + count // 1000):
