@@ -94,7 +94,7 @@ test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: un
 	$(stages)
 	$(call build,release,,-DSYNCTRACE_TESTS=optimised -DSYNCTRACE_PRECOMPILE=ON)
 	stage "release build"
-	# Those that run whole programs wait for a good part of their time. What they leave the next build takes.
+	# Tests that run whole programs wait for a good part of their time. The next build takes what they leave.
 	(
 	  status=0
 	  ctest --preset release -j $$(($(JOBS) + 2)) > build/release/tests.txt 2>&1 || status=$$?

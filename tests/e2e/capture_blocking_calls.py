@@ -25,8 +25,9 @@ class BlockingCalls(SurvivalCase):
         self.check("timeline")
 
     def test_without_the_timeline(self):
-        # Only the length of the call decides here; a busy machine stretches a call of microseconds to where it could be either.
-        self.check("syncs", lambda cell: not 0.05 < cell["median_ms"] < 1)
+        # Only the length of the call decides here; a busy machine stretches a call of microseconds to where it could be either,
+        # and a copy of 8 MiB, of 1 ms by itself, beyond what its bytes can explain (sync_test.cpp: 4 ms).
+        self.check("syncs", lambda cell: not 0.05 < cell["median_ms"] < 1 and (cell["clock"] or cell["median_ms"] < 3))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ FINDINGS = {
 }
 # Examples whose mistake is no blocking call: at most the last wait, the one of the final read, blocks.
 NO_BLOCKING_CALL = ("late_launch", "tiny_kernels")
+MOST_RUNS = 20
 
 
 class Examples(SurvivalCase):
@@ -70,13 +71,13 @@ class Examples(SurvivalCase):
     def test_verdicts(self):
         for name, verdict, rule in (("tiny_kernels", "launch-bound", "ST050"), ("healthy_pipeline", "gpu-bound", None)):
             with self.subTest(name):
-                # A process that gets no processor for long may well be bound by that.
-                reports = [self.run_example(name) for _ in range(3)]
-                self.assertIn(verdict, [report["verdict"] for report in reports])
-                if rule is not None:
-                    causes = [report["devices"][0]["causes"] for report in reports]
-                    self.assertIn(rule, [first["rule"] for first, *_ in causes],
-                                  [[(cause["name"], cause["line"], cause["idle_ns"]) for cause in some[:3]] for some in causes])
+                # A process that gets no processor for long may well be bound by that: then it runs again.
+                seen = []
+                while (verdict, rule) not in seen and len(seen) < MOST_RUNS:
+                    report = self.run_example(name)
+                    first_rule = report["devices"][0]["causes"][0]["rule"] if rule is not None else None
+                    seen.append((report["verdict"], first_rule))
+                self.assertIn((verdict, rule), seen)
 
     def test_redundant_waits(self):
         report = self.run_example("redundant_sync")

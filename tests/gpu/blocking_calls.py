@@ -36,12 +36,12 @@ def judge_cell(options, row, call, column, folder):
     run = [options.synctrace, "run", "--quiet", "--report=none", f"--level={options.level}", "-o", str(trace)]
     run += ["--simgpu"] if options.simgpu else []
     done = subprocess.run(run + ["--", options.program, "--row", row, "--column", column], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+                          stderr=subprocess.PIPE, text=True, timeout=600, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{row}/{column}: status {done.returncode}: {done.stderr}")
     own = json.loads(done.stdout)[0]
     told = subprocess.run([options.synctrace, "report", "--format", "json", str(trace)], stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+                          stderr=subprocess.PIPE, text=True, timeout=600, check=False)
     if told.returncode != 0:
         raise RuntimeError(f"{row}/{column}: report ended with {told.returncode}: {told.stderr}")
     trace.unlink()

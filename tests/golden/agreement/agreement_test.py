@@ -16,7 +16,7 @@ import outputs
 SYNCTRACE = os.environ["SYNCTRACE_BIN"]
 GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"]).resolve()
 TRACES = sorted([*GOLDEN.rglob("*.synctrace"), *GOLDEN.rglob("*.trace.txt")])
-PATIENCE_S = 120
+PATIENCE_S = 600
 ROWS = 20  # in a table of text and Markdown
 
 VERDICTS = {"waits": "waits", "sometimes-waits": "sometimes", "redundant": "redundant", "own-copy": "own copy only",

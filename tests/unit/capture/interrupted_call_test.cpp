@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
@@ -60,13 +61,23 @@ void install(int signal, void (*handler)(int, siginfo_t*, void*)) {
   REQUIRE(sigaction(signal, &action, nullptr) == 0);
 }
 
-// Errno of one call made on a thread that is signalled a few times meanwhile, 0 when it did not fail. Not all the time:
-// a call that is made again waits as long again.
+// Errno of one call made on a thread that is signalled a few times while it sleeps in the call, 0 when it did not fail.
+// Not all the time: a call that is made again waits as long again.
 struct Storm {
   const std::function<int()>& call;
+  std::atomic<pid_t> thread{0};  // known when nothing is left but the call
   std::atomic<bool> is_over{false};
   int error = -1;
 };
+
+// A signal makes a thread that sleeps run at once, so each signal is sent to a call that has begun to wait again.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.compare(name_end, 3, ") S") == 0;
+}
 
 int error_under_signals(const std::function<int()>& call) {
   install(kSignal, &on_signal);
@@ -74,6 +85,7 @@ int error_under_signals(const std::function<int()>& call) {
   pthread_t thread;
   const auto body = [](void* context) -> void* {
     auto& here = *static_cast<Storm*>(context);
+    here.thread = gettid();
     errno = 0;
     here.error = here.call() == -1 ? errno : 0;
     here.is_over = true;
@@ -81,8 +93,7 @@ int error_under_signals(const std::function<int()>& call) {
   };
   REQUIRE(pthread_create(&thread, nullptr, body, &storm) == 0);
   for (int i = 0; i < kSignals && !storm.is_over; ++i) {
-    const timespec pause{0, 3'000'000};
-    nanosleep(&pause, nullptr);
+    while (!storm.is_over && !sleeps(storm.thread)) sched_yield();
     pthread_kill(thread, kSignal);
   }
   pthread_join(thread, nullptr);
