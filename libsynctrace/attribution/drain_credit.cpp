@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attribution/sync_test.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {

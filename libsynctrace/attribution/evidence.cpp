@@ -47,9 +47,9 @@ std::vector<TimeSpan> with_aftermath(const Trace& trace, const std::vector<Judge
 }
 
 Nanoseconds median_launch_ns(const Trace& trace) {
-  constexpr std::size_t kMostSamples = 200'000;
+  constexpr std::size_t kMostLaunches = 200'000;
   std::vector<Nanoseconds> lengths;
-  const std::size_t count = std::min(kMostSamples, trace.launches.size());
+  const std::size_t count = std::min(kMostLaunches, trace.launches.size());
   lengths.reserve(count);
   for (std::size_t i = 0; i < count; ++i) lengths.push_back(trace.launches[i].span.length_ns());
   return quantiles_of(lengths).p50_ns;
@@ -89,7 +89,7 @@ Correlation followed(Correlation&& correlation, const Trace& trace) {
 
 }  // namespace
 
-// What each thread did and what issued the GPU's work are large joins that have nothing to do with each other.
+// The host's timeline and the joins of work with calls are large and independent: one is made beside the other.
 Evidence::Evidence(const Trace& of, std::optional<Joins> joins)
     : Evidence{of, in_background(of.launches.size(), [&] { return HostTimeline(of); }),
                joins ? *std::move(joins) : Joins(of)} {}

@@ -9,18 +9,13 @@
 
 #include "attribution/sleep_relays.h"
 #include "attribution/sync_test.h"
+#include "base/shares.h"
 #include "model/loss_spans.h"
 #include "model/outstanding.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
-
-// A thread that is woken takes longer to return than one that the driver lets go.
-constexpr Nanoseconds kWakeUpNs = 50'000;
-
-// From the end of work to the signal that a host function behind it gives: the driver's own thread runs it, when it
-// gets round to it (H200: 66 us in the middle, one in ten half a millisecond).
-constexpr Nanoseconds kHostFunctionNs = 1'000'000;
 
 struct WorkEnd {
   Nanoseconds end_ns = 0;
@@ -89,13 +84,20 @@ GpuSleep judged(TimeSpan span, const Progress& progress, Nanoseconds latest_retu
   return {true, false, progress.device, std::min(progress.end_before_ns, span.end_ns), 0};
 }
 
+// Sleeps at one place that must have returned with the work that they met: a few did so late, or were woken for another
+// reason. In a pool tasks wake each other, too.
+constexpr Share kOfOnePlace = percent(80);
+constexpr Share kOfAPool = percent(50);
+
 struct Votes {
   std::uint64_t met_work = 0;
-  std::uint64_t ended_by_workers = 0;  // of these
+  std::uint64_t ended_by_workers = 0;  // a part of met_work
   std::uint64_t returned_with_work = 0;
 
-  bool all_wait_for_work() const { return returned_with_work * 5 >= met_work * 4; }
-  bool are_of_pool() const { return returned_with_work > 0 && returned_with_work * 2 >= met_work - ended_by_workers; }
+  bool all_wait_for_work() const { return ratio(returned_with_work, met_work) >= kOfOnePlace; }
+  bool are_of_pool() const {
+    return returned_with_work > 0 && ratio(returned_with_work, met_work - ended_by_workers) >= kOfAPool;
+  }
 };
 
 }  // namespace
@@ -129,7 +131,7 @@ GpuSleeps find_gpu_sleeps(const Trace& trace, const Correlation& correlation, co
       ++group.met_work;
       if (woken_by_worker) ++group.ended_by_workers;
     }
-    // What a loader's code sleeps for is its next batch, however often that comes when GPU work ends.
+    // A loader's code sleeps for its next batch, however often that comes when GPU work ends.
     if (stacks.traits(wait.stack).loader) continue;
     if (woken_by_worker || (wait.flags & format::HostWait::kTimedOut) != 0) continue;
     sleeps.host_waits[row] = judged(wait.span, at_waits[row], latest_ns + kWakeUpNs);

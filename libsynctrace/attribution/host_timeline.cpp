@@ -8,7 +8,7 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kNever = kLatestTime + 1;
+constexpr Nanoseconds kNoneLeft = kLatestTime + 1;
 
 std::unordered_map<ThreadId, std::size_t> launches_by_thread(const Trace& trace) {
   std::unordered_map<ThreadId, std::size_t> counts;
@@ -32,14 +32,14 @@ HostTimeline::HostTimeline(const Trace& trace) : trace_(trace) {
   std::unordered_map<ThreadId, std::size_t> launches = launches_by_thread(trace);
   std::size_t reserved = 0;
   const auto begin_of = [](const auto& table, std::uint32_t row) {
-    return row < table.size() ? table[row].span.begin_ns : kNever;
+    return row < table.size() ? table[row].span.begin_ns : kNoneLeft;
   };
   for (;;) {
     const Nanoseconds call_ns = begin_of(trace.calls, call);
     const Nanoseconds launch_ns = begin_of(trace.launches, launch);
     const Nanoseconds wait_ns = begin_of(trace.host_waits, wait);
     const Nanoseconds next_ns = std::min({call_ns, launch_ns, wait_ns});
-    if (next_ns == kNever) break;
+    if (next_ns == kNoneLeft) break;
     if (call_ns == next_ns) {
       const Call& row = trace.calls[call];
       add_item(row.thread, OwnerTable::kCall, call++, row.span, row.stack);

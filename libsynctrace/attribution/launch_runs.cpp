@@ -6,12 +6,12 @@
 
 #include "attribution/wait_table.h"
 #include "base/search_from.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kFewestLaunches = 8;
-constexpr Nanoseconds kLongestPauseNs = 50'000;
+constexpr std::size_t kFewestLaunchesOfRun = 8;
 
 // How long each launch's work ran. Most launch one piece, so that no table is needed.
 class DeviceTimes {
@@ -34,7 +34,7 @@ class DeviceTimes {
  private:
   const Trace& trace_;
   const Correlation& correlation_;
-  std::unordered_map<std::uint32_t, Nanoseconds> more_ns_;  // of launches of several
+  std::unordered_map<std::uint32_t, Nanoseconds> more_ns_;  // only for launches of several pieces
 };
 
 class Finder {
@@ -42,7 +42,7 @@ class Finder {
   explicit Finder(std::vector<TimeSpan>& runs) : runs_(runs) {}
 
   void launch(TimeSpan span, Nanoseconds device_ns) {
-    if (count_ > 0 && span.begin_ns - run_.end_ns >= kLongestPauseNs) close();
+    if (count_ > 0 && span.begin_ns - run_.end_ns >= kLongestLaunchPauseNs) close();
     if (count_ == 0) run_.begin_ns = span.begin_ns;
     if (count_ > 0 && last_device_ns_ < span.begin_ns - last_begin_ns_) ++short_;
     ++count_;
@@ -53,7 +53,7 @@ class Finder {
 
   void close() {
     // The last launch has no next one to compare with.
-    if (count_ >= kFewestLaunches && short_ * 2 > count_ - 1) runs_.push_back(run_);
+    if (count_ >= kFewestLaunchesOfRun && short_ * 2 > count_ - 1) runs_.push_back(run_);
     count_ = 0;
     short_ = 0;
   }

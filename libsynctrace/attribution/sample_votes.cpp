@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribution/sample_votes.h"
 
+#include "base/shares.h"
+
 namespace synctrace {
 namespace {
 
+// Samples at a line that make evidence, and the share of them that must say the same.
 constexpr std::uint64_t kEnoughSamples = 3;
-constexpr std::uint64_t kAgreeingPercent = 80;
+constexpr Share kAgreeing = percent(80);
 
 }  // namespace
 
@@ -39,7 +42,7 @@ Confidence SampleVotes::confidence_of(const Sample& sample, const StackTraits& t
   if (found == votes_.end()) return Confidence::kLow;
   const Votes& votes = found->second;
   const auto agreeing = votes.by_kind.find(kind);
-  const bool agree = agreeing != votes.by_kind.end() && agreeing->second * 100 >= votes.all * kAgreeingPercent;
+  const bool agree = agreeing != votes.by_kind.end() && ratio(agreeing->second, votes.all) >= kAgreeing;
   return votes.all >= kEnoughSamples && agree ? Confidence::kMedium : Confidence::kLow;
 }
 

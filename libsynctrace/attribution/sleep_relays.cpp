@@ -7,12 +7,10 @@
 #include <numeric>
 
 #include "attribution/sync_test.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
-
-// A thread that does more than this between its own sleep and the signal works for another reason than to hand it on.
-constexpr Nanoseconds kLongestRelayNs = 1'000'000;
 
 std::vector<std::uint32_t> by_end(const std::vector<HostWait>& waits) {
   std::vector<std::uint32_t> order(waits.size());

@@ -7,6 +7,7 @@
 
 #include "attribution/call_site_key.h"
 #include "attribution/wait_table.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {

@@ -24,7 +24,6 @@
 
 namespace synctrace {
 
-inline constexpr Nanoseconds kOutstandingMarginNs = 20'000;
 inline constexpr int kLongCallFactor = 5;  // a call this many times its own cost was held up by something
 
 enum class Verdict : std::uint8_t {
@@ -42,16 +41,17 @@ struct Judgement {
   Basis basis = Basis::kTimeline;
   bool creates_context = false;  // the first call of a process or device: its length is CUDA starting up
   bool met_work = false;         // work was outstanding beyond the margin (basis kTimeline)
-  Nanoseconds waited_ns = 0;     // of kBlocked: begin to the end of the work waited for, where the timeline tells
-  Nanoseconds blocked_ns = 0;    // of kBlocked: begin to the end of the work waited for plus rho, or to the return
+  Nanoseconds waited_ns =
+      0;  // only for kBlocked: from the begin to the end of the work waited for, where the timeline tells
+  Nanoseconds blocked_ns = 0;  // only for kBlocked: the same plus the return latency, or to the return
 };
 
 // One per row of Trace::calls, from rows of `outstanding`.
 std::vector<Judgement> judge_calls(const Trace& trace, const std::vector<Outstanding>& outstanding,
                                    const Calibration& calibration);
 
-// Whether a call of this kind, or this one, could have waited: one that is known to, or that did, or of which nobody
-// knows.
+// Whether this call, or one of its kind, could have waited: it did, its function is known to wait, or nobody knows the
+// function.
 bool can_wait(const Call& call, const Judgement& judgement) noexcept;
 
 }  // namespace synctrace

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 
-// A hand-over takes a wake-up: 5 to 50 us, and more under load.
-constexpr Nanoseconds kHandoverNs = 200'000;
 // Bounds the cost of a guess; processes with more threads that use CUDA are rare.
 constexpr HostTimeline::Index kMostThreads = 64;
 

@@ -4,14 +4,11 @@
 #include <algorithm>
 
 #include "attribution/waker.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
 
-// Latencies and pauses scatter; only what is well beyond their ordinary range is something else.
-constexpr Nanoseconds kLatencySlackNs = 20'000;
-// From a kernel to a transfer or a memset and back, other engines take over: some us, as measured on an H200.
-constexpr Nanoseconds kEngineSwitchNs = 10'000;
 bool is_other_engine(const Operation& work) {
   return work.kind == OperationKind::kCopy || work.kind == OperationKind::kMemset;
 }
@@ -132,7 +129,7 @@ bool Walk::rests_on_losses(std::uint32_t operation, const Requirement& requireme
   return may_lack_records(evidence_.lossy, {since_ns, evidence_.trace.operations[operation].span.begin_ns + 1});
 }
 
-// What a wait or a sample is called rests on names in its stack, which may be lost as well.
+// The kind of a wait or a sample rests on names in its stack, which may be lost as well.
 bool Walk::lacks_names(Owner owner) const {
   if (evidence_.lossy.empty()) return false;
   if (owner.table == OwnerTable::kHostWait)
@@ -257,8 +254,8 @@ Owner Walk::owner_of_piece(const HostPiece& piece, HostTimeline::Index thread, T
   }
 }
 
-// What a library's thread did for the line that waited for it is that line's; the thread's own record stays its
-// activity.
+// Work that a library's thread did for the line that waited for it belongs to that line; the thread's own record stays
+// its activity.
 void Walk::add_piece(const HostPiece& piece, HostTimeline::Index thread, TimeSpan span, CauseKind kind,
                      Confidence confidence) {
   if (span.empty()) return;

@@ -11,7 +11,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kLongestPath = 4096;
+constexpr std::size_t kLongestMatched = 4096;
 
 std::optional<Error> add_pattern(std::string_view pattern, std::vector<std::string>& patterns) {
   if (pattern.empty()) return Error{"an empty pattern matches nothing; give a folder or a file"};
@@ -91,13 +91,13 @@ class LaunchStubs {
     return mangled.substr(0, at).ends_with(std::string_view(length, static_cast<std::size_t>(end - length)));
   }
 
-  std::string_view kernel_;  // of the stub within; empty: none
+  std::string_view kernel_;  // the stub's within; empty: none
 };
 
 }  // namespace
 
 bool matches_path(std::string_view pattern, std::string_view path) {
-  if (pattern.empty() || path.empty() || path.size() > kLongestPath) return false;
+  if (pattern.empty() || path.empty() || path.size() > kLongestMatched) return false;
   const bool is_anchored = pattern.front() == '/' || pattern.front() == '*' || pattern.front() == '<';
   while (!pattern.empty() && pattern.back() == '/') pattern.remove_suffix(1);
   std::string whole(is_anchored ? "" : "*/");

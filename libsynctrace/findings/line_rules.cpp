@@ -2,12 +2,10 @@
 #include "findings/line_rules.h"
 
 #include "attribution/wait_table.h"
+#include "whatif/fix_sites.h"
 
 namespace synctrace {
 namespace {
-
-// A copy to the host of up to this many bytes reads a number, not data.
-constexpr std::uint64_t kScalarBytes = 16;
 
 bool goes_to_host(CopyKind kind) noexcept { return kind == CopyKind::kDeviceToHost || kind == CopyKind::kArrayToHost; }
 

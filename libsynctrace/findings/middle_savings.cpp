@@ -10,14 +10,14 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kFewestSteps = 20;
+constexpr std::size_t kFewestInMiddle = 20;
 constexpr std::size_t kStepsToGetAhead = 3;  // of a host that waits less than it did when the excerpt begins
 
 // The middle of the run, in whole steps where there are any: its begin and its end tell less of it.
 TimeSpan middle_of(const Trace& trace, const Steps& steps, std::size_t most_rows) {
   const double share = static_cast<double>(most_rows) / static_cast<double>(rows_of(trace));
   const auto count = static_cast<std::size_t>(share * static_cast<double>(steps.steps.size()));
-  if (count >= kFewestSteps) {
+  if (count >= kFewestInMiddle) {
     const std::size_t first = (steps.steps.size() - count) / 2;
     return {steps.steps[first].host.begin_ns, steps.steps[first + count - 1].host.end_ns};
   }
@@ -28,8 +28,8 @@ TimeSpan middle_of(const Trace& trace, const Steps& steps, std::size_t most_rows
 
 // Within what times can be, also where a damaged trace makes the factor a huge one.
 void scale(Nanoseconds& ns, double factor) {
-  constexpr auto kMost = static_cast<double>(kLatestTime);
-  ns = std::llround(std::clamp(static_cast<double>(ns) * factor, -kMost, kMost));
+  const auto most = static_cast<double>(kLatestTime);
+  ns = std::llround(std::clamp(static_cast<double>(ns) * factor, -most, most));
 }
 
 void scale(Interval& interval, double factor) {
@@ -75,7 +75,8 @@ WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, con
   Steps inside = attribution.steps;
   std::vector<Step>& steps = inside.steps;
   std::erase_if(steps, [&](const Step& step) { return intersect(step.host, span) != step.host; });
-  for (std::size_t i = 0; i < kStepsToGetAhead && steps.size() >= kFewestSteps; ++i) steps[i].kind = StepKind::kWarmUp;
+  for (std::size_t i = 0; i < kStepsToGetAhead && steps.size() >= kFewestInMiddle; ++i)
+    steps[i].kind = StepKind::kWarmUp;
   AttributeOptions known;
   known.known_steps = &inside;
   const Attribution part = attribute(excerpt, known);

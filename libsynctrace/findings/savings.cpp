@@ -6,6 +6,7 @@
 
 #include "base/name_text.h"
 #include "base/quantity_text.h"
+#include "base/shares.h"
 #include "base/shown_text.h"
 #include "findings/middle_savings.h"
 #include "findings/remedies/frameworks.h"
@@ -14,12 +15,13 @@
 #include "findings/trace_words.h"
 #include "findings/wished_fixes.h"
 #include "model/excerpt.h"
+#include "whatif/fix_sites.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostInVain = 8;
-constexpr Nanoseconds kSmallPart = 4;  // of the wait that moves: less than one in so many is hardly a gain
+constexpr Share kGainOfMoved = percent(25);  // of the wait that moves: less is hardly a gain
 // Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
 constexpr std::size_t kMostReplayed = 200'000;
 
@@ -47,7 +49,6 @@ class SavingsWriter {
 
  private:
   std::string call_of(const FixKey& key) const {
-    constexpr std::uint32_t kHostFunctions = 1U << 31;
     if (key.function == 0) return {};
     if (key.family == FixKey::Family::kLaunch) return "all launches in the range";
     if ((key.function & kHostFunctions) != 0)
@@ -193,8 +194,8 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     savings.asked = std::move(asked);
   }
   for (const Saving& saving : found.savings) {
-    const bool in_vain =
-        saving.moves_to != 0 && (saving.alone.grade == Grade::kNone || saving.alone.ns < saving.moved_ns / kSmallPart);
+    const bool in_vain = saving.moves_to != 0 &&
+                         (saving.alone.grade == Grade::kNone || saving.alone.ns < kGainOfMoved.of(saving.moved_ns));
     if (in_vain && savings.in_vain.size() < kMostInVain) savings.in_vain.push_back(writer.fix_at(saving.site));
   }
 }

@@ -9,13 +9,14 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "base/shares.h"
 #include "findings/phases/slow_causes.h"
 
 namespace synctrace {
 namespace {
 
-// A GPU that does nothing for less than a tenth of the time is what binds the program.
-constexpr Nanoseconds kBusyShare = 10;
+// A GPU idle for less than 10 % of the time is the limit itself.
+constexpr Share kGpuBoundBelow = percent(10);
 // Of GPU work without steps, from which a program's nature cannot be told.
 constexpr std::uint64_t kFewestPieces = 5;
 
@@ -165,8 +166,8 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   verdict.of_ns = shares.whole_ns;
   verdict.parts = parts_of(shares);
   // What one rank shows of a collective is how long it was in it: to move data, or to wait for other ranks.
-  const bool lacks_work = starved_ns >= shares.whole_ns / kBusyShare;
-  const bool exchanges = starved_ns + shares.collective_ns >= shares.whole_ns / kBusyShare;
+  const bool lacks_work = starved_ns >= kGpuBoundBelow.of(shares.whole_ns);
+  const bool exchanges = starved_ns + shares.collective_ns >= kGpuBoundBelow.of(shares.whole_ns);
   if (shares.collective_ns > 0 && exchanges && (!lacks_work || shares.collective_ns > starved_ns)) {
     verdict.word = kCommunicationBound;
     verdict.evidence = format_text(
@@ -177,7 +178,7 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   }
   if (!lacks_work) {
     verdict.word = kWords.back();
-    const bool much_irregular = are_irregular_steps_at_least(kBusyShare, report.steps);
+    const bool much_irregular = are_irregular_steps_at_least(kGpuBoundBelow, report.steps);
     verdict.evidence = format_text(
         "the GPU lacked work for only {} of the time {}: {}", share_text(starved_ns, shares.whole_ns), basis,
         much_irregular              ? "what there is to gain is in the irregular ones"

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 
@@ -10,8 +12,6 @@ using Samples = std::unordered_map<ApiId, std::vector<Nanoseconds>>;
 
 // Until measured: a wait returns 6 us after the GPU, at worst 20.
 constexpr Quantiles kDefaultReturnLatency{3'000, 6'000, 20'000, 0};
-// A wait that returned later than this says something about the scheduler or about lost work, not about the driver.
-constexpr Nanoseconds kLongestReturnLatencyNs = 5'000'000;
 
 bool is_explicit_wait(ApiCategory category) noexcept {
   return category == ApiCategory::kStreamSync || category == ApiCategory::kDeviceSync ||
@@ -71,7 +71,7 @@ Calibration calibrate(const Trace& trace, const std::vector<Outstanding>& outsta
     if (out.last_end_ns <= call.span.begin_ns) unblocked[call.api].push_back(own_cost_ns(call, out));
     const Nanoseconds return_ns = call.span.end_ns - std::max(out.target_end_ns, call.span.begin_ns);
     const bool waited = is_explicit_wait(call.category) && out.target_known && out.target_end_ns > call.span.begin_ns;
-    if (waited && return_ns >= 0) returns.push_back(std::min(return_ns, kLongestReturnLatencyNs));
+    if (waited && return_ns >= 0) returns.push_back(std::min(return_ns, kLongestReturnNs));
   }
 
   Calibration calibration;

@@ -9,14 +9,13 @@
 
 #include "base/in_background.h"
 #include "model/correlate.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
 
 constexpr Nanoseconds kBlockNs = 1'000'000'000;
 constexpr Nanoseconds kShortestBlockNs = kBlockNs / 64;  // a drift that needs shorter ones is no drift
-// Clocks that CUPTI has converted are never this far apart: a fact so wrong joins things that do not belong together.
-constexpr Nanoseconds kNoSkewNs = 1'000'000;
 constexpr Nanoseconds kUnbounded = std::numeric_limits<Nanoseconds>::max();
 
 // The shift of device times at this time must lie at `least` or above, or at `most` or below.
@@ -46,13 +45,12 @@ void for_each_launch(const Trace& trace, const Correlation& correlation, Visit&&
 // Only waits that the end of the work must have ended: those that were long, and returned about then.
 template <class Visit>
 void for_each_wait(const Trace& trace, const std::vector<Outstanding>& outstanding, Visit&& visit) {
-  constexpr Nanoseconds kShortestWaitNs = 20'000;
   for (std::size_t row = 0; row < trace.calls.size(); ++row) {
     const Call& call = trace.calls[row];
     const Outstanding& out = outstanding[row];
     const bool explicit_wait = call.category == ApiCategory::kStreamSync || call.category == ApiCategory::kDeviceSync;
-    if (!explicit_wait || !out.target_known || call.span.length_ns() < kShortestWaitNs) continue;
-    if (out.target_end_ns <= call.span.begin_ns + kShortestWaitNs) continue;
+    if (!explicit_wait || !out.target_known || call.span.length_ns() < kShortestClearWaitNs) continue;
+    if (out.target_end_ns <= call.span.begin_ns + kShortestClearWaitNs) continue;
     visit(Edge{out.target_end_ns, -kUnbounded, call.span.end_ns - out.target_end_ns});
   }
 }

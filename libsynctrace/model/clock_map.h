@@ -21,8 +21,6 @@ struct ClockRepair {
   bool is_usable() const noexcept { return broken_after * 1'000 <= edges; }
 };
 
-inline constexpr Nanoseconds kWorstSkewNs = 5'000;
-
 // O(n log n) in calls and operations. Sorts Trace::operations again where a shift changed their order. `joins` receives
 // those of the trace where nothing had to be shifted, and nothing else.
 ClockRepair repair_clock(Trace& trace, std::optional<Joins>* joins = nullptr);

@@ -5,15 +5,13 @@
 #include <vector>
 
 #include "model/calibrate.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
 
 // Quantiles of many launches are those of the first: bounds memory, costs nothing in accuracy.
 constexpr std::size_t kMostSamples = 200'000;
-
-// A pause longer than this is not the device's own pace; a device's scheduler switches in far less.
-constexpr Nanoseconds kLongestPauseNs = 20'000;
 
 struct Samples {
   std::vector<Nanoseconds> latencies;
@@ -48,7 +46,7 @@ class Collector {
       if (operation.span.begin_ns >= issued_ns) samples.latencies.push_back(operation.span.begin_ns - issued_ns);
     } else if (queued_in_time(issuer->row, free_ns)) {
       const Nanoseconds pause_ns = operation.span.begin_ns - free_ns;
-      if (pause_ns >= 0 && pause_ns <= kLongestPauseNs) samples.pauses.push_back(pause_ns);
+      if (pause_ns >= 0 && pause_ns <= kLongestDevicePauseNs) samples.pauses.push_back(pause_ns);
     }
   }
 

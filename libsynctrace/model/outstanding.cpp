@@ -8,6 +8,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 

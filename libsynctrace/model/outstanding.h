@@ -18,9 +18,6 @@ namespace synctrace {
 
 inline constexpr Nanoseconds kNoTime = std::numeric_limits<Nanoseconds>::min();
 
-// Host and GPU time stamps of the same instant may differ by this much (algorithms: residual violations over 5 us).
-inline constexpr Nanoseconds kClockSkewNs = 5'000;
-
 struct Outstanding {
   // End of the last work on the call's device issued before it; kNoTime when there was none.
   Nanoseconds last_end_ns = kNoTime;

@@ -28,8 +28,8 @@ void StackProfile::add(std::span<const ProfileFrame> frames, Measure measure, st
   const auto [entry, is_new] = stack_index_.try_emplace(path, stacks_.size());
   if (is_new) stacks_.push_back({path, {}}), text_bytes_ += bytes;
   std::int64_t& sum = stacks_[entry->second].weights[static_cast<std::size_t>(measure)];
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  sum = weight > kMost - sum ? kMost : sum + weight;
+  constexpr std::int64_t kMostWeight = std::numeric_limits<std::int64_t>::max();
+  sum = weight > kMostWeight - sum ? kMostWeight : sum + weight;
 }
 
 std::int64_t StackProfile::total(Measure measure) const noexcept {

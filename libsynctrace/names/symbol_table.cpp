@@ -18,7 +18,7 @@ constexpr int kMostSteps = 64;  // back through nested symbols: real files nest 
 
 // What is handed to the demangler. It has no limit of its own: its stack grows with the name, and its result threefold
 // with every three references of a name back to its own parts.
-constexpr std::size_t kLongestMangled = 2048;
+constexpr std::size_t kLongestAccepted = 2048;
 constexpr int kMostReferences = 40;
 
 bool is_function(const GElf_Sym& symbol) noexcept {
@@ -43,7 +43,7 @@ bool is_harmless(std::string_view mangled) noexcept {
     const bool numbered = next == '_' || (next >= '0' && next <= '9') || (next >= 'A' && next <= 'Z');
     if ((mangled[i] == 'S' || mangled[i] == 'T') && numbered) ++references;
   }
-  return mangled.size() <= kLongestMangled && references <= kMostReferences;
+  return mangled.size() <= kLongestAccepted && references <= kMostReferences;
 }
 
 }  // namespace

@@ -7,11 +7,13 @@
 #include <unordered_map>
 #include <utility>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 
 // How many rows get a saving: each takes three passes over all units.
-constexpr std::size_t kMostReplayed = 12;
+constexpr std::size_t kMostBlamed = 12;
 
 // The time that a rank spent more than another before one of its units.
 struct Excess {
@@ -107,7 +109,7 @@ class BlameFinder {
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rows[a].waited_ns > rows[b].waited_ns; });
-    for (std::size_t i = 0; i < std::min(order.size(), kMostReplayed); ++i)
+    for (std::size_t i = 0; i < std::min(order.size(), kMostBlamed); ++i)
       add_savings(of_rows[order[i]], rows[order[i]]);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rows[a].saving_ns > rows[b].saving_ns; });
@@ -115,7 +117,7 @@ class BlameFinder {
     Cuts together(ranks_.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       BlameRow& row = rows[order[i]];
-      if (i < kMostReplayed && row.saving_ns > 0) {
+      if (i < kMostBlamed && row.saving_ns > 0) {
         cut(
             of_rows[order[i]], [](const Excess& one) { return one.more_ns; }, together);
         row.with_those_before_ns = replay_.saving(together);

@@ -14,6 +14,7 @@
 #include "attribution/device_gaps.h"
 #include "base/shown_text.h"
 #include "model/collective_groups.h"
+#include "model/tolerances.h"
 #include "ranks/unit_chain.h"
 
 namespace synctrace {
@@ -98,7 +99,6 @@ void UnitFinder::find_ready(std::span<const std::uint32_t> kernels) {
 // What a program exchanges, it has just computed: a rank is ready when the work issued before has ended and the launch
 // has come. Where that work runs on while the kernel does, it is not what the kernel needs.
 Nanoseconds UnitFinder::ready_ns(std::uint32_t kernel, Nanoseconds begin_ns) const {
-  constexpr Nanoseconds kAtOnceNs = 20'000;  // from being ready to the begin, where nothing else holds it up
   const Nanoseconds work_ns = ready_.at(kernel);
   if (work_ns > begin_ns) return begin_ns;
   const Nanoseconds ready_ns = std::max(work_ns, correlation_.issued_ns(kernel));

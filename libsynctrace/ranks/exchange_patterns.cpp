@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 

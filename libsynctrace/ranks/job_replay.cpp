@@ -4,11 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
-
-// Between two units of a stream that follow at once.
-constexpr Nanoseconds kPauseNs = 2'000;
 
 Nanoseconds middle_of(std::vector<Nanoseconds>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -275,7 +274,7 @@ Nanoseconds JobReplay::saving(const Cuts& cuts, const MeetingCuts& operations) c
     own[member.unit].begin_ns = own[member.unit].ready_ns;
     if (unit.behind == 0) return own[member.unit].begin_ns;
     // A unit can begin when the rank is ready and its stream free. If it began later than that, it always does.
-    const Nanoseconds free_ns = ranks_[member.rank].units[unit.behind - 1].span.end_ns + kPauseNs;
+    const Nanoseconds free_ns = ranks_[member.rank].units[unit.behind - 1].span.end_ns + kUnitPauseNs;
     const Nanoseconds could_ns = std::max(unit.own.end_ns, free_ns);
     own[member.unit].begin_ns = std::min(own[member.unit].ready_ns + could_ns - unit.own.end_ns,
                                          own[unit.behind - 1].end_ns + could_ns - free_ns);

@@ -7,15 +7,14 @@
 #include <map>
 #include <utility>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kFewest = 3;        // ends of operations that an offset is measured by
 constexpr std::size_t kMostEnds = 4'096;  // that are compared for two ranks
-// How well two processes of one host know its wall clock: ends of the same operations lay up to 18 us apart by it
-// (docs/measurements/ranks.md).
-constexpr Nanoseconds kWallClockNs = 20'000;
-constexpr double kMostDrift = 1e-3;  // ten times that of a bad clock: more is chance, or damage
+constexpr double kMostDrift = 1e-3;       // ten times that of a bad clock: more is chance, or damage
 
 struct End {
   Nanoseconds at_ns = 0;  // on the rank's own clock

@@ -6,6 +6,8 @@
 #include <optional>
 #include <tuple>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 

@@ -11,10 +11,6 @@
 
 namespace synctrace {
 
-// Nobody is said to be late in an operation in which ranks wait less than this for the last: the ends of an operation
-// differ by some microseconds from rank to rank.
-inline constexpr Nanoseconds kSureMarginNs = 20'000;
-
 struct MeetingSplit {
   Nanoseconds transfer_ns = 0;
   Nanoseconds usual_ns = 0;      // transfer of such operations: the tenth part of them took less

@@ -7,13 +7,13 @@
 
 #include "attribution/device_gaps.h"
 #include "model/collective_kernels.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
 
 void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, const std::vector<Nanoseconds>& begins,
                   RankSummary& rank) {
-  constexpr Nanoseconds kSoonNs = 50'000;  // from the end of the work waited for to the begin of the work that waited
   std::vector<Nanoseconds> stretch_ends;
   for (const CollectiveStretch& one : rank.devices[device].stretches) stretch_ends.push_back(one.span.end_ns);
   std::vector<std::pair<Nanoseconds, std::uint32_t>> resumed;  // ends of units for which the GPU waited
@@ -22,7 +22,7 @@ void chain_device(const std::vector<StreamKey>& streams, std::uint32_t device, c
     if (rank.units[i].device != device) continue;
     if (!std::binary_search(stretch_ends.begin(), stretch_ends.end(), end_ns)) continue;
     const auto next = std::lower_bound(begins.begin(), begins.end(), end_ns);
-    if (next != begins.end() && *next - end_ns < kSoonNs) resumed.emplace_back(end_ns, i);
+    if (next != begins.end() && *next - end_ns < kResumedNs) resumed.emplace_back(end_ns, i);
   }
   std::sort(resumed.begin(), resumed.end());
 

@@ -10,8 +10,8 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kMuchIrregular = 10;  // of the steps' time, one in so many
-constexpr Nanoseconds kFewAlone = 4;        // alone less than one in so many of what it adds: pays only after others
+constexpr Share kMuchIrregular = percent(10);  // of the steps' time
+constexpr Nanoseconds kFewAlone = 4;           // alone less than one in so many of what it adds: pays only after others
 
 // What the verdict means, as the end of a sentence about the GPU.
 std::string_view meaning_of(std::string_view word) {
@@ -256,7 +256,7 @@ std::string not_counted_sentence(const Report& report) {
 std::string irregular_sentence(const Report& report, const ScreenPlaces& places) {
   const StepsReport& steps = report.steps;
   const std::size_t count = steps.figures.irregular;
-  if (!are_irregular_steps_at_least(100, steps)) return {};
+  if (!are_irregular_steps_at_least(percent(1), steps)) return {};
   std::string words = format_text("Not in these figures: {} irregular step{} took {}{} (the others {})",
                                   count_text(count), count == 1 ? "" : "s", duration_text(steps.irregular_mean_ns),
                                   count == 1 ? "" : " each", duration_text(steps.ordinary_mean_ns));

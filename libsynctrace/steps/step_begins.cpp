@@ -6,10 +6,10 @@
 #include <tuple>
 #include <utility>
 
+#include "steps/step_limits.h"
+
 namespace synctrace {
 namespace {
-
-constexpr std::size_t kMostTurns = 48;  // marks tried for the begin of a step
 
 StepCuts earlier_cuts(const StepLevel& level, std::size_t earlier) {
   StepCuts cuts;
@@ -23,7 +23,7 @@ StepCuts earlier_cuts(const StepLevel& level, std::size_t earlier) {
   return cuts;
 }
 
-// Which of the passes begin before the first mark, from each mark to the next, and behind the last.
+// Groups the passes: those before the first mark, from each mark to the next, and behind the last.
 std::vector<ItemRange> passes_between(const std::vector<ItemRange>& passes, const StepCuts& marks) {
   std::vector<ItemRange> result;
   std::size_t next = 0;
@@ -52,10 +52,10 @@ StepLevel StepBegins::turned(const StepLevel& level) {
   std::vector<std::uint32_t> once;  // kinds that come once in the typical step
   std::map<std::uint32_t, std::size_t> counts;
   for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) ++counts[levels_.items().kinds[i]];
-  for (std::size_t i = level.typical.begin; i < level.typical.end && once.size() < kMostTurns; ++i) {
+  for (std::size_t i = level.typical.begin; i < level.typical.end && once.size() < kMostMarks; ++i) {
     const std::uint32_t kind = levels_.items().kinds[i];
     const std::size_t seen = levels_.places(kind).size();
-    if (counts[kind] == 1 && seen * 10 >= level.steps.size() * 9) once.push_back(kind);
+    if (counts[kind] == 1 && ratio(seen, level.steps.size()) >= kInNearlyEach) once.push_back(kind);
   }
   const auto rank_of = [&](const StepLevel& one) {
     const std::size_t torn = torn_off(one);
@@ -75,13 +75,10 @@ StepLevel StepBegins::turned(const StepLevel& level) {
   return shifted(best);
 }
 
-// How many last steps of runs lack what nearly all others have, and what does not stand before the first of the run
-// either, as it would where steps are cut in their middle: these are begins of another loop, which begins alike. By
-// chance, as where records are missing, few lack it. Where a range ends another loop may have it.
+// The number of last steps of runs that lack an item which nearly all other steps have. The item does not stand before
+// the first step of the run either, as it would where steps are cut in their middle. Such a last step is the begin of
+// another loop, which begins alike. By chance, as where records are missing, few steps lack the item.
 std::size_t StepBegins::torn_off(const StepLevel& level) {
-  constexpr std::size_t kFewest = 3;
-  constexpr double kNearlyAll = 0.9;
-  constexpr double kMoreThanByChance = 4;
   struct Presence {
     std::size_t lasts = 0;
     std::size_t others = 0;
@@ -110,50 +107,49 @@ std::size_t StepBegins::torn_off(const StepLevel& level) {
     const double share = others == 0 ? 0 : static_cast<double>(kind.others) / static_cast<double>(others);
     const std::size_t lacking = lasts - kind.lasts;
     const double by_chance = static_cast<double>(lasts) * (1 - share);
-    if (share >= kNearlyAll && lacking >= kFewest && static_cast<double>(lacking) >= kMoreThanByChance * by_chance)
+    if (share >= kInNearlyEach && lacking >= kFewestTorn && static_cast<double>(lacking) >= kTimesByChance * by_chance)
       most = std::max(most, lacking);
   }
   return most;
 }
 
-// Steps of a text that grows run other kernels from some length on: in one run of steps are some that are equal to the
-// typical one, and equal ones that are little like it. How much the tenth is that is the least so, of all such runs; 1
-// without any.
+// Steps of a text that grows run other kernels from some length on: a run of steps then holds some that are equal to
+// the typical one, and some that are equal to each other and little like it. Returns the likeness at the least alike
+// tenth of all such runs; 1 without any.
 double StepBegins::likeness_of_rarer_sort(const StepLevel& level) {
-  constexpr double kEqual = 0.97;
   StepCutter& cutter = levels_.cutter();
   std::vector<double> likenesses;
   std::vector<double> of_run;
   for (std::size_t i = 1; i <= level.steps.size(); ++i) {
     if (i < level.steps.size() && level.steps[i - 1].end == level.steps[i].begin) {
-      if (cutter.likeness(level.steps[i - 1], level.steps[i]) >= kEqual)
+      if (cutter.likeness(level.steps[i - 1], level.steps[i]) >= kExact)
         of_run.push_back(cutter.likeness(level.steps[i], level.typical));
       continue;
     }
-    if (std::any_of(of_run.begin(), of_run.end(), [](double one) { return one >= kEqual; }))
+    if (std::any_of(of_run.begin(), of_run.end(), [](double one) { return one >= kExact; }))
       likenesses.insert(likenesses.end(), of_run.begin(), of_run.end());
     of_run.clear();
   }
   if (likenesses.empty()) return 1;
-  const auto tenth = likenesses.begin() + static_cast<std::ptrdiff_t>(likenesses.size() / 10);
+  const auto tenth = likenesses.begin() + static_cast<std::ptrdiff_t>(kLeastAlike.of(likenesses.size()));
   std::nth_element(likenesses.begin(), tenth, likenesses.end());
   return *tenth;
 }
 
-// Where nothing comes once in a step right at its begin: cut so many items earlier that the most are whole.
+// If no item comes once in a step right at its begin, cuts so many items earlier that most steps are whole.
 StepLevel StepBegins::shifted(const StepLevel& level) {
-  constexpr std::size_t kParts = 16;
   const std::size_t usual = level.typical.size();
   StepLevel best = level;
   std::size_t best_earlier = 0;
   std::size_t best_torn = torn_off(level);
-  // What is a step by chance is less alike than others, and lowers the sum.
-  const double least = std::min(level.likeness, likeness_of_rarer_sort(level)) - 0.1;
+  // A piece that is a step by chance is less alike than others, and lowers the sum.
+  const double least = std::min(level.likeness, likeness_of_rarer_sort(level)) - kLessThanSteps.fraction();
   const auto score = [&](const StepLevel& one) { return one.likeness_sum - least * static_cast<double>(one.taken); };
   const auto try_shift = [&](std::size_t earlier) {
     if (earlier >= usual) return;
     StepLevel other = levels_.cutter().cut(earlier_cuts(level, earlier), level.typical);
-    if (score(other) <= score(best) + (best_earlier == 0 ? 0.05 : 0) || !levels_.are_steps(other)) return;
+    if (score(other) <= score(best) + (best_earlier == 0 ? kGainOfAShift.fraction() : 0) || !levels_.are_steps(other))
+      return;
     const std::size_t torn = torn_off(other);
     const std::size_t whole = other.steps.size() - torn;
     const std::size_t best_whole = best.steps.size() - best_torn;
@@ -162,7 +158,7 @@ StepLevel StepBegins::shifted(const StepLevel& level) {
     best_earlier = earlier;
     best_torn = torn;
   };
-  const std::size_t parts = std::min(kParts, usual);
+  const std::size_t parts = std::min(kShiftParts, usual);
   for (std::size_t part = 1; part < parts; ++part) try_shift(usual * part / parts);
   if (best_earlier == 0) return level;
   for (std::size_t by = usual / parts; by > 0; by /= 2) {
@@ -178,7 +174,7 @@ StepLevel StepBegins::by_passes(const StepLevel& level, const StepLevel& passes,
   const StepLevel pass = turned(passes);
   const std::vector<ItemRange> between = passes_between(pass.steps, marks);
   count = std::max<std::size_t>(1, median_size(between));
-  // Where there are more, others that look the same ran before, as those of a validation, or a mark is missing.
+  // More passes mean that others that look the same ran before, as in a validation, or that a mark is missing.
   StepCuts cuts;
   for (const ItemRange some : between) {
     cuts.push_back(pass.steps[some.begin].begin);

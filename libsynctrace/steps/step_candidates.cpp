@@ -5,13 +5,13 @@
 #include <iterator>
 
 #include "model/correlate.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 
 double share_issued_in(const std::vector<TimeSpan>& spans, const Correlation& correlation) {
-  constexpr std::size_t kMostLooks = 4096;
   const auto by_issue = correlation.by_issue();
-  const std::size_t stride = by_issue.size() / kMostLooks + 1;
+  const std::size_t stride = by_issue.size() / kMostWorkLooks + 1;
   std::size_t looks = 0;
   std::size_t inside = 0;
   for (std::size_t i = 0; i < by_issue.size(); i += stride) {

@@ -9,20 +9,18 @@
 
 namespace synctrace {
 
-inline constexpr std::size_t kFewestSteps = 3;
-
 // The share of the GPU's work that was issued inside the spans (disjoint, in order), on whatever thread; 1 without any
 // work. What repeats need not be the program's work: a compiler's ranges, the loading of data, the moving of parameters
 // to the device repeat as well. Looks at no more than some thousand operations.
 double share_issued_in(const std::vector<TimeSpan>& spans, const Correlation& correlation);
 
-// NVTX ranges of one name (digits left out) on one thread that do not overlap, span at least half of the time in which
-// work was issued, and hold the issue of half of it, or of nine tenths of it however short they are; of several such
-// names the outermost. With `range`, ranges of that very name. Without lengths.
+// NVTX ranges of one name (digits left out) on one thread that do not overlap. They span at least half of the time in
+// which work was issued and hold the issue of half of it, or they hold nine tenths of it however short they are. The
+// outermost of several such names is taken. With `range`, ranges of that very name. Without lengths.
 Steps steps_by_ranges(const Trace& trace, const Correlation& correlation, std::string_view range);
 
-// Each time that a thread comes to the line: its calls and launches with stacks show it there, after others showed it
-// elsewhere in that function, or at an earlier instruction. Without lengths.
+// A step begins each time that a thread comes to the line: its calls and launches with stacks show it there, after
+// others showed it elsewhere in that function, or at an earlier instruction. Without lengths.
 Steps steps_by_line(const Trace& trace, std::string_view file, std::uint32_t line);
 
 // Adds ends, lengths, the warm-up and what is irregular.

@@ -7,11 +7,10 @@
 
 #include "code/code_places.h"
 #include "names/resolve_stack.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
-
-constexpr std::size_t kDeepestFrame = 64;
 
 bool is_python(const StackFrame& frame) { return frame.kind == StackFrame::Kind::kPython; }
 

@@ -12,19 +12,16 @@
 #include "names/resolve_stack.h"
 #include "steps/compile_time.h"
 #include "steps/step_events.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
 
 using Trait = StepItems::Trait;
 
-// What says of a kernel that it is an optimizer's.
+// Parts of the names of an optimizer's kernels.
 constexpr std::array<std::string_view, 8> kOptimizerKernels = {
     "adam", "sgd", "adagrad", "adadelta", "rmsprop", "adafactor", "optimizer", "multi_tensor_apply"};
-
-// Work of an optimizer with no more than so many items between is of one step of it.
-constexpr std::size_t kEpisodeGap = 12;
-constexpr std::size_t kEpisodeGapByName = 4;
 
 constexpr std::uint64_t kGivenStep = std::uint64_t{15} << 60;  // a token
 
@@ -40,8 +37,8 @@ bool is_optimizer_kernel(std::string_view mangled) {
   return has_any(name, kOptimizerKernels);
 }
 
-// Whose code a stack is in, by the innermost function that tells: what a model does while it computes, its gradients
-// included, is no step of the program.
+// Whose code a stack is in, by the innermost function that tells. A model that computes, its gradients included, takes
+// no step of the program.
 enum class StackPlace : std::uint8_t { kElsewhere, kModel, kOptimizer };
 
 class StackLook {
@@ -166,7 +163,7 @@ class Builder {
     if (place == StackPlace::kModel) ++stacks_[kind].in_model;
   }
 
-  // The item added last. Not each call has a stack: what the others behind the same kernel are, this one is too.
+  // The item added last is an exchange. Without a stack, it is of the kind of most others behind the same kernel.
   void add_exchange(StackId stack, CopyKind copy_kind) {
     if (copy_kind == CopyKind::kHostToDevice) items_.traits.back() |= Trait::kGiven;
     const std::uint64_t place = static_cast<std::uint64_t>(last_work_) << 32 | items_.kinds.back();
@@ -183,12 +180,13 @@ class Builder {
   void mark_unseen_exchanges() {
     for (const Unseen& one : unseen_) {
       const auto others = exchanges_.find(one.place);
-      const bool in_model = others != exchanges_.end() && others->second.in_model * 2 > others->second.seen;
+      const bool in_model =
+          others != exchanges_.end() && ratio(others->second.in_model, others->second.seen) > kAtLeastHalf;
       items_.traits[one.item] |= in_model ? Trait::kOfModel : Trait::kExchange;
     }
   }
 
-  // What was issued in this time, in order; one item stands for all of the given step that follows.
+  // Adds the work and the waits of this time, in order; one item stands for all of the given step that follows.
   void add_between(TimeSpan time, bool ends_with_step) {
     const std::size_t begin = items_.size();
     if (trace_.operations.empty())
@@ -240,10 +238,11 @@ class Builder {
     for (const auto& [token, kind] : numbers_) {
       if (kind < stacks_.size() && stacks_[kind].seen > 0) {
         if (stacks_[kind].in_optimizer == 0) result[kind] = Whose::kOthers;
-        if (stacks_[kind].in_optimizer * 10 >= stacks_[kind].seen * 9) result[kind] = Whose::kOptimizers;
+        if (ratio(stacks_[kind].in_optimizer, stacks_[kind].seen) >= kNearlyAllStacks)
+          result[kind] = Whose::kOptimizers;
       }
       // Whatever its name: a model's parts are gathered by a kernel for many tensors too.
-      const bool is_models = kind < stacks_.size() && stacks_[kind].in_model * 2 > stacks_[kind].seen;
+      const bool is_models = kind < stacks_.size() && ratio(stacks_[kind].in_model, stacks_[kind].seen) > kAtLeastHalf;
       if (token >> 60 != 0 || is_models) continue;
       const auto text = trace_.strings.find(StringId{static_cast<std::uint32_t>(token)});
       if (text != trace_.strings.end() && is_optimizer_kernel(text->second)) result[kind] = Whose::kOptimizersByName;
@@ -281,7 +280,7 @@ class Builder {
     }
   }
 
-  // Of the items from `begin` on.
+  // Adds the ranges of the items from `begin` on.
   void add_ranges(std::size_t begin) {
     const std::vector<Nanoseconds>& times = items_.times_ns;
     while (begin < times.size()) {
@@ -317,7 +316,7 @@ class Builder {
   CompileTime compiling_;
   StepItems items_;
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;
-  std::vector<Stacks> stacks_;                         // of launches, by kind
+  std::vector<Stacks> stacks_;                         // stacks of launches, by kind
   std::unordered_map<std::uint64_t, Seen> exchanges_;  // by what they are, and the kernel before
   std::vector<Unseen> unseen_;                         // exchanges without a stack
   std::uint32_t last_work_ = 0;

@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "steps/step_level.h"
+#include "steps/step_limits.h"
 #include "steps/step_split.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostMarks = 48;  // tried for the begin of a step
-
-// Of both, in order; of two that overlap the first.
+// The steps of both, in order; only the first of two that overlap.
 std::vector<ItemRange> merged(std::vector<ItemRange> a, const std::vector<ItemRange>& b) {
   a.insert(a.end(), b.begin(), b.end());
   std::stable_sort(a.begin(), a.end(), [](ItemRange x, ItemRange y) { return x.begin < y.begin; });
@@ -55,7 +54,7 @@ class Joint {
  private:
   static ItemRange typical(const FoundLoop& loop) { return loop.steps[loop.steps.size() / 2]; }
 
-  // Less than a step lies between most steps of the one and those of the other behind them.
+  // Whether less than a step lies at most changes from one loop to the other.
   bool go_over() const {
     const std::size_t usual = std::max(typical(a_).size(), typical(b_).size());
     std::vector<std::pair<ItemRange, bool>> all;
@@ -69,7 +68,7 @@ class Joint {
       ++changes;
       straight += all[i + 1].first.begin - all[i].first.end < usual ? 1U : 0U;
     }
-    return straight * 2 >= changes;
+    return ratio(straight, changes) >= kAtLeastHalf;
   }
 
   std::vector<std::uint32_t> once_in_both() const {
@@ -90,7 +89,7 @@ class Joint {
   StepCutter cutter_;
 };
 
-// What no loop but these two has.
+// The items that no loop but these two has.
 std::vector<ItemRange> ranges_of(const std::vector<FoundLoop>& loops, std::size_t a, std::size_t b,
                                  const StepItems& items) {
   std::vector<ItemRange> ranges = items.ranges;

@@ -6,16 +6,10 @@
 #include <span>
 
 #include "base/search_from.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
-
-// Of the steps behind the warm-up. More than one in twenty, and not just one or two of few, is how the program runs:
-// a loader that is too slow lets every eighth batch wait.
-constexpr std::size_t kFewestOfRecurring = 3;
-constexpr std::size_t kRecurringShare = 20;
-// A mean that is known to this part of itself gains nothing from fewer steps.
-constexpr double kSureEnough = 0.002;
 
 Nanoseconds median(std::vector<Nanoseconds> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
@@ -23,7 +17,7 @@ Nanoseconds median(std::vector<Nanoseconds> values) {
   return *middle;
 }
 
-// Whether the host did in it what `is` tells of a call's category.
+// Whether the host made a call in it whose category `is` accepts.
 template <class Is>
 bool has_call(const Trace& trace, const Step& step, Is&& is) {
   auto call = std::lower_bound(trace.calls.begin(), trace.calls.end(), step.host.begin_ns,
@@ -60,7 +54,7 @@ class UsualLength {
     middle_ns_ = median(off);
     for (Nanoseconds& length : off) length = std::abs(length - middle_ns_);
     // Where steps hardly differ, a few per cent are still ordinary.
-    limit_ns_ = 5 * std::max(median(off) * 3 / 2, middle_ns_ / 50);
+    limit_ns_ = kOrdinarySpreads * std::max(kSpreadOfMedian.of(median(off)), kLeastSpread.of(middle_ns_));
     const std::size_t count = off.size();
     off.clear();
     for (std::size_t i = first; i < steps.size(); ++i) {
@@ -68,8 +62,8 @@ class UsualLength {
     }
     for (;;) {
       std::erase_if(off, [&](Nanoseconds each) { return each <= limit_ns_; });
-      if (off.size() < kFewestOfRecurring || off.size() * kRecurringShare <= count) return;
-      limit_ns_ = 5 * median(off);  // what recurs is usual; a hole far beyond it is not
+      if (off.size() < kFewestOfRecurring || ratio(off.size(), count) <= kRecurring) return;
+      limit_ns_ = kOrdinarySpreads * median(off);  // lengths that recur are usual; a hole far beyond them is not
     }
   }
 
@@ -80,11 +74,12 @@ class UsualLength {
   Nanoseconds limit_ns_ = 0;
 };
 
-// Leading steps that set something up, at most half of all, and what is unlike the steps of the run's second half; then
-// the fewest behind which the mean is known well enough, or else as many as make it surest (the rule called MSER: least
-// variance of the mean). A hole in the middle is left out of that: not all that comes before it is warm-up.
+// The warm-up: leading steps that set something up, at most half of all. Then come the fewest further steps behind
+// which the mean is known well enough, or as many as make it surest (the rule called MSER: least variance of the mean).
+// Steps unlike those of the run's second half do not count in the mean: a hole in the middle makes no warm-up before
+// it.
 std::size_t warm_up_of(const Trace& trace, const std::vector<Step>& steps) {
-  const std::size_t most = steps.size() / 2;
+  const std::size_t most = kMostWarmUp.of(steps.size());
   const UsualLength usual(trace, steps, most);
   std::size_t first = 0;
   while (first < most && sets_up(trace, steps[first])) ++first;
@@ -92,7 +87,7 @@ std::size_t warm_up_of(const Trace& trace, const std::vector<Step>& steps) {
   double sum = 0;
   double squares = 0;
   double n = 0;
-  std::vector<double> errors(most + 1, -1);  // of the mean of what comes from there on, relative, squared
+  std::vector<double> errors(most + 1, -1);  // squared relative error of the mean from there on
   for (std::size_t i = steps.size(); i-- > first;) {
     if (!usual.has(steps[i])) continue;
     const double length = static_cast<double>(steps[i].length_ns);
@@ -102,7 +97,7 @@ std::size_t warm_up_of(const Trace& trace, const std::vector<Step>& steps) {
     if (i > most || n < 2 || sum <= 0) continue;
     errors[i] = std::max(0.0, squares * n / (sum * sum) - 1) / n;
   }
-  double best = kSureEnough * kSureEnough;
+  double best = kSureEnough.fraction() * kSureEnough.fraction();
   for (std::size_t pass = 0; pass < 2; ++pass) {
     double least = -1;
     for (std::size_t i = first; i <= most; ++i) {

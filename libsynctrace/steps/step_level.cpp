@@ -6,19 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "steps/step_limits.h"
+
 namespace synctrace {
-namespace {
-
-constexpr double kAlike = 0.7;  // a step, to the typical one: a log line or another shape may be in it
-constexpr double kExact = 0.97;
-constexpr double kPartAlike = 0.8;        // the begin of a longer piece
-constexpr double kOddAlike = 0.3;         // a step that went another way, of about as many items
-constexpr std::size_t kFewMore = 8;       // items more than usual: still one step, as with a log line in a small one
-constexpr double kNeighboursAlike = 0.4;  // of pairs: steps come in runs, some of them short
-constexpr std::size_t kMostPairs = 48;
-constexpr std::size_t kMostPairItems = 40'000;
-
-}  // namespace
+namespace {}  // namespace
 
 StepCutter::StepCutter(const StepItems& items, const std::vector<ItemRange>& ranges)
     : items_(items), ranges_(ranges), balance_(items.kind_count) {
@@ -32,7 +23,7 @@ void StepCutter::add(ItemRange range, Amounts& amounts) const {
   for (std::size_t i = range.begin; i < range.end; ++i) amounts.busy_ns += static_cast<double>(items_.busy_ns[i]);
 }
 
-// 1 less half the sum of differences of shares.
+// Returns 1 less half the sum of differences of shares.
 double StepCutter::likeness(ItemRange a, ItemRange b) {
   if (items_.sum_of(a) == items_.sum_of(b) && a.size() == b.size()) return 1;
   for (std::size_t i = a.begin; i < a.end; ++i) ++balance_[items_.kinds[i]];
@@ -63,25 +54,25 @@ std::vector<StepCutter::Piece> StepCutter::pieces_of(const std::vector<std::size
 
 bool StepCutter::may_be_steps(const std::vector<std::size_t>& cuts) {
   const std::vector<Piece> pieces = pieces_of(cuts);
-  if (pieces.size() < 3) return false;
+  if (pieces.size() < kLeastSteps) return false;
   std::size_t alike = 0;
   std::size_t pairs = 0;
   std::size_t items = 0;
   const std::size_t stride = pieces.size() / kMostPairs + 1;
   for (std::size_t i = 0; i + 1 < pieces.size() && items < kMostPairItems; i += stride) {
     if (pieces[i].is_last || pieces[i + 1].is_last) continue;
-    // As far as both go: one of them may go on with something else.
+    // Compared as far as both go: one of them may go on with something else.
     const std::size_t size = std::min(pieces[i].range.size(), pieces[i + 1].range.size());
     const auto begin_of = [&](const Piece& piece) { return ItemRange{piece.range.begin, piece.range.begin + size}; };
     if (likeness(begin_of(pieces[i]), begin_of(pieces[i + 1])) >= kAlike) ++alike;
     items += 2 * size;
     ++pairs;
   }
-  return pairs > 0 && static_cast<double>(alike) >= kNeighboursAlike * static_cast<double>(pairs);
+  return pairs > 0 && static_cast<double>(alike) >= kNeighboursAlike.of(static_cast<double>(pairs));
 }
 
-// Of some pieces of median size, and of the size that most have about there, the one that most others are like. Of two
-// loops the pieces of median size may be those that end a run, with something behind them.
+// The most typical of some pieces of median size, and of the most frequent size near it: most others are like it. With
+// two loops, the pieces of median size may be the last of their runs, with something behind them.
 ItemRange StepCutter::typical_of(const std::vector<Piece>& pieces) {
   std::vector<std::size_t> sizes;
   for (const Piece& piece : pieces) {
@@ -93,25 +84,26 @@ ItemRange StepCutter::typical_of(const std::vector<Piece>& pieces) {
   std::map<std::size_t, std::vector<ItemRange>> by_size;
   for (const Piece& piece : pieces) {
     const std::size_t size = piece.range.size();
-    if (!piece.is_last && size * 5 >= *middle * 4 && size * 4 <= *middle * 5) by_size[size].push_back(piece.range);
+    const auto to_median = ratio(size, *middle);
+    if (!piece.is_last && to_median >= kLeastOfMedian && to_median <= kMostOfMedian)
+      by_size[size].push_back(piece.range);
   }
   const auto most = std::max_element(by_size.begin(), by_size.end(),
                                      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
   const std::vector<ItemRange>& of_median = by_size[*middle];
-  constexpr std::size_t kCandidates = 5;
   std::vector<ItemRange> candidates;
   for (const std::vector<ItemRange>* sort : {&of_median, &std::as_const(most->second)}) {
     for (std::size_t k = 0; k < kCandidates; ++k)
       candidates.push_back((*sort)[k * (sort->size() - 1) / (kCandidates - 1)]);
   }
-  if (most->second.size() < 3 * of_median.size()) candidates.resize(kCandidates);
+  if (most->second.size() < kTimesAsFrequent * of_median.size()) candidates.resize(kCandidates);
   ItemRange best = of_median[of_median.size() / 2];
   double best_sum = -1;
   for (const ItemRange candidate : candidates) {
     double sum = 0;
     const std::size_t stride = pieces.size() / kMostPairs + 1;
     for (std::size_t i = 0; i < pieces.size(); i += stride) {
-      if (pieces[i].range.size() <= 4 * candidate.size()) sum += likeness(pieces[i].range, candidate);
+      if (pieces[i].range.size() <= kMostTimesCandidate * candidate.size()) sum += likeness(pieces[i].range, candidate);
     }
     if (sum > best_sum) best = candidate;
     best_sum = std::max(best_sum, sum);
@@ -122,10 +114,12 @@ ItemRange StepCutter::typical_of(const std::vector<Piece>& pieces) {
 StepCutter::Taken StepCutter::take(const Piece& piece, ItemRange typical) {
   const std::size_t size = piece.range.size();
   const std::size_t usual = typical.size();
-  // Steps of many sizes, as of sentences: no more than half again as long, and of the same kinds.
-  const bool may_be_whole = piece.is_last ? size * 10 >= usual * 9 && size * 4 <= usual * 5 : size * 2 <= usual * 3;
+  // Steps of many sizes, as of sentences, are no more than half again as long, and of the same kinds.
+  const auto to_usual = ratio(size, usual);
+  const bool may_be_whole =
+      piece.is_last ? to_usual >= kNearlyWhole && to_usual <= kMostOfStep : to_usual <= kMostOfVariedStep;
   const double whole_alike = may_be_whole ? likeness(piece.range, typical) : 0;
-  if (whole_alike >= kAlike && size * 4 <= usual * 5) return {piece.range, whole_alike, false};
+  if (whole_alike >= kAlike && to_usual <= kMostOfStep) return {piece.range, whole_alike, false};
   if (size > usual) {
     const ItemRange part{piece.range.begin, piece.range.begin + usual};
     const ItemRange more{part.end, piece.range.end};
@@ -176,13 +170,13 @@ bool StepCutter::are_kin(ItemRange step, ItemRange typical) {
   const std::size_t size = step.size();
   const std::size_t usual = typical.size();
   const std::size_t off = size > usual ? size - usual : usual - size;
-  return off <= std::max<std::size_t>(1, usual / 4) && likeness(step, typical) >= kOddAlike;
+  return off <= std::max<std::size_t>(1, kMostOff.of(usual)) && likeness(step, typical) >= kOddAlike;
 }
 
 // A step in which a record or two are missing.
 bool StepCutter::lacks_little(ItemRange step, ItemRange typical) {
-  constexpr double kAlikeEnough = 0.6;
-  return items_.count(step, StepItems::kWork) > 0 && are_kin(step, typical) && likeness(step, typical) >= kAlikeEnough;
+  return items_.count(step, StepItems::kWork) > 0 && are_kin(step, typical) &&
+         likeness(step, typical) >= kAlikeWithLoss;
 }
 
 bool StepCutter::ends_range(std::size_t end) const {
@@ -203,7 +197,7 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   const bool exchanges = items_.count(level.typical, StepItems::kExchange) > 0;
   const std::size_t optimizers = items_.count(level.typical, StepItems::kOptimizer);
   bool all_optimize = true;      // all odd ones
-  std::vector<ItemRange> odd;    // like none, between two steps: something went another way
+  std::vector<ItemRange> odd;    // unlike any, between two steps: something went another way
   std::vector<ItemRange> later;  // behind the first of a piece: the records that mark them are missing
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     // Steps that go on with something else stand alone. In a row they are another loop's, which begins alike, unless
@@ -230,7 +224,7 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
       rest.range.begin =
           later.empty() || later.back().end <= pieces[i].range.begin ? taken[i].step.end : later.back().end;
       const bool may_lack = !rest.is_last && lacks_little(rest.range, level.typical);
-      if (rest.range.size() * 10 < level.typical.size() * 9 && !may_lack) break;
+      if (ratio(rest.range.size(), level.typical.size()) < kNearlyWhole && !may_lack) break;
       const Taken more = take(rest, level.typical);
       if (more.likeness == 0 && may_lack) later.push_back(rest.range);
       // Without what steps exchange with the host it is the begin of another loop, unless a step comes right behind it.
@@ -244,12 +238,12 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   level.likeness_sum = sum;
   level.likeness = sum / static_cast<double>(level.taken);
   const std::size_t count = level.steps.size();
-  // Of many lengths, each with kernels of its own, up to a third may be odd.
-  const auto add_rare = [&](const std::vector<ItemRange>& rare, std::size_t one_in) {
-    if (rare.size() * one_in <= count) level.steps.insert(level.steps.end(), rare.begin(), rare.end());
+  // If steps have many lengths, each with kernels of its own, up to a third may be odd.
+  const auto add_rare = [&](const std::vector<ItemRange>& rare, Share most) {
+    if (ratio(rare.size(), count) <= most) level.steps.insert(level.steps.end(), rare.begin(), rare.end());
   };
-  add_rare(odd, all_optimize ? 2 : 10);
-  add_rare(later, 10);
+  add_rare(odd, all_optimize ? kMostOddOptimizing : kMostOdd);
+  add_rare(later, kMostOdd);
   std::sort(level.steps.begin(), level.steps.end(), [](ItemRange a, ItemRange b) { return a.begin < b.begin; });
   measure(level);
   return level;

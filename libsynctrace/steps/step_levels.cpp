@@ -6,20 +6,16 @@
 #include <set>
 
 #include "steps/step_candidates.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostKinds = 512;  // tried as marks of a level
-constexpr double kSmallestShare = 0.2;
-constexpr double kTouching = 0.45;  // steps come in runs
-constexpr double kNearlyAll = 0.8;
-
-// Between two of the one there is one of the other, at some places looked at.
+// Whether one of the one lies between two of the other, at some places looked at.
 bool come_in_turn(const StepCuts& a, const StepCuts& b) {
   if (a.size() != b.size()) return false;
   const bool a_first = a.front() < b.front();
-  const std::size_t stride = a.size() / 32 + 1;
+  const std::size_t stride = a.size() / kMostMarkLooks + 1;
   for (std::size_t i = 0; i + 1 < a.size(); i += stride) {
     const bool in_turn = a_first ? a[i] < b[i] && b[i] < a[i + 1] : b[i] < a[i] && a[i] < b[i + 1];
     if (!in_turn) return false;
@@ -49,7 +45,7 @@ StepLevels::StepLevels(const StepItems& items, const std::vector<ItemRange>& ran
 void StepLevels::find() {
   std::vector<std::uint32_t> kinds;
   for (std::uint32_t kind = 0; kind < places_.size(); ++kind) {
-    if (places_[kind].size() > kFewestSteps) kinds.push_back(kind);
+    if (places_[kind].size() > kLeastSteps) kinds.push_back(kind);
   }
   std::stable_sort(kinds.begin(), kinds.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return places_[a].size() > places_[b].size(); });
@@ -69,20 +65,19 @@ void StepLevels::find() {
   // Where each kernel of an optimizer comes several times in a step, only the begin of its work marks one.
   const bool is_marked = std::any_of(levels_.begin(), levels_.end(),
                                      [](const StepLevel& level) { return level.optimizing >= kNearlyAll; });
-  if (!is_marked && optimizers_.size() > kFewestSteps) try_marks(optimizers_);
+  if (!is_marked && optimizers_.size() > kLeastSteps) try_marks(optimizers_);
   // Marks that stray make one level finer than it is.
   std::stable_sort(levels_.begin(), levels_.end(),
                    [](const StepLevel& a, const StepLevel& b) { return a.steps.size() > b.steps.size(); });
   drop_doubles();
 }
 
-// Where records are missing, or names vary, kinds that come in turn do not look so.
+// If records are missing, or names vary, kinds that come in turn do not look so.
 void StepLevels::drop_doubles() {
-  constexpr double kSame = 0.95;
   std::vector<StepLevel> kept;
   for (StepLevel& level : levels_) {
     const bool is_double = std::any_of(kept.begin(), kept.end(), [&](const StepLevel& one) {
-      return one.steps.size() * 49 <= level.steps.size() * 50 && one.exact >= level.exact &&
+      return ratio(one.steps.size(), level.steps.size()) <= kAsMany && one.exact >= level.exact &&
              cutter_.likeness(one.typical, level.typical) >= kSame;
     });
     if (!is_double) kept.push_back(std::move(level));
@@ -90,7 +85,7 @@ void StepLevels::drop_doubles() {
   levels_ = std::move(kept);
 }
 
-// Nearly all of an optimizer's steps, one or more in each of these.
+// Whether the level holds nearly all of an optimizer's steps, one or more in each of its own.
 bool StepLevels::hold_optimizers(const StepLevel& level) const {
   if (level.optimizing < kNearlyAll) return false;
   std::size_t held = 0;
@@ -98,13 +93,13 @@ bool StepLevels::hold_optimizers(const StepLevel& level) const {
     const auto first = std::lower_bound(optimizers_.begin(), optimizers_.end(), step.begin);
     held += static_cast<std::size_t>(std::lower_bound(first, optimizers_.end(), step.end) - first);
   }
-  return held * 5 >= optimizers_.size() * 4;
+  return ratio(held, optimizers_.size()) >= kNearlyAll;
 }
 
 bool StepLevels::are_steps(const StepLevel& level) const {
-  if (level.steps.size() < kFewestSteps || !level.is_varied || level.touching < kTouching) return false;
+  if (level.steps.size() < kLeastSteps || !level.is_varied || level.touching < kTouching) return false;
   if (level.work == 0 && work_before_.back() > 0) return false;
-  return level.share >= kSmallestShare || hold_optimizers(level);
+  return level.share >= kSmallestLevel || hold_optimizers(level);
 }
 
 std::size_t StepLevels::kinds_in(ItemRange range) const { return kinds_in(std::vector<ItemRange>{range}, range); }

@@ -7,12 +7,10 @@
 #include <unordered_map>
 
 #include "steps/step_lengths.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
-
-constexpr std::size_t kMostLooks = 512;
-constexpr std::size_t kMostSteps = 32;  // looked at for a question
 
 struct Votes {
   std::size_t count = 0;
@@ -41,7 +39,7 @@ std::optional<StepLooks::Back> StepLooks::went_back(StackId before, StackId afte
   return Back{{depth, b[depth].function}, false};
 }
 
-// The function at this depth went back to an earlier instruction, and has no loop that does.
+// Whether the function at this depth went back to an earlier instruction without having a loop that does.
 bool StepLooks::is_anew(StackId before, StackId after, std::size_t depth) {
   return !events_.can_loop(after, depth, events_.spots(after)[depth].position, events_.spots(before)[depth].position);
 }
@@ -59,7 +57,7 @@ StepLooks::Loop StepLooks::caller_of(Loop called, StackId stack) {
 // From the first event of a step to the first of the next one lies one pass of the loop, wherever it is cut. The
 // outermost function that goes back once or more in most of them is it.
 std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const StepItems& items) {
-  const std::size_t stride = steps.steps.size() / kMostLooks + 1;
+  const std::size_t stride = steps.steps.size() / kMostStackLooks + 1;
   std::map<Loop, Votes> votes;
   std::map<Loop, Votes> same;
   for (std::size_t i = 0; i + 1 < steps.steps.size(); i += stride) {
@@ -68,7 +66,7 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
     const At end = first_from(next.begin_ns);
     if (end == events_.all().end() || end->time_ns >= next.end_ns) continue;
     std::size_t looks = 0;
-    for (At at = first_from(steps.steps[i].host.begin_ns); at != end && ++looks < kMostLooks; ++at) {
+    for (At at = first_from(steps.steps[i].host.begin_ns); at != end && ++looks < kMostStackLooks; ++at) {
       const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
       if (!back) continue;
       Votes& one = (back->is_same ? same : votes)[back->loop];
@@ -85,13 +83,14 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
   const std::map<Loop, Votes>& all = votes.empty() ? same : votes;
   std::size_t most = 0;
   for (const auto& [loop, one] : all) most = std::max(most, one.count);
-  const auto best =
-      std::find_if(all.begin(), all.end(), [&](const auto& one) { return one.second.count * 3 >= most * 2; });
+  const auto best = std::find_if(all.begin(), all.end(),
+                                 [&](const auto& one) { return ratio(one.second.count, most) >= kMostVotes; });
   if (best == all.end()) return std::nullopt;
   Loop loop = best->first;
   const StackId stack = best->second.stack;
   // A function that is called anew does not loop: its caller does, unless that one is called anew, too.
-  for (auto one = best; one != all.end() && one->second.anew * 2 > one->second.count; one = all.find(loop)) {
+  for (auto one = best; one != all.end() && ratio(one->second.anew, one->second.count) > kAtLeastHalf;
+       one = all.find(loop)) {
     const Loop caller = caller_of(loop, stack);
     if (caller.depth == loop.depth) break;
     loop = caller;
@@ -103,7 +102,7 @@ std::optional<StepLooks::Place> StepLooks::place_of(const Steps& steps, const St
     if (module == 0 || is_of_model(stack, module - 1)) return std::nullopt;
     loop = {module - 1, events_.spots(stack)[module - 1].function};
   }
-  // Nor does a framework's or CUDA's own tell a reader anything.
+  // A framework's or CUDA's own function tells a reader nothing either.
   while (!is_readers(events_.frame(stack, loop.depth))) {
     if (loop.depth == 0) return std::nullopt;
     --loop.depth;
@@ -124,13 +123,13 @@ void StepLooks::name(Steps& steps, const StepItems& items) {
 std::optional<std::pair<std::uint64_t, std::uint64_t>> StepLooks::positions(const Steps& steps, const Place& place) {
   const std::size_t depth = place.loop.depth;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> result;
-  const std::size_t stride = steps.steps.size() / kMostLooks + 1;
+  const std::size_t stride = steps.steps.size() / kMostStackLooks + 1;
   for (std::size_t i = 0; i < steps.steps.size(); i += stride) {
     std::size_t looks = 0;
     At event = first_from(steps.steps[i].host.begin_ns);
     for (; event != events_.all().end() && event->time_ns < steps.steps[i].host.end_ns; ++event) {
       const auto& spots = events_.spots(event->stack);
-      if (++looks > kMostLooks) break;
+      if (++looks > kMostStackLooks) break;
       if (spots.size() <= depth || spots[depth].function != place.loop.function) continue;
       const std::uint64_t at = spots[depth].position;
       result = result ? std::pair(std::min(result->first, at), std::max(result->second, at)) : std::pair(at, at);
@@ -171,10 +170,9 @@ bool StepLooks::is_of_model(StackId stack, std::size_t depth) {
   return false;
 }
 
-// A kernel that is in nearly every step comes, wherever it is seen in one, from outside of the function at this depth,
-// and from the one that calls it: so that one loops, and calls this one anew in each step.
+// Whether some kernel of nearly every step comes, wherever it is seen in one, from the caller of the function at this
+// depth and not from the function. Then the caller loops, and calls the function anew in each step.
 bool StepLooks::works_outside(const Steps& steps, const StepItems& items, StackId inside, std::size_t depth) {
-  constexpr std::size_t kFewestSeen = 2;
   struct Kind {
     std::size_t items = 0;
     std::size_t seen = 0;
@@ -203,13 +201,14 @@ bool StepLooks::works_outside(const Steps& steps, const StepItems& items, StackI
   }
   return std::any_of(kinds.begin(), kinds.end(), [&](const auto& one) {
     const Kind& kind = one.second;
-    return kind.seen >= kFewestSeen && kind.outside == kind.seen && kind.items * 5 >= steps.steps.size() * 4;
+    return kind.seen >= kFewestSeenOutside && kind.outside == kind.seen &&
+           ratio(kind.items, steps.steps.size()) >= kNearlyAll;
   });
 }
 
 // The first line at which the function is seen in a step that follows another one: before others lies more.
 std::uint32_t StepLooks::first_line(const Steps& steps, Loop loop, std::uint32_t line) {
-  const std::size_t stride = steps.steps.size() / kMostLooks + 1;
+  const std::size_t stride = steps.steps.size() / kMostStackLooks + 1;
   for (std::size_t i = 0; i < steps.steps.size(); i += stride) {
     if (begins_anew(steps.steps, i)) continue;
     const At event = first_from(steps.steps[i].host.begin_ns);
@@ -224,13 +223,12 @@ std::uint32_t StepLooks::first_line(const Steps& steps, Loop loop, std::uint32_t
 }
 
 bool StepLooks::loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser,
-                      const StepItems& items, std::size_t one_in) {
-  constexpr std::size_t kFewestLooks = 4;  // in a coarser step
+                      const StepItems& items, Share least) {
   std::size_t looked_at = 0;
   std::size_t looks = 0;
   std::size_t backs = 0;
   std::size_t passes = 0;
-  const std::size_t stride = coarser.size() / kMostSteps + 1;
+  const std::size_t stride = coarser.size() / kMostStepLooks + 1;
   for (std::size_t i = 0; i < coarser.size(); i += stride, ++looked_at) {
     const At begin = first_from(items.times_ns[coarser[i].begin]);
     const At end = first_from(items.times_ns[coarser[i].end - 1]);
@@ -242,7 +240,7 @@ bool StepLooks::loops(const std::vector<ItemRange>& steps, const std::vector<Ite
                                         [](ItemRange step, std::size_t item) { return step.begin < item; });
     for (auto step = first; step != steps.end() && step->begin < coarser[i].end; ++step) ++passes;
   }
-  return looks >= kFewestLooks * looked_at && backs >= looked_at + std::min(passes, looks) / one_in;
+  return looks >= kFewestLooks * looked_at && backs >= looked_at + least.of(std::min(passes, looks));
 }
 
 }  // namespace synctrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the stacks of the thread that drives a program tell of its loops: a function that goes back to an earlier
-// instruction has looped.
+// Loops of a program, by the stacks of the thread that drives it: a function that goes back to an earlier instruction
+// has looped.
 #pragma once
 
 #include <compare>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/shares.h"
 #include "code/user_frame.h"
 #include "steps/step_events.h"
 #include "steps/step_items.h"
@@ -31,9 +32,9 @@ class StepLooks {
 
   // Whether stacks show that these steps, of which several lie in each of the coarser ones, are a loop of the program's
   // own rather than of a model that computes, as over its layers: in each of those one look goes back, and one more for
-  // every `one_in` passes.
+  // the `least` share of the passes.
   bool loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser, const StepItems& items,
-             std::size_t one_in);
+             Share least);
 
  private:
   using Event = StepEvents::Event;
@@ -49,7 +50,7 @@ class StepLooks {
     Loop loop;
     bool is_same = false;  // one call again: what loops is not known, but that it does
   };
-  // What has looped between these two, if anything.
+  // The loop that went round between these two, if any.
   std::optional<Back> went_back(StackId before, StackId after);
 
   struct Place {

@@ -6,20 +6,12 @@
 #include <set>
 
 #include "steps/step_candidates.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kKindsOfPass = 8;  // of a pass over a batch, at the least
-constexpr std::size_t kFewForSure = 8;   // groups: of fewer a rare kernel may be in each by chance
-constexpr std::size_t kFewSteps = 16;    // of fewer each has to hold as many passes
-constexpr double kAlikeLayers = 0.7;
-constexpr double kUnlike = 0.92;  // less is another sort of step, where they take turns
-constexpr double kMoreAlike = 0.05;
-constexpr double kNearlyAll = 0.8;
-constexpr double kAtLeastHalf = 0.5;
-
-// As many steps lie between one mark and the next, or no more than `off` more or less, nearly always.
+// At least 80 % of the intervals between two marks hold `count` steps, give or take `off`.
 bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, std::size_t count,
                     std::size_t off = 0) {
   std::size_t regular = 0;
@@ -32,18 +24,17 @@ bool come_regularly(const StepCuts& marks, const std::vector<ItemRange>& steps, 
     regular += between + off >= count && between <= count + off ? 1U : 0U;
     any += between > 0 ? 1U : 0U;
   }
-  return regular * 5 >= any * 4;
+  return ratio(regular, any) >= kNearlyAll;
 }
 
-// As layers do. Iterations until something converges, and what lies between rare kernels, are of another number each
-// time.
+// Layers do so. Iterations until something converges, and steps between rare kernels, are of another number each time.
 bool hold_as_many(const StepLevel& outer, const StepLevel& level, std::size_t passes) {
-  return come_regularly(outer.cuts, level.steps, passes, passes / 8 + 1);
+  return come_regularly(outer.cuts, level.steps, passes, kPassesOff.of(passes) + 1);
 }
 
 }  // namespace
 
-// What the steps of `fine` are in those of `coarse`.
+// Counts the steps of `fine` in those of `coarse`.
 StepNesting::Inside StepNesting::inside(const StepLevel& fine, const StepLevel& coarse) const {
   std::vector<std::size_t> passes;
   std::vector<std::size_t> more;
@@ -73,7 +64,7 @@ StepNesting::Inside StepNesting::inside(const StepLevel& fine, const StepLevel& 
           static_cast<double>(covered) / static_cast<double>(std::max<std::size_t>(all, 1))};
 }
 
-// What a step runs beside its passes is of the same kinds, if anything: one more pass, as over the prompt of a text.
+// Whether a step runs only the kinds of its passes beside them: one more pass, as over the prompt of a text.
 bool StepNesting::is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const {
   std::map<std::uint32_t, std::size_t> usual;
   for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) usual[items_.kinds[i]] += passes;
@@ -93,25 +84,25 @@ bool StepNesting::is_one_more(const StepLevel& level, const StepLevel& outer, st
   return same > other || other == 0;
 }
 
-// A loop runs in each of its steps, and there is more to them: it is no layer itself.
+// Whether a loop runs in each of its steps, and they do more than that: then it is no layer itself.
 bool StepNesting::has_parts(const StepLevel& level) const {
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& fine) {
-    if (fine.steps.size() * 2 < level.steps.size() * 3) return false;
+    if (ratio(fine.steps.size(), level.steps.size()) < kFiner) return false;
     const Inside part = inside(fine, level);
-    return part.passes >= 3 && part.covered >= kAtLeastHalf && part.more * 4 >= fine.work;
+    return part.passes >= kFewestParts && part.covered >= kAtLeastHalf && ratio(part.more, fine.work) >= kMoreThanParts;
   });
 }
 
-// This share of the steps or more have one of these items, which are all of a kind.
-bool StepNesting::is_in(const StepCuts& places, const std::vector<ItemRange>& steps, double share) {
+// Whether at least this share of the steps have one of these items, which are all of a kind.
+bool StepNesting::is_in(const StepCuts& places, const std::vector<ItemRange>& steps, Share share) {
   const auto inside = std::count_if(steps.begin(), steps.end(), [&](ItemRange step) {
     const auto place = std::lower_bound(places.begin(), places.end(), step.begin);
     return place != places.end() && *place < step.end;
   });
-  return static_cast<double>(inside) >= share * static_cast<double>(steps.size());
+  return static_cast<double>(inside) >= share.of(static_cast<double>(steps.size()));
 }
 
-// A kernel that no pass runs is run in nearly every step, `at_most` times in the mean.
+// Whether nearly every step runs a kernel that no pass runs, `at_most` times in the mean.
 bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double at_most) const {
   const std::set<std::uint32_t> usual(items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.begin),
                                       items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.end));
@@ -120,49 +111,47 @@ bool StepNesting::adds_work(const StepLevel& pass, const StepLevel& step, double
     const bool is_work = (items_.traits[i] & StepItems::kWork) != 0;
     const double times = static_cast<double>(levels_.places(kind).size()) / static_cast<double>(step.steps.size());
     if (!is_work || times < kNearlyAll || times > at_most || usual.contains(kind)) continue;
-    // Of a rare name as many may come by chance, but not one in each.
+    // A rare kernel can reach this count by chance, but then it is not in every step.
     if (!is_in(levels_.places(kind), step.steps, kNearlyAll)) continue;
-    // Of the typical pass a record may be missing.
+    // The typical pass may lack a record.
     if (!is_in(levels_.places(kind), pass.steps, kAtLeastHalf)) return true;
   }
   return false;
 }
 
 bool StepNesting::is_inner(const StepLevel& level) {
-  constexpr std::size_t kMostPasses = 256;
-  constexpr std::size_t kMostPassesForOne = 8;
   if (level.exchanging >= kAtLeastHalf || has_parts(level)) return false;
   const auto of_model = std::count_if(level.cuts.begin(), level.cuts.end(), [&](std::size_t item) {
     return (items_.traits[item] & StepItems::kOfModel) != 0;
   });
-  const bool is_cut_in_model = static_cast<std::size_t>(of_model) * 2 > level.cuts.size();
+  const bool is_cut_in_model = ratio(static_cast<std::size_t>(of_model), level.cuts.size()) > kAtLeastHalf;
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
-    if (outer.steps.size() * 3 > level.steps.size() * 2) return false;
-    // Of the intervals of a rare kernel some are alike by chance.
-    if (outer.steps.size() * 2 < outer.cuts.size()) return false;
+    if (ratio(outer.steps.size(), level.steps.size()) > kCoarser) return false;
+    // Some intervals of a rare kernel are alike by chance.
+    if (ratio(outer.steps.size(), outer.cuts.size()) < kAtLeastHalf) return false;
     const Inside part = inside(level, outer);
-    // What was seen a few times does not make layers of hundreds of passes.
-    if (part.at_most < 2 || part.passes > kMostPassesForOne * outer.steps.size()) return false;
+    // A few coarser steps do not make layers of hundreds of passes.
+    if (part.at_most < kFewestPasses || part.passes > kMostPassesForOne * outer.steps.size()) return false;
     if (outer.steps.size() < kFewSteps && !hold_as_many(outer, level, part.passes)) return false;
     if (is_cut_in_model && outer.exchanging >= kNearlyAll) return true;
-    if (looks_.loops(level.steps, outer.steps, items_, 4)) return false;
+    if (looks_.loops(level.steps, outer.steps, items_, kBacksOfLayers)) return false;
     // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
     const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
-    const bool does_more = is_marked ? adds_work(level, outer) : part.more * 4 >= level.work;
+    const bool does_more = is_marked ? adds_work(level, outer) : ratio(part.more, level.work) >= kMoreThanParts;
     if (!does_more || is_one_more(level, outer, part.at_most)) return false;
-    return part.covered < 0.9 || (part.more <= 4 * level.work && part.passes <= kMostPasses);
+    return part.covered < kNearlyAllWork || (part.more <= kMostTimesPass * level.work && part.passes <= kMostPasses);
   });
 }
 
 bool StepNesting::reads_in_parts(const StepLevel& level) {
-  constexpr std::size_t kFewest = 16;
-  constexpr std::size_t kMostLayers = 64;
   if (items_.count(level.typical, StepItems::kGiven) > 0 || has_parts(level)) return false;
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
-    if (outer.steps.size() < kFewest || outer.steps.size() * 3 > level.steps.size() * 2) return false;
+    if (outer.steps.size() < kFewestOfReaders || ratio(outer.steps.size(), level.steps.size()) > kCoarser) return false;
     if (looks_.count() >= outer.steps.size()) return false;
     const Inside part = inside(level, outer);
-    if (part.passes < 2 || part.passes > kMostLayers || part.more > 4 * level.work * part.passes) return false;
+    if (part.passes < kFewestPasses || part.passes > kMostLayers ||
+        part.more > kMostTimesPass * level.work * part.passes)
+      return false;
     return adds_work(level, outer) && hold_as_many(outer, level, part.passes);
   });
 }
@@ -170,62 +159,62 @@ bool StepNesting::reads_in_parts(const StepLevel& level) {
 bool StepNesting::take_turns(const StepLevel& level) {
   std::size_t turns = 0;
   std::size_t looks = 0;
-  const std::size_t stride = level.steps.size() / 64 + 1;
+  const std::size_t stride = level.steps.size() / kMostTurnLooks + 1;
   for (std::size_t i = 0; i + 2 < level.steps.size(); i += stride, ++looks) {
     const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
     const double next_but_one = levels_.cutter().likeness(level.steps[i], level.steps[i + 2]);
-    turns += next < kUnlike && next + kMoreAlike < next_but_one ? 1U : 0U;
+    turns += next < kUnlike && next + kMoreAlike.fraction() < next_but_one ? 1U : 0U;
   }
-  return looks >= kFewestSteps && turns * 2 >= looks;
+  return looks >= kLeastSteps && ratio(turns, looks) >= kAtLeastHalf;
 }
 
-// A good part of its work comes from another thread, as autograd's does.
+// Whether a good part of its work comes from another thread, as autograd's does.
 bool StepNesting::is_aside(const StepLevel& level) const {
-  return items_.count(level.typical, StepItems::kAside) * 10 > level.typical.size();
+  return ratio(items_.count(level.typical, StepItems::kAside), level.typical.size()) > kAsideWork;
 }
 
 const StepLevel* StepNesting::passes_of(const StepLevel& level) {
-  constexpr std::size_t kClearAndClip = 3;  // kernels of a small step: gradients are cleared, measured, and scaled
   for (const StepLevel& fine : levels_.all()) {
-    if (fine.steps.size() * 2 < level.steps.size() * 3) break;
+    if (ratio(fine.steps.size(), level.steps.size()) < kFiner) break;
     const Inside part = inside(fine, level);
     const bool is_marked = fine.exchanging >= kNearlyAll;
     // In the middle: where names vary or records are missing, not each pass is found.
     const bool is_little = part.more <= kClearAndClip && part.covered >= kNearlyAll;
-    const bool covers_all = part.covered >= 0.95 || part.more * 20 <= levels_.work_in(level.typical) || is_little;
+    const bool covers_all =
+        part.covered >= kAllWork || ratio(part.more, levels_.work_in(level.typical)) <= kLittleMore || is_little;
     const bool is_pass = is_marked ? part.covered >= kAtLeastHalf : covers_all;
     // A pass over a batch does most of what a step does, and has a backward pass if the step has one.
-    if (levels_.kinds_in(fine.steps, level.typical) * 2 < levels_.kinds_in(level.typical)) continue;
+    if (ratio(levels_.kinds_in(fine.steps, level.typical), levels_.kinds_in(level.typical)) < kAtLeastHalf) continue;
     if (is_aside(level) && !is_aside(fine)) continue;
     // One of them ends with the optimizer's work. Where more do, two models take turns.
-    const bool share_optimizer = fine.optimizing * static_cast<double>(part.passes) < 1.5;
-    if (part.passes < 2 || part.covered < kAtLeastHalf || !share_optimizer) continue;
+    const bool share_optimizer = fine.optimizing * static_cast<double>(part.passes) < kOneInAStep;
+    if (part.passes < kFewestPasses || part.covered < kAtLeastHalf || !share_optimizer) continue;
     if (is_pass) return &fine;
-    if (part.covered >= kNearlyAll && looks_.loops(fine.steps, level.steps, items_, 2)) return &fine;
+    if (part.covered >= kNearlyAll && looks_.loops(fine.steps, level.steps, items_, kBacksOfPasses)) return &fine;
   }
   return nullptr;
 }
 
-// Another loop than that of the passes, and none of their own, runs in each of these steps, and it is no small one.
+// Whether another loop, no small one and none inside of the passes, runs in each of these steps.
 bool StepNesting::has_other_loop(const StepLevel& level, const StepLevel& passes) {
   return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& other) {
-    return levels_.kinds_in(other.typical) >= kKindsOfPass && inside(other, level).passes >= 2 &&
-           inside(other, passes).passes < 2 && levels_.cutter().likeness(other.typical, passes.typical) < kAlikeLayers;
+    return levels_.kinds_in(other.typical) >= kKindsOfPass && inside(other, level).passes >= kFewestPasses &&
+           inside(other, passes).passes < kFewestPasses &&
+           levels_.cutter().likeness(other.typical, passes.typical) < kAlikeLayers;
   });
 }
 
 const StepLevel* StepNesting::group_of(const StepLevel& passes) {
-  constexpr std::size_t kMostMicroSteps = 64;
   const std::size_t exchanges = items_.count(passes.typical, StepItems::kExchange);
   for (const StepLevel& level : levels_.all()) {
-    if (level.steps.size() * 3 > passes.steps.size() * 2) continue;
-    if (level.steps.size() < kFewForSure || !adds_work(passes, level, 1.25)) continue;
+    if (ratio(level.steps.size(), passes.steps.size()) > kCoarser) continue;
+    if (level.steps.size() < kFewestGroups || !adds_work(passes, level, kOnceInAStep.fraction())) continue;
     const Inside part = inside(passes, level);
-    if (part.passes < 2 || part.passes > kMostMicroSteps || part.more < 2) continue;
+    if (part.passes < kFewestPasses || part.passes > kMostMicroSteps || part.more < kFewestMore) continue;
     if (!come_regularly(level.cuts, passes.steps, part.passes)) continue;
     // A line may be logged with it.
     const std::size_t more = items_.count(level.typical, StepItems::kExchange) - part.passes * exchanges;
-    const bool is_log = more <= 2 && part.more >= kKindsOfPass && !has_other_loop(level, passes);
+    const bool is_log = more <= kMostLogExchanges && part.more >= kKindsOfPass && !has_other_loop(level, passes);
     if (more == 0 || is_log) return &level;
   }
   return nullptr;

@@ -9,6 +9,7 @@
 #include "steps/step_candidates.h"
 #include "steps/step_items.h"
 #include "steps/step_lengths.h"
+#include "steps/step_limits.h"
 #include "steps/step_search.h"
 #include "steps/step_split.h"
 #include "steps/steps.h"
@@ -16,19 +17,14 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kFewForSure = 8;
-constexpr double kAlikeForSure = 0.9;
-constexpr double kSmallestPhase = 0.02;  // of the time of the first
-constexpr double kLittleWork = 0.05;     // of another phase's
-
 struct Phase {
   Steps steps;
-  double work_ns = 0;  // of its kernels; 0 without a timeline
+  double work_ns = 0;  // time of its kernels; 0 without a timeline
 };
 
 void judge(const FoundLoop& loop, Steps& steps) {
   const bool is_named = steps.source == StepSource::kLoop;
-  if (steps.steps.size() < kFewForSure) {
+  if (steps.steps.size() < kStepsForSure) {
     steps.confidence = StepConfidence::kLow;
     steps.doubt = "only " + std::to_string(steps.steps.size()) + " were seen";
   } else if (!loop.is_marked && !is_named) {
@@ -40,7 +36,7 @@ void judge(const FoundLoop& loop, Steps& steps) {
   }
 }
 
-// Of the steps behind the warm-up, which may have loaded code for seconds.
+// The time of the steps behind the warm-up, which may have loaded code for seconds.
 Nanoseconds time_of(const Steps& steps) {
   Nanoseconds sum = 0;
   for (const Step& step : steps.steps) {
@@ -49,7 +45,7 @@ Nanoseconds time_of(const Steps& steps) {
   return sum;
 }
 
-// With the warm-up, but for what happens once however long the program runs.
+// The time with the warm-up, but without steps that load code: they come once however long the program runs.
 Nanoseconds whole_time_of(const Trace& trace, const Steps& steps) {
   Nanoseconds sum = time_of(steps);
   for (const Step& step : steps.steps) {
@@ -68,11 +64,11 @@ double work_ns_of(const FoundLoop& loop, const StepItems& items) {
   return busy_ns;
 }
 
-// A loop before another one that computes hardly anything beside it builds what that one runs: layers, parameters.
+// Whether it builds layers or parameters for a later loop: beside that one it computes hardly anything.
 bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
   return std::any_of(phases.begin(), phases.end(), [&](const Phase& other) {
     return phase.steps.steps.back().host.end_ns <= other.steps.steps.front().host.begin_ns &&
-           phase.work_ns < kLittleWork * other.work_ns;
+           phase.work_ns < kLittleWork.of(other.work_ns);
   });
 }
 
@@ -85,7 +81,7 @@ std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
   std::vector<Steps> result;
   for (const std::size_t i : order) {
-    if (ranks[i].first && phases[i].steps.steps.size() < kFewForSure) continue;
+    if (ranks[i].first && phases[i].steps.steps.size() < kStepsForSure) continue;
     result.push_back(std::move(phases[i].steps));
   }
   return result;
@@ -114,18 +110,18 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
     steps.micro_steps = loop.micro_steps;
     looks.name(steps, items);
     judge(loop, steps);
-    if (steps.steps.size() < kFewestSteps) continue;
+    if (steps.steps.size() < kLeastSteps) continue;
     measure_steps(trace, correlation, steps);
     found.push_back({std::move(steps), work_ns_of(loop, items)});
   }
   std::vector<Steps> phases = in_order(trace, std::move(found));
-  // What is given stays first.
+  // The given steps stay first.
   if (!given.steps.empty()) {
     measure_steps(trace, correlation, given);
     phases.insert(phases.begin(), std::move(given));
   }
   if (phases.empty()) return {};
-  const auto least_ns = static_cast<Nanoseconds>(kSmallestPhase * static_cast<double>(time_of(phases.front())));
+  const auto least_ns = static_cast<Nanoseconds>(kSmallestPhase.of(static_cast<double>(time_of(phases.front()))));
   std::erase_if(phases, [&](const Steps& steps) { return time_of(steps) < least_ns; });
   const std::size_t wanted = question.phase == 0 ? 0 : question.phase - 1;
   if (wanted >= phases.size()) return {{}, std::move(phases)};

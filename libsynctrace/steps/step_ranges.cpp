@@ -15,6 +15,7 @@
 #include "model/nvtx_ranges.h"
 #include "steps/compile_time.h"
 #include "steps/step_candidates.h"
+#include "steps/step_limits.h"
 
 namespace synctrace {
 namespace {
@@ -36,14 +37,14 @@ std::string bare_name(std::string_view name) {
   return result;
 }
 
-// Zones, and what may wait, are no steps, as often as they come.
+// Annotations of zones and allowed waits are no steps, as often as they come.
 bool may_be_steps(const Trace& trace, NvtxDomainId domain, std::string_view name) {
   const auto found = trace.nvtx_domains.find(domain);
   return found == trace.nvtx_domains.end() || found->second != kAnnotationDomain || bare_name(name) == "step";
 }
 
-// The ranges with an end and a name, each key's in the order of their begins. Not those of a compiler, which runs what
-// it compiles to choose among kernels, unless they are `wanted`.
+// The ranges with an end and a name, each key's in the order of their begins. A compiler's ranges are left out unless a
+// name is `wanted`: it runs what it compiles to choose among kernels.
 std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::string_view wanted) {
   std::map<Key, std::vector<NvtxRange>> result;
   const CompileTime compiling(trace);
@@ -68,14 +69,14 @@ bool are_disjoint(const std::vector<NvtxRange>& ranges) {
   return true;
 }
 
-// Half of the work, and half of the time in which work was issued; or nearly all of the work, where setting the program
-// up took longer than the steps.
+// Whether the ranges hold half of the work, and half of the time in which work was issued. If setting the program up
+// took longer than the steps, they must hold nearly all of the work.
 bool are_most_of_it(const std::vector<NvtxRange>& ranges, TimeSpan issuing, const Correlation& correlation) {
   std::vector<TimeSpan> spans;
   for (const NvtxRange& range : ranges) spans.push_back(range.span);
   const TimeSpan whole{ranges.front().span.begin_ns, ranges.back().span.end_ns};
-  const bool half_of_time = intersect(whole, issuing).length_ns() * 2 >= issuing.length_ns();
-  return share_issued_in(spans, correlation) >= (half_of_time ? 0.5 : 0.9);
+  const bool half_of_time = ratio(intersect(whole, issuing).length_ns(), issuing.length_ns()) >= kAtLeastHalf;
+  return share_issued_in(spans, correlation) >= (half_of_time ? kAtLeastHalf : kNearlyAllWork);
 }
 
 // A step lasts until the next one begins, but not while something else is done: then about as much work as that of a
@@ -98,7 +99,7 @@ void add_steps(const std::vector<NvtxRange>& ranges, const Correlation& correlat
     const bool is_last = i + 1 == ranges.size();
     const Nanoseconds next_ns = is_last ? own.end_ns : ranges[i + 1].span.begin_ns;
     const std::size_t until_end = issued_before(own.end_ns);
-    const bool does_more = issued_before(next_ns) - until_end > 2 * *middle;
+    const bool does_more = issued_before(next_ns) - until_end > kTimesAStep * *middle;
     steps.push_back({{own.begin_ns, does_more ? own.end_ns : next_ns}});
   }
 }
@@ -117,7 +118,7 @@ Steps steps_by_ranges(const Trace& trace, const Correlation& correlation, std::s
   for (const auto& [key, ranges] : all) {
     const std::string& name = std::get<0>(key);
     if (!range.empty() && bare_name(name) != bare_name(range)) continue;
-    if (ranges.size() < kFewestSteps || !are_disjoint(ranges)) continue;
+    if (ranges.size() < kLeastSteps || !are_disjoint(ranges)) continue;
     const TimeSpan whole{ranges.front().span.begin_ns, ranges.back().span.end_ns};
     const std::tuple rank{name != "ProfilerStep#", ranges.front().depth, -whole.length_ns()};
     if (best != nullptr && best_rank <= rank) continue;

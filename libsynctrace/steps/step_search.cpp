@@ -9,19 +9,12 @@
 #include "steps/step_candidates.h"
 #include "steps/step_joins.h"
 #include "steps/step_levels.h"
+#include "steps/step_limits.h"
 #include "steps/step_nesting.h"
 #include "steps/step_split.h"
 
 namespace synctrace {
 namespace {
-
-constexpr std::size_t kMostPhases = 8;
-constexpr std::size_t kItemsOfStep = 4;  // of one without an exchange, at the least
-constexpr std::size_t kKindsOfStep = 3;
-constexpr double kInRuns = 0.6;
-constexpr double kAlikeLayers = 0.7;
-constexpr double kNearlyAll = 0.8;
-constexpr double kAtLeastHalf = 0.5;
 
 class LoopSearch {
  public:
@@ -42,7 +35,7 @@ class LoopSearch {
     } else {
       best = begins_.turned(*level);
       StepLevel pairs = nesting_.take_turns(best) ? begins_.in_pairs(best) : StepLevel{};
-      if (pairs.steps.size() >= kFewestSteps) best = std::move(pairs);
+      if (pairs.steps.size() >= kLeastSteps) best = std::move(pairs);
     }
     found.likeness = best.likeness;
     found.is_marked = optimizes || best.exchanging >= kNearlyAll;
@@ -53,15 +46,15 @@ class LoopSearch {
  private:
   // It does nearly all of the work, and the host waits for many of its passes at once, as for the log.
   bool waits_rarely(const StepLevel& level) const {
-    constexpr std::size_t kMany = 16;
-    return level.share >= 0.9 && std::none_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& one) {
-             return one.exchanging >= kAtLeastHalf && one.steps.size() * kMany > level.steps.size();
+    return level.share >= kNearlyAllWork &&
+           std::none_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& one) {
+             return one.exchanging >= kAtLeastHalf && one.steps.size() * kPassesOfAWait > level.steps.size();
            });
   }
 
   // The finest with an optimizer's work in each step.
   const StepLevel* by_optimizer() const {
-    if (levels_.optimizers().size() < kFewestSteps) return nullptr;
+    if (levels_.optimizers().size() < kLeastSteps) return nullptr;
     const auto level = std::find_if(levels_.all().begin(), levels_.all().end(), [](const StepLevel& one) {
       return one.optimizing >= kNearlyAll && one.touching >= kInRuns;
     });
@@ -77,7 +70,7 @@ class LoopSearch {
       const bool is_marked = level.exchanging >= kAtLeastHalf;
       const bool is_whole =
           level.share >= kAtLeastHalf && level.likeness >= kNearlyAll &&
-          (!any || level.typical.size() >= 2 * kItemsOfStep ||
+          (!any || level.typical.size() >= kItemsOfPlainStep ||
            (level.typical.size() >= kItemsOfStep && levels_.kinds_in(level.typical) >= kKindsOfStep) ||
            items_.count(level.typical, StepItems::kGraph) > 0 || waits_rarely(level));
       if (!is_whole && !(any && is_marked)) continue;

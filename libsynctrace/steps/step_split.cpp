@@ -5,22 +5,23 @@
 #include <optional>
 #include <utility>
 
+#include "steps/step_limits.h"
+
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kShortestRun = 3;  // of steps of one loop, in the mean
-constexpr std::size_t kNever = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoStep = static_cast<std::size_t>(-1);
 
-// Of one kind of kernel.
+// Where one kind of kernel is.
 struct Presence {
-  std::size_t steps = 0;  // in which it is
-  std::size_t runs = 0;   // of such steps
-  std::size_t last = kNever;
+  std::size_t steps = 0;  // that have it
+  std::size_t runs = 0;   // runs of such steps
+  std::size_t last = kNoStep;
 };
 
 bool is_in_runs(const Presence& kind, std::size_t steps) {
   const std::size_t fewer = std::min(kind.steps, steps - kind.steps);
-  return fewer * 10 >= steps && kind.runs * kShortestRun <= fewer;
+  return ratio(fewer, steps) >= kOtherSort && kind.runs * kShortestRun <= fewer;
 }
 
 class Split {
@@ -41,7 +42,7 @@ class Split {
       is_first.push_back(has(step, *first));
       is_known.push_back(is_first.back() || has(step, *second));
     }
-    // What has neither is of the loop whose step comes before it, or, where nothing does, of that whose step follows.
+    // A step that has neither is of the loop whose step comes before it, or, if none does, of that whose step follows.
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (is_known[i]) continue;
       const bool follows = i > 0 && steps_[i - 1].end == steps_[i].begin;
@@ -62,13 +63,13 @@ class Split {
         Presence& kind = presence_[items_.kinds[i]];
         if (kind.last == step) continue;
         ++kind.steps;
-        if (kind.last == kNever || kind.last + 1 < step) ++kind.runs;
+        if (kind.last == kNoStep || kind.last + 1 < step) ++kind.runs;
         kind.last = step;
       }
     }
   }
 
-  // Of the kinds that fit the one in most steps.
+  // The kind in most steps among those that fit.
   std::optional<std::uint32_t> most(auto&& fits) const {
     std::optional<std::uint32_t> best;
     for (std::uint32_t kind = 0; kind < presence_.size(); ++kind) {
@@ -77,10 +78,10 @@ class Split {
     return best;
   }
 
-  // One that nearly all steps without the first have, and hardly one with it.
+  // A kind that nearly all steps without the first have, and hardly one with it.
   std::optional<std::uint32_t> other_of(std::uint32_t first) const {
     std::vector<std::size_t> with_first(presence_.size());
-    std::vector<std::size_t> last(presence_.size(), kNever);
+    std::vector<std::size_t> last(presence_.size(), kNoStep);
     for (std::size_t step = 0; step < steps_.size(); ++step) {
       if (!has(steps_[step], first)) continue;
       for (std::size_t i = steps_[step].begin; i < steps_[step].end; ++i) {
@@ -92,8 +93,8 @@ class Split {
     const std::size_t others = steps_.size() - both;
     return most([&](std::uint32_t kind) {
       const Presence& one = presence_[kind];
-      return is_in_runs(one, steps_.size()) && with_first[kind] * 20 <= both &&
-             (one.steps - with_first[kind]) * 5 >= others * 4;
+      return is_in_runs(one, steps_.size()) && ratio(with_first[kind], both) <= kHardlyAny &&
+             ratio(one.steps - with_first[kind], others) >= kNearlyAll;
     });
   }
 

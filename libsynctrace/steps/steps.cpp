@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/shares.h"
 #include "steps/step_candidates.h"
 #include "steps/step_lengths.h"
 
@@ -55,7 +56,7 @@ StepFigures figures_of(const Steps& steps) {
   for (const Nanoseconds length : lengths) sum = add_saturated(sum, length);
   figures.mean_ns = sum / static_cast<Nanoseconds>(lengths.size());
   figures.p50_ns = lengths[(lengths.size() - 1) / 2];
-  figures.p99_ns = lengths[(lengths.size() - 1) * 99 / 100];
+  figures.p99_ns = lengths[percent(99).of(lengths.size() - 1)];
   return figures;
 }
 

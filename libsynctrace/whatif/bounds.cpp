@@ -10,8 +10,8 @@ namespace synctrace {
 namespace {
 
 // A saving of which less than this is certain to stay counts as roughly known.
-constexpr double kSureShare = 0.5;
-constexpr double kMuchUncertain = 0.1;
+constexpr Share kSure = percent(50);
+constexpr Share kMuchUncertain = percent(10);
 
 // Half the width of the 95 % interval of what steps gain, as a part of their time, by a bootstrap of blocks of steps in
 // a row: neighbouring steps are alike, so single ones would make it look too sure. A part of their time, because steps
@@ -44,10 +44,10 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains, const std::vector<Nan
   return static_cast<Nanoseconds>(whole * half);
 }
 
-// Of a damaged trace the sample may take next to nothing, and what it stands for any time.
+// In a damaged trace the sample may take next to nothing, and stand for any time.
 Nanoseconds as_time(double ns) noexcept {
-  constexpr auto kMost = static_cast<double>(kLatestTime);
-  return static_cast<Nanoseconds>(std::clamp(ns, -kMost, kMost));
+  const auto most = static_cast<double>(kLatestTime);
+  return static_cast<Nanoseconds>(std::clamp(ns, -most, most));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ TimeSpan Bounds::base_range() const noexcept {
 }
 
 Nanoseconds Bounds::least_gain_ns() const noexcept {
-  return static_cast<Nanoseconds>(kModelErrorShare * static_cast<double>(base_.time_ns));
+  return static_cast<Nanoseconds>(kModelError.of(static_cast<double>(base_.time_ns)));
 }
 
 std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const FixSet> sets) const {
@@ -98,7 +98,7 @@ std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
   std::vector<Reach> reaches;
   for (const Corners& times : times_in_corners(sets)) {
     const auto gain = [&](std::size_t corner) { return static_cast<double>(sample_base_ns_[corner] - times[corner]); };
-    // Of a program that takes less or more by itself, the same part is meant.
+    // A program that takes less or more by itself gains the same part.
     const auto as_typical = [&](std::size_t corner) {
       return gain(corner) * static_cast<double>(sample_base_ns(kTypical)) / static_cast<double>(sample_base_ns(corner));
     };
@@ -119,7 +119,7 @@ Interval Bounds::interval_of(const TrialResult& typical, Reach reach) const {
   interval.lo_ns = std::max<Nanoseconds>(0, interval.ns - reach.down_ns - around_ns);
   interval.hi_ns = std::min(interval.ns + reach.up_ns + around_ns, base_.time_ns);
   if (interval.lo_ns <= 0) return interval;
-  const bool sure = static_cast<double>(interval.lo_ns) >= kSureShare * static_cast<double>(interval.ns);
+  const bool sure = static_cast<double>(interval.lo_ns) >= kSure.of(static_cast<double>(interval.ns));
   interval.grade = sure ? (uncertain_share_ <= kMuchUncertain ? Grade::kHigh : Grade::kMedium) : Grade::kLow;
   return interval;
 }

@@ -10,13 +10,14 @@
 #include <span>
 #include <vector>
 
+#include "base/shares.h"
 #include "whatif/evaluate.h"
 #include "whatif/what_if.h"
 
 namespace synctrace {
 
 // Predictions nearer to zero than this share of the time are no gain: the model's own error against known truth.
-inline constexpr double kModelErrorShare = 0.005;
+inline constexpr Share kModelError = {1, 200};
 
 class Bounds {
  public:
@@ -24,19 +25,19 @@ class Bounds {
   Bounds(const Evaluator& evaluator, double uncertain_share);
 
   Nanoseconds base_ns() const noexcept { return base_.time_ns; }
-  // The time without the recorder, where more or less of it was the recorder's.
+  // The time without the recorder, if less or more of it was the recorder's.
   TimeSpan base_range() const noexcept;
   Nanoseconds least_gain_ns() const noexcept;
   const TrialResult& base() const noexcept { return base_; }
 
-  // Of each set of fixes, in order. `typical`, where given, becomes the typical results with their details.
+  // One saving for each set of fixes, in order. `typical`, where given, becomes the typical results with their details.
   std::vector<Interval> savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical = nullptr) const;
 
  private:
-  // Typical, at the ends of what the recording leaves open, and with less or more taken off for the recorder.
+  // The typical case, the two ends of all that the recording leaves open, and less or more taken off for the recorder.
   enum { kTypical, kOptimistic, kPessimistic, kLessOff, kMoreOff, kCorners };
   using Corners = std::array<Nanoseconds, kCorners>;
-  // How long the sample takes.
+  // The time that the sample takes.
   std::vector<Corners> times_in_corners(std::span<const FixSet> sets) const;
   Nanoseconds sample_base_ns(std::size_t corner) const noexcept {
     return std::max<Nanoseconds>(1, sample_base_ns_[corner]);
@@ -46,7 +47,7 @@ class Bounds {
     return static_cast<double>(base_.time_ns) / static_cast<double>(sample_base_ns(kTypical));
   }
 
-  // What the corners add to a typical saving: found on the sample, so they cost little on long recordings.
+  // The corners' part of a typical saving. It is found on the sample, so it costs little on long recordings.
   struct Reach {
     Nanoseconds down_ns = 0;
     Nanoseconds up_ns = 0;

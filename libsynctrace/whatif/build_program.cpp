@@ -3,6 +3,7 @@
 
 #include "attribution/attribute.h"
 #include "attribution/wait_table.h"
+#include "model/tolerances.h"
 #include "whatif/program_builder.h"
 
 namespace synctrace {
@@ -167,7 +168,6 @@ void ProgramBuilder::launch(const Turn& turn) {
 }
 
 std::uint16_t ProgramBuilder::site_of_call(std::uint32_t thread, const Call& row) {
-  constexpr std::uint64_t kScalarBytes = 16;
   std::uint8_t sights = 0;
   const bool copies = is_copy(row.category);
   const bool to_host = row.copy_kind == CopyKind::kDeviceToHost || row.copy_kind == CopyKind::kArrayToHost;

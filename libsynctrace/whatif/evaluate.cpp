@@ -7,7 +7,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kSampleEvents = 20'000;  // the order of fixes is found on about as many
-constexpr std::size_t kFewestSteps = 4;        // ordinary ones
+constexpr std::size_t kFewestOrdinary = 4;     // steps
 
 bool has_work(const Steps& steps) {
   return std::all_of(steps.steps.begin(), steps.steps.end(), [](const Step& step) { return step.done_ns > 0; });
@@ -41,7 +41,7 @@ void Evaluator::choose_whole(const Steps& steps) {
   whole_.last = program_.events.size();
   whole_.state = initial_state(program_);
   if (!has_work(steps)) return;
-  std::vector<std::size_t> events;  // of steps
+  std::vector<std::size_t> events;  // the kStep events
   for (std::size_t i = 0; i < program_.events.size(); ++i) {
     if (program_.events[i].kind == EventKind::kStep) events.push_back(i);
   }
@@ -50,7 +50,7 @@ void Evaluator::choose_whole(const Steps& steps) {
     if (steps.steps[i].kind == StepKind::kSteady)
       counted_.push_back({events[marks[i].begin], events[marks[i].end], marks[i]});
   }
-  whole_.by_steps = counted_.size() >= kFewestSteps;
+  whole_.by_steps = counted_.size() >= kFewestOrdinary;
   if (!whole_.by_steps) return counted_.clear();
   whole_.last = counted_.back().last + 1;
   whole_.to = counted_.size();
@@ -62,7 +62,7 @@ void Evaluator::choose_sample() {
   std::size_t from = counted_.size() / 2;
   std::size_t to = from;
   const auto is_short = [&] { return to == from || counted_[to - 1].last - counted_[from].first < kSampleEvents; };
-  while (to < counted_.size() && (is_short() || to - from < kFewestSteps)) {
+  while (to < counted_.size() && (is_short() || to - from < kFewestOrdinary)) {
     ++to;
     if (from > 0 && is_short()) --from;
   }

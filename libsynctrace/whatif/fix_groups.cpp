@@ -10,7 +10,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostGroups = 24;
-constexpr std::size_t kMostSites = 4'096;  // of those that are looked at beside the candidates
+constexpr std::size_t kMostSites = 4'096;  // looked at beside the candidates
 
 struct Group {
   std::uint32_t id = 0;
@@ -69,7 +69,7 @@ void leave_out_the_needless(const FixSet& done, std::size_t looked_at, FixSet& t
     const std::vector<Nanoseconds> times = evaluator.times(evaluator.sample(), both);
     const double lost =
         static_cast<double>(times[0] - times[1]) / static_cast<double>(std::max<Nanoseconds>(1, times[1]));
-    if (lost * 2 >= kModelErrorShare) {
+    if (lost * 2 >= kModelError) {
       ++k;
     } else {
       together.erase(together.begin() + static_cast<std::ptrdiff_t>(k));

@@ -69,8 +69,6 @@ FixKey placed(Family family, CauseKind kind, StackPlace place, StackPlace until,
           known ? 0 : function};
 }
 
-constexpr std::uint32_t kHostFunctions = 1U << 31;  // of the C library, apart from those of CUDA
-
 }  // namespace
 
 std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
@@ -85,7 +83,7 @@ FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiI
   std::uint32_t function = number(api);
   if (function == 0 && number(host_call) != 0)
     function = kHostFunctions | static_cast<std::uint32_t>(number(host_call));
-  // Of code, input and launches the functions do not matter: without a place they are one.
+  // For code, input and launches the function does not matter: without a place they are one site.
   const bool by_function = family == Family::kWait || family == Family::kMemory || family == Family::kDependency;
   return placed(family, kind, place, until, by_function ? function : 0);
 }

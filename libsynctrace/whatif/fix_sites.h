@@ -14,20 +14,25 @@
 
 namespace synctrace {
 
+// A copy to the host of up to this many bytes reads a number, not data.
+inline constexpr std::uint64_t kScalarBytes = 16;
+// Set in FixKey::function for functions of the C library, whose numbers are apart from those of CUDA.
+inline constexpr std::uint32_t kHostFunctions = 1U << 31;
+
 using PlaceOf = std::function<StackPlace(StackId)>;
 
-// What a fix of that cause of idle time would apply to. Family kNone: no fix applies to it.
+// The key of the site that a fix of that cause of idle time would change. Family kNone: no fix applies to it.
 FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept;
 
 class FixSites {
  public:
-  // What was seen at a site.
+  // Facts about a site.
   enum Sight : std::uint8_t {
     kReadsScalar = 1,  // copies a few bytes to the host
     kReadsData = 2,    // copies more, or waits for an asynchronous copy that did
     kUploads = 4,
     kSleeps = 8,   // waits for the GPU in no CUDA call: the result is handed over
-    kShapes = 16,  // of a function whose result's size the host has to know
+    kShapes = 16,  // in a function whose result's size the host has to know
   };
 
   FixSites(const Evidence& evidence, const PlaceOf& place_of) : evidence_(evidence), place_of_(place_of) {
@@ -38,12 +43,12 @@ class FixSites {
   std::uint16_t of_call(const Call& call, std::uint8_t sights);
   std::uint16_t of_wait(StackId stack, std::uint32_t function, std::uint8_t sights);
   std::uint16_t of_cause(CauseKind kind, StackId stack, StackId until);
-  // Of a dense run's launches at the place of that stack, if there were any until now; else 0.
+  // The site of a dense run's launches at the place of that stack, if there were any until now; else 0.
   std::uint16_t of_launches_at(StackId stack) const;
   std::uint16_t of_graph_range();
   std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
 
-  // With the fix of each.
+  // The sites, each with its fix.
   std::vector<FixSite> take();
 
  private:

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long a copy would take from pinned memory: as fast as the trace's own large pinned copies of its direction, else
-// as those of the other one, else as the GPU's link allows; never longer than it took.
+// The time that a copy would take from pinned memory. It is as fast as the trace's own large pinned copies of its
+// direction, else of the other direction, else as the GPU's link allows; never longer than it took.
 #pragma once
 
 #include <array>
 
 #include "attribution/wait_table.h"
+#include "base/shares.h"
 #include "model/trace.h"
 
 namespace synctrace {
@@ -50,13 +51,13 @@ class LinkSpeed {
 
   // Bytes a ns of 16 lanes of the PCI Express that GPUs of that generation have, four fifths of which copies reach.
   double assumed_speed(DeviceId device) const {
-    constexpr double kReached = 0.8;
+    constexpr Share kReached = percent(80);
     constexpr double kThird = 15.75;
     constexpr double kFourth = 31.5;
     constexpr double kFifth = 63;
     const auto known = trace_.devices.find(device);
     const std::uint32_t capability = known == trace_.devices.end() ? 0 : known->second.capability_major;
-    return kReached * (capability >= 9 ? kFifth : capability == 8 ? kFourth : kThird);
+    return kReached.of(capability >= 9 ? kFifth : capability == 8 ? kFourth : kThird);
   }
 
   const Trace& trace_;

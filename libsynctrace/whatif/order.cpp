@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "base/shares.h"
+
 namespace synctrace {
 namespace {
 
-constexpr double kMostOfIt = 0.5;  // a wait that moves by this share hangs together with where it moves to
+constexpr Share kMostOfIt = percent(50);  // a wait that moves by this share hangs together with where it moves to
 constexpr std::size_t kLongestChain = 4;
 
 FixSet without(const FixSet& set, std::size_t index) {
@@ -35,7 +37,7 @@ class Search {
       std::vector<FixSet> sets;
       for (std::size_t i = 0; i < left.size(); ++i) sets.push_back(without(left, i));
       const std::vector<Nanoseconds> found = times(sets);
-      // Of equals the later candidate: the earlier ones cost more.
+      // The later one of equal candidates goes: the earlier ones cost more.
       std::size_t least = 0;
       for (std::size_t i = 1; i < found.size(); ++i) least = found[i] <= found[least] ? i : least;
       order.push_back(left[least]);

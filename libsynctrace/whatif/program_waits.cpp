@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "attribution/attribute.h"
 #include "attribution/waker.h"
+#include "base/shares.h"
+#include "model/tolerances.h"
 #include "whatif/program_builder.h"
 
 namespace synctrace {
@@ -137,10 +139,10 @@ void ProgramBuilder::await_batch(const Turn& turn, Nanoseconds end_ns, std::uint
   event.own = end_ns - turn.begin_ns;
   // Batches that are there when asked for leave no record. Between two that were not, the loader may have rested, but
   // not where the second comes in the next step, or much of the time between went by waiting.
-  constexpr Nanoseconds kLimitingShare = 10;
+  constexpr Share kLimiting = percent(10);
   const bool next_step = !attribution_.steps.steps.empty() && program_.steps - loader.last_step <= 1;
   const Nanoseconds since_ns = program_.steps == loader.last_step ? loader.made_ns : loader.last_ns;
-  const bool much = since_ns != kNeverNs && event.own >= (end_ns - since_ns) / kLimitingShare;
+  const bool much = since_ns != kNeverNs && event.own >= kLimiting.of(end_ns - since_ns);
   const bool was_at_work = loader.made_ns != kNeverNs && (much || next_step);
   loader.last_step = program_.steps;
   loader.last_ns = end_ns;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attribution/wait_table.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {

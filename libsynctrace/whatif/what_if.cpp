@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "attribution/attribute.h"
+#include "base/shares.h"
 #include "whatif/bounds.h"
 #include "whatif/build_program.h"
 #include "whatif/order.h"
@@ -13,16 +14,16 @@
 namespace synctrace {
 namespace {
 
-constexpr double kLeastCostShare = 0.002;  // of the time: cheaper sites are not looked at
+constexpr Share kLeastCost = {1, 500};  // share of the time: cheaper sites are not looked at
 constexpr std::size_t kMostCandidates = 64;
-constexpr double kAbsorbedShare = 0.5;
+constexpr Share kAbsorbed = percent(50);
 
 struct Cost {
   Nanoseconds idle_ns = 0;
   Nanoseconds uncertain_ns = 0;
 };
 
-// Of the time, how much passed before work that started late for reasons that are not known.
+// The share of the time that passed before work that started late for unknown reasons.
 double unexplained_share(const ReplayProgram& program, const Evaluator& evaluator, Nanoseconds base_ns) {
   const double sum = evaluator.sum_over_counted([&](const ReplayEvent& event) {
     const WorkWeights* work = program.events.work(event);
@@ -31,7 +32,7 @@ double unexplained_share(const ReplayProgram& program, const Evaluator& evaluato
   return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
 }
 
-// What a later saving has more than an earlier one.
+// The gain of a later saving over an earlier one.
 Interval more(const Interval& before, const Interval& after) {
   Interval gain;
   gain.ns = after.ns - before.ns;
@@ -110,11 +111,12 @@ WhatIf Study::run() {
 
 std::string Study::refusal_of(const ReplayProgram& program) const {
   constexpr std::uint64_t kFewestViolations = 3;
+  constexpr Share kMostViolations = {1, 1'000};  // share of the edges
   const Trace& trace = attribution_.evidence->trace;
   if (!program.refusal.empty()) return program.refusal;
   if (program.events.empty() || trace.operations.empty()) return "no GPU work was recorded";
   if (trace.stats.count(kLossClockUnusable) > 0) return "the clocks of host and GPU disagree";
-  if (program.violations >= kFewestViolations && program.violations * 1000 > program.edges) {
+  if (program.violations >= kFewestViolations && ratio(program.violations, program.edges) > kMostViolations) {
     return "recorded times contradict each other: work began before its call, or a wait returned before its work was "
            "over";
   }
@@ -122,8 +124,8 @@ std::string Study::refusal_of(const ReplayProgram& program) const {
   return {};
 }
 
-// Of the work that counts. What was queued before a recording began has no call in it, and belongs to no step after its
-// warm-up.
+// For the work that counts. Work that was queued before a recording began has no call in it, and belongs to no step
+// after its warm-up.
 bool Study::lacks_calls() const {
   const Evidence& evidence = *attribution_.evidence;
   const std::vector<Operation>& operations = evidence.trace.operations;
@@ -138,7 +140,7 @@ bool Study::lacks_calls() const {
     ++counted;
     if (!evidence.correlation.issuer_of(row)) ++unmatched;
   }
-  return unmatched * 10 > counted;
+  return ratio(unmatched, counted) > percent(10);
 }
 
 bool Study::reproduces(const ReplayProgram& program) const {
@@ -153,7 +155,7 @@ bool Study::reproduces(const ReplayProgram& program) const {
   return true;
 }
 
-// Of the idle time that counts, what is known with low confidence only.
+// The share of the counted idle time that is known with low confidence only.
 double Study::uncertain_share(bool by_steps) const {
   Nanoseconds idle_ns = 0;
   Nanoseconds uncertain_ns = 0;
@@ -191,7 +193,7 @@ FixSet Study::candidates(const Bounds& bounds) const {
     if (result_.sites[site].key.family == FixKey::Family::kWait)
       cost[site] = std::max(cost[site], bounds.base().waited[site]);
   }
-  const auto least_ns = static_cast<Nanoseconds>(kLeastCostShare * static_cast<double>(result_.base_ns));
+  const auto least_ns = static_cast<Nanoseconds>(kLeastCost.of(static_cast<double>(result_.base_ns)));
   FixSet sites;
   for (const auto& [site, ns] : cost) {
     const bool ours = result_.sites[site].fix == Fix::kNoProfiler;  // gone in every prediction
@@ -215,7 +217,7 @@ void Study::find_absorber(const Bounds& bounds, const TrialResult& fixed, Saving
     saving.moves_to = site;
   }
   const Nanoseconds whole_ns = bounds.base().waited[saving.site];
-  if (static_cast<double>(saving.moved_ns) >= kAbsorbedShare * static_cast<double>(whole_ns) && saving.moved_ns > 0)
+  if (static_cast<double>(saving.moved_ns) >= kAbsorbed.of(static_cast<double>(whole_ns)) && saving.moved_ns > 0)
     return;
   saving.moves_to = 0;
   saving.moved_ns = 0;

@@ -3,10 +3,11 @@
 
 #include <algorithm>
 
+#include "model/tolerances.h"
+
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kDefaultHandoverNs = 5'000;        // from a stream to another that waits for its event
 constexpr Nanoseconds kLargestWeightNs = 2'000'000'000;  // fits the field with room for sums
 
 // The weight of a requirement: as usual, but never more than was recorded.
@@ -22,7 +23,7 @@ WorkEdges::WorkEdges(const Evidence& evidence, ReplayProgram& program) : evidenc
 
 // How long a stream takes to go on when another one's work that it waits for has ended.
 void WorkEdges::find_typical() {
-  handover_ns_ = kDefaultHandoverNs;
+  handover_ns_ = kStreamHandoverNs;
   const Trace& trace = evidence_.trace;
   std::vector<Nanoseconds> samples;
   for (std::uint32_t row = 0; row < trace.operations.size(); ++row) {
@@ -133,7 +134,7 @@ WorkEdges::Latency WorkEdges::issue(std::uint32_t row, Nanoseconds host_ns, Nano
   return latency;
 }
 
-// What remains of the recorded start goes to the requirement that came last.
+// The rest of the recorded start goes to the requirement that came last.
 WorkEdges::Latency WorkEdges::weigh(const Start& start, const DevicePace& pace, WorkWeights& work) {
   const auto since = [&](Nanoseconds end_ns) { return start.start_ns - end_ns; };
   const bool ordered = start.before_ns != kNeverNs && since(start.before_ns) > -kLargestWeightNs;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each piece of GPU work had to wait for, as WorkWeights, while the recorded run goes by: the ends of
-// streams, devices and event marks so far, in recorded time. Each weight is at most what was recorded, so that a piece
-// of work never starts later than recorded; what then remains goes to the requirement that came last, or, if it is
-// long, is a delay that nothing explains.
+// The requirements of each piece of GPU work, as WorkWeights, while the recorded run goes by: the ends of streams,
+// devices and event marks so far, in recorded time. Each weight is at most the recorded one, so that a piece of work
+// never starts later than recorded. The rest goes to the requirement that came last, or, if it is long, is a delay that
+// nothing explains.
 #pragma once
 
 #include <algorithm>
@@ -11,24 +11,23 @@
 #include <vector>
 
 #include "attribution/evidence.h"
+#include "model/tolerances.h"
 #include "whatif/program.h"
 
 namespace synctrace {
-
-inline constexpr Nanoseconds kResidualNs = 50'000;  // above this, something is at work that the model does not know
 
 class WorkEdges {
  public:
   WorkEdges(const Evidence& evidence, ReplayProgram& program);
 
   std::uint16_t stream_of(StreamKey key, DeviceId device);
-  // Of a stream that has had work or an event; else kNoSlot.
+  // The slot of a stream that has had work or an event; else kNoSlot.
   std::uint32_t find_stream(StreamKey key) const;
   std::uint32_t stream_ending_at(Nanoseconds end_ns) const;
   // A stream of the device; kNoSlot when it has had no work.
   std::uint32_t any_stream(DeviceId device) const;
 
-  // What is known of the latency of work, beside its weight.
+  // Facts about the latency of work, beside its weight.
   struct Latency {
     bool hidden = false;
     std::int32_t longest_ns = 0;
@@ -54,13 +53,13 @@ class WorkEdges {
   }
 
  private:
-  // Recorded: when work started, and what it may have waited for.
+  // The recorded start of work, and the ends that it may have waited for.
   struct Start {
     Nanoseconds start_ns = 0;
     Nanoseconds host_ns = 0;
     Nanoseconds issued_ns = 0;
     Nanoseconds before_ns = kNeverNs;   // the end of its stream
-    Nanoseconds foreign_ns = kNeverNs;  // of work in other streams
+    Nanoseconds foreign_ns = kNeverNs;  // the end of work in other streams
   };
   Latency weigh(const Start& start, const DevicePace& pace, WorkWeights& work);
   std::uint16_t add_stream(std::uint16_t device);

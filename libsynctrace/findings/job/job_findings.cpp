@@ -18,6 +18,7 @@
 #include "findings/job/rank_lanes.h"
 #include "findings/job/unit_lines.h"
 #include "model/collective_kernels.h"
+#include "model/tolerances.h"
 #include "ranks/job.h"
 
 namespace synctrace {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "attribution/attribute.h"
+#include "base/shares.h"
 #include "findings/loader/loader_threads.h"
 #include "findings/loader/loader_workers.h"
 #include "steps/step_lengths.h"
@@ -15,11 +16,11 @@ namespace synctrace {
 namespace {
 
 // Below this nothing is said.
-constexpr std::size_t kFewestSteps = 8;
+constexpr std::size_t kFewestToAdvise = 8;
 constexpr std::size_t kFewestLoaderSamples = 50;
 constexpr Nanoseconds kShortestSeenNs = 1'000'000'000;  // for all workers together
 constexpr double kLeastWait = 0.03;                     // share of a step
-constexpr Nanoseconds kOrdinaryForOther = 10;           // a row of steps has ten times the time of its irregular ones
+constexpr Share kMostIrregular = percent(10);           // share of the ordinary steps in a row
 
 // From the moment at which a worker is busy for three quarters of the time, more than the wait for its turn is missing:
 // the number advised leaves as much room, for batches that take longer and hosts that are slower on another day.
@@ -61,7 +62,7 @@ SteadyRow longest_row(const std::vector<Step>& steps) {
     const TimeSpan& host = steps[i].host;
     const bool is_ordinary = steps[i].kind == StepKind::kSteady;
     if (!is_ordinary) held_ns = add_saturated(held_ns, host.length_ns());
-    if (begins_anew(steps, i) || held_ns > row.ordinary_ns / kOrdinaryForOther) row = {}, held_ns = 0;
+    if (begins_anew(steps, i) || held_ns > kMostIrregular.of(row.ordinary_ns)) row = {}, held_ns = 0;
     if (!is_ordinary) continue;
     if (row.steps == 0) row.span.begin_ns = host.begin_ns, held_ns = 0;
     ++row.steps;
@@ -189,7 +190,7 @@ std::optional<LoaderAdvice> loader_advice(const Trace& trace, const Attribution&
   LoaderAdvice advice;
   const SteadyRow row = longest_row(attribution.steps.steps);
   advice.steps = row.steps;
-  if (advice.steps < kFewestSteps || step_without_wait_ns <= 0) return std::nullopt;
+  if (advice.steps < kFewestToAdvise || step_without_wait_ns <= 0) return std::nullopt;
   advice.step_ns = row.ordinary_ns / static_cast<Nanoseconds>(advice.steps);
   advice.step_without_wait_ns = step_without_wait_ns;
   const double wait =

@@ -16,7 +16,7 @@ constexpr std::string_view kWorkerName = "pt_data_worker";
 constexpr Nanoseconds kLeastWorkNs = 20'000'000;
 
 // Workers of one loader begin one after the other without a longer pause.
-constexpr Nanoseconds kLongestPauseNs = 500'000'000;
+constexpr Nanoseconds kStartedTogetherNs = 500'000'000;
 
 struct Child {
   Nanoseconds started_ns = 0;
@@ -79,7 +79,7 @@ std::vector<Child> of_busiest_loader(const std::vector<Child>& children) {
   double best_ns = -1;
   for (auto begin = children.begin(); begin != children.end();) {
     auto end = std::next(begin);
-    while (end != children.end() && end->started_ns - std::prev(end)->started_ns <= kLongestPauseNs) ++end;
+    while (end != children.end() && end->started_ns - std::prev(end)->started_ns <= kStartedTogetherNs) ++end;
     double cpu_ns = 0;
     for (auto child = begin; child != end; ++child) cpu_ns += static_cast<double>(child->cpu_ns());
     if (cpu_ns > best_ns) best.assign(begin, end);

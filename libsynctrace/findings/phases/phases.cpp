@@ -13,7 +13,7 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kSmallPart = 50;  // what is between steps is named from one in so many of the recording
+constexpr Share kWorthNaming = percent(2);  // of the recording: what lies between steps has a line from here on
 
 // Idle time of the verdict's device by phase.
 class PhaseIdleTimes {
@@ -89,7 +89,7 @@ void add_phases(const Attribution& attribution, Report& report) {
   }
   RunPart between;
   between.time_ns = time_between_steps(attribution.steps, others);
-  if (between.time_ns == 0 || !is_at_least(between.time_ns, report.recorded_ns, kSmallPart)) return;
+  if (between.time_ns == 0 || ratio(between.time_ns, report.recorded_ns) < kWorthNaming) return;
   idle.add_other(static_cast<std::uint32_t>(others.size()), between);
   report.between_steps = std::move(between);
 }

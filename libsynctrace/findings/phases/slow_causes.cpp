@@ -3,13 +3,11 @@
 
 #include <algorithm>
 
-#include "base/shares.h"
-
 namespace synctrace {
 
-bool are_irregular_steps_at_least(Nanoseconds one_in, const StepsReport& steps) noexcept {
+bool are_irregular_steps_at_least(Share share, const StepsReport& steps) noexcept {
   return steps.figures.irregular > 0 &&
-         is_at_least(steps.irregular_ns, add_saturated(steps.irregular_ns, steps.ordinary_ns), one_in);
+         ratio(steps.irregular_ns, add_saturated(steps.irregular_ns, steps.ordinary_ns)) >= share;
 }
 
 std::vector<SlowCause> slow_causes(const Report& report, std::size_t most) {

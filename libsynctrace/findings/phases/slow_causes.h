@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/shares.h"
 #include "findings/report.h"
 
 namespace synctrace {
 
-// At least one in `one_in` of the time of all steps behind the warm-up.
-bool are_irregular_steps_at_least(Nanoseconds one_in, const StepsReport& steps) noexcept;
+// Whether irregular steps take this share of the time of all steps behind the warm-up, or more.
+bool are_irregular_steps_at_least(Share share, const StepsReport& steps) noexcept;
 
 struct SlowCause {
   const IdleCause* cause = nullptr;

@@ -9,7 +9,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::uint64_t kFewestSamples = 10;
+constexpr std::uint64_t kFewestOfLine = 10;
 constexpr std::size_t kMostLines = 3;
 
 // The line before which the stretch of host code ends, where that is a later one of the same file; else 0.
@@ -43,7 +43,7 @@ std::string busiest_lines(const Report& report, const ShownFix& fix) {
     all += sample.count;
   }
   const bool is_known = lines.size() == 1 && lines.front().second == fix.where.line;  // the line itself
-  if (all < kFewestSamples || is_known) return {};
+  if (all < kFewestOfLine || is_known) return {};
   std::sort(lines.begin(), lines.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string words = "busiest lines there:";
   for (std::size_t i = 0; i < std::min(kMostLines, lines.size()); ++i) {

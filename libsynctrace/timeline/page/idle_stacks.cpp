@@ -8,13 +8,14 @@
 #include <utility>
 
 #include "attribution/attribute.h"
+#include "base/shares.h"
 #include "code/user_frame.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace::page {
 namespace {
 
-constexpr Nanoseconds kSmallestShare = 500;  // of the whole, one part in so many
+constexpr Share kSmallestBranch = {1, 500};  // of the whole
 
 // A tree whose children are found by name while it grows.
 class Grower {
@@ -36,7 +37,7 @@ class Grower {
     result.left_out = tree_.nodes.size();
     std::vector<Nanoseconds> sizes;
     for (const StackNode& node : tree_.nodes) sizes.push_back(node.idle_ns);
-    const Nanoseconds least_ns = std::max<Nanoseconds>(1, tree_.nodes[0].idle_ns / kSmallestShare);
+    const Nanoseconds least_ns = std::max<Nanoseconds>(1, kSmallestBranch.of(tree_.nodes[0].idle_ns));
     std::sort(sizes.begin(), sizes.end(), std::greater<>());
     const Nanoseconds floor_ns =
         sizes.size() > kMostStackNodes ? std::max(least_ns, sizes[kMostStackNodes] + 1) : least_ns;

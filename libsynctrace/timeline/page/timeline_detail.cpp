@@ -5,13 +5,14 @@
 #include <bit>
 #include <limits>
 
+#include "base/shares.h"
 #include "model/trace.h"
 
 namespace synctrace::page {
 namespace {
 
 constexpr std::size_t kNamesOfBundle = 16;  // the first ones, among which the dominating one is chosen
-constexpr std::size_t kStretchesShare = 3;  // of the items, one in so many may be of stretches
+constexpr Share kMostOfStretches = {1, 3};  // share of the items
 
 // Which row of its lane a slice goes to: the first one that is free.
 class RowChooser {
@@ -179,7 +180,7 @@ std::vector<TimeSpan> DetailBuilder::affordable_stretches(std::size_t most_items
   if (slices_ <= most_items) return result;
   std::uint64_t used = 0;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    if (used + in_wanted_[i] > most_items / kStretchesShare) continue;
+    if (used + in_wanted_[i] > kMostOfStretches.of(most_items)) continue;
     used += in_wanted_[i];
     result.push_back(wanted_[i]);
   }

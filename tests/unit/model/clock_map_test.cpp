@@ -2,6 +2,7 @@
 // The repair of a GPU clock that is off, or drifts: work that starts before its launch, waits that return before its
 // end.
 #include "model/clock_map.h"
+#include "model/tolerances.h"
 #include "support/catch.h"
 
 namespace synctrace::testing {

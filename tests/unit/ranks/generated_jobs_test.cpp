@@ -6,6 +6,7 @@
 #include <random>
 #include <utility>
 
+#include "model/tolerances.h"
 #include "support/catch.h"
 #include "support/job_support.h"
 

@@ -176,4 +176,12 @@ TEST_CASE("the warm-up ends where the mean is sure enough, though it would be su
   CHECK(warm_up <= 6);
 }
 
+// The median difference is some 3.5 %, the spread half as much again, and the limit five times that.
+TEST_CASE("a step that is a fifth longer is ordinary among steps that differ, one that is two fifths longer is not") {
+  Lengths lengths;
+  for (int i = 0; i < 14; ++i) lengths.add(1, 96 * kMs).add(1, 100 * kMs).add(1, 104 * kMs);
+  lengths.add(1, 120 * kMs).add(1, 140 * kMs).add(1, 100 * kMs);
+  CHECK(lengths.irregular() == Places{43});
+}
+
 }  // namespace synctrace::testing

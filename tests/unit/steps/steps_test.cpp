@@ -136,7 +136,7 @@ TEST_CASE("of what a program says of its parts only steps are steps") {
 
 TEST_CASE("a loop of the set-up is not that of the steps") {
   Program program;
-  for (int i = 0; i < 20; ++i) program.step(kMs / 5);  // as a model's parameters are moved, one by one
+  for (int i = 0; i < 20; ++i) program.step(kMs / 5);  // a model's parameters are moved so, one by one
   // The program's own steps make no call that has a stack.
   for (int i = 0; i < 20; ++i) {
     for (std::uint32_t name = 50; name < 90; ++name) program.other_work(name);
@@ -193,6 +193,22 @@ TEST_CASE("ranges with little more than half of the work are steps only if they 
     }
     CHECK((step_source_name(program.steps().source) == "nvtx") == (apart_ns < kMs));
   }
+}
+
+TEST_CASE("a step lasts until the next range, unless more than twice its work is issued between them") {
+  const std::uint32_t more = GENERATE(8U, 15U);  // the step has five kernels
+  CAPTURE(more);
+  Program program;
+  for (int i = 0; i < 20; ++i) {
+    const Nanoseconds begin_ns = program.now_ns();
+    program.step(kMs);
+    program.range("train", {begin_ns, program.now_ns()});
+    program.wait(1'000);
+    for (std::uint32_t k = 0; k < more && i == 9; ++k) program.other_work(50 + k);
+  }
+  const std::vector<Step> steps = program.steps("train").steps;
+  REQUIRE(steps.size() == 20);
+  CHECK((steps[9].host.end_ns == steps[10].host.begin_ns) == (more == 8));
 }
 
 TEST_CASE("of nested ranges the outermost is the step") {
