@@ -17,7 +17,7 @@
 namespace synctrace {
 namespace {
 
-// What lies before a step that follows no other is not the step's. Cause::number of the part.
+// Returns the Cause::number of the part. Time before a step that follows no other one is not the step's.
 std::uint32_t add_part(const Part& part, const PhaseSearch::At& step, const PhaseSearch& steps, CauseTable& table) {
   if (part.span.end_ns <= step.from_ns) return table.add(part, steps.outside(part.span.begin_ns));
   if (part.span.begin_ns >= step.from_ns) return table.add(part, step);

@@ -25,16 +25,16 @@
 namespace synctrace {
 
 struct Attribution {
-  std::unique_ptr<const Evidence> evidence;  // what all of it rests on, for those who ask further; refers to the trace
+  std::unique_ptr<const Evidence> evidence;  // the joins that all of it rests on; refers to the trace
   std::vector<Judgement> judgements;         // one per row of Trace::calls
   GpuSleeps sleeps;                          // waits for the GPU outside CUDA calls
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
-  std::map<DeviceId, CollectiveTime> collectives;  // of those that ran any
-  std::map<DeviceId, std::vector<Cause>> causes;   // of each of `devices`; none without a timeline
-  Steps steps;                                     // of the phase that is reported about
-  std::vector<Steps> other_phases;                 // those with the most time first
-  std::size_t phase = 1;                           // the number of that of `steps` among all, by time, from 1
+  std::map<DeviceId, CollectiveTime> collectives;  // devices that ran any
+  std::map<DeviceId, std::vector<Cause>> causes;   // one list a device; none without a timeline
+  Steps steps;                                     // the phase that is reported about
+  std::vector<Steps> other_phases;                 // sorted by time, the longest first
+  std::size_t phase = 1;                           // the place of `steps` among all phases by time, from 1
   std::map<DeviceId, std::vector<PhaseIdle>> phase_idle;
   std::uint64_t unmatched_operations = 0;  // GPU work without a recorded call
   std::vector<std::string> breaches;       // invariants that do not hold: always empty but for bugs
@@ -47,7 +47,7 @@ struct Attribution {
 struct AttributeOptions {
   bool keep_parts = false;
   StepQuestion steps;
-  const Steps* known_steps = nullptr;  // of the trace that this one is a part of: none are looked for
+  const Steps* known_steps = nullptr;  // steps of the trace that this one is an excerpt of; none are looked for
 };
 
 // `joins`: those of this very trace where they are known already, as load_trace() hands them on.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of one call site have in common: their function, their stack, and for copies the kind and the memory.
-// Without stacks, all such calls of the process. Host time that is no call has one too: a sleep, a sample, or the
-// stretch between two stacks.
+// The key of a call site: its calls have the function, the stack, and for copies the kind and the memory in common.
+// Without stacks, all such calls of the process are one site. Host time that is no call has a key too: a sleep, a
+// sample, or the stretch between two stacks.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct CallSiteKey {
   bool creates_context = false;
   ApiId api{};
   StackId stack{};
-  StackId until{};  // of kStretch: `stack` comes before it, this one after
+  StackId until{};  // only for kStretch: `stack` comes before it, this one after
   friend bool operator==(const CallSiteKey&, const CallSiteKey&) = default;
 };
 

@@ -35,13 +35,13 @@ struct CauseKeyHash {
 struct Cause {
   CauseKey key;
   Nanoseconds idle_ns = 0;                                // or copy-only time, where key.copying
-  Nanoseconds steady_ns = 0;                              // of it, in ordinary steps
-  Nanoseconds irregular_ns = 0;                           // of it, in steps that took unusually long
+  Nanoseconds steady_ns = 0;                              // its part in ordinary steps
+  Nanoseconds irregular_ns = 0;                           // its part in steps that took unusually long
   std::array<Nanoseconds, kConfidences> by_confidence{};  // sums to idle_ns
-  Nanoseconds uncertain_in_steps_ns = 0;                  // of steady_ns, known with low confidence
-  std::uint64_t occurrences = 0;                          // of the owner: times that it cost something
+  Nanoseconds uncertain_in_steps_ns = 0;                  // the part of steady_ns known with low confidence
+  std::uint64_t occurrences = 0;                          // times that the owner cost something
   ThreadId thread{};                                      // one of those concerned
-  std::uint32_t number = 0;  // of its device's causes, in the order of their first appearance
+  std::uint32_t number = 0;                               // its place among the device's causes, by first appearance
 };
 
 class CauseTable {

@@ -152,7 +152,7 @@ HostPiece HostClassifier::of_sleep(std::uint32_t row, Nanoseconds t, DeviceId de
     case HostCall::kEpoll:
     case HostCall::kSelect:
     case HostCall::kRead:
-      piece.kind = CauseKind::kIo;  // what it waits for lies outside the process
+      piece.kind = CauseKind::kIo;  // it waits for something outside the process
       return piece;
     case HostCall::kMunmap: piece.kind = CauseKind::kHostCompute; return piece;
     case HostCall::kMutex: piece.kind = CauseKind::kLock; break;

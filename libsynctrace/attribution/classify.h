@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a host thread was doing just before a moment, as a cause: one piece of a CUDA call, of a wait, or of the time
-// between records, cut where the answer changes.
+// Names what a host thread was doing just before a moment, as a cause: one piece of a CUDA call, of a wait, or of the
+// time between records, cut where the answer changes.
 #pragma once
 
 #include "attribution/cause.h"
@@ -20,10 +20,10 @@ class HostClassifier {
  public:
   explicit HostClassifier(const Evidence& evidence) : evidence_(evidence) {}
 
-  // Of the nanosecond before t on a thread, for a gap of `device`. Never looks further back than `limit_ns`.
+  // The piece that holds the nanosecond before t, for a gap of `device`. It begins at `limit_ns` at the earliest.
   HostPiece piece_before(HostTimeline::Index thread, Nanoseconds t, Nanoseconds limit_ns, DeviceId device) const;
 
-  // Of a call that waited: whose doing the time is that it cost the host.
+  // The cause of the time that a waiting call cost the host.
   CauseKind kind_of_wait(std::uint32_t call) const;
   DeviceId device_of(const Call& call) const;
 

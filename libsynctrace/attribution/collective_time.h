@@ -19,7 +19,7 @@ struct Trace;
 
 struct CollectiveTime {
   Nanoseconds only_ns = 0;        // nothing but collectives ran
-  Nanoseconds in_steps_ns = 0;    // of it, in ordinary steps
+  Nanoseconds in_steps_ns = 0;    // its part in ordinary steps
   std::uint64_t collectives = 0;  // kernels
 };
 
@@ -28,7 +28,7 @@ struct CollectiveTime {
 void for_each_collective_stretch(const Trace& trace, const DeviceRows& operations,
                                  const std::function<void(TimeSpan, std::uint32_t)>& see);
 
-// Of each device that ran a collective.
+// One entry for each device that ran a collective.
 std::map<DeviceId, CollectiveTime> collective_times(const Trace& trace, const Correlation& correlation,
                                                     const Steps& steps);
 

@@ -26,7 +26,7 @@ class GapFinder {
   }
 
  private:
-  // Of the operations that begin with the i-th, the one issued first.
+  // The operation that was issued first among those that begin with the i-th.
   std::uint32_t opener_at(std::size_t i) {
     const Nanoseconds begin_ns = trace_.operations[operations_[i]].span.begin_ns;
     if (i > 0 && trace_.operations[operations_[i - 1]].span.begin_ns == begin_ns) return operations_[i];

@@ -37,7 +37,7 @@ class DeviceRows {
   std::vector<std::uint32_t> rows_;  // none: all of the trace, or none at all
 };
 
-// Of each device that has a context or work.
+// One entry for each device that has a context or work.
 std::map<DeviceId, DeviceRows> operations_by_device(const Trace& trace);
 
 bool is_transfer(const Operation& operation) noexcept;  // a copy other than within the device

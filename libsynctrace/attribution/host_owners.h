@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The owner of host time that has no stack of its own: the stretch between the stacks around it. Of a library's thread,
-// whose stacks have no line of the program (autograd's engine, what pins a loader's batches), it is where the thread
-// waited meanwhile that it then woke. Time between two places that no sample met is where samples found the thread when
-// it was between the same two before, if they agree.
+// The owner of host time that has no stack of its own: the stretch between the stacks around it. A library's thread
+// (autograd's engine, the one that pins a loader's batches) has no line of the program in its stacks. Its time belongs
+// to the line at which the thread waited that it then woke. Time between two places that no sample met belongs to the
+// place where samples found the thread between the same two places before, if they agree.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,17 @@ class HostOwners {
   // A row of OwnerTable::kStretch or kHostWait.
   Owner of(HostTimeline::Index thread, TimeSpan span);
 
-  // Of all the time between two records, in which no sample lies: as above, or of OwnerTable::kSample.
+  // The owner of all the time between two records without a sample: a row as above, or of OwnerTable::kSample.
   Owner of_open_time(HostTimeline::Index thread, TimeSpan span);
 
-  // What that time is, by whom it is owned: the data loader's, if that sample lies in one; else `kind`.
+  // The cause of such time by its owner: the data loader's, if that sample lies in one; else `kind`.
   CauseKind kind_of_open_time(Owner owner, CauseKind kind) const;
 
   // `owner` itself, a sleep or a sample of that time, where its stack tells a line of the program, or nobody waited.
   Owner of(HostTimeline::Index thread, TimeSpan span, Owner owner) const;
 
-  // Of what issues work and returns at once (a launch, a memset, a copy within a device) without a stack: as the time
-  // around it, where anything is known of that. All else stays its own place.
+  // The owner of a call without a stack that issues work and returns at once (a launch, a memset, a copy within a
+  // device): that of the time around it, where one is known. Every other call owns itself.
   Owner of_work(Owner owner);
 
   // The rows of OwnerTable::kStretch.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each host thread did, in order: CUDA calls, launches and long waits without overlaps, and what lies between
-// them. Of records inside one another the outermost counts; where two overlap, the later begins when the earlier ends.
+// The doings of each host thread, in order: CUDA calls, launches and long waits without overlaps, and the time between
+// them. The outermost of nested records counts; where two overlap, the later begins when the earlier ends.
 // Searches start where the last one ended, so questions in order of time cost O(1). Not for several threads at once.
 #pragma once
 
@@ -33,7 +33,7 @@ class HostTimeline {
   Index threads() const noexcept { return static_cast<Index>(lanes_.size()); }
   ThreadId thread(Index index) const noexcept { return lanes_[index].id; }
 
-  // What the thread did in the nanosecond before t. Total for any t.
+  // The item that holds the nanosecond before t. Total for any t.
   HostItem item_before(Index thread, Nanoseconds t) const;
 
   // The first record that begins at t or later.
@@ -74,7 +74,7 @@ class HostTimeline {
   };
   struct Lane {
     ThreadId id{};
-    Nanoseconds end_ns = 0;            // of the last record, while building
+    Nanoseconds end_ns = 0;            // the last record's, while building
     std::vector<std::uint32_t> items;  // row * 4 + table
     std::vector<std::uint32_t> polls;
     std::vector<std::uint32_t> samples;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What holds for every analysis, whatever the trace. Checked at the end of each, in every build; what does not hold is
-// a bug of ours: tests fail, and a report shows it among what could not be known.
+// Invariants of every analysis, whatever the trace. They are checked at the end of each, in every build. A breach is a
+// bug of ours: tests fail, and a report shows it among the things that could not be known.
 #pragma once
 
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a sample says its thread was doing, and how far it is to be believed: one sample is a hint, several that agree
-// about a line are evidence.
+// Judges what a sample says its thread was doing, and how far it is to be believed: one sample is a hint, several that
+// agree about a line are evidence.
 #pragma once
 
 #include <cstdint>

@@ -11,8 +11,8 @@
 
 namespace synctrace {
 
-// `sleeps`: one per row of Trace::host_waits. Adds the waits that others handed on, and gives those of threads without
-// Python to the Python thread that slept meanwhile. Of a pool those count alone.
+// `sleeps`: one per row of Trace::host_waits. Adds the waits that others handed on, and charges the wait of a thread
+// without Python to the Python thread that slept at the time. In a thread pool only such waits count.
 void add_relays(const Trace& trace, const StackReader& stacks, std::vector<GpuSleep>& sleeps);
 
 }  // namespace synctrace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a stack says about what its thread was doing, by the names of the functions in it. Each stack is looked at once.
+// Tells from the names of the functions in a stack what its thread was doing. Each stack is looked at once.
 #pragma once
 
 #include <array>

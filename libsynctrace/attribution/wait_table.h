@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is documented or measured about which calls wait for the GPU. The trace decides; this table is the prior, and
-// all there is where no GPU timeline was recorded. Measured on an H200 with a kernel in flight (docs/attribution.md).
+// The calls that are documented or measured to wait for the GPU. The trace decides; this table is the prior, and all
+// there is where no GPU timeline was recorded. Measured on an H200 with a kernel in flight (docs/attribution.md).
 #pragma once
 
 #include <cstdint>

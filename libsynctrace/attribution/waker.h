@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which thread ended another one's sleep where no record tells: the one that, of all threads with records, was at work
-// just before and then itself went to sleep or fell silent, if there is exactly one. A guess, and marked as such.
+// Guesses which thread ended another one's sleep where no record tells. Exactly one thread with records must have been
+// at work just before, and then have gone to sleep or fallen silent. The guess is marked as one.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace synctrace {
 
 struct Handover {
   HostTimeline::Index thread = 0;
-  Nanoseconds time_ns = 0;  // what the thread did before this led to the wake-up
+  Nanoseconds time_ns = 0;  // the thread's doings before this led to the wake-up
 };
 
 std::optional<Handover> guess_waker(const Evidence& evidence, HostTimeline::Index sleeper, Nanoseconds woken_ns);

@@ -30,7 +30,7 @@ class Walk {
 
  private:
   static constexpr int kMostJumps = 64;
-  // Of one gap. Ten minutes in which a thread calls every half millisecond have as many.
+  // Steps in one gap: a thread that calls every half millisecond for ten minutes makes as many.
   static constexpr std::uint32_t kMostSteps = 1U << 20;
 
   void explain_idle(const Gap& gap);
@@ -62,8 +62,8 @@ class Walk {
   DeviceId device_{};
   ThreadId thread_{};
   bool inferred_ = false;         // the rest of this walk rests on a guess
-  std::uint32_t steps_ = 0;       // of this walk, back in time or to another thread
-  std::uint64_t jumps_left_ = 0;  // of all walks: as many as there are records to jump from, some times over
+  std::uint32_t steps_ = 0;       // this walk's, back in time or to another thread
+  std::uint64_t jumps_left_ = 0;  // left to all walks: four for each record to jump from
   std::vector<Part> found_;
 };
 

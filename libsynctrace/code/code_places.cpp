@@ -54,7 +54,7 @@ bool has_component(std::string_view path, Words names) noexcept {
 
 struct Framework {
   std::string_view folder;
-  Words members;  // of the folder: a user's folder may have the same name, but hardly the same contents
+  Words members;  // the folder's: a user's folder may have the same name, but hardly the same contents
 };
 
 bool belongs_to_framework(std::string_view folder, std::string_view member) noexcept {
@@ -129,7 +129,7 @@ bool belongs_to_framework(std::string_view folder, std::string_view member) noex
   return false;
 }
 
-// Of torch.utils, which shares its name with half of all projects.
+// Parts of torch.utils, which shares its name with half of all projects.
 bool is_torch_utils(std::string_view path) noexcept {
   for (const std::string_view part :
        {"/torch/utils/data/_utils/", "/torch/utils/data/dataloader.py", "/torch/utils/checkpoint.py",
@@ -140,7 +140,7 @@ bool is_torch_utils(std::string_view path) noexcept {
   return false;
 }
 
-// What torch.compile and Triton write and then run.
+// Files that torch.compile and Triton write and then run.
 bool is_generated(std::string_view path) noexcept {
   return any_component(path, [](std::string_view previous, std::string_view component, std::string_view) {
     return component.starts_with("torchinductor_") || component == "torch_compile_debug" ||

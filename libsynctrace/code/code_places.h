@@ -13,10 +13,10 @@ namespace synctrace::places {
 // A Windows path ("C:\...") with slashes; any other as it is.
 std::string with_slashes(std::string_view path);
 
-// Of a file name that is no path: "<string>", "<frozen importlib>", "<ipython-input-3-...>".
+// Takes a file name that is no path: "<string>", "<frozen importlib>", "<ipython-input-3-...>".
 CodeOwner owner_of_synthetic(std::string_view file) noexcept;
 
-bool is_notebook_cell(std::string_view path) noexcept;      // what ipykernel calls its cells
+bool is_notebook_cell(std::string_view path) noexcept;      // a name that ipykernel gives its cells
 bool is_installed_package(std::string_view path) noexcept;  // site-packages, dist-packages, eggs
 bool is_python_library(std::string_view path) noexcept;     // the standard library of any interpreter
 bool is_python_launcher(std::string_view path) noexcept;    // bin/torchrun and the like
@@ -31,7 +31,7 @@ bool is_framework_library(std::string_view module) noexcept;  // libtorch, libc1
 bool is_system_path(std::string_view module) noexcept;
 bool is_header_of_others(std::string_view file) noexcept;  // or another source file that the user did not write
 
-// Of a function of the user's own program without a known file: runtimes that are linked statically have names.
+// Takes a function of the user's own program without a known file: runtimes that are linked statically have names.
 CodeOwner owner_of_function(std::string_view name) noexcept;
 
 }  // namespace synctrace::places

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `synctrace run` and libsynctrace.so agree on: environment variables and file names. Nothing else is shared
-// between the command line and the process under test.
+// `synctrace run` and libsynctrace.so agree on these environment variables and file names. The command line and the
+// process under test share nothing else.
 #pragma once
 
 #include <string_view>

@@ -111,7 +111,7 @@ class Arguments {
   std::string_view rest_;
 };
 
-// What the interpreter was asked to run; empty for -c, standard input and the prompt.
+// The script or module that the interpreter was asked to run; empty for -c, standard input and the prompt.
 std::string_view python_program(Arguments arguments) noexcept {
   while (!arguments.done()) {
     const std::string_view argument = arguments.take();

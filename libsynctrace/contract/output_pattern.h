@@ -44,7 +44,7 @@ Rank detect_rank(const char* const* environment) noexcept;
 // The launcher in words, e.g. "torchrun (RANK)".
 const char* describe(RankSource source) noexcept;
 
-// What to call the program of a NUL-separated command line (/proc/self/cmdline): the file name of the executable, or of
+// The name of the program of a NUL-separated command line (/proc/self/cmdline): the file name of the executable, or of
 // a Python interpreter's script without ".py", or its -m module. Cut to fit and always terminated.
 struct ProgramName {
   char text[128];

@@ -32,7 +32,7 @@ PhaseSearch::At PhaseSearch::at(Nanoseconds t) {
   return outside(t);
 }
 
-// Of the step before `next`. Its length says where it begins on the device.
+// The begin on the device of the step before `next`, by its length.
 Nanoseconds PhaseSearch::own_from(const Steps& steps, std::size_t next) const {
   const Step& step = steps.steps[next - 1];
   return begins_anew(steps.steps, next - 1) ? step.done_ns - step.length_ns : std::numeric_limits<Nanoseconds>::min();

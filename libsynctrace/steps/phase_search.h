@@ -15,26 +15,26 @@ inline constexpr std::uint32_t kNoPhase = 0xffff'ffff;
 
 // Idle time of a device by cause, in one of the other phases, or between the steps.
 struct PhaseIdle {
-  std::uint32_t phase = 0;  // of Attribution::other_phases; their number: between the steps
+  std::uint32_t phase = 0;  // index in Attribution::other_phases; their number: between the steps
   std::uint32_t cause = 0;  // Cause::number
   Nanoseconds idle_ns = 0;
 };
 
-// Of use where times come about in order.
+// Fast where times come about in order.
 class PhaseSearch {
  public:
   // Both must outlive the object.
   PhaseSearch(const Steps& reported, const std::vector<Steps>& others);
 
   struct At {
-    StepKind kind = StepKind::kOutside;  // of the phase that is reported about
-    std::uint32_t phase = kNoPhase;      // of PhaseIdle; none in that phase, in a warm-up, and at start and end
+    StepKind kind = StepKind::kOutside;  // in the phase that is reported about
+    std::uint32_t phase = kNoPhase;      // see PhaseIdle; none in that phase, in a warm-up, and at start and end
     // A gap that ends in a step is the step's from here on. What lies before is between steps, where the step does not
     // follow another one at once.
     Nanoseconds from_ns = std::numeric_limits<Nanoseconds>::min();
   };
   At at(Nanoseconds t);
-  // Of a time that lies in no step.
+  // For a time that lies in no step.
   At outside(Nanoseconds t) const noexcept {
     return all_.contains(t) ? At{StepKind::kOutside, static_cast<std::uint32_t>(others_.size())} : At{};
   }

@@ -15,10 +15,10 @@ class StepBegins {
   // The same steps, cut where they begin: so cut, most are whole, the one before a validation or the end included.
   StepLevel turned(const StepLevel& level);
 
-  // From the first pass behind each of the marks (an optimizer's work) to the next such; `count`: passes in a step.
+  // Steps from the first pass behind one mark (an optimizer's work) to that behind the next; `count`: passes in a step.
   StepLevel by_passes(const StepLevel& level, const StepLevel& passes, const StepCuts& marks, std::size_t& count);
 
-  // Two by two.
+  // The same steps, two by two.
   StepLevel in_pairs(const StepLevel& level);
 
  private:

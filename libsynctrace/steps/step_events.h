@@ -17,8 +17,8 @@ namespace synctrace {
 bool is_model_code(std::string_view file, std::string_view function) noexcept;
 bool is_optimizer_code(std::string_view file) noexcept;
 
-// A framework runs on a thread of its own there, as autograd does, and calls functions of Python back at most: that is
-// a part of what the program's own thread asked for, and shows no loop of it.
+// Whether a framework runs there on a thread of its own, as autograd does, and at most calls functions of Python back.
+// The program's own thread asked for that work, which shows no loop of the program.
 bool is_called_back(const Trace& trace, StackId stack);
 
 class StepEvents {
@@ -34,7 +34,7 @@ class StepEvents {
     StackId stack{};
   };
 
-  // Of the thread with the most of them, those on which a framework calls back left aside.
+  // Takes the thread with the most events; threads on which a framework calls back do not count.
   explicit StepEvents(const Trace& trace) : trace_(trace) {}
 
   // Read from the trace when first asked for.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the program issued, in order, as a row of plain numbers: one item for each piece of GPU work and for each call
-// that waits for the GPU. Loops are found in this row.
+// A row of plain numbers for the work that the program issued, in order: one item for each piece of GPU work and for
+// each call that waits for the GPU. Loops are found in this row.
 #pragma once
 
 #include <cstddef>
@@ -34,12 +34,13 @@ struct StepItems {
     kOfModel = 128,  // an exchange as well, but one that a model's own code makes
   };
 
-  std::vector<std::uint32_t> kinds;      // what it is: the kernel's name, a copy's direction and size class, the call
-  std::vector<Nanoseconds> times_ns;     // of the call that issued it,
+  std::vector<std::uint32_t> kinds;      // stands for the kernel's name, a copy's direction and size class, or the call
+  std::vector<Nanoseconds> times_ns;     // begin of the call that issued it,
   std::vector<std::uint32_t> lasted_ns;  // and how long that took, 4 seconds at the most
   std::vector<std::uint8_t> traits;
-  std::vector<float> busy_ns;       // of the GPU with it
-  std::vector<std::uint32_t> sums;  // of a random number for each kind: what is equal here has the same kinds as often
+  std::vector<float> busy_ns;  // the GPU's time with it
+  std::vector<std::uint32_t>
+      sums;  // sums of a random number for each kind: ranges with equal sums have the same kinds as often
   std::size_t kind_count = 0;
   std::vector<ItemRange> ranges;  // recorded without a hole between: in one window, between given steps
 

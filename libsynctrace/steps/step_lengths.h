@@ -12,20 +12,20 @@
 
 namespace synctrace {
 
-// Nothing of a step comes right before this one: it is the first, or something else lies between.
+// Whether no step comes right before this one: it is the first, or something else lies between.
 bool begins_anew(const std::vector<Step>& steps, std::size_t index) noexcept;
 
-// Of the step that issued something at t; null: none. `cursor` as in Steps::kind_at.
+// The step that issued something at t; null: none. `cursor` as in Steps::kind_at.
 const Step* step_at(const std::vector<Step>& steps, Nanoseconds t, std::size_t& cursor);
 
-// Or creates a context: both are done once, however long the program runs.
+// Whether it loads code or creates a context: both are done once, however long the program runs.
 bool loads_code(const Trace& trace, const Step& step);
 
-// `done_ns` and `length_ns`. A step lasts from the end of all work before it to the end of its own, which the host's
-// running ahead does not disturb; one that begins anew at the earliest from its begin on the host.
+// Sets `done_ns` and `length_ns`. A step lasts from the end of all work before it to the end of its own, which the
+// host's running ahead does not disturb; one that begins anew at the earliest from its begin on the host.
 void measure_steps(const Trace& trace, const Correlation& correlation, std::vector<Step>& steps);
 
-// `kind`, by the lengths.
+// Sets `kind`, by the lengths.
 void judge_steps(const Trace& trace, std::vector<Step>& steps);
 
 }  // namespace synctrace

@@ -14,14 +14,14 @@ struct StepLevel {
   std::vector<std::size_t> cuts;  // the items that begin pieces, ascending
   std::vector<ItemRange> steps;   // ascending, disjoint
   ItemRange typical;              // one of them, of median size
-  double likeness = 0;            // of the steps to the typical one, in the mean: 1 for the same kinds as often
+  double likeness = 0;            // mean of the steps to the typical one: 1 for the same kinds as often
   std::size_t taken = 0;          // the steps that were looked at for themselves,
   double likeness_sum = 0;        // and how alike they are, added up
   std::size_t exact = 0;          // steps that are as like as can be expected
   double touching = 0;            // the share of steps that end where the next one begins
-  double share = 0;               // the steps', of the items, the time or the GPU's work: of what they have most of
+  double share = 0;               // the steps' share of the items, the time or the GPU's work, the largest of these
   double exchanging = 0;          // the share of steps in which the host exchanges something with the GPU
-  double optimizing = 0;          // in which an optimizer begins its work
+  double optimizing = 0;          // the same for an optimizer that begins its work
   std::size_t work = 0;           // kernels and graphs of the typical step
   bool is_varied = false;         // the typical step is a graph, or more than one kind of item
 };
@@ -40,16 +40,16 @@ class StepCutter {
   // 1 for the same kinds as often, 0 for nothing in common.
   double likeness(ItemRange a, ItemRange b);
 
-  // Of about as many items, and with something in common.
+  // Whether both have about as many items, and something in common.
   bool are_kin(ItemRange step, ItemRange typical);
 
-  // What lies behind the last item of a range is not known, or belongs to another loop.
+  // Whether a range ends there: nothing is known behind it, or it belongs to another loop.
   bool ends_range(std::size_t end) const;
 
  private:
   struct Piece {
     ItemRange range;
-    bool is_last = false;  // of its range: nothing tells where it ends
+    bool is_last = false;  // the last of its range: nothing tells where it ends
   };
   std::vector<Piece> pieces_of(const std::vector<std::size_t>& cuts) const;
   ItemRange typical_of(const std::vector<Piece>& pieces);
@@ -65,7 +65,7 @@ class StepCutter {
 
   const StepItems& items_;
   const std::vector<ItemRange>& ranges_;
-  // Of items, times and work.
+  // Sums of items, times and work.
   struct Amounts {
     double items = 0;
     double time_ns = 0;

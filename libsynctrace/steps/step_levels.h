@@ -24,12 +24,12 @@ class StepLevels {
   const StepCuts& optimizers() const noexcept { return optimizers_; }         // where one begins its work
   StepCutter& cutter() noexcept { return cutter_; }
 
-  // Enough of them, in runs, with work in each that is a part of all that counts.
+  // Whether they are enough, come in runs, and do a part of the work that counts.
   bool are_steps(const StepLevel& level) const;
-  // Kernels and graphs that are not of an optimizer's step.
+  // Kernels and graphs outside of optimizers' steps.
   std::size_t work_in(ItemRange range) const { return work_before_[range.end] - work_before_[range.begin]; }
   std::size_t kinds_in(ItemRange range) const;
-  // Of the steps that begin in the range.
+  // The same for the steps that begin in the range.
   std::size_t kinds_in(const std::vector<ItemRange>& steps, ItemRange range) const;
 
  private:

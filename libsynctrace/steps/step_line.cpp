@@ -29,7 +29,7 @@ Steps steps_by_line(const Trace& trace, std::string_view file, std::uint32_t lin
   };
   Steps result;
   std::vector<Nanoseconds> begins_ns;
-  StackId first{};  // of the visit that is under way
+  StackId first{};  // at the begin of the visit that is under way
   StackId last{};
   for (const StepEvents::Event& event : events.all()) {
     const auto depth = depth_of(event.stack);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which of the loops in what a program issued is that of its steps, phase by phase.
+// Finds which loop in the issued work is that of the program's steps, phase by phase.
 //
 // Each kind of item could mark the begin of a step; those that come as often as each other, in turn, mark the same
-// level. Of the levels whose pieces are alike, from the finest on, the first is taken that does the whole of the
-// recurring work: where an optimizer runs, one with its work in each piece; else one in which the host exchanges
-// something with the GPU; but not one that is part of another, as the layers of a model are of a step. A coarser level
-// (a log interval, an epoch) is never taken where a finer one will do. What it leaves over is searched again:
-// validation is a loop of its own.
+// level. The finest level with alike pieces that does the whole of the recurring work is taken: where an optimizer
+// runs, one with its work in each piece; else one in which the host exchanges something with the GPU; but not one that
+// is part of another, as the layers of a model are of a step. A coarser level (a log interval, an epoch) is never taken
+// where a finer one will do. The items that it leaves over are searched again: validation is a loop of its own.
 #pragma once
 
 #include <vector>
@@ -19,7 +18,7 @@ namespace synctrace {
 struct FoundLoop {
   std::vector<ItemRange> steps;  // ascending, disjoint
   std::size_t micro_steps = 1;   // passes of the loop in one step
-  double likeness = 0;           // of the steps, 1 for the same items
+  double likeness = 0;           // mean of the steps, 1 for the same items
   bool is_marked = false;        // an optimizer, or an exchange with the host, is in each
 };
 

@@ -12,11 +12,11 @@ namespace synctrace {
 // The steps as spans of time.
 Steps steps_of(const StepItems& items, const std::vector<ItemRange>& steps);
 
-// What lies in `ranges` but in none of `steps`. All ascending and disjoint.
+// The parts of `ranges` that lie in none of `steps`. All ascending and disjoint.
 std::vector<ItemRange> left_over(const std::vector<ItemRange>& ranges, const std::vector<ItemRange>& steps);
 
-// Where runs of steps take turns, each with a kernel that the other's have not, and the stacks do not show one loop for
-// both: those of which there are more. Else all.
+// If two kinds of steps alternate in runs and the stacks do not show a common loop, returns the more frequent kind;
+// otherwise all steps.
 std::vector<ItemRange> steps_of_one_loop(std::vector<ItemRange> steps, const StepItems& items, StepLooks& looks);
 
 }  // namespace synctrace

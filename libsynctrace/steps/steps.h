@@ -38,18 +38,19 @@ struct Step {
 // The steps of one phase.
 struct Steps {
   StepSource source = StepSource::kNone;
-  std::string name;  // of the range, or of the function that loops
-  FileLine where;    // of the loop; line 0: not known
+  std::string name;  // the range, or the function that loops
+  FileLine where;    // the loop's line; 0: not known
   StepConfidence confidence = StepConfidence::kHigh;
   std::string doubt;            // a clause; empty at high confidence
   std::size_t micro_steps = 1;  // passes of the loop in one step, where an optimizer runs once in several
   std::vector<Step> steps;      // disjoint, in order; between two of them may lie what belongs to no step
 
-  // Of the step that issued something at t. `cursor` is of use where times come about in order (search_from.h).
+  // The kind of the step that issued something at t. `cursor` is of use where times come about in order
+  // (search_from.h).
   StepKind kind_at(Nanoseconds t, std::size_t& cursor) const;
 };
 
-// What a user says of the steps; empty: find out.
+// A user's answer to what the steps are; empty: find out.
 struct StepQuestion {
   std::string range{};    // the name of the NVTX range that is a step
   std::string line{};     // "FILE:LINE": a step begins whenever a thread comes there

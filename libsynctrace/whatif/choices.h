@@ -18,12 +18,12 @@ struct Way {
 };
 
 struct Choice {
-  std::vector<Way> ways;             // the most natural first
-  std::optional<std::size_t> taken;  // nothing: what is natural there is not legal, and nothing else gains
+  std::vector<Way> ways;             // starts with the most natural one
+  std::optional<std::size_t> taken;  // none: the natural way is not legal there, and no other one gains
 };
 
-// Takes a way of each choice and says what each way gains. Gains that differ by less than `least_ns` are equal: of
-// those the most natural way is taken. Returns the sites of all that were taken.
+// Takes a way of each choice and says what each way gains. Gains that differ by less than `least_ns` are equal; the
+// most natural way among equals is taken. Returns the sites of all that were taken.
 FixSet take_ways(const Evaluator& evaluator, Nanoseconds least_ns, std::vector<Choice>& choices);
 
 }  // namespace synctrace

@@ -21,17 +21,17 @@ struct Trial {
 
 struct TrialResult {
   Nanoseconds time_ns = 0;
-  std::vector<Nanoseconds> steps;   // time of each ordinary one, where the program has steps
+  std::vector<Nanoseconds> steps;   // one time for each ordinary step, where the program has steps
   std::vector<Nanoseconds> waited;  // by site
 };
 
-// What part of the program a trial runs, and from what state.
+// The part of the program that a trial runs, and the state that it starts from.
 struct Stretch {
   std::size_t first = 0;  // events
   std::size_t last = 0;
   bool by_steps = false;
   std::size_t first_mark = 0;  // the number of its first kStep event
-  std::size_t from = 0;        // of the counted steps
+  std::size_t from = 0;        // among the counted steps
   std::size_t to = 0;
   ReplayState state;
 };
@@ -47,7 +47,7 @@ class Evaluator {
   const Stretch& sample() const noexcept { return sample_; }
   bool by_steps() const noexcept { return whole_.by_steps; }
   std::size_t counted_steps() const noexcept { return counted_.size(); }
-  // The sum over the events of what is counted of what `weigh` answers.
+  // The sum of `weigh`'s answers for the events that are counted.
   template <class Weigh>
   double sum_over_counted(Weigh&& weigh) const {
     double sum = 0;
@@ -59,11 +59,11 @@ class Evaluator {
     return sum;
   }
 
-  // Of each trial, in order. Details (steps, waits) are left out unless asked for.
+  // One result for each trial, in order. Details (steps, waits) are left out unless asked for.
   std::vector<TrialResult> run(const Stretch& stretch, std::span<const Trial> trials, bool details,
                                RecorderOff off = RecorderOff::kAll) const;
   std::vector<Nanoseconds> times(const Stretch& stretch, std::span<const FixSet> sets) const;
-  // What is counted, as it was recorded: all other times are those without the recorder.
+  // The counted time as it was recorded: all other times are those without the recorder.
   Nanoseconds recorded_ns() const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be done about a place of the program, and what that would gain. Plain data, for those who only say it.
+// Fixes of a place of the program, and their gains. Plain data, for readers that only show it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-// What is done about a site. The letters are those of docs/whatif.md.
+// A change of a site. The letters are those of docs/whatif.md.
 enum class Fix : std::uint8_t {
   kNone,            // nothing that would be legal
   kRemoveWait,      // F1: nothing of the host's depends on the wait
@@ -28,7 +28,7 @@ enum class Fix : std::uint8_t {
   kDropDependency,  // the stream does not wait for the event
 };
 
-// Where something of one sort happens in the program: what a fix applies to. Places are those of the caller's making.
+// One sort of thing at one place in the program: a fix applies to it. The caller makes the places.
 struct FixKey {
   enum class Family : std::uint8_t {
     kNone,
@@ -43,10 +43,10 @@ struct FixKey {
     kDependency
   };
   Family family = Family::kNone;
-  CauseKind kind = CauseKind::kUnknown;  // of kHost: what the thread did
+  CauseKind kind = CauseKind::kUnknown;  // only for kHost: the thread's doing
   StackPlace place{};
-  StackPlace until{};        // of host time between two places
-  std::uint32_t function{};  // where the place is not known: of CUDA or of the C library
+  StackPlace until{};        // only for host time between two places
+  std::uint32_t function{};  // only without a place: a function of CUDA or of the C library
   friend bool operator==(const FixKey&, const FixKey&) = default;
 };
 

@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-// What one change makes of a site.
+// The part that a site has in a change of several sites.
 struct GroupOfFix {
   std::uint32_t group = 0;  // 0: none
   bool takes_all = false;   // the change cannot leave out a line of the group, however cheap it is

@@ -48,7 +48,7 @@ std::uint16_t HostSegments::site_of(const HostPiece& piece) {
   return site_at(piece.kind, owners_.of_work(piece.owner));
 }
 
-// As an explanation places it.
+// The site in which an explanation places the time.
 std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
   const Launch& launch = evidence_.trace.launches[row];
   const HostTimeline::Index thread = evidence_.host.index_of(launch.thread);
@@ -56,7 +56,7 @@ std::uint16_t HostSegments::site_of_launch(std::uint32_t row) {
   return site_at(CauseKind::kLaunchBound, owners_.of_work({row, OwnerTable::kLaunch}));
 }
 
-// As a graph runs none of the host code of its lines.
+// A graph runs none of the host code of its lines.
 std::uint16_t HostSegments::site_of_line(const HostPiece& piece) {
   return sites_.of_launches_at(stacks_of(owners_.of_work(piece.owner)).before);
 }

@@ -11,8 +11,8 @@
 
 namespace synctrace {
 
-enum class TurnKind : std::uint8_t {  // of turns at the same time, the earlier here comes first
-  kStepEnd,                           // and no other one follows; no thread
+enum class TurnKind : std::uint8_t {  // the order of turns at the same time
+  kStepEnd,                           // a step ends, and no other one follows; no thread
   kStep,                              // a step begins; no thread
   kNewStep,                           // a step begins anew, on the thread that issues its first work
   kPost,                              // the thread ends another one's sleep: row of Trace::host_waits
@@ -27,7 +27,7 @@ inline bool is_of_step(TurnKind kind) noexcept { return kind <= TurnKind::kNewSt
 
 struct Turn {
   Nanoseconds time_ns = 0;
-  Nanoseconds begin_ns = 0;  // of the item, without what overlaps the one before
+  Nanoseconds begin_ns = 0;  // the item's begin, or the end of the one before if they overlap
   std::uint32_t row = 0;
   HostTimeline::Index thread = HostTimeline::kNoThread;
   TurnKind kind = TurnKind::kStep;
@@ -35,7 +35,7 @@ struct Turn {
 
 std::vector<Turn> host_turns(const Evidence& evidence, const Steps& steps);
 
-// Of each step, which of all turns of steps are its begin and its end.
+// The turns, among all turns of steps, that are the begin and the end of each step.
 struct StepMarks {
   std::size_t begin = 0;
   std::size_t end = 0;

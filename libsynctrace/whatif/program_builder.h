@@ -44,18 +44,18 @@ class ProgramBuilder {
     Nanoseconds pre_ns = 0;  // host time of no site since its last event
     bool begun = false;
     bool reads = false;      // an asynchronous copy to the host is on its way
-    bool passes_on = false;  // what it waited for last was a batch
+    bool passes_on = false;  // its last wait was for a batch
   };
   struct Cost {
-    Nanoseconds usual_ns = 0;  // of a call that finds nothing to wait for
+    Nanoseconds usual_ns = 0;  // time of a call that finds nothing to wait for
     bool works_after = false;  // the cost comes behind the wait, not instead of it
-    Nanoseconds moves_ns = 0;  // at most, of what the host does itself behind the wait
+    Nanoseconds moves_ns = 0;  // most time of the host's own work behind the wait
   };
   struct Loader {
     std::uint32_t slot = kNoSlot;
-    Nanoseconds made_ns = kNeverNs;  // when the last batch came that tells its pace
-    Nanoseconds last_ns = kNeverNs;  // when it was waited for last,
-    std::uint32_t last_step = 0;     // and in which step
+    Nanoseconds made_ns = kNeverNs;  // time of the last batch that tells its pace
+    Nanoseconds last_ns = kNeverNs;  // time of the last wait for it,
+    std::uint32_t last_step = 0;     // and the step of that wait
   };
 
   void begin_threads(const std::vector<Turn>& turns);
@@ -68,7 +68,7 @@ class ProgramBuilder {
     event.pre = std::exchange(threads_[thread].pre_ns, 0);
     return event;
   }
-  // What the recorder took of a call, whose own time is known, and before it.
+  // The recorder's part of a call, whose own time is known, and of the time before it.
   template <class Event>
   void take_recorder_off(const Turn& turn, bool issues, Event& event) const {
     const RecorderCost::OfCall cost = recorder_.of(event.own, free_ns_, issues, has_stack(turn));

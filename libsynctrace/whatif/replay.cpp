@@ -6,8 +6,8 @@
 namespace synctrace {
 namespace {
 
-// What one event sees: the lanes one after the other are independent, and loops over them have a fixed length, so that
-// a compiler makes vector instructions of them.
+// The view of one event: the lanes are independent of each other, and loops over them have a fixed length, so that a
+// compiler makes vector instructions of them.
 template <class Function>
 inline void for_lanes(Function&& function) {
   for (std::size_t i = 0; i < kLanes; ++i) function(i);
@@ -36,7 +36,7 @@ class Pass {
     program_.events.visit(head, [&](const auto& event) { pass(head, event, fixed); });
   }
 
-  Lanes start;  // of the last work, for observers
+  Lanes start;  // start of the last work, for observers
 
  private:
   void pass(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {

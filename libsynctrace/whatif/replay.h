@@ -23,25 +23,25 @@ struct alignas(64) Lanes {
   std::array<Nanoseconds, kLanes> at{};
 };
 
-// How to take what the recording leaves open.
+// Assumptions about all that the recording leaves open.
 struct Corner {
   enum class Latency : std::uint8_t { kTypical, kLow, kHigh };
-  enum class Use : std::uint8_t { kPlanned, kNever, kNextWait };  // of a value whose reading is deferred
-  Latency latency = Latency::kTypical;                            // of launches whose own was hidden
+  enum class Use : std::uint8_t { kPlanned, kNever, kNextWait };  // use of a value whose reading is deferred
+  Latency latency = Latency::kTypical;                            // latency of launches whose own was hidden
   Use use = Use::kPlanned;
   bool without_delays = false;    // late starts that nothing explains do not happen
-  bool slow_link = false;         // where the speed of copies had to be assumed, it is half of that
+  bool slow_link = false;         // if the speed of copies had to be assumed, it is half of that
   bool loader_keeps_pace = true;  // a loader that was the limit makes batches no faster than recorded
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 
-// How much of what the recorder is thought to have taken is taken off. Against bare programs at the same time that was
+// The part of the recorder's estimated time that is taken off. Against bare programs at the same time the estimate was
 // less than a third off in 14 of 17 measurements (docs/measurements/cost.md).
 enum class RecorderOff : std::uint8_t { kNothing = 0, kLess = 2, kAll = 3, kMore = 4 };  // thirds
 constexpr Nanoseconds part_of(std::int16_t ours_ns, RecorderOff off) noexcept {
   return ours_ns * static_cast<std::uint8_t>(off) / 3;
 }
-// Of a time in front of work: never below zero, where less was recorded.
+// A time in front of work, less the recorder's part: never below zero, where less was recorded.
 constexpr Nanoseconds without(Nanoseconds weight_ns, Nanoseconds ours_ns) noexcept {
   return weight_ns - std::clamp<Nanoseconds>(weight_ns, 0, ours_ns);
 }
@@ -62,7 +62,7 @@ struct ReplayState {
   std::vector<Lanes> host;  // by thread: its time
   std::vector<Lanes> owed;  // by thread: the end of work whose wait was deferred to its next wait
   std::vector<Lanes> stream_end;
-  std::vector<Lanes> stream_wait;  // what its next work has to wait for
+  std::vector<Lanes> stream_wait;  // ends that its next work has to wait for
   std::vector<Lanes> device_end;
   std::vector<Lanes> slots;
   std::vector<Lanes> read_now;  // by site: deferred reads of this step,
@@ -71,7 +71,7 @@ struct ReplayState {
 };
 
 struct Outcome {
-  Lanes end;                  // of everything
+  Lanes end;                  // end of everything
   std::vector<Lanes> steps;   // by kStep event passed: see StepEvent
   std::vector<Lanes> waited;  // by site: host time spent waiting there
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The events of a replay, one struct a kind. Times and weights are ns. All events in order are a list of heads; what a
-// kind needs lies in a table of its own. With its head a launch takes 76 bytes, a copy 92, a wait 52, a stretch of the
-// host 28.
+// The events of a replay, one struct a kind. Times and weights are ns. All events in order are a list of heads; the
+// fields of a kind lie in a table of its own. With its head a launch takes 76 bytes, a copy 92, a wait 52, a stretch of
+// the host 28.
 #pragma once
 
 #include <cstdint>
@@ -31,14 +31,14 @@ enum class EventKind : std::uint8_t {
   kStep
 };
 
-// What a wait or a copy waits for.
+// The thing that a wait or a copy waits for.
 enum class WaitFor : std::uint8_t { kNothing, kStream, kDevice, kSlot, kOwnEnd, kOwnStart };
 
-// Of every kind. `pre`, where an event has it, is the host time since its thread's last event.
+// The head of every kind. `pre`, where an event has it, is the host time since its thread's last event.
 struct ReplayEvent {
   std::uint32_t row = 0;  // in the table of its kind
   std::uint16_t thread = 0;
-  std::uint16_t site = 0;  // of the program's sites; 0: none, which no fix changes
+  std::uint16_t site = 0;  // one of the program's sites; 0: none, which no fix changes
   EventKind kind = EventKind::kStep;
 };
 
@@ -46,7 +46,7 @@ struct ReplayEvent {
 struct HostEvent {
   static constexpr EventKind kKind = EventKind::kHost;
   Nanoseconds pre = 0;
-  Nanoseconds fixed_pre = 0;  // after the fix
+  Nanoseconds fixed_pre = 0;  // `pre` after the fix
 };
 
 // A call that waits for nothing.
@@ -54,20 +54,20 @@ struct CallEvent {
   static constexpr EventKind kKind = EventKind::kCall;
   Nanoseconds pre = 0;
   Nanoseconds own = 0;      // the call
-  std::int16_t ours = 0;    // of own: what the recorder took,
-  std::int16_t before = 0;  // and of the host time before
+  std::int16_t ours = 0;    // the recorder's part of own,
+  std::int16_t before = 0;  // and its part of the host time before
 };
 
-// One piece of GPU work: what it has to wait for.
+// The waits of one piece of GPU work.
 struct WorkWeights {
   Nanoseconds length = 0;
-  Nanoseconds delay = 0;      // of the start, for reasons that are not known: more than kResidualNs
+  Nanoseconds delay = 0;      // late start for unknown reasons: more than kResidualNs
   std::int32_t latency = 0;   // from the begin of the call to the start
   std::int32_t pause = 0;     // from the end of the stream's work before to the start; kNoEdge: not ordered
   std::int32_t handover = 0;  // from the end of work in other streams that it waits for to the start; kNoEdge: none
-  std::uint32_t end_slot = kNoSlot;  // becomes the end of the work
-  std::uint16_t stream = 0;          // of the program's streams
-  std::int16_t gpu_ours = 0;         // of the latency or the pause: the recorder's time stamps on the GPU
+  std::uint32_t end_slot = kNoSlot;  // this slot becomes the end of the work
+  std::uint16_t stream = 0;          // one of the program's streams
+  std::int16_t gpu_ours = 0;         // part of the latency or the pause: the recorder's time stamps on the GPU
   bool held = false;                 // the delay passed inside of the call: not the GPU was late, but who issued it
 };
 
@@ -87,7 +87,7 @@ struct MoreWorkEvent : WorkWeights {
   static constexpr EventKind kKind = EventKind::kMoreWork;
   bool hidden = false;
   std::int32_t longest_latency = 0;
-  Nanoseconds pinned_length = 0;  // of a transfer, from pinned memory
+  Nanoseconds pinned_length = 0;  // the transfer's, from pinned memory
 };
 
 // A call that issues one piece of work and may wait for it.
@@ -97,9 +97,9 @@ struct CopyEvent : WorkWeights {
   std::int16_t ours = 0;
   std::int16_t before = 0;
   Nanoseconds pre = 0;
-  Nanoseconds own = 0;            // of a call that finds nothing to wait for
-  Nanoseconds ret = 0;            // from the end of what is waited for to the return
-  Nanoseconds pinned_length = 0;  // of the work, from pinned memory
+  Nanoseconds own = 0;            // time of a call that finds nothing to wait for
+  Nanoseconds ret = 0;            // from the end of the wait's work to the return
+  Nanoseconds pinned_length = 0;  // the work's, from pinned memory
 };
 
 // A call or a sleep that waits for GPU work.
@@ -111,7 +111,7 @@ struct WaitEvent {
   std::int16_t ours = 0;
   std::int16_t before = 0;
   std::uint32_t slot = kNoSlot;
-  std::uint16_t stream = 0;  // of a wait for a device, any of its streams
+  std::uint16_t stream = 0;  // any of its streams for a wait for a device
   WaitFor wait_for = WaitFor::kNothing;
 };
 
@@ -148,7 +148,7 @@ struct InputEvent {
   Nanoseconds pre = 0;
   Nanoseconds own = 0;
   Nanoseconds ret = 0;
-  std::uint32_t slot = kNoSlot;  // of its loader's pace; kNoSlot: this batch tells nothing of it
+  std::uint32_t slot = kNoSlot;  // the slot of its loader's pace; kNoSlot: this batch tells nothing of it
   bool keeps_pace = false;       // the last batch was waited for too, so the loader had been at work ever since
 };
 
@@ -182,7 +182,7 @@ class ReplayEvents {
   auto begin() const noexcept { return heads_.begin(); }
   auto end() const noexcept { return heads_.end(); }
 
-  // What `see` answers for the event as what it is.
+  // Returns `see`'s answer for the event as its own kind.
   template <class See>
   decltype(auto) visit(const ReplayEvent& head, See&& see) const {
     switch (head.kind) {

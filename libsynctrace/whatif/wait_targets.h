@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each call, query or sleep that may wait for the GPU waits for: by what the function does, and by what it did in
-// the recording. Questions come in the order of the replay.
+// Finds the work that a call, query or sleep waits for, if it may wait for the GPU: by its function, and by its doings
+// in the recording. Questions come in the order of the replay.
 #pragma once
 
 #include <unordered_map>
@@ -9,7 +9,7 @@
 
 namespace synctrace {
 
-// Recorded: `until_ns` is the end of what is waited for, kNeverNs where there is nothing.
+// The recorded wait: `until_ns` is the end of that work, kNeverNs where there is none.
 struct WaitTarget {
   WaitFor wait_for = WaitFor::kNothing;
   std::uint32_t stream = kNoSlot;
@@ -21,9 +21,9 @@ class WaitTargets {
  public:
   WaitTargets(const Evidence& evidence, WorkEdges& edges);
 
-  // Of a call that issues no work of its own.
+  // For a call that issues no work of its own.
   WaitTarget of_call(std::uint32_t row) const;
-  // Of one that does, once its work is issued; `queue_ns`: the end of its stream before that.
+  // For a call that does, once its work is issued; `queue_ns`: the end of its stream before that.
   WaitTarget of_copy(std::uint32_t row, const Operation& own, std::uint16_t stream, Nanoseconds queue_ns) const;
   WaitTarget of_poll(std::uint32_t row) const;
   WaitTarget of_sleep(std::uint32_t row) const;
@@ -48,7 +48,7 @@ class WaitTargets {
   std::unordered_map<std::uint64_t, std::uint32_t> events_;
   std::unordered_map<ApiId, bool> records_;
   std::unordered_map<std::uint32_t, std::uint32_t> kept_;        // operation -> slot
-  std::unordered_map<Nanoseconds, std::uint32_t> slots_by_end_;  // of work that sleeps waited for
+  std::unordered_map<Nanoseconds, std::uint32_t> slots_by_end_;  // only work that sleeps waited for
   struct Polled {
     StreamKey stream;
     DeviceId device{};

@@ -36,7 +36,7 @@ struct FixStep {
 
 // The fixes that one change of the program makes together.
 struct FixGroup {
-  FixSet sites;  // those that gain most alone first
+  FixSet sites;  // sorted by the gain alone, the largest first
   Interval alone;
   Interval marginal;    // after the groups before it
   Interval cumulative;  // with them
@@ -44,7 +44,7 @@ struct FixGroup {
 
 struct WhatIfOptions {
   GroupOf group_of;  // none: no groups are looked for
-  // What to fix, all together, and in which ways it could be; none: nothing is asked.
+  // The fixes to make all together, and the ways that each could have; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program
 };
@@ -59,15 +59,15 @@ struct WhatIf {
   Nanoseconds recorded_ns = 0;  // and with it
   Interval all;                 // if all were fixed
   std::vector<FixSite> sites;
-  std::vector<Saving> savings;  // of the sites that cost something, largest saving first
+  std::vector<Saving> savings;  // one for each site that costs something, largest saving first
   std::vector<FixStep> order;
   std::vector<FixGroup> groups;   // best first
-  std::vector<Choice> choices;    // that were asked about
-  FixSet asked_sites;             // what was taken of them
-  std::optional<Interval> asked;  // what these save together
+  std::vector<Choice> choices;    // the choices that were asked about
+  FixSet asked_sites;             // the sites that were taken of them
+  std::optional<Interval> asked;  // the saving of these together
   std::uint16_t graph_site = 0;   // see ReplayProgram
   std::uint64_t waits_in_graph = 0;
-  double unexplained_share = 0;  // of the time: starts of work that came late for reasons not known
+  double unexplained_share = 0;  // share of the time before work that started late for unknown reasons
 
   const Saving* of_site(std::uint16_t site) const noexcept;
   std::uint16_t find(const FixKey& key) const noexcept;  // 0: none

@@ -111,7 +111,7 @@ TimeSpan transfer_of(const Row& row, const Play& play, Nanoseconds call_ns, Nano
 
 Nanoseconds return_of(const Row& row, bool blocks, Nanoseconds call_ns, Nanoseconds kernel_end_ns, TimeSpan transfer) {
   if (!blocks) return call_ns + row.own_ns;
-  // Of a large pageable copy to the device the last block is still under way when the call returns.
+  // The last block of a large pageable copy to the device is still under way when the call returns.
   const bool staged = row.category == kCopyAsync && row.copy == kUp;
   if (row.on != On::kNothing && row.bytes > 0) return transfer.end_ns + (staged ? -10 : 6) * kMicrosecond;
   const bool is_explicit = row.own_ns <= 2 * kMicrosecond;

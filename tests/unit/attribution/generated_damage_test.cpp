@@ -86,8 +86,8 @@ Accuracy over_damaged(Damage&& damage) {
   return all;
 }
 
-// Of whole traces 7 in 10,000 of what is sure is wrong, mostly the line of a wait for another device. Measured with
-// losses: up to 12. So losses make what is sure hardly less true.
+// Sure causes are wrong in 7 of 10,000 ns of whole traces, mostly the line of a wait for another device. With losses 12
+// of 10,000 were measured at most. So losses make sure causes hardly less true.
 constexpr Nanoseconds kWrongIn10000 = 8;
 constexpr Nanoseconds kWrongIn10000WithLosses = 15;
 

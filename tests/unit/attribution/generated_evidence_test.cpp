@@ -50,8 +50,8 @@ void for_common_parts(const Explained& a, const Explained& b, Visit&& visit) {
 struct Withdrawn {
   std::array<std::array<Nanoseconds, kConfidences>, kConfidences> ns{};  // [with all][with less]
   std::map<std::string, Nanoseconds> grown;
-  std::map<std::string, Nanoseconds> sure_and_other;  // of high confidence with less
-  std::map<std::string, Nanoseconds> renamed;         // of medium or high confidence with less
+  std::map<std::string, Nanoseconds> sure_and_other;  // high confidence with less
+  std::map<std::string, Nanoseconds> renamed;         // medium or high confidence with less
 
   void compare(const Explained& whole, const Explained& less) {
     for_common_parts(whole, less, [&](const Part& with, const Part& without, Nanoseconds length_ns) {

@@ -134,7 +134,7 @@ TEST_CASE("where the file's chunks end changes nothing") {
   for_random_programs([](const Program& program, const Run& run) {
     const Explained plain = explained(explain_generated(load_generated(program, run)), 0);
     Recording rounds;
-    rounds.round_ns = 100'000 + static_cast<Nanoseconds>(run.host.size() * 7'919 % 1'500'000);  // of any length
+    rounds.round_ns = 100'000 + static_cast<Nanoseconds>(run.host.size() * 7'919 % 1'500'000);  // any length
     const Trace trace = load_generated(program, run, rounds);
     REQUIRE(trace.lossy.empty());
     REQUIRE(explained(explain_generated(trace), 0) == plain);

@@ -72,7 +72,7 @@ TEST_CASE(
   CHECK(!Launches(20).launch(4, 30).launch(5, 1).are_run());   // 4 of 8
   CHECK(Launches(20).launch(4, 30).launch(6, 1).are_run());    // 5 of 9
   CHECK(Launches(20).launch(3, 30).launch(5, 23).are_run());   // 4 of 7
-  CHECK(!Launches(20).launch(3, 30).launch(5, 24).are_run());  // as long as the way
+  CHECK(!Launches(20).launch(3, 30).launch(5, 24).are_run());  // equal to the way
 }
 
 TEST_CASE("a run lasts from the begin of its first launch to the end of its last") {

@@ -69,7 +69,7 @@ class Scene {
     trace_.operations.push_back(work);
   }
 
-  // Of another thread, without a stack unless one is given.
+  // A sleep of another thread, without a stack unless one is given.
   void sleep(ThreadId thread, TimeSpan span_us, ThreadId waker, Nanoseconds wake_us, StackId stack = {}) {
     wait(span_us, waker);
     trace_.host_waits.back().thread = thread;
@@ -191,8 +191,8 @@ TEST_CASE("launches of a library's thread beside a line of the program's own sta
   }
 }
 
-// One launch in some 64 has a stack. Those without one, and the host time between them, belong to its line and not to
-// that of the last call that has a stack, which may be milliseconds away.
+// One launch in some 64 has a stack. The launches without one, and the host time between them, belong to its line and
+// not to that of the last call that has a stack, which may be milliseconds away.
 TEST_CASE("launches without a stack stand at the line of those around them that have one") {
   Scene scene;
   scene.launch(10, {20, 30});
@@ -236,8 +236,8 @@ TEST_CASE(
   }
 }
 
-// As in PyTorch: a thread of the loader reads what its workers made, pins it, and wakes the one that asked for a batch.
-// That one then waits for the interpreter's lock, which the loader's thread held.
+// PyTorch's loader has a thread that reads the batches of its workers, pins them, and wakes the thread that asked for
+// one. That thread then waits for the interpreter's lock, which the loader's thread held.
 TEST_CASE("a starved loader shows at the line that asks for the batch, not in the loader's own thread") {
   constexpr ThreadId kPinning{103};
   Scene scene;
@@ -311,8 +311,7 @@ TEST_CASE("time before the first work and after the last is no gap of the progra
   CHECK(parts[1].kind == CauseKind::kShutdown);
 }
 
-// As JAX does it: a driver's thread runs the host function behind a step and wakes a library's thread, which wakes
-// Python.
+// In JAX a driver's thread runs the host function behind a step and wakes a library's thread, which wakes Python.
 TEST_CASE("a wait for the GPU that is handed on by a library's thread is a wait of the line that slept meanwhile") {
   constexpr ThreadId kLibrary{102};
   constexpr ThreadId kDriver{900};  // has no records

@@ -44,7 +44,7 @@ TEST_CASE("what a compiler runs to choose among kernels is no phase") {
   if (is_compilers) CHECK(found.chosen.steps.size() == 20);
 }
 
-// As XLA names its threads' work, beside which the program's own is little.
+// XLA names the work of its threads so, and the program's own work is little beside it.
 TEST_CASE("ranges of a compiler are no steps") {
   const std::string_view compiler = GENERATE("/venv/jax/_src/compiler.py", "/home/user/tuning.py");
   const bool is_compilers = compiler.starts_with("/venv");
@@ -91,7 +91,7 @@ TEST_CASE("the line of a loop is in the loop") {
   CHECK(steps.where.line == 21);
 }
 
-// As a model's method that makes one token: what is seen goes back within it, in each step, and yet it does not loop.
+// A model's method makes one token. The stacks go back within it in each step, and yet it does not loop.
 TEST_CASE("a function that is called anew in each step is not the loop") {
   Program program;
   const StackId first = program.at({{"generate", 30}, {"next_token", 5}});
@@ -195,7 +195,7 @@ TEST_CASE("two loops of one function are two phases") {
 TEST_CASE("how sure steps are") {
   struct Known {
     int steps = 30;
-    int varied = 0;  // of the 20 items of a step
+    int varied = 0;  // items, among the 20 of a step
     bool waits = true;
     StepConfidence confidence = StepConfidence::kHigh;
   };
@@ -223,7 +223,7 @@ TEST_CASE("the steps of recorded programs are found, and the line of each loop")
     std::size_t steps = 0;
     std::uint32_t first_line = 0;
     std::uint32_t last_line = 0;
-    std::size_t other_steps = 0;  // of the other phase; 0: there is none
+    std::size_t other_steps = 0;  // steps of the other phase; 0: there is none
   };
   const std::vector<Known> all = {{"variable_shapes", 60, 436, 442, 0},
                                   {"jax_rare_wait", 300, 40, 44, 0},

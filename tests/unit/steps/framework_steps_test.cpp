@@ -10,8 +10,8 @@
 
 namespace synctrace::testing {
 
-// As a model does whose parameters are spread over the ranks: it gathers those of a layer with one kernel for many
-// tensors, and on autograd's thread gives the GPU their addresses.
+// A model whose parameters are spread over the ranks gathers those of a layer with one kernel for many tensors. On
+// autograd's thread it gives the GPU their addresses.
 TEST_CASE("the layers of a model are no steps, whatever gathers their parameters") {
   Program program;
   const StackId layers = program.at({{"main", 7}, {"forward", 3, "/venv/torch/nn/modules/container.py"}});
@@ -36,8 +36,8 @@ TEST_CASE("the layers of a model are no steps, whatever gathers their parameters
   CHECK(steps.where.line == 7);
 }
 
-// As a stage of a pipeline whose loss nobody reads: micro-batches forward, then backward, and nothing that comes once
-// but the optimizer, each of whose kernels comes twice.
+// A stage of a pipeline whose loss nobody reads runs micro-batches forward, then backward. Only the optimizer runs
+// once, and each of its kernels comes twice.
 TEST_CASE("an optimizer marks a step by the begin of its work alone") {
   Program program;
   for (int i = 0; i < 20; ++i) {

@@ -99,7 +99,7 @@ Judged judge(const LoopProgram& program, const StepPhases& found) {
   Judged judged;
   std::optional<Outcome> outcome;
   for (const Phase& phase : program.phases) {
-    // Of two phases with about the same time either may be the one with the most.
+    // If two phases took about the same time, either may be the one with the most.
     if (phase.time_ns * 4 >= most_ns * 3 && outcome != Outcome::kRight) {
       const Outcome here = judge_steps(program, phase, found.chosen);
       if (!outcome || *outcome == Outcome::kOtherPhase || here == Outcome::kRight) outcome = here;

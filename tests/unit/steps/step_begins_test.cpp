@@ -15,15 +15,15 @@ namespace {
 struct Loops {
   std::uint32_t seed = 0;
   int runs = 0;
-  int steps = 0;       // of a run,
-  int more = 0;        // up to so many more
+  int steps = 0;       // in a run,
+  int more = 0;        // and up to so many more
   int begins = 0;      // kernels with which a step begins,
   bool pairs = false;  // two of a name each
   int ends = 0;
   int others = 0;  // steps of the other loop behind a run
   int other_begins = 0;
   int other_ends = 0;
-  int lost = 0;        // of a thousand launches
+  int lost = 0;        // launches in a thousand
   bool waits = false;  // in each step, and in the last one of the other loop's runs
 };
 

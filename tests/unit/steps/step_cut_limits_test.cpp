@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of each limit by which the finder cuts what was issued into steps, by programs that it alone decides.
-// Those of what is then the step: step_search_, step_nesting_ and step_micro_limits_test.cpp.
+// Each limit by which the finder cuts the issued work into steps, from both sides: a program a side, which only that
+// limit decides. The limits that choose a level: step_search_, step_nesting_ and step_micro_limits_test.cpp.
 #include <string>
 #include <string_view>
 
@@ -13,7 +13,7 @@
 namespace synctrace::testing {
 namespace {
 
-// Work that comes once in the program.
+// Adds work that comes once in the program.
 void once(Program& program, int count) {
   static int next = 0;
   for (int i = 0; i < count; ++i) program.kernel("once" + std::to_string(next++));
@@ -64,7 +64,7 @@ TEST_CASE("an optimizer's kernels are told by their names, and its code by its f
   CHECK_FALSE(is_optimizer_code("/home/user/optim.py"));
 }
 
-// Reads behind each fifth step of eleven items.
+// Each fifth step of eleven items ends with reads.
 TEST_CASE("eight items at the most are a log line that belongs to a small step") {
   const int reads = GENERATE(7, 12);
   CAPTURE(reads);
@@ -79,8 +79,9 @@ TEST_CASE("eight items at the most are a log line that belongs to a small step")
   CHECK((steps.steps[4].host.end_ns == steps.steps[5].host.begin_ns) == (reads == 7));
 }
 
-// What a pass runs a longer one runs too, with more between. The longer one begins a step if a third of the pieces is
-// like the next, and of four passes one is none if half are.
+// A step is two or three short passes and a longer one, which runs their kernels too and others between them. With two
+// short passes, a third of the pieces is like the next one, and the whole is the step. With three, half of them are,
+// and each short pass is a step.
 TEST_CASE("pieces of which few are like the next are no steps") {
   const int passes = GENERATE(2, 3);
   CAPTURE(passes);
@@ -113,7 +114,7 @@ TEST_CASE("a loop of a fifth of the work is steps, a smaller one is none") {
   CHECK(program.steps().chosen.steps.size() == (others == 200 ? 12 : 0));
 }
 
-// One step in twelve goes another way: of its fifteen items some are those of the others.
+// One step in twelve goes another way: it has some of the other steps' fifteen items.
 TEST_CASE("an odd piece between two steps is one if it has three tenths in common with them") {
   const int common = GENERATE(1, 4);
   CAPTURE(common);
@@ -128,7 +129,7 @@ TEST_CASE("an odd piece between two steps is one if it has three tenths in commo
   CHECK(program.steps().chosen.steps.size() == (common == 4 ? 60 : 55));
 }
 
-// Behind one step in twelve: nothing that begins a step, and some of its other nineteen kernels.
+// One step in twelve is followed by some of a step's nineteen kernels, without the kernel that begins a step.
 TEST_CASE("what is behind a step is one more, with records missing, if it has three fifths in common with it") {
   const int common = GENERATE(9, 13);
   CAPTURE(common);
@@ -146,7 +147,7 @@ TEST_CASE("what is behind a step is one more, with records missing, if it has th
   CHECK(program.steps().chosen.steps.size() == (common == 13 ? 65 : 60));
 }
 
-// What ends a step is also what comes before the loop, with something behind it. Each step has one kernel of its own.
+// The kernel that ends a step also runs before the loop, with others behind it. Each step has one kernel of its own.
 TEST_CASE("of two begins with as many steps that counts with which more steps are alike but for a fiftieth") {
   Program program;
   program.kernel("end");
@@ -163,8 +164,8 @@ TEST_CASE("of two begins with as many steps that counts with which more steps ar
   CHECK(steps.steps.front().host.begin_ns == begin_ns);
 }
 
-// A text grows, and from some length on other kernels do a part of the work. Nothing begins a step that comes in it
-// once, and what each text begins with runs none of a step's kernels.
+// A text grows, and from some length on other kernels do a part of the work. No kernel comes once in a step right at
+// its begin, and each text begins with kernels that no step has.
 TEST_CASE("steps of the rarer sort do not keep the begin of all from where it is") {
   Program program;
   for (int text = 0; text < 3; ++text) {
@@ -180,9 +181,9 @@ TEST_CASE("steps of the rarer sort do not keep the begin of all from where it is
   CHECK(program.steps().chosen.steps.size() == 120);
 }
 
-// As with scaled gradients that overflow: then the optimizer does not run.
+// Scaled gradients overflow now and then, and the optimizer does not run.
 TEST_CASE("a small loop is steps where four in five hold an optimizer's work") {
-  const int skips = GENERATE(3, 8);  // of twenty
+  const int skips = GENERATE(3, 8);  // in twenty steps
   CAPTURE(skips);
   Program program;
   once(program, 400);

@@ -16,7 +16,7 @@ struct Shape {
   int ends = 0;
   int longer_from = 0;  // token; of the step before, other kernels run in the last layer
   bool reads = false;
-  int tokens[4] = {};  // of each text
+  int tokens[4] = {};  // in each text
 };
 
 std::size_t true_steps(const Shape& shape) {

@@ -46,7 +46,7 @@ TEST_CASE("a function that goes back to an earlier line is the loop, one that go
   CHECK(steps.name.empty());
 }
 
-// Of most steps only what follows it is seen.
+// Most steps show only a line behind the first one.
 TEST_CASE("the line of a loop is the first at which a step is seen") {
   Program program;
   for (int i = 0; i < 20; ++i) {

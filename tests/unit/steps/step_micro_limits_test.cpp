@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of each limit by which the finder tells a step from its micro-batches, by programs that it alone decides.
+// Each limit by which the finder tells a step from its micro-batches, from both sides: a program a side, which only
+// that limit decides.
 #include <string>
 
 #include "steps/steps.h"
@@ -9,13 +10,13 @@
 namespace synctrace::testing {
 namespace {
 
-// Batches, then work that comes once in a few of them, by an optimizer that nothing names.
+// Batches, and behind a few of them an optimizer's work that no name tells.
 struct Groups {
   int groups = 12;
   int updates = 3;    // kernels
   bool logs = false;  // a number is read with it
-  int other = 0;      // kernels of another loop's pass, of which three run in each group
-  int shared = 0;     // those of a batch among them
+  int other = 0;      // kernels of a pass of another loop, which runs three times in each group
+  int shared = 0;     // a batch's kernels among these
 
   Steps found() const {
     Program program;
@@ -67,7 +68,7 @@ TEST_CASE("another loop of eight kinds between batches makes no micro-batches of
   }
 }
 
-// Three of the one sort, two of the other, that have 17 of 21 items in common.
+// Three steps of one sort follow two of another, with 17 of 21 items in common.
 TEST_CASE("batches of another sort are no other loop") {
   Program program;
   for (int i = 0; i < 12; ++i) {
@@ -96,7 +97,7 @@ TEST_CASE("a step has 64 micro-batches at the most") {
   CHECK(program.steps().chosen.micro_steps == (batches == 50 ? 50 : 1));
 }
 
-// Beside an optimizer's work a step clips gradients, which none of its batches does.
+// A step clips gradients beside its optimizer's work; its batches do not.
 TEST_CASE("batches are micro-batches where the host gives or takes something in nearly each and they are half of it") {
   struct Known {
     int in_twenty = 0;
@@ -107,7 +108,7 @@ TEST_CASE("batches are micro-batches where the host gives or takes something in 
   const auto [in_twenty, clips, micro_steps] = known;
   CAPTURE(in_twenty, clips);
   Program program;
-  std::uint64_t reads = 0;  // of five sizes, so that none of them marks the batches
+  std::uint64_t reads = 0;  // with five sizes, so that none of them marks the batches
   for (int i = 0; i < 30; ++i) {
     for (int batch = 0; batch < 4; ++batch) {
       program.kernels("batch", 10);
@@ -122,7 +123,7 @@ TEST_CASE("batches are micro-batches where the host gives or takes something in 
   CHECK(steps.micro_steps == micro_steps);
 }
 
-// What clips makes too much of a step for the batches to be all of it; which line goes back tells that they are a loop.
+// Clipping is too much of a step for the batches to be all of it. The line that goes back tells that they are a loop.
 TEST_CASE("batches are micro-batches where stacks show their loop, beside more work than an optimizer's") {
   const bool has_stacks = GENERATE(false, true);
   CAPTURE(has_stacks);
@@ -141,7 +142,7 @@ TEST_CASE("batches are micro-batches where stacks show their loop, beside more w
   CHECK(steps.micro_steps == (has_stacks ? 4 : 1));
 }
 
-// As where several answers of a model are judged, and learnt from at once.
+// Several answers of a model are judged, and then learnt from at once.
 TEST_CASE("passes without a backward pass are no micro-batches of a step that has one") {
   const ThreadId backward = GENERATE(kMain, kWorker);
   CAPTURE(backward == kWorker);

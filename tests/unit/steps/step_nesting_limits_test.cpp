@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of each limit by which the finder tells a step from its layers and its halves, by programs that
-// it alone decides.
+// Each limit by which the finder tells a step from its layers and its halves, from both sides: a program a side, which
+// only that limit decides.
 #include <string>
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace synctrace::testing {
 
-// Fifty items in a step, of which some are of its sort, each second one's, and some come once in the program.
+// A step has fifty items. Some are only in each second step, and some come once in the program.
 TEST_CASE("steps of two sorts that take turns are halves of one, a little difference does not make two sorts") {
   struct Known {
     int sort = 0;
@@ -31,7 +31,7 @@ TEST_CASE("steps of two sorts that take turns are halves of one, a little differ
   }
 }
 
-// Launches alone: a kernel that comes once in so many passes.
+// A program of launches alone, with a kernel that comes once in so many passes.
 TEST_CASE("what is seen a few times does not make layers of very many passes") {
   const int passes = GENERATE(20, 40);
   CAPTURE(passes);
@@ -47,7 +47,7 @@ TEST_CASE("what is seen a few times does not make layers of very many passes") {
     CHECK(steps >= 158);
 }
 
-// As often as not it comes after another number of steps.
+// Half of the time the rare kernel comes after another number of steps.
 TEST_CASE("the intervals of a rare kernel make no layers of the steps between") {
   Program program;
   for (int i = 0; i < 6; ++i) {
@@ -59,7 +59,7 @@ TEST_CASE("the intervals of a rare kernel make no layers of the steps between") 
   CHECK(program.steps().chosen.steps.size() >= 286);
 }
 
-// Launches alone: layers of a kernel each, and one more kernel in a step.
+// A program of launches alone: layers of a kernel each, and one more kernel in a step.
 TEST_CASE("a step has 256 layers at the most") {
   const int layers = GENERATE(200, 300);
   CAPTURE(layers);
@@ -75,7 +75,7 @@ TEST_CASE("a step has 256 layers at the most") {
     CHECK(steps >= 11'900);
 }
 
-// As experts do that look at how many tokens they got.
+// Experts read so how many tokens they got.
 TEST_CASE("without stacks reads are layers' where up to 64 are in each of 16 steps or more") {
   struct Known {
     int steps = 0;
@@ -101,7 +101,7 @@ TEST_CASE("without stacks reads are layers' where up to 64 are in each of 16 ste
   }
 }
 
-// As many as there are steps.
+// With as many stacks as steps, the stacks decide.
 TEST_CASE("one look in each step is enough that reads are not taken for layers'") {
   const int looks = GENERATE(18, 24);
   CAPTURE(looks);
@@ -121,7 +121,7 @@ TEST_CASE("one look in each step is enough that reads are not taken for layers'"
     CHECK(steps >= 24 * 8 - 3);
 }
 
-// What looks like layers, a few of them seen, each at an earlier line of main() than the one before.
+// These look like layers. A few of them have stacks, each at an earlier line of main() than the one before.
 TEST_CASE("stacks say that a loop is the program's own where there are four or more in each coarser step") {
   const int looks = GENERATE(3, 6);
   CAPTURE(looks);
@@ -141,7 +141,7 @@ TEST_CASE("stacks say that a loop is the program's own where there are four or m
     CHECK(steps >= 158);
 }
 
-// A kernel of each step, seen so often outside of the function that runs the others.
+// Each step has a kernel that is seen so often outside of the function that runs the others.
 TEST_CASE("one look at what a loop launches itself does not tell that its function loops, two do") {
   const int looks = GENERATE(1, 2);
   CAPTURE(looks);
@@ -160,7 +160,7 @@ TEST_CASE("one look at what a loop launches itself does not tell that its functi
   CHECK(steps.name == (looks == 1 ? "next_token" : "generate"));
 }
 
-// As frameworks that wrap calls in calls.
+// Frameworks wrap calls in calls.
 TEST_CASE("a loop is seen fifty frames deep") {
   std::vector<std::string> names;
   for (int i = 0; i < 50; ++i) names.push_back("wrapper" + std::to_string(i));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Both sides of each limit by which the finder takes a level for the steps, how sure it is of them and which
-// other phases there are, by programs that it alone decides.
+// Each limit by which the finder takes a level for the steps, says how sure it is, and lists other phases, from both
+// sides: a program a side, which only that limit decides.
 #include <string>
 
 #include "steps/steps.h"
@@ -10,7 +10,7 @@
 namespace synctrace::testing {
 namespace {
 
-// Work that comes once in the program.
+// Adds work that comes once in the program.
 void once(Program& program, int count) {
   static int next = 0;
   for (int i = 0; i < count; ++i) program.kernel("once" + std::to_string(next++));
@@ -18,7 +18,7 @@ void once(Program& program, int count) {
 
 }  // namespace
 
-// Each runs a kernel of its own.
+// Each loop runs a kernel of its own.
 TEST_CASE("two loops in turn are two where they come in runs of three or more") {
   const int run = GENERATE(2, 3, 5);
   CAPTURE(run);
@@ -33,9 +33,10 @@ TEST_CASE("two loops in turn are two where they come in runs of three or more") 
   CHECK(found.others.size() == (run == 2 ? 0 : 1));
 }
 
-// Runs of eight and of four, each behind other work. Of every fourth run one step has no record of its own kernel.
+// Runs of eight and of four steps follow each other, each behind other work. One step of every fourth run lacks the
+// record of its own kernel.
 TEST_CASE("a step that shows neither loop's kernel is of the loop whose steps it is among") {
-  const int lacking = GENERATE(0, 3);  // of the run: the first has none before it
+  const int lacking = GENERATE(0, 3);  // the step in its run: the first has none before it
   CAPTURE(lacking);
   Program program;
   for (int run = 0; run < 24; ++run) {
@@ -53,7 +54,7 @@ TEST_CASE("a step that shows neither loop's kernel is of the loop whose steps it
   CHECK(found.others.front().steps.size() == 48);
 }
 
-// Six kernels of both, of nine and of ten; only the one gives something back.
+// Two loops of nine and of ten kernels share six of them. Only one gives something back.
 TEST_CASE("two loops of as many steps are two levels, though they have three fifths in common") {
   Program program;
   for (int i = 0; i < 240; ++i) {
@@ -69,7 +70,7 @@ TEST_CASE("two loops of as many steps are two levels, though they have three fif
 }
 
 TEST_CASE("a phase has a fiftieth of the first one's time") {
-  const int kernels = GENERATE(2, 6);  // of ten steps: 1 % and 3 %
+  const int kernels = GENERATE(2, 6);  // in ten steps: 1 % and 3 %
   CAPTURE(kernels);
   Program program;
   for (int i = 0; i < 100; ++i) {
@@ -84,7 +85,7 @@ TEST_CASE("a phase has a fiftieth of the first one's time") {
   CHECK(program.steps().others.size() == (kernels == 6 ? 1 : 0));
 }
 
-// As parameters that are moved, before the loop, and as losses that are read one by one, in each step.
+// Parameters are moved before the loop, and losses are read one by one in each step.
 TEST_CASE("copies and waits without a kernel are no phase and no steps") {
   Program program;
   for (int i = 0; i < 100; ++i) {
@@ -118,7 +119,7 @@ TEST_CASE("six loops are six phases") {
   CHECK(found.others.size() == 5);
 }
 
-// Of many sizes, so that none of them marks the steps.
+// The copies have many sizes, so that none of them marks the steps.
 TEST_CASE("steps are sure where the host gives or takes something in four of five") {
   const int in_twenty = GENERATE(12, 17);
   CAPTURE(in_twenty);
@@ -133,7 +134,7 @@ TEST_CASE("steps are sure where the host gives or takes something in four of fiv
   CHECK(steps.confidence == (in_twenty == 17 ? StepConfidence::kHigh : StepConfidence::kLow));
 }
 
-// Six passes between two waits.
+// The host waits once in six passes.
 TEST_CASE("a pass of four launches is a step if they are of three kinds") {
   const int kinds = GENERATE(2, 3);
   CAPTURE(kinds);
