@@ -119,24 +119,23 @@ TEST_CASE("of each rank a timeline shows all operations, in waiting and transfer
   const JobReport report = findings.report();
   std::vector<std::vector<Nanoseconds>> ends(4);  // of the transfers, on the clock that all share
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
-    const page::RankDrawing drawing = findings.drawing(rank);
-    REQUIRE(drawing.clock.known);
+    const RankLane lane = findings.lane(rank);
+    REQUIRE(lane.clock.known);
     Nanoseconds waited_ns = 0;
     Nanoseconds last_ns = 0;
-    for (const page::ExchangePart& part : drawing.parts) {
-      CHECK(part.span.begin_ns >= last_ns);
-      last_ns = part.span.begin_ns;
-      const page::ExchangeName& name = drawing.names.at(part.name);
-      CHECK(name.operation == "AllReduce");
-      CHECK(std::abs(drawing.clock.own(drawing.clock.common(part.span.begin_ns)) - part.span.begin_ns) <= 1);
-      if (part.kind == page::SliceKind::kTransfer) ends[rank].push_back(drawing.clock.common(part.span.end_ns));
-      if (part.kind != page::SliceKind::kRankWait) continue;
-      waited_ns += part.span.length_ns();
-      CHECK_FALSE(name.waits_for == drawing.label);
+    for (const RankExchange& exchange : lane.exchanges) {
+      CHECK(exchange.span.begin_ns >= last_ns);
+      last_ns = exchange.span.begin_ns;
+      CHECK(lane.operations.at(exchange.operation) == "AllReduce");
+      CHECK(std::abs(lane.clock.own(lane.clock.common(last_ns)) - last_ns) <= 1);
+      CHECK(exchange.is_split);
+      if (exchange.wait_ns < exchange.span.length_ns()) ends[rank].push_back(lane.clock.common(exchange.span.end_ns));
+      waited_ns += exchange.wait_ns;
+      if (exchange.wait_ns > 0) CHECK_FALSE(lane.labels.at(exchange.waits_for) == lane.label);
     }
     CHECK(ends[rank].size() == report.ranks[rank].collectives);
     CHECK(waited_ns >= report.ranks[rank].devices.front().all.waiting_ns);  // some of it beside computing
-    CHECK((drawing.typical.length_ns() > 0) == (rank == 2));
+    CHECK((lane.typical.length_ns() > 0) == (rank == 2));
   }
   for (std::size_t i = 0; i < ends[0].size(); ++i) {
     for (std::uint32_t rank = 1; rank < 4; ++rank) CHECK(std::abs(ends[rank].at(i) - ends[0][i]) < 20'000);
