@@ -9,8 +9,8 @@
 
 namespace synctrace {
 
-// As CUDA's documentation spells it: without CUPTI's version ("_v3020", "_v2") and without "_ptsz" and "_ptds". A view
-// of `name`.
+// The name that CUDA's documentation uses: without CUPTI's version ("_v3020", "_v2") and without "_ptsz" and "_ptds".
+// A view of `name`.
 std::string_view plain_call_name(std::string_view name) noexcept;
 
 // kOther for functions that are none of ours, and for what is no name of CUDA's. `name` is plain.

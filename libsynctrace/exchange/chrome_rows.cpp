@@ -12,10 +12,10 @@ namespace {
 
 using timeline::LaneKind;
 
-constexpr std::int64_t kOverheadProcess = -1;        // as Kineto has it
+constexpr std::int64_t kOverheadProcess = -1;        // Kineto uses the same
 constexpr std::int64_t kDeviceSortBase = 5'000'000;  // devices stand below the host's processes, overhead last
-constexpr std::int64_t kMostDevices = 1'000;         // of one process, for the order alone
-constexpr std::int64_t kExchangeOrder = -2;          // above streams, and those above threads
+constexpr std::int64_t kMostDevices = 1'000;         // per process, for the order alone
+constexpr std::int64_t kExchangeOrder = -2;          // above streams, which are above threads
 constexpr std::int64_t kStreamOrder = -1;
 
 }  // namespace

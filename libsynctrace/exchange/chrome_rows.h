@@ -73,7 +73,7 @@ class ViewerRows {
   Process host_;
   std::optional<Process> overhead_;
   std::map<DeviceId, std::int64_t> device_numbers_;  // claimed before the process claims its own
-  std::map<DeviceId, Process> devices_;              // those with work
+  std::map<DeviceId, Process> devices_;              // only devices with work
   timeline::LaneMap<Lane> lanes_;
 };
 

@@ -17,7 +17,7 @@ constexpr Nanoseconds kLeastOverlapNs = 2'000;
 // When the work issued so far ends, in one context.
 struct Lanes {
   Nanoseconds default_end_ns = 0;
-  std::map<StreamId, Nanoseconds> end_ns;             // of the streams that may still be ordinary ones
+  std::map<StreamId, Nanoseconds> end_ns;             // only streams that may still be ordinary ones
   std::set<std::pair<Nanoseconds, StreamId>> by_end;  // the same
 
   void set_end(std::map<StreamId, Nanoseconds>::iterator lane, Nanoseconds ns) {

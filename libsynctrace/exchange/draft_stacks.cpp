@@ -13,8 +13,8 @@
 namespace synctrace {
 namespace {
 
-// Of its own line tables nothing is known: any version that has them will do, and an offset before the first
-// instruction stands for the line of the definition.
+// The file has no line tables of Python. Any version that has them will do, and an offset before the first instruction
+// stands for the line of the definition.
 constexpr std::uint32_t kSomePython = 0x030c0000;
 constexpr std::int32_t kDefinition = -1;
 
@@ -89,7 +89,7 @@ StackId DraftStacks::stack_of(const std::vector<std::uint32_t>& frames) {
 }
 
 void DraftStacks::answer(std::vector<Question> questions) {
-  // Of ranges that begin together the longer one is outside; of equals, as they came.
+  // If ranges begin together, the longer one is outside. Equal ranges keep their order.
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
     return std::tuple(a.thread, a.span.begin_ns, -a.span.end_ns) <
            std::tuple(b.thread, b.span.begin_ns, -b.span.end_ns);

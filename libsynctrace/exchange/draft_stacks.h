@@ -52,8 +52,8 @@ class DraftStacks {
   };
   struct Frame {
     std::string function;
-    std::string file;    // of a function of Python
-    std::string module;  // of a native one
+    std::string file;    // only for functions of Python
+    std::string module;  // only for native functions
     std::int32_t line = 0;
     bool python = false;
   };
@@ -70,7 +70,7 @@ class DraftStacks {
   std::vector<Range> ranges_;
   std::vector<Frame> frames_;
   std::unordered_map<std::string, std::uint32_t> frame_index_;
-  std::vector<Path> paths_;  // of stack id - 1
+  std::vector<Path> paths_;  // [stack id - 1]
   std::unordered_map<std::uint64_t, StackId> path_index_;
 };
 

@@ -17,7 +17,7 @@ namespace synctrace {
 using TextSink = std::function<void(std::string_view)>;
 
 struct ExportOptions {
-  std::string name;  // of the result, shown by viewers
+  std::string name;  // the result's, shown by viewers
   // Wall-clock time of the moment that is zero in the result; see model/wall_clock.h.
   Nanoseconds base_ns = 0;
   bool several = false;  // processes share the result: what would describe one of them is left out

@@ -159,7 +159,7 @@ class KinetoImport {
 
   const std::string& name_;
   TraceDraft draft_;
-  std::optional<std::int64_t> process_;  // of the calls
+  std::optional<std::int64_t> process_;  // the one that made the calls
   std::uint64_t rows_ = 0;
   std::uint64_t calls_ = 0;
   std::uint64_t of_other_processes_ = 0;
@@ -237,7 +237,8 @@ void KinetoImport::take_work(const KinetoEvent& event, TimeSpan span, Kind kind)
   operation.bytes = event.bytes && *event.bytes > 0 ? static_cast<std::uint64_t>(*event.bytes) : 0;
   operation.graph = id_of<GraphId>(event.graph);
   if (kind == Kind::kKernel) {
-    const bool is_graph = number(operation.graph) != 0 && event.name.starts_with("CUDA graph ");  // of our own exports
+    const bool is_graph =
+        number(operation.graph) != 0 && event.name.starts_with("CUDA graph ");  // our own exports say so
     operation.kind = is_graph ? OperationKind::kGraph : OperationKind::kKernel;
     if (!is_graph) operation.name = draft_.text(event.name);
   } else if (kind == Kind::kCopy) {

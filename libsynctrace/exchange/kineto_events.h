@@ -25,7 +25,7 @@ struct KinetoEvent {
   std::optional<Nanoseconds> begin_ns;
   std::optional<Nanoseconds> duration_ns;
   std::optional<std::int64_t> id;
-  // Of its args.
+  // From the args of the event.
   std::optional<std::int64_t> correlation;
   std::optional<std::int64_t> device;
   std::optional<std::int64_t> context;

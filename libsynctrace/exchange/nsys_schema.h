@@ -82,17 +82,17 @@ INSERT INTO ENUM_NSYS_EVENT_TYPE VALUES (34,'NvtxMark','Mark'),(59,'NvtxPushPopR
   (60,'NvtxStartEndRange','Start/end range'),(75,'NvtxDomainCreate','Domain create');
 )sql";
 
-// Of NVTX_EVENTS.
+// Event types of NVTX_EVENTS.
 inline constexpr std::int64_t kMark = 34;
 inline constexpr std::int64_t kPushPop = 59;
 inline constexpr std::int64_t kStartEnd = 60;
 inline constexpr std::int64_t kDomainCreate = 75;
 
-// Of CUPTI_ACTIVITY_KIND_RUNTIME.
+// Classes of CUPTI_ACTIVITY_KIND_RUNTIME.
 inline constexpr std::int64_t kRuntimeClass = 0;
 inline constexpr std::int64_t kDriverClass = 1;
 
-// Of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION.
+// Types of CUPTI_ACTIVITY_KIND_SYNCHRONIZATION.
 inline constexpr std::int64_t kEventSync = 1;
 inline constexpr std::int64_t kStreamSync = 3;
 inline constexpr std::int64_t kContextSync = 4;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kBlockBytes = 64 << 10;
 
-// Of TracePacket.
+// Fields of TracePacket.
 constexpr std::uint32_t kTimestamp = 8;
 constexpr std::uint32_t kSequence = 10;
 constexpr std::uint32_t kTrackEvent = 11;
@@ -18,7 +18,7 @@ constexpr std::uint32_t kInterned = 12;
 constexpr std::uint32_t kSequenceFlags = 13;
 constexpr std::uint32_t kTrackDescriptor = 60;
 
-// Of TrackEvent.
+// Types of TrackEvent.
 constexpr std::uint64_t kSliceBegin = 1;
 constexpr std::uint64_t kSliceEnd = 2;
 constexpr std::uint64_t kInstant = 3;

@@ -22,7 +22,7 @@ struct Row {
 struct Lane {
   std::string name;
   std::uint64_t parent = 0;
-  std::int64_t thread = -1;  // of a lane of the host's; else negative
+  std::int64_t thread = -1;  // the thread of a host lane; else negative
   std::vector<Row> rows;
 };
 

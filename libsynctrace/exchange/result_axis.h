@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the times of a trace lie in a result: on the wall clock, from the result's zero on. Of a rank of a job, on the
-// wall clock of its first rank, so that what ranks leave together ends together.
+// Where the times of a trace lie in a result: on the wall clock, from the result's zero on. A rank of a job uses the
+// wall clock of the first rank, so that operations that ranks leave together end together.
 #pragma once
 
 #include <algorithm>

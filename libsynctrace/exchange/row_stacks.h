@@ -28,7 +28,7 @@ class RowStacks {
   const Trace& trace_;
   Quote quote_;
   std::size_t rows_ = 0;
-  std::size_t bytes_ = 0;  // of all rows
+  std::size_t bytes_ = 0;  // all rows together
   std::unordered_map<StackId, std::string> whole_;
   std::unordered_map<StackId, std::string> cut_;
 };

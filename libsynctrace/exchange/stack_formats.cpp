@@ -51,7 +51,7 @@ void write_speedscope(std::span<const StackProfile> profiles, const std::string&
       "{\n\"$schema\": \"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\": "
       "\"synctrace\",\n\"name\": " +
       chrome::quoted(name) + ",\n\"activeProfileIndex\": 0,\n\"shared\": {\"frames\": [");
-  std::vector<std::size_t> first_frame;  // of each profile's, in the one table
+  std::vector<std::size_t> first_frame;  // for each profile, in the one table
   std::size_t frames = 0;
   for (const StackProfile& profile : profiles) {
     first_frame.push_back(frames);

@@ -14,7 +14,7 @@ namespace synctrace {
 namespace {
 
 constexpr Nanoseconds kSecondNs = 1'000'000'000;
-constexpr Nanoseconds kLongestBefore = 24 * 3600 * kSecondNs;  // of recording before the middle of the work
+constexpr Nanoseconds kLongestBefore = 24 * 3600 * kSecondNs;  // recorded before the middle of the work
 constexpr std::uint32_t kOwnCallbackIds = 0x80'0000;           // CUPTI's are far below
 
 // CUPTI's number of the legacy default stream in the ordinary case of one context for each device.
@@ -118,7 +118,7 @@ void TraceDraft::move_in_time(Nanoseconds shift_ns) {
   std::stable_sort(trace_.host_waits.begin(), trace_.host_waits.end(), by_begin);
 }
 
-// Of each piece of work: the begin of its call where that is in the file, else its own.
+// When each piece of work was issued: the begin of its call where that is in the file, else its own begin.
 std::vector<Nanoseconds> TraceDraft::issue_times() const {
   std::unordered_map<CorrelationId, Nanoseconds> begins;
   for (const Call& call : calls_) begins.try_emplace(call.correlation, call.span.begin_ns);
@@ -241,8 +241,8 @@ void TraceDraft::find_stacks() {
   stacks_.answer(std::move(questions));
 }
 
-// Of each thread and domain pushes and pops in the right order where ranges touch; what does not nest is started and
-// ended.
+// Each thread and domain gets its pushes and pops in the right order where ranges touch. A range that does not nest is
+// started and ended.
 void TraceDraft::write_ranges() {
   std::stable_sort(ranges_.begin(), ranges_.end(), [](const Range& a, const Range& b) {
     return std::tuple(a.thread, a.domain, a.span.begin_ns, -a.span.end_ns) <

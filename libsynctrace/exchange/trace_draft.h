@@ -28,7 +28,7 @@ class TraceDraft {
   // `callback_id` is CUPTI's where the file has it, else 0. The name may have CUPTI's version.
   ApiId api(format::ApiDomain domain, std::uint32_t callback_id, std::string_view name);
 
-  // Of span, thread, api, correlation, status; the rest is found out.
+  // The call has its span, thread, api, correlation and status; the rest is found out.
   void add_call(const Call& call) { calls_.push_back(call); }
   void add_operation(const Operation& operation);
   void add_overhead(const Overhead& overhead) { trace_.overheads.push_back(overhead); }

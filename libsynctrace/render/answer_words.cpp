@@ -10,7 +10,7 @@
 namespace synctrace {
 namespace {
 
-constexpr Share kMuchIrregular = percent(10);  // of the steps' time
+constexpr Share kMuchIrregular = percent(10);  // share of the steps' time
 constexpr Nanoseconds kFewAlone = 4;           // alone less than one in so many of what it adds: pays only after others
 
 // What the verdict means, as the end of a sentence about the GPU.
@@ -261,7 +261,7 @@ std::string irregular_sentence(const Report& report, const ScreenPlaces& places)
                                   count_text(count), count == 1 ? "" : "s", duration_text(steps.irregular_mean_ns),
                                   count == 1 ? "" : " each", duration_text(steps.ordinary_mean_ns));
   const std::vector<SlowCause> causes = slow_causes(report, 1);
-  // Of a step that waited for other work of the GPU no cause tells enough.
+  // If a step waited for other work of the GPU, no cause tells enough.
   if (!causes.empty() && is_at_least(causes.front().irregular_ns, steps.irregular_mean_ns, 10)) {
     const SlowCause& most = causes.front();
     const std::string rule = most.cause->rule == nullptr ? "" : format_text(" [{}]", most.cause->rule->id);

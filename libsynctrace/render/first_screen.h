@@ -16,7 +16,7 @@ inline constexpr std::size_t kFewestColumns = 80;
 inline constexpr std::size_t kMostColumns = 200;
 
 struct ScreenOptions {
-  std::size_t columns = 100;  // those of the terminal; brought into kFewestColumns to kMostColumns
+  std::size_t columns = 100;  // the terminal's; brought into kFewestColumns to kMostColumns
   bool colour = false;
 };
 

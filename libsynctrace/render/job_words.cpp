@@ -21,7 +21,7 @@ std::string rank_word(const JobReport& report, std::uint32_t rank) {
   return label.starts_with("process") ? label : "rank " + label;
 }
 
-// As a sentence begins.
+// With a capital letter, for the begin of a sentence.
 std::string capital(const std::string& text) { return in_capitals(text.substr(0, 1)) + text.substr(1); }
 
 std::string others_word(const JobReport& report) {

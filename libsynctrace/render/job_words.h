@@ -18,7 +18,7 @@ std::string job_cause_title(const JobReport& report, const JobCause& cause);
 // "late 120 times, by 6.2 ms more than other ranks take there; the others wait 6.1 ms each".
 std::string job_cause_evidence(const JobReport& report, const JobCause& cause);
 
-// Of one rank's report: whom it waited for in its job, and what waited for it; empty for a process alone.
+// For one rank's report: whom it waited for in its job, and who waited for it; empty for a process alone.
 std::string in_job_sentence(const Report& report);
 // "Read the value after the exchange has begun [ST063], all ranks".
 std::string job_pattern_title(const JobPattern& pattern);

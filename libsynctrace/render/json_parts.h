@@ -39,7 +39,7 @@ Json ranges_json(const Report& report);
 Json pageable_copies_json(const Report& report);
 Json step_allocations_json(const Report& report);
 
-// Of a job: what is said of all of it, and of each rank.
+// A job: what is said of all of it, and of each rank.
 Json job_json(const JobReport& report);
 Json job_ranks_json(const JobReport& report);
 Json in_job_json(const RankInJob& facts);  // and of one rank in its own report

@@ -93,7 +93,7 @@ void rank_wait_row(const Report& report, const WaitedRank& one, std::string& out
   saving(std::nullopt, line);
 }
 
-// Of polls as in JSON: the queries, and how many runs of them were waits.
+// A row of polls has the same as in JSON: the queries, and how many runs of them were waits.
 void wait_row(const Report& report, const CallSite& site, std::string& out) {
   CsvLine line(out);
   begin(report, line);

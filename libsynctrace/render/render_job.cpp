@@ -61,7 +61,7 @@ class JobScreen {
   }
 
  private:
-  // Of the first rank: where they differ, a limit says so.
+  // The first rank's version: where they differ, a limit says so.
   std::string nccl() const {
     const bool is_known = !report_.ranks.empty() && !report_.ranks.front().nccl.empty();
     return is_known ? " of NCCL " + report_.ranks.front().nccl : "";
@@ -88,7 +88,7 @@ class JobScreen {
     out_.empty();
   }
 
-  // Those that the others waited for most, and the others by number.
+  // The ranks that the others waited for most, and the others by number.
   void ranks() {
     const std::vector<std::size_t> order = ranks_in_order(report_, room_.ranks);
     out_.add(format_text("  {:>6} {:>10} {:>9} {:>13} {:>13}  {}", "rank", report_.by_steps ? "step" : "", "GPU idle",

@@ -12,7 +12,7 @@
 namespace synctrace {
 
 // {"schema_version", "simulated", "processes": [report...]}, for one process and for several.
-// Of a job with "job" and "ranks" too.
+// A job has "job" and "ranks" too.
 std::string render_json(std::span<const Report> reports, const JobReport* job = nullptr);
 
 }  // namespace synctrace

@@ -23,9 +23,9 @@ using page::Markup;
 constexpr std::size_t kShellBytes = 100'000;   // front end and frame
 constexpr std::size_t kJobBytes = 100'000;     // what is said of all ranks of a job
 constexpr std::size_t kBytesOfRank = 120'000;  // below that a rank's timeline says little
-constexpr std::size_t kMostRanks = 8;          // of a job
-constexpr std::size_t kMostSections = 16;      // of a page; of more processes the table alone tells
-constexpr std::size_t kMostItems = 400'000;    // of a timeline: more would tell no more, and cost memory of the browser
+constexpr std::size_t kMostRanks = 8;          // per job
+constexpr std::size_t kMostSections = 16;      // per page; the table alone tells about more processes
+constexpr std::size_t kMostItems = 400'000;    // per timeline: more would tell no more, and cost memory of the browser
 constexpr double kBytesOfItem = 7;             // in the page; a first guess, corrected by what comes out
 constexpr int kMostTries = 6;
 
@@ -115,7 +115,7 @@ void overview(std::span<const PageSection> sections, HtmlOut& out) {
   out.add_markup("</section>\n");
 }
 
-// A part of what is said of each process. Of several all but one are folded; of a job all are.
+// A part of what is said of each process. If there are several, all but one are folded; in a job all are.
 void part(const PageSection& section, std::string_view suffix, bool is_folded, bool is_open, const std::string& markup,
           HtmlOut& out) {
   out.add("<section class=\"process\" id=\"process-{}{}\" data-process=\"{}\" data-title=\"{}\" data-rank=\"{}\">\n",

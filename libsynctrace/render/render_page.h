@@ -22,7 +22,7 @@ inline constexpr std::size_t kFewestPageBytes = std::size_t{300}
 struct PageOptions {
   std::size_t most_bytes = kDefaultPageBytes;
   std::size_t processes = 1;  // that share the page
-  std::size_t number = 0;     // of a section among them; of a job the row of its rank
+  std::size_t number = 0;     // the section's place among them; in a job the row of its rank
   const JobReport* job = nullptr;
 };
 
@@ -35,19 +35,19 @@ struct PageSection {
   std::string title;
   std::string rank;
   std::string verdict;
-  Nanoseconds lacked_ns = 0;  // of VerdictLine
+  Nanoseconds lacked_ns = 0;  // from VerdictLine
   Nanoseconds of_ns = 0;
   Nanoseconds step_ns = 0;  // 0: no steps
   std::string answer;       // what is wrong and what to change, above the timeline
   std::string rest;         // below it
-  std::string payload;      // of the timeline; empty: none
+  std::string payload;      // the timeline's; empty: none
   page::TraceClock clock;
-  std::map<std::size_t, std::string> moments;  // of a job: by row of its cause, a link to where that costs something
+  std::map<std::size_t, std::string> moments;  // for a job: by row of its cause, a link to where that costs something
 };
 
 PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options);
 
-// Of a job what is said of all ranks stands first, and one timeline shows those that have a section.
+// In the page of a job, what is said of all ranks stands first, and one timeline shows the ranks that have a section.
 std::string render_page(std::span<const PageSection> sections, const JobReport* job = nullptr);
 
 }  // namespace synctrace

@@ -9,7 +9,7 @@
 
 namespace synctrace {
 
-// Of a row in the table of causes: "12.3 %", "none", or "-" where no fix was tried.
+// For a row in the table of causes: "12.3 %", "none", or "-" where no fix was tried.
 std::string saving_word(const Report& report, const IdleCause& cause);
 
 void render_savings(const Report& report, TextPage& page);

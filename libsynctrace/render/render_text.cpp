@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kRows = 20;
 constexpr std::size_t kCallColumns = 31;
-constexpr std::size_t kWaitColumns = 35;  // of the table of waits, which has pairs of calls
+constexpr std::size_t kWaitColumns = 35;  // in the table of waits, which has pairs of calls
 
 std::string_view rule_id(const Rule* rule) { return rule == nullptr ? std::string_view("-") : rule->id; }
 

@@ -15,7 +15,7 @@ namespace synctrace {
 
 enum class Tint : std::uint8_t { kNone, kBold, kDim, kGreen, kRed };
 
-// "SYNC-BOUND". Of other letters than English ones nothing changes.
+// "SYNC-BOUND". Only English letters change.
 std::string in_capitals(std::string_view text);
 
 class ScreenLines {
@@ -55,14 +55,14 @@ class ScreenPlaces {
   std::string of(const SourceLine& where, std::size_t columns) const;
   std::string of(const ShownFix& fix, std::size_t columns) const;
   std::string file(std::string_view path) const;
-  std::string moved_to(std::string_view place) const;  // of SavingReport::moves_to
+  std::string moved_to(std::string_view place) const;  // `place`: SavingReport::moves_to
 
  private:
   std::string working_folder_;
   std::string script_folder_;
 };
 
-// Of a hundredth of the time or more, and more than the recording leaves open.
+// Whether it saves a hundredth of the time or more, and more than the recording leaves open.
 bool is_worth_showing(const Report& report, const Remedy& remedy);
 
 // The remedies of the report that fit into so many lines, and one sentence for what is left out.

@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kSavesColumns = 9;   // "saves"
 constexpr std::size_t kSoFarColumns = 19;  // "all so far"
 constexpr std::size_t kPlaceColumns = 26;
-constexpr std::size_t kMostLines = 3;     // of one remedy
+constexpr std::size_t kMostLines = 3;     // per remedy
 constexpr Nanoseconds kLeastWorth = 100;  // one in so many of the time: what saves less is not shown
 constexpr std::size_t kMostNumbers = 8;   // line numbers in a list
 
@@ -97,7 +97,7 @@ class RemedyTable {
                               range));
   }
 
-  // Of a change that takes all lines of its sort, those that gain nothing by themselves are named as "more" alone.
+  // If a change takes all lines of its sort, the lines that gain nothing by themselves are only counted as "more".
   std::size_t worth_naming(const Remedy& remedy) const {
     if (remedy.fix != Fix::kGraph && remedy.fix != Fix::kFeedInput) return remedy.fixes.size();
     const auto counts = [&](const ShownFix& fix) { return is_at_least(fix.saving.alone.ns, savings_.base_ns, 200); };
@@ -158,7 +158,7 @@ class RemedyTable {
   const SavingsReport& savings_;
   ScreenPlaces places_;
   ScreenLines& out_;
-  std::size_t width_;  // of a line before its figures
+  std::size_t width_;  // columns of a line before its figures
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kIndent = 8;       // of what stands below a rule's id
+constexpr std::size_t kIndent = 8;       // for what stands below a rule's id
 constexpr std::size_t kPlaceShare = 60;  // per cent of a line; the rest is for the source text
 constexpr std::size_t kFunctionColumns = 30;
 

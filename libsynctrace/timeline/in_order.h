@@ -18,8 +18,8 @@ Nanoseconds begin_of(const Row& row) {
 }
 inline Nanoseconds begin_of(const NvtxEvent& event) { return event.time_ns; }
 
-// Visits the rows of several tables, each sorted by begin, in the order of their begins. Of rows that begin together
-// those of the first table come first.
+// Visits the rows of several tables, each sorted by begin, in the order of their begins. If rows begin together, the
+// first table comes first.
 template <class Visit, class... Row>
 void in_order(const Visit& visit, const std::vector<Row>&... tables) {
   constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();

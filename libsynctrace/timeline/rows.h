@@ -21,8 +21,8 @@ enum class LaneKind : std::uint8_t { kThread, kRanges, kOverhead, kStream, kExch
 
 struct LaneKey {
   LaneKind kind = LaneKind::kThread;
-  std::uint32_t owner = 0;    // a thread; of kStream and kExchange a device
-  std::uint32_t context = 0;  // of kStream
+  std::uint32_t owner = 0;    // a thread; for kStream and kExchange a device
+  std::uint32_t context = 0;  // for kStream
   std::uint32_t stream = 0;   // likewise
   friend auto operator<=>(const LaneKey&, const LaneKey&) = default;
 };

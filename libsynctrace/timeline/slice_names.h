@@ -28,7 +28,7 @@ enum class SliceKind : std::uint8_t {
   kRankWait,  // waiting for another rank
   kTransfer,
   kExchange,  // all of it, or not known which of both
-  kOverhead,  // of CUPTI and the driver
+  kOverhead,  // CUPTI's and the driver's
 };
 
 // A kind, and a number that is unique in it.

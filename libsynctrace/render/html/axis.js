@@ -35,7 +35,7 @@ function moveRow(row, on, names) {
   }
 }
 
-// Of a folded process the host's threads are left out.
+// A folded process does not show the host's threads.
 const isShown = lane => lane.group.opened || lane.kind === 'steps' || lane.kind === 'idle' || lane.kind === 'exchange' || lane.kind === 'stream';
 
 function foldButtons(timeline) {

@@ -53,7 +53,7 @@ function drawRow(context, row, view, look, y = row.y, height = row.height) {
   context.globalAlpha = 1;
 }
 
-// As high as the time that its slices cover: it has no details to show.
+// A bundle has no details to show. Its height is the share of time that its slices cover.
 function drawBundle(context, x, y, width, height, share) {
   const strength = context.globalAlpha;
   context.globalAlpha = strength * 0.35;

@@ -33,7 +33,7 @@ function nodesOf(below) {
   return level;
 }
 
-// Where each row lies; the height of all. Of several processes each has its name above its rows.
+// Where each row lies; the height of all. If there are several processes, each has its name above its rows.
 function layOut({groups}, top) {
   let y = top;
   for (const group of groups) {

@@ -15,9 +15,9 @@ namespace synctrace::page {
 
 struct Axis {
   std::vector<std::size_t> processes;   // places, in order
-  std::vector<Nanoseconds> offsets_ns;  // of each, after the begin of the axis
-  std::vector<double> rates;  // of each: how fast the axis runs by its clock; 1 but where clocks were compared
-  std::string note;           // why it is one, or one of its own, as a sentence; empty: nothing to say
+  std::vector<Nanoseconds> offsets_ns;  // when each begins, after the begin of the axis
+  std::vector<double> rates;            // how fast the axis runs by the clock of each; 1 but where clocks were compared
+  std::string note;                     // why it is one, or one of its own, as a sentence; empty: nothing to say
 };
 
 std::vector<Axis> axes_of(std::span<const TraceClock> clocks);

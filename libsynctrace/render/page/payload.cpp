@@ -16,7 +16,7 @@ namespace synctrace::page {
 namespace {
 
 constexpr std::size_t kNameColumns = 160;
-constexpr std::size_t kMostNameBytes = 400'000;  // of all names; those of later rows are left out
+constexpr std::size_t kMostNameBytes = 400'000;  // all names together; later ones are left out
 constexpr std::size_t kMostWindows = 1'000;
 constexpr std::size_t kMostCauses = 300;
 

@@ -262,7 +262,7 @@ class CauseTable {
   const std::string& id_;
   HtmlOut& out_;
   std::string_view kind_;
-  int scale_percent_ = 0;  // of the intervals; 0: there are none
+  int scale_percent_ = 0;  // for the intervals; 0: there are none
   const IdleCause* first_ = nullptr;
   const std::vector<CauseOccurrences>* occurrences_ = nullptr;
 };

@@ -19,7 +19,7 @@
 namespace synctrace::page {
 namespace {
 
-constexpr std::size_t kLinesInSight = 5;  // of one change; the others open
+constexpr std::size_t kLinesInSight = 5;  // per change; the others open
 constexpr std::size_t kPlaceColumns = 60;
 constexpr std::size_t kSourceColumns = 110;
 
@@ -179,7 +179,7 @@ class Changes {
   const std::string& id_;
   ScreenPlaces places_;
   HtmlOut& out_;
-  int scale_percent_ = 100;  // of the ranges
+  int scale_percent_ = 100;  // for the ranges
 };
 
 Markup line_cell(const Report& report, const ShownFix& fix) {

@@ -62,7 +62,7 @@ std::string steps_note(const StepFigures& figures) {
   return note;
 }
 
-// As it would be without the recorder, where a replay can tell.
+// The time without the recorder, where a replay can tell.
 void now_tile(const Report& report, HtmlOut& out) {
   const SavingsReport& savings = report.savings;
   const StepFigures& figures = report.steps.figures;
@@ -146,7 +146,7 @@ void step_bar(const Report& report, HtmlOut& out) {
   }
   out.add_markup("<ul class=\"key\">");
   for (const TimePart& part : verdict.parts) {
-    if (!is_at_least(part.ns, verdict.of_ns, 200)) continue;  // of those that the picture does not show either
+    if (!is_at_least(part.ns, verdict.of_ns, 200)) continue;  // the picture does not show it either
     out.add("<li><svg aria-hidden=\"true\"><rect class=\"{}\" width=\"100%\" height=\"100%\"/></svg>{} {:.0f} %</li>",
             colour_of_part(part.name), part.name, percent(part.ns, verdict.of_ns));
   }

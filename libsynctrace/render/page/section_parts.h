@@ -37,7 +37,7 @@ void write_tables(const Report& report, const Limits& limits, HtmlOut& out);
 void write_losses(const Report& report, HtmlOut& out);
 void write_foot(const Report& report, HtmlOut& out);
 
-// Of a job: which of its ranks have a section, and of its causes, by row, a link to where one costs something.
+// A job: which of its ranks have a section, and for causes, by row, a link to where one costs something.
 struct JobLinks {
   std::set<std::size_t> drawn;
   std::map<std::size_t, std::string> moments;

@@ -9,7 +9,7 @@
 namespace synctrace::page {
 namespace {
 
-constexpr std::size_t kMostColumns = 4'000;  // of a paragraph or a block of code: ours, not the trace's
+constexpr std::size_t kMostColumns = 4'000;  // in a paragraph or a block of code: ours, not the trace's
 
 // Between two marks of Markdown is code.
 Markup prose(std::string_view text) {

@@ -55,7 +55,7 @@ class Drawing {
     return 100.0 * static_cast<double>(ns) / static_cast<double>(tree_.nodes[0].idle_ns);
   }
 
-  // Of files, so that a library's functions look alike.
+  // Each file has one colour, so that a library's functions look alike.
   static std::string colour_of(const StackNode& node) {
     std::uint32_t hash = 2166136261U;
     for (const char c : node.file) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;

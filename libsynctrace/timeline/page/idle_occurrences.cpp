@@ -22,8 +22,8 @@ void keep_longest(std::vector<TimeSpan>& spans, std::size_t most) {
   spans.resize(most);
 }
 
-// Of many stretches the one that half of their time is in shorter ones of: of those in the most ordinary steps, and of
-// too many every second, fourth, eighth... one.
+// Finds the stretch for which half of the time of all lies in shorter ones. It counts the stretches in the most
+// ordinary steps, and if these are too many, every second, fourth, eighth... one.
 class TypicalStretch {
  public:
   void add(TimeSpan span, std::size_t ordinary) {

@@ -25,7 +25,7 @@ struct DurationCounts {
 struct CauseOccurrences {
   std::vector<TimeSpan> longest;  // at most kMostOccurrences, and `typical`, in order of time: in the steps, where
                                   // there are any
-  std::vector<TimeSpan> outside;  // of the steps, while they are collected
+  std::vector<TimeSpan> outside;  // outside of steps, while they are collected
   TimeSpan typical;  // one of them: half of their time is in stretches of its length and shorter; empty: there is none
   DurationCounts idle;   // stretches of idle time
   DurationCounts calls;  // waits behind them, each counted once; none where it is no call

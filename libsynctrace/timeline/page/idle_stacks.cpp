@@ -15,7 +15,7 @@
 namespace synctrace::page {
 namespace {
 
-constexpr Share kSmallestBranch = {1, 500};  // of the whole
+constexpr Share kSmallestBranch = {1, 500};  // share of the whole
 
 // A tree whose children are found by name while it grows.
 class Grower {

@@ -20,7 +20,7 @@ struct StackNode {
   std::string function;
   std::string file;  // empty: not known
   std::uint32_t line = 0;
-  std::size_t cause = kNoCause;  // of a leaf: the row in DeviceReport::causes
+  std::size_t cause = kNoCause;  // for a leaf: the row in DeviceReport::causes
   Nanoseconds idle_ns = 0;
   std::vector<std::size_t> children;  // places in the tree, dearest first
 };
@@ -32,7 +32,7 @@ struct StackTree {
 inline constexpr std::size_t kMostStackNodes = 600;
 inline constexpr std::size_t kMostStackLevels = 48;
 
-// Of one device: in its steps where there are any, edges left out.
+// The tree of one device: in its steps where there are any, edges left out.
 StackTree idle_by_stack(const Trace& trace, const Attribution& attribution, const Report& report,
                         const DeviceReport& device);
 

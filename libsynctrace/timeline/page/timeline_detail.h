@@ -23,7 +23,7 @@
 namespace synctrace::page {
 
 // Slices of a lane that overlap, nested or not, lie on rows below each other.
-inline constexpr std::size_t kMostRows = 8;  // of a lane; what does not fit overlaps in the last one
+inline constexpr std::size_t kMostRows = 8;  // in a lane; what does not fit overlaps in the last one
 
 struct DetailRow {
   std::size_t lane = 0;
@@ -70,7 +70,7 @@ class DetailBuilder {
     std::array<std::uint64_t, kLevels + 1> longer{};  // [level]: slices of 2^level ns and longer
     std::array<std::uint64_t, kLevels + 1> cells{};   // [level]: cells of 2^level ns in which one begins
   };
-  // Of a row: slices below 2^exact ns are bundled in cells of 2^cell ns.
+  // In a row, slices below 2^exact ns are bundled in cells of 2^cell ns.
   struct Levels {
     bool bundled = false;
     std::size_t exact = 0;

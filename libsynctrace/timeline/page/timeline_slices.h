@@ -30,7 +30,7 @@ enum class LaneKind : std::uint8_t { kSteps, kIdle, kExchange, kStream, kRanges,
 
 struct Lane {
   LaneKind kind = LaneKind::kSteps;
-  std::size_t device = 0;  // of kIdle, kExchange and kStream: its place in the report
+  std::size_t device = 0;  // for kIdle, kExchange and kStream: its place in the report
   std::string label;
   std::uint64_t slices = 0;
 };

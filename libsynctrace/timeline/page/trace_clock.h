@@ -13,9 +13,9 @@ namespace synctrace::page {
 
 struct TraceClock {
   std::string host;                    // empty: not known
-  std::optional<Nanoseconds> lead_ns;  // of the wall clock: when the host began to count
-  TimeSpan span;                       // of the trace, on its own clock
-  std::optional<RankClock> on_job{};   // of a rank whose clock was measured against those of its job
+  std::optional<Nanoseconds> lead_ns;  // how far the wall clock is ahead: when the host began to count
+  TimeSpan span;                       // the whole trace, on its own clock
+  std::optional<RankClock> on_job{};   // for a rank whose clock was measured against those of its job
 };
 
 TraceClock clock_of(const Trace& trace);
