@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "render/render_page.h"
+#include "render/page/render_page.h"
 
 namespace synctrace::cli {
 

@@ -9,7 +9,7 @@
 
 #include "command_line.h"
 #include "findings/findings.h"
-#include "render/render_page.h"
+#include "render/page/render_page.h"
 #include "stack_options.h"
 
 namespace synctrace::cli {

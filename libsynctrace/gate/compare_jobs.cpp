@@ -7,6 +7,7 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "render/job_words.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {

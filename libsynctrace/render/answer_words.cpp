@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "findings/phases/slow_causes.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {
@@ -52,10 +54,6 @@ std::string saved_percent(const SavingsReport& savings, Nanoseconds ns) {
                      100.0 * static_cast<double>(ns) / static_cast<double>(std::max<Nanoseconds>(1, savings.base_ns)));
 }
 
-Nanoseconds of_one_step(const SavingsReport& savings, Nanoseconds ns) noexcept {
-  return savings.by_steps ? ns / std::max<Nanoseconds>(1, static_cast<Nanoseconds>(savings.steps)) : ns;
-}
-
 std::string verdict_sentence(const Report& report) {
   const VerdictLine& verdict = report.verdict;
   const bool all_alike = report.steps.figures.irregular == 0;
@@ -99,8 +97,8 @@ bool is_slowed(const SavingsReport& savings) noexcept {
 }
 
 std::string base_range_words(const SavingsReport& savings) {
-  const std::string least = duration_text(of_one_step(savings, savings.base_lo_ns));
-  const std::string most = duration_text(of_one_step(savings, savings.base_hi_ns));
+  const std::string least = duration_text(of_a_step(savings, savings.base_lo_ns));
+  const std::string most = duration_text(of_a_step(savings, savings.base_hi_ns));
   return least == most ? "" : format_text("{} to {}", least, most);
 }
 
@@ -118,16 +116,15 @@ std::string gain_sentence(const Report& report) {
   }
   std::string words = format_text(
       "{} {}{}.", savings.by_steps ? "A step takes" : "The run takes",
-      duration_text(of_one_step(savings, savings.base_ns)),
-      is_slowed(savings) ? format_text(" ({} recorded)", duration_text(of_one_step(savings, savings.recorded_ns)))
-                         : "");
+      duration_text(of_a_step(savings, savings.base_ns)),
+      is_slowed(savings) ? format_text(" ({} recorded)", duration_text(of_a_step(savings, savings.recorded_ns))) : "");
   const StepFigures& steps = report.steps.figures;
   if (steps.count > 0 && report.steps.ordinary_mean_ns - steps.p50_ns > steps.p50_ns / 4)
     words += format_text(" Steps are uneven: half of them take {} or less.", duration_text(steps.p50_ns));
   const Interval* all = whole_gain(savings);
   if (all == nullptr) return words;
   return words + format_text(" {} seem possible: {} less ({} - {} %).",
-                             duration_text(of_one_step(savings, savings.base_ns - all->ns)),
+                             duration_text(of_a_step(savings, savings.base_ns - all->ns)),
                              saved_share(savings, all->ns), saved_percent(savings, all->lo_ns),
                              saved_percent(savings, all->hi_ns));
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "findings/report.h"
-#include "render/screen_lines.h"
+#include "render/places.h"
 
 namespace synctrace {
 
@@ -17,8 +17,6 @@ bool is_by_steps(const Report& report) noexcept;
 // "46.3 %" of SavingsReport::base_ns; and "46", for ranges.
 std::string saved_share(const SavingsReport& savings, Nanoseconds ns);
 std::string saved_percent(const SavingsReport& savings, Nanoseconds ns);
-// Of one step where savings are by steps: the part of a time that falls to each of them.
-Nanoseconds of_one_step(const SavingsReport& savings, Nanoseconds ns) noexcept;
 // The recorder made it more than a hundredth longer.
 bool is_slowed(const SavingsReport& savings) noexcept;
 // "8.6 ms to 10.3 ms": that part without the recorder. Empty: the two read the same.

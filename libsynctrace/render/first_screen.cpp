@@ -10,6 +10,7 @@
 #include "render/columns.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
+#include "render/places.h"
 #include "render/screen_lines.h"
 
 namespace synctrace {

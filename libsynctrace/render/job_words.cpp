@@ -10,15 +10,16 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "findings/job/missing_ranks.h"
+#include "render/places.h"
 #include "render/screen_lines.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {
 
 std::string rank_word(const JobReport& report, std::uint32_t rank) {
   if (rank >= report.ranks.size()) return "a rank without a recording";
-  const std::string& label = report.ranks[rank].label;
-  return label.starts_with("process") ? label : "rank " + label;
+  return rank_words(report.ranks[rank].label);
 }
 
 // With a capital letter, for the begin of a sentence.
@@ -103,13 +104,7 @@ std::string whole_percent(const JobReport& report, Nanoseconds ns) {
 
 }  // namespace
 
-Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept {
-  return report.by_steps ? ns / static_cast<Nanoseconds>(report.steps) : ns;
-}
-
-Nanoseconds of_a_step(const JobRank& rank, Nanoseconds ns) noexcept {
-  return rank.steps > 0 ? ns / static_cast<Nanoseconds>(rank.steps) : ns;
-}
+std::string rank_words(const std::string& label) { return label.starts_with("process") ? label : "rank " + label; }
 
 std::vector<std::size_t> ranks_in_order(const JobReport& report, std::size_t most) {
   std::vector<std::size_t> order(report.ranks.size());
@@ -120,14 +115,6 @@ std::vector<std::size_t> ranks_in_order(const JobReport& report, std::size_t mos
   });
   order.resize(most);
   return order;
-}
-
-std::string job_place(const SourceLine& place) {
-  if (place.file.empty()) return place.function;
-  std::string text = place.file.substr(place.file.rfind('/') + 1);
-  if (place.line > 0) text += ":" + std::to_string(place.line);
-  if (!place.function.empty()) text += " in " + place.function;
-  return text;
 }
 
 std::string job_cause_place(const JobCause& cause) {
@@ -232,16 +219,12 @@ std::string in_job_sentence(const Report& report) {
   if (!report.in_job) return {};
   const RankInJob& facts = *report.in_job;
   constexpr std::size_t kMostNamed = 3;
-  const auto each = [&](Nanoseconds ns) {
-    return duration_text(facts.steps > 0 ? ns / static_cast<Nanoseconds>(facts.steps) : ns);
-  };
+  const auto each = [&](Nanoseconds ns) { return duration_text(of_a_step(facts, ns)); };
   const std::string_view a_step = facts.steps > 0 ? " a step" : "";
   std::string whom;
   for (std::size_t i = 0; i < std::min(kMostNamed, facts.waits_for.size()); ++i) {
     const WaitedRank& one = facts.waits_for[i];
-    const std::string rank = one.rank.empty()                  ? "one that is not known"
-                             : one.rank.starts_with("process") ? one.rank
-                                                               : "rank " + one.rank;
+    const std::string rank = one.rank.empty() ? "one that is not known" : rank_words(one.rank);
     whom += format_text("{}{} for {}", i == 0 ? "" : ", ", each(one.waiting_ns), rank);
   }
   const std::size_t more = facts.waits_for.size() - std::min(kMostNamed, facts.waits_for.size());

@@ -34,11 +34,9 @@ std::vector<std::string> job_limits(const JobReport& report);
 
 // Where it is: a line, a kernel, or both; empty: not known.
 std::string job_cause_place(const JobCause& cause);
-std::string job_place(const SourceLine& place);
 
-// Of one step where figures are of steps.
-Nanoseconds of_a_step(const JobReport& report, Nanoseconds ns) noexcept;
-Nanoseconds of_a_step(const JobRank& rank, Nanoseconds ns) noexcept;
+// "rank 3", "process 4711".
+std::string rank_words(const std::string& label);
 
 // All ranks by number; of more than `most`, those that the others waited for most.
 std::vector<std::size_t> ranks_in_order(const JobReport& report, std::size_t most);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "findings/report.h"
-#include "render/screen_lines.h"
+#include "render/places.h"
 
 namespace synctrace {
 

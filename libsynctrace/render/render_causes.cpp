@@ -12,6 +12,7 @@
 #include "render/columns.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
+#include "render/places.h"
 #include "render/render_savings.h"
 #include "render/text_page.h"
 #include "render/words.h"

@@ -13,7 +13,9 @@
 #include "render/columns.h"
 #include "render/first_screen.h"
 #include "render/job_words.h"
+#include "render/places.h"
 #include "render/screen_lines.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {

@@ -10,6 +10,7 @@
 #include "render/csv_line.h"
 #include "render/job_words.h"
 #include "render/render_markdown.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {

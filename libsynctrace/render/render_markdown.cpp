@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "base/format_text.h"
-#include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
 #include "findings/fix_words.h"
@@ -13,6 +12,7 @@
 #include "render/columns.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
+#include "render/places.h"
 #include "render/render_savings.h"
 #include "render/words.h"
 
@@ -21,13 +21,6 @@ namespace {
 
 constexpr std::size_t kRows = 20;
 constexpr std::size_t kCodeColumns = 80;
-
-std::string place_words(const Report& report, const SourceLine& where) {
-  if (!where.known()) return "";
-  if (where.file.empty()) return where.function;
-  const std::string line = where.line == 0 ? "" : format_text(":{}", where.line);
-  return path_text(where.file, report.folder) + line;
-}
 
 class MarkdownRenderer {
  public:
@@ -120,7 +113,7 @@ void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCa
 void MarkdownRenderer::cause_row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns) {
   const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
   line("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |", cause.rule == nullptr ? "" : cause.rule->id, cause.name,
-       markdown_code(cause.where.known() ? place_words(report_, cause.where) : cause.call),
+       markdown_code(cause.where.known() ? place_text(report_, cause.where) : cause.call),
        markdown_code(cause.where.source), duration_text(idle_ns), whole_ns == 0 ? "" : share_text(idle_ns, whole_ns),
        steps == 0 ? "" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps)), count_text(cause.count),
        cause.host_blocked_ns == 0 ? "" : duration_text(cause.host_blocked_ns),
@@ -138,7 +131,7 @@ void MarkdownRenderer::savings() {
     const FixRow& row = savings.order[i];
     for (const ShownFix& fix : row.fixes) {
       line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
-           markdown_code(fix.where.known() ? place_words(report_, fix.where) : fix.call), fix_words(fix.saving.fix),
+           markdown_code(fix.where.known() ? place_text(report_, fix.where) : fix.call), fix_words(fix.saving.fix),
            share(fix.saving.alone.ns), share(row.cumulative.ns), share(row.cumulative.lo_ns),
            share(row.cumulative.hi_ns), grade_name(row.cumulative.grade));
     }
@@ -156,7 +149,7 @@ void MarkdownRenderer::waits() {
   for (std::size_t i = 0; i < std::min(kRows, report_.waits.size()); ++i) {
     const CallSite& site = report_.waits[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", site.rule() == nullptr ? "" : site.rule()->id,
-         markdown_code(call_words(site)), markdown_code(place_words(report_, site.where)),
+         markdown_code(call_words(site)), markdown_code(place_text(report_, site.where)),
          markdown_code(site.where.source), count_text(site.figures.calls), count_text(site.figures.waited),
          duration_text(site.figures.host_blocked_ns), site.figures.bytes == 0 ? "" : bytes_text(site.figures.bytes),
          verdict_word(site.verdict));
@@ -172,7 +165,7 @@ void MarkdownRenderer::polls() {
   for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
     const CallSite& poll = report_.polls[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function()),
-         markdown_code(place_words(report_, poll.where)), markdown_code(poll.where.source),
+         markdown_code(place_text(report_, poll.where)), markdown_code(poll.where.source),
          count_text(poll.figures.calls), count_text(poll.figures.not_ready), count_text(poll.figures.waited),
          duration_text(poll.figures.host_blocked_ns));
   }

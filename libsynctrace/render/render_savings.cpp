@@ -10,6 +10,8 @@
 #include "findings/fix_words.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/places.h"
+#include "render/words.h"
 
 namespace synctrace {
 namespace {
@@ -43,10 +45,10 @@ class SavingsText {
 
   // Without the recorder; how long it took with it, where that is more.
   std::string base_words() const {
-    const std::string recorded = duration_text(of_one_step(savings_, savings_.recorded_ns));
+    const std::string recorded = duration_text(of_a_step(savings_, savings_.recorded_ns));
     if (!is_slowed(savings_)) return format_text("{} {}", recorded, savings_.by_steps ? "a step" : "recorded");
     return format_text("about {}{} without the recorder ({} with it)",
-                       duration_text(of_one_step(savings_, savings_.base_ns)), savings_.by_steps ? " a step" : "",
+                       duration_text(of_a_step(savings_, savings_.base_ns)), savings_.by_steps ? " a step" : "",
                        recorded);
   }
 
@@ -57,7 +59,7 @@ class SavingsText {
   }
 
   void lead(const ShownFix& fix, std::string_view number) {
-    const std::string where = fix.where.known()  ? page_.place_words(fix.where, 60)
+    const std::string where = fix.where.known()  ? place_words(report_, fix.where, 60)
                               : fix.call.empty() ? "in no known line"
                                                  : fix.call;
     const std::string source =
@@ -129,7 +131,7 @@ class SavingsText {
       }
     }
     if (most == nullptr) return {};
-    const std::string where = most->where.known() ? page_.place_words(most->where, 60) : most->name;
+    const std::string where = most->where.known() ? place_words(report_, most->where, 60) : most->name;
     return format_text("What costs most needs another algorithm: without the wait at {} it would be {} less", where,
                        share(most->saving->ceiling_ns));
   }
@@ -178,7 +180,7 @@ class SavingsText {
   void in_vain() {
     for (std::size_t i = 0; i < std::min(kRows, savings_.in_vain.size()); ++i) {
       const ShownFix& fix = savings_.in_vain[i];
-      const std::string where = fix.where.known() ? page_.place_words(fix.where, 60) : fix.call;
+      const std::string where = fix.where.known() ? place_words(report_, fix.where, 60) : fix.call;
       page_.wrapped("  ", format_text("{} alone saves {}: its wait moves to {}.", where, share(fix.saving.alone.ns),
                                       fix.saving.moves_to));
     }

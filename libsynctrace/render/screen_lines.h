@@ -45,23 +45,6 @@ class ScreenLines {
   std::vector<std::string> lines_;
 };
 
-// Paths as a first screen shows them: relative to the folder of the program's own script, where that is known, or else
-// to the one that it was started in.
-class ScreenPlaces {
- public:
-  explicit ScreenPlaces(const Report& report);
-
-  // "train.py:88", the path shortened in its middle; where no file is known, the function.
-  std::string of(const SourceLine& where, std::size_t columns) const;
-  std::string of(const ShownFix& fix, std::size_t columns) const;
-  std::string file(std::string_view path) const;
-  std::string moved_to(std::string_view place) const;  // `place`: SavingReport::moves_to
-
- private:
-  std::string working_folder_;
-  std::string script_folder_;
-};
-
 // Whether it saves a hundredth of the time or more, and more than the recording leaves open.
 bool is_worth_showing(const Report& report, const Remedy& remedy);
 

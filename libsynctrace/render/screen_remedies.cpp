@@ -8,6 +8,7 @@
 #include "base/shares.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/places.h"
 #include "render/screen_lines.h"
 
 namespace synctrace {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/text_page.h"
 
-#include "base/name_text.h"
 #include "render/columns.h"
+#include "render/places.h"
 
 namespace synctrace {
 namespace {
 
 constexpr std::size_t kIndent = 8;       // for what stands below a rule's id
 constexpr std::size_t kPlaceShare = 60;  // per cent of a line; the rest is for the source text
-constexpr std::size_t kFunctionColumns = 30;
 
 }  // namespace
 
@@ -38,17 +37,10 @@ void TextPage::wrapped(std::string_view lead, std::string_view text) {
   line("{}{}", lead, text);
 }
 
-std::string TextPage::place_words(const SourceLine& where, std::size_t columns) const {
-  const std::string function = where.function.empty() ? "?" : fitted(function_text(where.function), kFunctionColumns);
-  if (where.file.empty()) return fitted("in " + function, columns);
-  const std::string tail = format_text("{} in {}", where.line == 0 ? "" : format_text(":{}", where.line), function);
-  return fitted_tail(path_text(where.file, report_.folder), columns - columns_of(tail)) + tail;
-}
-
 bool TextPage::place_line(std::string_view id, const SourceLine& where) {
   if (!where.known()) return false;
   const std::size_t room = columns() - kIndent;
-  const std::string place = place_words(where, where.source.empty() ? room : columns() * kPlaceShare / 100);
+  const std::string place = place_words(report_, where, where.source.empty() ? room : columns() * kPlaceShare / 100);
   const std::string source = where.source.empty() ? "" : fitted(where.source, room - 2 - columns_of(place));
   line("  {:<5} {}  {}", id, place, source);
   return true;
@@ -62,7 +54,7 @@ void TextPage::stack_lines(const SourceLine& where) {
       line("          .. frames are missing here");
       continue;
     }
-    line("          {}", place_words({frame.file, frame.line, frame.function, {}, {}}, columns() - 10));
+    line("          {}", place_words(report_, {frame.file, frame.line, frame.function, {}, {}}, columns() - 10));
   }
 }
 

@@ -35,8 +35,6 @@ class TextPage {
   // Breaks `text` between words, later lines set in under the first.
   void wrapped(std::string_view lead, std::string_view text);
 
-  // "train.py:88 in train_step", the path cut from the left to fit.
-  std::string place_words(const SourceLine& where, std::size_t columns) const;
   // The place of a row and the text of its line, to stand above the row. False, and nothing, where it is not known.
   bool place_line(std::string_view id, const SourceLine& where);
   // Where asked for: all frames but the interpreter's own, innermost first.

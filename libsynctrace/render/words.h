@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the calls of a site are and did, in words.
+// Words that all outputs share.
 #pragma once
 
 #include <string>
@@ -15,6 +15,14 @@ std::string_view verdict_token(SiteVerdict verdict) noexcept;  // for programs
 
 std::string call_words(const SiteCalls& calls);  // "cudaMemcpyAsync D2H pageable"
 std::string call_words(const CallSite& site);  // "cudaMemcpyAsync D2H pageable + sync", "cudaStreamSynchronize + copy"
+
+// The part of a time that falls to each step, where the figures are those of steps; else all of it.
+template <class Figures>
+Nanoseconds of_a_step(const Figures& figures, Nanoseconds ns) noexcept {
+  bool by_steps = figures.steps > 0;
+  if constexpr (requires { figures.by_steps; }) by_steps = by_steps && figures.by_steps;
+  return by_steps ? ns / static_cast<Nanoseconds>(figures.steps) : ns;
+}
 
 // What a table of causes is about: "31.4 ms in 59 steps, and 191.0 ms outside of them", "1.2 s of 4.5 s".
 std::string extent_words(const Report& report, const CauseSplit& split, Nanoseconds window_ns);

@@ -16,7 +16,7 @@
 #include "format/trace_reader.h"
 #include "model/clock_map.h"
 #include "model/load_trace.h"
-#include "render/render_page.h"
+#include "render/page/render_page.h"
 #include "render/render_text.h"
 
 namespace synctrace {

@@ -23,10 +23,10 @@
 #include "gate/render_gate_text.h"
 #include "model/load_trace.h"
 #include "render/first_screen.h"
+#include "render/page/render_page.h"
 #include "render/render_csv.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
-#include "render/render_page.h"
 #include "render/render_text.h"
 
 using namespace synctrace;

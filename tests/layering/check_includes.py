@@ -66,6 +66,7 @@ CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 # The subfolders of other rooms, and which parts of their room each may include; "" is the room's own folder.
 SUB_ROOMS = {
     "timeline": {"": set(), "page": {""}},
+    "render": {"": set(), "page": {""}},
 }
 # What such a part may include of other rooms, where that is less than its room may. Exports are made of the walk, so it knows no findings.
 NARROW_PARTS = {("timeline", ""): {"base", "model", "names", "timeline"}}

@@ -14,6 +14,7 @@
 #include "render/answer_words.h"
 #include "render/columns.h"
 #include "render/page/section_parts.h"
+#include "render/places.h"
 #include "render/screen_lines.h"
 
 namespace synctrace::page {

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "base/format_text.h"
-#include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "render/answer_words.h"
 #include "render/job_words.h"
 #include "render/page/section_parts.h"
 #include "render/phase_words.h"
+#include "render/words.h"
 
 namespace synctrace::page {
 namespace {
@@ -72,11 +72,10 @@ void now_tile(const Report& report, HtmlOut& out) {
     return tile("A step takes", time_cell(report.steps.ordinary_mean_ns), note, out);
   }
   if (is_slowed(savings))
-    note = format_text("{} recorded; ", duration_text(of_one_step(savings, savings.recorded_ns))) + note;
+    note = format_text("{} recorded; ", duration_text(of_a_step(savings, savings.recorded_ns))) + note;
   const std::string range = base_range_words(savings);
   if (!range.empty()) note = range + "; " + note;
-  tile(savings.by_steps ? "A step takes" : "The run takes", time_cell(of_one_step(savings, savings.base_ns)), note,
-       out);
+  tile(savings.by_steps ? "A step takes" : "The run takes", time_cell(of_a_step(savings, savings.base_ns)), note, out);
 }
 
 void possible_tile(const SavingsReport& savings, HtmlOut& out) {
@@ -85,7 +84,7 @@ void possible_tile(const SavingsReport& savings, HtmlOut& out) {
   if (all == nullptr) return tile("Seems possible", {"no less"}, "no fix is promised to save a hundredth", out);
   const auto changes = std::count_if(savings.remedies.begin(), savings.remedies.end(),
                                      [](const Remedy& r) { return r.marginal.ns > 0; });
-  tile("Seems possible", time_cell(of_one_step(savings, savings.base_ns - all->ns)),
+  tile("Seems possible", time_cell(of_a_step(savings, savings.base_ns - all->ns)),
        format_text("{} less ({} - {} %), with {} {}", saved_share(savings, all->ns), saved_percent(savings, all->lo_ns),
                    saved_percent(savings, all->hi_ns), changes, changes == 1 ? "change" : "changes"),
        out);
@@ -137,7 +136,7 @@ void step_bar(const Report& report, HtmlOut& out) {
   out.add_markup("</svg>\n");
   if (const Interval* all = whole_gain(report.savings); all != nullptr) {
     const Nanoseconds base_ns = report.savings.base_ns;
-    const std::string left = duration_text(of_one_step(report.savings, base_ns - all->ns));
+    const std::string left = duration_text(of_a_step(report.savings, base_ns - all->ns));
     out.add("<svg class=\"bar possible\" role=\"img\" aria-label=\"possible: {}\">", left);
     bar_part(0, percent(base_ns - all->ns, base_ns), "possible", "possible: " + left, out);
     bar_part(percent(base_ns - all->hi_ns, base_ns), percent(all->hi_ns - all->lo_ns, base_ns), "range",
@@ -171,12 +170,6 @@ void bar_part(double from, double width, std::string_view colour, std::string_vi
 }
 
 std::string cause_colour(std::size_t row) { return row < kColours ? "c" + std::to_string(row) : "other"; }
-
-std::string place_text(const Report& report, const SourceLine& where) {
-  if (where.file.empty()) return where.function;
-  const std::string file = path_text(where.file, report.folder);
-  return where.line == 0 ? file : file + ":" + std::to_string(where.line);
-}
 
 Markup time_cell(Nanoseconds ns) { return {format_text("<data value=\"{}\">{}</data>", ns, duration_text(ns))}; }
 Markup time_or_dash(Nanoseconds ns) { return ns == 0 ? Markup{"<span class=\"none\">–</span>"} : time_cell(ns); }

@@ -10,6 +10,7 @@
 #include "base/shares.h"
 #include "render/job_words.h"
 #include "render/page/section_parts.h"
+#include "render/words.h"
 
 namespace synctrace::page {
 namespace {

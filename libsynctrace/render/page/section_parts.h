@@ -13,6 +13,7 @@
 #include "findings/remedies/rule_texts.h"
 #include "findings/report.h"
 #include "render/page/html_text.h"
+#include "render/places.h"
 #include "timeline/page/idle_occurrences.h"
 #include "timeline/page/idle_stacks.h"
 
@@ -50,8 +51,6 @@ std::string moment_of(const Report& report, const RankLane& lane, Nanoseconds be
 double percent(Nanoseconds part, Nanoseconds whole) noexcept;
 // A part of a bar, from and as wide as so many percent of it.
 void bar_part(double from, double width, std::string_view colour, std::string_view words, HtmlOut& out);
-// "train.py:88", the file relative to the working folder; empty where it is not known.
-std::string place_text(const Report& report, const SourceLine& where);
 // A duration with its exact value beside it, for programs.
 Markup time_cell(Nanoseconds ns);
 Markup time_or_dash(Nanoseconds ns);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/render_page.h"
+#include "render/page/render_page.h"
 
 #include <algorithm>
 #include <utility>
@@ -7,6 +7,7 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "render/job_words.h"
 #include "render/page/axes.h"
 #include "render/page/front_end.h"
 #include "render/page/html_text.h"
@@ -196,7 +197,7 @@ void describe_rank(const Report& report, const page::Timeline& timeline, const P
   const JobReport& job = *options.job;
   const JobRank& rank = job.ranks[options.number];
   section.rank = rank.label;
-  section.title = rank.label.starts_with("process") ? rank.label : "rank " + rank.label;
+  section.title = rank_words(rank.label);
   if (job.hosts > 1) section.title += " on " + rank.host;
   for (std::size_t cause = 0; cause < job.causes.size(); ++cause) {
     const std::vector<RankShare>& ranks = job.causes[cause].ranks;
