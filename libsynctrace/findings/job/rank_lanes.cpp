@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format_text.h"
+#include "model/tolerances.h"
 
 namespace synctrace {
 namespace {
