@@ -11,7 +11,7 @@
 
 namespace synctrace {
 
-// As a string of JSON, in quotes. Bytes that are no UTF-8 are replaced.
+// The text as a string of JSON, in quotes. Bytes that are no UTF-8 are replaced.
 std::string json_quoted(std::string_view text);
 
 class Json {

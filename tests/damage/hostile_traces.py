@@ -21,7 +21,7 @@ import measured_rows  # noqa: E402
 
 MOST_SECONDS = 10
 MOST_BYTES = 1 << 30
-PARTS = 3  # of the mutants, in turns
+PARTS = 3  # the mutants come in so many parts, in turns
 FIRST_FLOOD = 14  # calls; the kinds before them are definitions
 
 COMMANDS = [

@@ -13,7 +13,7 @@ import tokenize
 import tree
 
 # How many there are today. Lower it whenever some are gone.
-MOST = 235
+MOST = 148
 
 IN_C = (".h", ".cpp", ".cu", ".c", ".js", ".mjs")
 IN_SHELL = (".sh", ".cmake", "CMakeLists.txt", "Makefile")
