@@ -2,51 +2,6 @@
 #include "attribution/cause.h"
 
 namespace synctrace {
-namespace {
-
-constexpr std::array<std::string_view, kCauseKinds> kNames = {
-    "unknown",
-    "stream-sync",
-    "device-sync",
-    "event-sync",
-    "polling",
-    "framework-wait",
-    "blocking-memcpy",
-    "pageable-copy",
-    "hidden-sync",
-    "alloc-in-loop",
-    "free-sync",
-    "module-load",
-    "launch-bound",
-    "launch-latency",
-    "input-bound",
-    "loader-compute",
-    "host-compute",
-    "cuda-call",
-    "python-gc",
-    "gil",
-    "thread-wait",
-    "lock",
-    "sleep",
-    "io",
-    "cpu-starved",
-    "dependency-wait",
-    "dependency-device",
-    "dependency-copy",
-    "dependency-host-function",
-    "device-dispatch",
-    "profiler",
-    "startup",
-    "shutdown",
-    "capture-edge",
-};
-
-}  // namespace
-
-std::string_view cause_name(CauseKind kind) noexcept {
-  const std::size_t index = static_cast<std::size_t>(kind);
-  return index < kNames.size() ? kNames[index] : kNames[0];
-}
 
 std::string_view reason_words(Reason reason) noexcept {
   switch (reason) {

@@ -3,6 +3,7 @@
 // owner: one row of a table of the trace), and how sure we are. docs/attribution.md says what each cause means.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -50,13 +51,92 @@ enum class CauseKind : std::uint8_t {
 };
 inline constexpr std::size_t kCauseKinds = static_cast<std::size_t>(CauseKind::kCapture) + 1;
 
+// What binds a program whose idle time mostly has causes of that class. kNone: no idle time that counts.
+enum class CauseClass : std::uint8_t { kSync, kTransfer, kInput, kLaunch, kHost, kDependency, kUnknown, kNone };
+
+// Which fixes apply to a cause.
+enum class FixFamily : std::uint8_t {
+  kNone,
+  kWait,
+  kMemory,
+  kLaunch,
+  kInput,
+  kHost,
+  kCollector,
+  kCode,
+  kProfiler,
+  kDependency
+};
+
+struct CauseTraits {
+  enum Flag : std::uint8_t {
+    kSleeps = 1,     // the thread slept
+    kAfterWait = 2,  // time of the host that would have overlapped the device's work, had a wait not emptied its queue
+    kHoldsUp = 4     // of the host, and no rule of the loader's or of start-up
+  };
+  CauseKind kind = CauseKind::kUnknown;
+  std::string_view name;
+  CauseClass its_class = CauseClass::kHost;
+  FixFamily family = FixFamily::kNone;
+  std::uint8_t flags = 0;
+
+  constexpr bool has(Flag flag) const noexcept { return (flags & flag) != 0; }
+};
+
+// One row of each kind, in their order.
+inline constexpr std::array<CauseTraits, kCauseKinds> kCauses = [] {
+  using enum CauseTraits::Flag;
+  return std::array<CauseTraits, kCauseKinds>{{
+      {CauseKind::kUnknown, "unknown", CauseClass::kUnknown, FixFamily::kNone, 0},
+      {CauseKind::kStreamSync, "stream-sync", CauseClass::kSync, FixFamily::kWait, 0},
+      {CauseKind::kDeviceSync, "device-sync", CauseClass::kSync, FixFamily::kWait, 0},
+      {CauseKind::kEventSync, "event-sync", CauseClass::kSync, FixFamily::kWait, 0},
+      {CauseKind::kPolling, "polling", CauseClass::kSync, FixFamily::kWait, 0},
+      {CauseKind::kFrameworkWait, "framework-wait", CauseClass::kSync, FixFamily::kWait, kSleeps},
+      {CauseKind::kBlockingCopy, "blocking-memcpy", CauseClass::kTransfer, FixFamily::kWait, 0},
+      {CauseKind::kPageableCopy, "pageable-copy", CauseClass::kTransfer, FixFamily::kWait, 0},
+      {CauseKind::kHiddenSync, "hidden-sync", CauseClass::kSync, FixFamily::kWait, 0},
+      {CauseKind::kAllocation, "alloc-in-loop", CauseClass::kHost, FixFamily::kMemory, kAfterWait | kHoldsUp},
+      {CauseKind::kRelease, "free-sync", CauseClass::kSync, FixFamily::kMemory, kHoldsUp},
+      {CauseKind::kModuleLoad, "module-load", CauseClass::kHost, FixFamily::kCode, 0},
+      {CauseKind::kLaunchBound, "launch-bound", CauseClass::kLaunch, FixFamily::kLaunch, kAfterWait | kHoldsUp},
+      {CauseKind::kLatency, "launch-latency", CauseClass::kLaunch, FixFamily::kLaunch, kAfterWait},
+      {CauseKind::kInput, "input-bound", CauseClass::kInput, FixFamily::kInput, kSleeps},
+      {CauseKind::kLoaderCompute, "loader-compute", CauseClass::kInput, FixFamily::kInput, kAfterWait},
+      {CauseKind::kHostCompute, "host-compute", CauseClass::kHost, FixFamily::kHost, kAfterWait | kHoldsUp},
+      {CauseKind::kOtherCall, "cuda-call", CauseClass::kHost, FixFamily::kNone, kAfterWait | kHoldsUp},
+      {CauseKind::kGarbageCollection, "python-gc", CauseClass::kHost, FixFamily::kCollector, kAfterWait | kHoldsUp},
+      {CauseKind::kGil, "gil", CauseClass::kHost, FixFamily::kHost, kSleeps | kHoldsUp},
+      {CauseKind::kPeerThread, "thread-wait", CauseClass::kHost, FixFamily::kNone, kSleeps | kAfterWait | kHoldsUp},
+      {CauseKind::kLock, "lock", CauseClass::kHost, FixFamily::kHost, kSleeps | kHoldsUp},
+      {CauseKind::kSleep, "sleep", CauseClass::kHost, FixFamily::kHost, kSleeps | kHoldsUp},
+      {CauseKind::kIo, "io", CauseClass::kHost, FixFamily::kHost, kSleeps | kHoldsUp},
+      {CauseKind::kCpuStarved, "cpu-starved", CauseClass::kHost, FixFamily::kHost, 0},
+      {CauseKind::kStreamDependency, "dependency-wait", CauseClass::kDependency, FixFamily::kDependency, 0},
+      {CauseKind::kDeviceDependency, "dependency-device", CauseClass::kDependency, FixFamily::kDependency, 0},
+      {CauseKind::kCopyDependency, "dependency-copy", CauseClass::kTransfer, FixFamily::kNone, 0},
+      {CauseKind::kHostFunction, "dependency-host-function", CauseClass::kDependency, FixFamily::kNone, 0},
+      {CauseKind::kDispatch, "device-dispatch", CauseClass::kLaunch, FixFamily::kNone, 0},
+      {CauseKind::kProfiler, "profiler", CauseClass::kHost, FixFamily::kProfiler, 0},
+      {CauseKind::kStartup, "startup", CauseClass::kNone, FixFamily::kNone, 0},
+      {CauseKind::kShutdown, "shutdown", CauseClass::kNone, FixFamily::kNone, 0},
+      {CauseKind::kCapture, "capture-edge", CauseClass::kNone, FixFamily::kNone, 0},
+  }};
+}();
+static_assert(std::ranges::all_of(kCauses, [](const CauseTraits& row) {
+  return !row.name.empty() && &kCauses[static_cast<std::size_t>(row.kind)] == &row;
+}));
+
+constexpr const CauseTraits& traits_of(CauseKind kind) noexcept {
+  const auto index = static_cast<std::size_t>(kind);
+  return kCauses[index < kCauses.size() ? index : 0];
+}
+
 // "stream-sync". Static storage.
-std::string_view cause_name(CauseKind kind) noexcept;
+constexpr std::string_view cause_name(CauseKind kind) noexcept { return traits_of(kind).name; }
 
 // Before the first work, after the last, outside what was recorded: true, but nothing to fix.
-constexpr bool is_edge(CauseKind kind) noexcept {
-  return kind == CauseKind::kStartup || kind == CauseKind::kShutdown || kind == CauseKind::kCapture;
-}
+constexpr bool is_edge(CauseKind kind) noexcept { return traits_of(kind).its_class == CauseClass::kNone; }
 
 // Why a cause is unknown, or where a stretch at the edge comes from.
 enum class Reason : std::uint8_t {

@@ -7,24 +7,6 @@
 #include "model/tolerances.h"
 
 namespace synctrace {
-namespace {
-
-// Host time that would have overlapped the device's work if the wait had not emptied its queue.
-bool is_host_time(CauseKind kind) noexcept {
-  switch (kind) {
-    case CauseKind::kHostCompute:
-    case CauseKind::kLoaderCompute:
-    case CauseKind::kLaunchBound:
-    case CauseKind::kLatency:
-    case CauseKind::kOtherCall:
-    case CauseKind::kGarbageCollection:
-    case CauseKind::kAllocation:
-    case CauseKind::kPeerThread: return true;
-    default: return false;
-  }
-}
-
-}  // namespace
 
 DeviceWaits::DeviceWaits(const Evidence& evidence, const HostClassifier& classifier) {
   const Trace& trace = evidence.trace;
@@ -68,7 +50,7 @@ void DrainCredit::charge(std::vector<Part>& parts) {
       credit_ns_ = current_.waited_ns;
     }
     const Nanoseconds charged_ns = std::min(credit_ns_, part.span.length_ns());
-    if (charged_ns > 0 && is_host_time(part.kind)) {
+    if (charged_ns > 0 && traits_of(part.kind).has(CauseTraits::kAfterWait)) {
       Part drained = part;
       drained.span.end_ns = part.span.begin_ns + charged_ns;
       drained.drained = true;

@@ -10,13 +10,7 @@ namespace synctrace {
 namespace {
 
 bool may_lack_owner(const Part& part) noexcept {
-  switch (part.kind) {
-    case CauseKind::kStartup:
-    case CauseKind::kShutdown:
-    case CauseKind::kCapture:
-    case CauseKind::kUnknown: return true;
-    default: return part.owner.table != OwnerTable::kNone;
-  }
+  return is_edge(part.kind) || part.kind == CauseKind::kUnknown || part.owner.table != OwnerTable::kNone;
 }
 
 }  // namespace

@@ -18,19 +18,6 @@ namespace {
 
 constexpr std::size_t kMostActivities = 3;
 
-bool is_sleep(CauseKind kind) noexcept {
-  switch (kind) {
-    case CauseKind::kFrameworkWait:
-    case CauseKind::kInput:
-    case CauseKind::kPeerThread:
-    case CauseKind::kGil:
-    case CauseKind::kLock:
-    case CauseKind::kSleep:
-    case CauseKind::kIo: return true;
-    default: return false;
-  }
-}
-
 // What the calls of each place and function cost the host; a run of queries is one.
 class HostCosts {
  public:
@@ -87,7 +74,7 @@ class CauseMerger {
  private:
   // Name, place, reason; and where the place is not known what comes behind it, and the function.
   using Key = std::tuple<std::string_view, StackPlace, StackPlace, Reason, ApiId, HostCall>;
-  // Of the stacks that lead to a place those in the steps count before the others, and then how often each was seen.
+  // The stack of a place that counts most: first those in the steps, then those seen most often.
   struct StackWeight {
     bool in_steps = false;
     std::uint64_t occurrences = 0;
@@ -153,7 +140,8 @@ class CauseMerger {
     stack.occurrences += cause.occurrences;
     draft.untils[places_.place_of(cause.key.site.until)] += cause.idle_ns;
     // Another thread's work is counted by what it did, not by the sleeps at the line that waited for it.
-    const bool worked = cause.key.site.table == OwnerTable::kHostWait && !is_sleep(cause.key.kind);
+    const bool worked =
+        cause.key.site.table == OwnerTable::kHostWait && !traits_of(cause.key.kind).has(CauseTraits::kSleeps);
     const WaitFigures cost = worked ? WaitFigures{} : costs_.of(places_.place_of(cause.key.site.stack), cause.key.site);
     row.count = std::max(row.count, cost.calls);
     row.host_blocked_ns = std::max(row.host_blocked_ns, cost.host_blocked_ns);

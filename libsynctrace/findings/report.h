@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conclusions about one process as data: what every renderer shows and what a gate judges. Times are ns. Owns all
-// of its texts, so it outlives the trace.
+// The conclusions about one process as data: what every renderer shows and what a gate judges. Times are ns. It owns
+// all its texts, so it outlives the trace.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ struct SourceLine {
   std::uint32_t line = 0;
   std::string function;  // empty: nothing is known of the place
   std::string source;
-  std::vector<ShownFrame> stack;  // of one such call, innermost first
+  std::vector<ShownFrame> stack;  // the frames of one such call, innermost first
 
   bool known() const noexcept { return !function.empty() || !file.empty(); }
 };
@@ -56,8 +56,8 @@ struct SourceLine {
 // Calls of one CUDA function with one kind of copy.
 struct SiteCalls {
   const Rule* rule = nullptr;  // null: no rule
-  std::string function;        // of CUDA; of the C library where the program slept outside of CUDA
-  std::string direction;       // of a copy: "H2D", "D2H"...; else empty
+  std::string function;        // CUDA's, or the C library's where the program slept outside of CUDA
+  std::string direction;       // a copy's: "H2D", "D2H"...; else empty
   std::string memory;          // on the host's side of a copy: "pageable", "pinned"...; empty when there is none
   std::string note;            // "creates the context"; empty for most
   WaitFigures figures;
@@ -68,7 +68,7 @@ struct SiteCalls {
 struct CallSite {
   SourceLine where;
   std::vector<SiteCalls> calls;  // one, or two; the first gives the site its rule
-  WaitFigures figures;           // of a copy and its synchronisation as one
+  WaitFigures figures;           // a copy and its synchronisation are one call
   bool can_wait = false;
   bool is_poll = false;
   SiteVerdict verdict = SiteVerdict::kNoWait;
@@ -130,14 +130,14 @@ struct IdleCause {
   std::string call;    // function of CUDA; empty: none
   SourceLine where;
   SourceLine until;         // known for host code of which only the calls around it are: then `where` is the one before
-  std::uint64_t count = 0;  // of the calls there; where it is no call, of the gaps
+  std::uint64_t count = 0;  // number of calls there; where it is no call, of gaps
   std::uint64_t occurrences = 0;
   Nanoseconds host_blocked_ns = 0;
   Nanoseconds idle_ns = 0;
-  Nanoseconds steady_ns = 0;              // of it, in ordinary steps
-  Nanoseconds irregular_ns = 0;           // of it, in steps that took unusually long
-  Nanoseconds uncertain_ns = 0;           // of it, known with low confidence only
-  Nanoseconds uncertain_in_steps_ns = 0;  // of that, in ordinary steps
+  Nanoseconds steady_ns = 0;              // the part in ordinary steps
+  Nanoseconds irregular_ns = 0;           // the part in steps that took unusually long
+  Nanoseconds uncertain_ns = 0;           // the part known with low confidence only
+  Nanoseconds uncertain_in_steps_ns = 0;  // the part of that in ordinary steps
   std::vector<IdleActivity> activities;   // dearest first
   std::vector<std::uint32_t> numbers;     // Cause::number of the causes that it adds up
   FixKey fix_key;                         // what a fix would apply to: where another thread did it, that thread's place
@@ -151,8 +151,7 @@ struct ShownFix {
   std::string call;  // where the line is not known: the function
   FixKey key;        // what it applies to
   SavingReport saving;
-  std::uint32_t until_line =
-      0;  // of a stretch of host code, the line in the same file before which it ends; 0: one line
+  std::uint32_t until_line = 0;  // a stretch of host code ends before this line of the same file; 0: it is one line
 };
 
 // One more fix, or several that pay only together.
@@ -168,7 +167,7 @@ struct Remedy {
   Fix fix = Fix::kNone;
   std::string title;                 // "Read the loss one step later"
   std::vector<std::string> to_type;  // one or two lines
-  std::vector<ShownFix> fixes;       // those that save most alone first, at most kMostShownFixes
+  std::vector<ShownFix> fixes;       // largest saving alone first, at most kMostShownFixes
   std::size_t more_fixes = 0;        // lines beside these
   Interval alone;
   Interval marginal;  // after the remedies before it
@@ -187,26 +186,17 @@ struct AskedWay {
 
 // The answer to WhatIfQuestion.
 struct AskedReport {
-  Interval saving;  // of all that was granted, together
+  Interval saving;  // by all that was granted, together
   std::vector<ShownFix> fixes;
   std::vector<std::string> notes;  // what was taken where there was a choice, what was not granted, and why
   std::vector<AskedWay> ways;
 };
 
-struct SavingsReport {
-  std::string refusal;    // why nothing was predicted; empty: it was
-  bool by_steps = false;  // base_ns is that of the steps, else of the recording
-  std::size_t steps = 0;
-  Nanoseconds base_ns = 0;      // without the recorder,
-  Nanoseconds base_lo_ns = 0;   // at least
-  Nanoseconds base_hi_ns = 0;   // and at most,
-  Nanoseconds recorded_ns = 0;  // and with it
-  Interval all;                 // with every fix
+struct SavingsReport : SavingsBase {
   std::vector<FixRow> order;
   std::vector<Remedy> remedies;   // best first; those that gain nothing stand last
   std::vector<ShownFix> in_vain;  // whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;
-  double unexplained_share = 0;  // of the time: starts of work that nothing explains
 };
 
 // A step that took unusually long, or short.
@@ -219,13 +209,13 @@ struct IrregularStep {
 struct StepsReport {
   std::string source = "none";
   std::string name;
-  FileLine where;  // of the loop; line 0: not known
+  FileLine where;  // the loop's line; 0: not known
   StepConfidence confidence = StepConfidence::kHigh;
   std::string doubt;  // a clause: why it is not high
   std::size_t micro_steps = 1;
   StepFigures figures;
   std::vector<IrregularStep> irregular;  // longest first, at most kMostIrregularSteps
-  Nanoseconds ordinary_ns = 0;           // of the others but the warm-up, added up: what verdict and savings are of
+  Nanoseconds ordinary_ns = 0;           // all others but the warm-up, added up: verdict and savings are about them
   Nanoseconds ordinary_mean_ns = 0;
   Nanoseconds irregular_ns = 0;
   Nanoseconds irregular_mean_ns = 0;
@@ -243,7 +233,7 @@ struct WorstCause {
 // A part of the run; without a GPU timeline nothing is known of idle time.
 struct RunPart {
   Nanoseconds time_ns = 0;
-  Nanoseconds idle_ns = 0;  // of the verdict's GPU
+  Nanoseconds idle_ns = 0;  // on the verdict's GPU
   std::optional<WorstCause> worst;
 };
 
@@ -252,9 +242,9 @@ struct PhaseReport {
   std::size_t number = 1;  // by time, from 1: of --phase
   bool reported = false;   // whether all else in the report is about it
   std::string source;
-  SourceLine where;  // of the loop; its function has the name
+  SourceLine where;  // the loop's line; its function has the name
   StepFigures figures;
-  RunPart part;  // of the steps but the warm-up
+  RunPart part;  // the steps without the warm-up
 };
 
 // A part of the time: "launching".
@@ -270,9 +260,9 @@ struct VerdictLine {
   // What `evidence` says of the time: of the busiest device, in the ordinary steps where there are any.
   std::uint32_t device = 0;
   Nanoseconds lacked_ns = 0;      // without work to compute: idle, or only copying
-  Nanoseconds copying_ns = 0;     // of it
+  Nanoseconds copying_ns = 0;     // its part with transfers
   Nanoseconds collective_ns = 0;  // beside it: only collectives ran
-  // Of all of the time: "busy" first, then what the GPU lacked work for; without those of 0.
+  // All of the time: "busy" first, then why the GPU lacked work; no part is 0.
   std::vector<TimePart> parts;
   Nanoseconds of_ns = 0;
 };
@@ -281,10 +271,10 @@ struct DeviceReport {
   std::uint32_t id = 0;
   std::string name;
   DeviceState state;
-  CollectiveTime collectives;          // of the compute time: only collectives ran, to move data or to wait for others
-  std::uint64_t pieces = 0;            // of GPU work
+  CollectiveTime collectives;          // compute time in which only collectives ran, to move data or to wait for others
+  std::uint64_t pieces = 0;            // number of pieces of GPU work
   std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in the steps first
-  std::vector<IdleCause> copy_causes;  // of the copy-only time
+  std::vector<IdleCause> copy_causes;  // why the GPU only copied
 };
 
 // GPU work of one sort: "kernels", "graphs", "memsets", or a copy by direction and memory.
@@ -292,7 +282,7 @@ struct WorkReport {
   std::string what;
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
-  Nanoseconds device_ns = 0;  // of each piece, added up: pieces may overlap
+  Nanoseconds device_ns = 0;  // all pieces added up, which may overlap
 };
 
 // All calls of one CUDA function. The quantiles are right to 2 %.
@@ -311,7 +301,7 @@ struct RangeReport {
   Nanoseconds host_ns = 0;          // lengths, added up
   Nanoseconds host_blocked_ns = 0;  // their threads, inside them
   Nanoseconds issued_ns = 0;        // GPU work that their threads issued inside them
-  Nanoseconds busy_ns = 0;          // of the devices, while one of them was open and the timeline was recorded
+  Nanoseconds busy_ns = 0;          // devices were busy while one of them was open and the timeline was recorded
   Nanoseconds idle_ns = 0;          // likewise: in no work at all
 };
 
@@ -342,13 +332,13 @@ struct Report {
   bool covers_all = true;  // false: only calls that began in a window
   bool only_windows = false;  // waits outside of the windows were not recorded
   std::uint64_t left_out_calls = 0;
-  Nanoseconds lossy_ns = 0;  // of the recorded time, how much may lack records
+  Nanoseconds lossy_ns = 0;  // recorded time that may lack records
 
   VerdictLine verdict;
   std::optional<RankInJob> in_job;  // nothing: it was looked at alone
   StepsReport steps;
   std::vector<PhaseReport> phases;       // that of `steps` first, then by number; none without steps
-  std::optional<RunPart> between_steps;  // of all phases; nothing: a small part of the recording
+  std::optional<RunPart> between_steps;  // outside of all phases; nothing: a small part of the recording
   std::vector<DeviceReport> devices;
   SavingsReport savings;
   std::optional<LoaderAdvice> loader;    // where the program waits for a data loader
@@ -369,7 +359,7 @@ struct Report {
   Nanoseconds overhead_ns = 0;
   std::uint64_t overhead_count = 0;
 
-  WaitFigures calls;  // of all sites but `polls`, a copy and its synchronisation as two
+  WaitFigures calls;  // all sites but `polls`; a copy and its synchronisation are two calls
   std::vector<LossReport> losses;
 };
 

@@ -50,7 +50,7 @@ class SavingsWriter {
  private:
   std::string call_of(const FixKey& key) const {
     if (key.function == 0) return {};
-    if (key.family == FixKey::Family::kLaunch) return "all launches in the range";
+    if (key.family == FixFamily::kLaunch) return "all launches in the range";
     if ((key.function & kHostFunctions) != 0)
       return std::string(host_call_word(static_cast<HostCall>(key.function & ~kHostFunctions)));
     return printable(api_name(trace_, ApiId{key.function}));
@@ -151,15 +151,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
                                  " in the middle of the run and stand for all of it"});
   }
   SavingsReport& savings = report.savings;
-  savings.refusal = found.refusal;
-  savings.by_steps = found.by_steps;
-  savings.steps = found.steps;
-  savings.base_ns = found.base_ns;
-  savings.base_lo_ns = found.base_lo_ns;
-  savings.base_hi_ns = found.base_hi_ns;
-  savings.recorded_ns = found.recorded_ns;
-  savings.all = found.all;
-  savings.unexplained_share = found.unexplained_share;
+  static_cast<SavingsBase&>(savings) = found;
   if (!found.refusal.empty()) return;
   const SavingsWriter writer(trace, found, places);
   for (DeviceReport& device : report.devices) {

@@ -17,11 +17,10 @@ namespace {
 
 // A GPU idle for less than 10 % of the time is the limit itself.
 constexpr Share kGpuBoundBelow = percent(10);
-// Of GPU work without steps, from which a program's nature cannot be told.
+// Fewer pieces of GPU work, without steps, do not show what a program is like.
 constexpr std::uint64_t kFewestPieces = 5;
 
-enum class Class : std::uint8_t { kSync, kTransfer, kInput, kLaunch, kHost, kDependency, kUnknown, kNone };
-// Those of the classes first.
+// The words of the classes come first.
 constexpr std::array<std::string_view, 10> kWords = {
     "sync-bound",       "transfer-bound", "input-bound", "launch-bound",        "host-bound",
     "dependency-bound", "unknown",        "rank-bound",  "communication-bound", "gpu-bound"};
@@ -36,47 +35,19 @@ constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
 constexpr std::string_view kCommunicationBound = kWords[8];
 
 // What a cause is called as a part of the time: of the host's causes, those that a reader tells apart.
-std::string_view part_of(CauseKind kind, Class its_class) noexcept {
+std::string_view part_of(CauseKind kind, CauseClass its_class) noexcept {
   switch (its_class) {
-    case Class::kSync: return "waits";
-    case Class::kTransfer: return "copies";
-    case Class::kInput: return "input";
-    case Class::kLaunch: return "launching";
-    case Class::kDependency: return "other streams";
-    case Class::kUnknown: return "unknown";
-    case Class::kHost:
-    case Class::kNone: break;
+    case CauseClass::kSync: return "waits";
+    case CauseClass::kTransfer: return "copies";
+    case CauseClass::kInput: return "input";
+    case CauseClass::kLaunch: return "launching";
+    case CauseClass::kDependency: return "other streams";
+    case CauseClass::kUnknown: return "unknown";
+    case CauseClass::kHost:
+    case CauseClass::kNone: break;
   }
   if (kind == CauseKind::kModuleLoad) return "loading code";
   return kind == CauseKind::kAllocation ? "taking memory" : "host code";
-}
-
-Class class_of(CauseKind kind) noexcept {
-  switch (kind) {
-    case CauseKind::kStreamSync:
-    case CauseKind::kDeviceSync:
-    case CauseKind::kEventSync:
-    case CauseKind::kPolling:
-    case CauseKind::kFrameworkWait:
-    case CauseKind::kHiddenSync:
-    case CauseKind::kRelease: return Class::kSync;
-    case CauseKind::kBlockingCopy:
-    case CauseKind::kPageableCopy:
-    case CauseKind::kCopyDependency: return Class::kTransfer;
-    case CauseKind::kInput:
-    case CauseKind::kLoaderCompute: return Class::kInput;
-    case CauseKind::kLaunchBound:
-    case CauseKind::kLatency:
-    case CauseKind::kDispatch: return Class::kLaunch;
-    case CauseKind::kStreamDependency:
-    case CauseKind::kDeviceDependency:
-    case CauseKind::kHostFunction: return Class::kDependency;
-    case CauseKind::kUnknown: return Class::kUnknown;
-    case CauseKind::kStartup:
-    case CauseKind::kShutdown:
-    case CauseKind::kCapture: return Class::kNone;
-    default: return Class::kHost;
-  }
 }
 
 struct Shares {
@@ -91,8 +62,8 @@ struct Shares {
 
 void add(const std::vector<IdleCause>& causes, bool in_steps, bool copying, Shares& shares) {
   for (const IdleCause& cause : causes) {
-    const Class its_class = class_of(cause.kind);
-    if (its_class == Class::kNone) {
+    const CauseClass its_class = traits_of(cause.kind).its_class;
+    if (its_class == CauseClass::kNone) {
       if (!in_steps) shares.whole_ns -= cause.idle_ns;
       continue;
     }
@@ -100,7 +71,7 @@ void add(const std::vector<IdleCause>& causes, bool in_steps, bool copying, Shar
     (copying ? shares.copying_ns : shares.idle_ns) += idle_ns;
     shares.uncertain_ns += in_steps ? cause.uncertain_in_steps_ns : cause.uncertain_ns;
     // Copy-only time is the transfers' whatever the host did meanwhile.
-    const Class counted = copying ? Class::kTransfer : its_class;
+    const CauseClass counted = copying ? CauseClass::kTransfer : its_class;
     shares.by_class[static_cast<std::size_t>(counted)] += idle_ns;
     shares.by_part[part_of(cause.kind, counted)] += idle_ns;
   }

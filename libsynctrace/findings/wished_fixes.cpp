@@ -29,11 +29,11 @@ bool is_at(const FixWish& wish, const FixSite& site, const SourceLine& where) {
                      [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
 }
 
-constexpr double kLeastShareTold = 0.005;  // of the time: other ways that save less are not told
+constexpr double kLeastShareTold = 0.005;  // share of the time: other ways that save less are not told
 
-// Of what can be done at a line where nothing is said. The natural answer is what it makes the host wait for, all of
-// it: of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing else
-// gains, that it cannot be fixed is the answer.
+// Orders what can be done at a line about which nothing is said. The natural answer is what it makes the host wait for,
+// all of it: of two waits there neither gains without the other. A wait that no fix may touch comes next: where nothing
+// else gains, that it cannot be fixed is the answer.
 int rank(const FixSite& site) noexcept {
   switch (site.fix) {
     case Fix::kRemoveWait:
@@ -71,7 +71,7 @@ std::vector<Choice> WishedFixes::choices(const std::vector<FixSite>& sites) {
   for (std::uint16_t site = 1, end = site_count(sites); site < end; ++site) {
     const bool is_assumed = (question_.pinned && sites[site].fix == Fix::kAsyncCopy) ||
                             (question_.no_input_wait && sites[site].fix == Fix::kFeedInput) ||
-                            (!question_.graph_range.empty() && sites[site].key.family == FixKey::Family::kLaunch &&
+                            (!question_.graph_range.empty() && sites[site].key.family == FixFamily::kLaunch &&
                              sites[site].key.function == 1);
     if (is_assumed) assumed.sites.push_back(site);
   }

@@ -112,12 +112,12 @@ class BlameFinder {
     for (std::size_t i = 0; i < std::min(order.size(), kMostBlamed); ++i)
       add_savings(of_rows[order[i]], rows[order[i]]);
     std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return rows[a].saving_ns > rows[b].saving_ns; });
+                     [&](std::size_t a, std::size_t b) { return rows[a].saving.ns > rows[b].saving.ns; });
     std::vector<BlameRow> sorted;
     Cuts together(ranks_.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       BlameRow& row = rows[order[i]];
-      if (i < kMostBlamed && row.saving_ns > 0) {
+      if (i < kMostBlamed && row.saving.ns > 0) {
         cut(
             of_rows[order[i]], [](const Excess& one) { return one.more_ns; }, together);
         row.with_those_before_ns = replay_.saving(together);
@@ -240,9 +240,9 @@ class BlameFinder {
       cut(excesses, amount, cuts);
       return replay_.saving(cuts);
     };
-    row.saving_ns = saving([](const Excess& one) { return one.more_ns; });
-    row.saving_lo_ns = saving([](const Excess& one) { return std::min(one.more_ns, one.margin_ns); });
-    row.saving_hi_ns = saving([](const Excess& one) { return one.whole_ns; });
+    row.saving.ns = saving([](const Excess& one) { return one.more_ns; });
+    row.saving.lo_ns = saving([](const Excess& one) { return std::min(one.more_ns, one.margin_ns); });
+    row.saving.hi_ns = saving([](const Excess& one) { return one.whole_ns; });
   }
 
   std::span<const RankSummary> ranks_;

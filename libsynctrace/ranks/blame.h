@@ -11,6 +11,7 @@
 
 #include "ranks/job_replay.h"
 #include "ranks/stretch_parts.h"
+#include "whatif/fix.h"
 
 namespace synctrace {
 
@@ -53,9 +54,7 @@ struct BlameRow {
   std::vector<RankShare> ranks;  // which ranks were late by it, dearest first; sums to waited_ns
   // Saved if it took no longer than on the other rank. The least: only as far as that rank alone was late. The most: if
   // it were gone.
-  Nanoseconds saving_ns = 0;
-  Nanoseconds saving_lo_ns = 0;
-  Nanoseconds saving_hi_ns = 0;
+  Interval saving;
   Nanoseconds with_those_before_ns = 0;  // with all rows before this one
 };
 

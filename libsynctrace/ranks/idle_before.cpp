@@ -14,28 +14,9 @@ constexpr std::size_t kMostParts = 256;  // in one gap
 }  // namespace
 
 HeldBy held_by(CauseKind kind) noexcept {
-  switch (kind) {
-    case CauseKind::kStreamSync:
-    case CauseKind::kDeviceSync:
-    case CauseKind::kEventSync:
-    case CauseKind::kPolling:
-    case CauseKind::kFrameworkWait:
-    case CauseKind::kBlockingCopy:
-    case CauseKind::kPageableCopy:
-    case CauseKind::kHiddenSync: return HeldBy::kWait;
-    case CauseKind::kAllocation:
-    case CauseKind::kRelease:
-    case CauseKind::kLaunchBound:
-    case CauseKind::kHostCompute:
-    case CauseKind::kOtherCall:
-    case CauseKind::kGarbageCollection:
-    case CauseKind::kGil:
-    case CauseKind::kPeerThread:
-    case CauseKind::kLock:
-    case CauseKind::kSleep:
-    case CauseKind::kIo: return HeldBy::kHost;
-    default: return HeldBy::kNothing;
-  }
+  const CauseTraits& traits = traits_of(kind);
+  if (traits.family == FixFamily::kWait) return HeldBy::kWait;
+  return traits.has(CauseTraits::kHoldsUp) ? HeldBy::kHost : HeldBy::kNothing;
 }
 
 std::pair<std::size_t, std::size_t> parts_before(std::span<const Part> parts, Nanoseconds t) {

@@ -97,7 +97,7 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     const Nanoseconds plain_ns = std::exchange(state.pre_ns, 0);
     HostEvent& event = emit<HostEvent>(thread, segment.site);
     event.pre = plain_ns + length_ns;
-    event.fixed_pre = plain_ns + (segment.family == FixKey::Family::kHost ? length_ns / 2 : 0);
+    event.fixed_pre = plain_ns + (segment.family == FixFamily::kHost ? length_ns / 2 : 0);
     passed(thread, segment.span.end_ns);
   }
   state.now_ns = until_ns;

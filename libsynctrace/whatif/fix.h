@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "attribution/cause.h"
 #include "base/ids.h"
@@ -30,19 +31,7 @@ enum class Fix : std::uint8_t {
 
 // One sort of thing at one place in the program: a fix applies to it. The caller makes the places.
 struct FixKey {
-  enum class Family : std::uint8_t {
-    kNone,
-    kWait,
-    kMemory,
-    kLaunch,
-    kInput,
-    kHost,
-    kCollector,
-    kCode,
-    kProfiler,
-    kDependency
-  };
-  Family family = Family::kNone;
+  FixFamily family = FixFamily::kNone;
   CauseKind kind = CauseKind::kUnknown;  // only for kHost: the thread's doing
   StackPlace place{};
   StackPlace until{};        // only for host time between two places
@@ -61,6 +50,19 @@ struct Interval {
   Nanoseconds lo_ns = 0;
   Nanoseconds hi_ns = 0;
   Grade grade = Grade::kNone;
+};
+
+// The time that savings are a part of: ordinary steps, or all of the recording.
+struct SavingsBase {
+  std::string refusal;  // why nothing can be predicted; empty: something can
+  bool by_steps = false;
+  std::size_t steps = 0;       // counted
+  Nanoseconds base_ns = 0;     // time of what is counted, without the recorder,
+  Nanoseconds base_lo_ns = 0;  // at least and at most: what the recorder takes is not known exactly;
+  Nanoseconds base_hi_ns = 0;
+  Nanoseconds recorded_ns = 0;   // and with it
+  Interval all;                  // with every fix
+  double unexplained_share = 0;  // share of the time before work that started late for unknown reasons
 };
 
 }  // namespace synctrace

@@ -7,38 +7,7 @@
 namespace synctrace {
 namespace {
 
-using Family = FixKey::Family;
-
-Family family_of(CauseKind kind) noexcept {
-  switch (kind) {
-    case CauseKind::kStreamSync:
-    case CauseKind::kDeviceSync:
-    case CauseKind::kEventSync:
-    case CauseKind::kPolling:
-    case CauseKind::kFrameworkWait:
-    case CauseKind::kBlockingCopy:
-    case CauseKind::kPageableCopy:
-    case CauseKind::kHiddenSync: return Family::kWait;
-    case CauseKind::kAllocation:
-    case CauseKind::kRelease: return Family::kMemory;
-    case CauseKind::kModuleLoad: return Family::kCode;
-    case CauseKind::kLaunchBound:
-    case CauseKind::kLatency: return Family::kLaunch;
-    case CauseKind::kInput:
-    case CauseKind::kLoaderCompute: return Family::kInput;
-    case CauseKind::kGarbageCollection: return Family::kCollector;
-    case CauseKind::kProfiler: return Family::kProfiler;
-    case CauseKind::kStreamDependency:
-    case CauseKind::kDeviceDependency: return Family::kDependency;
-    case CauseKind::kHostCompute:
-    case CauseKind::kGil:
-    case CauseKind::kLock:
-    case CauseKind::kSleep:
-    case CauseKind::kIo:
-    case CauseKind::kCpuStarved: return Family::kHost;
-    default: return Family::kNone;
-  }
-}
+using Family = FixFamily;
 
 Fix fix_of_wait(std::uint8_t sights) noexcept {
   if ((sights & FixSites::kReadsScalar) != 0 || (sights & FixSites::kSleeps) != 0) return Fix::kDeferRead;
@@ -79,7 +48,7 @@ std::size_t FixKeyHash::operator()(const FixKey& key) const noexcept {
 }
 
 FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept {
-  const Family family = family_of(kind);
+  const Family family = traits_of(kind).family;
   std::uint32_t function = number(api);
   if (function == 0 && number(host_call) != 0)
     function = kHostFunctions | static_cast<std::uint32_t>(number(host_call));

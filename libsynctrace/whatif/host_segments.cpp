@@ -16,7 +16,7 @@ constexpr Nanoseconds kLongestOfLineNs = 500'000;
 const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index thread, TimeSpan span) {
   found_.clear();
   if (span.length_ns() < kShortStretchNs) {
-    found_.push_back({span, 0, FixKey::Family::kNone});
+    found_.push_back({span, 0, FixFamily::kNone});
     return found_;
   }
   for (Nanoseconds t = span.end_ns; t > span.begin_ns;) {
@@ -26,12 +26,12 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
       piece.owner = owners_.of_open_time(thread, evidence_.host.item_before(thread, t).span);
       piece.kind = owners_.kind_of_open_time(piece.owner, piece.kind);
     }
-    FixKey::Family family = fix_key_of_cause(piece.kind, {}, {}, {}, {}).family;
+    FixFamily family = fix_key_of_cause(piece.kind, {}, {}, {}, {}).family;
     std::uint16_t site = 0;
     if (piece.kind == CauseKind::kHostCompute && span.length_ns() < kLongestOfLineNs) site = site_of_line(piece);
     if (site != 0)
-      family = FixKey::Family::kLaunch;
-    else if (family != FixKey::Family::kNone)
+      family = FixFamily::kLaunch;
+    else if (family != FixFamily::kNone)
       site = site_of(piece);
     if (!found_.empty() && found_.back().site == site)
       found_.back().span.begin_ns = begin_ns;

@@ -18,7 +18,7 @@ class HostSegments {
   struct Segment {
     TimeSpan span;
     std::uint16_t site = 0;
-    FixKey::Family family = FixKey::Family::kNone;
+    FixFamily family = FixFamily::kNone;
   };
   // The segments of `span`, in order. Valid until the next call.
   const std::vector<Segment>& cut(HostTimeline::Index thread, TimeSpan span);

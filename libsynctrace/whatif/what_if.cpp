@@ -190,7 +190,7 @@ std::map<std::uint16_t, Nanoseconds> Study::costs() const {
 FixSet Study::candidates(const Bounds& bounds) const {
   std::map<std::uint16_t, Nanoseconds> cost = costs();
   for (std::uint16_t site = 1, end = site_count(result_.sites); site < end; ++site) {
-    if (result_.sites[site].key.family == FixKey::Family::kWait)
+    if (result_.sites[site].key.family == FixFamily::kWait)
       cost[site] = std::max(cost[site], bounds.base().waited[site]);
   }
   const auto least_ns = static_cast<Nanoseconds>(kLeastCost.of(static_cast<double>(result_.base_ns)));
@@ -207,8 +207,8 @@ FixSet Study::candidates(const Bounds& bounds) const {
 
 // Where the wait goes: the site at which the host then waits longer, by most.
 void Study::find_absorber(const Bounds& bounds, const TrialResult& fixed, Saving& saving) const {
-  if (result_.sites[saving.site].key.family != FixKey::Family::kWait &&
-      result_.sites[saving.site].key.family != FixKey::Family::kMemory)
+  if (result_.sites[saving.site].key.family != FixFamily::kWait &&
+      result_.sites[saving.site].key.family != FixFamily::kMemory)
     return;
   for (std::uint16_t site = 1, end = site_count(result_.sites); site < end; ++site) {
     const Nanoseconds growth_ns = fixed.waited[site] - bounds.base().waited[site];
@@ -340,7 +340,7 @@ const Saving* WhatIf::of_site(std::uint16_t site) const noexcept {
 }
 
 std::uint16_t WhatIf::find(const FixKey& key) const noexcept {
-  if (key.family == FixKey::Family::kNone) return 0;
+  if (key.family == FixFamily::kNone) return 0;
   const auto found = std::find_if(sites.begin(), sites.end(), [&](const FixSite& site) { return site.key == key; });
   return found == sites.end() ? std::uint16_t{0} : static_cast<std::uint16_t>(found - sites.begin());
 }

@@ -49,15 +49,7 @@ struct WhatIfOptions {
   std::string graph_range;  // see build_program
 };
 
-struct WhatIf {
-  std::string refusal;  // why nothing can be said; empty: something can
-  bool by_steps = false;
-  std::size_t steps = 0;       // counted
-  Nanoseconds base_ns = 0;     // time of what is counted, without the recorder,
-  Nanoseconds base_lo_ns = 0;  // at least and at most: what the recorder takes is not known exactly;
-  Nanoseconds base_hi_ns = 0;
-  Nanoseconds recorded_ns = 0;  // and with it
-  Interval all;                 // if all were fixed
+struct WhatIf : SavingsBase {
   std::vector<FixSite> sites;
   std::vector<Saving> savings;  // one for each site that costs something, largest saving first
   std::vector<FixStep> order;
@@ -67,7 +59,6 @@ struct WhatIf {
   std::optional<Interval> asked;  // the saving of these together
   std::uint16_t graph_site = 0;   // see ReplayProgram
   std::uint64_t waits_in_graph = 0;
-  double unexplained_share = 0;  // share of the time before work that started late for unknown reasons
 
   const Saving* of_site(std::uint16_t site) const noexcept;
   std::uint16_t find(const FixKey& key) const noexcept;  // 0: none

@@ -11,19 +11,18 @@ namespace synctrace {
 Interval saving_of(const BlameRow& row, const JobReport& report) {
   constexpr double kWarmer = 0.4;     // of the time of kernels, by the part of a step that is saved
   constexpr double kMoreGoes = 0.15;  // of the saving
-  const auto saving = static_cast<double>(row.saving_ns);
+  Interval interval = row.saving;
+  const auto saving = static_cast<double>(interval.ns);
   double computing_ns = 0;
   if (report.usual < report.ranks.size() && !report.ranks[report.usual].devices.empty())
     computing_ns = static_cast<double>(report.ranks[report.usual].devices.front().in_steps.compute_ns);
   const double warmer_ns =
       kWarmer * computing_ns * saving / static_cast<double>(std::max<Nanoseconds>(1, report.base_ns));
   const Nanoseconds more_ns = std::min(report.alike_ns, static_cast<Nanoseconds>((1 + kMoreGoes) * saving));
-  Interval interval;
-  interval.ns = row.saving_ns;
-  interval.grade = row.saving_ns <= 0 ? Grade::kNone : Grade::kMedium;
-  interval.lo_ns = std::clamp<Nanoseconds>(row.saving_ns - static_cast<Nanoseconds>(warmer_ns), 0,
-                                           std::max<Nanoseconds>(0, std::min(row.saving_lo_ns, row.saving_ns)));
-  interval.hi_ns = std::max({row.saving_hi_ns, row.saving_ns, more_ns});
+  interval.grade = interval.ns <= 0 ? Grade::kNone : Grade::kMedium;
+  interval.lo_ns = std::clamp<Nanoseconds>(interval.ns - static_cast<Nanoseconds>(warmer_ns), 0,
+                                           std::max<Nanoseconds>(0, std::min(interval.lo_ns, interval.ns)));
+  interval.hi_ns = std::max({interval.hi_ns, interval.ns, more_ns});
   return interval;
 }
 

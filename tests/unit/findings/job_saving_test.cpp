@@ -8,7 +8,7 @@ namespace synctrace {
 
 TEST_CASE("a saving has a range, whether or not the usual rank's time is known") {
   BlameRow row;
-  row.saving_ns = row.saving_lo_ns = row.saving_hi_ns = 100;
+  row.saving = {100, 100, 100, Grade::kMedium};
   JobReport report;
   report.base_ns = 1'000;
   CHECK(saving_of(row, report).lo_ns == 100);  // there is no usual rank

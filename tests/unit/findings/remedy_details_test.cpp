@@ -15,9 +15,7 @@ SourceLine line(std::uint32_t number, const std::string& file = "/job/cluster.cu
   return where;
 }
 
-FixKey key_of(std::uint32_t place) {
-  return {FixKey::Family::kHost, CauseKind::kHostCompute, StackPlace{place}, {}, 0};
-}
+FixKey key_of(std::uint32_t place) { return {FixFamily::kHost, CauseKind::kHostCompute, StackPlace{place}, {}, 0}; }
 
 Report with_host_code(std::uint32_t until) {
   Report report;

@@ -39,7 +39,7 @@ Program two_waits() {
 
 std::uint16_t wait_at(const std::vector<FixSite>& sites, std::uint32_t place) {
   for (std::uint16_t site = 1; site < sites.size(); ++site) {
-    if (sites[site].key.family == FixKey::Family::kWait && sites[site].key.place == same_place(stack_of_place(place)))
+    if (sites[site].key.family == FixFamily::kWait && sites[site].key.place == same_place(stack_of_place(place)))
       return site;
   }
   return 0;
