@@ -16,7 +16,7 @@ struct CauseSplit {
   std::vector<const IdleCause*> edges;
   Nanoseconds counted_ns = 0;
   Nanoseconds irregular_ns = 0;  // in irregular steps
-  Nanoseconds outside_ns = 0;    // of all steps, without the edges
+  Nanoseconds outside_ns = 0;    // outside of all steps, without the edges
   Nanoseconds all_ns = 0;        // rows, irregular, outside and edges
   Nanoseconds shown_ns = 0;      // what the shares of rows are of: with steps the counted time, else all
   Nanoseconds edges_of_ns = 0;   // what those of the edges are of; 0: with steps they have none

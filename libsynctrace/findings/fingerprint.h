@@ -15,7 +15,7 @@ struct Fingerprint {
   std::string rule;
   std::string file;  // repository_path()
   std::string function;
-  std::string text_hash;      // of the line; of the call where the line is not known
+  std::string text_hash;      // the hash of the line, or of the call where the line is not known
   std::uint32_t ordinal = 1;  // among equal lines of the function, from above
 
   // The same on every machine.

@@ -27,7 +27,7 @@ class LineRules {
  private:
   struct Line {
     const Rule* reads = nullptr;  // what its copies to the host are for, if they read numbers or sizes
-    const Rule* copy = nullptr;   // of a copy that a synchronisation of its stream stands behind
+    const Rule* copy = nullptr;   // the rule of a copy behind which its stream is synchronised
     bool is_function = false;     // its line is not known
   };
   void note_read(const Call& call, StackPlace place, const StackReader& stacks, StackPlaces& places);

@@ -11,7 +11,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kFewestInMiddle = 20;
-constexpr std::size_t kStepsToGetAhead = 3;  // of a host that waits less than it did when the excerpt begins
+constexpr std::size_t kStepsToGetAhead = 3;  // a host that waits less than before needs them
 
 // The middle of the run, in whole steps where there are any: its begin and its end tell less of it.
 TimeSpan middle_of(const Trace& trace, const Steps& steps, std::size_t most_rows) {

@@ -6,7 +6,7 @@
 
 namespace synctrace {
 
-// As what_if, of some `most_rows` calls, launches and pieces of work in the middle of the run, scaled to all of it.
+// what_if() for about `most_rows` calls, launches and pieces of work in the middle of the run, scaled to all of it.
 // `looked_at_ns` becomes the time that these took.
 WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of,
                          const WhatIfOptions& options, std::size_t most_rows, Nanoseconds& looked_at_ns);

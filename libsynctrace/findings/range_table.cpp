@@ -83,7 +83,7 @@ class Covered {
     total_ns_ += span.length_ns();
   }
 
-  // Of a span between two of the moments; after all are added.
+  // The figures of a span between two of the moments, once all are added.
   Nanoseconds within(TimeSpan span) const { return before(span.end_ns) - before(span.begin_ns); }
 
  private:

@@ -35,7 +35,7 @@ inline constexpr Rule kLaunchBoundRule{"ST050", "launch-bound"};
 inline constexpr Rule kInputBoundRule{"ST051", "input-bound"};
 inline constexpr Rule kHostComputeRule{"ST052", "host-compute"};
 inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
-inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};  // of a job, never of one rank alone
+inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};  // only jobs have it, never one rank alone
 
 // All rules, in the order of their ids.
 std::span<const Rule> all_rules() noexcept;

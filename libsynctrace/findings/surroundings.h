@@ -48,7 +48,9 @@ class Surroundings {
   const std::vector<TimeSpan>& steps() const noexcept { return steps_; }  // disjoint, in order; empty: none are marked
   bool is_excluded(Nanoseconds t) const noexcept;
   const std::vector<Zone>& zones() const noexcept { return zones_; }
-  const std::vector<std::string>& unknown_texts() const noexcept { return unknown_; }  // of the domain, each once
+  const std::vector<std::string>& unknown_texts() const noexcept {
+    return unknown_;
+  }  // the texts of the domain, each once
 
  private:
   enum class Meaning : std::uint8_t { kNone, kAllow, kZone, kAsked };
@@ -59,7 +61,7 @@ class Surroundings {
   };
   struct Change {
     Nanoseconds time_ns = 0;
-    std::uint32_t set = 0;  // of open_sets_
+    std::uint32_t set = 0;  // index in open_sets_
   };
   struct Edge {
     Nanoseconds time_ns = 0;

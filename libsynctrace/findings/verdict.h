@@ -10,8 +10,8 @@
 
 namespace synctrace {
 
-// Of the device with the most work. Judged by the steps without the warm-up where there are any, else by the time from
-// the first to the last work. Of a few kernels there is none, and `evidence` says so. `report` has its devices' causes.
+// Judges the device with the most work: by the steps without the warm-up where there are any, else by the time from the
+// first to the last work. A few kernels have no verdict, and `evidence` says so. `report` has its devices' causes.
 VerdictLine verdict_of(const Report& report, const Steps& steps);
 
 // All that VerdictLine::word can be, but none.

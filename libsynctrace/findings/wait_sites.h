@@ -21,20 +21,20 @@ struct Trace;
 inline constexpr std::uint32_t kOutsideSteps = 0xffff'ffff;
 
 struct StepWaits {
-  std::uint32_t step = kOutsideSteps;  // of WaitSites::steps
+  std::uint32_t step = kOutsideSteps;  // index in WaitSites::steps
   std::uint64_t synchronising = 0;     // calls that are waits by what they are, or waited
   WaitFigures figures;
 };
 
 // Calls of one site from the same stack and in the same surroundings.
 struct WaitGroup {
-  std::uint32_t around = 0;                   // of WaitSites::surroundings
-  std::uint32_t stack = 0;                    // of WaitSites::stacks
-  std::string function;                       // of CUDA, "cudaStreamSynchronize + copy"; of the first of them
+  std::uint32_t around = 0;                   // index in WaitSites::surroundings
+  std::uint32_t stack = 0;                    // index in WaitSites::stacks
+  std::string function;                       // the first call's: "cudaStreamSynchronize + copy"
   std::vector<std::string_view> other_rules;  // ids and names of the rules that its parts would have alone
   std::vector<StepWaits> steps;               // in order of time
 
-  WaitFigures figures() const noexcept;  // of all steps
+  WaitFigures figures() const noexcept;  // all steps together
   std::uint64_t synchronising() const noexcept;
 };
 
@@ -70,18 +70,18 @@ struct WaitSites {
   std::string step_source = "none";
   std::string step_name;
   std::string doubted_steps;    // why those that were found are guessed; then they count only where guesses do
-  std::vector<TimeSpan> steps;  // of the host, from begin to begin
+  std::vector<TimeSpan> steps;  // on the host, from begin to begin
   std::vector<Nanoseconds>
       step_lengths;  // beside them, as the report has them: of steps found, from end of work to end of work
   std::vector<GroupedCallSite> sites;  // without what the program says is not to be judged
   std::vector<Surrounding> surroundings;
-  std::vector<std::vector<ResolvedFrame>> stacks;  // of WaitGroup, innermost first
+  std::vector<std::vector<ResolvedFrame>> stacks;  // the stacks of WaitGroup, innermost first
   std::vector<std::uint64_t> pageable_bytes;  // copied from or to pageable memory, by step; the last is outside of them
   std::vector<Zone> zones;
   std::vector<std::string> unknown_annotations;
   std::vector<LostEvents> lost;
   std::string blind;             // why this trace cannot show what waited; empty: it can
-  std::vector<DeviceIdle> idle;  // of the steps, or of the recording; none without a timeline
+  std::vector<DeviceIdle> idle;  // in the steps, or in the recording; none without a timeline
 };
 
 struct WaitSitesOptions {

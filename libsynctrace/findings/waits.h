@@ -22,7 +22,7 @@ inline constexpr std::uint32_t kNoCall = 0xffff'ffff;
 struct PossibleWait {
   OwnerTable table = OwnerTable::kCall;  // or kPoll or kHostWait
   std::uint32_t row = 0;                 // the copy's, where there are two calls
-  std::uint32_t sync_row = kNoCall;      // of the synchronisation behind a copy
+  std::uint32_t sync_row = kNoCall;      // the synchronisation behind a copy
   StackPlace place{};
 
   bool is_pair() const noexcept { return sync_row != kNoCall; }

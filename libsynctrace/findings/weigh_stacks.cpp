@@ -61,7 +61,7 @@ class Weigher {
   const Trace& trace_;
   StackProfile profile_;
   std::map<Row, std::size_t> rows_;
-  std::vector<std::pair<const Row*, std::array<std::int64_t, kMeasures>>> sums_;  // of rows_
+  std::vector<std::pair<const Row*, std::array<std::int64_t, kMeasures>>> sums_;  // the sums of rows_
   std::unordered_map<StackId, std::vector<ProfileFrame>> frames_;
 };
 

@@ -27,7 +27,7 @@ class WishedFixes {
 
   const WhatIfQuestion& question_;
   StackPlaces& places_;
-  std::vector<std::string> words_;    // of each choice; empty: nothing has to be said of it
+  std::vector<std::string> words_;    // one for each choice; empty: nothing has to be said of it
   std::vector<std::string> refused_;  // sentences about wishes that became no choice
 };
 

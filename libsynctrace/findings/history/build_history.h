@@ -18,8 +18,8 @@
 namespace synctrace {
 
 struct HistoryOptions {
-  std::string root;  // of the repository, as of repository_path()
-  // Of one rank of a job, what is said of all of them, its row there, and its operations with the others.
+  std::string root;  // the repository's, for repository_path()
+  // A rank of a job has the report about all ranks, its row there, and its operations with the others.
   const JobReport* job = nullptr;
   std::size_t rank = 0;
   std::vector<ExchangeRow> exchanges;

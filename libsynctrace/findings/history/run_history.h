@@ -17,8 +17,8 @@ namespace synctrace {
 
 // What calls came to, and what a GPU did meanwhile.
 struct SiteFigures : WaitFigures {
-  Nanoseconds idle_ns = 0;       // of the GPU
-  Nanoseconds uncertain_ns = 0;  // of it, known with low confidence only
+  Nanoseconds idle_ns = 0;       // the GPU had no work
+  Nanoseconds uncertain_ns = 0;  // the part known with low confidence only
   Nanoseconds copying_ns = 0;    // the GPU did nothing but copy
 
   using WaitFigures::add;
@@ -30,22 +30,22 @@ struct SiteFigures : WaitFigures {
 struct HistorySite {
   Fingerprint fingerprint;
   std::string rule;   // its id; empty: none
-  std::string name;   // of the rule, or of the cause
-  std::string cause;  // of the most idle time; empty: it cost none
+  std::string name;   // the rule's, or the cause's
+  std::string cause;  // the one with most idle time; empty: it cost none
   std::uint32_t line = 0;
   std::string source;
-  SiteFigures figures;               // of all windows and devices
-  Nanoseconds idle_in_steps_ns = 0;  // of the idle time, in ordinary steps
+  SiteFigures figures;               // all windows and devices together
+  Nanoseconds idle_in_steps_ns = 0;  // the part of the idle time in ordinary steps
   Interval saving;                   // by its fix alone, of the run; savings of sites do not add up
-  Nanoseconds others_waited_ns = 0;  // of other ranks, in ordinary steps, because of what this one did there
+  Nanoseconds others_waited_ns = 0;  // other ranks waited in ordinary steps because of what this one did there
   Nanoseconds most_idle_ns = 0;      // what `cause` cost
 };
 
-inline constexpr std::int64_t kNoDevice = -1;  // of figures of the host
+inline constexpr std::int64_t kNoDevice = -1;  // figures of the host have no device
 inline constexpr std::int64_t kNoRankNumber = -1;
 
 struct SiteWindow {
-  Nanoseconds begin_ns = 0;  // of the window
+  Nanoseconds begin_ns = 0;  // when the window begins
   std::int64_t device = kNoDevice;
   std::uint32_t site = 0;  // row of RunHistory::sites
   SiteFigures figures;
@@ -63,17 +63,17 @@ struct ExchangeWindow {
   Nanoseconds begin_ns = 0;
   std::uint64_t communicator = 0;          // the same number on all its ranks; 0: not known
   std::string operation;                   // "AllReduce"
-  std::uint64_t bytes = 0;                 // of one of them
+  std::uint64_t bytes = 0;                 // bytes of one operation
   std::int64_t late_rank = kNoRankNumber;  // that was waited for; kNoRankNumber: none, or it is not known which
   std::uint64_t count = 0;
-  Nanoseconds time_ns = 0;  // of their kernels: the three below add up to it
+  Nanoseconds time_ns = 0;  // time of their kernels: the three below add up to it
   Nanoseconds waiting_ns = 0;
   Nanoseconds transfer_ns = 0;
   Nanoseconds unsplit_ns = 0;  // not known which of both
 };
 
 struct RunHistory {
-  std::uint64_t id = 0;               // of the recording: the same whatever its file is called, and whether it is whole
+  std::uint64_t id = 0;               // identifies the recording, whatever its file is called, and whether it is whole
   std::string job;                    // as the launcher names it; empty: it does not
   std::int64_t rank = kNoRankNumber;  // as the launcher numbers it
   Nanoseconds begin_ns = 0;
