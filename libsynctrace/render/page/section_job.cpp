@@ -11,6 +11,7 @@
 #include "render/job_words.h"
 #include "render/page/section_parts.h"
 #include "render/words.h"
+#include "timeline/page/timeline.h"
 
 namespace synctrace::page {
 namespace {

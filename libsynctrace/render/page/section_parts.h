@@ -17,6 +17,10 @@
 #include "timeline/page/idle_occurrences.h"
 #include "timeline/page/idle_stacks.h"
 
+namespace synctrace {
+struct RankLane;
+}
+
 namespace synctrace::page {
 
 // How many rows a table may have, and how much of a row's stack is shown: less where the page must be small.
