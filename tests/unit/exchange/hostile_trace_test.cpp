@@ -159,7 +159,7 @@ void check_nesting(const std::string& text) {
 // Of a rank of a job, as the analysis bounds it: operations by begin, waiting within them; clocks are anywhere.
 RankLane any_lane(std::mt19937_64& random) {
   RankLane lane;
-  lane.title = "rank 1";
+  lane.label = "1";
   lane.operations = {"AllReduce"};
   lane.clock.known = random() % 4 != 0;
   const bool is_absurd = random() % 2 == 0;
