@@ -64,7 +64,8 @@ std::optional<RankLane> lane_of(const JobFiles* job, const std::string& path) {
   if (rank == job->ranks.end()) return std::nullopt;
   RankLane lane = job->findings->lane(static_cast<std::uint32_t>(rank - job->ranks.begin()));
   if (!lane.clock.known)
-    say::warn(kWho, rank_title(lane.label) + " shares too few operations with the first rank: it is placed by its own wall clock");
+    say::warn(kWho, rank_title(lane.label) +
+                        " shares too few operations with the first rank: it is placed by its own wall clock");
   return lane;
 }
 

@@ -9,8 +9,8 @@
 
 namespace synctrace {
 
-std::string rank_name(const RankLane& rank);    // "rank 3 · node0"
-std::string clock_words(const RankLane& rank);  // how well its clock is aligned; may be empty
+std::string rank_name(const RankLane& rank);                           // "rank 3 · node0"
+std::string clock_words(const RankLane& rank);                         // how well its clock is aligned; may be empty
 std::string wait_name(const RankLane& rank, std::uint32_t waits_for);  // "waiting for rank 1"
 
 // The number of the arrow through a meeting. No arrow from a call to its work has it.

@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "steps/steps.h"
 #include "attribution/wait_table.h"
 #include "findings/trace_words.h"
+#include "steps/steps.h"
 
 namespace synctrace::page {
 namespace {

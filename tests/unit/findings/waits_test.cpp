@@ -107,8 +107,8 @@ TEST_CASE("a pair of calls is judged by length only where no part that decides w
   CHECK(both_decide.site.figures.by_length == 0);
   CHECK(both_decide.of_gate.waited_by_length == 0);
   CHECK(both_decide.judged_by_length == 0);
-  const Both by_length = Program().pair(judged(Verdict::kBlocked, Basis::kLength),
-                                        Judgement{Verdict::kReturnedAtOnce, Basis::kTimeline});
+  const Both by_length =
+      Program().pair(judged(Verdict::kBlocked, Basis::kLength), Judgement{Verdict::kReturnedAtOnce, Basis::kTimeline});
   CHECK(by_length.site.figures.by_length == 1);
   CHECK(by_length.of_gate.waited_by_length == 1);
   CHECK(by_length.judged_by_length == 1);
