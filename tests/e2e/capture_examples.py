@@ -21,7 +21,7 @@ FINDINGS = {
 }
 # Examples whose mistake is no blocking call: at most the last wait, the one of the final read, blocks.
 NO_BLOCKING_CALL = ("late_launch", "tiny_kernels")
-MOST_RUNS = 20
+MOST_RUNS = 5
 
 
 class Examples(SurvivalCase):

@@ -121,11 +121,6 @@ class RanksCapture(SurvivalCase):
         self.assertIn("ncclCommInitRank", [records.strings[one["text"]] for one in pushes])
         self.assertEqual(len(pushes), len(pops))
 
-    @staticmethod
-    def first_kernel(causes):
-        """On a busy machine a rank may wait longer for a processor than for the fault: a cause without a kernel."""
-        return next(cause for cause in causes if cause["kernel"])
-
     def test_the_others_wait_inside_the_collective_for_the_slow_rank(self):
         for fault in ("host", "read", "kernel"):
             with self.subTest(fault=fault):
@@ -137,10 +132,10 @@ class RanksCapture(SurvivalCase):
                 job = json.loads(self.run_cli("report", "--format=json", *self.traces()).stdout)["job"]
                 self.assertEqual((job["verdict"], job["late_rank"]), ("rank-bound", "1"))
                 causes = job["causes"]
-                if fault == "host":
-                    self.assertTrue(any("host_work" in (cause["function"] or "") for cause in causes), causes)
+                if fault == "host":  # a part may have no line: a busy machine takes fewer samples
+                    self.assertTrue(any("host_work" in (cause["function"] or "") for cause in causes[:3]), causes)
                 else:
-                    self.assertEqual(self.first_kernel(causes)["kernel"], "spin_ns", causes)
+                    self.assertEqual(causes[0]["kernel"], "spin_ns", causes)
 
     def test_a_kernel_is_launched_where_it_is_called(self):
         source = pathlib.Path(__file__).parent.parent / "programs" / "ranks.cu"
@@ -151,7 +146,7 @@ class RanksCapture(SurvivalCase):
                 (self.folder / "nccl_id").unlink(missing_ok=True)
                 self.ranks(2, "kernel", 1, FAULT_MS, "layers", -1, 20, program=program)
                 job = json.loads(self.run_cli("report", "--format=json", *self.traces()).stdout)["job"]
-                first = self.first_kernel(job["causes"])
+                first = job["causes"][0]
                 self.assertEqual((first["kernel"], first["file"].rsplit("/", 1)[-1]), ("spin_ns", "ranks.cu"))
                 self.assertIn("spin_ns<<<", lines[first["line"] - 1])
 
