@@ -67,7 +67,7 @@ ViewerRows::Process& ViewerRows::device(DeviceId id) {
 ViewerRows::Process& ViewerRows::overhead() {
   if (is_one_group()) return host_;
   if (!overhead_) {
-    overhead_.emplace().number = shared_.processes.claim(kOverheadProcess);
+    overhead_ = Process{shared_.processes.claim(kOverheadProcess), {}};
     describe(*overhead_, "Overhead of CUPTI and the driver", "", 2 * kDeviceSortBase);
   }
   return *overhead_;
