@@ -85,7 +85,7 @@ Result<std::vector<ExportRequest>> requests_of(const Options& options, const Exp
   return requests;
 }
 
-// Those of a job in the order of its ranks, without those that cannot be read.
+// A job's files come in the order of its ranks; files that cannot be read are left out.
 std::vector<std::string> files_of(const JobFiles& job) {
   std::vector<std::string> files = job.ranks;
   files.insert(files.end(), job.others.begin(), job.others.end());
@@ -102,7 +102,7 @@ void warn_of_missing_ranks(const JobReport& job) {
 // What a stream, a pipe, a device or a folder gets, which have no name that tells.
 constexpr std::string_view kDefaultFormat = "chrome";
 
-// As asked for, or else as the name of the output says.
+// The option names the format, or else the ending of the output does.
 Result<const ExportFormat*> format_of(const Options& options, const std::vector<std::string>& traces) {
   if (!options.format.empty()) return find_export_format(options.format);
   std::error_code ignored;

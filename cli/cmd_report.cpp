@@ -37,7 +37,7 @@ namespace {
 
 constexpr const char* kWho = "synctrace report";
 
-// Of several processes a line each, and the first screen of the one whose GPU lacked most work.
+// Each process gets a line, and the one whose GPU lacked most work gets its first screen.
 std::string screens_of(const std::vector<Report>& reports, const ScreenOptions& options) {
   if (reports.empty()) return {};
   const auto lacked = [](const Report& report) {

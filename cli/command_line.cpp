@@ -40,7 +40,7 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& ca
   return nearest_word(word, views);
 }
 
-// As they are typed, of a verb's second word too.
+// The names are as they are typed, those of a verb's second word too.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {

@@ -74,7 +74,7 @@ class CommandLine {
   bool was_chosen() const;  // a verb
   bool has(const std::string& name) const;
   std::vector<std::string> rest() const;
-  // Of rest(): a first word that looks like an option, worded.
+  // Says what is wrong where the first word of rest() looks like an option.
   std::optional<std::string> mistyped_option() const;
 
  private:

@@ -25,7 +25,7 @@ const VerbWords* find_verb(const VerbWords& verb, std::string_view name) {
 struct Words {
   std::vector<std::string> whole;
   std::vector<std::size_t> numbers;  // beside them: of the first part
-  bool value_alone = false;          // of the last one
+  bool value_alone = false;          // whether the last one is only a value
 };
 
 Words joined(std::span<const std::string> words) {

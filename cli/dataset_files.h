@@ -9,7 +9,7 @@
 
 namespace synctrace::cli {
 
-inline constexpr std::uint64_t kMostTableBytes = std::uint64_t{512} << 20;  // of one recording
+inline constexpr std::uint64_t kMostTableBytes = std::uint64_t{512} << 20;  // for one recording
 
 struct TableFiles {
   std::vector<std::string> files;       // by name

@@ -14,19 +14,19 @@
 namespace synctrace::cli {
 
 struct ExportRequest {
-  std::vector<std::string> traces;  // of one result
+  std::vector<std::string> traces;  // they become one result
   std::string output;               // "-": stdout
   bool stacks = false;
-  Measure weight = Measure::kGpuIdle;  // of formats that have one alone
-  AskedNames names;                    // of formats that are made of stacks
+  Measure weight = Measure::kGpuIdle;  // for formats that show one alone
+  AskedNames names;                    // for formats that are made of stacks
   const JobFiles* job = nullptr;       // that all or some of the traces are ranks of; of formats that show ranks
 };
 
 struct ExportFormat {
   std::string_view name;
-  std::string_view ending;  // of its files
+  std::string_view ending;  // its files have it
   const char* help;
-  bool shows_ranks;                                                 // those of one job on one axis
+  bool shows_ranks;                                                 // the ranks of one job stand on one axis
   std::vector<std::string> (*files)(const ExportRequest& request);  // that it writes
   // The exit status; what went wrong was said.
   int (*run)(const ExportFormat& format, const ExportRequest& request);

@@ -22,7 +22,7 @@ namespace synctrace::cli {
 struct GateOptions {
   std::string config;  // a file; empty: search
   bool no_config = false;
-  std::string root;  // of the repository; empty: find it
+  std::string root;  // the repository's; empty: find it
   std::string baseline;
   std::string steps;
   std::string step_range;
@@ -34,7 +34,7 @@ struct GateOptions {
 };
 
 void declare_gate_options(const CommandLine& app, GateOptions& options);
-void declare_gate_results(const CommandLine& app, GateOptions& options);  // of verbs that judge
+void declare_gate_results(const CommandLine& app, GateOptions& options);  // for verbs that judge
 
 // All that was read; ready to judge.
 struct PreparedGate {
@@ -51,8 +51,8 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
 
 struct GateRun {
   GateResult result;
-  std::vector<double> step_ns;      // of all traces
-  std::vector<double> idle_shares;  // of each device of each trace
+  std::vector<double> step_ns;      // from all traces
+  std::vector<double> idle_shares;  // one for each device and trace
   bool unreadable = false;          // at least one trace
 };
 

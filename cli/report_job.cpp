@@ -112,7 +112,7 @@ int report_job(const JobFiles& job, const ReportOptions& options, const Asked& a
     if (!draw_job(job, options, asked, *page)) return kExitUsage;
   }
   if (writes_page_alone) return status(finish(page, &job.report, kExitOk));
-  std::vector<Report> reports;  // of each process, where they are asked for
+  std::vector<Report> reports;  // one for each process, where they are asked for
   if (options.format == "json" || (options.format == "text" && (options.full || options.show_stacks))) {
     auto all = load_reports(job.ranks, asked, kWho, [&](std::size_t rank, Report& report, const Findings&) {
       add_job_facts(job.report, rank, report);

@@ -16,7 +16,7 @@ struct StackOptions {
   AskedNames names;
   UserCode user_code;
 
-  // As given.
+  // The patterns as they were given.
   std::vector<std::string> user_patterns;
   std::vector<std::string> library_patterns;
   std::vector<std::string> source_roots;

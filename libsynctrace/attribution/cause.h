@@ -41,7 +41,7 @@ enum class CauseKind : std::uint8_t {
   kCpuStarved,  // ready to run, but not running
   kStreamDependency,
   kDeviceDependency,
-  kCopyDependency,  // of copy-only time: the next kernel waits for the running copy
+  kCopyDependency,  // copy-only time: the next kernel waits for the running copy
   kHostFunction,
   kDispatch,  // the device's own pause between queued pieces of work
   kProfiler,  // our own overhead, or CUPTI's
@@ -72,7 +72,7 @@ struct CauseTraits {
   enum Flag : std::uint8_t {
     kSleeps = 1,     // the thread slept
     kAfterWait = 2,  // time of the host that would have overlapped the device's work, had a wait not emptied its queue
-    kHoldsUp = 4     // of the host, and no rule of the loader's or of start-up
+    kHoldsUp = 4     // host code, and no rule of the loader's or of start-up
   };
   CauseKind kind = CauseKind::kUnknown;
   std::string_view name;
@@ -175,7 +175,7 @@ struct Part {
   Confidence confidence = Confidence::kHigh;
   Reason reason = Reason::kNone;
   bool drained = false;
-  bool copying = false;  // of copy-only time, not of idle time
+  bool copying = false;  // copy-only time, not idle time
 };
 
 }  // namespace synctrace

@@ -34,7 +34,7 @@ class Findings {
   // `all`: calls outside the recorded windows too.
   Report report(bool all = false, const WhatIfQuestion& question = {}) const;
 
-  // `report` is one of this object. Of a process that is looked at alone the operations with others are found here.
+  // `report` is one of this object. For a process that is looked at alone, it also finds the operations with others.
   RunHistory history(const Report& report, HistoryOptions options) const;
 
   WaitSites wait_sites(const WaitSitesOptions& options) const;

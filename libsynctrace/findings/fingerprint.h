@@ -20,7 +20,7 @@ struct Fingerprint {
 
   // The same on every machine.
   std::uint64_t number() const;
-  std::string digest() const;  // as sixteen hexadecimal digits
+  std::string digest() const;  // sixteen hexadecimal digits
   friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
 };
 

@@ -21,7 +21,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostInVain = 8;
-constexpr Share kGainOfMoved = percent(25);  // of the wait that moves: less is hardly a gain
+constexpr Share kGainOfMoved = percent(25);  // less of the wait that moves is hardly a gain
 // Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
 constexpr std::size_t kMostReplayed = 200'000;
 

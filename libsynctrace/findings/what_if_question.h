@@ -15,7 +15,7 @@
 namespace synctrace {
 
 struct FixWish {
-  std::string words;       // as given
+  std::string words;       // the question's own
   std::optional<Fix> fix;  // nothing: whatever fits
   std::string file;        // the end of its path
   std::uint32_t line = 0;

@@ -12,8 +12,8 @@ import tokenize
 
 import tree
 
-# How many there are today. Lower it whenever some are gone.
-MOST = 148
+# How many there may be.
+MOST = 0
 
 IN_C = (".h", ".cpp", ".cu", ".c", ".js", ".mjs")
 IN_SHELL = (".sh", ".cmake", "CMakeLists.txt", "Makefile")

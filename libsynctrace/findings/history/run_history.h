@@ -25,7 +25,7 @@ struct SiteFigures : WaitFigures {
   void add(const SiteFigures& other) noexcept;
 };
 
-// A line with a rule, or where there is none with what was found there. Of a GPU's idle time every nanosecond is at one
+// A line with a rule or, without one, with what was found there. Every nanosecond of a GPU's idle time is at one
 // site: "unknown", "startup" and the like are sites without a line.
 struct HistorySite {
   Fingerprint fingerprint;
@@ -74,8 +74,8 @@ struct ExchangeWindow {
 
 struct RunHistory {
   std::uint64_t id = 0;               // identifies the recording, whatever its file is called, and whether it is whole
-  std::string job;                    // as the launcher names it; empty: it does not
-  std::int64_t rank = kNoRankNumber;  // as the launcher numbers it
+  std::string job;                    // the launcher's name; empty: it gives none
+  std::int64_t rank = kNoRankNumber;  // the launcher's number
   Nanoseconds begin_ns = 0;
   Nanoseconds window_ns = 0;  // length of a window
   std::vector<HistorySite> sites;

@@ -12,19 +12,19 @@
 namespace synctrace {
 
 struct ExchangeRow {
-  TimeSpan span;                   // of its kernels, on the rank's own clock
+  TimeSpan span;                   // its kernels, on the rank's own clock
   std::uint64_t communicator = 0;  // the same number on all its ranks; 0: not known
   std::string operation;
   std::uint64_t bytes = 0;
   Nanoseconds wait_ns = 0;
-  std::int64_t late_rank = -1;  // as the launcher numbers it; -1: none, or it is not known which
+  std::int64_t late_rank = -1;  // the launcher's number; -1: none, or it is not known which
   bool is_split = false;        // else it is not known what of it is waiting
 };
 
-// Of a rank of a job, by its row.
+// Returns the exchanges of a rank of a job, by its row.
 std::vector<ExchangeRow> exchanges_of(const Job& job, std::uint32_t rank);
 
-// Of a process whose others are not known.
+// Returns the exchanges of a process whose others are not known.
 std::vector<ExchangeRow> exchanges_of(const RankSummary& alone);
 
 }  // namespace synctrace

@@ -29,7 +29,7 @@ RankInJob facts_of(const JobReport& job, const JobRank& rank) {
   return facts;
 }
 
-// Of the time in collectives, what was waiting.
+// Says how much of the time in collectives was waiting.
 void split_collectives(const RankInJob& facts, VerdictLine& verdict) {
   const Nanoseconds waiting_ns = std::min(facts.waiting_ns, verdict.collective_ns);
   const auto part = std::find_if(verdict.parts.begin(), verdict.parts.end(),

@@ -34,7 +34,7 @@ struct Looked {
   Report report;
   std::vector<StretchPart> parts;
   KernelLines kernel_lines;
-  UnitLines unit_lines;  // of the usual one
+  UnitLines unit_lines;  // the usual rank's
 };
 
 std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -84,7 +84,7 @@ JobRank rank_row(const Job& job, std::uint32_t number) {
 struct JobFindings::Parts {
   std::mutex mutex;
   std::map<std::size_t, RankSummary> summaries;  // by number of the file
-  std::vector<std::size_t> files;                // of the job's ranks
+  std::vector<std::size_t> files;                // the job's ranks
   std::vector<std::string> left_out;
   std::unique_ptr<Job> job;
   std::vector<RankCharge> charges;
@@ -242,7 +242,7 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
                (fix.where.known() && fix.where.file == cause.where.file && fix.where.line == cause.where.line);
       });
       if (!is_there) continue;
-      // Of host code it says "twice as fast"; here it is to take as long as on the other ranks.
+      // The title of host code says "twice as fast"; here it is to take as long as on the other ranks.
       if (remedy.fix != Fix::kSpeedUp) cause.title = remedy.title;
       cause.to_type = remedy.to_type;
       return;

@@ -22,7 +22,7 @@ class JobFindings {
   JobFindings();
   ~JobFindings();
 
-  // Of the file with this number. May be called from several threads at once.
+  // Summarizes the file with this number. May be called from several threads at once.
   void summarize(std::size_t file, const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins);
 
   // After all files: false where they are not one job, and then nothing else may be asked.

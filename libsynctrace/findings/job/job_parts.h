@@ -15,7 +15,7 @@
 namespace synctrace {
 
 struct JobPart {
-  std::string name;            // of the cause; of a kernel its own
+  std::string name;            // the cause's, or a kernel's own
   const Rule* rule = nullptr;  // null: none, or a kernel
   SourceLine where;
   bool is_kernel = false;
@@ -37,7 +37,7 @@ class JobParts {
     std::vector<StretchPart> parts;
     KernelLines kernel_lines;
   };
-  // Of a rank whose report this is; `attribution` has kept its parts.
+  // `report` is this rank's; `attribution` has kept its parts.
   OfRank of_rank(const Trace& trace, const Attribution& attribution, const RankSummary& rank, const Report& report,
                  const UserCode& user_code);
 

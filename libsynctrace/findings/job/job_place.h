@@ -19,8 +19,8 @@ struct SeenCommunicator {
 };
 
 struct JobPlace {
-  std::int64_t rank = -1;  // as the launcher numbers it; -1: it does not
-  std::string job;         // as the launcher names it; empty: it does not
+  std::int64_t rank = -1;  // the launcher's number; -1: it gives none
+  std::string job;         // the launcher's name; empty: it gives none
   std::vector<SeenCommunicator> communicators;
 };
 

@@ -28,10 +28,10 @@ struct JobRank {
   std::string nccl;  // its version; empty: not known
   std::uint32_t process_id = 0;
   bool cut_short = false;          // its process was killed: the last of it is missing
-  std::uint32_t gpus_as_one = 1;   // of the process, that are ranks of their own and not told apart
+  std::uint32_t gpus_as_one = 1;   // the process's GPUs that are ranks of their own and not told apart
   std::size_t steps = 0;           // ordinary ones
   Nanoseconds step_ns = 0;         // their mean
-  Nanoseconds lossy_ns = 0;        // of the recorded time, how much may lack records
+  Nanoseconds lossy_ns = 0;        // how much of the recorded time may lack records
   std::vector<JobDevice> devices;  // the one with most collectives first
   // What the others waited for it, in ordinary steps; and how much later than the next rank it came, added up.
   Nanoseconds others_waited_ns = 0;
@@ -43,16 +43,16 @@ struct JobRank {
 // What a rank did that the others waited for: ST060.
 struct JobCause {
   std::string name;            // "scalar-read", "host-compute"; of GPU work "slow-kernel", "slow-gpu"; "not known"
-  const Rule* rule = nullptr;  // of what it did; null: none
-  std::string kernel;          // of GPU work
+  const Rule* rule = nullptr;  // the rule for what it did; null: none
+  std::string kernel;          // where it is GPU work
   SourceLine where;
   std::vector<RankShare> ranks;   // that were late by it
   Nanoseconds waited_ns = 0;      // by the others
   Nanoseconds excess_ns = 0;      // what it took more than on another rank
   std::uint64_t count = 0;        // operations that it was late at
-  Interval saving;                // of the job, of JobReport::base_ns
+  Interval saving;                // the job's, a part of JobReport::base_ns
   Nanoseconds cumulative_ns = 0;  // with those before it
-  std::string title;              // of the remedy
+  std::string title;              // the remedy's
   std::vector<std::string> to_type;
 };
 
@@ -63,10 +63,10 @@ struct JobPattern {
   std::string operation;
   SourceLine where;
   std::uint64_t count = 0;         // operations of a rank, in ordinary steps
-  std::uint64_t per_step = 0;      // of them, on average, rounded
-  std::uint64_t bytes = 0;         // of one, on average
+  std::uint64_t per_step = 0;      // their number, on average, rounded
+  std::uint64_t bytes = 0;         // the size of one, on average
   Nanoseconds time_ns = 0;         // ST061 and passes: their transfer; else the idle time before them: of a rank
-  std::optional<Interval> saving;  // of the job, of JobReport::base_ns
+  std::optional<Interval> saving;  // the job's, a part of JobReport::base_ns
   std::string not_predicted;       // why there is none
   std::string title;
   std::vector<std::string> to_type;
@@ -83,29 +83,30 @@ enum class JobShape : std::uint8_t {
 
 struct JobReport {
   std::string program;
-  std::string device;  // of the ranks' GPUs
+  std::string device;  // the ranks' GPUs
   std::size_t hosts = 0;
   bool simulated = false;
   std::vector<JobRank> ranks;         // by number
   std::vector<std::string> left_out;  // "X.synctrace: no GPU work"
-  std::size_t recorded_ranks = 0;     // as NCCL counts them: GPUs
-  std::size_t expected_ranks = 0;     // of the largest communicator; more than that: recordings are missing
+  std::size_t recorded_ranks = 0;     // GPUs, which is how NCCL counts them
+  std::size_t expected_ranks =
+      0;  // the size of the largest communicator; more than recorded_ranks: recordings are missing
   std::vector<std::int64_t> missing;  // ranks without a recording, as far as the launcher numbers all of them
 
   std::string verdict;  // "rank-bound", "communication-bound", or that of a rank as there are most
   JobShape shape = JobShape::kEven;
   std::uint32_t late = kNoRank;   // the rank that held the others up most
-  Nanoseconds late_share_ns = 0;  // of waited_ns, what was for it
-  std::uint32_t usual = kNoRank;  // as there are most
+  Nanoseconds late_share_ns = 0;  // the part of waited_ns that was for it
+  std::uint32_t usual = kNoRank;  // most ranks are like it
   double slow_gpu = 0;            // kOneGpu: how many times the others' time its kernels take
   VerdictLine usual_verdict;
 
   bool by_steps = false;
-  std::size_t steps = 0;             // of a rank, ordinary ones
+  std::size_t steps = 0;             // a rank's ordinary steps
   Nanoseconds base_ns = 0;           // what these took
   Nanoseconds alike_ns = 0;          // what the job would save if no rank took longer than the middle one
   Nanoseconds waited_ns = 0;         // in collectives, of all ranks together, in ordinary steps
-  Nanoseconds not_looked_at_ns = 0;  // of it, because of ranks whose lines were not looked for
+  Nanoseconds not_looked_at_ns = 0;  // the part of it that is due to ranks whose lines were not looked for
   Nanoseconds not_known_ns = 0;
   // Means over the ranks, of their time in ordinary steps.
   Nanoseconds mean_whole_ns = 0;
@@ -116,7 +117,7 @@ struct JobReport {
   std::vector<JobCause> causes;      // largest saving first
   std::vector<JobPattern> patterns;  // likewise; those without a prediction last
 
-  std::uint64_t operations = 0;  // of the job
+  std::uint64_t operations = 0;  // the job's
   std::uint64_t without_partner = 0;
   std::uint64_t disagreements = 0;
   std::vector<std::string> mismatches;  // sentences

@@ -8,7 +8,7 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kBusyShare = 10;  // as for one rank: a GPU that lacks work for less binds the program
+constexpr Nanoseconds kBusyShare = 10;  // the limit for one rank too: a GPU that lacks work for less binds the program
 
 void add_means(JobReport& report) {
   Nanoseconds devices = 0;
@@ -28,7 +28,7 @@ void add_means(JobReport& report) {
   report.mean_unsplit_ns /= devices;
 }
 
-// Of the largest charge what is the share of all; a rank that has half of it, and twice what any other has, holds the
+// Finds the largest charge's share of all. A rank that has half of it, and twice what any other has, holds the
 // others up by itself.
 void find_late(const std::vector<RankCharge>& charges, bool some_are_missing, JobReport& report) {
   if (charges.empty()) return;

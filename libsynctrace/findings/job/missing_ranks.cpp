@@ -8,7 +8,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostRuns = 6;  // of numbers that follow each other, in one text
+constexpr std::size_t kMostRuns = 6;  // runs of consecutive numbers in one text
 constexpr std::uint64_t kMostNamed = 64;
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace synctrace {
 
-// Those of 0 to `expected` - 1 that are not among `ranks`, numbers in rising order. Empty where it is not known which:
+// The numbers from 0 to `expected` - 1 that are not among `ranks`, in rising order. Empty where it is not known which:
 // a rank has no number or one beyond `expected`, the launcher's of a larger job, or the missing ones are too many to
 // name.
 std::vector<std::int64_t> missing_ranks(std::span<const std::int64_t> ranks, std::uint64_t expected);
@@ -18,7 +18,7 @@ std::vector<std::int64_t> missing_ranks(std::span<const std::int64_t> ranks, std
 // "rank 1", "ranks 0-7", "ranks 0-2, 5"; of numbers in rising order.
 std::string ranks_text(std::span<const std::int64_t> ranks);
 
-// Of those that missing_ranks() finds: "rank 3", or "5 ranks" where it is not known which.
+// The ranks that missing_ranks() finds: "rank 3", or "5 ranks" where it is not known which.
 std::string missing_text(std::span<const std::int64_t> ranks, std::uint64_t expected);
 
 }  // namespace synctrace

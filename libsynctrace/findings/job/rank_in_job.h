@@ -17,7 +17,7 @@ struct WaitedRank {
 };
 
 struct RankInJob {
-  std::size_t ranks = 0;  // of the job, that were recorded
+  std::size_t ranks = 0;  // the job's recorded ranks
   std::size_t steps = 0;  // 0: figures are of all of the recording
   std::uint32_t device = 0;
   Nanoseconds waiting_ns = 0;

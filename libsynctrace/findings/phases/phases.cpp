@@ -13,7 +13,7 @@
 namespace synctrace {
 namespace {
 
-constexpr Share kWorthNaming = percent(2);  // of the recording: what lies between steps has a line from here on
+constexpr Share kWorthNaming = percent(2);  // a phase between steps has a line from this share of the recording on
 
 // Idle time of the verdict's device by phase.
 class PhaseIdleTimes {

@@ -19,7 +19,7 @@ struct SlowCause {
   Nanoseconds ordinary_ns = 0;   // a step
 };
 
-// Those that cost most more, first. They refer to the report.
+// The causes that cost most more come first. They refer to the report.
 std::vector<SlowCause> slow_causes(const Report& report, std::size_t most);
 
 }  // namespace synctrace

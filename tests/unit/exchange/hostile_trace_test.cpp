@@ -156,7 +156,8 @@ void check_nesting(const std::string& text) {
   }
 }
 
-// Of a rank of a job, as the analysis bounds it: operations by begin, waiting within them; clocks are anywhere.
+// A rank of a job within the bounds that the analysis sets: operations by begin, waiting within them; clocks are
+// anywhere.
 RankLane any_lane(std::mt19937_64& random) {
   RankLane lane;
   lane.label = "1";

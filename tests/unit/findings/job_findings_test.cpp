@@ -117,7 +117,7 @@ TEST_CASE("of each rank a timeline shows all operations, in waiting and transfer
   CHECK(findings.to_draw(2).back() != 2);   // then a usual one
   CHECK(findings.to_draw(99).size() == 4);
   const JobReport report = findings.report();
-  std::vector<std::vector<Nanoseconds>> ends(4);  // of the transfers, on the clock that all share
+  std::vector<std::vector<Nanoseconds>> ends(4);  // the transfers' ends, on the clock that all share
   for (std::uint32_t rank = 0; rank < 4; ++rank) {
     const RankLane lane = findings.lane(rank);
     REQUIRE(lane.clock.known);

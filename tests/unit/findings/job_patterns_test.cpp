@@ -105,7 +105,7 @@ TEST_CASE("gradients that are exchanged in every pass of a step are named") {
   REQUIRE(report.patterns.size() == 1);
   CHECK(report.patterns.front().per_step == 6);
   REQUIRE(report.patterns.front().saving);
-  // Of each pass but the last the operation that is waited for.
+  // The operation that is waited for, in each pass but the last.
   const Nanoseconds exposed_ns = 2 * 400'000 * static_cast<Nanoseconds>(report.steps);
   CHECK(report.patterns.front().saving->ns > exposed_ns / 2);
   CHECK(report.patterns.front().saving->ns < exposed_ns * 3 / 2);

@@ -74,7 +74,7 @@ TEST_CASE("a synchronisation has the rule of what its line reads") {
 }
 
 TEST_CASE("a function without lines is described once, however often it reads") {
-  constexpr std::size_t kMostDescribedBytes = 2'000;  // of a few stacks
+  constexpr std::size_t kMostDescribedBytes = 2'000;  // enough for a few stacks
   Trace trace = trace_of_lines();
   trace.codes[1].line_table.clear();
   trace.codes[1].first_line = 0;

@@ -112,7 +112,7 @@ TEST_CASE("a phase that is not there leaves the others") {
 
 TEST_CASE("time between steps is told from a fiftieth of the recording") {
   Program program;
-  program.report.recorded_ns = 1'001;  // of which 20 are between the steps
+  program.report.recorded_ns = 1'001;  // 20 of these are between the steps
   program.add();
   CHECK_FALSE(program.report.between_steps);
   program.report = Program().report;

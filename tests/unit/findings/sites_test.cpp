@@ -16,9 +16,9 @@ constexpr TestApi kSync{ApiId{1}, ApiCategory::kStreamSync, "cudaStreamSynchroni
 constexpr TestApi kCopy{ApiId{2}, ApiCategory::kCopyAsync, "cudaMemcpyAsync"};
 constexpr TestApi kMalloc{ApiId{3}, ApiCategory::kAlloc, "cudaMalloc"};
 
-constexpr StackId kLine{1};         // of the user's, through a library
+constexpr StackId kLine{1};         // the user's line, through a library
 constexpr StackId kSameLine{2};     // through another function of it
-constexpr StackId kAnotherLine{3};  // of the same function
+constexpr StackId kAnotherLine{3};  // another line in the same function
 
 // Calls one after the other, 10 us each, at lines of one Python function.
 class Calls {
@@ -49,7 +49,7 @@ class Calls {
   }
   Calls& malloc(StackId stack) { return add(kMalloc, stack, StreamId{}, kThread, MemoryKind::kUnknown); }
 
-  // Of the dearest site, the calls that were judged by their length.
+  // The calls of the dearest site that were judged by their length.
   std::uint64_t judged_by_length() {
     const Trace trace = maker_.load();
     Attribution attribution = attribute(trace);

@@ -62,7 +62,7 @@ class Scene {
     work(kernel, launch.correlation, stream);
   }
 
-  // Of a stream or event: ten times it was not ready.
+  // A stream or event that was not ready ten times.
   void poll(TimeSpan span, std::uint64_t object) {
     Poll& poll = trace_.polls.emplace_back();
     poll.span = span;
@@ -372,8 +372,8 @@ TEST_CASE("a graph takes the short host times of its line with it, not the progr
   }
 }
 
-// As a graph that was launched before a window opened, and a copy whose call was under way when it closed. By the clock
-// they would stay where they are when the host code in front of the window takes less time.
+// Examples are a graph that was launched before a window opened, and a copy whose call was under way when it closed. By
+// the clock they would stay where they are when the host code in front of the window takes less time.
 TEST_CASE("work without a call keeps to the thread that issues to its stream") {
   Scene scene;
   scene.call(ApiCategory::kAlloc, "cudaMalloc", {kMs, 2 * kMs});

@@ -173,7 +173,7 @@ TEST_CASE("how long a program takes without the recorder is a range, where there
 }
 
 TEST_CASE("no time gets below zero, however much of it was the recorder's") {
-  Trace trace;  // of a host on which CUPTI takes as long as is believed
+  Trace trace;  // on its host CUPTI takes as long as is believed
   trace.facts["cupti_version"] = "130001";
   trace.apis[ApiId{1}].category = ApiCategory::kLaunch;
   for (Nanoseconds begin_ns = 0; begin_ns < 10'000'000; begin_ns += 100'000)

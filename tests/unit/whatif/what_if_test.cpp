@@ -236,7 +236,7 @@ Nanoseconds counted_time(const Run& run, const Steps& steps) {
 }
 
 struct Errors {
-  std::vector<double> of_time;    // of the predicted time, relative
+  std::vector<double> of_time;    // the predicted time's, relative
   std::vector<double> of_saving;  // in parts of the recorded time
 
   static double quantile(std::vector<double> values, double part) {
