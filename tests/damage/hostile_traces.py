@@ -6,7 +6,7 @@ hostile_traces.py BIN GOLDEN [COUNT [FIRST]]: BIN holds hostile_traces and synct
 mutants run inside one process, and a fourth as many floods of one kind of record each (of 1 MiB where COUNT is large); then
 a few mutants by the command line itself. A mutant that ends the process is named, and the run goes on behind it.
 
-SYNCTRACE_ROTATION, a number: only a third of the 60, which one the number says. Three numbers in a row make all of them.
+HOSTILE_TRACES_ROTATION, a number: only a third of the 60, which one the number says. Three numbers in a row make all of them.
 """
 import os
 import pathlib
@@ -76,9 +76,9 @@ def main():
     binaries, golden = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     first = int(sys.argv[4]) if len(sys.argv) > 4 else 0
-    if len(sys.argv) <= 3 and "SYNCTRACE_ROTATION" in os.environ:
+    if len(sys.argv) <= 3 and "HOSTILE_TRACES_ROTATION" in os.environ:
         count //= PARTS
-        first = count * (int(os.environ["SYNCTRACE_ROTATION"]) % PARTS)
+        first = count * (int(os.environ["HOSTILE_TRACES_ROTATION"]) % PARTS)
     traces = sorted(str(path) for ending in ("*.synctrace", "*.trace.txt") for path in golden.glob(f"*/{ending}"))
     small = [trace for trace in traces if os.path.getsize(trace) < 10_000]
     driver, command_line = str(binaries / "hostile_traces"), str(binaries / "synctrace")
