@@ -16,7 +16,9 @@
 #include "base/in_background.h"
 #include "base/name_text.h"
 #include "base/shown_text.h"
-#include "findings/call_tables.h"
+#include "findings/calls/call_tables.h"
+#include "findings/calls/sites.h"
+#include "findings/calls/stack_places.h"
 #include "findings/host_threads.h"
 #include "findings/idle_causes.h"
 #include "findings/limits.h"
@@ -24,10 +26,8 @@
 #include "findings/phases/phases.h"
 #include "findings/range_table.h"
 #include "findings/remedies/remedy_details.h"
+#include "findings/report/trace_words.h"
 #include "findings/savings.h"
-#include "findings/sites.h"
-#include "findings/stack_places.h"
-#include "findings/trace_words.h"
 #include "model/demangle.h"
 
 namespace synctrace {

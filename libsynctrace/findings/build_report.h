@@ -3,7 +3,7 @@
 #pragma once
 
 #include "code/user_frame.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "findings/what_if_question.h"
 #include "model/trace.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

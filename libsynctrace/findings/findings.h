@@ -8,9 +8,9 @@
 #include <string>
 
 #include "code/user_frame.h"
+#include "findings/calls/wait_sites.h"
 #include "findings/history/build_history.h"
-#include "findings/report.h"
-#include "findings/wait_sites.h"
+#include "findings/report/report.h"
 #include "findings/what_if_question.h"
 #include "model/outstanding.h"
 #include "model/stack_profile.h"

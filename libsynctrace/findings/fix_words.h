@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "findings/report.h"
+#include "whatif/fix.h"
 
 namespace synctrace {
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/shown_text.h"
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 
 namespace synctrace {
 namespace {

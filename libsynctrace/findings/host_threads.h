@@ -3,8 +3,8 @@
 // at.
 #pragma once
 
-#include "findings/report.h"
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
+#include "findings/report/report.h"
 #include "model/trace.h"
 
 namespace synctrace {

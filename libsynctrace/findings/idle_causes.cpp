@@ -9,8 +9,8 @@
 
 #include "attribution/attribute.h"
 #include "base/shown_text.h"
+#include "findings/calls/waits.h"
 #include "findings/verdict.h"
-#include "findings/waits.h"
 #include "whatif/fix_sites.h"
 
 namespace synctrace {

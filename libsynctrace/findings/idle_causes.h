@@ -3,9 +3,9 @@
 // what the waits at that line cost the host; and the one line that says what binds the program.
 #pragma once
 
-#include "findings/line_rules.h"
-#include "findings/report.h"
-#include "findings/stack_places.h"
+#include "findings/calls/line_rules.h"
+#include "findings/calls/stack_places.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

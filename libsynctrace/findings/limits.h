@@ -3,7 +3,7 @@
 // figures mean something else than usual.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "model/trace.h"
 
 namespace synctrace {

@@ -3,7 +3,7 @@
 // devices did meanwhile.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "model/trace.h"
 
 namespace synctrace {

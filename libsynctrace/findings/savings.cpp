@@ -12,7 +12,7 @@
 #include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_kinds.h"
 #include "findings/remedies/remedy_words.h"
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 #include "findings/wished_fixes.h"
 #include "model/excerpt.h"
 #include "whatif/fix_sites.h"

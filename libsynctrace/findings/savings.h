@@ -2,8 +2,8 @@
 // What the fix of each place would save, alone and in the best order, as a report shows it.
 #pragma once
 
-#include "findings/report.h"
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
+#include "findings/report/report.h"
 #include "findings/what_if_question.h"
 
 namespace synctrace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "steps/steps.h"
 
 namespace synctrace {

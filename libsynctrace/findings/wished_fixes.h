@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
 #include "findings/what_if_question.h"
 #include "whatif/what_if.h"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "findings/fingerprint.h"
+#include "findings/calls/fingerprint.h"
 
 namespace synctrace {
 

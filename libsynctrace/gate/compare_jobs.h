@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/job/job_report.h"
+#include "findings/report/job_report.h"
 
 namespace synctrace {
 

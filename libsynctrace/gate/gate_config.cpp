@@ -10,7 +10,7 @@
 #include "base/file_line.h"
 #include "base/glob.h"
 #include "contract/option_values.h"
-#include "findings/rules.h"
+#include "findings/report/rules.h"
 
 namespace synctrace {
 namespace {

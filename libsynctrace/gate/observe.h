@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "findings/calls/wait_sites.h"
 #include "findings/job/job_place.h"
-#include "findings/wait_sites.h"
 #include "gate/allow_book.h"
 #include "gate/gate_config.h"
 #include "gate/repository.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/regular_file.h"
-#include "findings/fingerprint.h"
+#include "findings/calls/fingerprint.h"
 #include "names/source_lines.h"
 
 namespace synctrace {

@@ -10,7 +10,7 @@
 
 namespace synctrace {
 
-// The domain in which a program says what its parts mean: findings/surroundings.h.
+// The domain in which a program says what its parts mean: findings/calls/surroundings.h.
 inline constexpr std::string_view kAnnotationDomain = "synctrace";
 
 struct NvtxRange {

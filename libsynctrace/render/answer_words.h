@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "render/places.h"
 
 namespace synctrace {

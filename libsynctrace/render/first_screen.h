@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

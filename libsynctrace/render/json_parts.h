@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "findings/job/job_report.h"
-#include "findings/report.h"
+#include "findings/report/job_report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

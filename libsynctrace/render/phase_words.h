@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "render/places.h"
 
 namespace synctrace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -2,7 +2,7 @@
 // The head of a text report: what binds the program, its steps, and why each GPU was idle.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "render/render_text.h"
 
 namespace synctrace {

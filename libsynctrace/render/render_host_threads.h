@@ -2,7 +2,7 @@
 // What the host threads did beside CUDA calls, as tables of a text report.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

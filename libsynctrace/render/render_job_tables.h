@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "findings/job/job_report.h"
+#include "findings/report/job_report.h"
 
 namespace synctrace {
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "findings/loader/loader_advice.h"
 #include "render/json_parts.h"
 
 namespace synctrace::json {

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "render/text_page.h"
 
 namespace synctrace {

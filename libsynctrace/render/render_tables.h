@@ -2,7 +2,7 @@
 // The tables of a full text report beside causes and waits; each only where it has rows.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/format_text.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "render/first_screen.h"
 
 namespace synctrace {

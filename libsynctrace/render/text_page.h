@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/format_text.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "render/first_screen.h"
 #include "render/render_text.h"
 

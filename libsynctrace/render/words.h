@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "findings/cause_split.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "findings/history/run_history.h"
-#include "findings/job/job_report.h"
-#include "findings/report.h"
+#include "findings/report/job_report.h"
+#include "findings/report/report.h"
 #include "rollup/parquet_writer.h"
 
 namespace synctrace {

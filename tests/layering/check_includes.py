@@ -65,6 +65,17 @@ CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 
 # The subfolders of other rooms, and which parts of their room each may include; "" is the room's own folder.
 SUB_ROOMS = {
+    "attribution": {"": set()},
+    "findings": {
+        "report": set(),
+        "calls": {"report"},
+        "remedies": {"report", "calls"},
+        "loader": {"report"},
+        "phases": {"report"},
+        "history": {"report", "calls"},
+        "": {"report", "calls", "remedies", "loader", "phases", "history"},
+        "job": {"", "report", "calls", "remedies", "loader", "phases", "history"},
+    },
     "timeline": {"": set(), "page": {""}},
     "render": {"": set(), "page": {""}},
 }

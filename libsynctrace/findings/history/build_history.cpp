@@ -8,10 +8,10 @@
 
 #include "base/digest.h"
 #include "base/shown_text.h"
+#include "findings/calls/line_rules.h"
+#include "findings/calls/sites.h"
 #include "findings/history/site_book.h"
 #include "findings/history/wall_windows.h"
-#include "findings/line_rules.h"
-#include "findings/sites.h"
 #include "model/wall_clock.h"
 
 namespace synctrace {

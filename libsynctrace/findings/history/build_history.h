@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "findings/history/job_exchanges.h"
 #include "findings/history/run_history.h"
-#include "findings/job/job_exchanges.h"
-#include "findings/job/job_report.h"
+#include "findings/report/job_report.h"
 #include "model/trace.h"
 
 namespace synctrace {

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "base/time_span.h"
-#include "findings/fingerprint.h"
-#include "findings/report.h"
+#include "findings/calls/fingerprint.h"
+#include "findings/report/wait_figures.h"
+#include "whatif/fix.h"
 
 namespace synctrace {
 

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "findings/history/run_history.h"
+#include "findings/report/rules.h"
+#include "findings/report/source_line.h"
 
 namespace synctrace {
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "findings/job/job_report.h"
+#include "findings/report/job_report.h"
 
 namespace synctrace {
 

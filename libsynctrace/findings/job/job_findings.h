@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "findings/findings.h"
-#include "findings/job/job_exchanges.h"
-#include "findings/job/job_report.h"
+#include "findings/history/job_exchanges.h"
+#include "findings/report/job_report.h"
 #include "model/rank_lane.h"
 
 namespace synctrace {

@@ -9,7 +9,7 @@
 #include "attribution/evidence.h"
 #include "base/name_text.h"
 #include "base/shown_text.h"
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
 #include "model/demangle.h"
 
 namespace synctrace {

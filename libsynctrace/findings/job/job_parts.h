@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "code/user_frame.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "ranks/blame.h"
 #include "ranks/stretch_parts.h"
 

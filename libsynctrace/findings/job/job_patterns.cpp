@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "findings/job/exchange_rules.h"
+#include "findings/report/rules.h"
 #include "ranks/exchange_patterns.h"
 
 namespace synctrace {

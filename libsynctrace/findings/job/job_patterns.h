@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "findings/job/job_report.h"
 #include "findings/job/unit_lines.h"
+#include "findings/report/job_report.h"
 #include "ranks/job.h"
 
 namespace synctrace {

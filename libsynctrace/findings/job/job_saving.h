@@ -2,7 +2,7 @@
 // What changing one line of a job saves, with a range.
 #pragma once
 
-#include "findings/job/job_report.h"
+#include "findings/report/job_report.h"
 #include "ranks/blame.h"
 
 namespace synctrace {

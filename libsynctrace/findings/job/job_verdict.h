@@ -2,7 +2,7 @@
 // What binds a job: whom its ranks wait for, or else what binds each of them.
 #pragma once
 
-#include "findings/job/job_report.h"
+#include "findings/report/job_report.h"
 #include "ranks/job.h"
 
 namespace synctrace {

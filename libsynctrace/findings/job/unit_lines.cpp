@@ -9,7 +9,7 @@
 #include "attribution/attribute.h"
 #include "attribution/device_gaps.h"
 #include "attribution/evidence.h"
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
 #include "model/collective_kernels.h"
 #include "ranks/idle_before.h"
 

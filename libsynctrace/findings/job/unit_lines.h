@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "code/user_frame.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "ranks/rank_summary.h"
 
 namespace synctrace {

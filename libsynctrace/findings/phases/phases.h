@@ -2,7 +2,7 @@
 // The phases of a program, each with its worst cause, and what lies between them.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/shares.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "findings/report.h"
+#include "findings/report/savings.h"
 #include "model/trace.h"
 
 namespace synctrace {

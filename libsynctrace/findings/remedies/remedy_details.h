@@ -3,7 +3,7 @@
 // code samples found busiest.
 #pragma once
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 
 namespace synctrace {
 namespace {

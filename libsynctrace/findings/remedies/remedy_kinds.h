@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
 #include "whatif/fix_groups.h"
 
 namespace synctrace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "findings/rules.h"
+#include "findings/report/rules.h"
 
 namespace synctrace {
 

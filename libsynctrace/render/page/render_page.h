@@ -9,8 +9,8 @@
 #include <span>
 #include <string>
 
-#include "findings/job/job_report.h"
-#include "findings/report.h"
+#include "findings/report/job_report.h"
+#include "findings/report/report.h"
 #include "timeline/page/timeline.h"
 
 namespace synctrace {

@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
-#include "findings/job/job_report.h"
 #include "findings/remedies/rule_texts.h"
-#include "findings/report.h"
+#include "findings/report/job_report.h"
+#include "findings/report/report.h"
 #include "render/page/html_text.h"
 #include "render/places.h"
 #include "timeline/page/idle_occurrences.h"

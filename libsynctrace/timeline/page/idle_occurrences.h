@@ -8,8 +8,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "model/trace.h"
+
+namespace synctrace {
+struct Attribution;
+}
 
 namespace synctrace::page {
 

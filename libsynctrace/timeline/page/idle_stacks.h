@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "base/time_span.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "model/trace.h"
+
+namespace synctrace {
+struct Attribution;
+}
 
 namespace synctrace::page {
 

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "attribution/wait_table.h"
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 #include "steps/steps.h"
 
 namespace synctrace::page {

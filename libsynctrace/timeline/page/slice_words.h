@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "timeline/slice_names.h"
 
 namespace synctrace::page {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "findings/findings.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "model/rank_lane.h"
 #include "model/trace.h"
 #include "timeline/page/idle_occurrences.h"

@@ -13,11 +13,15 @@
 #include <vector>
 
 #include "base/time_span.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "model/rank_lane.h"
 #include "model/trace.h"
 #include "timeline/page/slice_words.h"
 #include "timeline/rows.h"
+
+namespace synctrace {
+struct Attribution;
+}
 
 namespace synctrace::page {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/time_span.h"
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "timeline/page/idle_occurrences.h"
 
 namespace synctrace::page {

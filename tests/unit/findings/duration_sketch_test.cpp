@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include "findings/duration_sketch.h"
+#include "findings/calls/duration_sketch.h"
 #include "support/catch.h"
 
 namespace synctrace::testing {

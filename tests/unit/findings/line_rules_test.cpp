@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rule of a cause at a line: what its call is, and what the line is known to do.
-#include "findings/line_rules.h"
+#include "findings/calls/line_rules.h"
 
 #include <string>
 

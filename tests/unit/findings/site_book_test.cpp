@@ -4,8 +4,8 @@
 
 #include <utility>
 
+#include "findings/calls/sites.h"
 #include "findings/history/build_history.h"
-#include "findings/sites.h"
 #include "support/catch.h"
 
 using namespace synctrace;

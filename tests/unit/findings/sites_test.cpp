@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One finding for each of the user's lines: when a copy and a synchronisation are one, and when they are not.
-#include "findings/sites.h"
+#include "findings/calls/sites.h"
 
 #include <map>
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a stack to the user's own line and what is shown of it.
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
 
 #include <string>
 

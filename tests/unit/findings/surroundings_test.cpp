@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How often a zone was entered, and left.
-#include "findings/surroundings.h"
+#include "findings/calls/surroundings.h"
 
 #include "support/catch.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A trace may have any number where a kind belongs: each has a word.
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 
 #include "attribution/cause.h"
 #include "support/catch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which steps a gate counts by: those that are given always, those that were found only where they are sure.
-#include "findings/wait_sites.h"
+#include "findings/calls/wait_sites.h"
 
 #include "support/catch.h"
 #include "support/trace_maker.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Report and gate count the same waits in the same way.
-#include "findings/wait_sites.h"
+#include "findings/calls/wait_sites.h"
 
 #include "findings/build_report.h"
 #include "support/catch.h"

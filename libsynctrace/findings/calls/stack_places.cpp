@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
 
 #include <utility>
 #include <vector>

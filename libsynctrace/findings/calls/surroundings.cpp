@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/surroundings.h"
+#include "findings/calls/surroundings.h"
 
 #include <algorithm>
 #include <iterator>

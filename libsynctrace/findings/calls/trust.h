@@ -2,7 +2,7 @@
 // Whether a trace can be the ground of a verdict: what it lacks, and settings under which waits cannot be seen.
 #pragma once
 
-#include "findings/wait_sites.h"
+#include "findings/calls/wait_sites.h"
 
 namespace synctrace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/fingerprint.h"
+#include "findings/calls/fingerprint.h"
 
 #include <filesystem>
 

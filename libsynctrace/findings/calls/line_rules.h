@@ -9,8 +9,8 @@
 
 #include "attribution/cause_table.h"
 #include "attribution/stack_traits.h"
-#include "findings/rules.h"
-#include "findings/stack_places.h"
+#include "findings/calls/stack_places.h"
+#include "findings/report/rules.h"
 #include "model/trace.h"
 
 namespace synctrace {

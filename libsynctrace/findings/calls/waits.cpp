@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/waits.h"
+#include "findings/calls/waits.h"
 
 #include <unordered_map>
 
 #include "attribution/wait_table.h"
-#include "findings/line_rules.h"
+#include "findings/calls/line_rules.h"
 
 namespace synctrace {
 namespace {

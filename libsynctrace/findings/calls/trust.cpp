@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/trust.h"
+#include "findings/calls/trust.h"
 
 #include <algorithm>
 #include <array>

@@ -11,7 +11,7 @@
 #include <unordered_map>
 
 #include "code/user_frame.h"
-#include "findings/report.h"
+#include "findings/report/source_line.h"
 #include "model/trace.h"
 
 namespace synctrace {

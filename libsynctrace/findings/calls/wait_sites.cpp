@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/wait_sites.h"
+#include "findings/calls/wait_sites.h"
 
 #include <algorithm>
 #include <iterator>
@@ -14,13 +14,13 @@
 #include "attribution/gpu_sleep.h"
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
-#include "findings/line_rules.h"
-#include "findings/rules.h"
-#include "findings/sites.h"
-#include "findings/stack_places.h"
-#include "findings/trace_words.h"
-#include "findings/trust.h"
-#include "findings/waits.h"
+#include "findings/calls/line_rules.h"
+#include "findings/calls/sites.h"
+#include "findings/calls/stack_places.h"
+#include "findings/calls/trust.h"
+#include "findings/calls/waits.h"
+#include "findings/report/rules.h"
+#include "findings/report/trace_words.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {

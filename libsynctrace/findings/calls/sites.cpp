@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/sites.h"
+#include "findings/calls/sites.h"
 
 #include <algorithm>
 #include <string>
@@ -10,7 +10,7 @@
 #include "attribution/call_site_key.h"
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 
 namespace synctrace {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "findings/line_rules.h"
-#include "findings/report.h"
-#include "findings/waits.h"
+#include "findings/calls/line_rules.h"
+#include "findings/calls/waits.h"
+#include "findings/report/report.h"
 
 namespace synctrace {
 

@@ -35,7 +35,11 @@ inline constexpr Rule kLaunchBoundRule{"ST050", "launch-bound"};
 inline constexpr Rule kInputBoundRule{"ST051", "input-bound"};
 inline constexpr Rule kHostComputeRule{"ST052", "host-compute"};
 inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
-inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};  // only jobs have it, never one rank alone
+// Rules of a job, never of one rank alone: how its ranks exchange data.
+inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};
+inline constexpr Rule kSmallCollectivesRule{"ST061", "small-collectives"};
+inline constexpr Rule kLateCollectiveRule{"ST062", "late-collective"};
+inline constexpr Rule kDrainedCollectiveRule{"ST063", "drained-collective"};
 
 // All rules, in the order of their ids.
 std::span<const Rule> all_rules() noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/call_tables.h"
+#include "findings/calls/call_tables.h"
 
 #include <algorithm>
 #include <map>
@@ -11,10 +11,10 @@
 #include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
-#include "findings/duration_sketch.h"
-#include "findings/rules.h"
-#include "findings/sites.h"
-#include "findings/trace_words.h"
+#include "findings/calls/duration_sketch.h"
+#include "findings/calls/sites.h"
+#include "findings/report/rules.h"
+#include "findings/report/trace_words.h"
 #include "model/correlate.h"
 
 namespace synctrace {

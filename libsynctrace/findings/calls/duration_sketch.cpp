@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/duration_sketch.h"
+#include "findings/calls/duration_sketch.h"
 
 #include <algorithm>
 #include <bit>

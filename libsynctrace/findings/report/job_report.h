@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "findings/report.h"
+#include "findings/report/report.h"
 #include "ranks/blame.h"
 #include "ranks/device_time.h"
 

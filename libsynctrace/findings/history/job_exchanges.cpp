@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/job/job_exchanges.h"
+#include "findings/history/job_exchanges.h"
 
 #include <algorithm>
 

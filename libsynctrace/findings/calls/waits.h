@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "attribution/attribute.h"
-#include "findings/rules.h"
-#include "findings/stack_places.h"
-#include "findings/wait_figures.h"
+#include "findings/calls/stack_places.h"
+#include "findings/report/rules.h"
+#include "findings/report/wait_figures.h"
 #include "model/trace.h"
 
 namespace synctrace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/line_rules.h"
+#include "findings/calls/line_rules.h"
 
 #include "attribution/wait_table.h"
 #include "whatif/fix_sites.h"

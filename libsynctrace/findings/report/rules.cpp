@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/rules.h"
+#include "findings/report/rules.h"
 
 #include <algorithm>
 #include <array>
 
 #include "attribution/wait_table.h"
 #include "base/glob.h"
-#include "findings/job/exchange_rules.h"
 
 namespace synctrace {
 namespace {

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "code/user_frame.h"
-#include "findings/report.h"
-#include "findings/surroundings.h"
+#include "findings/calls/surroundings.h"
+#include "findings/report/rules.h"
+#include "findings/report/source_line.h"
+#include "findings/report/wait_figures.h"
 
 namespace synctrace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/trace_words.h"
+#include "findings/report/trace_words.h"
 
 #include <array>
 #include <cstddef>
