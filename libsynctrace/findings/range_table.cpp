@@ -11,6 +11,7 @@
 
 #include "attribution/attribute.h"
 #include "attribution/evidence.h"
+#include "base/merged_spans.h"
 #include "base/shown_text.h"
 #include "model/nvtx_ranges.h"
 
@@ -21,18 +22,6 @@ namespace {
 constexpr std::size_t kFewNames = 16;
 
 using Spans = std::vector<TimeSpan>;  // disjoint and in order, once merged
-
-void merge(Spans& spans) {
-  std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
-  std::size_t kept = 0;
-  for (const TimeSpan span : spans) {
-    if (kept > 0 && span.begin_ns <= spans[kept - 1].end_ns)
-      spans[kept - 1].end_ns = std::max(spans[kept - 1].end_ns, span.end_ns);
-    else
-      spans[kept++] = span;
-  }
-  spans.resize(kept);
-}
 
 // A quantity that grows with time, asked for what it grew by between two of the times that were named beforehand: it
 // keeps one sum for each of these, however often it grows.
@@ -270,12 +259,11 @@ void add_ranges(const Trace& trace, const Attribution& attribution, Report& repo
     if (domain != trace.nvtx_domains.end()) draft.row.domain = printable(domain->second);
     Spans all;
     for (auto& [thread, spans] : draft.spans) {
-      merge(spans);
+      spans = merged(std::move(spans));
       background.add_thread(thread, spans, draft.row);
       all.insert(all.end(), spans.begin(), spans.end());
     }
-    merge(all);
-    background.add_devices(all, draft.row);
+    background.add_devices(merged(std::move(all)), draft.row);
     report.ranges.push_back(std::move(draft.row));
   }
   std::stable_sort(report.ranges.begin(), report.ranges.end(), [](const RangeReport& a, const RangeReport& b) {

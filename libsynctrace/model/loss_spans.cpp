@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/merged_spans.h"
+
 namespace synctrace {
 namespace {
 
@@ -51,15 +53,7 @@ void LossSpans::anytime() {
 std::vector<TimeSpan> LossSpans::finish(bool closed) {
   if (!closed) hole();
   if (open_) add({open_since_ns_, kAlways.end_ns});
-  std::sort(spans_.begin(), spans_.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
-  std::vector<TimeSpan> merged;
-  for (const TimeSpan span : spans_) {
-    if (!merged.empty() && span.begin_ns <= merged.back().end_ns)
-      merged.back().end_ns = std::max(merged.back().end_ns, span.end_ns);
-    else
-      merged.push_back(span);
-  }
-  return merged;
+  return merged(spans_);
 }
 
 bool may_lack_records(const std::vector<TimeSpan>& lossy, TimeSpan span) noexcept {

@@ -84,7 +84,7 @@ NARROW_PARTS = {("timeline", ""): {"base", "model", "names", "timeline"}}
 
 # Readers allocate and throw: they have no business inside somebody else's process.
 OFFLINE_HEADERS = {"format/trace_reader.h", "format/trace_text.h", "format/trace_compress.h", "format/trace_append.h",
-                   "format/record_buffer.h", "base/format_text.h", "base/json.h", "base/name_text.h", "base/quantity_text.h",
+                   "format/record_buffer.h", "base/format_text.h", "base/json.h", "base/merged_spans.h", "base/name_text.h", "base/quantity_text.h",
                    "base/regular_file.h", "base/shown_text.h", "base/source_roots.h"}
 
 # The only files of the library that may know NVIDIA's headers, so that all else builds on a machine without CUDA.

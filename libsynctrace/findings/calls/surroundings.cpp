@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/glob.h"
+#include "base/merged_spans.h"
 #include "base/shown_text.h"
 
 namespace synctrace {
@@ -27,7 +28,7 @@ std::string_view behind_colon(std::string_view text) {
 Surroundings::Surroundings(const Trace& trace, const std::vector<std::string>& range_patterns) {
   read_ranges(trace, range_patterns);
   read_marks(trace);
-  keep_disjoint(excluded_);
+  excluded_ = merged(std::move(excluded_));
   std::sort(steps_.begin(), steps_.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
   // A step lasts to the begin of the next one, as everywhere else.
   for (std::size_t i = 0; i + 1 < steps_.size(); ++i) steps_[i].end_ns = steps_[i + 1].begin_ns;
@@ -125,18 +126,6 @@ void Surroundings::read_marks(const Trace& trace) {
     if (text->second == "resume" && paused_ns >= 0) excluded_.push_back({std::exchange(paused_ns, -1), event.time_ns});
   }
   if (paused_ns >= 0) excluded_.push_back({paused_ns, trace.last_ns + 1});
-}
-
-void Surroundings::keep_disjoint(std::vector<TimeSpan>& spans) {
-  std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
-  std::vector<TimeSpan> joined;
-  for (const TimeSpan span : spans) {
-    if (!joined.empty() && span.begin_ns <= joined.back().end_ns)
-      joined.back().end_ns = std::max(joined.back().end_ns, span.end_ns);
-    else
-      joined.push_back(span);
-  }
-  spans = std::move(joined);
 }
 
 bool Surroundings::is_excluded(Nanoseconds t) const noexcept {

@@ -78,7 +78,6 @@ class Surroundings {
   std::uint32_t intern_set(std::vector<Open> set);
   static std::uint32_t set_at(const std::vector<Change>& changes, Nanoseconds t);
   Surrounding combine(std::uint32_t own, std::uint32_t shared) const;
-  void keep_disjoint(std::vector<TimeSpan>& spans);
 
   std::vector<std::vector<Open>> open_sets_ = {{}};
   std::map<std::vector<Open>, std::uint32_t> set_numbers_;

@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 
+#include "base/merged_spans.h"
 #include "base/shares.h"
 #include "model/trace.h"
 
@@ -120,18 +121,6 @@ class RowPacker {
   Nanoseconds covered_ns_ = 0;
   std::vector<std::pair<SliceName, Nanoseconds>> by_name_;
 };
-
-std::vector<TimeSpan> merged(std::vector<TimeSpan> spans) {
-  std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
-  std::vector<TimeSpan> result;
-  for (const TimeSpan span : spans) {
-    if (!result.empty() && span.begin_ns <= result.back().end_ns)
-      result.back().end_ns = std::max(result.back().end_ns, span.end_ns);
-    else
-      result.push_back(span);
-  }
-  return result;
-}
 
 bool is_in(const std::vector<TimeSpan>& stretches, Nanoseconds t) {
   return std::any_of(stretches.begin(), stretches.end(), [&](TimeSpan stretch) { return stretch.contains(t); });
