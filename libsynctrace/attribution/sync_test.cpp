@@ -16,8 +16,7 @@ namespace {
 constexpr std::uint64_t kSlowestBytesPerMicrosecond = 2'000;
 
 bool is_pageable_download(const Call& call) noexcept {
-  const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
-  return is_copy(call.category) && to_host &&
+  return is_copy(call.category) && goes_to_host(call.copy_kind) &&
          host_memory(call.copy_kind, call.source_memory, call.target_memory) == MemoryKind::kPageable;
 }
 

@@ -21,14 +21,15 @@ bool is_copy(ApiCategory category) noexcept {
   return category == ApiCategory::kCopy || category == ApiCategory::kCopyAsync;
 }
 
+bool goes_to_host(CopyKind kind) noexcept { return kind == CopyKind::kDeviceToHost || kind == CopyKind::kArrayToHost; }
+
+bool comes_from_host(CopyKind kind) noexcept {
+  return kind == CopyKind::kHostToDevice || kind == CopyKind::kHostToArray;
+}
+
 MemoryKind host_memory(CopyKind kind, MemoryKind source, MemoryKind target) noexcept {
-  switch (kind) {
-    case CopyKind::kHostToDevice:
-    case CopyKind::kHostToArray: return source;
-    case CopyKind::kDeviceToHost:
-    case CopyKind::kArrayToHost: return target;
-    default: return MemoryKind::kUnknown;
-  }
+  if (comes_from_host(kind)) return source;
+  return goes_to_host(kind) ? target : MemoryKind::kUnknown;
 }
 
 WaitHabit wait_habit(const Call& call) noexcept {

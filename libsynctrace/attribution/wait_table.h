@@ -19,6 +19,8 @@ enum class WaitHabit : std::uint8_t {
 WaitHabit wait_habit(const Call& call) noexcept;
 
 bool is_copy(ApiCategory category) noexcept;
+bool goes_to_host(CopyKind kind) noexcept;
+bool comes_from_host(CopyKind kind) noexcept;
 
 // The memory kind on the host's side of a copy; unknown for a copy without one.
 MemoryKind host_memory(CopyKind kind, MemoryKind source, MemoryKind target) noexcept;

@@ -170,15 +170,14 @@ void ProgramBuilder::launch(const Turn& turn) {
 std::uint16_t ProgramBuilder::site_of_call(std::uint32_t thread, const Call& row) {
   std::uint8_t sights = 0;
   const bool copies = is_copy(row.category);
-  const bool to_host = row.copy_kind == CopyKind::kDeviceToHost || row.copy_kind == CopyKind::kArrayToHost;
-  const bool to_device = row.copy_kind == CopyKind::kHostToDevice || row.copy_kind == CopyKind::kHostToArray;
-  if (copies && to_host) sights = row.bytes <= kScalarBytes ? FixSites::kReadsScalar : FixSites::kReadsData;
-  if (copies && to_device) sights = FixSites::kUploads;
+  if (copies && goes_to_host(row.copy_kind))
+    sights = row.bytes <= kScalarBytes ? FixSites::kReadsScalar : FixSites::kReadsData;
+  if (copies && comes_from_host(row.copy_kind)) sights = FixSites::kUploads;
   Thread& state = threads_[thread];
   const bool syncs = wait_habit(row) == WaitHabit::kExplicit;
   // The host looks at what an asynchronous copy brings after the next wait.
   if (syncs && state.reads) sights = FixSites::kReadsData;
-  state.reads = copies ? state.reads || to_host : state.reads && !syncs;
+  state.reads = copies ? state.reads || goes_to_host(row.copy_kind) : state.reads && !syncs;
   return sites_.of_call(row, sights);
 }
 

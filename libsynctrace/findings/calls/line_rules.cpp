@@ -5,11 +5,6 @@
 #include "whatif/fix_sites.h"
 
 namespace synctrace {
-namespace {
-
-bool goes_to_host(CopyKind kind) noexcept { return kind == CopyKind::kDeviceToHost || kind == CopyKind::kArrayToHost; }
-
-}  // namespace
 
 bool is_one_statement(const Call& copy, const Call& sync, StackPlaces& places) {
   return is_copy(copy.category) && sync.category == ApiCategory::kStreamSync && copy.context == sync.context &&

@@ -120,8 +120,7 @@ bool WaitFinder::synchronises(const PossibleWait& event) const {
   const Call& call = trace_.calls[event.row];
   const Verdict verdict = waits_.judgement(event.row).verdict;
   if (verdict == Verdict::kBlocked || wait_habit(call) == WaitHabit::kExplicit) return true;
-  const bool to_host = call.copy_kind == CopyKind::kDeviceToHost || call.copy_kind == CopyKind::kArrayToHost;
-  return verdict == Verdict::kOwnWork && to_host;
+  return verdict == Verdict::kOwnWork && goes_to_host(call.copy_kind);
 }
 
 // The same rule as in the report's tables, where it has one.

@@ -33,8 +33,7 @@ const Rule* rule_of_copy(ApiCategory category, CopyKind kind, MemoryKind memory)
   if (category == ApiCategory::kCopy) return &kBlockingMemcpyRule;
   // An asynchronous copy is a finding only for pageable memory on the host's side: it is not asynchronous then.
   if (memory != MemoryKind::kPageable) return nullptr;
-  const bool to_device = kind == CopyKind::kHostToDevice || kind == CopyKind::kHostToArray;
-  return to_device ? &kPageableH2dRule : &kPageableD2hRule;
+  return comes_from_host(kind) ? &kPageableH2dRule : &kPageableD2hRule;
 }
 
 const Rule* rule_of(const Call& call) noexcept {
@@ -65,9 +64,7 @@ const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept {
     case CauseKind::kPolling: return &kPollingRule;
     case CauseKind::kFrameworkWait: return &kFrameworkWaitRule;
     case CauseKind::kBlockingCopy: return &kBlockingMemcpyRule;
-    case CauseKind::kPageableCopy:
-      return copy_kind == CopyKind::kDeviceToHost || copy_kind == CopyKind::kArrayToHost ? &kPageableD2hRule
-                                                                                         : &kPageableH2dRule;
+    case CauseKind::kPageableCopy: return goes_to_host(copy_kind) ? &kPageableD2hRule : &kPageableH2dRule;
     case CauseKind::kAllocation: return &kAllocRule;
     case CauseKind::kRelease: return &kFreeSyncRule;
     case CauseKind::kModuleLoad: return &kModuleLoadRule;
