@@ -1,45 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/fix_words.h"
 
+#include <algorithm>
+#include <array>
+
 namespace synctrace {
+namespace {
 
-std::string_view fix_words(Fix fix) noexcept {
-  switch (fix) {
-    case Fix::kNone: return "needs another algorithm";
-    case Fix::kRemoveWait: return "remove the wait";
-    case Fix::kDeferRead: return "read it one step later";
-    case Fix::kDeferWait: return "copy asynchronously, wait later";
-    case Fix::kAsyncCopy: return "pinned memory, without waiting";
-    case Fix::kCacheMemory: return "keep the memory";
-    case Fix::kGraph: return "one CUDA graph, or fused";
-    case Fix::kFeedInput: return "have the input ready";
-    case Fix::kSpeedUp: return "make it twice as fast";
-    case Fix::kNoCollection: return "no collection in steps";
-    case Fix::kPreload: return "load it before the steps";
-    case Fix::kNoProfiler: return "without the recorder";
-    case Fix::kDropDependency: return "drop the dependency";
-  }
-  return "";
-}
+struct FixTexts {
+  Fix fix = Fix::kNone;
+  std::string_view name;
+  std::string_view words;
+};
 
-std::string_view fix_name(Fix fix) noexcept {
-  switch (fix) {
-    case Fix::kNone: return "none";
-    case Fix::kRemoveWait: return "remove-wait";
-    case Fix::kDeferRead: return "defer-read";
-    case Fix::kDeferWait: return "defer-wait";
-    case Fix::kAsyncCopy: return "async-copy";
-    case Fix::kCacheMemory: return "cache-memory";
-    case Fix::kGraph: return "graph";
-    case Fix::kFeedInput: return "feed-input";
-    case Fix::kSpeedUp: return "speed-up";
-    case Fix::kNoCollection: return "no-collection";
-    case Fix::kPreload: return "preload";
-    case Fix::kNoProfiler: return "no-profiler";
-    case Fix::kDropDependency: return "drop-dependency";
-  }
-  return "";
-}
+// One row of each fix, in their order.
+constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kDropDependency) + 1> kFixes = {{
+    {Fix::kNone, "none", "needs another algorithm"},
+    {Fix::kRemoveWait, "remove-wait", "remove the wait"},
+    {Fix::kDeferRead, "defer-read", "read it one step later"},
+    {Fix::kDeferWait, "defer-wait", "copy asynchronously, wait later"},
+    {Fix::kAsyncCopy, "async-copy", "pinned memory, without waiting"},
+    {Fix::kCacheMemory, "cache-memory", "keep the memory"},
+    {Fix::kGraph, "graph", "one CUDA graph, or fused"},
+    {Fix::kFeedInput, "feed-input", "have the input ready"},
+    {Fix::kSpeedUp, "speed-up", "make it twice as fast"},
+    {Fix::kNoCollection, "no-collection", "no collection in steps"},
+    {Fix::kPreload, "preload", "load it before the steps"},
+    {Fix::kNoProfiler, "no-profiler", "without the recorder"},
+    {Fix::kDropDependency, "drop-dependency", "drop the dependency"},
+}};
+static_assert(std::ranges::all_of(kFixes, [](const FixTexts& row) {
+  return !row.name.empty() && &kFixes[static_cast<std::size_t>(row.fix)] == &row;
+}));
+
+const FixTexts& texts_of(Fix fix) noexcept { return kFixes[static_cast<std::size_t>(fix)]; }
+
+}  // namespace
+
+std::string_view fix_words(Fix fix) noexcept { return texts_of(fix).words; }
+
+std::string_view fix_name(Fix fix) noexcept { return texts_of(fix).name; }
 
 std::string_view grade_name(Grade grade) noexcept {
   switch (grade) {

@@ -11,6 +11,7 @@
 
 #include "attribution/attribute.h"
 #include "code/user_frame.h"
+#include "findings/report/trace_words.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -94,10 +95,8 @@ StackProfile weigh_stacks(const Trace& trace, const Attribution& attribution, st
   for (const Poll& poll : trace.polls) {
     if (is_wait(poll)) waited(poll, poll.span.length_ns());
   }
-  constexpr std::array<std::string_view, 4> kStates = {"unknown", "running", "runnable", "blocked"};
   for (const Sample& sample : trace.samples) {
-    const auto state = static_cast<std::size_t>(sample.state);
-    weigher.add(sample.stack, {}, bracketed(kStates[state < kStates.size() ? state : 0]), Measure::kSamples,
+    weigher.add(sample.stack, {}, bracketed(sample_state_word(sample.state)), Measure::kSamples,
                 static_cast<std::int64_t>(std::min<std::uint64_t>(sample.count, std::uint64_t{1} << 40)));
   }
   return weigher.take();

@@ -11,40 +11,12 @@ namespace {
 
 // Losses without a lost call or piece of GPU work: names, samples, stacks. All others count, those of newer recorders
 // too.
-constexpr std::array<std::string_view, 30> kHarmless = {kLossUnknownRecords,
-                                                        kLossUnnamedCalls,
-                                                        kLossClockUnusable,
-                                                        kLossUnmatchedOperations,
-                                                        kLossSymbolsMissing,
-                                                        kLossSymbolsChanged,
-                                                        kLossSymbolsUnusable,
-                                                        kLossSymbolsUnverified,
-                                                        kLossSymbolsFailed,
-                                                        kLossSourceChanged,
-                                                        "stacks-full",
-                                                        "stack-budget",
-                                                        kLossInferredStacks,
-                                                        "host-wait-stacks",
-                                                        "range-table-full",
-                                                        "names-full",
-                                                        "sample-late",
-                                                        "sample-moved",
-                                                        "sample-unread",
-                                                        "sample-busy",
-                                                        "sample-unasked",
-                                                        "sample-threads",
-                                                        "sample-queue-full",
-                                                        kLossImportNoStacks,
-                                                        kLossImportOperatorsOnly,
-                                                        kLossImportFunctionLines,
-                                                        kLossImportNoHostWaits,
-                                                        kLossImportNoWaitedObjects,
-                                                        kLossSymbolsOutside,
-                                                        kLossSourceOutside};
-
 bool is_harmless(std::string_view name) {
-  return name == "unknown-api" || name == "sample-eintr" ||
-         std::find(kHarmless.begin(), kHarmless.end(), name) != kHarmless.end();
+  constexpr std::array<std::string_view, 6> kWithoutLostCalls = {kLossUnnamedCalls,   kLossClockUnusable,
+                                                                 kLossSymbolsChanged, kLossSymbolsUnusable,
+                                                                 kLossSymbolsFailed,  "sample-eintr"};
+  return describe_loss(name).severity == Severity::kNote ||
+         std::find(kWithoutLostCalls.begin(), kWithoutLostCalls.end(), name) != kWithoutLostCalls.end();
 }
 
 // JAX waits in no CUDA call: without the GPU's timeline nothing tells its waits from other sleeps.

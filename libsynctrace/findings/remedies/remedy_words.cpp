@@ -13,6 +13,21 @@ namespace {
 
 using Lines = std::vector<SourceLine>;
 
+// What to write in the terms of each framework.
+struct Typed {
+  std::string cuda, torch, jax, cupy;
+
+  const std::string& in(Framework framework) const {
+    switch (framework) {
+      case Framework::kPyTorch: return torch;
+      case Framework::kJax: return jax;
+      case Framework::kCupy: return cupy;
+      case Framework::kCuda: break;
+    }
+    return cuda;
+  }
+};
+
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
 bool has(const SourceLine& where, std::string_view text) { return where.source.find(text) != std::string::npos; }
@@ -117,73 +132,45 @@ RemedyWords graph(Framework framework, const Lines& lines) {
 RemedyWords loop_of_kernels(Framework framework, const std::string& function) {
   const std::string name = function_text(function);
   const std::string plain = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
-  RemedyWords words{format_text("Make one kernel of the loop in {}", name), {}};
-  switch (framework) {
-    case Framework::kPyTorch:
-      words.to_type = {format_text("{0} = torch.compile({0}), or one kernel of a library or of Triton", plain)};
-      break;
-    case Framework::kJax:
-      words.to_type = {format_text("{0} = jax.jit({0}), the loop as jax.lax.fori_loop", plain)};
-      break;
-    case Framework::kCupy: words.to_type = {"@cupy.fuse() above the function, or one cupy.RawKernel"}; break;
-    case Framework::kCuda: words.to_type = {"loop inside of one kernel, or capture the loop as a CUDA graph"}; break;
-  }
-  return words;
+  const Typed typed = {.cuda = "loop inside of one kernel, or capture the loop as a CUDA graph",
+                       .torch = format_text("{0} = torch.compile({0}), or one kernel of a library or of Triton", plain),
+                       .jax = format_text("{0} = jax.jit({0}), the loop as jax.lax.fori_loop", plain),
+                       .cupy = "@cupy.fuse() above the function, or one cupy.RawKernel"};
+  return {format_text("Make one kernel of the loop in {}", name), {typed.in(framework)}};
 }
 
 RemedyWords pinned(Framework framework, const Lines& lines) {
-  RemedyWords words{"Copy from pinned memory without waiting", {}};
-  switch (framework) {
-    case Framework::kPyTorch: {
-      const SourceLine& where = lines.front();
-      if (!where.source.empty() && !has(where, ".to(") && !has(where, ".cuda(") && !has(where, "copy_(") &&
-          !has(where, "device="))
-        return {"Keep what this call copies on the GPU",
-                {"the copy is made inside of the call: give it tensors of the GPU"}};
-      words.to_type = {"DataLoader(..., pin_memory=True); a tensor of your own: tensor.pin_memory() once"};
-      if (const std::string changed = with_non_blocking(where.source); !changed.empty())
-        words.to_type.push_back(changed);
-      return words;
-    }
-    case Framework::kJax:
-      words.to_type = {"jax.device_put the next batch before the step of this one is waited for"};
-      break;
-    case Framework::kCupy:
-      words.to_type = {"host = cupyx.empty_pinned(shape, dtype); array.set(host, stream=stream)"};
-      break;
-    case Framework::kCuda:
-      words.to_type = {"cudaMallocHost(&host, bytes) once; cudaMemcpyAsync(device, host, bytes, kind, stream)"};
-      break;
-  }
+  const SourceLine& where = lines.front();
+  const bool copies = where.source.empty() || has(where, ".to(") || has(where, ".cuda(") || has(where, "copy_(") ||
+                      has(where, "device=");
+  if (framework == Framework::kPyTorch && !copies)
+    return {"Keep what this call copies on the GPU",
+            {"the copy is made inside of the call: give it tensors of the GPU"}};
+  const Typed typed = {.cuda = "cudaMallocHost(&host, bytes) once; cudaMemcpyAsync(device, host, bytes, kind, stream)",
+                       .torch = "DataLoader(..., pin_memory=True); a tensor of your own: tensor.pin_memory() once",
+                       .jax = "jax.device_put the next batch before the step of this one is waited for",
+                       .cupy = "host = cupyx.empty_pinned(shape, dtype); array.set(host, stream=stream)"};
+  RemedyWords words{"Copy from pinned memory without waiting", {typed.in(framework)}};
+  const std::string changed = framework == Framework::kPyTorch ? with_non_blocking(where.source) : std::string();
+  if (!changed.empty()) words.to_type.push_back(changed);
   return words;
 }
 
 RemedyWords wait_later(Framework framework) {
-  RemedyWords words{"Copy to pinned memory, wait when the data is needed", {}};
-  switch (framework) {
-    case Framework::kPyTorch:
-      words.to_type = {"pinned.copy_(tensor, non_blocking=True); done.record(); later done.synchronize()"};
-      break;
-    case Framework::kJax: words.to_type = {"array.copy_to_host_async(); np.asarray(array) one step later"}; break;
-    case Framework::kCupy: words.to_type = {"array.get(stream=stream, out=pinned, blocking=False)"}; break;
-    case Framework::kCuda:
-      words.to_type = {
-          "cudaMemcpyAsync(pinned, device, bytes, kind, stream); cudaEventRecord(done, stream); wait later"};
-      break;
-  }
-  return words;
+  const Typed typed = {
+      .cuda = "cudaMemcpyAsync(pinned, device, bytes, kind, stream); cudaEventRecord(done, stream); wait later",
+      .torch = "pinned.copy_(tensor, non_blocking=True); done.record(); later done.synchronize()",
+      .jax = "array.copy_to_host_async(); np.asarray(array) one step later",
+      .cupy = "array.get(stream=stream, out=pinned, blocking=False)"};
+  return {"Copy to pinned memory, wait when the data is needed", {typed.in(framework)}};
 }
 
 RemedyWords remove_wait(Framework framework) {
-  switch (framework) {
-    case Framework::kPyTorch:
-      return {"Remove the wait", {"delete the synchronize(); between streams: stream.wait_event(event)"}};
-    case Framework::kJax: return {"Remove the wait", {"delete block_until_ready(), or call it once after the loop"}};
-    case Framework::kCupy:
-      return {"Remove the wait", {"delete synchronize(); between streams: stream.wait_event(event)"}};
-    case Framework::kCuda: break;
-  }
-  return {"Remove the wait", {"delete it; between streams: cudaStreamWaitEvent(stream, event, 0)"}};
+  const Typed typed = {.cuda = "delete it; between streams: cudaStreamWaitEvent(stream, event, 0)",
+                       .torch = "delete the synchronize(); between streams: stream.wait_event(event)",
+                       .jax = "delete block_until_ready(), or call it once after the loop",
+                       .cupy = "delete synchronize(); between streams: stream.wait_event(event)"};
+  return {"Remove the wait", {typed.in(framework)}};
 }
 
 RemedyWords stop_polling(Framework framework) {
@@ -194,22 +181,18 @@ RemedyWords stop_polling(Framework framework) {
 }
 
 RemedyWords one_copy(Framework framework, const Lines& lines) {
-  RemedyWords words{"Make one copy of the many small ones", {}};
   const auto is_constant = [](const SourceLine& each) {
     return !each.source.empty() && !has(each, ".to(") && !has(each, "tensor(") && !has(each, ".cuda(");
   };
   if (framework == Framework::kPyTorch && std::all_of(lines.begin(), lines.end(), is_constant))
     return {"Make these constants on the GPU once",
             {"value = torch.tensor(x, device=device) before the loop, used in place of x"}};
-  switch (framework) {
-    case Framework::kPyTorch:
-      words.to_type = {"batch = torch.stack(rows).pin_memory().to(device, non_blocking=True), then cast on the GPU"};
-      break;
-    case Framework::kJax: words.to_type = {"batch = jax.device_put(numpy.stack(rows))"}; break;
-    case Framework::kCupy: words.to_type = {"batch = cupy.asarray(numpy.stack(rows))"}; break;
-    case Framework::kCuda: words.to_type = {"pack them into one pinned buffer; one cudaMemcpyAsync"}; break;
-  }
-  return words;
+  const Typed typed = {
+      .cuda = "pack them into one pinned buffer; one cudaMemcpyAsync",
+      .torch = "batch = torch.stack(rows).pin_memory().to(device, non_blocking=True), then cast on the GPU",
+      .jax = "batch = jax.device_put(numpy.stack(rows))",
+      .cupy = "batch = cupy.asarray(numpy.stack(rows))"};
+  return {"Make one copy of the many small ones", {typed.in(framework)}};
 }
 
 RemedyWords host_code(const Lines& lines) {
@@ -221,21 +204,14 @@ RemedyWords host_code(const Lines& lines) {
 }
 
 RemedyWords keep_memory(Framework framework, const Lines& lines) {
-  RemedyWords words{"Keep the memory from step to step", {}};
-  switch (framework) {
-    case Framework::kPyTorch:
-      words.to_type = {
-          any_has(lines, "empty_cache(")
-              ? "delete torch.cuda.empty_cache(); allocate buffers once, before the loop"
-              : "allocate the buffer once, before the loop; or PYTORCH_ALLOC_CONF=expandable_segments:True"};
-      break;
-    case Framework::kJax: words.to_type = {"XLA_PYTHON_CLIENT_PREALLOCATE=true (the default)"}; break;
-    case Framework::kCupy: words.to_type = {"keep CuPy's memory pool; allocate the array once, before the loop"}; break;
-    case Framework::kCuda:
-      words.to_type = {"allocate once, before the loop; or cudaMallocAsync with a pool that keeps its memory"};
-      break;
-  }
-  return words;
+  const bool empties = any_has(lines, "empty_cache(");
+  const Typed typed = {
+      .cuda = "allocate once, before the loop; or cudaMallocAsync with a pool that keeps its memory",
+      .torch = empties ? "delete torch.cuda.empty_cache(); allocate buffers once, before the loop"
+                       : "allocate the buffer once, before the loop; or PYTORCH_ALLOC_CONF=expandable_segments:True",
+      .jax = "XLA_PYTHON_CLIENT_PREALLOCATE=true (the default)",
+      .cupy = "keep CuPy's memory pool; allocate the array once, before the loop"};
+  return {"Keep the memory from step to step", {typed.in(framework)}};
 }
 
 RemedyWords feed(Framework framework) {
