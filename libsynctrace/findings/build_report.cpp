@@ -19,15 +19,11 @@
 #include "findings/calls/call_tables.h"
 #include "findings/calls/sites.h"
 #include "findings/calls/stack_places.h"
-#include "findings/host_threads.h"
-#include "findings/idle_causes.h"
-#include "findings/limits.h"
 #include "findings/loader/loader_advice.h"
 #include "findings/phases/phases.h"
-#include "findings/range_table.h"
 #include "findings/remedies/remedy_details.h"
 #include "findings/report/trace_words.h"
-#include "findings/savings.h"
+#include "findings/report_parts.h"
 #include "model/demangle.h"
 
 namespace synctrace {

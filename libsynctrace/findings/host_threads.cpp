@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/host_threads.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -9,6 +7,7 @@
 
 #include "base/shown_text.h"
 #include "findings/report/trace_words.h"
+#include "findings/report_parts.h"
 
 namespace synctrace {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/idle_causes.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -10,6 +8,7 @@
 #include "attribution/attribute.h"
 #include "base/shown_text.h"
 #include "findings/calls/waits.h"
+#include "findings/report_parts.h"
 #include "findings/verdict.h"
 #include "whatif/fix_sites.h"
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/limits.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -8,6 +6,7 @@
 
 #include "attribution/attribute.h"
 #include "base/shown_text.h"
+#include "findings/report_parts.h"
 
 namespace synctrace {
 namespace {

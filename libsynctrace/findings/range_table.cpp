@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/range_table.h"
-
 #include <algorithm>
 #include <map>
 #include <string>
@@ -13,6 +11,7 @@
 #include "attribution/evidence.h"
 #include "base/merged_spans.h"
 #include "base/shown_text.h"
+#include "findings/report_parts.h"
 #include "model/nvtx_ranges.h"
 
 namespace synctrace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "findings/savings.h"
-
 #include <algorithm>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include "findings/remedies/remedy_kinds.h"
 #include "findings/remedies/remedy_words.h"
 #include "findings/report/trace_words.h"
+#include "findings/report_parts.h"
 #include "findings/wished_fixes.h"
 #include "model/excerpt.h"
 #include "whatif/fix_sites.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a row of idle time says of the calls at its line.
-#include "findings/idle_causes.h"
+#include "findings/report_parts.h"
 
 #include "attribution/attribute.h"
 #include "model/stacks.h"
