@@ -16,8 +16,8 @@ bool may_end(std::string_view text) noexcept {
 }
 
 // The last space up to `last` where a line may end, else the last one, else the first behind it.
-std::size_t line_end(std::string_view text, std::size_t last) noexcept {
-  for (std::size_t space = last; space > 0; --space) {
+std::size_t line_end(std::string_view text, std::size_t last, bool keeps_numbers) noexcept {
+  for (std::size_t space = last; keeps_numbers && space > 0; --space) {
     if (text[space] == ' ' && may_end(text.substr(0, space))) return space;
   }
   const std::size_t space = text.rfind(' ', last);
@@ -68,13 +68,13 @@ std::string fitted_path(std::string_view path, std::size_t columns) {
   return std::string(begin) + std::string(kGap) + std::string(name);
 }
 
-std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns) {
+std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns, bool keeps_numbers) {
   std::vector<std::string> lines;
   while (columns_of(text) > columns) {
     std::size_t end = 0;
     for (std::size_t used = 0; end < text.size() && used <= columns; ++end)
       used += is_character_start(text[end]) ? 1 : 0;
-    const std::size_t space = line_end(text, end - 1);
+    const std::size_t space = line_end(text, end - 1, keeps_numbers);
     if (space == std::string_view::npos) break;
     lines.emplace_back(text.substr(0, space));
     text.remove_prefix(space + 1);

@@ -15,7 +15,8 @@ std::string fitted_tail(std::string_view text, std::size_t columns);
 // Likewise from the middle of a path: "examples/../train.py".
 std::string fitted_path(std::string_view path, std::size_t columns);
 // Breaks a text between words into lines of so many columns; a longer word stays whole, and "12 - 22 %" where it can.
-std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns);
+// `keeps_numbers` false: at any blank, as in prose without figures.
+std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns, bool keeps_numbers = true);
 std::size_t columns_of(std::string_view text) noexcept;
 
 }  // namespace synctrace

@@ -32,12 +32,12 @@ Json steps_json(const StepsReport& steps);
 Json phases_json(const Report& report);
 Json between_steps_json(const Report& report);
 
-// The tables beside causes and waits.
-Json kernel_families_json(const Report& report);
-Json apis_json(const Report& report);
-Json ranges_json(const Report& report);
-Json pageable_copies_json(const Report& report);
-Json step_allocations_json(const Report& report);
+// Rows of the tables beside causes and waits.
+Json kernel_family_json(const WorkReport& row);
+Json api_json(const ApiReport& row);
+Json range_json(const RangeReport& row);
+Json pageable_copy_json(const CallSite& row);
+Json step_allocation_json(const CallSite& row);
 
 // A job: what is said of all of it, and of each rank.
 Json job_json(const JobReport& report);

@@ -11,31 +11,10 @@
 namespace synctrace {
 namespace {
 
-constexpr std::string_view kColumnNames[] = {"trace",
-                                             "rank",
-                                             "gpu",
-                                             "table",
-                                             "rule",
-                                             "name",
-                                             "file",
-                                             "line",
-                                             "function",
-                                             "source",
-                                             "api",
-                                             "count",
-                                             "blocked_count",
-                                             "host_blocked_ns",
-                                             "idle_ns",
-                                             "idle_in_steps_ns",
-                                             "idle_in_irregular_steps_ns",
-                                             "uncertain_ns",
-                                             "bytes",
-                                             "fix",
-                                             "saving_alone_ns",
-                                             "saving_lo_ns",
-                                             "saving_hi_ns",
-                                             "saving_grade",
-                                             "moves_to"};
+constexpr std::string_view kHead =
+    "trace,rank,gpu,table,rule,name,file,line,function,source,api,count,blocked_count,host_blocked_ns,idle_ns,"
+    "idle_in_steps_ns,idle_in_irregular_steps_ns,uncertain_ns,bytes,fix,saving_alone_ns,saving_lo_ns,saving_hi_ns,"
+    "saving_grade,moves_to\r\n";
 
 void begin(const Report& report, CsvLine& line) { line.text(report.path).text(report.rank); }
 
@@ -109,11 +88,7 @@ void wait_row(const Report& report, const CallSite& site, std::string& out) {
 }  // namespace
 
 std::string render_csv(std::span<const Report> reports) {
-  std::string out;
-  {
-    CsvLine head(out);
-    for (const std::string_view name : kColumnNames) head.text(name);
-  }
+  std::string out(kHead);
   for (const Report& report : reports) {
     for (const DeviceReport& device : report.devices) {
       cause_rows(report, device, "idle", device.causes, out);

@@ -14,23 +14,10 @@ constexpr std::size_t kIndent = 2;
 
 // Breaks `text` between words; `lead` stands before the first line, and later lines are set in under the text.
 void append_wrapped(std::string& out, std::string lead, std::string_view text, std::size_t columns) {
-  const std::size_t indent = columns_of(lead);
-  std::string line = std::move(lead);
-  bool is_empty = true;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!is_empty && columns_of(line) + 1 + columns_of(word) > columns) {
-      out += line + '\n';
-      line.assign(indent, ' ');
-      is_empty = true;
-    }
-    if (!is_empty) line += ' ';
-    line += word;
-    is_empty = false;
-    text.remove_prefix(std::min(end + 1, text.size()));
+  for (const std::string& line : wrapped_text(text, columns - columns_of(lead), false)) {
+    out += lead + line + '\n';
+    lead.assign(columns_of(lead), ' ');
   }
-  out += line + '\n';
 }
 
 void append_part(std::string& out, std::string_view heading, std::string_view text, std::size_t columns) {

@@ -244,12 +244,6 @@ Json fix_row_json(const Report& report, const FixRow& row) {
           {"grade", grade_name(row.cumulative.grade)}};
 }
 
-Json fix_order_json(const Report& report) {
-  Json rows = Json::array();
-  for (const FixRow& row : report.savings.order) rows.push_back(fix_row_json(report, row));
-  return rows;
-}
-
 Json asked_way_json(const AskedWay& way) {
   Json names = Json::array();
   for (const Fix fix : way.fixes) names.push_back(fix_name(fix));
@@ -323,7 +317,7 @@ void write_report(const Report& report, JsonText& out) {
     write_device(device, out);
   }
   out.end(']');
-  out.member("fix_order", fix_order_json(report));
+  out.array("fix_order", report.savings.order, [&](const FixRow& row) { return fix_row_json(report, row); });
   out.member("savings", savings_json(report.savings));
   write_waits(report, out);
   out.array("long_calls", report.long_calls, site_json);
@@ -332,11 +326,11 @@ void write_report(const Report& report, JsonText& out) {
   out.array("samples", report.samples, sample_json);
   out.array("work", report.work, work_json);
   out.array("top_kernels", report.top_kernels, work_json);
-  out.member("kernel_families", json::kernel_families_json(report));
-  out.member("apis", json::apis_json(report));
-  out.member("nvtx_ranges", json::ranges_json(report));
-  out.member("pageable_copies", json::pageable_copies_json(report));
-  out.member("step_allocations", json::step_allocations_json(report));
+  out.array("kernel_families", report.kernel_families, json::kernel_family_json);
+  out.array("apis", report.apis, json::api_json);
+  out.array("nvtx_ranges", report.ranges, json::range_json);
+  out.array("pageable_copies", report.pageable_copies, json::pageable_copy_json);
+  out.array("step_allocations", report.step_allocations, json::step_allocation_json);
   out.member("loader", json::loader_json(report));
   out.member("launches", {{"count", report.launch_count}, {"host_ns", report.launch_host_ns}});
   out.array("losses", report.losses, loss_json);

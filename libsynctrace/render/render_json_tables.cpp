@@ -20,58 +20,6 @@ Json place(const SourceLine& where) {
           {"source", text_or_null(where.source)}};
 }
 
-Json family(const WorkReport& work) {
-  return {{"name", work.what},
-          {"count", work.count},
-          {"device_ns", work.device_ns},
-          {"mean_ns", work.device_ns / static_cast<Nanoseconds>(work.count)}};
-}
-
-Json api(const ApiReport& row) {
-  return {{"api", row.function},
-          {"count", row.figures.calls},
-          {"blocked_count", row.figures.waited},
-          {"host_ns", row.figures.host_ns},
-          {"host_blocked_ns", row.figures.host_blocked_ns},
-          {"p50_ns", row.p50_ns},
-          {"p99_ns", row.p99_ns},
-          {"longest_ns", row.figures.longest_ns}};
-}
-
-Json range(const RangeReport& row) {
-  return {{"name", row.name},
-          {"domain", text_or_null(row.domain)},
-          {"count", row.count},
-          {"host_ns", row.host_ns},
-          {"host_blocked_ns", row.host_blocked_ns},
-          {"issued_ns", row.issued_ns},
-          {"busy_ns", row.busy_ns},
-          {"idle_ns", row.idle_ns}};
-}
-
-Json pageable_copy(const CallSite& row) {
-  const WaitFigures& figures = row.figures;
-  Json result = place(row.where);
-  result["api"] = row.function();
-  result["direction"] = text_or_null(row.calls.front().direction);
-  result["count"] = figures.calls;
-  result["bytes"] = figures.bytes;
-  result["host_ns"] = figures.host_ns;
-  result["device_ns"] = figures.device_ns;
-  result["bytes_per_second"] = rate(figures.bytes, figures.device_ns > 0 ? figures.device_ns : figures.host_ns);
-  return result;
-}
-
-Json allocation(const CallSite& row) {
-  Json result = place(row.where);
-  result["rule"] = rule_or_null(row.rule());
-  result["api"] = row.function();
-  result["count"] = row.figures.calls;
-  result["bytes"] = row.figures.bytes;
-  result["host_ns"] = row.figures.host_ns;
-  return result;
-}
-
 Json remedy(const Remedy& remedy) {
   return {{"title", remedy.title},
           {"rule", rule_or_null(remedy.rule)},
@@ -104,10 +52,56 @@ Json shown_fix_json(const ShownFix& fix) {
 
 Json remedies_json(const SavingsReport& savings) { return array_of(savings.remedies, remedy); }
 
-Json kernel_families_json(const Report& report) { return array_of(report.kernel_families, family); }
-Json apis_json(const Report& report) { return array_of(report.apis, api); }
-Json ranges_json(const Report& report) { return array_of(report.ranges, range); }
-Json pageable_copies_json(const Report& report) { return array_of(report.pageable_copies, pageable_copy); }
-Json step_allocations_json(const Report& report) { return array_of(report.step_allocations, allocation); }
+Json kernel_family_json(const WorkReport& work) {
+  return {{"name", work.what},
+          {"count", work.count},
+          {"device_ns", work.device_ns},
+          {"mean_ns", work.device_ns / static_cast<Nanoseconds>(work.count)}};
+}
+
+Json api_json(const ApiReport& row) {
+  return {{"api", row.function},
+          {"count", row.figures.calls},
+          {"blocked_count", row.figures.waited},
+          {"host_ns", row.figures.host_ns},
+          {"host_blocked_ns", row.figures.host_blocked_ns},
+          {"p50_ns", row.p50_ns},
+          {"p99_ns", row.p99_ns},
+          {"longest_ns", row.figures.longest_ns}};
+}
+
+Json range_json(const RangeReport& row) {
+  return {{"name", row.name},
+          {"domain", text_or_null(row.domain)},
+          {"count", row.count},
+          {"host_ns", row.host_ns},
+          {"host_blocked_ns", row.host_blocked_ns},
+          {"issued_ns", row.issued_ns},
+          {"busy_ns", row.busy_ns},
+          {"idle_ns", row.idle_ns}};
+}
+
+Json pageable_copy_json(const CallSite& row) {
+  const WaitFigures& figures = row.figures;
+  Json result = place(row.where);
+  result["api"] = row.function();
+  result["direction"] = text_or_null(row.calls.front().direction);
+  result["count"] = figures.calls;
+  result["bytes"] = figures.bytes;
+  result["host_ns"] = figures.host_ns;
+  result["device_ns"] = figures.device_ns;
+  result["bytes_per_second"] = rate(figures.bytes, figures.device_ns > 0 ? figures.device_ns : figures.host_ns);
+  return result;
+}
+
+Json step_allocation_json(const CallSite& row) {
+  Json result = place(row.where);
+  result["rule"] = rule_or_null(row.rule());
+  result["api"] = row.function();
+  result["count"] = row.figures.calls;
+  result["bytes"] = row.figures.bytes;
+  result["host_ns"] = row.figures.host_ns;
+  return result;
+}
 
 }  // namespace synctrace::json
