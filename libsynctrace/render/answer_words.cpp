@@ -49,9 +49,11 @@ bool is_by_steps(const Report& report) noexcept { return report.steps.figures.co
 
 std::string saved_share(const SavingsReport& savings, Nanoseconds ns) { return share_text(ns, savings.base_ns); }
 
-std::string saved_percent(const SavingsReport& savings, Nanoseconds ns) {
-  return format_text("{:.0f}",
-                     100.0 * static_cast<double>(ns) / static_cast<double>(std::max<Nanoseconds>(1, savings.base_ns)));
+std::string range_words(const Interval& saving, Nanoseconds of_ns) {
+  const auto percent = [&](Nanoseconds ns) {
+    return 100.0 * static_cast<double>(ns) / static_cast<double>(std::max<Nanoseconds>(1, of_ns));
+  };
+  return format_text("{:.0f} - {:.0f}", percent(saving.lo_ns), percent(saving.hi_ns));
 }
 
 std::string verdict_sentence(const Report& report) {
@@ -123,10 +125,9 @@ std::string gain_sentence(const Report& report) {
     words += format_text(" Steps are uneven: half of them take {} or less.", duration_text(steps.p50_ns));
   const Interval* all = whole_gain(savings);
   if (all == nullptr) return words;
-  return words + format_text(" {} seem possible: {} less ({} - {} %).",
+  return words + format_text(" {} seem possible: {} less ({} %).",
                              duration_text(of_a_step(savings, savings.base_ns - all->ns)),
-                             saved_share(savings, all->ns), saved_percent(savings, all->lo_ns),
-                             saved_percent(savings, all->hi_ns));
+                             saved_share(savings, all->ns), range_words(*all, savings.base_ns));
 }
 
 bool pays_only_after(const Remedy& remedy) noexcept {
@@ -226,7 +227,7 @@ std::string host_code_sentence(const Report& report) {
                                                    saved_share(savings, best->alone.ns)));
 }
 
-std::string beyond_sentence(const Report& report, const ScreenPlaces& places) {
+const IdleCause* dearest_beyond(const Report& report) noexcept {
   const IdleCause* most = nullptr;
   visit_idle_causes(report, [&](const IdleCause& cause) {
     if (!cause.saving || cause.saving->fix != Fix::kNone ||
@@ -234,6 +235,11 @@ std::string beyond_sentence(const Report& report, const ScreenPlaces& places) {
       return;
     if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
   });
+  return most;
+}
+
+std::string beyond_sentence(const Report& report, const ScreenPlaces& places) {
+  const IdleCause* most = dearest_beyond(report);
   if (most == nullptr) return {};
   return format_text("Needs another algorithm: the wait at {} ({}); without it {} less.", places.of(most->where, 40),
                      most->name, saved_share(report.savings, most->saving->ceiling_ns));

@@ -14,9 +14,10 @@ namespace synctrace {
 
 // Figures are of steps, rather than of the run from its first to its last work.
 bool is_by_steps(const Report& report) noexcept;
-// "46.3 %" of SavingsReport::base_ns; and "46", for ranges.
+// "46.3 %" of SavingsReport::base_ns.
 std::string saved_share(const SavingsReport& savings, Nanoseconds ns);
-std::string saved_percent(const SavingsReport& savings, Nanoseconds ns);
+// "40 - 50", per cent of a time.
+std::string range_words(const Interval& saving, Nanoseconds of_ns);
 // The recorder made it more than a hundredth longer.
 bool is_slowed(const SavingsReport& savings) noexcept;
 // "8.6 ms to 10.3 ms": that part without the recorder. Empty: the two read the same.
@@ -49,7 +50,8 @@ inline constexpr std::string_view kLostAllCalls =
 std::string no_verdict_sentence(const Report& report);
 // Host code that has no fix of its own, because it is spread over many lines.
 std::string host_code_sentence(const Report& report);
-// What costs most of what no fix may touch.
+// What costs most of what no fix may touch; null: nothing much.
+const IdleCause* dearest_beyond(const Report& report) noexcept;
 std::string beyond_sentence(const Report& report, const ScreenPlaces& places);
 std::string not_counted_sentence(const Report& report);
 // What irregular steps cost, where that is a part of the time worth naming.

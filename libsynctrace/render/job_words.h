@@ -2,6 +2,7 @@
 // The sentences of a job's answer. Each is empty where there is nothing to say.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,13 @@ namespace synctrace {
 std::string job_headline(const JobReport& report);  // "RANK 1 HOLDS UP RANK 0"
 std::string job_sentence(const JobReport& report);
 std::string job_gain_sentence(const JobReport& report);
+
+// Rows of the causes that would save a hundredth, as many as there is room for; and a sentence about the others.
+struct ShownCauses {
+  std::vector<std::size_t> rows;
+  std::string left_out;
+};
+ShownCauses shown_causes(const JobReport& report, std::size_t most);
 
 // What a rank did, as a title: "Read the value one step later [ST020], rank 1 only".
 std::string job_cause_title(const JobReport& report, const JobCause& cause);
@@ -35,6 +43,7 @@ std::vector<std::string> job_limits(const JobReport& report);
 // Where it is: a line, a kernel, or both; empty: not known.
 std::string job_cause_place(const JobCause& cause);
 
+std::string hosts_words(const JobReport& report);  // "2 hosts"
 // "rank 3", "process 4711".
 std::string rank_words(const std::string& label);
 

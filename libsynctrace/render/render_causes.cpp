@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/render_causes.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -13,8 +11,7 @@
 #include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
-#include "render/render_savings.h"
-#include "render/text_page.h"
+#include "render/text_parts.h"
 #include "render/words.h"
 
 namespace synctrace {
@@ -73,8 +70,7 @@ class CauseTableText {
 
   // `whole_ns` 0: the row is no part of what the shares are of.
   void row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns) {
-    const std::string_view id = cause.rule == nullptr ? std::string_view("-") : cause.rule->id;
-    const std::string_view lead = page_.place_line(id, cause.where) ? "" : id;
+    const std::string_view lead = page_.place_line(cause.rule, cause.where);
     const std::size_t steps = report_.steps.figures.count - report_.steps.figures.irregular;
     const std::string per_step = steps == 0 ? "-" : duration_text(cause.steady_ns / static_cast<Nanoseconds>(steps));
     page_.line("  {:<5} {:<17} {:>9} {:>8} {:>9} {:>7} {:>9} {:>7}  {}", lead, fitted(cause.name, 17),

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/render_host_threads.h"
-
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -8,12 +6,11 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "render/columns.h"
-#include "render/text_page.h"
+#include "render/text_parts.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRows = 10;
 constexpr std::size_t kThreadColumns = 24;
 
 std::string thread_words(const HostThread& thread) {
@@ -41,14 +38,13 @@ void render_host_threads(const Report& report, TextPage& page) {
   if (rows.empty()) return;
   page.title("Where threads that use CUDA slept outside of it");
   page.line("        {:<24} {:<18} {:>7} {:>9} {:>9}  {}", "thread", "in", "count", "slept", "longest", "woken by");
-  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
-    const HostCallSite& site = *rows[i];
+  page.first_rows(rows, [&](const HostCallSite* row) {
+    const HostCallSite& site = *row;
     page.place_line("", site.where);
     page.line("        {:<24} {:<18} {:>7} {:>9} {:>9}  {}", thread_words(site.thread), site.call, site.count,
               duration_text(site.slept_ns), duration_text(site.longest_ns), fitted(thread_words(site.waker), 18));
     page.stack_lines(site.where);
-  }
-  if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
+  });
 }
 
 void render_samples(const Report& report, TextPage& page) {
@@ -56,14 +52,13 @@ void render_samples(const Report& report, TextPage& page) {
   if (rows.empty()) return;
   page.title("Where samples found threads that use CUDA");
   page.line("        {:<24} {:>7}  {:<9} {}", "thread", "samples", "state", "in the kernel");
-  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
-    const SampledLine& site = *rows[i];
+  page.first_rows(rows, [&](const SampledLine* row) {
+    const SampledLine& site = *row;
     page.place_line("", site.where);
     page.line("        {:<24} {:>7}  {:<9} {}", thread_words(site.thread), site.count, site.state,
               fitted(site.channel, 40));
     page.stack_lines(site.where);
-  }
-  if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
+  });
 }
 
 }  // namespace synctrace

@@ -70,10 +70,9 @@ class JobScreen {
   }
 
   void head() {
-    const std::string hosts = report_.hosts <= 1 ? "one host" : format_text("{} hosts", report_.hosts);
     const std::string right =
         format_text("{} x {}, {}", report_.ranks.size(),
-                    report_.device.empty() ? "GPU" : fitted(report_.device, kDeviceColumns), hosts);
+                    report_.device.empty() ? "GPU" : fitted(report_.device, kDeviceColumns), hosts_words(report_));
     const std::size_t room = out_.columns() - columns_of(right) - 2;
     const std::string left = fitted(format_text("{} ranks   {}", report_.ranks.size(), report_.program), room);
     out_.add_raw(left + std::string(out_.columns() - columns_of(left) - columns_of(right), ' ') + right);
@@ -115,20 +114,13 @@ class JobScreen {
   }
 
   void causes() {
-    std::vector<const JobCause*> shown;
-    Nanoseconds left_ns = 0;
-    for (const JobCause& cause : report_.causes) {
-      if (shown.size() < room_.causes && is_at_least(cause.saving.ns, report_.base_ns, 100))
-        shown.push_back(&cause);
-      else
-        left_ns += std::max<Nanoseconds>(0, cause.saving.ns);
-    }
-    if (shown.empty() || report_.base_ns <= 0) return;
+    const ShownCauses shown = shown_causes(report_, room_.causes);
+    if (shown.rows.empty() || report_.base_ns <= 0) return;
     out_.empty();
     const std::size_t width = out_.columns() - 26;
     out_.add(format_text("{:<{}} {:>7}  {}", "What to change, best first", width, "saves", "all so far"), Tint::kBold);
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      const JobCause& cause = *shown[i];
+    for (std::size_t i = 0; i < shown.rows.size(); ++i) {
+      const JobCause& cause = report_.causes[shown.rows[i]];
       const std::string title = fitted(format_text("{:>2}  {}", i + 1, job_cause_title(report_, cause)), width);
       out_.add_raw(out_.tinted(title, Tint::kBold) + std::string(width - columns_of(title), ' ') +
                    format_text(" {:>7}  {}", share_text(cause.saving.ns, report_.base_ns),
@@ -138,10 +130,7 @@ class JobScreen {
       if (!evidence.empty()) out_.wrapped("        ", evidence, Tint::kDim);
       type(cause.to_type);
     }
-    if (is_at_least(left_ns, report_.base_ns, 100)) {
-      out_.add(format_text("Left out: {} more, together {} or less.", report_.causes.size() - shown.size(),
-                           share_text(left_ns, report_.base_ns)));
-    }
+    if (!shown.left_out.empty()) out_.add(shown.left_out);
   }
 
   void patterns() {

@@ -31,8 +31,7 @@ class JobMarkdown {
     if (report_.simulated) line("**Simulated GPU: nothing here was measured on real hardware.**\n");
     line("**{}** {} {}\n", job_headline(report_), job_sentence(report_), job_gain_sentence(report_));
     line("* {} ranks, {} x {}, {}", report_.ranks.size(), report_.ranks.size(),
-         report_.device.empty() ? "GPU" : markdown_code(report_.device),
-         report_.hosts <= 1 ? "one host" : format_text("{} hosts", report_.hosts));
+         report_.device.empty() ? "GPU" : markdown_code(report_.device), hosts_words(report_));
     for (const std::string& limit : job_limits(report_)) line("* {}", markdown_text(limit));
     ranks();
     causes();
@@ -95,34 +94,10 @@ class JobMarkdown {
   std::string out_;
 };
 
-constexpr std::string_view kColumnNames[] = {"table",
-                                             "rank",
-                                             "trace",
-                                             "gpu",
-                                             "steps",
-                                             "whole_ns",
-                                             "compute_ns",
-                                             "transfer_ns",
-                                             "waiting_ns",
-                                             "unsplit_ns",
-                                             "copy_only_ns",
-                                             "idle_ns",
-                                             "waits_for",
-                                             "rule",
-                                             "name",
-                                             "kernel",
-                                             "file",
-                                             "line",
-                                             "function",
-                                             "source",
-                                             "late_count",
-                                             "excess_ns",
-                                             "others_waited_ns",
-                                             "saving_ns",
-                                             "saving_lo_ns",
-                                             "saving_hi_ns",
-                                             "cumulative_saving_ns",
-                                             "fix"};
+constexpr std::string_view kHead =
+    "table,rank,trace,gpu,steps,whole_ns,compute_ns,transfer_ns,waiting_ns,unsplit_ns,copy_only_ns,idle_ns,"
+    "waits_for,rule,name,kernel,file,line,function,source,late_count,excess_ns,others_waited_ns,saving_ns,"
+    "saving_lo_ns,saving_hi_ns,cumulative_saving_ns,fix\r\n";
 
 std::int64_t whole(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 
@@ -184,11 +159,7 @@ void cause_rows(const JobReport& report, const JobCause& cause, std::string& out
 std::string render_job_markdown(const JobReport& report) { return JobMarkdown(report).run(); }
 
 std::string render_job_csv(const JobReport& report) {
-  std::string out;
-  {
-    CsvLine head(out);
-    for (const std::string_view name : kColumnNames) head.text(name);
-  }
+  std::string out(kHead);
   for (const JobRank& rank : report.ranks) rank_rows(report, rank, out);
   for (const JobCause& cause : report.causes) cause_rows(report, cause, out);
   return out;

@@ -13,7 +13,6 @@
 #include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
-#include "render/render_savings.h"
 #include "render/words.h"
 
 namespace synctrace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/render_savings.h"
-
 #include <algorithm>
 #include <string_view>
 
@@ -11,6 +9,7 @@
 #include "render/answer_words.h"
 #include "render/columns.h"
 #include "render/places.h"
+#include "render/text_parts.h"
 #include "render/words.h"
 
 namespace synctrace {
@@ -119,17 +118,8 @@ class SavingsText {
                                                : ""));
   }
 
-  // What costs most of what no fix may touch: "train.py:204 (13.2 % if it could go)"; empty: nothing much.
   std::string out_of_reach() const {
-    const IdleCause* most = nullptr;
-    for (const DeviceReport& device : report_.devices) {
-      for (const IdleCause& cause : device.causes) {
-        if (!cause.saving || cause.saving->fix != Fix::kNone ||
-            !is_at_least(cause.saving->ceiling_ns, savings_.base_ns, 100))
-          continue;
-        if (most == nullptr || cause.saving->ceiling_ns > most->saving->ceiling_ns) most = &cause;
-      }
-    }
+    const IdleCause* most = dearest_beyond(report_);
     if (most == nullptr) return {};
     const std::string where = most->where.known() ? place_words(report_, most->where, 60) : most->name;
     return format_text("What costs most needs another algorithm: without the wait at {} it would be {} less", where,
@@ -192,12 +182,6 @@ class SavingsText {
 };
 
 }  // namespace
-
-std::string saving_word(const Report& report, const IdleCause& cause) {
-  if (!cause.saving) return "-";
-  if (cause.saving->alone.grade == Grade::kNone) return "none";
-  return share_text(cause.saving->alone.ns, report.savings.base_ns);
-}
 
 void render_savings(const Report& report, TextPage& page) {
   if (report.has_timeline) SavingsText(report, page).run();

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "render/render_tables.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -10,23 +8,16 @@
 #include "base/quantity_text.h"
 #include "findings/phases/slow_causes.h"
 #include "render/columns.h"
-#include "render/text_page.h"
+#include "render/text_parts.h"
 #include "render/words.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRows = 10;
 constexpr std::size_t kSlowCauses = 5;
 
 std::string bytes_or_dash(std::uint64_t bytes) { return bytes == 0 ? "-" : bytes_text(bytes); }
 std::string time_or_dash(Nanoseconds ns) { return ns == 0 ? "-" : duration_text(ns); }
-
-template <class Row, class Function>
-void first_rows(const std::vector<Row>& rows, TextPage& page, Function&& function) {
-  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) function(rows[i]);
-  if (rows.size() > kRows) page.line("        and {} more", rows.size() - kRows);
-}
 
 }  // namespace
 
@@ -47,8 +38,7 @@ void render_irregular_steps(const Report& report, TextPage& page) {
   if (rows.empty()) return;
   page.line("  {:<5} {:<25} {:>16} {:>17}", "rule", "idle because of", "irregular step", "ordinary step");
   for (const SlowCause& row : rows) {
-    const std::string_view id = row.cause->rule == nullptr ? std::string_view("-") : row.cause->rule->id;
-    const std::string_view lead = page.place_line(id, row.cause->where) ? "" : id;
+    const std::string_view lead = page.place_line(row.cause->rule, row.cause->where);
     page.line("  {:<5} {:<25} {:>16} {:>17}", lead, row.cause->name, duration_text(row.irregular_ns),
               duration_text(row.ordinary_ns));
   }
@@ -59,7 +49,7 @@ void render_ranges(const Report& report, TextPage& page) {
   page.title("NVTX ranges, and what the GPUs did while one was open");
   page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", "range", "count", "length", "blocked", "issued", "busy",
             "idle");
-  first_rows(report.ranges, page, [&](const RangeReport& row) {
+  page.first_rows(report.ranges, [&](const RangeReport& row) {
     const std::string name = row.domain.empty() ? row.name : row.domain + ": " + row.name;
     page.line("  {:<38} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(name, 38), row.count, duration_text(row.host_ns),
               time_or_dash(row.host_blocked_ns), time_or_dash(row.issued_ns), time_or_dash(row.busy_ns),
@@ -72,7 +62,7 @@ void render_apis(const Report& report, TextPage& page) {
   page.title("CUDA functions");
   page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "function", "count", "in call", "waiting", "p50", "p99",
             "longest");
-  first_rows(report.apis, page, [&](const ApiReport& row) {
+  page.first_rows(report.apis, [&](const ApiReport& row) {
     const WaitFigures& figures = row.figures;
     page.line("  {:<33} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", fitted(row.function, 33), figures.calls,
               duration_text(figures.host_ns), time_or_dash(figures.host_blocked_ns), duration_text(row.p50_ns),
@@ -84,7 +74,7 @@ void render_pageable_copies(const Report& report, TextPage& page) {
   if (report.pageable_copies.empty()) return;
   page.title("Copies with pageable memory");
   page.line("        {:<33} {:>7} {:>9} {:>9} {:>9}  {}", "call", "count", "bytes", "in call", "transfer", "bandwidth");
-  first_rows(report.pageable_copies, page, [&](const CallSite& row) {
+  page.first_rows(report.pageable_copies, [&](const CallSite& row) {
     const WaitFigures& figures = row.figures;
     page.place_line("", row.where);
     const Nanoseconds timed_ns = figures.device_ns > 0 ? figures.device_ns : figures.host_ns;
@@ -98,10 +88,9 @@ void render_step_allocations(const Report& report, TextPage& page) {
   if (report.step_allocations.empty()) return;
   page.title("Memory taken and given back in the steps");
   page.line("  {:<5} {:<33} {:>7} {:>9} {:>9} {:>9}", "rule", "call", "count", "a step", "bytes", "in call");
-  first_rows(report.step_allocations, page, [&](const CallSite& row) {
+  page.first_rows(report.step_allocations, [&](const CallSite& row) {
     const WaitFigures& figures = row.figures;
-    const std::string_view id = row.rule() == nullptr ? std::string_view("-") : row.rule()->id;
-    const std::string_view lead = page.place_line(id, row.where) ? "" : id;
+    const std::string_view lead = page.place_line(row.rule(), row.where);
     const double per_step =
         static_cast<double>(figures.calls) / static_cast<double>(std::max<std::size_t>(1, report.steps.figures.count));
     page.line("  {:<5} {:<33} {:>7} {:>9.1f} {:>9} {:>9}", lead, fitted(row.function(), 33), figures.calls, per_step,
@@ -113,7 +102,7 @@ void render_kernel_families(const Report& report, TextPage& page) {
   if (report.kernel_families.empty()) return;
   page.title("Kernels by name, without templates and parameters");
   page.line("  {:>9} {:>9} {:>9}  {}", "time", "count", "mean", "kernel");
-  first_rows(report.kernel_families, page, [&](const WorkReport& row) {
+  page.first_rows(report.kernel_families, [&](const WorkReport& row) {
     page.line("  {:>9} {:>9} {:>9}  {}", duration_text(row.device_ns), row.count,
               duration_text(row.device_ns / static_cast<Nanoseconds>(row.count)),
               fitted(row.what, page.columns() - 34));

@@ -9,11 +9,7 @@
 #include "base/quantity_text.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
-#include "render/render_causes.h"
-#include "render/render_host_threads.h"
-#include "render/render_savings.h"
-#include "render/render_tables.h"
-#include "render/text_page.h"
+#include "render/text_parts.h"
 #include "render/words.h"
 
 namespace synctrace {
@@ -22,8 +18,6 @@ namespace {
 constexpr std::size_t kRows = 20;
 constexpr std::size_t kCallColumns = 31;
 constexpr std::size_t kWaitColumns = 35;  // in the table of waits, which has pairs of calls
-
-std::string_view rule_id(const Rule* rule) { return rule == nullptr ? std::string_view("-") : rule->id; }
 
 class TextRenderer {
  public:
@@ -137,9 +131,8 @@ void TextRenderer::devices() {
 }
 
 void TextRenderer::wait_row(const CallSite& site) {
-  const std::string_view id = rule_id(site.rule());
   const WaitFigures& figures = site.figures;
-  const std::string_view lead = page_.place_line(id, site.where) ? "" : id;
+  const std::string_view lead = page_.place_line(site.rule(), site.where);
   line("  {:<5} {:<35} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", lead, fitted(call_words(site), kWaitColumns), figures.calls,
        figures.waited, duration_text(figures.host_blocked_ns), duration_text(figures.host_ns),
        figures.bytes == 0 ? "-" : bytes_text(figures.bytes), verdict_word(site.verdict));
@@ -173,7 +166,7 @@ void TextRenderer::polls() {
   for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
     const CallSite& poll = report_.polls[i];
     const WaitFigures& figures = poll.figures;
-    const std::string_view lead = page_.place_line(kPollingRule.id, poll.where) ? "" : kPollingRule.id;
+    const std::string_view lead = page_.place_line(&kPollingRule, poll.where);
     line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", lead, fitted(poll.function(), kCallColumns), figures.calls,
          figures.not_ready, figures.waited, duration_text(figures.host_blocked_ns));
   }
@@ -195,8 +188,7 @@ void TextRenderer::long_calls() {
   for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
     const CallSite& site = *rows[i];
     const std::string& note = site.calls.front().note;
-    const std::string_view id = rule_id(site.rule());
-    const std::string_view lead = page_.place_line(id, site.where) ? "" : id;
+    const std::string_view lead = page_.place_line(site.rule(), site.where);
     const WaitFigures& figures = site.figures;
     line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", lead, fitted(call_words(site), kCallColumns), figures.calls,
          duration_text(figures.host_ns), duration_text(figures.longest_ns),

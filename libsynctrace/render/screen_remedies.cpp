@@ -56,7 +56,6 @@ class RemedyTable {
 
  private:
   std::string share(Nanoseconds ns) const { return saved_share(savings_, ns); }
-  std::string percent(Nanoseconds ns) const { return saved_percent(savings_, ns); }
 
   ScreenLines block_of(const Remedy& remedy, std::size_t number, std::size_t lines) const {
     ScreenLines block = out_;
@@ -90,8 +89,7 @@ class RemedyTable {
     else
       words = fitted(words, room) + rule;
     const Interval& so_far = remedy.cumulative;
-    const std::string range =
-        format_text("{} ({} - {})", share(so_far.ns), percent(so_far.lo_ns), percent(so_far.hi_ns));
+    const std::string range = format_text("{} ({})", share(so_far.ns), range_words(so_far, savings_.base_ns));
     const std::string left = format_text("{:>2}  {}", number, words);
     block.add_raw(format_text("{}{}{:>{}}  {}", block.tinted(left, Tint::kBold),
                               std::string(width_ - columns_of(left), ' '), share(remedy.marginal.ns), kSavesColumns,

@@ -46,6 +46,11 @@ bool TextPage::place_line(std::string_view id, const SourceLine& where) {
   return true;
 }
 
+std::string_view TextPage::place_line(const Rule* rule, const SourceLine& where) {
+  const std::string_view id = rule == nullptr ? std::string_view("-") : rule->id;
+  return place_line(id, where) ? std::string_view() : id;
+}
+
 void TextPage::stack_lines(const SourceLine& where) {
   if (!options_.stacks) return;
   for (const auto& [frame, source, hidden] : where.stack) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/format_text.h"
 #include "findings/report/report.h"
@@ -37,8 +38,18 @@ class TextPage {
 
   // The place of a row and the text of its line, to stand above the row. False, and nothing, where it is not known.
   bool place_line(std::string_view id, const SourceLine& where);
+  // The same with the row's rule. The row begins with what it gives back: nothing, or the rule where no line is known.
+  std::string_view place_line(const Rule* rule, const SourceLine& where);
   // Where asked for: all frames but the interpreter's own, innermost first.
   void stack_lines(const SourceLine& where);
+
+  // Calls `function` for the first rows, and says how many more there are.
+  template <class Row, class Function>
+  void first_rows(const std::vector<Row>& rows, const Function& function) {
+    constexpr std::size_t kRows = 10;
+    for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) function(rows[i]);
+    if (rows.size() > kRows) line("        and {} more", rows.size() - kRows);
+  }
 
   std::string take() { return std::move(text_); }
 

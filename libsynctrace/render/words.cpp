@@ -7,15 +7,9 @@
 namespace synctrace {
 
 std::string_view verdict_word(SiteVerdict verdict) noexcept {
-  switch (verdict) {
-    case SiteVerdict::kWaits: return "waits";
-    case SiteVerdict::kSometimes: return "sometimes";
-    case SiteVerdict::kRedundant: return "redundant";
-    case SiteVerdict::kOwnCopy: return "own copy only";
-    case SiteVerdict::kNoWait: return "no wait";
-    case SiteVerdict::kUnclear: return "unclear";
-  }
-  return "unclear";
+  if (verdict == SiteVerdict::kOwnCopy) return "own copy only";
+  if (verdict == SiteVerdict::kSometimes) return "sometimes";
+  return verdict == SiteVerdict::kNoWait ? "no wait" : verdict_token(verdict);
 }
 
 std::string_view verdict_token(SiteVerdict verdict) noexcept {
@@ -25,7 +19,7 @@ std::string_view verdict_token(SiteVerdict verdict) noexcept {
     case SiteVerdict::kRedundant: return "redundant";
     case SiteVerdict::kOwnCopy: return "own-copy";
     case SiteVerdict::kNoWait: return "no-wait";
-    case SiteVerdict::kUnclear: return "unclear";
+    case SiteVerdict::kUnclear: break;
   }
   return "unclear";
 }
@@ -41,6 +35,12 @@ std::string call_words(const CallSite& site) {
   std::string words = call_words(site.calls.front());
   if (site.calls.size() > 1) words += site.calls.front().direction.empty() ? " + copy" : " + sync";
   return words;
+}
+
+std::string saving_word(const Report& report, const IdleCause& cause) {
+  if (!cause.saving) return "-";
+  if (cause.saving->alone.grade == Grade::kNone) return "none";
+  return share_text(cause.saving->alone.ns, report.savings.base_ns);
 }
 
 std::string extent_words(const Report& report, const CauseSplit& split, Nanoseconds window_ns) {

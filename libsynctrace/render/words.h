@@ -16,6 +16,9 @@ std::string_view verdict_token(SiteVerdict verdict) noexcept;  // for programs
 std::string call_words(const SiteCalls& calls);  // "cudaMemcpyAsync D2H pageable"
 std::string call_words(const CallSite& site);  // "cudaMemcpyAsync D2H pageable + sync", "cudaStreamSynchronize + copy"
 
+// For a row in a table of causes: "12.3 %", "none", or "-" where no fix was tried.
+std::string saving_word(const Report& report, const IdleCause& cause);
+
 // The part of a time that falls to each step, where the figures are those of steps; else all of it.
 template <class Figures>
 Nanoseconds of_a_step(const Figures& figures, Nanoseconds ns) noexcept {

@@ -12,7 +12,6 @@
 #include "findings/fix_words.h"
 #include "render/columns.h"
 #include "render/page/section_parts.h"
-#include "render/render_savings.h"
 #include "render/words.h"
 
 namespace synctrace::page {
@@ -105,14 +104,13 @@ class CauseTable {
     out_.add("<th scope=\"col\" class=\"num\">its fix saves<small>{}</small></th></tr></thead>\n", scale);
   }
 
-  // In tens of percent, so that the widest interval fits.
   void choose_scale(const std::vector<const IdleCause*>& rows) {
     double most = 0;
     for (const IdleCause* cause : rows) {
       if (cause->saving && cause->saving->alone.grade != Grade::kNone)
         most = std::max(most, percent(cause->saving->alone.hi_ns, report_.savings.base_ns));
     }
-    scale_percent_ = most <= 0 ? 0 : std::min(100, 10 * static_cast<int>(most / 10 + 1));
+    scale_percent_ = most <= 0 ? 0 : scale_of(most);
   }
 
   void row(const IdleCause& cause, std::size_t rank, Nanoseconds whole_ns) {
@@ -160,20 +158,13 @@ class CauseTable {
   void saving(const IdleCause& cause) {
     if (!cause.saving) return out_.add_markup("<span class=\"none\">–</span>");
     const Nanoseconds base_ns = report_.savings.base_ns;
-    const Nanoseconds scale_ns = report_.savings.base_ns * scale_percent_ / 100;
     const Interval& alone = cause.saving->alone;
     out_.add("<data value=\"{}\">{}</data>", alone.ns, saving_word(report_, cause));
     if (alone.grade == Grade::kNone) return;
-    const double from = percent(alone.lo_ns, scale_ns);
-    out_.add(
-        "<span class=\"share\">{} – {}</span><svg class=\"interval\" role=\"img\" aria-label=\"between {} and {} of "
-        "the time\">"
-        "<line x1=\"0\" x2=\"100%\" y1=\"50%\" y2=\"50%\"/><rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"25%\" "
-        "height=\"50%\"/>"
-        "<rect class=\"point\" x=\"{:.2f}%\" width=\"2\" height=\"100%\"/></svg>",
-        share_text(alone.lo_ns, base_ns), share_text(alone.hi_ns, base_ns), share_text(alone.lo_ns, base_ns),
-        share_text(alone.hi_ns, base_ns), from, std::max(0.5, percent(alone.hi_ns, scale_ns) - from),
-        percent(alone.ns, scale_ns));
+    const std::string lo = share_text(alone.lo_ns, base_ns);
+    const std::string hi = share_text(alone.hi_ns, base_ns);
+    out_.add("<span class=\"share\">{} – {}</span>", lo, hi);
+    interval_picture(alone, base_ns * scale_percent_ / 100, format_text("between {} and {} of the time", lo, hi), out_);
   }
 
   void details(const IdleCause& cause, std::size_t place) {

@@ -59,15 +59,12 @@ class Changes {
  private:
   std::string share(Nanoseconds ns) const { return saved_share(savings_, ns); }
 
-  void sentence(std::string_view text) {
-    if (!text.empty()) out_.add("<p class=\"basis\">{}</p>\n", Markup{html_text(text, 600)});
-  }
+  void sentence(std::string_view text) { write_sentence("basis", text, out_); }
 
-  // In tens of percent, so that the widest range fits.
   void choose_scale(const std::vector<const Remedy*>& shown) {
     double most = 0;
     for (const Remedy* remedy : shown) most = std::max(most, percent(remedy->cumulative.hi_ns, savings_.base_ns));
-    scale_percent_ = std::clamp(10 * (static_cast<int>(most / 10) + 1), 10, 100);
+    scale_percent_ = scale_of(most);
   }
 
   void change(const Remedy& remedy, bool is_later) {
@@ -80,10 +77,12 @@ class Changes {
     if (!late.empty()) out_.add(" <span class=\"note\">{}</span>", late);
     out_.add(
         "<div class=\"gain\"><span class=\"saves\">saves <b><data value=\"{}\">{}</data></b></span> <span "
-        "class=\"so-far\">{} so far ({} - {} %)</span>",
-        remedy.marginal.ns, share(remedy.marginal.ns), share(so_far.ns), saved_percent(savings_, so_far.lo_ns),
-        saved_percent(savings_, so_far.hi_ns));
-    range_picture(so_far);
+        "class=\"so-far\">{} so far ({} %)</span>",
+        remedy.marginal.ns, share(remedy.marginal.ns), share(so_far.ns), range_words(so_far, savings_.base_ns));
+    interval_picture(
+        so_far, savings_.base_ns * scale_percent_ / 100,
+        format_text("so far {} to {}, on a scale to {} %", share(so_far.lo_ns), share(so_far.hi_ns), scale_percent_),
+        out_);
     out_.add_markup("</div></div>\n");
     to_type(remedy);
     lines(remedy);
@@ -120,17 +119,6 @@ class Changes {
         "<p class=\"moment\"><a class=\"to-timeline\" href=\"#{}-timeline\" data-device=\"{}\" data-kind=\"{}\" "
         "data-row=\"{}\">a typical moment on the timeline</a></p>\n",
         id_, place, kind, found - first);
-  }
-
-  void range_picture(const Interval& saving) {
-    const Nanoseconds scale_ns = savings_.base_ns * scale_percent_ / 100;
-    const double from = percent(saving.lo_ns, scale_ns);
-    out_.add(
-        "<svg class=\"interval\" role=\"img\" aria-label=\"so far {} to {}, on a scale to {} %\"><line x1=\"0\" "
-        "x2=\"100%\" y1=\"50%\" y2=\"50%\"/><rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"25%\" height=\"50%\"/><rect "
-        "class=\"point\" x=\"{:.2f}%\" width=\"2\" height=\"100%\"/></svg>",
-        share(saving.lo_ns), share(saving.hi_ns), scale_percent_, from,
-        std::max(0.5, percent(saving.hi_ns, scale_ns) - from), percent(saving.ns, scale_ns));
   }
 
   void to_type(const Remedy& remedy) {

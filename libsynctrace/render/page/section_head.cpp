@@ -85,8 +85,8 @@ void possible_tile(const SavingsReport& savings, HtmlOut& out) {
   const auto changes = std::count_if(savings.remedies.begin(), savings.remedies.end(),
                                      [](const Remedy& r) { return r.marginal.ns > 0; });
   tile("Seems possible", time_cell(of_a_step(savings, savings.base_ns - all->ns)),
-       format_text("{} less ({} - {} %), with {} {}", saved_share(savings, all->ns), saved_percent(savings, all->lo_ns),
-                   saved_percent(savings, all->hi_ns), changes, changes == 1 ? "change" : "changes"),
+       format_text("{} less ({} %), with {} {}", saved_share(savings, all->ns), range_words(*all, savings.base_ns),
+                   changes, changes == 1 ? "change" : "changes"),
        out);
 }
 
@@ -159,6 +159,23 @@ void step_bar(const Report& report, HtmlOut& out) {
 
 }  // namespace
 
+void write_sentence(std::string_view kind, std::string_view text, HtmlOut& out) {
+  if (!text.empty()) out.add("<p class=\"{}\">{}</p>\n", kind, Markup{html_text(text, kSentenceColumns)});
+}
+
+void interval_picture(const Interval& interval, Nanoseconds scale_ns, std::string_view words, HtmlOut& out) {
+  const double from = percent(interval.lo_ns, scale_ns);
+  out.add(
+      "<svg class=\"interval\" role=\"img\" aria-label=\"{}\"><line x1=\"0\" x2=\"100%\" y1=\"50%\" "
+      "y2=\"50%\"/><rect x=\"{:.2f}%\" width=\"{:.2f}%\" y=\"25%\" height=\"50%\"/><rect class=\"point\" "
+      "x=\"{:.2f}%\" width=\"2\" height=\"100%\"/></svg>",
+      words, from, std::max(0.5, percent(interval.hi_ns, scale_ns) - from), percent(interval.ns, scale_ns));
+}
+
+int scale_of(double most_percent) noexcept {
+  return std::clamp(10 * (static_cast<int>(most_percent / 10) + 1), 10, 100);
+}
+
 double percent(Nanoseconds part, Nanoseconds whole) noexcept {
   return whole <= 0 ? 0 : std::clamp(100.0 * static_cast<double>(part) / static_cast<double>(whole), 0.0, 100.0);
 }
@@ -192,13 +209,11 @@ void write_head(const Report& report, HtmlOut& out) {
     if (const RuleText* meaning = verdict_text(report.verdict.word); meaning != nullptr) write_rule(*meaning, out);
   }
   if (!report.no_lines.empty()) out.add("<p class=\"evidence\">No lines: {}.</p>\n", report.no_lines);
-  if (report.in_job)
-    out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(in_job_sentence(report), kSentenceColumns)});
+  write_sentence("basis", in_job_sentence(report), out);
   const ScreenPlaces places(report);
-  for (const std::string& sentence : step_sentences(report, places))
-    out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(sentence, kSentenceColumns)});
+  for (const std::string& sentence : step_sentences(report, places)) write_sentence("basis", sentence, out);
   for (const std::string& sentence : other_phase_sentences(report, places, kMostPhases))
-    out.add("<p class=\"basis\">{}</p>\n", Markup{html_text(sentence, kSentenceColumns)});
+    write_sentence("basis", sentence, out);
   tiles(report, out);
   if (report.has_timeline) step_bar(report, out);
   out.add_markup("</header>\n");

@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostCauses = 12;
-constexpr std::size_t kSentenceColumns = 600;
 constexpr std::size_t kHostColumns = 40;
 constexpr std::size_t kSourceColumns = 110;
 
@@ -40,9 +39,7 @@ class JobAnswer {
   }
 
  private:
-  void sentence(std::string_view kind, const std::string& text) {
-    if (!text.empty()) out_.add("<p class=\"{}\">{}</p>\n", kind, Markup{html_text(text, kSentenceColumns)});
-  }
+  void sentence(std::string_view kind, const std::string& text) { write_sentence(kind, text, out_); }
 
   Markup name_of(std::size_t rank) const {
     const std::string label = html_text(job_.ranks[rank].label);
@@ -57,8 +54,7 @@ class JobAnswer {
         "waiting</th><th scope=\"col\" class=\"num\">others waited for it</th><th scope=\"col\">its GPU’s "
         "time</th></tr>"
         "</thead><tbody>\n",
-        job_.ranks.size(), job_.device.empty() ? "GPUs" : job_.device,
-        job_.hosts <= 1 ? std::string("one host") : format_text("{} hosts", job_.hosts),
+        job_.ranks.size(), job_.device.empty() ? "GPUs" : job_.device, hosts_words(job_),
         Markup{job_.hosts > 1 ? "<th scope=\"col\">host</th>" : ""}, job_.by_steps ? "step" : "time");
     const std::vector<std::size_t> order = ranks_in_order(job_, kMostRanks);
     for (const std::size_t rank : order) row(rank);
@@ -122,22 +118,12 @@ class JobAnswer {
 
   void changes() {
     out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
-    std::size_t shown = 0;
-    Nanoseconds left_ns = 0;
-    for (std::size_t i = 0; i < job_.causes.size(); ++i) {
-      const JobCause& cause = job_.causes[i];
-      if (shown == kMostCauses || !is_at_least(cause.saving.ns, job_.base_ns, 100)) {
-        left_ns += std::max<Nanoseconds>(0, cause.saving.ns);
-        continue;
-      }
-      out_.add_markup(shown++ == 0 ? "<ol class=\"remedies\">\n" : "");
-      change(i);
-    }
-    if (shown > 0) out_.add_markup("</ol>\n");
-    if (shown == 0) sentence("basis", "No line of one rank alone would make the job much shorter.");
-    if (is_at_least(left_ns, job_.base_ns, 100))
-      sentence("basis", format_text("Left out: {} more, together {} or less.", job_.causes.size() - shown,
-                                    share_text(left_ns, job_.base_ns)));
+    const ShownCauses shown = shown_causes(job_, kMostCauses);
+    if (!shown.rows.empty()) out_.add_markup("<ol class=\"remedies\">\n");
+    for (const std::size_t row : shown.rows) change(row);
+    if (!shown.rows.empty()) out_.add_markup("</ol>\n");
+    if (shown.rows.empty()) sentence("basis", "No line of one rank alone would make the job much shorter.");
+    sentence("basis", shown.left_out);
     out_.add_markup("</section>\n");
   }
 

@@ -52,9 +52,15 @@ void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out);
 std::string moment_of(const Report& report, const RankLane& lane, Nanoseconds begin_ns, const JobCause& cause,
                       std::size_t rank);
 
+// A paragraph of that class; nothing where there is nothing to say.
+void write_sentence(std::string_view kind, std::string_view text, HtmlOut& out);
 double percent(Nanoseconds part, Nanoseconds whole) noexcept;
 // A part of a bar, from and as wide as so many percent of it.
 void bar_part(double from, double width, std::string_view colour, std::string_view words, HtmlOut& out);
+// A picture of an interval, on a scale of so many ns; `words` says what it shows.
+void interval_picture(const Interval& interval, Nanoseconds scale_ns, std::string_view words, HtmlOut& out);
+// How many per cent such a scale has, in tens, so that `most_percent` fits.
+int scale_of(double most_percent) noexcept;
 // A duration with its exact value beside it, for programs.
 Markup time_cell(Nanoseconds ns);
 Markup time_or_dash(Nanoseconds ns);
