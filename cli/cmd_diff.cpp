@@ -10,7 +10,6 @@
 #include "exit_status.h"
 #include "gate/compare.h"
 #include "gate_options.h"
-#include "job_files.h"
 #include "messages.h"
 #include "replaceable.h"
 #include "step_options.h"
@@ -56,7 +55,8 @@ std::optional<RunSide> judge_side(const PreparedGate& gate, const std::vector<st
     say::error(kWho, files.error().message);
     return std::nullopt;
   }
-  GateRun run = run_gate(gate, files.value(), options.stacks, kWho);
+  std::optional<JobReport> job;
+  GateRun run = run_gate(gate, files.value(), options.stacks, kWho, &job);
   if (run.unreadable) return std::nullopt;
   if (run.result.traces.empty()) {
     say::error(kWho, "no *.synctrace file in " + paths.front());
@@ -64,11 +64,6 @@ std::optional<RunSide> judge_side(const PreparedGate& gate, const std::vector<st
     return std::nullopt;
   }
   for (const std::string& why : run.result.nothing) say::warn(kWho, why);
-  std::optional<JobReport> job;
-  if (std::optional<JobFiles> found =
-          load_job(files.value(), {options.stacks.user_code, {gate.config.step_range, gate.config.step_line}, false},
-                   options.stacks.names, kWho))
-    job = std::move(found->report);
   return RunSide{std::move(run.result), std::move(run.step_ns), std::move(run.idle_shares), std::move(job)};
 }
 

@@ -14,8 +14,8 @@
 #include "exit_status.h"
 #include "export_formats.h"
 #include "findings/job/missing_ranks.h"
-#include "job_files.h"
 #include "messages.h"
+#include "narrator.h"
 #include "replaceable.h"
 #include "stack_options.h"
 #include "trace_files.h"
@@ -62,34 +62,29 @@ std::optional<Error> refuse(const std::string& file, const Options& options, con
 
 // A folder gets one file for each trace, which is what HTA wants; a file gets them all.
 Result<std::vector<ExportRequest>> requests_of(const Options& options, const ExportFormat& format,
-                                               const std::vector<std::string>& traces) {
+                                               const Recordings& recordings, const std::vector<std::size_t>& traces) {
   std::error_code ignored;
   std::vector<ExportRequest> requests;
   if (!options.output.ends_with('/') && !fs::is_directory(options.output, ignored)) {
-    requests.push_back({traces, options.output, options.stacks, weight_of(options), options.names.names});
+    requests.push_back({traces, options.output, options.stacks, weight_of(options)});
   } else {
     std::set<std::string> names;
-    for (const std::string& trace : traces) {
-      const std::string name = trace_stem(trace) + std::string(format.ending);
+    for (const std::size_t trace : traces) {
+      const std::string name = trace_stem(recordings.path(trace)) + std::string(format.ending);
       if (!names.insert(name).second)
         return Error{"two of the traces would be written to " + name + "; export them one by one."};
       const std::string file = (fs::path(options.output) / name).string();
-      requests.push_back({{trace}, file, options.stacks, weight_of(options), options.names.names});
+      requests.push_back({{trace}, file, options.stacks, weight_of(options)});
     }
   }
+  std::vector<std::string> paths;
+  for (const std::size_t trace : traces) paths.push_back(recordings.path(trace));
   for (const ExportRequest& request : requests) {
     for (const std::string& file : format.files(request)) {
-      if (const auto error = refuse(file, options, traces)) return *error;
+      if (const auto error = refuse(file, options, paths)) return *error;
     }
   }
   return requests;
-}
-
-// A job's files come in the order of its ranks; files that cannot be read are left out.
-std::vector<std::string> files_of(const JobFiles& job) {
-  std::vector<std::string> files = job.ranks;
-  files.insert(files.end(), job.others.begin(), job.others.end());
-  return files;
 }
 
 void warn_of_missing_ranks(const JobReport& job) {
@@ -141,12 +136,9 @@ void add_options(const CommandLine& app, Options& options) {
   declare_force_overwrite(app, options.force_overwrite);
 }
 
-int run_all(const ExportFormat& format, std::vector<ExportRequest> requests, const JobFiles* job) {
+int run_all(const ExportFormat& format, const std::vector<ExportRequest>& requests, Recordings& recordings) {
   int status = kExitOk;
-  for (ExportRequest& request : requests) {
-    request.job = job;
-    status = std::max(status, format.run(format, request));
-  }
+  for (const ExportRequest& request : requests) status = std::max(status, format.run(format, request, recordings));
   return status;
 }
 
@@ -167,20 +159,24 @@ int cmd_export(int argc, char** argv) {
   const ExportFormat& format = *chosen.value();
   if (app.has("--weight") && format.name != "folded")
     return fail("--weight belongs to the format folded; leave it out, or give --format=folded.", kExitUsage);
-  const Result<std::vector<ExportRequest>> requests = requests_of(options, format, traces.value());
+  Narrator narrator(kWho, format.is_of_stacks ? &options.names.names : nullptr);
+  Recordings recordings(traces.value(), narrator.asking());
+  const Result<std::vector<ExportRequest>> requests = requests_of(options, format, recordings, recordings.all());
   if (!requests) return fail(requests.error().message, kExitUsage);
   if (options.output.ends_with('/')) {
     std::error_code failed;
     fs::create_directories(options.output, failed);
     if (failed) return fail("cannot make the folder " + options.output + ": " + failed.message() + ".");
   }
-  const std::optional<JobFiles> job = format.shows_ranks ? join_job(traces.value(), {}, kWho) : std::nullopt;
-  if (!job) return run_all(format, requests.value(), nullptr);
-  warn_of_missing_ranks(job->report);
-  const Result<std::vector<ExportRequest>> of_job = requests_of(options, format, files_of(*job));
+  if (format.shows_ranks) narrator.find_job(recordings);
+  if (!recordings.is_job()) return run_all(format, requests.value(), recordings);
+  warn_of_missing_ranks(recordings.job());
+  // The ranks in their order, without what cannot be read.
+  const Result<std::vector<ExportRequest>> of_job =
+      requests_of(options, format, recordings, recordings.ranks_and_others());
   if (!of_job) return fail(of_job.error().message, kExitUsage);
-  const int written = run_all(format, of_job.value(), &*job);
-  return job->unreadable > 0 ? int{kExitUnusable} : written;
+  const int written = run_all(format, of_job.value(), recordings);
+  return recordings.unreadable() > 0 ? int{kExitUnusable} : written;
 }
 
 }  // namespace synctrace::cli

@@ -13,10 +13,9 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "findings/findings.h"
-#include "job_files.h"
-#include "load_reports.h"
 #include "messages.h"
-#include "page_file.h"
+#include "narrator.h"
+#include "recordings/answers.h"
 #include "render/first_screen.h"
 #include "render/render_csv.h"
 #include "render/render_job.h"
@@ -26,8 +25,8 @@
 #include "render/render_text.h"
 #include "replaceable.h"
 #include "report_entry.h"
-#include "report_job.h"
 #include "report_options.h"
+#include "report_recordings.h"
 #include "standard_streams.h"
 #include "trace_files.h"
 #include "whole_file.h"
@@ -40,21 +39,9 @@ constexpr const char* kWho = "synctrace report";
 // Each process gets a line, and the one whose GPU lacked most work gets its first screen.
 std::string screens_of(const std::vector<Report>& reports, const ScreenOptions& options) {
   if (reports.empty()) return {};
-  const auto lacked = [](const Report& report) {
-    return report.verdict.of_ns <= 0
-               ? 0
-               : static_cast<double>(report.verdict.lacked_ns) / static_cast<double>(report.verdict.of_ns);
-  };
-  const auto most = std::max_element(reports.begin(), reports.end(),
-                                     [&](const Report& a, const Report& b) { return lacked(a) < lacked(b); });
-  const std::string several = reports.size() > 1 ? render_processes(reports, *most, options) + "\n" : std::string();
-  return several + render_first_screen(*most, options);
-}
-
-// Keeps the reports of one rank; false where there is none.
-bool keep_rank(const std::string& rank, std::vector<Report>& reports) {
-  std::erase_if(reports, [&](const Report& report) { return report.rank != rank; });
-  return !reports.empty();
+  const Report& most = most_lacking(reports);
+  const std::string several = reports.size() > 1 ? render_processes(reports, most, options) + "\n" : std::string();
+  return several + render_first_screen(most, options);
 }
 
 std::string text_of(const std::vector<Report>& reports, const TextOptions& options) {
@@ -90,34 +77,6 @@ int write_report(const std::vector<Report>& reports, const JobReport* job, const
     return kExitUnusable;
   }
   return kExitOk;
-}
-
-int report_processes(const std::vector<std::string>& files, const ReportOptions& options, const Asked& asked,
-                     bool page_alone) {
-  std::optional<PageFile> page;
-  if (!options.page.empty()) page.emplace(options.page, PageOptions{options.most_page_bytes, files.size()});
-  SeeReport draw;
-  if (page) {
-    draw = [&](std::size_t, Report& report, const Findings& findings) {
-      page->add(report, page::Timeline(findings, report));
-    };
-  }
-  std::optional<std::vector<Report>> reports = load_reports(files, asked, kWho, draw, page.has_value());
-  if (!reports) return kExitUsage;
-  if (reports->empty()) return kExitUnusable;
-  const std::size_t loaded = reports->size();
-  if (!options.rank.empty() && !keep_rank(options.rank, *reports)) {
-    say::error(kWho, "no trace belongs to rank " + options.rank + "; without --rank all are shown.");
-    return kExitUsage;
-  }
-  int written = page_alone ? kExitOk : write_report(*reports, nullptr, options);
-  if (page) {
-    if (const auto error = page->finish()) {
-      say::error(kWho, error->message);
-      written = kExitUnusable;
-    }
-  }
-  return loaded < files.size() ? kExitUnusable : written;
 }
 
 }  // namespace
@@ -157,19 +116,15 @@ int cmd_report(int argc, char** argv) {
     }
   }
   options.steps.phase = static_cast<std::size_t>(options.phase.value_or(0));
-  const Asked asked{options.stacks.user_code, options.stacks.names, options.steps, options.all, question};
   // What only the text has asks for the text.
   const bool of_text = options.full || options.show_stacks || !options.table.empty();
   const bool page_alone = !options.page.empty() && options.output.empty() && !app.has("--format") && !of_text;
-  const FindingsOptions how{asked.user_code, asked.steps, false};
-  const auto job =
-      options.rank.empty() ? load_job(files.value(), how, asked.names, kWho) : join_job(files.value(), how, kWho);
-  if (job) {
-    return report_job(*job, options, asked, page_alone, [&](const std::vector<Report>& reports, const JobReport* of) {
-      return write_report(reports, of, options);
-    });
-  }
-  return report_processes(files.value(), options, asked, page_alone);
+  Narrator narrator(kWho, &options.stacks.names);
+  Recordings recordings(files.value(), narrator.asking(options.stacks.user_code, options.steps));
+  narrator.find_job(recordings);
+  return report_recordings(
+      recordings, options, {options.all, question}, page_alone,
+      [&](const std::vector<Report>& reports, const JobReport* job) { return write_report(reports, job, options); });
 }
 
 int print_report(std::span<const std::string> files, ReportStyle style, const StackOptions& stacks,
@@ -178,20 +133,23 @@ int print_report(std::span<const std::string> files, ReportStyle style, const St
   const auto print = [out](const std::string& text) {
     return std::fwrite(text.data(), 1, text.size(), out) == text.size() && std::fflush(out) == 0;
   };
-  if (style == ReportStyle::kShort) {
-    if (const auto job = load_job(files, {stacks.user_code, steps, false}, stacks.names, kWho)) {
-      if (!print(render_job(job->report, {columns_of_terminal(out), wants_colour(out)}))) return kExitUnusable;
-      return job->unreadable > 0 ? kExitUnusable : kExitOk;
-    }
+  Narrator narrator(kWho, &stacks.names);
+  Recordings recordings({files.begin(), files.end()}, narrator.asking(stacks.user_code, steps));
+  if (style == ReportStyle::kShort) narrator.find_job(recordings);
+  if (recordings.is_job()) {
+    recordings.visit({});
+    const JobReport& job = recordings.job();
+    if (!print(render_job(job, {columns_of_terminal(out), wants_colour(out)}))) return kExitUnusable;
+    return recordings.unreadable() > 0 ? kExitUnusable : kExitOk;
   }
-  const auto all = load_reports(files, {stacks.user_code, stacks.names, steps, false, {}}, kWho);
-  if (!all) return kExitUsage;
-  const std::vector<Report>& reports = *all;
-  const std::string text = style == ReportStyle::kShort
-                               ? screens_of(reports, {columns_of_terminal(out), wants_colour(out)})
-                               : text_of(reports, {columns_of_terminal(out), wants_colour(out), false});
-  if (!print(text)) return kExitUnusable;
-  return reports.size() == files.size() ? kExitOk : kExitUnusable;
+  ReportOptions each;
+  each.steps = steps;
+  return report_recordings(recordings, each, {}, false, [&](const std::vector<Report>& reports, const JobReport*) {
+    const ScreenOptions how{columns_of_terminal(out), wants_colour(out)};
+    const bool is_short = style == ReportStyle::kShort;
+    const std::string text = is_short ? screens_of(reports, how) : text_of(reports, {how.columns, how.colour, false});
+    return print(text) ? kExitOk : kExitUnusable;
+  });
 }
 
 }  // namespace synctrace::cli

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -18,10 +19,9 @@
 #include "exchange/perfetto_trace.h"
 #include "exchange/stack_formats.h"
 #include "exit_status.h"
-#include "findings/findings.h"
-#include "format/trace_reader.h"
 #include "messages.h"
 #include "model/wall_clock.h"
+#include "recordings/answers.h"
 #include "result_file.h"
 #include "trace_files.h"
 
@@ -37,56 +37,53 @@ int fail(const std::string& message, int status = kExitUnusable) {
   return status;
 }
 
-// The earliest begin of the traces, from their heads alone; those that cannot be read do not count.
-std::uint64_t start_of(const std::vector<std::string>& traces) {
-  std::optional<std::uint64_t> earliest;
-  for (const std::string& trace : traces) {
-    const Result<format::TraceReader> reader = format::TraceReader::open(trace);
-    if (!reader) continue;
-    const std::uint64_t start = reader.value().header().start_realtime_ns;
-    earliest = std::min(start, earliest.value_or(start));
-  }
-  return earliest.value_or(0);
-}
-
-ExportOptions options_of(const ExportRequest& request) {
-  const std::string name =
-      request.output == "-" ? trace_stem(request.traces.front()) : fs::path(request.output).filename().string();
+ExportOptions options_of(const ExportRequest& request, Recordings& recordings) {
+  const std::string name = request.output == "-" ? trace_stem(recordings.path(request.traces.front()))
+                                                 : fs::path(request.output).filename().string();
   // All files of a job have the zero that its first rank's wall clock gives.
   const std::uint64_t start =
-      start_of(request.job == nullptr ? request.traces : std::vector{request.job->ranks.front()});
+      recordings.earliest_start(recordings.is_job() ? std::vector{recordings.file_of(0)} : request.traces);
   return {name, export_base_ns(start), request.traces.size() > 1, request.stacks};
 }
 
-std::optional<RankLane> lane_of(const JobFiles* job, const std::string& path) {
-  if (job == nullptr) return std::nullopt;
-  const auto rank = std::find(job->ranks.begin(), job->ranks.end(), path);
-  if (rank == job->ranks.end()) return std::nullopt;
-  RankLane lane = job->findings->lane(static_cast<std::uint32_t>(rank - job->ranks.begin()));
+std::optional<RankLane> lane_of(const Recordings& recordings, std::size_t file) {
+  const std::optional<std::uint32_t> rank = recordings.rank_of(file);
+  if (!rank) return std::nullopt;
+  RankLane lane = recordings.job_findings().lane(*rank);
   if (!lane.clock.known)
     say::warn(kWho, rank_title(lane.label) +
                         " shares too few operations with the first rank: it is placed by its own wall clock");
   return lane;
 }
 
-// How many of the traces are in the result; the others were worded.
-std::size_t add_traces(const ExportRequest& request, Exporter& exporter) {
+// Gives each trace to `add`. How many there were; the others were worded.
+std::size_t add_traces(const ExportRequest& request, Recordings& recordings,
+                       const std::function<void(OpenRecording&)>& add) {
   std::size_t added = 0;
-  for (const std::string& path : request.traces) {
-    const std::optional<Trace> trace = load_or_say(path, kWho);
-    if (!trace) continue;
-    const std::optional<RankLane> lane = lane_of(request.job, path);
-    exporter.add(*trace, lane ? &*lane : nullptr);
+  Visit visit;
+  visit.files = request.traces;
+  visit.examines = false;
+  visit.see = [&](OpenRecording& one) {
+    add(one);
     ++added;
-  }
+    return true;
+  };
+  recordings.visit(visit);
   return added;
 }
 
+std::size_t add_traces(const ExportRequest& request, Recordings& recordings, Exporter& exporter) {
+  return add_traces(request, recordings, [&](OpenRecording& one) {
+    const std::optional<RankLane> lane = lane_of(recordings, one.file());
+    exporter.add(one.trace(), lane ? &*lane : nullptr);
+  });
+}
+
 template <class Format>
-int run_stream(const ExportFormat&, const ExportRequest& request) {
+int run_stream(const ExportFormat&, const ExportRequest& request, Recordings& recordings) {
   ResultFile file(request.output);
-  Format result(options_of(request), [&](std::string_view piece) { file.write(piece); });
-  const std::size_t added = add_traces(request, result);
+  Format result(options_of(request, recordings), [&](std::string_view piece) { file.write(piece); });
+  const std::size_t added = add_traces(request, recordings, result);
   if (added == 0) return kExitUnusable;
   result.finish();
   if (const auto error = file.finish()) return fail(error->message);
@@ -94,7 +91,7 @@ int run_stream(const ExportFormat&, const ExportRequest& request) {
 }
 
 // SQLite writes its files itself, and only files: one beside the result, until it is whole.
-int run_database(const ExportFormat& format, const ExportRequest& request) {
+int run_database(const ExportFormat& format, const ExportRequest& request, Recordings& recordings) {
   std::error_code failed;
   const fs::file_status there = fs::status(request.output, failed);
   if (request.output == "-" || (fs::exists(there) && !fs::is_regular_file(there))) {
@@ -107,10 +104,11 @@ int run_database(const ExportFormat& format, const ExportRequest& request) {
   std::size_t added = 0;
   std::optional<Error> error;
   {
-    ExportOptions options = options_of(request);
-    options.base_ns = static_cast<Nanoseconds>(std::min(start_of(request.traces), std::uint64_t{1} << 62));
+    ExportOptions options = options_of(request, recordings);
+    options.base_ns =
+        static_cast<Nanoseconds>(std::min(recordings.earliest_start(request.traces), std::uint64_t{1} << 62));
     NsysDatabase result(options, temporary);
-    added = add_traces(request, result);
+    added = add_traces(request, recordings, result);
     error = result.finish();
   }
   if (added > 0 && !error) {
@@ -138,7 +136,7 @@ std::vector<std::string> csv_files(const ExportRequest& request) {
   return files;
 }
 
-int run_csv(const ExportFormat&, const ExportRequest& request) {
+int run_csv(const ExportFormat&, const ExportRequest& request, Recordings& recordings) {
   if (request.output == "-")
     return fail("--format csv writes several files: give a folder or a file's name as --output.", kExitUsage);
   std::deque<ResultFile> files;
@@ -148,13 +146,10 @@ int run_csv(const ExportFormat&, const ExportRequest& request) {
     sinks.emplace_back([&file](std::string_view piece) { file.write(piece); });
     write_csv_head(table, request.stacks, sinks.back());
   }
-  std::size_t added = 0;
-  for (const std::string& path : request.traces) {
-    const std::optional<Trace> trace = load_or_say(path, kWho);
-    if (!trace) continue;
-    for (std::size_t i = 0; i < kCsvTables.size(); ++i) write_csv_rows(kCsvTables[i], *trace, request.stacks, sinks[i]);
-    ++added;
-  }
+  const std::size_t added = add_traces(request, recordings, [&](OpenRecording& one) {
+    for (std::size_t i = 0; i < kCsvTables.size(); ++i)
+      write_csv_rows(kCsvTables[i], one.trace(), request.stacks, sinks[i]);
+  });
   if (added == 0) return kExitUnusable;
   for (ResultFile& file : files) {
     if (const auto error = file.finish()) return fail(error->message);
@@ -162,29 +157,15 @@ int run_csv(const ExportFormat&, const ExportRequest& request) {
   return added == request.traces.size() ? kExitOk : kExitUnusable;
 }
 
-std::vector<StackProfile> profiles_of(const ExportRequest& request) {
-  std::vector<StackProfile> profiles;
-  for (const std::string& path : request.traces) {
-    std::optional<Trace> trace = load_or_say(path, kWho);
-    if (!trace) continue;
-    request.names.add_to(*trace);
-    const std::string_view rank = fact(*trace, "rank");
-    const std::string name =
-        rank.empty() ? "process " + std::to_string(trace->process_id) : "rank " + std::string(rank);
-    profiles.push_back(Findings(*trace, {}).stack_profile(name));
-  }
-  return profiles;
-}
-
-int run_stacks(const ExportFormat& format, const ExportRequest& request) {
-  const std::vector<StackProfile> profiles = profiles_of(request);
+int run_stacks(const ExportFormat& format, const ExportRequest& request, Recordings& recordings) {
+  const std::vector<StackProfile> profiles = stack_profiles(recordings, request.traces);
   if (profiles.empty()) return kExitUnusable;
   ResultFile file(request.output);
   const TextSink sink = [&](std::string_view piece) { file.write(piece); };
   if (format.name == "folded")
     write_folded(profiles, request.weight, sink);
   else if (format.name == "speedscope")
-    write_speedscope(profiles, trace_stem(request.traces.front()), sink);
+    write_speedscope(profiles, trace_stem(recordings.path(request.traces.front())), sink);
   else
     write_pprof(profiles, sink);
   if (const auto error = file.finish()) return fail(error->message);
@@ -192,16 +173,17 @@ int run_stacks(const ExportFormat& format, const ExportRequest& request) {
 }
 
 constexpr std::array kFormats = {
-    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open", true, one_file,
+    ExportFormat{"chrome", ".json", "JSON that Perfetto's UI and Meta's HTA open", true, false, one_file,
                  run_stream<ChromeTrace>},
-    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", true, one_file,
+    ExportFormat{"perfetto", ".pftrace", "the same timeline as Perfetto's protobuf", true, false, one_file,
                  run_stream<PerfettoTrace>},
-    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", false, one_file, run_database},
-    ExportFormat{"csv", ".csv", "tables of kernels, copies, calls and ranges", false, csv_files, run_csv},
-    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", false, one_file,
-                 run_stacks},
-    ExportFormat{"pprof", ".pb.gz", "the same for go tool pprof", false, one_file, run_stacks},
-    ExportFormat{"folded", ".folded", "the same as lines for flamegraph.pl", false, one_file, run_stacks},
+    ExportFormat{"nsys-sqlite", ".sqlite", "a database as Nsight Systems exports it", false, false, one_file,
+                 run_database},
+    ExportFormat{"csv", ".csv", "tables of kernels, copies, calls and ranges", false, false, csv_files, run_csv},
+    ExportFormat{"speedscope", ".speedscope.json", "idle time caused, by stack, for speedscope.app", false, true,
+                 one_file, run_stacks},
+    ExportFormat{"pprof", ".pb.gz", "the same for go tool pprof", false, true, one_file, run_stacks},
+    ExportFormat{"folded", ".folded", "the same as lines for flamegraph.pl", false, true, one_file, run_stacks},
 };
 
 }  // namespace

@@ -2,24 +2,22 @@
 // The formats that `synctrace export` knows, each with what a job of it does.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "asked_names.h"
-#include "job_files.h"
 #include "model/stack_profile.h"
+#include "recordings/recordings.h"
 
 namespace synctrace::cli {
 
 struct ExportRequest {
-  std::vector<std::string> traces;  // they become one result
+  std::vector<std::size_t> traces;  // numbers of what one result shows
   std::string output;               // "-": stdout
   bool stacks = false;
-  Measure weight = Measure::kGpuIdle;  // for formats that show one alone
-  AskedNames names;                    // for formats that are made of stacks
-  const JobFiles* job = nullptr;       // that all or some of the traces are ranks of; of formats that show ranks
+  Measure weight = Measure::kGpuIdle;  // for formats that have one alone
 };
 
 struct ExportFormat {
@@ -27,9 +25,10 @@ struct ExportFormat {
   std::string_view ending;  // its files have it
   const char* help;
   bool shows_ranks;                                                 // the ranks of one job stand on one axis
+  bool is_of_stacks;                                                // names of functions are looked up
   std::vector<std::string> (*files)(const ExportRequest& request);  // that it writes
   // The exit status; what went wrong was said.
-  int (*run)(const ExportFormat& format, const ExportRequest& request);
+  int (*run)(const ExportFormat& format, const ExportRequest& request, Recordings& recordings);
 };
 
 std::span<const ExportFormat> export_formats() noexcept;

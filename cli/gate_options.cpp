@@ -12,15 +12,13 @@
 
 #include "base/shown_text.h"
 #include "exit_status.h"
-#include "findings/findings.h"
-#include "findings/job/job_place.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "messages.h"
+#include "narrator.h"
 #include "replaceable.h"
 #include "source_root.h"
 #include "step_options.h"
-#include "trace_files.h"
 #include "whole_file.h"
 
 namespace synctrace::cli {
@@ -157,39 +155,18 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
 }
 
 GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks,
-                 const char* who) {
-  GateRun run;
+                 const char* who, std::optional<JobReport>* job) {
   AskedNames names = stacks.names;
   names.how.roots.add(gate.roots);
+  Narrator narrator(who, &names);
+  Asking asking = narrator.asking(stacks.user_code);
+  ask_for_gate(gate.config, asking);
+  Recordings recordings({files.begin(), files.end()}, std::move(asking));
+  if (job != nullptr) narrator.find_job(recordings);
   const Repository repository(gate.root, names.how.roots);
-  AllowBook book(gate.config.allow, today());
-  UserCode code = stacks.user_code;
-  // Checked when they were read: at worst a pattern is too long, and then it matches nothing.
-  for (const std::string& pattern : gate.config.user_code) (void)code.add_user_pattern(pattern);
-  for (const std::string& pattern : gate.config.library_code) (void)code.add_library_pattern(pattern);
-  WaitSitesOptions asked = asked_of(gate.config);
-  asked.guessed_steps = gate.guessed_steps;
-  std::vector<Observation> observations;
-  for (const std::string& file : files) {
-    std::optional<Joins> joins;
-    std::optional<Trace> trace = load_or_say(file, who, &joins);
-    if (!trace) {
-      run.unreadable = true;
-      continue;
-    }
-    names.add_to(*trace);
-    const Findings findings(*trace, {code, {gate.config.step_range, gate.config.step_line}}, std::move(joins));
-    observations.push_back(observe(findings.wait_sites(asked), gate.config, repository, book));
-    observations.back().place = job_place_of(*trace);
-  }
-  for (const Observation& seen : observations) {
-    run.step_ns.insert(run.step_ns.end(), seen.found.step_lengths.begin(), seen.found.step_lengths.end());
-    for (const DeviceIdle& idle : seen.found.idle) {
-      if (idle.of_ns > 0)
-        run.idle_shares.push_back(static_cast<double>(idle.idle_ns) / static_cast<double>(idle.of_ns));
-    }
-  }
-  run.result = judge(observations, gate.config, book, gate.baseline ? &*gate.baseline : nullptr, repository);
+  const Baseline* baseline = gate.baseline ? &*gate.baseline : nullptr;
+  GateRun run = judge_recordings(recordings, {gate.config, repository, baseline, today(), gate.guessed_steps});
+  if (job != nullptr && recordings.is_job()) *job = recordings.job();
   return run;
 }
 

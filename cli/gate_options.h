@@ -14,6 +14,7 @@
 #include "gate/baseline.h"
 #include "gate/gate.h"
 #include "gate/gate_config.h"
+#include "gate/judge_recordings.h"
 #include "gate/repository.h"
 #include "stack_options.h"
 
@@ -49,16 +50,9 @@ struct PreparedGate {
 // `needs_baseline`: a baseline file that does not exist is an error.
 Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baseline);
 
-struct GateRun {
-  GateResult result;
-  std::vector<double> step_ns;      // from all traces
-  std::vector<double> idle_shares;  // one for each device and trace
-  bool unreadable = false;          // at least one trace
-};
-
-// Judges traces, one after the other, so that memory holds one of them at a time.
+// Judges traces. `job`: where it is not null, it gets what is said of all of them if they are ranks of one job.
 GateRun run_gate(const PreparedGate& gate, std::span<const std::string> files, const StackOptions& stacks,
-                 const char* who);
+                 const char* who, std::optional<JobReport>* job = nullptr);
 
 // "sarif=out.sarif". Formats: text, json, sarif, junit, github, gitlab, md.
 bool is_gate_format(const std::string& format);

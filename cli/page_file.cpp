@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page_file.h"
 
-#include <algorithm>
-
 #include "result_file.h"
 
 namespace synctrace::cli {
 
-void PageFile::add(const Report& report, const page::Timeline& timeline, std::size_t number) {
+void PageFile::draw(const Report& report, const page::Timeline& timeline, std::size_t number) {
   options_.number = number;
-  const auto place = std::find_if(sections_.begin(), sections_.end(),
-                                  [&](const PageSection& section) { return section.number > number; });
-  sections_.insert(place, page_section(report, timeline, options_));
+  drawings_.insert_or_assign(number, page_drawing(report, timeline, options_));
+}
+
+void PageFile::add(const Report& report, std::size_t number) {
+  auto drawing = drawings_.extract(number);
+  if (drawing.empty()) return;
+  options_.number = number;
+  sections_.push_back(page_section(report, std::move(drawing.mapped()), options_));
 }
 
 std::optional<Error> PageFile::finish(const JobReport* job) const {

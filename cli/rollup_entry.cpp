@@ -10,15 +10,13 @@
 #include <system_error>
 
 #include "exit_status.h"
-#include "findings/job/job_facts.h"
-#include "job_files.h"
-#include "load_reports.h"
 #include "messages.h"
+#include "narrator.h"
 #include "replaceable.h"
 #include "result_file.h"
 #include "rollup/dataset.h"
 #include "rollup/prom_gauges.h"
-#include "rollup/tables.h"
+#include "rollup/roll_up.h"
 
 namespace synctrace::cli {
 namespace {
@@ -43,7 +41,6 @@ class Dataset {
     }
   }
 
-  const char* who() const noexcept { return who_; }
   const std::optional<Error>& error() const noexcept { return error_; }
   std::size_t recordings() const noexcept { return traces_.size(); }
   std::string gauges() const { return gauges_.text(); }
@@ -68,36 +65,6 @@ class Dataset {
   std::optional<Error> error_;
 };
 
-// False where a trace could not be read, which was said.
-bool add_processes(const std::vector<std::string>& files, const RollupOptions& options, const Asked& asked,
-                   Dataset& dataset) {
-  const auto loaded = load_reports(
-      files, asked, dataset.who(),
-      [&](std::size_t file, Report& report, const Findings& findings) {
-        const RunHistory history = findings.history(report, {options.root, nullptr, 0, {}});
-        dataset.add(files[file], {report, history, nullptr, 0, options.commit, !options.no_source});
-      },
-      true);
-  return loaded && loaded->size() == files.size();
-}
-
-bool add_job(const JobFiles& job, const RollupOptions& options, const Asked& asked, Dataset& dataset) {
-  bool all = job.unreadable == 0;
-  for (std::size_t rank = 0; rank < job.ranks.size(); ++rank) {
-    const auto loaded = load_reports(
-        {&job.ranks[rank], 1}, asked, dataset.who(),
-        [&](std::size_t, Report& report, const Findings& findings) {
-          add_job_facts(job.report, rank, report);
-          const RunHistory history = findings.history(
-              report, {options.root, &job.report, rank, job.findings->exchanges(static_cast<std::uint32_t>(rank))});
-          dataset.add(job.ranks[rank], {report, history, &job.report, rank, options.commit, !options.no_source});
-        },
-        true);
-    all = all && loaded && !loaded->empty();
-  }
-  return add_processes(job.others, options, asked, dataset) && all;
-}
-
 }  // namespace
 
 int rollup_traces(const std::vector<std::string>& files, const RollupOptions& options, const StackOptions& stacks,
@@ -106,10 +73,12 @@ int rollup_traces(const std::vector<std::string>& files, const RollupOptions& op
     say::error(who, error.message);
     return kExitUnusable;
   };
-  const Asked asked{stacks.user_code, stacks.names, {}, false, {}};
   Dataset dataset(options, who);
-  const auto job = load_job(files, {asked.user_code, asked.steps, false}, asked.names, who);
-  const bool all = job ? add_job(*job, options, asked, dataset) : add_processes(files, options, asked, dataset);
+  Narrator narrator(who, &stacks.names);
+  Recordings recordings(files, narrator.asking(stacks.user_code));
+  narrator.find_job(recordings);
+  roll_up(recordings, {options.root, options.commit, !options.no_source},
+          [&](const std::string& path, const RolledRun& run) { dataset.add(path, run); });
   if (dataset.error()) return fail(*dataset.error());
   if (!options.gauges.empty()) {
     ResultFile file(options.gauges);
@@ -119,7 +88,7 @@ int rollup_traces(const std::vector<std::string>& files, const RollupOptions& op
   if (dataset.recordings() > 0)
     say::info(who, "tables of " + std::to_string(dataset.recordings()) +
                        (dataset.recordings() == 1 ? " recording are in " : " recordings are in ") + options.output);
-  return all ? kExitOk : kExitUnusable;
+  return recordings.unreadable() == 0 ? kExitOk : kExitUnusable;
 }
 
 }  // namespace synctrace::cli

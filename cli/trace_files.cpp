@@ -4,11 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "contract/launch_contract.h"
-#include "messages.h"
-#include "model/load_trace.h"
 
 namespace synctrace::cli {
 namespace {
@@ -47,18 +44,6 @@ Result<std::vector<std::string>> expand_traces(const std::vector<std::string>& p
 std::string trace_stem(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return std::string(without(without(name, format::kPartialSuffix), format::kTraceSuffix));
-}
-
-std::optional<Trace> load_or_say(const std::string& path, std::string_view who, std::optional<Joins>* joins) {
-  Result<Trace> trace = load_trace(path, joins);
-  if (trace) return std::move(trace).value();
-  say::error(who, trace.error().message);
-  std::error_code ignored;
-  const std::string partial = path + std::string(format::kPartialSuffix);
-  if (!fs::exists(path, ignored) && fs::exists(partial, ignored)) {
-    say::warn(who, "its process still runs or was killed; what it has written so far is in " + partial);
-  }
-  return std::nullopt;
 }
 
 }  // namespace synctrace::cli

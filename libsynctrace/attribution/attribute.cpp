@@ -2,6 +2,7 @@
 #include "attribution/attribute.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "attribution/device_gaps.h"
@@ -103,9 +104,7 @@ void add_phases(const Trace& trace, const Correlation& correlation, const StepQu
   result.phase = std::max<std::size_t>(1, question.phase);
 }
 
-}  // namespace
-
-Attribution attribute(const Trace& trace, const AttributeOptions& options, std::optional<Joins> joins) {
+Attribution explained(const Trace& trace, const AttributeOptions& options, std::optional<Joins> joins) {
   Attribution result;
   result.evidence = std::make_unique<const Evidence>(trace, std::move(joins));
   const Evidence& evidence = *result.evidence;
@@ -127,6 +126,16 @@ Attribution attribute(const Trace& trace, const AttributeOptions& options, std::
   result.sleeps = evidence.sleeps;
   result.calibration = evidence.calibration;
   return result;
+}
+
+}  // namespace
+
+Attribution attribute(const Trace& trace, const AttributeOptions& options) {
+  return explained(trace, options, std::nullopt);
+}
+
+Attribution attribute(LoadedTrace& loaded, const AttributeOptions& options) {
+  return explained(loaded.trace, options, std::exchange(loaded.joins, std::nullopt));
 }
 
 }  // namespace synctrace

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,7 @@
 #include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
 #include "attribution/sync_test.h"
-#include "model/outstanding.h"
+#include "model/loaded_trace.h"
 #include "model/trace.h"
 #include "steps/steps.h"
 
@@ -50,7 +49,9 @@ struct AttributeOptions {
   const Steps* known_steps = nullptr;  // steps of the trace that this one is an excerpt of; none are looked for
 };
 
-// `joins`: those of this very trace where they are known already, as load_trace() hands them on.
-Attribution attribute(const Trace& trace, const AttributeOptions& options = {}, std::optional<Joins> joins = {});
+// The trace must outlive the result.
+Attribution attribute(const Trace& trace, const AttributeOptions& options = {});
+// The same, sooner: it takes the joins out of `loaded`.
+Attribution attribute(LoadedTrace& loaded, const AttributeOptions& options = {});
 
 }  // namespace synctrace

@@ -10,38 +10,38 @@
 namespace synctrace {
 namespace {
 
-Attribution explained(const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins) {
+Attribution explained(LoadedTrace& loaded, const FindingsOptions& options) {
   AttributeOptions how;
   how.steps = options.steps;
   how.keep_parts = options.keeps_timeline;
-  return attribute(trace, how, std::move(joins));
+  return attribute(loaded, how);
 }
 
 }  // namespace
 
-Findings::Findings(const Trace& trace, FindingsOptions options, std::optional<Joins> joins)
-    : trace_(trace),
+Findings::Findings(LoadedTrace loaded, FindingsOptions options)
+    : loaded_(std::move(loaded)),
       options_(std::move(options)),
-      attribution_(std::make_unique<const Attribution>(explained(trace, options_, std::move(joins)))) {}
+      attribution_(std::make_unique<const Attribution>(explained(loaded_, options_))) {}
 
 Findings::~Findings() = default;
 
 Report Findings::report(bool all, const WhatIfQuestion& question) const {
-  return build_report(trace_, *attribution_, {all, options_.user_code, question});
+  return build_report(trace(), *attribution_, {all, options_.user_code, question});
 }
 
-RunHistory Findings::history(const Report& report, HistoryOptions options) const {
-  if (options.job == nullptr && !attribution_->collectives.empty())
-    options.exchanges = exchanges_of(summarize_rank(trace_, *attribution_));
-  return build_history(trace_, *attribution_, report, options_.user_code, options);
+HistoryDraft Findings::history(const Report& report, HistoryOptions options) const {
+  if (!options.exchanges && !attribution_->collectives.empty())
+    options.exchanges = exchanges_of(summarize_rank(trace(), *attribution_));
+  return draft_history(trace(), *attribution_, report, options_.user_code, options);
 }
 
 WaitSites Findings::wait_sites(const WaitSitesOptions& options) const {
-  return find_wait_sites(trace_, *attribution_, options_.user_code, options);
+  return find_wait_sites(trace(), *attribution_, options_.user_code, options);
 }
 
 StackProfile Findings::stack_profile(std::string name) const {
-  return weigh_stacks(trace_, *attribution_, std::move(name));
+  return weigh_stacks(trace(), *attribution_, std::move(name));
 }
 
 }  // namespace synctrace

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "code/user_frame.h"
@@ -12,7 +11,7 @@
 #include "findings/history/build_history.h"
 #include "findings/report/report.h"
 #include "findings/what_if_question.h"
-#include "model/outstanding.h"
+#include "model/loaded_trace.h"
 #include "model/stack_profile.h"
 #include "model/trace.h"
 
@@ -21,33 +20,35 @@ namespace synctrace {
 struct FindingsOptions {
   UserCode user_code;  // whose code a line is; the executable is the trace's
   StepQuestion steps;
-  bool keeps_timeline = false;  // a page or history() will be asked for
+  bool keeps_timeline = false;  // a page, history() or a job will ask for it
 };
 
 class Findings {
  public:
-  // Explains the trace, which must outlive the object. `joins`: those of this very trace where they are known already,
-  // as load_trace() hands them on.
-  Findings(const Trace& trace, FindingsOptions options, std::optional<Joins> joins = {});
+  // Explains the trace and keeps it.
+  Findings(LoadedTrace loaded, FindingsOptions options);
   ~Findings();
+  Findings(const Findings&) = delete;
+  Findings& operator=(const Findings&) = delete;
 
   // `all`: calls outside the recorded windows too.
   Report report(bool all = false, const WhatIfQuestion& question = {}) const;
 
   // `report` is one of this object. For a process that is looked at alone, it also finds the operations with others.
-  RunHistory history(const Report& report, HistoryOptions options) const;
+  HistoryDraft history(const Report& report, HistoryOptions options) const;
 
   WaitSites wait_sites(const WaitSitesOptions& options) const;
 
   // What things cost, by stack, for flame graphs; `name` is that of the process.
   StackProfile stack_profile(std::string name) const;
 
-  // What all of it is made of, for the room timeline alone.
-  const Trace& trace() const noexcept { return trace_; }
+  // What all of it is made of, for the room timeline and for findings about a job.
+  const Trace& trace() const noexcept { return loaded_.trace; }
   const Attribution& attribution() const noexcept { return *attribution_; }
+  const UserCode& user_code() const noexcept { return options_.user_code; }
 
  private:
-  const Trace& trace_;
+  LoadedTrace loaded_;
   FindingsOptions options_;
   std::unique_ptr<const Attribution> attribution_;
 };

@@ -143,30 +143,31 @@ class FileLoader {
   std::uint64_t seen_ = 0;
 };
 
-Result<Trace> load(Result<format::ChunkReader> opened, const std::string& name, std::optional<Joins>* joins = nullptr) {
+Result<LoadedTrace> load(Result<format::ChunkReader> opened, const std::string& name) {
   if (!opened) return opened.error();
   format::ChunkReader reader = std::move(opened).value();
-  Trace trace;
+  LoadedTrace loaded;
+  Trace& trace = loaded.trace;
   trace.path = name;
   trace.process_id = reader.header().process_id;
   trace.start_realtime_ns = reader.header().start_realtime_ns;
   FileLoader(reader, trace).load();
-  if (const ClockRepair clock = repair_clock(trace, joins); !clock.is_usable()) {
+  if (const ClockRepair clock = repair_clock(trace, &loaded.joins); !clock.is_usable()) {
     trace.stats.add(kLossClockUnusable, clock.broken_after);
     trace.lossy = {{0, kLatestTime + 1}};
   }
   count_damage(reader.damage(), trace.stats);
-  return trace;
+  return loaded;
 }
 
 }  // namespace
 
-Result<Trace> load_trace(const std::string& path, std::optional<Joins>* joins) {
-  return load(format::ChunkReader::open(path), path, joins);
-}
+Result<LoadedTrace> load_trace(const std::string& path) { return load(format::ChunkReader::open(path), path); }
 
 Result<Trace> load_trace_bytes(std::vector<std::byte> bytes, const std::string& name) {
-  return load(format::ChunkReader::from_bytes(std::move(bytes), name), name);
+  Result<LoadedTrace> loaded = load(format::ChunkReader::from_bytes(std::move(bytes), name), name);
+  if (!loaded) return loaded.error();
+  return std::move(loaded).value().trace;
 }
 
 }  // namespace synctrace

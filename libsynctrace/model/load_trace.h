@@ -4,18 +4,16 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "model/outstanding.h"
+#include "model/loaded_trace.h"
 #include "model/trace.h"
 
 namespace synctrace {
 
-// `joins` receives those that the check of the clocks has made, if they hold for the trace as it is returned.
-Result<Trace> load_trace(const std::string& path, std::optional<Joins>* joins = nullptr);
+Result<LoadedTrace> load_trace(const std::string& path);
 
 // `name` stands for the path in messages and in the trace.
 Result<Trace> load_trace_bytes(std::vector<std::byte> bytes, const std::string& name);

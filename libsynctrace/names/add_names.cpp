@@ -105,9 +105,9 @@ LoadStats add_names(Trace& trace, const NameOptions& options) {
 }
 
 Result<NamesStored> store_names(const std::string& path, const NameOptions& options) {
-  Result<Trace> loaded = load_trace(path);
+  Result<LoadedTrace> loaded = load_trace(path);
   if (!loaded) return loaded.error();
-  Trace& trace = loaded.value();
+  Trace& trace = loaded.value().trace;
   if (has_names(trace)) return NamesStored::kAlready;
   if (trace.stacks.empty()) return NamesStored::kNoStacks;
   const LoadStats losses = add_names(trace, options);

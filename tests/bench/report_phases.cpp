@@ -49,10 +49,10 @@ class Stopwatch {
   rusage usage_{};
 };
 
-Trace load(const char* path, std::optional<Joins>& joins) {
-  Result<Trace> trace = load_trace(path, &joins);
-  if (trace) return std::move(trace).value();
-  std::fprintf(stderr, "%s\n", trace.error().message.c_str());
+LoadedTrace load(const char* path) {
+  Result<LoadedTrace> loaded = load_trace(path);
+  if (loaded) return std::move(loaded).value();
+  std::fprintf(stderr, "%s\n", loaded.error().message.c_str());
   std::exit(1);
 }
 
@@ -67,8 +67,8 @@ std::size_t count_chunks(const char* path) {
 void run(const char* path) {
   Stopwatch watch;
   watch.time("chunks", [&] { return count_chunks(path); });
-  std::optional<Joins> joins;
-  Trace trace = watch.time("load (chunks included)", [&] { return load(path, joins); });
+  LoadedTrace loaded = watch.time("load (chunks included)", [&] { return load(path); });
+  Trace& trace = loaded.trace;
   watch.time("  of it clock", [&] { return repair_clock(trace).edges; });
   {
     const Correlation correlation = watch.time("correlation", [&] { return Correlation(trace); });
@@ -85,8 +85,7 @@ void run(const char* path) {
     watch.time("device states", [&] { return device_states(trace); });
   }
   {
-    const Attribution attribution =
-        watch.time("attribution, all of it", [&] { return attribute(trace, {}, std::move(joins)); });
+    const Attribution attribution = watch.time("attribution, all of it", [&] { return attribute(loaded); });
     const Report report = watch.time("report", [&] { return build_report(trace, attribution, {}); });
     watch.time("text", [&] { return render_text(report, {}); });
   }
@@ -94,8 +93,9 @@ void run(const char* path) {
   with_parts.keep_parts = true;
   const Attribution attribution = watch.time("attribution with parts", [&] { return attribute(trace, with_parts); });
   const Report report = build_report(trace, attribution, {});
-  const PageSection section =
-      watch.time("page", [&] { return page_section(report, page::Timeline(trace, attribution, report), {}); });
+  const PageSection section = watch.time("page", [&] {
+    return page_section(report, page_drawing(report, page::Timeline(trace, attribution, report), {}), {});
+  });
   watch.time("  of it frame", [&] { return render_page({&section, 1}); });
 }
 

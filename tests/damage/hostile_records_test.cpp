@@ -143,7 +143,7 @@ TEST_CASE("chunks that spread too far are neither written nor read") {
   CHECK(compressed.value().bytes_after > 1'000'000);  // a chunk was left as it was; else some KiB
   const auto again = load_trace(path);
   REQUIRE(again);
-  CHECK(again.value().stats.count(kLossBadChunks) == 0);
+  CHECK(again.value().trace.stats.count(kLossBadChunks) == 0);
 
   CHECK(is_honest_size(1'000, 16U << 20));
   CHECK_FALSE(is_honest_size(1'000'000, 64U << 20));

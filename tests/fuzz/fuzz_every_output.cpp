@@ -38,8 +38,9 @@ std::size_t report_bytes(const Trace& trace, const Attribution& attribution) {
   std::size_t bytes = render_text(reports.front(), {100, false, true}).size() +
                       render_first_screen(reports.front(), {80}).size() + render_json(reports).size();
   bytes += render_markdown(reports).size() + render_csv(reports).size();
-  const std::vector<PageSection> sections = {
-      page_section(reports.front(), page::Timeline(trace, attribution, reports.front()), {kFewestPageBytes, 1, 0})};
+  const PageOptions how{kFewestPageBytes};
+  const std::vector<PageSection> sections = {page_section(
+      reports.front(), page_drawing(reports.front(), page::Timeline(trace, attribution, reports.front()), how), how)};
   return bytes + render_page(sections).size();
 }
 

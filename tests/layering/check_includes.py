@@ -11,14 +11,15 @@ import sys
 import tree
 
 OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "timeline",
-                 "render", "gate", "rollup", "exchange", "cli"]
+                 "recordings", "render", "gate", "rollup", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "exchange": {"base", "contract", "format", "model", "exchange"},
     "render": {"base", "findings", "timeline", "render"},
-    "gate": {"base", "findings", "render", "gate"},
-    "rollup": {"base", "findings", "rollup"},
-    "cli": {"base", "contract", "format", "model", "findings", "timeline", "render", "gate", "rollup", "exchange", "cli"},
+    "recordings": {"base", "format", "model", "findings", "recordings"},
+    "gate": {"base", "findings", "recordings", "render", "gate"},
+    "rollup": {"base", "findings", "recordings", "rollup"},
+    "cli": {"base", "contract", "format", "model", "findings", "timeline", "recordings", "render", "gate", "rollup", "exchange", "cli"},
 }
 # Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
 CLOSED_ROOMS = {"names"}

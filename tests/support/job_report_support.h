@@ -2,6 +2,8 @@
 // Played jobs as the reports that are made of them, for tests.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -13,18 +15,23 @@
 
 namespace synctrace::testing::generator {
 
-// `change`, where given, is made to each trace first.
+// Explains one more rank. `change`, where given, is made to its trace first.
+inline const Findings& findings_of_rank(const std::vector<std::byte>& bytes, std::deque<Findings>& ranks,
+                                        const std::function<void(Trace&)>& change = {}) {
+  LoadedTrace loaded{std::move(load_trace_bytes(bytes, "rank.synctrace")).value(), {}};
+  if (change) change(loaded.trace);
+  return ranks.emplace_back(std::move(loaded), FindingsOptions{{}, {}, true});
+}
+
 inline JobReport report_of(const JobRun& run, const std::function<void(Trace&)>& change = {}) {
-  std::vector<Trace> traces;
-  JobFindings findings;
+  std::deque<Findings> ranks;
+  JobFindings job;
   for (std::size_t i = 0; i < run.traces.size(); ++i) {
-    traces.push_back(std::move(load_trace_bytes(run.traces[i], "rank.synctrace")).value());
-    if (change) change(traces.back());
-    findings.summarize(i, traces.back(), {}, {});
+    job.summarize(i, findings_of_rank(run.traces[i], ranks, change));
   }
-  REQUIRE(findings.join());
-  for (const std::size_t file : findings.to_look_at()) findings.look_at(file, traces[file], {}, {});
-  return findings.report();
+  REQUIRE(job.join());
+  for (const std::size_t file : job.to_examine()) job.examine(file, ranks[file], ranks[file].report());
+  return job.report();
 }
 
 }  // namespace synctrace::testing::generator

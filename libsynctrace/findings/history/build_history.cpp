@@ -53,7 +53,7 @@ class Historian {
         windows_(clock_lead_ns(trace), window_length_ns(trace.last_ns - trace.first_ns, report.devices.size())),
         book_(options.root, report.folder) {}
 
-  RunHistory run() {
+  HistoryDraft run() {
     history_.id = id_of(trace_);
     history_.job = printable(fact(trace_, "job_id"));
     history_.rank = rank_number(trace_);
@@ -61,12 +61,10 @@ class Historian {
     history_.window_ns = windows_.length_ns();
     add_calls();
     for (const DeviceReport& device : report_.devices) add_device(device);
-    add_job_causes();
     take_windows();
     add_steps();
     add_exchanges();
-    history_.sites = book_.take();
-    return std::move(history_);
+    return {std::move(history_), std::move(book_)};
   }
 
  private:
@@ -146,17 +144,6 @@ class Historian {
     }
   }
 
-  void add_job_causes() {
-    if (options_.job == nullptr) return;
-    for (const JobCause& cause : options_.job->causes) {
-      for (const RankShare& share : cause.ranks) {
-        if (share.rank != options_.rank) continue;
-        HistorySite& site = book_[book_.row_of(cause.rule, cause.name, cause.where, cause.kernel)];
-        site.others_waited_ns = add_saturated(site.others_waited_ns, share.waited_ns);
-      }
-    }
-  }
-
   void take_windows() {
     history_.windows.reserve(figures_.size());
     for (const auto& [key, figures] : figures_) {
@@ -177,7 +164,8 @@ class Historian {
   void add_exchanges() {
     using Sort = std::tuple<Nanoseconds, std::uint64_t, std::string, std::uint64_t, std::int64_t>;
     std::map<Sort, ExchangeWindow> sorts;
-    for (const ExchangeRow& one : options_.exchanges) {
+    if (!options_.exchanges) return;
+    for (const ExchangeRow& one : *options_.exchanges) {
       const Nanoseconds begin_ns = windows_.begin_of(one.span.begin_ns);
       ExchangeWindow& row = sorts[{begin_ns, one.communicator, one.operation, one.bytes, one.late_rank}];
       row.begin_ns = begin_ns;
@@ -211,6 +199,18 @@ class Historian {
 
 }  // namespace
 
+RunHistory HistoryDraft::finish(const JobReport* job, std::size_t rank) {
+  for (const JobCause& cause : job == nullptr ? std::vector<JobCause>() : job->causes) {
+    for (const RankShare& share : cause.ranks) {
+      if (share.rank != rank) continue;
+      HistorySite& site = sites_[sites_.row_of(cause.rule, cause.name, cause.where, cause.kernel)];
+      site.others_waited_ns = add_saturated(site.others_waited_ns, share.waited_ns);
+    }
+  }
+  history_.sites = sites_.take();
+  return std::move(history_);
+}
+
 Nanoseconds window_length_ns(Nanoseconds span_ns, std::size_t devices) noexcept {
   const Nanoseconds most = std::max<Nanoseconds>(1, kMostWindows / static_cast<Nanoseconds>(devices + 1));
   Nanoseconds length_ns = kMinuteNs;
@@ -218,8 +218,8 @@ Nanoseconds window_length_ns(Nanoseconds span_ns, std::size_t devices) noexcept 
   return length_ns;
 }
 
-RunHistory build_history(const Trace& trace, const Attribution& attribution, const Report& report,
-                         const UserCode& user_code, const HistoryOptions& options) {
+HistoryDraft draft_history(const Trace& trace, const Attribution& attribution, const Report& report,
+                           const UserCode& user_code, const HistoryOptions& options) {
   return Historian(trace, attribution, report, user_code, options).run();
 }
 

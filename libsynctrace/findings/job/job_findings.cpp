@@ -9,7 +9,7 @@
 
 #include "attribution/attribute.h"
 #include "base/format_text.h"
-#include "findings/build_report.h"
+#include "base/shown_text.h"
 #include "findings/job/job_parts.h"
 #include "findings/job/job_patterns.h"
 #include "findings/job/job_saving.h"
@@ -28,16 +28,18 @@ constexpr std::size_t kMostLookedAt = 6;      // late ranks whose lines are look
 constexpr Nanoseconds kEnoughOfWaiting = 10;  // all but one in so many of what is waited for
 constexpr Nanoseconds kWorthALook = 50;       // less than one in so many of it is not
 
-// A rank that was looked at.
-struct Looked {
+struct ExaminedRank {
   std::uint32_t rank = kNoRank;
-  Report report;
+  VerdictLine verdict;  // this and the remedies are its own report's
+  std::vector<Remedy> remedies;
   std::vector<StretchPart> parts;
   KernelLines kernel_lines;
   UnitLines unit_lines;  // the usual rank's
 };
 
-std::string file_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string why_left_out(const std::string& path, bool has_devices) {
+  return path.substr(path.rfind('/') + 1) + (has_devices ? ": no collectives" : ": no GPU work");
+}
 
 std::vector<std::int64_t> numbers_of(const std::vector<RankSummary>& ranks) {
   std::vector<std::int64_t> numbers;
@@ -85,16 +87,16 @@ struct JobFindings::Parts {
   std::mutex mutex;
   std::map<std::size_t, RankSummary> summaries;  // by number of the file
   std::vector<std::size_t> files;                // the job's ranks
-  std::vector<std::string> left_out;
+  std::map<std::size_t, std::string> left_out;   // by number of the file: why it is no rank
   std::unique_ptr<Job> job;
   std::vector<RankCharge> charges;
-  std::vector<std::uint32_t> chosen;  // ranks to look at
+  std::vector<std::uint32_t> chosen;  // ranks to examine
   std::uint32_t usual = kNoRank;
   JobParts names;
-  std::vector<Looked> looked_at;
+  std::vector<ExaminedRank> examined;
 
   void choose();
-  const Looked* find(std::uint32_t rank) const;
+  const ExaminedRank* find(std::uint32_t rank) const;
   SourceLine launched_at(const BlameRow& row) const;
   void add_causes(JobReport& report);
   void add_remedy(const BlameRow& row, JobCause& cause) const;
@@ -111,14 +113,17 @@ bool JobFindings::has_collectives(const Trace& trace) {
                      [&](const Operation& one) { return kernels.is(one); });
 }
 
-void JobFindings::summarize(std::size_t file, const Trace& trace, const FindingsOptions& options,
-                            std::optional<Joins> joins) {
-  AttributeOptions how;
-  how.steps = options.steps;
-  how.keep_parts = true;
-  RankSummary summary = summarize_rank(trace, attribute(trace, how, std::move(joins)));
+void JobFindings::summarize(std::size_t file, const Findings& findings) {
+  RankSummary summary = summarize_rank(findings.trace(), findings.attribution());
   const std::lock_guard lock(parts_->mutex);
   parts_->summaries.insert_or_assign(file, std::move(summary));
+}
+
+void JobFindings::leave_out(std::size_t file, const Trace& trace) {
+  const bool has_devices = trace.has_timeline() && !(trace.contexts.empty() && trace.operations.empty());
+  std::string reason = why_left_out(printable(trace.path), has_devices);
+  const std::lock_guard lock(parts_->mutex);
+  parts_->left_out.insert_or_assign(file, std::move(reason));
 }
 
 bool JobFindings::join() {
@@ -137,8 +142,7 @@ bool JobFindings::join() {
   }
   for (std::uint32_t i = 0; i < all.size(); ++i) {
     if (std::find(rows.begin(), rows.end(), i) != rows.end()) continue;
-    parts_->left_out.push_back(file_name(all[i].path) +
-                               (all[i].devices.empty() ? ": no GPU work" : ": no collectives"));
+    parts_->left_out.emplace(files[i], why_left_out(all[i].path, !all[i].devices.empty()));
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return comes_before(all[a], all[b]); });
@@ -152,7 +156,7 @@ bool JobFindings::join() {
   return true;
 }
 
-std::vector<std::size_t> JobFindings::to_look_at() const {
+std::vector<std::size_t> JobFindings::to_examine() const {
   std::vector<std::size_t> wanted;
   for (const std::uint32_t rank : parts_->chosen) wanted.push_back(parts_->files[rank]);
   return wanted;
@@ -176,38 +180,34 @@ void JobFindings::Parts::choose() {
   if (std::find(chosen.begin(), chosen.end(), usual) == chosen.end()) chosen.push_back(usual);
 }
 
-void JobFindings::look_at(std::size_t file, const Trace& trace, const FindingsOptions& options,
-                          std::optional<Joins> joins) {
+void JobFindings::examine(std::size_t file, const Findings& findings, const Report& report) {
   const auto at = std::find(parts_->files.begin(), parts_->files.end(), file);
   if (at == parts_->files.end()) return;
-  AttributeOptions how;
-  how.steps = options.steps;
-  how.keep_parts = true;
-  const Attribution attribution = attribute(trace, how, std::move(joins));
-  Looked looked;
-  looked.rank = static_cast<std::uint32_t>(at - parts_->files.begin());
-  looked.report = build_report(trace, attribution, {false, options.user_code, {}});
+  ExaminedRank one;
+  one.rank = static_cast<std::uint32_t>(at - parts_->files.begin());
+  one.verdict = report.verdict;
+  one.remedies = report.savings.remedies;
+  const RankSummary& summary = parts_->job->ranks[one.rank];
   JobParts::OfRank of_rank =
-      parts_->names.of_rank(trace, attribution, parts_->job->ranks[looked.rank], looked.report, options.user_code);
-  looked.parts = std::move(of_rank.parts);
-  looked.kernel_lines = std::move(of_rank.kernel_lines);
-  if (looked.rank == parts_->usual) {
-    looked.unit_lines =
-        unit_lines(trace, attribution, parts_->job->ranks[looked.rank], looked.report, options.user_code);
-  }
-  parts_->looked_at.push_back(std::move(looked));
+      parts_->names.of_rank(findings.trace(), findings.attribution(), summary, report, findings.user_code());
+  one.parts = std::move(of_rank.parts);
+  one.kernel_lines = std::move(of_rank.kernel_lines);
+  if (one.rank == parts_->usual)
+    one.unit_lines = unit_lines(findings.trace(), findings.attribution(), summary, report, findings.user_code());
+  parts_->examined.push_back(std::move(one));
 }
 
-const Looked* JobFindings::Parts::find(std::uint32_t rank) const {
-  const auto at = std::find_if(looked_at.begin(), looked_at.end(), [&](const Looked& one) { return one.rank == rank; });
-  return at == looked_at.end() ? nullptr : &*at;
+const ExaminedRank* JobFindings::Parts::find(std::uint32_t rank) const {
+  const auto at =
+      std::find_if(examined.begin(), examined.end(), [&](const ExaminedRank& one) { return one.rank == rank; });
+  return at == examined.end() ? nullptr : &*at;
 }
 
 // The line that launched more of the kernel's time on the late rank than on the usual one. Most launches have no stack,
 // the more so where the GPU is always busy: else the line that launched most of it, on either of them.
 SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
   const auto lines_of = [&](std::uint32_t rank) {
-    const Looked* looked = find(rank);
+    const ExaminedRank* looked = find(rank);
     if (looked == nullptr) return KernelLines::mapped_type();
     const auto lines = looked->kernel_lines.find(row.name);
     return lines == looked->kernel_lines.end() ? KernelLines::mapped_type() : lines->second;
@@ -234,9 +234,9 @@ SourceLine JobFindings::Parts::launched_at(const BlameRow& row) const {
 // What the rank's own report says to write at the line.
 void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const {
   const FixKey& key = names[row.name].fix_key;
-  for (const Looked& looked : looked_at) {
+  for (const ExaminedRank& looked : examined) {
     if (row.ranks.empty() || looked.rank != row.ranks.front().rank) continue;
-    for (const Remedy& remedy : looked.report.savings.remedies) {
+    for (const Remedy& remedy : looked.remedies) {
       const bool is_there = std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
         return fix.key == key ||
                (fix.where.known() && fix.where.file == cause.where.file && fix.where.line == cause.where.line);
@@ -251,16 +251,16 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
 }
 
 void JobFindings::Parts::add_causes(JobReport& report) {
-  const Looked* late = find(report.late);
-  const Looked* usual_one = find(report.usual);
+  const ExaminedRank* late = find(report.late);
+  const ExaminedRank* usual_one = find(report.usual);
   if (late != nullptr && usual_one != nullptr && late != usual_one)
     report.slow_gpu = slow_gpu_of(names, late->parts, usual_one->parts);
   std::vector<std::vector<StretchPart>*> all;
-  for (Looked& one : looked_at) all.push_back(&one.parts);
+  for (ExaminedRank& one : examined) all.push_back(&one.parts);
   const std::vector<StretchPart> usual_parts = usual_one == nullptr ? std::vector<StretchPart>() : usual_one->parts;
   names.settle(usual_parts, report.slow_gpu > 0, all);
   std::vector<LookedAt> looked;
-  for (Looked& one : looked_at) looked.push_back({one.rank, one.parts});
+  for (ExaminedRank& one : examined) looked.push_back({one.rank, one.parts});
   const Blame blame = find_blame(job->ranks, job->match, job->split, job->replay, looked, names.sorts());
   report.waited_ns = blame.waited_ns;
   report.not_looked_at_ns = blame.not_looked_at_ns;
@@ -346,7 +346,7 @@ JobReport JobFindings::report() const {
       report.device = report.ranks.back().devices.front().name;
   }
   report.hosts = hosts.size();
-  report.left_out = parts_->left_out;
+  for (const auto& [file, reason] : parts_->left_out) report.left_out.push_back(reason);
   for (const RankCharge& charge : parts_->charges) {
     if (charge.rank == kNoRank) continue;
     JobRank& row = report.ranks[charge.rank];
@@ -355,8 +355,8 @@ JobReport JobFindings::report() const {
     row.late_count = charge.meetings;
   }
   report.usual = parts_->usual;
-  for (const Looked& one : parts_->looked_at) {
-    if (one.rank == report.usual) report.usual_verdict = one.report.verdict;
+  for (const ExaminedRank& one : parts_->examined) {
+    if (one.rank == report.usual) report.usual_verdict = one.verdict;
   }
   if (report.usual != kNoRank) {
     const RankSummary& usual = job.ranks[report.usual];
@@ -370,7 +370,7 @@ JobReport JobFindings::report() const {
   parts_->add_causes(report);
   judge_job(report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
-  if (const Looked* usual = parts_->find(report.usual))
+  if (const ExaminedRank* usual = parts_->find(report.usual))
     report.patterns = find_job_patterns(job, report.usual, usual->unit_lines);
   parts_->add_limits(report);
   return report;

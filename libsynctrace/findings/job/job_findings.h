@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // All that is said of a job of several ranks. No trace has to stay in memory: each is summarised, then those of the
-// ranks that matter are loaded once more and looked at for their lines.
+// ranks that matter are opened once more and examined for their lines.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "findings/findings.h"
@@ -22,16 +20,21 @@ class JobFindings {
   JobFindings();
   ~JobFindings();
 
-  // Summarizes the file with this number. May be called from several threads at once.
-  void summarize(std::size_t file, const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins);
+  // Summarizes the file with this number, whose findings have kept the timeline. May be called from several threads at
+  // once, like leave_out().
+  void summarize(std::size_t file, const Findings& findings);
+
+  // Notes a trace that has no collectives and no communicators, without explaining it.
+  void leave_out(std::size_t file, const Trace& trace);
 
   // After all files: false where they are not one job, and then nothing else may be asked.
   bool join();
 
-  // The numbers of the files to look at again, for the lines that made ranks late.
-  std::vector<std::size_t> to_look_at() const;
+  // The numbers of the files to examine, for the lines that made ranks late. In this order: names are numbered in it.
+  std::vector<std::size_t> to_examine() const;
 
-  void look_at(std::size_t file, const Trace& trace, const FindingsOptions& options, std::optional<Joins> joins);
+  // The findings have kept the timeline; `report` is theirs, without calls outside the recorded windows.
+  void examine(std::size_t file, const Findings& findings, const Report& report);
 
   JobReport report() const;
 
@@ -47,8 +50,9 @@ class JobFindings {
   // What a rank exchanged with the others.
   std::vector<ExchangeRow> exchanges(std::uint32_t rank) const;
 
-  // Whether the trace says that its process talked to others.
+  // Whether the trace says that its process talked to others, or could have.
   static bool has_collectives(const Trace& trace);
+  static bool has_communicators(const Trace& trace) { return !trace.communicators.empty(); }
 
  private:
   struct Parts;

@@ -43,13 +43,13 @@ struct Parts {
 };
 
 // In the order in which it is read: the answer, then (below the timeline) why, and the rest.
-Parts parts_of(const Report& report, const page::Timeline& timeline, const Limits& limits, const std::string& id) {
+Parts parts_of(const Report& report, const PageDrawing& drawing, const Limits& limits, const std::string& id) {
   HtmlOut answer;
   page::write_head(report, answer);
   page::write_changes(report, limits, id, answer);
   HtmlOut rest;
-  page::write_causes(report, timeline.occurrences(), limits, id, rest);
-  for (std::size_t i = 0; i < report.devices.size(); ++i) page::write_stacks(report, i, timeline.stacks()[i], id, rest);
+  page::write_causes(report, drawing.occurrences, limits, id, rest);
+  for (std::size_t i = 0; i < report.devices.size(); ++i) page::write_stacks(report, i, drawing.stacks[i], id, rest);
   page::write_fixes_alone(report, limits, rest);
   page::write_tables(report, limits, rest);
   page::write_losses(report, rest);
@@ -58,14 +58,15 @@ Parts parts_of(const Report& report, const page::Timeline& timeline, const Limit
 }
 
 // With fewer rows until it leaves half of the room to the timeline.
-Parts fitting_parts(const Report& report, const page::Timeline& timeline, const std::string& id,
-                    std::size_t most_bytes) {
+Parts fitting_parts(const Report& report, const PageDrawing& drawing, const PageOptions& options) {
+  const std::string id = "p" + std::to_string(options.number);
+  const std::size_t most_bytes = bytes_of_section(options);
   Limits limits;
-  Parts parts = parts_of(report, timeline, limits, id);
+  Parts parts = parts_of(report, drawing, limits, id);
   while (parts.size() > most_bytes / 2 && limits.causes > 1) {
     limits = {limits.causes / 2, std::max<std::size_t>(limits.rows / 2, 1),
               std::max<std::size_t>(limits.frames / 2, 1)};
-    parts = parts_of(report, timeline, limits, id);
+    parts = parts_of(report, drawing, limits, id);
   }
   return parts;
 }
@@ -192,8 +193,7 @@ void head(std::string_view title, HtmlOut& out) {
           Markup{std::string(page::style())});
 }
 
-void describe_rank(const Report& report, const page::Timeline& timeline, const PageOptions& options,
-                   PageSection& section) {
+void describe_rank(const Report& report, const PageDrawing& drawing, const PageOptions& options, PageSection& section) {
   const JobReport& job = *options.job;
   const JobRank& rank = job.ranks[options.number];
   section.rank = rank.label;
@@ -203,7 +203,7 @@ void describe_rank(const Report& report, const page::Timeline& timeline, const P
     const std::vector<RankShare>& ranks = job.causes[cause].ranks;
     if (ranks.empty() || ranks.front().rank != options.number) continue;
     std::string link =
-        page::moment_of(report, *timeline.rank(), timeline.clock().span.begin_ns, job.causes[cause], options.number);
+        page::moment_of(report, drawing.typical, drawing.clock.span.begin_ns, job.causes[cause], options.number);
     if (!link.empty()) section.moments.emplace(cause, std::move(link));
   }
 }
@@ -234,21 +234,30 @@ std::size_t most_ranks_of_page(std::size_t most_bytes) noexcept {
                                  kMostRanks);
 }
 
-PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options) {
+// What only the job tells changes a few bytes of the text later, for which kJobBytes has room.
+PageDrawing page_drawing(const Report& report, const page::Timeline& timeline, const PageOptions& options) {
+  PageDrawing drawing{timeline.clock(), timeline.occurrences(), timeline.stacks(), {}, {}};
+  if (timeline.rank() != nullptr) drawing.typical = timeline.rank()->typical;
+  const std::size_t most_bytes = bytes_of_section(options);
+  const std::size_t text_bytes = fitting_parts(report, drawing, options).size();
+  if (text_bytes < most_bytes) drawing.payload = fitting_payload(report, timeline, most_bytes - text_bytes);
+  return drawing;
+}
+
+PageSection page_section(const Report& report, PageDrawing drawing, const PageOptions& options) {
   PageSection section;
   section.number = options.number;
   section.title =
       (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
   section.rank = report.rank;
-  if (options.job != nullptr) describe_rank(report, timeline, options, section);
+  if (options.job != nullptr) describe_rank(report, drawing, options, section);
   section.verdict = report.verdict.word;
   section.lacked_ns = report.verdict.lacked_ns;
   section.of_ns = report.verdict.of_ns;
   if (report.steps.figures.count > 0) section.step_ns = report.steps.ordinary_mean_ns;
-  section.clock = timeline.clock();
-  const std::size_t most_bytes = bytes_of_section(options);
-  Parts parts = fitting_parts(report, timeline, "p" + std::to_string(options.number), most_bytes);
-  if (parts.size() < most_bytes) section.payload = fitting_payload(report, timeline, most_bytes - parts.size());
+  Parts parts = fitting_parts(report, drawing, options);
+  section.clock = drawing.clock;
+  section.payload = std::move(drawing.payload);
   section.answer = std::move(parts.answer);
   section.rest = std::move(parts.rest);
   return section;

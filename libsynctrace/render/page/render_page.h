@@ -8,6 +8,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "findings/report/job_report.h"
 #include "findings/report/report.h"
@@ -45,7 +46,19 @@ struct PageSection {
   std::map<std::size_t, std::string> moments;  // for a job: by row of its cause, a link to where that costs something
 };
 
-PageSection page_section(const Report& report, const page::Timeline& timeline, const PageOptions& options);
+// What of that needs the trace. Owns its texts too: what only a job tells about a rank may come later.
+struct PageDrawing {
+  page::TraceClock clock;
+  std::vector<page::DeviceOccurrences> occurrences;
+  std::vector<page::StackTree> stacks;
+  TimeSpan typical;  // RankLane::typical
+  std::string payload;
+};
+
+PageDrawing page_drawing(const Report& report, const page::Timeline& timeline, const PageOptions& options);
+
+// `drawing` is of the same report, which may have got the facts of its job since.
+PageSection page_section(const Report& report, PageDrawing drawing, const PageOptions& options);
 
 // In the page of a job, what is said of all ranks stands first, and one timeline shows the ranks that have a section.
 std::string render_page(std::span<const PageSection> sections, const JobReport* job = nullptr);

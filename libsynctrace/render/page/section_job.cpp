@@ -170,7 +170,7 @@ bool find_cause(const std::vector<IdleCause>& causes, const SourceLine& where, s
 
 void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out) { JobAnswer(job, links, out).run(); }
 
-std::string moment_of(const Report& report, const RankLane& lane, Nanoseconds begin_ns, const JobCause& cause,
+std::string moment_of(const Report& report, TimeSpan typical, Nanoseconds begin_ns, const JobCause& cause,
                       std::size_t rank) {
   const auto link = [&](const std::string& where) {
     return format_text(
@@ -183,9 +183,8 @@ std::string moment_of(const Report& report, const RankLane& lane, Nanoseconds be
     if (cause.kernel.empty() && find_cause(report.devices[device].causes, cause.where, row))
       return link(format_text("data-device=\"{}\" data-kind=\"idle\" data-row=\"{}\"", device, row));
   }
-  if (lane.typical.length_ns() <= 0) return {};
-  return link(format_text("data-begin=\"{}\" data-end=\"{}\"", lane.typical.begin_ns - begin_ns,
-                          lane.typical.end_ns - begin_ns));
+  if (typical.length_ns() <= 0) return {};
+  return link(format_text("data-begin=\"{}\" data-end=\"{}\"", typical.begin_ns - begin_ns, typical.end_ns - begin_ns));
 }
 
 }  // namespace synctrace::page

@@ -49,7 +49,7 @@ struct JobLinks {
 };
 void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out);
 // Such a link into the timeline of the rank, whose times on the page count from `begin_ns`; empty: none.
-std::string moment_of(const Report& report, const RankLane& lane, Nanoseconds begin_ns, const JobCause& cause,
+std::string moment_of(const Report& report, TimeSpan typical, Nanoseconds begin_ns, const JobCause& cause,
                       std::size_t rank);
 
 // A paragraph of that class; nothing where there is nothing to say.

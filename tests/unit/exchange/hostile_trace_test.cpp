@@ -214,7 +214,9 @@ TEST_CASE("a hostile trace gives a page of bounded size, with no script but its 
     options.keep_parts = true;
     const Attribution attribution = attribute(trace, options);
     const Report report = build_report(trace, attribution, {});
-    const PageSection section = page_section(report, page::Timeline(trace, attribution, report), {kFewestPageBytes});
+    const PageSection section =
+        page_section(report, page_drawing(report, page::Timeline(trace, attribution, report), {kFewestPageBytes}),
+                     {kFewestPageBytes});
     REQUIRE_FALSE(section.payload.empty());
     REQUIRE((section.answer + section.rest).find("<script") == std::string::npos);
     const std::string page = render_page({&section, 1});

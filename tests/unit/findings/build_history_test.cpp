@@ -25,7 +25,8 @@ TEST_CASE("of idle time it is counted what is uncertain, of time in copies not")
       part.copying = copying;
     }
     SiteFigures all;
-    for (const HistorySite& site : build_history(trace, attribution, report, {}, {}).sites) all.add(site.figures);
+    for (const HistorySite& site : draft_history(trace, attribution, report, {}, {}).finish().sites)
+      all.add(site.figures);
     return all;
   };
   CHECK(sum(Confidence::kLow, false).idle_ns == 800'000);

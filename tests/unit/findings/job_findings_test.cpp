@@ -110,8 +110,8 @@ TEST_CASE("ranks that are even wait for nobody") {
 TEST_CASE("of each rank a timeline shows all operations, in waiting and transfer, on a clock that all share") {
   const JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
   JobFindings findings;
-  for (std::size_t i = 0; i < run.traces.size(); ++i)
-    findings.summarize(i, std::move(load_trace_bytes(run.traces[i], "rank.synctrace")).value(), {}, {});
+  std::deque<Findings> ranks;
+  for (std::size_t i = 0; i < run.traces.size(); ++i) findings.summarize(i, findings_of_rank(run.traces[i], ranks));
   REQUIRE(findings.join());
   CHECK(findings.to_draw(2).front() == 2);  // the late one comes first,
   CHECK(findings.to_draw(2).back() != 2);   // then a usual one
@@ -145,8 +145,8 @@ TEST_CASE("of each rank a timeline shows all operations, in waiting and transfer
 TEST_CASE("a rank's own report says what only all of them tell") {
   const JobRun run = play_job(program_with(Fault::What::kHostCode, 3'000'000), 17);
   const JobReport job = report_of(run);
-  const Trace trace = std::move(load_trace_bytes(run.traces[0], "rank.synctrace")).value();
-  Report report = Findings(trace, {}).report();
+  std::deque<Findings> ranks;
+  Report report = findings_of_rank(run.traces[0], ranks).report();
   CHECK(report.verdict.word == "communication-bound");
   add_job_facts(job, 0, report);
   CHECK(report.verdict.word == "rank-bound");
@@ -247,8 +247,8 @@ TEST_CASE("traces of different jobs are none") {
   JobProgram program;
   program.steps = 4;
   const JobRun run = play_job(program, 1);
-  const Trace trace = std::move(load_trace_bytes(run.traces[0], "rank.synctrace")).value();
-  findings.summarize(0, trace, {}, {});
+  std::deque<Findings> ranks;
+  findings.summarize(0, findings_of_rank(run.traces[0], ranks));
   CHECK_FALSE(findings.join());
 }
 

@@ -235,7 +235,7 @@ TEST_CASE("layouts that are declared within a large file hold for the records be
 }
 
 TEST_CASE("a file that is not there is an error with its name") {
-  const Result<Trace> trace = load_trace("no-such-file.synctrace");
+  const Result<LoadedTrace> trace = load_trace("no-such-file.synctrace");
   REQUIRE_FALSE(trace);
   CHECK(trace.error().message.find("no-such-file.synctrace") != std::string::npos);
 }

@@ -110,7 +110,7 @@ TEST_CASE("a file gets its names at its end, once") {
   const std::string path = trace_with("a.synctrace", stack_in_plain_site());
   CHECK(store_names(path, options).value() == NamesStored::kStored);
   CHECK(store_names(path, options).value() == NamesStored::kAlready);
-  CHECK(resolve_stack(load_trace(path).value(), StackId{1}).front().function == "plain_site");
+  CHECK(resolve_stack(load_trace(path).value().trace, StackId{1}).front().function == "plain_site");
   CHECK_FALSE(store_names(folder.path("absent"), options));
 }
 

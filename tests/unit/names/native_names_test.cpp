@@ -111,18 +111,19 @@ TEST_CASE("stored names say the same as those looked up") {
   REQUIRE_FALSE(
       format::append_records(path, [&](format::RecordBuffer& out) { write_names(trace, losses, out); }).has_value());
 
-  const Result<Trace> again = load_trace(path);
-  REQUIRE(again);
-  CHECK(has_names(again.value()));
-  CHECK(functions(again.value()) == kNames);
-  CHECK(again.value().end_reason == "exit");
-  CHECK(again.value().stats.count(kLossSymbolsUnverified) == 1);
-  CHECK(again.value().stats.counters().size() == 1);
-  const std::vector<ResolvedFrame> frames = resolve_stack(again.value(), StackId{1});
+  const Result<LoadedTrace> loaded_again = load_trace(path);
+  REQUIRE(loaded_again);
+  const Trace& again = loaded_again.value().trace;
+  CHECK(has_names(again));
+  CHECK(functions(again) == kNames);
+  CHECK(again.end_reason == "exit");
+  CHECK(again.stats.count(kLossSymbolsUnverified) == 1);
+  CHECK(again.stats.counters().size() == 1);
+  const std::vector<ResolvedFrame> frames = resolve_stack(again, StackId{1});
   CHECK(frames[0].line == 15);
   CHECK(frames[0].inlined);
   CHECK(frames[2].line == 36);
-  CHECK(source_text(again.value(), frames[2]) == "const void* here = site.middle(3);  // line 36");
+  CHECK(source_text(again, frames[2]) == "const void* here = site.middle(3);  // line 36");
 }
 
 TEST_CASE("a file that is gone costs its names and is counted") {
