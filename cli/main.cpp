@@ -11,9 +11,9 @@
 #include "commands.h"
 #include "completion.h"
 #include "exit_status.h"
+#include "files/standard_streams.h"
 #include "messages.h"
 #include "nearest_word.h"
-#include "standard_streams.h"
 
 using namespace synctrace::cli;
 

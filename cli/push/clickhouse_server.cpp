@@ -11,8 +11,8 @@
 #include "base/digest.h"
 #include "base/format_text.h"
 #include "base/shown_text.h"
+#include "files/whole_file.h"
 #include "messages.h"
-#include "whole_file.h"
 
 namespace synctrace::cli {
 namespace {

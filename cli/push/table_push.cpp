@@ -5,12 +5,12 @@
 #include <span>
 #include <utility>
 
+#include "asked/progress.h"
 #include "base/format_text.h"
 #include "base/regular_file.h"
-#include "dataset_files.h"
 #include "messages.h"
-#include "progress.h"
 #include "rollup/parquet_reader.h"
+#include "tables/dataset_files.h"
 
 namespace synctrace::cli {
 namespace {

@@ -15,10 +15,10 @@
 #include "contract/launch_contract.h"
 #include "doctor/checks.h"
 #include "exit_status.h"
+#include "files/standard_streams.h"
 #include "format/trace_compress.h"
 #include "installation.h"
 #include "messages.h"
-#include "standard_streams.h"
 
 namespace synctrace::cli {
 namespace {

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <string_view>
 
+#include "asked/step_options.h"
 #include "command_line.h"
 #include "contract/launch_contract.h"
 #include "contract/option_values.h"
 #include "contract/output_pattern.h"
 #include "exit_status.h"
 #include "messages.h"
-#include "step_options.h"
 
 namespace synctrace::cli {
 namespace {

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gate_options.h"
 #include "installation.h"
-#include "report_entry.h"
-#include "rollup_entry.h"
+#include "judge/gate_options.h"
+#include "report/report_entry.h"
+#include "tables/rollup_entry.h"
 
 namespace synctrace::cli {
 
