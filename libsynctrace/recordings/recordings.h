@@ -40,7 +40,6 @@ class Recordings {
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
 
-  std::size_t count() const noexcept { return files_.size(); }
   const std::string& path(std::size_t file) const { return files_[file]; }
   std::vector<std::size_t> all() const;
 
@@ -60,7 +59,6 @@ class Recordings {
   // All below is of a job. What is said of it lacks the lines until the ranks are examined.
   bool is_job() const noexcept { return found_.findings != nullptr; }
   const JobReport& job() const noexcept { return job_; }
-  const JobReport* job_or_null() const noexcept { return is_job() ? &job_ : nullptr; }
   const JobFindings& job_findings() const noexcept { return *found_.findings; }
   std::size_t file_of(std::size_t rank) const { return found_.findings->files()[rank]; }
   std::optional<std::uint32_t> rank_of(std::size_t file) const;  // nothing where there is no job, too
