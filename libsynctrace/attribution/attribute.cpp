@@ -112,10 +112,14 @@ Attribution explained(const Trace& trace, const AttributeOptions& options, std::
   result.unmatched_operations = evidence.correlation.unmatched_operations();
   if (options.known_steps != nullptr) {
     result.steps = *options.known_steps;
-    measure_steps(trace, evidence.correlation, result.steps.steps);
+    std::vector<Step>& steps = result.steps.steps;
+    measure_steps(trace, evidence.correlation, axis_of(evidence.correlation, steps), steps);
   } else {
     add_phases(trace, evidence.correlation, options.steps, result);
   }
+  result.times = run_times(result.steps, result.other_phases, {trace.first_ns, trace.last_ns});
+  for (std::string& breach : check_times(result, {trace.first_ns, trace.last_ns}))
+    result.breaches.push_back(std::move(breach));
   result.collectives = collective_times(trace, evidence.correlation, result.steps);
   result.devices = devices.get();
   if (trace.has_timeline()) {

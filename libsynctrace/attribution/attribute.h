@@ -19,6 +19,7 @@
 #include "attribution/sync_test.h"
 #include "model/loaded_trace.h"
 #include "model/trace.h"
+#include "steps/run_times.h"
 #include "steps/steps.h"
 
 namespace synctrace {
@@ -34,6 +35,7 @@ struct Attribution {
   Steps steps;                                     // the phase that is reported about
   std::vector<Steps> other_phases;                 // sorted by time, the longest first
   std::size_t phase = 1;                           // the place of `steps` among all phases by time, from 1
+  RunTimes times;                                  // they add up to the recording
   std::map<DeviceId, std::vector<PhaseIdle>> phase_idle;
   std::uint64_t unmatched_operations = 0;  // GPU work without a recorded call
   std::vector<std::string> breaches;       // invariants that do not hold: always empty but for bugs

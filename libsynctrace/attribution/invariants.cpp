@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "attribution/attribute.h"
 
@@ -11,6 +12,19 @@ namespace {
 
 bool may_lack_owner(const Part& part) noexcept {
   return is_edge(part.kind) || part.kind == CauseKind::kUnknown || part.owner.table != OwnerTable::kNone;
+}
+
+// Adds the steps to what holds some of their kinds already.
+void add_times(const Steps& steps, bool is_reported, RunTimes& times, std::vector<TimeSpan>& spans) {
+  for (const Step& step : steps.steps) {
+    spans.push_back({step.from_ns, step.from_ns + step.length_ns});
+    if (step.kind == StepKind::kWarmUp)
+      times.warm_up_ns += step.length_ns;
+    else if (!is_reported)
+      times.others_ns += step.length_ns;
+    else
+      (step.kind == StepKind::kIrregular ? times.irregular_ns : times.ordinary_ns) += step.length_ns;
+  }
 }
 
 }  // namespace
@@ -58,6 +72,26 @@ std::vector<std::string> check_sums(const Attribution& attribution) {
     if (idle_ns != state.idle_ns) breaches.push_back("I2: causes do not sum to the idle time" + device);
     if (copying_ns != state.copy_only_ns) breaches.push_back("I2: causes do not sum to the copy-only time" + device);
   }
+  return breaches;
+}
+
+std::vector<std::string> check_times(const Attribution& attribution, TimeSpan recording) {
+  RunTimes times;
+  std::vector<TimeSpan> spans;
+  add_times(attribution.steps, true, times, spans);
+  for (const Steps& steps : attribution.other_phases) add_times(steps, false, times, spans);
+  std::sort(spans.begin(), spans.end(),
+            [](TimeSpan a, TimeSpan b) { return std::pair(a.begin_ns, a.end_ns) < std::pair(b.begin_ns, b.end_ns); });
+  const auto overlap =
+      std::adjacent_find(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return b.begin_ns < a.end_ns; });
+  std::vector<std::string> breaches;
+  if (overlap != spans.end()) breaches.push_back("I7: steps overlap");
+  times.before_ns = (spans.empty() ? recording.end_ns : spans.front().begin_ns) - recording.begin_ns;
+  times.after_ns = spans.empty() ? 0 : recording.end_ns - spans.back().end_ns;
+  const Nanoseconds known_ns = times.sum();
+  times.between_ns = recording.length_ns() - known_ns;
+  if (times != attribution.times || times.between_ns < 0 || times.before_ns < 0 || times.after_ns < 0)
+    breaches.push_back("I7: steps and the time between and around them do not add up to the recording");
   return breaches;
 }
 

@@ -21,4 +21,7 @@ std::string check_parts(std::span<const Gap> gaps, std::span<const Part> parts);
 // I2, I3, I5: per device, causes sum to its idle and copy-only time, states to the window, levels to each cause.
 std::vector<std::string> check_sums(const Attribution& attribution);
 
+// I7: no two steps overlap, and they add up to the recording with what lies between, before and after them.
+std::vector<std::string> check_times(const Attribution& attribution, TimeSpan recording);
+
 }  // namespace synctrace

@@ -247,13 +247,20 @@ std::string beyond_sentence(const Report& report, const ScreenPlaces& places) {
 
 std::string not_counted_sentence(const Report& report) {
   if (!is_by_steps(report) || report.devices.empty()) return {};
-  const Nanoseconds outside_ns = report.recorded_ns - report.steps.ordinary_ns - report.steps.irregular_ns;
+  const RunTimes& times = report.times;
+  const Nanoseconds outside_ns = report.recorded_ns - times.ordinary_ns - times.irregular_ns;
   if (!is_at_least(outside_ns, report.recorded_ns, 100)) return {};
-  const StepFigures& steps = report.steps.figures;
-  const std::string warm_up =
-      steps.warm_up > 0 ? format_text("{} step{} of warm-up, ", steps.warm_up, steps.warm_up == 1 ? "" : "s") : "";
-  return format_text("Not counted: {} outside of the {} steps ({}{}start and end).", duration_text(outside_ns),
-                     count_text(steps.count), warm_up, report.phases.size() > 1 ? "other phases, " : "");
+  std::string parts;
+  const auto add = [&](std::string_view name, Nanoseconds ns) {
+    if (!is_at_least(ns, outside_ns, 100)) return;
+    parts += format_text("{}{} {}", parts.empty() ? "" : ", ", name, duration_text(ns));
+  };
+  add("start", times.before_ns + times.warm_up_ns);
+  add("other phases", times.others_ns);
+  add("between steps", times.between_ns);
+  add("end", times.after_ns);
+  return format_text("Not counted: {} outside of the {} steps ({}).", duration_text(outside_ns),
+                     count_text(report.steps.figures.count), parts);
 }
 
 std::string irregular_sentence(const Report& report, const ScreenPlaces& places) {

@@ -31,6 +31,7 @@ Json remedies_json(const SavingsReport& savings);
 Json steps_json(const StepsReport& steps);
 Json phases_json(const Report& report);
 Json between_steps_json(const Report& report);
+Json times_json(const Report& report);
 
 // Rows of the tables beside causes and waits.
 Json kernel_family_json(const WorkReport& row);

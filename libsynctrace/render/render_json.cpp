@@ -307,6 +307,7 @@ void write_report(const Report& report, JsonText& out) {
   out.member("covers", report.covers_all ? "all" : "windows");
   out.member("windows", windows_json(report));
   out.member("steps", json::steps_json(report.steps));
+  out.member("times", json::times_json(report));
   out.member("phases", json::phases_json(report));
   out.member("between_steps", json::between_steps_json(report));
   out.key("devices");

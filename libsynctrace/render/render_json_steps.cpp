@@ -48,6 +48,14 @@ Json between_steps_json(const Report& report) {
           {"worst_cause", worst_cause_json(between.worst)}};
 }
 
+Json times_json(const Report& report) {
+  const RunTimes& times = report.times;
+  return {{"before_ns", times.before_ns},       {"warm_up_ns", times.warm_up_ns},
+          {"ordinary_ns", times.ordinary_ns},   {"irregular_ns", times.irregular_ns},
+          {"other_phases_ns", times.others_ns}, {"between_ns", times.between_ns},
+          {"after_ns", times.after_ns},         {"recorded_ns", report.recorded_ns}};
+}
+
 Json steps_json(const StepsReport& steps) {
   const bool any = steps.figures.count > 0;
   Json where = nullptr;

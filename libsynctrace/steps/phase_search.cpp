@@ -35,23 +35,7 @@ PhaseSearch::At PhaseSearch::at(Nanoseconds t) {
 // The begin on the device of the step before `next`, by its length.
 Nanoseconds PhaseSearch::own_from(const Steps& steps, std::size_t next) const {
   const Step& step = steps.steps[next - 1];
-  return begins_anew(steps.steps, next - 1) ? step.done_ns - step.length_ns : std::numeric_limits<Nanoseconds>::min();
-}
-
-Nanoseconds time_between_steps(const Steps& reported, const std::vector<Steps>& others) {
-  std::vector<TimeSpan> spans;
-  const auto add = [&](const Steps& steps) {
-    for (const Step& step : steps.steps) spans.push_back(step.host);
-  };
-  add(reported);
-  for (const Steps& steps : others) add(steps);
-  std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
-  Nanoseconds between_ns = 0;
-  for (std::size_t i = 1; i < spans.size(); ++i) {
-    between_ns = add_saturated(between_ns, std::max<Nanoseconds>(0, spans[i].begin_ns - spans[i - 1].end_ns));
-    spans[i].end_ns = std::max(spans[i].end_ns, spans[i - 1].end_ns);
-  }
-  return between_ns;
+  return begins_anew(steps.steps, next - 1) ? step.from_ns : std::numeric_limits<Nanoseconds>::min();
 }
 
 }  // namespace synctrace

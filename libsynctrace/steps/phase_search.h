@@ -49,7 +49,4 @@ class PhaseSearch {
   std::vector<std::size_t> cursors_;  // beside others_
 };
 
-// Time of the host between the first and the last step of all phases, in none of them.
-Nanoseconds time_between_steps(const Steps& reported, const std::vector<Steps>& others);
-
 }  // namespace synctrace

@@ -122,7 +122,17 @@ const Step* step_at(const std::vector<Step>& steps, Nanoseconds t, std::size_t& 
   return begun == 0 || !steps[begun - 1].host.contains(t) ? nullptr : &steps[begun - 1];
 }
 
-void measure_steps(const Trace& trace, const Correlation& correlation, std::vector<Step>& steps) {
+StepAxis axis_of(const Correlation& correlation, const std::vector<Step>& steps) {
+  const std::span<const std::uint32_t> rows = correlation.by_issue();
+  auto row = rows.begin();
+  for (const Step& step : steps) {
+    while (row != rows.end() && correlation.issued_ns(*row) < step.host.begin_ns) ++row;
+    if (row == rows.end() || correlation.issued_ns(*row) >= step.host.end_ns) return StepAxis::kHost;
+  }
+  return StepAxis::kDevice;
+}
+
+void measure_steps(const Trace& trace, const Correlation& correlation, StepAxis axis, std::vector<Step>& steps) {
   const std::span<const std::uint32_t> rows = correlation.by_issue();
   auto row = rows.begin();
   Nanoseconds latest_ns = kNeverNs;  // the end of all work issued so far
@@ -132,18 +142,20 @@ void measure_steps(const Trace& trace, const Correlation& correlation, std::vect
       latest_ns = std::max(latest_ns, trace.operations[*row].span.end_ns);
     return any;
   };
-  bool all_work = true;
+  Nanoseconds end_ns = kNeverNs;  // the end of the step before
   for (std::size_t i = 0; i < steps.size(); ++i) {
     Step& step = steps[i];
     issue_until(step.host.begin_ns);
-    const Nanoseconds from_ns = begins_anew(steps, i) ? std::max(step.host.begin_ns, latest_ns) : latest_ns;
+    const Nanoseconds from_ns = std::max(end_ns, latest_ns);
+    step.from_ns = begins_anew(steps, i) ? std::max(step.host.begin_ns, from_ns) : from_ns;
     const bool works = issue_until(step.host.end_ns);
     step.done_ns = works ? latest_ns : 0;
-    step.length_ns = latest_ns - from_ns;
-    all_work = all_work && works;
+    end_ns = std::max(step.from_ns, works ? latest_ns : step.host.end_ns);
+    step.length_ns = end_ns - step.from_ns;
+    if (axis == StepAxis::kDevice) continue;
+    step.from_ns = step.host.begin_ns;
+    step.length_ns = step.host.length_ns();
   }
-  if (all_work) return;
-  for (Step& step : steps) step.length_ns = step.host.length_ns();
 }
 
 void judge_steps(const Trace& trace, std::vector<Step>& steps) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "model/correlate.h"
@@ -21,9 +22,14 @@ const Step* step_at(const std::vector<Step>& steps, Nanoseconds t, std::size_t& 
 // Whether it loads code or creates a context: both are done once, however long the program runs.
 bool loads_code(const Trace& trace, const Step& step);
 
-// Sets `done_ns` and `length_ns`. A step lasts from the end of all work before it to the end of its own, which the
-// host's running ahead does not disturb; one that begins anew at the earliest from its begin on the host.
-void measure_steps(const Trace& trace, const Correlation& correlation, std::vector<Step>& steps);
+// What the times of steps are taken from: the ends of GPU work or, where some step issued none, the host.
+enum class StepAxis : std::uint8_t { kDevice, kHost };
+StepAxis axis_of(const Correlation& correlation, const std::vector<Step>& steps);
+
+// Sets `done_ns`, `from_ns` and `length_ns`. On the axis of the device a step lasts from the end of all work before it
+// to the end of its own, which the host's running ahead does not disturb; one that begins anew at the earliest from its
+// begin on the host. One without work ends with the host's part of it.
+void measure_steps(const Trace& trace, const Correlation& correlation, StepAxis axis, std::vector<Step>& steps);
 
 // Sets `kind`, by the lengths.
 void judge_steps(const Trace& trace, std::vector<Step>& steps);

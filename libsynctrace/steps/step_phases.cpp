@@ -87,6 +87,16 @@ std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   return result;
 }
 
+// The other phases are measured as the reported one is, so that the times of all add up.
+void bring_onto_axis(const Trace& trace, const Correlation& correlation, StepPhases& phases) {
+  const StepAxis axis = axis_of(correlation, phases.chosen.steps);
+  for (Steps& other : phases.others) {
+    if (axis_of(correlation, other.steps) == axis) continue;
+    measure_steps(trace, correlation, axis, other.steps);
+    judge_steps(trace, other.steps);
+  }
+}
+
 Steps given_steps(const Trace& trace, const Correlation& correlation, const StepQuestion& question) {
   if (question.line.empty()) return steps_by_ranges(trace, correlation, question.range);
   const std::size_t colon = question.line.rfind(':');
@@ -128,6 +138,7 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
   StepPhases result{std::move(phases[wanted]), {}};
   phases.erase(phases.begin() + static_cast<std::ptrdiff_t>(wanted));
   result.others = std::move(phases);
+  bring_onto_axis(trace, correlation, result);
   return result;
 }
 

@@ -33,8 +33,7 @@ StepKind Steps::kind_at(Nanoseconds t, std::size_t& cursor) const {
 }
 
 void measure_steps(const Trace& trace, const Correlation& correlation, Steps& steps) {
-  if (steps.steps.empty()) return;
-  measure_steps(trace, correlation, steps.steps);
+  measure_steps(trace, correlation, axis_of(correlation, steps.steps), steps.steps);
   judge_steps(trace, steps.steps);
 }
 

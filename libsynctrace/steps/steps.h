@@ -31,6 +31,7 @@ enum class StepKind : std::uint8_t { kOutside, kWarmUp, kSteady, kIrregular };
 struct Step {
   TimeSpan host;
   Nanoseconds done_ns = 0;    // the end of the last work that it issued
+  Nanoseconds from_ns = 0;    // the begin of its time on the axis of the recording (run_times.h)
   Nanoseconds length_ns = 0;  // from the end of the last step's work to the end of its own
   StepKind kind = StepKind::kSteady;
 };

@@ -75,6 +75,7 @@ PhaseReport phase_report(const Steps& steps, std::size_t number, bool reported) 
 }  // namespace
 
 void add_phases(const Attribution& attribution, Report& report) {
+  report.times = attribution.times;
   const std::vector<Steps>& others = attribution.other_phases;
   const PhaseIdleTimes idle(attribution, report);
   const bool is_there = !attribution.steps.steps.empty();
@@ -88,7 +89,7 @@ void add_phases(const Attribution& attribution, Report& report) {
     idle.add_other(i, report.phases.back().part);
   }
   RunPart between;
-  between.time_ns = time_between_steps(attribution.steps, others);
+  between.time_ns = attribution.times.between_ns;
   if (between.time_ns == 0 || ratio(between.time_ns, report.recorded_ns) < kWorthNaming) return;
   idle.add_other(static_cast<std::uint32_t>(others.size()), between);
   report.between_steps = std::move(between);

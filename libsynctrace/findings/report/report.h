@@ -75,6 +75,7 @@ struct Report {
   bool simulated = false;
 
   Nanoseconds recorded_ns = 0;  // first to last time in the trace
+  RunTimes times;               // its parts, which add up to it
   std::vector<TimeSpan> windows;
   std::vector<std::string> window_reasons;
   bool has_timeline = false;

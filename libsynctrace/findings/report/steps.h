@@ -10,6 +10,7 @@
 #include "base/time_span.h"
 #include "findings/report/rules.h"
 #include "findings/report/source_line.h"
+#include "steps/run_times.h"
 #include "steps/steps.h"
 
 namespace synctrace {

@@ -41,6 +41,7 @@ struct Program {
     attribution.steps = steps_at("train", {0, 10, 20, 80, 90});
     attribution.steps.steps.front().kind = StepKind::kWarmUp;
     attribution.other_phases = {steps_at("validate", {40, 50, 60}), steps_at("generate", {100, 110})};
+    attribution.times.between_ns = 20;
     attribution.phase_idle[DeviceId{1}] = {{0, 0, 4}, {0, 1, 5}, {0, 2, 8}, {0, 3, 20}, {1, 2, 6}, {2, 1, 7}};
     report.has_timeline = true;
     report.recorded_ns = 1'000;

@@ -24,7 +24,7 @@ class Program {
     attribution.steps.source = source;
     attribution.steps.confidence = confidence;
     attribution.steps.doubt = confidence == StepConfidence::kHigh ? "" : "only 4 were seen";
-    attribution.steps.steps = {{{300'000, 510'000}, 510'000, 200'000}};
+    attribution.steps.steps = {{{300'000, 510'000}, 510'000, 310'000, 200'000}};
     WaitSitesOptions options;
     options.guessed_steps = guessed_steps;
     return find_wait_sites(trace, attribution, {}, options);

@@ -84,6 +84,7 @@ TEST_CASE("what irregular steps cost is said apart, from a hundredth of the step
   one.steps.irregular_mean_ns = one.steps.irregular_ns / 2;
   CHECK(!shows(render_first_screen(one, {}), "Not in these figures"));
   one.steps.irregular_ns = 8 * kStep;
+  one.times = {.before_ns = 2 * kStep, .ordinary_ns = 10 * kStep, .irregular_ns = 8 * kStep};
   one.steps.irregular_mean_ns = 4 * kStep;
   CHECK(shows(render_first_screen(one, {}),
               "Not in these figures: 2 irregular steps took 40.0 ms each (the others 10.0 ms).\n"));
@@ -99,7 +100,7 @@ TEST_CASE("what irregular steps cost is said apart, from a hundredth of the step
   CHECK(shows(screen, "each (the others 10.0 ms): 30.0 ms of it module-load [ST040], train.py:55."));
   CHECK(shows(screen, "40.0 % of each ordinary step"));
   CHECK(shows(screen, "Savings come from a replay of 10 ordinary steps."));
-  CHECK(shows(screen, "Not counted: 20.0 ms outside of the 12 steps"));  // irregular ones are no part of it
+  CHECK(shows(screen, "Not counted: 20.0 ms outside of the 12 steps (start 20.0 ms)."));  // irregular ones are no part
   one.verdict.word = "gpu-bound";
   const std::string busy = render_first_screen(one, {.columns = 160});
   CHECK(shows(busy, "What there is to gain is in the irregular steps (below)."));
@@ -148,6 +149,11 @@ TEST_CASE("of several phases it says which one it is about, and a line of each o
   one.phases = {phase(1, "train", 41), phase(2, "validate", 88), phase(3, "<module>", 120)};
   one.phases[0].reported = true;
   one.steps.micro_steps = 4;
+  one.times = {.warm_up_ns = kStep / 2,
+               .ordinary_ns = 10 * kStep,
+               .others_ns = 4 * kStep,
+               .between_ns = 2 * kStep,
+               .after_ns = 7 * kStep / 2};
   one.between_steps = RunPart{2 * kStep, kStep, WorstCause{nullptr, "host-compute", {}, kStep}};
   const std::string screen = render_first_screen(one, {200});
   CAPTURE(screen);
@@ -157,7 +163,7 @@ TEST_CASE("of several phases it says which one it is about, and a line of each o
               "(train.py:7). Its own answer: --phase 2\n"));
   CHECK(shows(screen, "Also: train.py:120: 10 steps"));
   CHECK(shows(screen, "Between steps: 20.0 ms, 10.0 % of the time, most in host-compute.\n"));
-  CHECK(shows(screen, "(other phases, start and end)"));
+  CHECK(shows(screen, "(start 5.0 ms, other phases 40.0 ms, between steps 20.0 ms, end 35.0 ms)."));
   CHECK_FALSE(shows(screen, "guessed"));
   one.has_timeline = false;
   CHECK_FALSE(shows(render_first_screen(one, {200}), "GPU idle"));

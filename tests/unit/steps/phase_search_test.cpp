@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which phase a time belongs to, where a gap becomes its step's, and how much time lies between steps.
+// Which phase a time belongs to, and where a gap becomes its step's.
 #include "steps/phase_search.h"
 
 #include "support/catch.h"
@@ -15,7 +15,7 @@ Steps steps_at(const std::vector<Nanoseconds>& begins) {
   for (const Nanoseconds begin_ns : begins) {
     Step& step = steps.steps.emplace_back();
     step.host = {begin_ns, begin_ns + 10};
-    step.done_ns = begin_ns + 10;
+    step.from_ns = begin_ns;
     step.length_ns = 10;
   }
   return steps;
@@ -55,17 +55,9 @@ TEST_CASE("a time is in the reported phase, in another one, between steps, or ou
 
 TEST_CASE("a step whose length begins before it owns the idle time from there") {
   Program program;
-  program.training.steps[3].length_ns = 50;
+  program.training.steps[3].from_ns = 40;
   PhaseSearch search(program.training, program.others);
   CHECK(search.at(85).from_ns == 40);
-}
-
-TEST_CASE("time between steps is in no phase, and neither start nor end") {
-  const Program program;
-  CHECK(time_between_steps(program.training, program.others) == 10 + 20);
-  CHECK(time_between_steps(program.training, {}) == 50);
-  CHECK(time_between_steps({}, {}) == 0);
-  CHECK(time_between_steps(steps_at({0}), {steps_at({5})}) == 0);
 }
 
 }  // namespace synctrace::testing

@@ -3,6 +3,7 @@
 #include "steps/step_lengths.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "support/catch.h"
@@ -26,11 +27,11 @@ class Work {
     return *this;
   }
 
-  std::vector<Step> measured(const std::vector<TimeSpan>& spans_ms) const {
+  std::vector<Step> measured(const std::vector<TimeSpan>& spans_ms, std::optional<StepAxis> axis = {}) const {
     std::vector<Step> steps;
     for (const TimeSpan span : spans_ms) steps.push_back({{span.begin_ns * kMs, span.end_ns * kMs}});
     const Correlation correlation(trace_);
-    measure_steps(trace_, correlation, steps);
+    measure_steps(trace_, correlation, axis.value_or(axis_of(correlation, steps)), steps);
     return steps;
   }
 
@@ -106,6 +107,17 @@ TEST_CASE("where a step issued no work the host's times count") {
   CHECK(steps[0].length_ns == 10 * kMs);
   CHECK(steps[1].length_ns == 10 * kMs);
   CHECK(steps[1].done_ns == 0);
+}
+
+TEST_CASE("on the axis of the device a step without work ends with the host's part of it") {
+  const std::vector<Step> steps =
+      Work().piece(11, 24).piece(41, 49).measured({{10, 20}, {20, 30}, {30, 40}, {40, 50}}, StepAxis::kDevice);
+  const std::vector<TimeSpan> expected = {{11, 24}, {24, 30}, {30, 40}, {40, 49}};
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    CAPTURE(i);
+    CHECK(steps[i].from_ns == (i == 0 ? 10 : expected[i].begin_ns) * kMs);
+    CHECK(steps[i].from_ns + steps[i].length_ns == expected[i].end_ns * kMs);
+  }
 }
 
 TEST_CASE("between two steps there is no step") {

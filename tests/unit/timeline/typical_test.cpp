@@ -72,7 +72,7 @@ Steps steps_of(const std::vector<Nanoseconds>& lengths, const std::vector<std::s
   Steps steps;
   Nanoseconds at_ns = 0;
   for (const Nanoseconds length_ns : lengths) {
-    Step step{{at_ns, at_ns + length_ns}, at_ns + length_ns, length_ns, StepKind::kSteady};
+    Step step{{at_ns, at_ns + length_ns}, at_ns + length_ns, at_ns, length_ns, StepKind::kSteady};
     const std::size_t index = steps.steps.size();
     if (std::find(irregular.begin(), irregular.end(), index) != irregular.end()) step.kind = StepKind::kIrregular;
     steps.steps.push_back(step);
