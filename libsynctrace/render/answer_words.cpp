@@ -251,11 +251,13 @@ std::string not_counted_sentence(const Report& report) {
   const Nanoseconds outside_ns = report.recorded_ns - times.ordinary_ns - times.irregular_ns;
   if (!is_at_least(outside_ns, report.recorded_ns, 100)) return {};
   std::string parts;
-  const auto add = [&](std::string_view name, Nanoseconds ns) {
+  const auto add = [&](const std::string& name, Nanoseconds ns) {
     if (!is_at_least(ns, outside_ns, 100)) return;
     parts += format_text("{}{} {}", parts.empty() ? "" : ", ", name, duration_text(ns));
   };
-  add("start", times.before_ns + times.warm_up_ns);
+  const std::size_t warm_up = report.steps.figures.warm_up;
+  add(warm_up > 1 ? format_text("start and {} steps of warm-up", count_text(warm_up)) : "start",
+      times.before_ns + times.warm_up_ns);
   add("other phases", times.others_ns);
   add("between steps", times.between_ns);
   add("end", times.after_ns);
