@@ -178,8 +178,9 @@ Nanoseconds step_without_input_wait(const SavingsReport& savings, const std::vec
       if (cause.saving && cause.saving->fix == Fix::kFeedInput) saved_ns = std::max(saved_ns, cause.saving->alone.ns);
     }
   }
-  if (saved_ns <= 0 || saved_ns >= savings.base_ns) return 0;
-  return (savings.base_ns - saved_ns) / static_cast<Nanoseconds>(savings.steps);
+  const Nanoseconds ordinary_ns = savings.base_ns - savings.slow_ns;
+  if (saved_ns <= 0 || saved_ns >= ordinary_ns) return 0;
+  return (ordinary_ns - saved_ns) / static_cast<Nanoseconds>(savings.steps);
 }
 
 }  // namespace

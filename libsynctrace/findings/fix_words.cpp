@@ -14,7 +14,7 @@ struct FixTexts {
 };
 
 // One row of each fix, in their order.
-constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kDropDependency) + 1> kFixes = {{
+constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kLikeOthers) + 1> kFixes = {{
     {Fix::kNone, "none", "needs another algorithm"},
     {Fix::kRemoveWait, "remove-wait", "remove the wait"},
     {Fix::kDeferRead, "defer-read", "read it one step later"},
@@ -28,6 +28,7 @@ constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kDropDependency) + 
     {Fix::kPreload, "preload", "load it before the steps"},
     {Fix::kNoProfiler, "no-profiler", "without the recorder"},
     {Fix::kDropDependency, "drop-dependency", "drop the dependency"},
+    {Fix::kLikeOthers, "like-others", "as long as the other steps"},
 }};
 static_assert(std::ranges::all_of(kFixes, [](const FixTexts& row) {
   return !row.name.empty() && &kFixes[static_cast<std::size_t>(row.fix)] == &row;

@@ -38,6 +38,8 @@ void scale(Interval& interval, double factor) {
   scale(interval.hi_ns, factor);
 }
 
+}  // namespace
+
 void scale(WhatIf& found, double factor) {
   scale(found.base_ns, factor);
   scale(found.base_lo_ns, factor);
@@ -63,8 +65,6 @@ void scale(WhatIf& found, double factor) {
     scale(step.cumulative, factor);
   }
 }
-
-}  // namespace
 
 WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of,
                          const WhatIfOptions& options, std::size_t most_rows, Nanoseconds& looked_at_ns) {

@@ -11,4 +11,7 @@ namespace synctrace {
 WhatIf what_if_of_middle(const Trace& trace, const Attribution& attribution, const PlaceOf& place_of,
                          const WhatIfOptions& options, std::size_t most_rows, Nanoseconds& looked_at_ns);
 
+// All of its times and savings, multiplied.
+void scale(WhatIf& found, double factor);
+
 }  // namespace synctrace

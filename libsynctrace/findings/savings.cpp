@@ -12,6 +12,7 @@
 #include "findings/remedies/remedy_words.h"
 #include "findings/report/trace_words.h"
 #include "findings/report_parts.h"
+#include "findings/slow_steps.h"
 #include "findings/wished_fixes.h"
 #include "model/excerpt.h"
 #include "whatif/fix_sites.h"
@@ -142,13 +143,15 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   const auto place_of = [&](StackId stack) { return places.place_of(stack); };
   const bool is_long = rows_of(trace) > kMostReplayed;
   Nanoseconds looked_at_ns = 0;
-  const WhatIf found = is_long ? what_if_of_middle(trace, attribution, place_of, options, kMostReplayed, looked_at_ns)
-                               : what_if(attribution, place_of, options);
+  WhatIf found = is_long ? what_if_of_middle(trace, attribution, place_of, options, kMostReplayed, looked_at_ns)
+                         : what_if(attribution, place_of, options);
   if (is_long && found.refusal.empty()) {
     report.losses.push_back({"savings-from-excerpt", 1, Severity::kNote,
                              "savings were predicted from " + duration_text(looked_at_ns) +
                                  " in the middle of the run and stand for all of it"});
   }
+  const SlowSteps slow = find_slow_steps(attribution, places, report);
+  if (found.refusal.empty()) stand_for_all_steps(slow, report.steps.figures, found);
   SavingsReport& savings = report.savings;
   static_cast<SavingsBase&>(savings) = found;
   if (!found.refusal.empty()) return;
@@ -173,6 +176,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     savings.order.push_back(std::move(row));
   }
   add_remedies(trace, found, kinds, writer, report);
+  add_slow_step_remedies(slow, report.steps.figures, savings);
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};
     for (const std::uint16_t site : found.asked_sites) asked.fixes.push_back(writer.fix_at(site));

@@ -48,7 +48,8 @@ int rank(const FixSite& site) noexcept {
     case Fix::kNoCollection: return 6;
     case Fix::kPreload: return 7;
     case Fix::kNoProfiler: return 8;
-    case Fix::kSpeedUp: return 9;
+    case Fix::kSpeedUp:
+    case Fix::kLikeOthers: return 9;
   }
   return 9;
 }

@@ -269,8 +269,9 @@ std::string irregular_sentence(const Report& report, const ScreenPlaces& places)
   const StepsReport& steps = report.steps;
   const std::size_t count = steps.figures.irregular;
   if (!are_irregular_steps_at_least(percent(1), steps)) return {};
-  std::string words = format_text("Not in these figures: {} irregular step{} took {}{} (the others {})",
-                                  count_text(count), count == 1 ? "" : "s", duration_text(steps.irregular_mean_ns),
+  std::string words = format_text("{} these figures: {} irregular step{} took {}{} (the others {})",
+                                  report.savings.slow_ns > 0 ? "In" : "Not in", count_text(count),
+                                  count == 1 ? "" : "s", duration_text(steps.irregular_mean_ns),
                                   count == 1 ? "" : " each", duration_text(steps.ordinary_mean_ns));
   const std::vector<SlowCause> causes = slow_causes(report, 1);
   // If a step waited for other work of the GPU, no cause tells enough.
@@ -283,11 +284,15 @@ std::string irregular_sentence(const Report& report, const ScreenPlaces& places)
   return words + ".";
 }
 
+std::size_t replayed_steps(const Report& report) noexcept {
+  return report.savings.steps - (report.savings.slow_ns > 0 ? report.steps.figures.irregular : 0);
+}
+
 std::string basis_sentence(const Report& report) {
   const SavingsReport& savings = report.savings;
   if (!report.has_timeline || report.verdict.word.empty()) return {};
   if (!savings.refusal.empty()) return "No savings were predicted: " + savings.refusal + ".";
-  const std::string what = savings.by_steps ? format_text("{} {}steps", count_text(savings.steps),
+  const std::string what = savings.by_steps ? format_text("{} {}steps", count_text(replayed_steps(report)),
                                                           report.steps.figures.irregular > 0 ? "ordinary " : "")
                                             : "the recording, which shows no steps";
   return format_text("Savings come from a replay of {}. Not valid if the fix changes kernels or their order.", what);

@@ -56,6 +56,8 @@ std::string beyond_sentence(const Report& report, const ScreenPlaces& places);
 std::string not_counted_sentence(const Report& report);
 // What irregular steps cost, where that is a part of the time worth naming.
 std::string irregular_sentence(const Report& report, const ScreenPlaces& places);
+// The ordinary steps that a replay ran again.
+std::size_t replayed_steps(const Report& report) noexcept;
 std::string basis_sentence(const Report& report);
 
 }  // namespace synctrace

@@ -276,6 +276,7 @@ Json savings_json(const SavingsReport& savings) {
           {"basis", savings.by_steps ? "steps" : "recording"},
           {"steps", savings.steps},
           {"base_ns", savings.base_ns},
+          {"slow_steps_ns", savings.slow_ns},
           {"base_lo_ns", savings.base_lo_ns},
           {"base_hi_ns", savings.base_hi_ns},
           {"recorded_ns", savings.recorded_ns},

@@ -86,7 +86,8 @@ class SavingsText {
   }
 
   std::string basis() const {
-    const std::string what = savings_.by_steps ? format_text("{} recorded steps", savings_.steps) : "the recording";
+    const std::string what =
+        savings_.by_steps ? format_text("{} recorded steps", replayed_steps(report_)) : "the recording";
     return format_text("It rests on a replay of {} that gives every recorded time again", what);
   }
 

@@ -27,6 +27,7 @@ enum class Fix : std::uint8_t {
   kPreload,         // F10: code is loaded before
   kNoProfiler,      // F11
   kDropDependency,  // the stream does not wait for the event
+  kLikeOthers,      // rare slow steps take as long as the others; never replayed
 };
 
 // One sort of thing at one place in the program: a fix applies to it. The caller makes the places.

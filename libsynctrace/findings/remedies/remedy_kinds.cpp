@@ -66,6 +66,7 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   std::uint32_t own = 0;  // lines that no change takes together
   switch (site.fix) {
     case Fix::kNone:
+    case Fix::kLikeOthers:
     case Fix::kNoProfiler: return {};
     case Fix::kRemoveWait: group.kind = is_query(site.key) ? RemedyKind::kStopPolling : RemedyKind::kRemoveWait; break;
     case Fix::kDeferRead: group.kind = RemedyKind::kReadLater; break;

@@ -71,6 +71,8 @@ struct AskedReport {
 };
 
 struct SavingsReport : SavingsBase {
+  // The part of base_ns by which irregular steps exceed as many ordinary ones; 0: only ordinary steps count.
+  Nanoseconds slow_ns = 0;
   std::vector<FixRow> order;
   std::vector<Remedy> remedies;   // best first; those that gain nothing stand last
   std::vector<ShownFix> in_vain;  // whose wait would mostly move, dearest first

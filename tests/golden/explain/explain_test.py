@@ -58,7 +58,7 @@ class Explain(unittest.TestCase):
 
     def test_for_programs(self):
         explanations = json.loads(self.ok("--format", "json"))["explanations"]
-        self.assertEqual(len([one for one in explanations if one["kind"] == "rule"]), 22)
+        self.assertEqual(len([one for one in explanations if one["kind"] == "rule"]), 23)
         self.assertEqual(len([one for one in explanations if one["kind"] == "verdict"]), 10)
         one, = json.loads(self.ok("--format", "json", "ST004"))["explanations"]
         self.assertEqual((one["id"], one["name"]), ("ST004", "polling"))
@@ -77,7 +77,7 @@ class Explain(unittest.TestCase):
                 "scaler-read": "there is no rule or verdict 'scaler-read'; did you mean 'scalar-read'?",
                 "lanch-bound": "there is no rule or verdict 'lanch-bound'; did you mean 'launch-bound'?",
                 "nonsense-entirely": "there is no rule or verdict 'nonsense-entirely'; synctrace explain lists them.",
-                "python-gc": "'python-gc' is a cause without a rule of its own; docs/attribution.md says what it means.",
+                "gil": "'gil' is a cause without a rule of its own; docs/attribution.md says what it means.",
         }.items():
             done = explain("ST001", name)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", f"synctrace explain: {sentence}\n"))

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/slow_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <utility>
+
+#include "attribution/attribute.h"
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "base/shares.h"
+#include "findings/middle_savings.h"
+#include "findings/remedies/remedy_words.h"
+#include "whatif/fix_sites.h"
+
+namespace synctrace {
+namespace {
+
+constexpr Share kWorthAChange = percent(5);  // share of the loop's time: less is a note below the changes
+constexpr Share kWorthARow = percent(1);     // share of the loop's time, one cause alone
+constexpr std::size_t kMostRows = 4;
+
+void add(const Interval& more, Interval& sum) {
+  sum.ns += more.ns;
+  sum.lo_ns += more.lo_ns;
+  sum.hi_ns += more.hi_ns;
+  if (sum.grade == Grade::kNone) sum.grade = more.grade;
+}
+
+struct Doing {
+  StackId stack{};  // one of those at the place
+  FixKey key;
+  Nanoseconds steady_ns = 0;
+  Nanoseconds irregular_ns = 0;
+  Nanoseconds idle_ns = 0;
+  Nanoseconds uncertain_ns = 0;
+};
+
+std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlaces& places, const StepFigures& steps) {
+  std::map<std::pair<CauseKind, StackPlace>, Doing> doings;
+  for (const Cause& cause : causes) {
+    const CauseKind kind = cause.key.drained ? cause.key.activity_kind : cause.key.kind;
+    const CallSiteKey& site = cause.key.drained ? cause.key.activity : cause.key.site;
+    if (is_edge(kind) || kind == CauseKind::kUnknown) continue;
+    const StackPlace place = places.place_of(site.stack);
+    Doing& doing = doings[{kind, place}];
+    if (doing.idle_ns == 0) {
+      doing.stack = site.stack;
+      doing.key = fix_key_of_cause(kind, place, places.place_of(site.until), site.api, site.host_call);
+    }
+    doing.steady_ns += cause.steady_ns;
+    doing.irregular_ns += cause.irregular_ns;
+    doing.idle_ns += cause.idle_ns;
+    doing.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
+  }
+  const double irregular = static_cast<double>(steps.irregular) / static_cast<double>(steps.count - steps.irregular);
+  std::vector<SlowStepCause> rows;
+  for (const auto& [what, doing] : doings) {
+    const Nanoseconds extra_ns = doing.irregular_ns - std::llround(static_cast<double>(doing.steady_ns) * irregular);
+    if (extra_ns <= 0) continue;
+    const double sure = 1 - static_cast<double>(doing.uncertain_ns) / static_cast<double>(doing.idle_ns);
+    rows.push_back({what.first,
+                    what.second,
+                    number(what.second) == 0 ? SourceLine() : places.line_of(doing.stack),
+                    doing.key,
+                    {extra_ns, static_cast<Nanoseconds>(static_cast<double>(extra_ns) * sure), 0, Grade::kMedium}});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const SlowStepCause& a, const SlowStepCause& b) { return a.saving.ns > b.saving.ns; });
+  return rows;
+}
+
+// A line that does several things is one change. The collector may run at any line and is a change of its own.
+void join_places(std::vector<SlowStepCause>& rows) {
+  std::vector<SlowStepCause> joined;
+  for (SlowStepCause& row : rows) {
+    const auto is_same = [&](const SlowStepCause& one) {
+      return one.place == row.place && number(row.place) != 0 && one.kind != CauseKind::kGarbageCollection &&
+             row.kind != CauseKind::kGarbageCollection;
+    };
+    const auto there = std::find_if(joined.begin(), joined.end(), is_same);
+    if (there == joined.end())
+      joined.push_back(std::move(row));
+    else
+      add(row.saving, there->saving);
+  }
+  rows = std::move(joined);
+}
+
+// Together they cannot save more than there is. What none of them explains may be any one's.
+void bound(Nanoseconds extra_ns, std::vector<SlowStepCause>& rows) {
+  Nanoseconds left_ns = extra_ns;
+  for (SlowStepCause& row : rows) {
+    row.saving.ns = std::min(row.saving.ns, left_ns);
+    row.saving.lo_ns = std::min(row.saving.lo_ns, row.saving.ns);
+    left_ns -= row.saving.ns;
+  }
+  for (SlowStepCause& row : rows) row.saving.hi_ns = row.saving.ns + left_ns;
+}
+
+Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
+  Remedy remedy;
+  remedy.rule = rule_of_cause(row.kind, {});
+  ShownFix& fix = remedy.fixes.emplace_back();
+  fix.where = row.where;
+  fix.key = row.key;
+  fix.saving.alone = row.saving;
+  remedy.fix = fix.saving.fix = Fix::kLikeOthers;
+  if (row.kind == CauseKind::kGarbageCollection) {
+    RemedyWords words = remedy_words(RemedyKind::kNoCollection, Framework::kPyTorch, remedy.fixes, {});
+    remedy.title = std::move(words.title);
+    remedy.to_type = std::move(words.to_type);
+    remedy.fix = fix.saving.fix = Fix::kNoCollection;
+  } else {
+    remedy.title = format_text("Make {} slow step{} as fast as the others: {}", count_text(steps.irregular),
+                               steps.irregular == 1 ? "" : "s", cause_name(row.kind));
+  }
+  remedy.alone = remedy.marginal = row.saving;
+  return remedy;
+}
+
+// Behind the rows that save more, and those that follow count it. Returns the place for its figures.
+template <class Row>
+typename std::vector<Row>::iterator make_room(const Interval& saving, std::vector<Row>& rows) {
+  auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.marginal.ns < saving.ns; });
+  const Interval before = at == rows.begin() ? Interval{} : std::prev(at)->cumulative;
+  at = rows.emplace(at);
+  at->cumulative = before;
+  return at;
+}
+
+template <class Row>
+void count_from(typename std::vector<Row>::iterator at, const Interval& saving, std::vector<Row>& rows) {
+  for (; at != rows.end(); ++at) add(saving, at->cumulative);
+}
+
+}  // namespace
+
+SlowSteps find_slow_steps(const Attribution& attribution, StackPlaces& places, const Report& report) {
+  const StepsReport& steps = report.steps;
+  if (steps.figures.irregular == 0 || steps.figures.irregular >= steps.figures.count) return {};
+  const Nanoseconds loop_ns = add_saturated(steps.ordinary_ns, steps.irregular_ns);
+  const Nanoseconds extra_ns =
+      steps.irregular_ns - static_cast<Nanoseconds>(steps.figures.irregular) * steps.ordinary_mean_ns;
+  if (extra_ns <= 0 || ratio(extra_ns, loop_ns) < kWorthAChange) return {};
+  const auto causes = attribution.causes.find(DeviceId{report.verdict.device});
+  SlowSteps slow{extra_ns, {}};
+  if (causes == attribution.causes.end()) return slow;
+  slow.causes = causes_of(causes->second, places, steps.figures);
+  join_places(slow.causes);
+  bound(extra_ns, slow.causes);
+  std::erase_if(slow.causes, [&](const SlowStepCause& row) { return ratio(row.saving.ns, loop_ns) < kWorthARow; });
+  slow.causes.resize(std::min(slow.causes.size(), kMostRows));
+  return slow;
+}
+
+void stand_for_all_steps(const SlowSteps& slow, const StepFigures& steps, WhatIf& found) {
+  if (slow.extra_ns == 0 || !found.by_steps) return;
+  scale(found, static_cast<double>(steps.count) / static_cast<double>(steps.count - steps.irregular));
+  found.steps = steps.count;
+  for (Nanoseconds* time : {&found.base_ns, &found.base_lo_ns, &found.base_hi_ns, &found.recorded_ns})
+    *time = add_saturated(*time, slow.extra_ns);
+  for (const SlowStepCause& row : slow.causes) add(row.saving, found.all);
+}
+
+void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, SavingsReport& savings) {
+  if (slow.extra_ns == 0 || !savings.by_steps) return;
+  savings.slow_ns = slow.extra_ns;
+  std::vector<Remedy>& remedies = savings.remedies;
+  for (const SlowStepCause& row : slow.causes) {
+    Remedy remedy = remedy_of(row, steps);
+    const auto line = make_room(row.saving, savings.order);
+    line->fixes = remedy.fixes;
+    line->marginal = row.saving;
+    count_from(line, row.saving, savings.order);
+    // Half the time of a line in each step is another change than what rare slow steps take there.
+    auto at = std::find_if(remedies.begin(), remedies.end(), [&](const Remedy& one) {
+      return one.fix != Fix::kSpeedUp &&
+             std::any_of(one.fixes.begin(), one.fixes.end(), [&](const ShownFix& fix) { return fix.key == row.key; });
+    });
+    if (at == remedies.end()) {
+      at = make_room(row.saving, remedies);
+      remedy.cumulative = at->cumulative;
+      *at = std::move(remedy);
+    } else {
+      add(row.saving, at->alone);
+      add(row.saving, at->marginal);
+    }
+    count_from(at, row.saving, remedies);
+  }
+}
+
+}  // namespace synctrace

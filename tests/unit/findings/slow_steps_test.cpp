@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// Steps that take unusually long as changes: from which share on, what each cause saves, and how a prediction for
+// ordinary steps goes on to stand for all.
+#include "findings/slow_steps.h"
+#include "attribution/attribute.h"
+#include "whatif/fix_sites.h"
+
+#include "support/catch.h"
+
+namespace synctrace::testing {
+namespace {
+
+constexpr Nanoseconds kMs = 1'000'000;
+
+Cause cause(CauseKind kind, Nanoseconds steady_ns, Nanoseconds irregular_ns) {
+  Cause cause;
+  cause.key.kind = kind;
+  cause.idle_ns = steady_ns + irregular_ns;
+  cause.steady_ns = steady_ns;
+  cause.irregular_ns = irregular_ns;
+  cause.by_confidence[static_cast<std::size_t>(Confidence::kHigh)] = cause.idle_ns;
+  return cause;
+}
+
+FixKey key(CauseKind kind) { return fix_key_of_cause(kind, {}, {}, {}, {}); }
+
+// 98 steps of 10 ms, and two of `slow_ms`. The collector takes all that they take more.
+struct Program {
+  Attribution attribution;
+  Report report;
+  std::vector<Cause>& causes;
+
+  explicit Program(Nanoseconds slow_ms) : causes(attribution.causes[DeviceId{0}]) {
+    report.steps.figures.count = 100;
+    report.steps.figures.irregular = 2;
+    report.steps.ordinary_ns = 980 * kMs;
+    report.steps.ordinary_mean_ns = 10 * kMs;
+    report.steps.irregular_ns = 2 * slow_ms * kMs;
+    causes = {cause(CauseKind::kHostCompute, 98 * kMs, 2 * kMs),
+              cause(CauseKind::kGarbageCollection, 0, 2 * (slow_ms - 10) * kMs)};
+  }
+
+  SlowSteps found() const {
+    const Trace trace;
+    StackPlaces places(trace, UserCode(""));
+    return find_slow_steps(attribution, places, report);
+  }
+};
+
+Remedy remedy(CauseKind kind, Nanoseconds marginal_ns, Nanoseconds cumulative_ns) {
+  Remedy one;
+  one.title = "another";
+  one.fixes.resize(1);
+  one.fixes[0].key = key(kind);
+  one.alone = one.marginal = {marginal_ns, marginal_ns, marginal_ns, Grade::kHigh};
+  one.cumulative = {cumulative_ns, cumulative_ns, cumulative_ns, Grade::kHigh};
+  return one;
+}
+
+}  // namespace
+
+TEST_CASE("slow steps count from a twentieth of the loop on") {
+  CHECK(Program(37).found().extra_ns == 54 * kMs);  // 5.2 % of 1,034 ms
+  CHECK(Program(35).found().extra_ns == 0);         // 4.9 %
+  CHECK(Program(5).found().extra_ns == 0);
+  Program all_slow(60);
+  all_slow.report.steps.figures.irregular = 100;
+  CHECK(all_slow.found().extra_ns == 0);
+}
+
+TEST_CASE("a cause saves what it costs slow steps more than others, and together no more than there is") {
+  const SlowSteps slow = Program(60).found();
+  REQUIRE(slow.causes.size() == 1);  // the other one takes as long in each step
+  CHECK(slow.causes[0].kind == CauseKind::kGarbageCollection);
+  CHECK(slow.causes[0].saving.ns == 100 * kMs);
+  CHECK(slow.causes[0].saving.lo_ns == 100 * kMs);
+  CHECK(slow.causes[0].saving.hi_ns == 100 * kMs);
+
+  Program both(60);
+  both.causes[0] = cause(CauseKind::kHostCompute, 98 * kMs, 42 * kMs);
+  both.causes[1] = cause(CauseKind::kGarbageCollection, 0, 80 * kMs);
+  both.causes[1].by_confidence = {40 * kMs, 0, 40 * kMs};
+  const SlowSteps two = both.found();
+  REQUIRE(two.causes.size() == 2);
+  CHECK(two.causes[0].saving.ns == 80 * kMs);
+  CHECK(two.causes[0].saving.lo_ns == 40 * kMs);
+  CHECK(two.causes[1].saving.ns == 20 * kMs);
+
+  Program half(60);
+  half.causes[1] = cause(CauseKind::kGarbageCollection, 0, 50 * kMs);
+  const SlowSteps rest = half.found();
+  REQUIRE(rest.causes.size() == 1);
+  CHECK(rest.causes[0].saving.ns == 50 * kMs);
+  CHECK(rest.causes[0].saving.hi_ns == 100 * kMs);  // what nobody explains may be its
+}
+
+TEST_CASE("behind a wait that emptied the queue, what the host did is the cause") {
+  Program program(60);
+  program.causes[1].key.kind = CauseKind::kStreamSync;
+  program.causes[1].key.activity_kind = CauseKind::kGarbageCollection;
+  program.causes[1].key.drained = true;
+  const SlowSteps slow = program.found();
+  REQUIRE(slow.causes.size() == 1);
+  CHECK(slow.causes[0].kind == CauseKind::kGarbageCollection);
+}
+
+TEST_CASE("time of the GPU's edges and of nobody known saves nothing") {
+  for (const CauseKind kind : {CauseKind::kStartup, CauseKind::kUnknown}) {
+    Program program(60);
+    program.causes[1].key.kind = kind;
+    CHECK(program.found().causes.empty());
+  }
+}
+
+TEST_CASE("a prediction for ordinary steps stands for all of them, with what slow ones take more") {
+  const Program program(60);
+  WhatIf found;
+  found.by_steps = true;
+  found.steps = 98;
+  found.base_ns = found.recorded_ns = 980 * kMs;
+  found.all = {98 * kMs, 98 * kMs, 98 * kMs, Grade::kHigh};
+  stand_for_all_steps(program.found(), program.report.steps.figures, found);
+  CHECK(found.steps == 100);
+  CHECK(found.base_ns == 1'100 * kMs);
+  CHECK(found.recorded_ns == program.report.steps.ordinary_ns + program.report.steps.irregular_ns);
+  CHECK(found.all.ns == 200 * kMs);
+  WhatIf whole;
+  whole.base_ns = 980 * kMs;
+  stand_for_all_steps(program.found(), program.report.steps.figures, whole);
+  CHECK(whole.base_ns == 980 * kMs);
+}
+
+TEST_CASE("the change stands where its saving belongs, and what follows counts it") {
+  const Program program(60);
+  SavingsReport savings;
+  savings.by_steps = true;
+  savings.remedies = {remedy(CauseKind::kInput, 300 * kMs, 300 * kMs), remedy(CauseKind::kLock, 20 * kMs, 320 * kMs)};
+  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  CHECK(savings.slow_ns == 100 * kMs);
+  REQUIRE(savings.remedies.size() == 3);
+  const Remedy& added = savings.remedies[1];
+  CHECK(added.title == "Keep the garbage collector out of the steps");
+  CHECK(added.rule == &kCollectionRule);
+  CHECK(!added.to_type.empty());
+  CHECK(added.marginal.ns == 100 * kMs);
+  CHECK(added.cumulative.ns == 400 * kMs);
+  CHECK(savings.remedies[0].cumulative.ns == 300 * kMs);
+  CHECK(savings.remedies[2].cumulative.ns == 420 * kMs);
+}
+
+TEST_CASE("a place that has a change already has one, and not two") {
+  Program program(60);
+  program.causes[1].key.kind = CauseKind::kIo;
+  SavingsReport savings;
+  savings.by_steps = true;
+  savings.remedies = {remedy(CauseKind::kInput, 300 * kMs, 300 * kMs), remedy(CauseKind::kIo, 20 * kMs, 320 * kMs),
+                      remedy(CauseKind::kLock, kMs, 321 * kMs)};
+  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  REQUIRE(savings.remedies.size() == 3);
+  CHECK(savings.remedies[1].marginal.ns == 120 * kMs);
+  CHECK(savings.remedies[1].cumulative.ns == 420 * kMs);
+  CHECK(savings.remedies[2].cumulative.ns == 421 * kMs);
+
+  savings.remedies.clear();
+  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  REQUIRE(savings.remedies.size() == 1);
+  CHECK(savings.remedies[0].title == "Make 2 slow steps as fast as the others: io");
+  CHECK(savings.remedies[0].to_type.empty());
+  CHECK(savings.remedies[0].cumulative.ns == 100 * kMs);
+}
+
+}  // namespace synctrace::testing
