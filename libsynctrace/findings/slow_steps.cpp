@@ -2,7 +2,6 @@
 #include "findings/slow_steps.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <utility>
@@ -27,6 +26,14 @@ void add(const Interval& more, Interval& sum) {
   sum.lo_ns += more.lo_ns;
   sum.hi_ns += more.hi_ns;
   if (sum.grade == Grade::kNone) sum.grade = more.grade;
+}
+
+// By which a time in all irregular steps exceeds that in as many ordinary ones. No product here leaves the range of
+// times, whatever a damaged trace says.
+Nanoseconds extra_of(Nanoseconds irregular_ns, Nanoseconds ordinary_ns, const StepFigures& steps) {
+  const auto irregular = static_cast<Nanoseconds>(steps.irregular);
+  const auto ordinary = static_cast<Nanoseconds>(steps.count - steps.irregular);
+  return std::max<Nanoseconds>(0, irregular_ns / irregular - ordinary_ns / ordinary) * irregular;
 }
 
 struct Doing {
@@ -55,11 +62,10 @@ std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlac
     doing.idle_ns += cause.idle_ns;
     doing.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
   }
-  const double irregular = static_cast<double>(steps.irregular) / static_cast<double>(steps.count - steps.irregular);
   std::vector<SlowStepCause> rows;
   for (const auto& [what, doing] : doings) {
-    const Nanoseconds extra_ns = doing.irregular_ns - std::llround(static_cast<double>(doing.steady_ns) * irregular);
-    if (extra_ns <= 0) continue;
+    const Nanoseconds extra_ns = extra_of(doing.irregular_ns, doing.steady_ns, steps);
+    if (extra_ns == 0) continue;
     const double sure = 1 - static_cast<double>(doing.uncertain_ns) / static_cast<double>(doing.idle_ns);
     rows.push_back({what.first,
                     what.second,
@@ -142,9 +148,8 @@ SlowSteps find_slow_steps(const Attribution& attribution, StackPlaces& places, c
   const StepsReport& steps = report.steps;
   if (steps.figures.irregular == 0 || steps.figures.irregular >= steps.figures.count) return {};
   const Nanoseconds loop_ns = add_saturated(steps.ordinary_ns, steps.irregular_ns);
-  const Nanoseconds extra_ns =
-      steps.irregular_ns - static_cast<Nanoseconds>(steps.figures.irregular) * steps.ordinary_mean_ns;
-  if (extra_ns <= 0 || ratio(extra_ns, loop_ns) < kWorthAChange) return {};
+  const Nanoseconds extra_ns = extra_of(steps.irregular_ns, steps.ordinary_ns, steps.figures);
+  if (extra_ns == 0 || ratio(extra_ns, loop_ns) < kWorthAChange) return {};
   const auto causes = attribution.causes.find(DeviceId{report.verdict.device});
   SlowSteps slow{extra_ns, {}};
   if (causes == attribution.causes.end()) return slow;

@@ -237,6 +237,7 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
   for (const ExaminedRank& looked : examined) {
     if (row.ranks.empty() || looked.rank != row.ranks.front().rank) continue;
     for (const Remedy& remedy : looked.remedies) {
+      if (remedy.fix == Fix::kLikeOthers) continue;  // rare slow steps of that rank are no difference between ranks
       const bool is_there = std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
         return fix.key == key ||
                (fix.where.known() && fix.where.file == cause.where.file && fix.where.line == cause.where.line);
