@@ -86,6 +86,19 @@ class Windows(SurvivalCase):
         self.assert_one_line(recorded.stderr, "synctrace: ", "no recording window ever opened")
         self.assertEqual(len(self.dump().of("kernel")), 0)
 
+    def test_no_work_is_recorded_before_the_first_window(self):
+        """CUPTI, not we, would have thrown it away: each of its buffers comes back empty here, and it counts what was in them."""
+        if not harness.SIMGPU:
+            self.skipTest("a real CUPTI drops no buffers")
+        dropped = []
+        for options in ([], ["--capture-range=nvtx:no such range"], ["--delay=1h"]):
+            self.wrapped(harness.program("windows"), *WINDOWS[1:], options=options, env={"SIMGPU_DROP_BUFFERS": "1"})
+            dropped.append(self.dump().losses().get("cupti-dropped", 0))
+            self.forget_traces()
+        kernels = 40 * KERNELS_OF_A_STEP
+        self.assertGreaterEqual(dropped[0], kernels)
+        self.assertLess(max(dropped[1:]), kernels)
+
     def test_nothing_but_a_window_that_never_comes(self):
         recorded = self.wrapped(harness.program("windows"), options=["--capture-range=nvtx:no such range", "--only-windows"])
         self.assert_one_line(recorded.stderr, "synctrace: ", "no recording window ever opened", "no waits and copies were recorded")

@@ -37,8 +37,8 @@ class CuptiSwitch {
       ask_for_graphs();
   }
 
-  // Asks CUPTI for records of GPU work. Once, at injection, before any context exists: switched later, off above all,
-  // CUPTI 13.0 can kill the program (docs/decisions/0039). Only benchmarks switch them off and on.
+  // Asks CUPTI for records of GPU work. Once, when the first window opens. Switched off later, CUPTI 13.0 can kill the
+  // program (docs/decisions/0039). Only benchmarks switch them off and on.
   void set_records(bool on) noexcept;
 
   // Any thread. Switches callbacks. Remembers the state and does nothing when it is there already. Sets recorder_state

@@ -69,7 +69,6 @@ void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexc
   wants_timeline_ = settings.level == Level::kTimeline;
   outside_ = wants_timeline_ && settings.only_windows ? Sources::kQuiet : Sources::kSyncs;
   clock_allows_ = clock_allows(start_ns);
-  if (wants_timeline_) cupti_switch.set_records(true);
   cupti_switch.switch_to(outside_);
   update("start");
   started_.store(true, std::memory_order_release);
@@ -92,6 +91,8 @@ void WindowControl::update(const char* reason) noexcept {
 void WindowControl::set_open(bool open, const char* reason) noexcept {
   if (open == open_) return;
   open_ = open;
+  // Records of GPU work cost from the first window on, and nothing before it.
+  if (open && never_opened()) cupti_switch.set_records(true);
   // The record lies inside the time in which the sources are on, so that a window never promises what it lacks.
   if (open) cupti_switch.switch_to(Sources::kTimeline);
   const std::int64_t time_ns = now_ns();
