@@ -4,9 +4,11 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "support/loops/programs.h"
 #include "support/loops/tape.h"
 
 namespace synctrace::testing::loops {
@@ -81,6 +83,18 @@ void set_up(Tape& tape, Choices& choices);
 
 // Kernels that a library tries out before it takes the fastest, as the first step of a program does.
 void try_out(Tape& tape, std::size_t count);
+
+// One kind of program.
+struct LoopKind {
+  std::string_view name;
+  std::size_t weight = 1;
+  bool native = false;  // no Python
+  void (*play)(Tape&, Choices&, Frame&) = nullptr;
+  bool needs_stacks = false;  // nothing else tells what its step is
+};
+
+// Chooses one of the kinds by their weights, and plays it.
+LoopProgram played(std::span<const LoopKind> kinds, std::uint64_t seed);
 
 // Where the optimizer runs once in several batches: a loop in the step, or a condition in the loop over batches.
 enum class TrainingShape : std::uint8_t { kPlain, kInnerMicro, kCountedMicro, kGan };

@@ -10,19 +10,12 @@ namespace {
 
 using Stacks = Conditions::Stacks;
 
-struct Kind {
-  std::string_view name;
-  std::size_t weight = 1;
-  bool native = false;  // no Python
-  void (*play)(Tape&, Choices&, Frame&) = nullptr;
-};
-
 template <TrainingShape shape>
 void train(Tape& tape, Choices& choices, Frame& module) {
   play_training(tape, choices, module, shape);
 }
 
-constexpr std::array<Kind, 10> kKinds = {{
+constexpr std::array<LoopKind, 10> kKinds = {{
     {"training", 8, false, train<TrainingShape::kPlain>},
     {"micro-loop", 2, false, train<TrainingShape::kInnerMicro>},
     {"micro-count", 2, false, train<TrainingShape::kCountedMicro>},
@@ -53,17 +46,18 @@ Conditions random_conditions(bool native, Choices& choices) {
 
 }  // namespace
 
-LoopProgram loop_program(std::uint64_t seed) {
+LoopProgram played(std::span<const LoopKind> kinds, std::uint64_t seed) {
   LoopProgram program;
   Random random(seed);
   std::size_t weights = 0;
-  for (const Kind& kind : kKinds) weights += kind.weight;
+  for (const LoopKind& kind : kinds) weights += kind.weight;
   std::size_t at = random.next() % weights;
-  const Kind* kind = kKinds.data();
+  const LoopKind* kind = kinds.data();
   while (at >= kind->weight) at -= (kind++)->weight;
   program.kind = kind->name;
   Choices choices(random, program.description);
   program.conditions = random_conditions(kind->native, choices);
+  if (kind->needs_stacks && program.conditions.stacks == Stacks::kNone) program.conditions.stacks = Stacks::kPython;
   Tape tape(program.conditions, seed + 1'000'000);
   Frame module(tape, kind->native ? kNativeUser : kUser, kind->native ? "_start" : "<module>");
   module.at(40);
@@ -74,5 +68,7 @@ LoopProgram loop_program(std::uint64_t seed) {
   program.phases = tape.phases();
   return program;
 }
+
+LoopProgram loop_program(std::uint64_t seed) { return played(kKinds, seed); }
 
 }  // namespace synctrace::testing::loops

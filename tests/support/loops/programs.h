@@ -37,4 +37,7 @@ struct LoopProgram {
 
 LoopProgram loop_program(std::uint64_t seed);
 
+// Loops in loops.
+LoopProgram nested_program(std::uint64_t seed);
+
 }  // namespace synctrace::testing::loops

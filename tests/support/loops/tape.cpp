@@ -10,11 +10,13 @@ namespace {
 constexpr ThreadId kMain{100};
 constexpr ThreadId kOther{101};
 constexpr ThreadId kPrefetch{102};
-constexpr ContextId kContext{1};
+constexpr ContextId kContext{1};  // of the first device
 constexpr StreamId kStream{7};
 constexpr std::uint32_t kProgram = 1;  // modules
 constexpr std::uint32_t kFramework = 2;
 constexpr std::size_t kMostQueued = 1000;  // pieces of work; then a launch waits
+
+ContextId context_of(std::size_t device) { return ContextId{number(kContext) + static_cast<std::uint32_t>(device)}; }
 
 template <class Row>
 void sort_rows(std::vector<Row>& rows) {
@@ -149,7 +151,7 @@ Operation& Tape::work(CorrelationId correlation, Nanoseconds gpu_ns) {
   const Nanoseconds begin_ns = std::max(now_ns_ + 2'000, gpu_free_ns_ + 1'000);
   gpu_free_ns_ = begin_ns + gpu_ns;
   row.span = {begin_ns, gpu_free_ns_};
-  row.context = kContext;
+  row.context = context_of(device_);
   row.stream = kStream;
   row.correlation = correlation;
   trace_.operations.push_back(row);
@@ -181,7 +183,7 @@ Call& Tape::call(ApiCategory category, Nanoseconds ns) {
   row.category = category;
   row.api = ApiId{number(category) + 1U};
   trace_.apis[row.api].category = category;
-  row.context = kContext;
+  row.context = context_of(device_);
   row.stream = kStream;
   row.correlation = CorrelationId{next_correlation_++};
   if (affords_stack(category, ns)) row.stack = stack(false);
@@ -244,6 +246,14 @@ void Tape::to_host(std::uint64_t bytes) {
 
 void Tape::sync() { call(ApiCategory::kStreamSync, std::max<Nanoseconds>(2'000, gpu_free_ns_ + 6'000 - now_ns_)); }
 void Tape::load_module() { call(ApiCategory::kModule, 3'000'000); }
+
+void Tape::on_device(std::size_t device) {
+  others_free_ns_[device_] = gpu_free_ns_;
+  if (device >= others_free_ns_.size()) others_free_ns_.resize(device + 1);
+  device_ = device;
+  gpu_free_ns_ = others_free_ns_[device];
+  trace_.contexts[context_of(device)] = {DeviceId{static_cast<std::uint32_t>(device)}, kStream};
+}
 
 void Tape::sleep(Nanoseconds ns, format::HostCall host_call) {
   HostWait row;
@@ -335,7 +345,8 @@ void Tape::lose_records() {
 
 Trace Tape::finish() {
   trace_.first_ns = 0;
-  trace_.last_ns = std::max(now_ns_, gpu_free_ns_) + 1'000'000;
+  const Nanoseconds others_ns = *std::max_element(others_free_ns_.begin(), others_free_ns_.end());
+  trace_.last_ns = std::max({now_ns_, gpu_free_ns_, others_ns}) + 1'000'000;
   trace_.windows.push_back({{0, trace_.last_ns}, "start"});
   if (conditions_.lost > 0) {
     lose_records();

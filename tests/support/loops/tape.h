@@ -87,6 +87,7 @@ class Tape {
   void to_device_later(std::uint64_t bytes, std::size_t launches);
   void sync();
   void load_module();
+  void on_device(std::size_t device);  // from here on; 0 at first
 
   // What is issued in between comes from another thread, without Python frames, while this one sleeps.
   void begin_other_thread();
@@ -135,7 +136,9 @@ class Tape {
   std::map<std::vector<Place>, StackId> stacks_;
   std::vector<Phase> phases_;
   Nanoseconds now_ns_ = 5'000'000;
-  Nanoseconds gpu_free_ns_ = 0;
+  Nanoseconds gpu_free_ns_ = 0;                 // the current device
+  std::vector<Nanoseconds> others_free_ns_{0};  // by device
+  std::size_t device_ = 0;
   Nanoseconds last_call_ns_ = 0;   // the end of the main thread's last call
   Nanoseconds last_stack_ns_ = 0;  // when the main thread last had a stack
   Nanoseconds last_done_ns_ = 0;

@@ -4,178 +4,13 @@
 // The table of all is printed each time.
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
+#include <vector>
 
-#include "model/correlate.h"
-#include "steps/steps.h"
 #include "support/catch.h"
 #include "support/effort.h"
-#include "support/loops/programs.h"
+#include "support/loops/judge.h"
 
 namespace synctrace::testing::loops {
-namespace {
-
-enum class Outcome : std::uint8_t { kRight, kMultiple, kFraction, kNone, kOtherPhase, kMicroSteps, kCount };
-constexpr std::array<std::string_view, 7> kOutcomes = {"right",       "multiple",    "fraction", "none",
-                                                       "other phase", "micro-steps", "count"};
-
-struct Judged {
-  Outcome outcome = Outcome::kNone;
-  std::size_t phases = 0;  // that ought to be found
-  std::size_t phases_found = 0;
-};
-
-std::size_t median(std::vector<std::size_t> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// For each of the spans, how many of the times lie in it.
-std::vector<std::size_t> counts_in(const std::vector<TimeSpan>& spans, const std::vector<Nanoseconds>& times_ns) {
-  const auto before = [&](Nanoseconds t) { return std::lower_bound(times_ns.begin(), times_ns.end(), t); };
-  std::vector<std::size_t> counts;
-  for (const TimeSpan span : spans)
-    counts.push_back(static_cast<std::size_t>(before(span.end_ns) - before(span.begin_ns)));
-  return counts;
-}
-
-std::size_t sum(const std::vector<std::size_t>& values) {
-  std::size_t result = 0;
-  for (const std::size_t value : values) result += value;
-  return result;
-}
-
-std::vector<TimeSpan> spans_of(const Steps& steps) {
-  std::vector<TimeSpan> spans;
-  for (const Step& step : steps.steps) spans.push_back(step.host);
-  return spans;
-}
-
-// A phase is found where most of its steps, and of no other phase as many, lie in what was found.
-bool is_found(const LoopProgram& program, const Phase& phase, const Steps& found) {
-  const std::vector<TimeSpan> spans = spans_of(found);
-  const std::size_t own = sum(counts_in(spans, phase.middles_ns));
-  if (own * 10 < phase.steps.size() * 7) return false;
-  return std::all_of(program.phases.begin(), program.phases.end(), [&](const Phase& other) {
-    return &other == &phase || sum(counts_in(spans, other.middles_ns)) < own;
-  });
-}
-
-// The steps of a phase: their number within 2 (of the first and the last one edge may be unknown), with records missing
-// within 2 % too, or those that are missing; and one of the phase in one that was found.
-Outcome judge_steps(const LoopProgram& program, const Phase& phase, const Steps& found) {
-  if (found.steps.empty()) return Outcome::kNone;
-  if (!is_found(program, phase, found) && sum(counts_in(spans_of(found), phase.middles_ns)) * 2 < found.steps.size()) {
-    return Outcome::kOtherPhase;
-  }
-  std::vector<Nanoseconds> begins;
-  for (const Step& step : found.steps) begins.push_back(step.host.begin_ns);
-  const std::size_t in_one = median(counts_in(spans_of(found), phase.middles_ns));
-  const std::size_t for_one = median(counts_in(phase.steps, begins));
-  if (in_one >= 2) return Outcome::kMultiple;
-  if (for_one >= 2) return Outcome::kFraction;
-  // A step without records is found by chance.
-  const std::size_t truth = phase.steps.size();
-  const std::size_t count = found.steps.size();
-  const std::size_t few = std::max<std::size_t>(2, program.conditions.lost > 0 ? truth / 50 : 0);
-  if (count > truth + few || count + std::max(few, phase.lost_steps + 2) < truth) return Outcome::kCount;
-  return found.micro_steps == phase.micro_steps ? Outcome::kRight : Outcome::kMicroSteps;
-}
-
-Judged judge(const LoopProgram& program, const StepPhases& found) {
-  Nanoseconds all_ns = 0;
-  Nanoseconds most_ns = 0;
-  for (const Phase& phase : program.phases) {
-    all_ns += phase.time_ns;
-    most_ns = std::max(most_ns, phase.time_ns);
-  }
-  Judged judged;
-  std::optional<Outcome> outcome;
-  for (const Phase& phase : program.phases) {
-    // If two phases took about the same time, either may be the one with the most.
-    if (phase.time_ns * 4 >= most_ns * 3 && outcome != Outcome::kRight) {
-      const Outcome here = judge_steps(program, phase, found.chosen);
-      if (!outcome || *outcome == Outcome::kOtherPhase || here == Outcome::kRight) outcome = here;
-    }
-    if (phase.steps.size() < 5 || phase.time_ns * 20 < all_ns) continue;
-    ++judged.phases;
-    const auto finds = [&](const Steps& steps) { return is_found(program, phase, steps); };
-    if (finds(found.chosen) || std::any_of(found.others.begin(), found.others.end(), finds)) ++judged.phases_found;
-  }
-  judged.outcome = outcome.value_or(Outcome::kNone);
-  return judged;
-}
-
-std::string steps_text(const Steps& steps) {
-  return std::to_string(steps.steps.size()) + " by " + std::string(step_source_name(steps.source)) + ' ' + steps.name +
-         (steps.micro_steps == 1 ? "" : " of " + std::to_string(steps.micro_steps)) + ", " +
-         std::string(step_confidence_name(steps.confidence));
-}
-
-std::string text_of(std::uint64_t seed, const LoopProgram& program, const StepPhases& found, const Judged& judged) {
-  std::string text = "seed " + std::to_string(seed) + ": " + std::string(kOutcomes[number(judged.outcome)]) +
-                     ", phases " + std::to_string(judged.phases_found) + '/' + std::to_string(judged.phases) + ": " +
-                     program.kind + program.description + "\n    is:";
-  for (const Phase& phase : program.phases) {
-    text += ' ' + phase.name + ' ' + std::to_string(phase.steps.size());
-    if (phase.micro_steps != 1) text += " of " + std::to_string(phase.micro_steps);
-    text += " in " + std::to_string(phase.time_ns / 1'000'000) + " ms;";
-  }
-  text += "\n    found: " + steps_text(found.chosen);
-  for (const Steps& other : found.others) text += "; " + steps_text(other);
-  return text;
-}
-
-bool same(const Steps& a, const Steps& b) {
-  const auto same_step = [](const Step& x, const Step& y) {
-    return x.host == y.host && x.done_ns == y.done_ns && x.length_ns == y.length_ns && x.kind == y.kind;
-  };
-  return a.source == b.source && a.name == b.name && a.where == b.where && a.confidence == b.confidence &&
-         a.doubt == b.doubt && a.micro_steps == b.micro_steps &&
-         std::equal(a.steps.begin(), a.steps.end(), b.steps.begin(), b.steps.end(), same_step);
-}
-
-StepPhases steps_found(const LoopProgram& program) {
-  const Correlation correlation(program.trace);
-  return find_steps(program.trace, correlation);
-}
-
-class Table {
- public:
-  void add(const std::string& kind, const Judged& judged) {
-    for (const std::string& row : {kind, std::string("all")}) {
-      ++rows_[row][number(judged.outcome)];
-      phases_[row].first += judged.phases_found;
-      phases_[row].second += judged.phases;
-    }
-  }
-  void print() const {
-    std::printf("%-14s", "");
-    for (const std::string_view outcome : kOutcomes) std::printf("%12s", std::string(outcome).c_str());
-    std::printf("%14s\n", "phases");
-    for (const auto& [kind, counts] : rows_) {
-      std::printf("%-14s", kind.c_str());
-      for (const std::size_t count : counts) std::printf("%12zu", count);
-      std::printf("%8zu/%zu\n", phases_.at(kind).first, phases_.at(kind).second);
-    }
-  }
-  std::size_t count(Outcome outcome) const { return rows_.at("all")[number(outcome)]; }
-  std::pair<std::size_t, std::size_t> phases() const { return phases_.at("all"); }
-
- private:
-  std::map<std::string, std::array<std::size_t, kOutcomes.size()>> rows_;
-  std::map<std::string, std::pair<std::size_t, std::size_t>> phases_;
-};
-
-}  // namespace
-
 namespace {
 
 // A finder that knows the truth and takes `merged` steps for one, or cuts each into `pieces`, of all phases but
@@ -248,47 +83,20 @@ TEST_CASE("programs that a single rule decides") {
     const StepPhases found = steps_found(program);
     const Judged judged = judge(program, found);
     INFO(text_of(seed, program, found, judged));
-    CHECK(judged.outcome == Outcome::kRight);
-    CHECK(judged.phases_found == judged.phases);
+    CHECK(judged.is_right());
   }
 }
 
 TEST_CASE("steps and phases of programs with known loops") {
-  const char* const only = std::getenv("SYNCTRACE_LOOP_SEED");
-  const char* const other = only != nullptr ? only : std::getenv("SYNCTRACE_LOOP_FIRST");
-  const std::uint64_t first = other != nullptr ? std::strtoull(other, nullptr, 10) : 1;
-  const std::uint64_t count = only != nullptr ? 1 : is_whole_effort() ? 2'000 : 40;
-  Table table;
-  std::size_t different = 0;
-  for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const LoopProgram program = loop_program(seed);
-    const StepPhases found = steps_found(program);
-    const Judged judged = judge(program, found);
-    table.add(program.kind, judged);
-    const bool all_found = judged.phases_found == judged.phases;
-    if (judged.outcome != Outcome::kRight || !all_found || only != nullptr) {
-      std::printf("%s\n", text_of(seed, program, found, judged).c_str());
-    }
-    if (seed % 8 != 0 && only == nullptr) continue;
-    // The same again, of a trace that was made again.
-    const StepPhases again = steps_found(loop_program(seed));
-    if (same(found.chosen, again.chosen) &&
-        std::equal(found.others.begin(), found.others.end(), again.others.begin(), again.others.end(), same)) {
-      continue;
-    }
-    ++different;
-    std::printf("seed %llu: another answer the second time\n", static_cast<unsigned long long>(seed));
-  }
-  table.print();
-  const std::size_t total = static_cast<std::size_t>(count);
-  CHECK(different == 0);
+  const JudgedPrograms all = judge_programs(loop_program, is_whole_effort() ? 2'000 : 40);
+  CHECK(all.different == 0);
   if (!is_whole_effort()) return;  // too few to say how many are right
   // Wanted: 99 % right, no multiple, half a per cent of fractions, 97 % of the phases. What is reached, by kind of
   // program, and why not more: docs/measurements/steps.md. It must not become worse.
-  CHECK(table.count(Outcome::kRight) * 1'000 >= total * (first == 1 ? 990 : 985));
-  CHECK(table.count(Outcome::kMultiple) <= (first == 1 ? 0 : total / 2'000));
-  CHECK(table.count(Outcome::kFraction) * 200 <= total);
-  CHECK(table.phases().first * 100 >= table.phases().second * 99);
+  CHECK(all.table.count(Outcome::kRight) * 1'000 >= all.count * (all.first == 1 ? 990 : 985));
+  CHECK(all.table.count(Outcome::kMultiple) <= (all.first == 1 ? 0 : all.count / 2'000));
+  CHECK(all.table.count(Outcome::kFraction) * 200 <= all.count);
+  CHECK(all.table.phases().first * 100 >= all.table.phases().second * 99);
 }
 
 }  // namespace synctrace::testing::loops
