@@ -156,16 +156,31 @@ bool StepNesting::reads_in_parts(const StepLevel& level) {
   });
 }
 
-bool StepNesting::take_turns(const StepLevel& level) {
+bool StepNesting::take_turns(const StepLevel& level) { return take_turns(level, 2); }
+
+// Whether each is like that so many passes later, and unlike the next.
+bool StepNesting::take_turns(const StepLevel& level, std::size_t passes) {
   std::size_t turns = 0;
   std::size_t looks = 0;
   const std::size_t stride = level.steps.size() / kMostTurnLooks + 1;
-  for (std::size_t i = 0; i + 2 < level.steps.size(); i += stride, ++looks) {
+  for (std::size_t i = 0; i + passes < level.steps.size(); i += stride, ++looks) {
     const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
-    const double next_but_one = levels_.cutter().likeness(level.steps[i], level.steps[i + 2]);
-    turns += next < kUnlike && next + kMoreAlike.fraction() < next_but_one ? 1U : 0U;
+    const double again = levels_.cutter().likeness(level.steps[i], level.steps[i + passes]);
+    turns += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
   }
   return looks >= kLeastSteps && ratio(turns, looks) >= kAtLeastHalf;
+}
+
+const StepLevel* StepNesting::whole_of(const StepLevel& level) {
+  for (const StepLevel& outer : levels_.all()) {
+    if (outer.steps.size() < kFewSteps || ratio(outer.steps.size(), level.steps.size()) > kCoarser) continue;
+    if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
+    const Inside part = inside(level, outer);
+    if (part.passes < kFewestPasses || !hold_as_many(outer, level, part.passes)) continue;
+    if (take_turns(level, part.passes)) return &outer;
+    if (adds_work(level, outer) && !is_one_more(level, outer, part.passes)) return &outer;
+  }
+  return nullptr;
 }
 
 // Whether a good part of its work comes from another thread, as autograd's does.

@@ -21,6 +21,10 @@ class StepNesting {
   // step of another level, which does more. Iterations until something converges are of another number each time.
   bool reads_in_parts(const StepLevel& level);
 
+  // The loop whose steps are made of these, about as many in each: many of its steps, each with work that no part does,
+  // or with parts that take turns. Null: there is none.
+  const StepLevel* whole_of(const StepLevel& level);
+
   // Whether each is like the next but one and unlike the next: two models that take turns, two halves of a layer.
   bool take_turns(const StepLevel& level);
 
@@ -42,6 +46,7 @@ class StepNesting {
   Inside inside(const StepLevel& fine, const StepLevel& coarse) const;
   bool is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const;
   bool has_parts(const StepLevel& level) const;
+  bool take_turns(const StepLevel& level, std::size_t passes);
   bool is_aside(const StepLevel& level) const;
   static bool is_in(const StepCuts& places, const std::vector<ItemRange>& steps, Share share);
   bool adds_work(const StepLevel& pass, const StepLevel& step, double at_most = 1e9) const;

@@ -27,10 +27,18 @@ class LoopSearch {
     if (!optimizes) level = by_exchange();
     if (level == nullptr) return std::nullopt;
     FoundLoop found;
+    const StepLevel* passes = optimizes ? nesting_.passes_of(*level) : nullptr;
+    const StepLevel* group = nullptr;
+    while (!optimizes && group == nullptr) {
+      group = nesting_.group_of(*level);
+      const StepLevel* whole = group == nullptr ? nesting_.whole_of(*level) : nullptr;
+      if (whole == nullptr) break;
+      level = whole;
+    }
     StepLevel best;
-    if (const StepLevel* passes = optimizes ? nesting_.passes_of(*level) : nullptr) {
+    if (passes != nullptr) {
       best = begins_.by_passes(*level, *passes, levels_.optimizers(), found.micro_steps);
-    } else if (const StepLevel* group = optimizes ? nullptr : nesting_.group_of(*level)) {
+    } else if (group != nullptr) {
       best = begins_.by_passes(*group, *level, group->cuts, found.micro_steps);
     } else {
       best = begins_.turned(*level);
