@@ -254,12 +254,13 @@ class Builder {
   // are not only its own stand between.
   void mark_optimizers() {
     constexpr std::size_t kFar = kEpisodeGap + 1;
+    constexpr std::uint8_t kBetween = Trait::kExchange | Trait::kOfModel | Trait::kGraph;
     const std::vector<Whose> whose = whose_kinds();
     std::size_t since = kFar;  // items since its last work
     for (std::size_t i = 0; i < items_.size(); ++i) {
       const Whose one = whose[items_.kinds[i]];
       const bool is_optimizers = one == Whose::kOptimizers || one == Whose::kOptimizersByName;
-      const bool ends = one == Whose::kOthers || (items_.traits[i] & Trait::kExchange) != 0;
+      const bool ends = one == Whose::kOthers || (items_.traits[i] & kBetween) != 0;
       since = ends ? kFar : since + 1;
       if (!is_optimizers) continue;
       const bool begins = since > (one == Whose::kOptimizersByName ? kEpisodeGapByName : kEpisodeGap);

@@ -2,6 +2,7 @@
 #include "steps/step_levels.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -38,7 +39,28 @@ StepLevels::StepLevels(const StepItems& items, const std::vector<ItemRange>& ran
       if ((items.traits[i] & StepItems::kOptimizer) != 0) optimizers_.push_back(i);
     }
   }
+  if (optimizers_.empty()) find_exchanges(ranges);
   find();
+}
+
+// Exchanges by the items before them, the most frequent first.
+void StepLevels::find_exchanges(const std::vector<ItemRange>& ranges) {
+  std::map<std::array<std::uint32_t, kItemsBefore + 1>, StepCuts> behind;
+  for (const ItemRange range : ranges) {
+    for (std::size_t i = range.begin + kItemsBefore; i < range.end; ++i) {
+      if ((items_.traits[i] & StepItems::kExchange) == 0 || (items_.traits[i - 1] & StepItems::kExchange) != 0)
+        continue;
+      std::array<std::uint32_t, kItemsBefore + 1> kinds{};
+      for (std::size_t k = 0; k <= kItemsBefore; ++k) kinds[k] = items_.kinds[i - k];
+      behind[kinds].push_back(i);
+    }
+  }
+  for (auto& [kinds, cuts] : behind) {
+    if (cuts.size() >= kFewSteps) exchanges_behind_.push_back(std::move(cuts));
+  }
+  std::stable_sort(exchanges_behind_.begin(), exchanges_behind_.end(),
+                   [](const StepCuts& a, const StepCuts& b) { return a.size() > b.size(); });
+  if (exchanges_behind_.size() > kMostMarks) exchanges_behind_.resize(kMostMarks);
 }
 
 // Finest first.
@@ -66,6 +88,8 @@ void StepLevels::find() {
   const bool is_marked = std::any_of(levels_.begin(), levels_.end(),
                                      [](const StepLevel& level) { return level.optimizing >= kNearlyAll; });
   if (!is_marked && optimizers_.size() > kLeastSteps) try_marks(optimizers_);
+  // One function reads several values in a step: what ran before each tells them apart.
+  for (const StepCuts& cuts : exchanges_behind_) try_marks(cuts);
   // Marks that stray make one level finer than it is.
   std::stable_sort(levels_.begin(), levels_.end(),
                    [](const StepLevel& a, const StepLevel& b) { return a.steps.size() > b.steps.size(); });

@@ -33,6 +33,7 @@ class StepLevels {
   std::size_t kinds_in(const std::vector<ItemRange>& steps, ItemRange range) const;
 
  private:
+  void find_exchanges(const std::vector<ItemRange>& ranges);
   void find();
   void drop_doubles();
   bool hold_optimizers(const StepLevel& level) const;
@@ -41,6 +42,7 @@ class StepLevels {
   StepCutter cutter_;
   std::vector<StepCuts> places_;  // by kind
   StepCuts optimizers_;
+  std::vector<StepCuts> exchanges_behind_;  // those behind the same items
   std::vector<std::uint32_t> work_before_;
   std::vector<StepLevel> levels_;
 };

@@ -56,12 +56,15 @@ inline constexpr std::size_t kMostMarkLooks = 32;           // marks | a sample 
 inline constexpr Share kSmallestLevel = percent(20);        // share of the items, the time or the work | a smaller loop is an aside | step_cut_limits
 inline constexpr Share kTouching = percent(45);             // share of steps | steps come in runs | step_cut_limits
 inline constexpr Share kSame = percent(95);                 // likeness | two levels whose marks stand at other places of one step | step_search_limits
+inline constexpr std::size_t kItemsBefore = 3;              // items | what ran before it tells which of several reads one is | open
 inline constexpr Share kAsMany = {50, 49};                  // share of a level's steps | such a level has 2 % more of them, for lost records | open
 
 // A level and another one (step_nesting).
 inline constexpr Share kAlikeLayers = percent(70);          // likeness | marks at other places of one layer | step_micro_limits
 inline constexpr Share kUnlike = percent(92);               // likeness | less is another sort of step, where two sorts take turns | step_nesting_limits
 inline constexpr Share kMoreAlike = percent(5);             // likeness | by so much a step is more like the next but one | step_nesting_limits
+inline constexpr Share kEqualAgain = percent(20);           // share of parts | names vary, and few are equal to those of the next step | open
+inline constexpr Share kMuchAlike = percent(95);            // likeness, mean | steps made of parts that differ | open
 inline constexpr std::size_t kMostTurnLooks = 64;           // steps | a sample shows that two sorts take turns | cost
 inline constexpr Share kPassesOff = {1, 8};                 // share of the passes, and one more | each step holds about as many layers | generated_steps
 inline constexpr std::size_t kFewSteps = 16;                // coarser steps | each of fewer has to hold as many passes | open

@@ -155,6 +155,12 @@ bool StepLooks::are_of_one_loop(const Steps& a, const Steps& b, const StepItems&
   return first && second && std::max(first->first, second->first) <= std::min(first->second, second->second);
 }
 
+bool StepLooks::lie_in(const Steps& inner, const Steps& outer, const StepItems& items) {
+  const std::optional<Place> one = place_of(inner, items);
+  const std::optional<Place> other = place_of(outer, items);
+  return one && other && other->loop.depth < one->loop.depth;
+}
+
 bool StepLooks::is_readers(const ResolvedFrame& frame) const {
   if (frame.function.empty()) return false;
   const CodeOwner owner = user_code_.owner_of(frame);

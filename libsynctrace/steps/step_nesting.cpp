@@ -7,6 +7,7 @@
 
 #include "steps/step_candidates.h"
 #include "steps/step_limits.h"
+#include "steps/step_split.h"
 
 namespace synctrace {
 namespace {
@@ -161,14 +162,48 @@ bool StepNesting::take_turns(const StepLevel& level) { return take_turns(level, 
 // Whether each is like that so many passes later, and unlike the next.
 bool StepNesting::take_turns(const StepLevel& level, std::size_t passes) {
   std::size_t turns = 0;
+  std::size_t equal_next = 0;
+  std::size_t equal_again = 0;
   std::size_t looks = 0;
   const std::size_t stride = level.steps.size() / kMostTurnLooks + 1;
   for (std::size_t i = 0; i + passes < level.steps.size(); i += stride, ++looks) {
     const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
     const double again = levels_.cutter().likeness(level.steps[i], level.steps[i + passes]);
     turns += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
+    equal_next += next >= kExact ? 1U : 0U;
+    equal_again += again >= kExact ? 1U : 0U;
   }
-  return looks >= kLeastSteps && ratio(turns, looks) >= kAtLeastHalf;
+  const bool differ = ratio(equal_again, looks) >= kEqualAgain && ratio(equal_next, equal_again) <= kMostOdd;
+  return looks >= kLeastSteps && (ratio(turns, looks) >= kAtLeastHalf || differ);
+}
+
+// Whether each step runs a kernel that passes do not run, as often each time.
+bool StepNesting::adds_regularly(const StepLevel& pass, const StepLevel& step) const {
+  const std::set<std::uint32_t> usual(items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.begin),
+                                      items_.kinds.begin() + static_cast<std::ptrdiff_t>(pass.typical.end));
+  std::map<std::uint32_t, std::size_t> added;
+  for (std::size_t i = step.typical.begin; i < step.typical.end; ++i) {
+    if ((items_.traits[i] & StepItems::kWork) != 0 && !usual.contains(items_.kinds[i])) ++added[items_.kinds[i]];
+  }
+  return std::any_of(added.begin(), added.end(), [&](const auto& one) {
+    const auto& [kind, count] = one;
+    const StepCuts& places = levels_.places(kind);
+    if (is_in(places, pass.steps, kAtLeastHalf)) return false;
+    const auto regular = std::count_if(step.steps.begin(), step.steps.end(), [&, times = count](ItemRange range) {
+      const auto first = std::lower_bound(places.begin(), places.end(), range.begin);
+      const auto there = static_cast<std::size_t>(std::lower_bound(first, places.end(), range.end) - first);
+      const std::size_t off = kPassesOff.of(times);
+      return there + off >= times && there <= times + off;
+    });
+    return ratio(static_cast<std::size_t>(regular), step.steps.size()) >= kNearlyAll;
+  });
+}
+
+// Whether the host gives data for several passes at once, by another loop beside them in one that stacks show.
+bool StepNesting::feeds(const StepLevel& passes, const StepLevel& outer) {
+  if (items_.count(passes.typical, StepItems::kGiven) > 0 || items_.count(outer.typical, StepItems::kGiven) == 0)
+    return false;
+  return looks_.lie_in(steps_of(items_, passes.steps), steps_of(items_, outer.steps), items_);
 }
 
 const StepLevel* StepNesting::whole_of(const StepLevel& level) {
@@ -176,9 +211,16 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
     if (outer.steps.size() < kFewSteps || ratio(outer.steps.size(), level.steps.size()) > kCoarser) continue;
     if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
     const Inside part = inside(level, outer);
-    if (part.passes < kFewestPasses || !hold_as_many(outer, level, part.passes)) continue;
+    if (part.passes < kFewestPasses) continue;
+    // Parts that differ: it has to be them that make the loop's steps alike.
+    const bool differ = level.likeness < kUnlike && outer.likeness >= kMuchAlike &&
+                        outer.likeness > level.likeness + kMoreAlike.fraction();
+    if (differ && outer.share >= kNearlyAll && outer.touching >= kNearlyAll && part.passes <= kMostLayers)
+      return &outer;
+    if (!hold_as_many(outer, level, part.passes)) continue;
     if (take_turns(level, part.passes)) return &outer;
-    if (adds_work(level, outer) && !is_one_more(level, outer, part.passes)) return &outer;
+    if (!adds_regularly(level, outer)) continue;
+    if (!is_one_more(level, outer, part.passes) || feeds(level, outer)) return &outer;
   }
   return nullptr;
 }

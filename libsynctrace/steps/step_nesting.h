@@ -50,6 +50,8 @@ class StepNesting {
   bool is_aside(const StepLevel& level) const;
   static bool is_in(const StepCuts& places, const std::vector<ItemRange>& steps, Share share);
   bool adds_work(const StepLevel& pass, const StepLevel& step, double at_most = 1e9) const;
+  bool adds_regularly(const StepLevel& pass, const StepLevel& step) const;
+  bool feeds(const StepLevel& passes, const StepLevel& outer);
   bool has_other_loop(const StepLevel& level, const StepLevel& passes);
 
   StepLevels& levels_;

@@ -29,8 +29,9 @@ class LoopSearch {
     FoundLoop found;
     const StepLevel* passes = optimizes ? nesting_.passes_of(*level) : nullptr;
     const StepLevel* group = nullptr;
-    while (!optimizes && group == nullptr) {
-      group = nesting_.group_of(*level);
+    while (passes == nullptr && group == nullptr) {
+      if (optimizes && items_.count(level->typical, StepItems::kGiven) > 0) break;
+      if (!optimizes) group = nesting_.group_of(*level);
       const StepLevel* whole = group == nullptr ? nesting_.whole_of(*level) : nullptr;
       if (whole == nullptr) break;
       level = whole;
@@ -71,7 +72,7 @@ class LoopSearch {
 
   // The finest in whose steps the host and the GPU exchange something; without any, the finest that is the whole.
   const StepLevel* by_exchange() {
-    std::vector<ItemRange> inner;
+    std::vector<const StepLevel*> inner;
     const bool any = std::any_of(levels_.all().begin(), levels_.all().end(),
                                  [](const StepLevel& one) { return one.exchanging >= kAtLeastHalf; });
     for (const StepLevel& level : levels_.all()) {
@@ -84,11 +85,12 @@ class LoopSearch {
       if (!is_whole && !(any && is_marked)) continue;
       if (level.exchanging < kNearlyAll && nesting_.take_turns(level)) continue;
       // Marks at other places of a layer make a level that looks a little less like one.
-      const bool is_same = std::any_of(inner.begin(), inner.end(), [&](ItemRange typical) {
-        return levels_.cutter().likeness(typical, level.typical) > kAlikeLayers;
+      const bool is_same = std::any_of(inner.begin(), inner.end(), [&](const StepLevel* part) {
+        return ratio(level.steps.size(), part->steps.size()) > kCoarser &&
+               levels_.cutter().likeness(part->typical, level.typical) > kAlikeLayers;
       });
       if (!is_same && !nesting_.is_inner(level) && !nesting_.reads_in_parts(level)) return &level;
-      if (!is_same) inner.push_back(level.typical);
+      if (!is_same) inner.push_back(&level);
     }
     return nullptr;
   }
