@@ -85,8 +85,9 @@ void StepLevels::find() {
     try_marks(places_[kind]);
   }
   // Where each kernel of an optimizer comes several times in a step, only the begin of its work marks one.
-  const bool is_marked = std::any_of(levels_.begin(), levels_.end(),
-                                     [](const StepLevel& level) { return level.optimizing >= kNearlyAll; });
+  const bool is_marked = std::any_of(levels_.begin(), levels_.end(), [&](const StepLevel& level) {
+    return level.optimizing >= kNearlyAll && ratio(level.steps.size(), optimizers_.size()) >= kAtLeastHalf;
+  });
   if (!is_marked && optimizers_.size() > kLeastSteps) try_marks(optimizers_);
   // One function reads several values in a step: what ran before each tells them apart.
   for (const StepCuts& cuts : exchanges_behind_) try_marks(cuts);

@@ -180,7 +180,8 @@ bool StepLooks::is_of_model(StackId stack, std::size_t depth) {
 // depth and not from the function. Then the caller loops, and calls the function anew in each step.
 bool StepLooks::works_outside(const Steps& steps, const StepItems& items, StackId inside, std::size_t depth) {
   struct Kind {
-    std::size_t items = 0;
+    std::size_t steps = 0;  // that have it
+    const Step* last = nullptr;
     std::size_t seen = 0;
     std::size_t outside = 0;
   };
@@ -198,7 +199,7 @@ bool StepLooks::works_outside(const Steps& steps, const StepItems& items, StackI
       const auto item = static_cast<std::size_t>(time - items.times_ns.begin());
       if ((items.traits[item] & StepItems::kWork) == 0) continue;
       Kind& kind = kinds[items.kinds[item]];
-      ++kind.items;
+      if (std::exchange(kind.last, &step) != &step) ++kind.steps;
       while (event != events_.all().end() && event->time_ns < *time) ++event;
       if (event == events_.all().end() || event->time_ns != *time) continue;
       ++kind.seen;
@@ -208,7 +209,7 @@ bool StepLooks::works_outside(const Steps& steps, const StepItems& items, StackI
   return std::any_of(kinds.begin(), kinds.end(), [&](const auto& one) {
     const Kind& kind = one.second;
     return kind.seen >= kFewestSeenOutside && kind.outside == kind.seen &&
-           ratio(kind.items, steps.steps.size()) >= kNearlyAll;
+           ratio(kind.steps, steps.steps.size()) >= kNearlyAll;
   });
 }
 

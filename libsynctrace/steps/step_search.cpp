@@ -28,19 +28,17 @@ class LoopSearch {
     if (level == nullptr) return std::nullopt;
     FoundLoop found;
     const StepLevel* passes = optimizes ? nesting_.passes_of(*level) : nullptr;
-    const StepLevel* group = nullptr;
-    while (passes == nullptr && group == nullptr) {
-      if (optimizes && items_.count(level->typical, StepItems::kGiven) > 0) break;
-      if (!optimizes) group = nesting_.group_of(*level);
-      const StepLevel* whole = group == nullptr ? nesting_.whole_of(*level) : nullptr;
+    const bool is_told = passes != nullptr || (optimizes && items_.count(level->typical, StepItems::kGiven) > 0);
+    while (!is_told) {
+      const StepLevel* group = optimizes ? nullptr : nesting_.group_of(*level);
+      const StepLevel* whole = group != nullptr ? group : nesting_.whole_of(*level);
       if (whole == nullptr) break;
+      passes = group != nullptr ? level : nullptr;
       level = whole;
     }
     StepLevel best;
     if (passes != nullptr) {
-      best = begins_.by_passes(*level, *passes, levels_.optimizers(), found.micro_steps);
-    } else if (group != nullptr) {
-      best = begins_.by_passes(*group, *level, group->cuts, found.micro_steps);
+      best = begins_.by_passes(*level, *passes, optimizes ? levels_.optimizers() : level->cuts, found.micro_steps);
     } else {
       best = begins_.turned(*level);
       StepLevel pairs = nesting_.take_turns(best) ? begins_.in_pairs(best) : StepLevel{};

@@ -57,7 +57,10 @@ LoopProgram played(std::span<const LoopKind> kinds, std::uint64_t seed) {
   program.kind = kind->name;
   Choices choices(random, program.description);
   program.conditions = random_conditions(kind->native, choices);
-  if (kind->needs_stacks && program.conditions.stacks == Stacks::kNone) program.conditions.stacks = Stacks::kPython;
+  if (kind->needs_stacks) {
+    program.conditions.stacks = Stacks::kPython;
+    program.conditions.launch_stacks = true;
+  }
   Tape tape(program.conditions, seed + 1'000'000);
   Frame module(tape, kind->native ? kNativeUser : kUser, kind->native ? "_start" : "<module>");
   module.at(40);
