@@ -33,6 +33,18 @@ bool hold_as_many(const StepLevel& outer, const StepLevel& level, std::size_t pa
   return come_regularly(outer.cuts, level.steps, passes, kPassesOff.of(passes) + 1);
 }
 
+// Nearly all are about as long as half of them.
+bool are_as_long(const std::vector<ItemRange>& steps) {
+  std::vector<std::size_t> sizes;
+  for (const ItemRange step : steps) sizes.push_back(step.size());
+  std::sort(sizes.begin(), sizes.end());
+  const std::size_t usual = sizes[sizes.size() / 2];
+  const std::size_t off = kPassesOff.of(usual);
+  const auto first = std::lower_bound(sizes.begin(), sizes.end(), usual - off);
+  const auto last = std::upper_bound(sizes.begin(), sizes.end(), usual + off);
+  return ratio(static_cast<std::size_t>(last - first), sizes.size()) >= kNearlyAll;
+}
+
 }  // namespace
 
 // Counts the steps of `fine` in those of `coarse`.
@@ -201,9 +213,8 @@ bool StepNesting::adds_regularly(const StepLevel& pass, const StepLevel& step) c
 
 // Whether the host gives data for several passes at once, by another loop beside them in one that stacks show.
 bool StepNesting::feeds(const StepLevel& passes, const StepLevel& outer) {
-  if (items_.count(passes.typical, StepItems::kGiven) > 0 || items_.count(outer.typical, StepItems::kGiven) == 0)
-    return false;
-  return looks_.lie_in(steps_of(items_, passes.steps), steps_of(items_, outer.steps), items_);
+  return !gives(passes) && gives(outer) &&
+         looks_.lie_in(steps_of(items_, passes.steps), steps_of(items_, outer.steps), items_);
 }
 
 const StepLevel* StepNesting::whole_of(const StepLevel& level) {
@@ -212,13 +223,11 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
     if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
     const Inside part = inside(level, outer);
     if (part.passes < kFewestPasses) continue;
-    // Parts that differ: it has to be them that make the loop's steps alike.
+    if (!hold_as_many(outer, level, part.passes) && !are_as_long(outer.steps)) continue;
     const bool differ = level.likeness < kUnlike && outer.likeness >= kMuchAlike &&
-                        outer.likeness > level.likeness + kMoreAlike.fraction();
-    if (differ && outer.share >= kNearlyAll && outer.touching >= kNearlyAll && part.passes <= kMostLayers)
-      return &outer;
-    if (!hold_as_many(outer, level, part.passes)) continue;
-    if (take_turns(level, part.passes)) return &outer;
+                        outer.likeness > level.likeness + kMoreAlike.fraction() && part.passes <= kMostLayers;
+    if (differ || take_turns(level, part.passes)) return &outer;
+    if (gives(level) && has_other_inputs(level, outer)) continue;  // training and validation
     if (!adds_regularly(level, outer)) continue;
     if (!is_one_more(level, outer, part.passes) || feeds(level, outer)) return &outer;
   }
@@ -250,6 +259,22 @@ const StepLevel* StepNesting::passes_of(const StepLevel& level) {
     if (part.covered >= kNearlyAll && looks_.loops(fine.steps, level.steps, items_, kBacksOfPasses)) return &fine;
   }
   return nullptr;
+}
+
+// Whether the host gives data in each step.
+bool StepNesting::gives(const StepLevel& level) const { return items_.count(level.typical, StepItems::kGiven) > 0; }
+
+// Whether another loop to whose steps the host gives data runs beside these passes.
+bool StepNesting::has_other_inputs(const StepLevel& passes, const StepLevel& outer) const {
+  return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& other) {
+    if (!gives(other) || inside(other, outer).passes < kFewestPasses) return false;
+    const auto apart = std::count_if(other.steps.begin(), other.steps.end(), [&](ItemRange step) {
+      const auto next = std::upper_bound(passes.steps.begin(), passes.steps.end(), step.begin,
+                                         [](std::size_t item, ItemRange pass) { return item < pass.end; });
+      return next == passes.steps.end() || next->begin >= step.end;
+    });
+    return ratio(static_cast<std::size_t>(apart), other.steps.size()) >= kNearlyAll;
+  });
 }
 
 // Whether another loop, no small one and none inside of the passes, runs in each of these steps.

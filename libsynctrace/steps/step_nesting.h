@@ -53,6 +53,8 @@ class StepNesting {
   bool adds_regularly(const StepLevel& pass, const StepLevel& step) const;
   bool feeds(const StepLevel& passes, const StepLevel& outer);
   bool has_other_loop(const StepLevel& level, const StepLevel& passes);
+  bool has_other_inputs(const StepLevel& passes, const StepLevel& outer) const;
+  bool gives(const StepLevel& level) const;
 
   StepLevels& levels_;
   const StepItems& items_;

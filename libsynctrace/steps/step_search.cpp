@@ -62,10 +62,16 @@ class LoopSearch {
   // The finest with an optimizer's work in each step.
   const StepLevel* by_optimizer() const {
     if (levels_.optimizers().size() < kLeastSteps) return nullptr;
-    const auto level = std::find_if(levels_.all().begin(), levels_.all().end(), [](const StepLevel& one) {
-      return one.optimizing >= kNearlyAll && one.touching >= kInRuns;
-    });
-    return level == levels_.all().end() ? nullptr : &*level;
+    const StepLevel* best = nullptr;
+    for (const StepLevel& one : levels_.all()) {
+      if (one.optimizing < kNearlyAll || one.touching < kInRuns) continue;
+      // A validation may begin alike: then a level without it has the optimizer's work in each.
+      if (best == nullptr ||
+          (best->optimizing < kInNearlyEach && one.optimizing >= kMuchAlike && one.share >= kNearlyAllWork &&
+           one.likeness > best->likeness && ratio(one.steps.size(), levels_.optimizers().size()) >= kInNearlyEach))
+        best = &one;
+    }
+    return best;
   }
 
   // The finest in whose steps the host and the GPU exchange something; without any, the finest that is the whole.
