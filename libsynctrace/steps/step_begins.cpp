@@ -66,7 +66,7 @@ StepLevel StepBegins::turned(const StepLevel& level) {
   auto best_rank = rank_of(best);
   for (const std::uint32_t kind : once) {
     StepLevel other = levels_.cutter().cut(levels_.places(kind), level.typical);
-    if (!levels_.are_steps(other)) continue;
+    if (!levels_.are_steps(other) || other.optimizing < kMuchAlike.of(level.optimizing)) continue;
     const auto rank = rank_of(other);
     if (rank <= best_rank) continue;
     best = std::move(other);

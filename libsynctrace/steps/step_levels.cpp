@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -22,6 +23,21 @@ bool come_in_turn(const StepCuts& a, const StepCuts& b) {
     if (!in_turn) return false;
   }
   return true;
+}
+
+// Where a kind comes again after many times its usual distance, if that is seldom.
+StepCuts begins_of_bursts(const StepCuts& places) {
+  std::vector<std::size_t> distances;
+  const std::size_t stride = places.size() / kMostMarkLooks + 1;
+  for (std::size_t i = 1; i < places.size(); i += stride) distances.push_back(places[i] - places[i - 1]);
+  const auto middle = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2);
+  std::nth_element(distances.begin(), middle, distances.end());
+  const std::size_t far = kFarApart * *middle;
+  StepCuts cuts = {places.front()};
+  for (std::size_t i = 1; i < places.size() && 2 * cuts.size() <= places.size(); ++i) {
+    if (places[i] - places[i - 1] > far) cuts.push_back(places[i]);
+  }
+  return 2 * cuts.size() <= places.size() ? cuts : StepCuts{};
 }
 
 }  // namespace
@@ -86,11 +102,19 @@ void StepLevels::find() {
   }
   // Where each kernel of an optimizer comes several times in a step, only the begin of its work marks one.
   const bool is_marked = std::any_of(levels_.begin(), levels_.end(), [&](const StepLevel& level) {
-    return level.optimizing >= kNearlyAll && ratio(level.steps.size(), optimizers_.size()) >= kAtLeastHalf;
+    return level.optimizing >= kNearlyAll && ratio(level.steps.size(), optimizers_.size()) >= kNearlyAll;
   });
   if (!is_marked && optimizers_.size() > kLeastSteps) try_marks(optimizers_);
   // One function reads several values in a step: what ran before each tells them apart.
   for (const StepCuts& cuts : exchanges_behind_) try_marks(cuts);
+  // A loop in each step, and no kernel that runs once in one: the begin of its bursts marks them.
+  std::deque<StepCuts> bursts;
+  for (std::size_t i = 0; optimizers_.empty() && i < kinds.size() && bursts.size() < kMostMarks; ++i) {
+    StepCuts cuts = begins_of_bursts(places_[kinds[i]]);
+    if (cuts.size() < kFewSteps) continue;
+    bursts.push_back(std::move(cuts));
+    try_marks(bursts.back());
+  }
   // Marks that stray make one level finer than it is.
   std::stable_sort(levels_.begin(), levels_.end(),
                    [](const StepLevel& a, const StepLevel& b) { return a.steps.size() > b.steps.size(); });

@@ -57,6 +57,7 @@ inline constexpr Share kSmallestLevel = percent(20);        // share of the item
 inline constexpr Share kTouching = percent(45);             // share of steps | steps come in runs | step_cut_limits
 inline constexpr Share kSame = percent(95);                 // likeness | two levels whose marks stand at other places of one step | step_search_limits
 inline constexpr std::size_t kItemsBefore = 3;              // items | what ran before it tells which of several reads one is | open
+inline constexpr std::size_t kFarApart = 4;                 // times the usual distance | a loop begins anew | open
 inline constexpr Share kAsMany = {50, 49};                  // share of a level's steps | such a level has 2 % more of them, for lost records | open
 
 // A level and another one (step_nesting).

@@ -155,10 +155,22 @@ bool StepLooks::are_of_one_loop(const Steps& a, const Steps& b, const StepItems&
   return first && second && std::max(first->first, second->first) <= std::min(first->second, second->second);
 }
 
-bool StepLooks::lie_in(const Steps& inner, const Steps& outer, const StepItems& items) {
-  const std::optional<Place> one = place_of(inner, items);
-  const std::optional<Place> other = place_of(outer, items);
-  return one && other && other->loop.depth < one->loop.depth;
+bool StepLooks::loop_once(const Steps& steps, std::size_t least_looks, const StepItems& items) {
+  const std::optional<Place> place = place_of(steps, items);
+  if (!place) return false;
+  std::size_t backs = 0;
+  std::size_t looks = 0;
+  std::size_t looked_at = 0;
+  const std::size_t stride = steps.steps.size() / kMostStepLooks + 1;
+  for (std::size_t i = 0; i + 1 < steps.steps.size(); i += stride, ++looked_at) {
+    const At end = first_from(steps.steps[i + 1].host.begin_ns);
+    for (At at = first_from(steps.steps[i].host.begin_ns); at != end && std::next(at) != events_.all().end();
+         ++at, ++looks) {
+      const std::optional<Back> back = went_back(at->stack, std::next(at)->stack);
+      backs += back && back->loop == place->loop ? 1U : 0U;
+    }
+  }
+  return looks >= least_looks * looked_at && ratio(backs, looked_at) <= kOneInAStep;
 }
 
 bool StepLooks::is_readers(const ResolvedFrame& frame) const {

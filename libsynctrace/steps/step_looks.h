@@ -30,8 +30,8 @@ class StepLooks {
   // lines that both come to.
   bool are_of_one_loop(const Steps& a, const Steps& b, const StepItems& items);
 
-  // Whether stacks show that a function which loops in the outer steps calls the one that loops in the inner ones.
-  bool lie_in(const Steps& inner, const Steps& outer, const StepItems& items);
+  // Whether stacks, so many in each step, show a function that loops once in each.
+  bool loop_once(const Steps& steps, std::size_t least_looks, const StepItems& items);
 
   // Whether stacks show that these steps, of which several lie in each of the coarser ones, are a loop of the program's
   // own rather than of a model that computes, as over its layers: in each of those one look goes back, and one more for

@@ -211,16 +211,16 @@ bool StepNesting::adds_regularly(const StepLevel& pass, const StepLevel& step) c
   });
 }
 
-// Whether the host gives data for several passes at once, by another loop beside them in one that stacks show.
-bool StepNesting::feeds(const StepLevel& passes, const StepLevel& outer) {
-  return !gives(passes) && gives(outer) &&
-         looks_.lie_in(steps_of(items_, passes.steps), steps_of(items_, outer.steps), items_);
+// Whether the host gives data for several passes at once, in a loop around them that stacks show.
+bool StepNesting::feeds(const StepLevel& level, const StepLevel& outer, std::size_t passes) {
+  return !gives(level) && gives(outer) && looks_.loop_once(steps_of(items_, outer.steps), passes, items_);
 }
 
 const StepLevel* StepNesting::whole_of(const StepLevel& level) {
   for (const StepLevel& outer : levels_.all()) {
     if (outer.steps.size() < kFewSteps || ratio(outer.steps.size(), level.steps.size()) > kCoarser) continue;
     if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
+    if (outer.share < kInNearlyEach.of(level.share)) continue;
     const Inside part = inside(level, outer);
     if (part.passes < kFewestPasses) continue;
     if (!hold_as_many(outer, level, part.passes) && !are_as_long(outer.steps)) continue;
@@ -229,7 +229,7 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
     if (differ || take_turns(level, part.passes)) return &outer;
     if (gives(level) && has_other_inputs(level, outer)) continue;  // training and validation
     if (!adds_regularly(level, outer)) continue;
-    if (!is_one_more(level, outer, part.passes) || feeds(level, outer)) return &outer;
+    if (!is_one_more(level, outer, part.passes) || feeds(level, outer, part.passes)) return &outer;
   }
   return nullptr;
 }

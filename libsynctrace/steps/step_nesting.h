@@ -51,7 +51,7 @@ class StepNesting {
   static bool is_in(const StepCuts& places, const std::vector<ItemRange>& steps, Share share);
   bool adds_work(const StepLevel& pass, const StepLevel& step, double at_most = 1e9) const;
   bool adds_regularly(const StepLevel& pass, const StepLevel& step) const;
-  bool feeds(const StepLevel& passes, const StepLevel& outer);
+  bool feeds(const StepLevel& level, const StepLevel& outer, std::size_t passes);
   bool has_other_loop(const StepLevel& level, const StepLevel& passes);
   bool has_other_inputs(const StepLevel& passes, const StepLevel& outer) const;
   bool gives(const StepLevel& level) const;
