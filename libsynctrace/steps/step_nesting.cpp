@@ -83,18 +83,27 @@ bool StepNesting::is_one_more(const StepLevel& level, const StepLevel& outer, st
   for (std::size_t i = level.typical.begin; i < level.typical.end; ++i) usual[items_.kinds[i]] += passes;
   std::size_t same = 0;
   std::size_t other = 0;
+  std::set<std::uint32_t> same_kinds;
+  std::set<std::uint32_t> other_kinds;
   for (std::size_t i = outer.typical.begin; i < outer.typical.end; ++i) {
     if ((items_.traits[i] & StepItems::kWork) == 0) continue;
     const auto kind = usual.find(items_.kinds[i]);
     if (kind == usual.end()) {
       ++other;
+      other_kinds.insert(items_.kinds[i]);
     } else if (kind->second > 0) {
       --kind->second;
     } else {
       ++same;
+      same_kinds.insert(items_.kinds[i]);
     }
   }
-  return same > other || other == 0;
+  // Names that vary are in few steps each.
+  const auto in_each = [&](const std::set<std::uint32_t>& kinds) {
+    return std::count_if(kinds.begin(), kinds.end(),
+                         [&](std::uint32_t kind) { return is_in(levels_.places(kind), outer.steps, kNearlyAll); });
+  };
+  return (same > other && in_each(same_kinds) >= in_each(other_kinds)) || other == 0;
 }
 
 // Whether a loop runs in each of its steps, and they do more than that: then it is no layer itself.
@@ -169,24 +178,33 @@ bool StepNesting::reads_in_parts(const StepLevel& level) {
   });
 }
 
-bool StepNesting::take_turns(const StepLevel& level) { return take_turns(level, 2); }
-
-// Whether each is like that so many passes later, and unlike the next.
-bool StepNesting::take_turns(const StepLevel& level, std::size_t passes) {
-  std::size_t turns = 0;
-  std::size_t equal_next = 0;
-  std::size_t equal_again = 0;
-  std::size_t looks = 0;
+StepNesting::Turns StepNesting::turns_of(const StepLevel& level, std::size_t passes) {
+  Turns turns;
   const std::size_t stride = level.steps.size() / kMostTurnLooks + 1;
-  for (std::size_t i = 0; i + passes < level.steps.size(); i += stride, ++looks) {
+  for (std::size_t i = 0; i + passes < level.steps.size(); i += stride, ++turns.looks) {
     const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
     const double again = levels_.cutter().likeness(level.steps[i], level.steps[i + passes]);
-    turns += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
-    equal_next += next >= kExact ? 1U : 0U;
-    equal_again += again >= kExact ? 1U : 0U;
+    turns.more_alike += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
+    turns.equal_next += next >= kExact ? 1U : 0U;
+    turns.equal_again += again >= kExact ? 1U : 0U;
   }
-  const bool differ = ratio(equal_again, looks) >= kEqualAgain && ratio(equal_next, equal_again) <= kMostOdd;
-  return looks >= kLeastSteps && (ratio(turns, looks) >= kAtLeastHalf || differ);
+  return turns;
+}
+
+bool StepNesting::take_turns(const StepLevel& level, std::size_t passes) {
+  const Turns turns = turns_of(level, passes);
+  return turns.looks >= kLeastSteps && ratio(turns.more_alike, turns.looks) >= kAtLeastHalf;
+}
+
+// Parts of a coarser level that differ: they are less alike than its steps, or hardly one is equal to the next.
+bool StepNesting::differ(const StepLevel& level, const StepLevel& outer, std::size_t passes) {
+  if (level.likeness < kUnlike && outer.likeness >= kMuchAlike && passes <= kMostLayers &&
+      outer.likeness > level.likeness + kMoreAlike.fraction()) {
+    return true;
+  }
+  const Turns turns = turns_of(level, passes);
+  return turns.looks >= kFewSteps && ratio(turns.equal_again, turns.looks) >= kEqualAgain &&
+         ratio(turns.equal_next, turns.equal_again) <= kMostOdd;
 }
 
 // Whether each step runs a kernel that passes do not run, as often each time.
@@ -224,9 +242,7 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
     const Inside part = inside(level, outer);
     if (part.passes < kFewestPasses) continue;
     if (!hold_as_many(outer, level, part.passes) && !are_as_long(outer.steps)) continue;
-    const bool differ = level.likeness < kUnlike && outer.likeness >= kMuchAlike &&
-                        outer.likeness > level.likeness + kMoreAlike.fraction() && part.passes <= kMostLayers;
-    if (differ || take_turns(level, part.passes)) return &outer;
+    if (differ(level, outer, part.passes) || take_turns(level, part.passes)) return &outer;
     if (gives(level) && has_other_inputs(level, outer)) continue;  // training and validation
     if (!adds_regularly(level, outer)) continue;
     if (!is_one_more(level, outer, part.passes) || feeds(level, outer, part.passes)) return &outer;

@@ -25,8 +25,9 @@ class StepNesting {
   // or with parts that take turns. Null: there is none.
   const StepLevel* whole_of(const StepLevel& level);
 
-  // Whether each is like the next but one and unlike the next: two models that take turns, two halves of a layer.
-  bool take_turns(const StepLevel& level);
+  // Whether each is like that so many passes later and unlike the next: two models that take turns, two halves of a
+  // layer.
+  bool take_turns(const StepLevel& level, std::size_t passes = 2);
 
   // The loop over batches that runs several times in each of an optimizer's steps. Null: there is none.
   const StepLevel* passes_of(const StepLevel& level);
@@ -43,10 +44,18 @@ class StepNesting {
     double covered = 0;       // the share of its kernels inside them
   };
 
+  struct Turns {  // how many of the steps looked at are
+    std::size_t looks = 0;
+    std::size_t more_alike = 0;   // more like that some passes later than like the next
+    std::size_t equal_next = 0;   // equal to the next
+    std::size_t equal_again = 0;  // equal to that some passes later
+  };
+
   Inside inside(const StepLevel& fine, const StepLevel& coarse) const;
   bool is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const;
   bool has_parts(const StepLevel& level) const;
-  bool take_turns(const StepLevel& level, std::size_t passes);
+  Turns turns_of(const StepLevel& level, std::size_t passes);
+  bool differ(const StepLevel& level, const StepLevel& outer, std::size_t passes);
   bool is_aside(const StepLevel& level) const;
   static bool is_in(const StepCuts& places, const std::vector<ItemRange>& steps, Share share);
   bool adds_work(const StepLevel& pass, const StepLevel& step, double at_most = 1e9) const;
