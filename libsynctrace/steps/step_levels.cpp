@@ -111,7 +111,11 @@ void StepLevels::find() {
   std::deque<StepCuts> bursts;
   for (std::size_t i = 0; optimizers_.empty() && i < kinds.size() && bursts.size() < kMostMarks; ++i) {
     StepCuts cuts = begins_of_bursts(places_[kinds[i]]);
-    if (cuts.size() < kFewSteps) continue;
+    const bool is_known = std::any_of(levels_.begin(), levels_.end(), [&](const StepLevel& level) {
+      const auto to_known = ratio(cuts.size(), level.steps.size());
+      return to_known >= kLeastOfMedian && to_known <= kMostOfMedian;
+    });
+    if (cuts.size() < kFewSteps || is_known) continue;
     bursts.push_back(std::move(cuts));
     try_marks(bursts.back());
   }

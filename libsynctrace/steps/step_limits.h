@@ -65,6 +65,7 @@ inline constexpr Share kAlikeLayers = percent(70);          // likeness | marks 
 inline constexpr Share kUnlike = percent(92);               // likeness | less is another sort of step, where two sorts take turns | step_nesting_limits
 inline constexpr Share kMoreAlike = percent(5);             // likeness | by so much a step is more like the next but one | step_nesting_limits
 inline constexpr Share kEqualAgain = percent(20);           // share of parts | names vary, and few are equal to those of the next step | open
+inline constexpr Share kHardlyDiffer = percent(94);         // likeness | steps of a loop may differ by a kernel or two | step_nesting_limits
 inline constexpr Share kMuchAlike = percent(95);            // likeness, mean | steps made of parts that differ | open
 inline constexpr std::size_t kMostTurnLooks = 64;           // steps | a sample shows that two sorts take turns | cost
 inline constexpr Share kPassesOff = {1, 8};                 // share of the passes, and one more | each step holds about as many layers | generated_steps

@@ -165,19 +165,6 @@ bool StepNesting::is_inner(const StepLevel& level) {
   });
 }
 
-bool StepNesting::reads_in_parts(const StepLevel& level) {
-  if (items_.count(level.typical, StepItems::kGiven) > 0 || has_parts(level)) return false;
-  return std::any_of(levels_.all().begin(), levels_.all().end(), [&](const StepLevel& outer) {
-    if (outer.steps.size() < kFewestOfReaders || ratio(outer.steps.size(), level.steps.size()) > kCoarser) return false;
-    if (looks_.count() >= outer.steps.size()) return false;
-    const Inside part = inside(level, outer);
-    if (part.passes < kFewestPasses || part.passes > kMostLayers ||
-        part.more > kMostTimesPass * level.work * part.passes)
-      return false;
-    return adds_work(level, outer) && hold_as_many(outer, level, part.passes);
-  });
-}
-
 StepNesting::Turns StepNesting::turns_of(const StepLevel& level, std::size_t passes) {
   Turns turns;
   const std::size_t stride = level.steps.size() / kMostTurnLooks + 1;
@@ -185,7 +172,7 @@ StepNesting::Turns StepNesting::turns_of(const StepLevel& level, std::size_t pas
     const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
     const double again = levels_.cutter().likeness(level.steps[i], level.steps[i + passes]);
     turns.more_alike += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
-    turns.equal_next += next >= kExact ? 1U : 0U;
+    turns.equal_next += next >= kHardlyDiffer ? 1U : 0U;
     turns.equal_again += again >= kExact ? 1U : 0U;
   }
   return turns;

@@ -17,10 +17,6 @@ class StepNesting {
   // with them, and the step does more than them.
   bool is_inner(const StepLevel& level);
 
-  // Whether they are layers that read back what they have computed: they give the GPU nothing, and as many lie in each
-  // step of another level, which does more. Iterations until something converges are of another number each time.
-  bool reads_in_parts(const StepLevel& level);
-
   // The loop whose steps are made of these, about as many in each: many of its steps, each with work that no part does,
   // or with parts that take turns. Null: there is none.
   const StepLevel* whole_of(const StepLevel& level);

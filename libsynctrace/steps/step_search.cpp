@@ -93,7 +93,7 @@ class LoopSearch {
         return ratio(level.steps.size(), part->steps.size()) > kCoarser &&
                levels_.cutter().likeness(part->typical, level.typical) > kAlikeLayers;
       });
-      if (!is_same && !nesting_.is_inner(level) && !nesting_.reads_in_parts(level)) return &level;
+      if (!is_same && !nesting_.is_inner(level)) return &level;
       if (!is_same) inner.push_back(&level);
     }
     return nullptr;
