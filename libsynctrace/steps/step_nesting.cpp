@@ -161,7 +161,7 @@ bool StepNesting::is_inner(const StepLevel& level) {
     const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
     const bool does_more = is_marked ? adds_work(level, outer) : ratio(part.more, level.work) >= kMoreThanParts;
     if (!does_more || is_one_more(level, outer, part.at_most)) return false;
-    return part.covered < kNearlyAllWork || (part.more <= kMostTimesPass * level.work && part.passes <= kMostPasses);
+    return part.covered < kNearlyAllWork || part.more <= kMostTimesPass * level.work;
   });
 }
 
