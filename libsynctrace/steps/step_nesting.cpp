@@ -291,6 +291,7 @@ bool StepNesting::has_other_loop(const StepLevel& level, const StepLevel& passes
 
 const StepLevel* StepNesting::group_of(const StepLevel& passes) {
   const std::size_t exchanges = items_.count(passes.typical, StepItems::kExchange);
+  if (exchanges > 0 && !gives(passes)) return nullptr;  // layers that read
   for (const StepLevel& level : levels_.all()) {
     if (ratio(level.steps.size(), passes.steps.size()) > kCoarser) continue;
     if (level.steps.size() < kFewestGroups || !adds_work(passes, level, kOnceInAStep.fraction())) continue;
