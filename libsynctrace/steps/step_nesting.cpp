@@ -225,7 +225,7 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
   for (const StepLevel& outer : levels_.all()) {
     if (outer.steps.size() < kFewSteps || ratio(outer.steps.size(), level.steps.size()) > kCoarser) continue;
     if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
-    if (outer.share < kInNearlyEach.of(level.share)) continue;
+    if (outer.share < kNearlyAll.of(level.share)) continue;
     const Inside part = inside(level, outer);
     if (part.passes < kFewestPasses) continue;
     if (!hold_as_many(outer, level, part.passes) && !are_as_long(outer.steps)) continue;
