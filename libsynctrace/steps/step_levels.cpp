@@ -34,10 +34,10 @@ StepCuts begins_of_bursts(const StepCuts& places) {
   std::nth_element(distances.begin(), middle, distances.end());
   const std::size_t far = kFarApart * *middle;
   StepCuts cuts = {places.front()};
-  for (std::size_t i = 1; i < places.size() && 2 * cuts.size() <= places.size(); ++i) {
+  for (std::size_t i = 1; i < places.size(); ++i) {
     if (places[i] - places[i - 1] > far) cuts.push_back(places[i]);
   }
-  return 2 * cuts.size() <= places.size() ? cuts : StepCuts{};
+  return ratio(cuts.size(), places.size()) <= kAtLeastHalf ? cuts : StepCuts{};
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ class StepLevels {
   StepCutter cutter_;
   std::vector<StepCuts> places_;  // by kind
   StepCuts optimizers_;
-  std::vector<StepCuts> exchanges_behind_;  // those behind the same items
+  std::vector<StepCuts> exchanges_behind_;  // the same items before each
   std::vector<std::uint32_t> work_before_;
   std::vector<StepLevel> levels_;
 };

@@ -10,7 +10,7 @@ namespace {
 constexpr ThreadId kMain{100};
 constexpr ThreadId kOther{101};
 constexpr ThreadId kPrefetch{102};
-constexpr ContextId kContext{1};  // of the first device
+constexpr ContextId kContext{1};  // the first device's
 constexpr StreamId kStream{7};
 constexpr std::uint32_t kProgram = 1;  // modules
 constexpr std::uint32_t kFramework = 2;
