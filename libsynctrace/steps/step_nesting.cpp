@@ -291,10 +291,11 @@ bool StepNesting::has_other_loop(const StepLevel& level, const StepLevel& passes
 
 const StepLevel* StepNesting::group_of(const StepLevel& passes) {
   const std::size_t exchanges = items_.count(passes.typical, StepItems::kExchange);
-  if (exchanges > 0 && !gives(passes)) return nullptr;  // layers that read
+  const bool may_be_layers = exchanges > 0 && !gives(passes);  // which read
   for (const StepLevel& level : levels_.all()) {
     if (ratio(level.steps.size(), passes.steps.size()) > kCoarser) continue;
     if (level.steps.size() < kFewestGroups || !adds_work(passes, level, kOnceInAStep.fraction())) continue;
+    if (may_be_layers && level.steps.size() >= kFewSteps) continue;
     const Inside part = inside(passes, level);
     if (part.passes < kFewestPasses || part.passes > kMostMicroSteps || part.more < kFewestMore) continue;
     if (!come_regularly(level.cuts, passes.steps, part.passes)) continue;
