@@ -17,13 +17,13 @@ bool ends_in_path(std::string_view path, std::string_view end) {
          (path.size() == end.size() || path[path.size() - end.size() - 1] == '/' || end.starts_with('/'));
 }
 
-// Whether the wish names the line of a site. The input of a loop's line is all that was done for it in calls from
-// there.
+// Whether the wish names the line of a site, or the helper's line that waits for it. The input of a loop's line is all
+// that was done for it in calls from there.
 bool is_at(const FixWish& wish, const FixSite& site, const SourceLine& where) {
   const auto names = [&](const std::string& file, std::uint32_t line) {
     return line == wish.line && ends_in_path(file, wish.file);
   };
-  if (names(where.file, where.line)) return true;
+  if (names(where.file, where.line) || names(where.through.file, where.through.line)) return true;
   return site.fix == Fix::kFeedInput &&
          std::any_of(where.stack.begin(), where.stack.end(),
                      [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });

@@ -25,6 +25,7 @@ Json array_of(const Rows& rows, Function&& function) {
 }
 
 Json interval_json(const Interval& interval);
+Json through_json(const SourceLine& where);  // the helper that waits for this line
 Json shown_fix_json(const ShownFix& fix);
 Json remedies_json(const SavingsReport& savings);
 

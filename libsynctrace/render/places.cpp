@@ -15,21 +15,32 @@ std::string line_words(const SourceLine& where) { return where.line == 0 ? "" : 
 
 }  // namespace
 
+std::string through_words(const SourceLine& where) {
+  const HelperLine& helper = where.through;
+  if (!helper.known()) return "";
+  return format_text(" (through {}, {}:{})", short_function_text(helper.function, kFunctionColumns),
+                     helper.file.substr(helper.file.rfind('/') + 1), helper.line);
+}
+
 std::string place_text(const Report& report, const SourceLine& where) {
-  return where.file.empty() ? where.function : path_text(where.file, report.folder) + line_words(where);
+  if (where.file.empty()) return where.function;
+  return path_text(where.file, report.folder) + line_words(where) + through_words(where);
 }
 
 std::string place_words(const Report& report, const SourceLine& where, std::size_t columns) {
   const std::string function = where.function.empty() ? "?" : fitted(function_text(where.function), kFunctionColumns);
   if (where.file.empty()) return fitted("in " + function, columns);
+  const std::string path = path_text(where.file, report.folder);
   const std::string tail = line_words(where) + " in " + function;
-  return fitted_tail(path_text(where.file, report.folder), columns - columns_of(tail)) + tail;
+  const std::string through = through_words(where);
+  const bool has_room = columns_of(path) + columns_of(tail) + columns_of(through) <= columns;
+  return has_room ? path + tail + through : fitted_tail(path, columns - columns_of(tail)) + tail;
 }
 
 std::string job_place(const SourceLine& where) {
   if (where.file.empty()) return where.function;
   return where.file.substr(where.file.rfind('/') + 1) + line_words(where) +
-         (where.function.empty() ? "" : " in " + where.function);
+         (where.function.empty() ? "" : " in " + where.function) + through_words(where);
 }
 
 ScreenPlaces::ScreenPlaces(const Report& report) : working_folder_(report.folder) {

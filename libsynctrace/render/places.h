@@ -10,9 +10,11 @@
 
 namespace synctrace {
 
+// " (through barrier, util.h:12)" where a helper waits for the line that calls it, else nothing.
+std::string through_words(const SourceLine& where);
 // "src/train.py:88", from the folder that the program was started in; where no file is known, the function.
 std::string place_text(const Report& report, const SourceLine& where);
-// "src/train.py:88 in train_step", the path cut from the left to fit.
+// "src/train.py:88 in train_step", the path cut from the left to fit. The helper stands behind it where there is room.
 std::string place_words(const Report& report, const SourceLine& where, std::size_t columns);
 // "train.py:88 in train_step", for several programs in several folders; empty: not known.
 std::string job_place(const SourceLine& where);

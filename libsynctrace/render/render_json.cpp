@@ -18,6 +18,7 @@ using json::line_or_null;
 using json::rule_or_null;
 using json::shown_fix_json;
 using json::text_or_null;
+using json::through_json;
 
 std::string_view kind_name(FrameKind kind) {
   switch (kind) {
@@ -72,6 +73,7 @@ Json cause_json(const IdleCause& cause) {
           {"line", line_or_null(cause.where.line)},
           {"function", text_or_null(cause.where.function)},
           {"source", text_or_null(cause.where.source)},
+          {"through", through_json(cause.where)},
           {"until", std::move(until)},
           {"api", text_or_null(cause.call)},
           {"count", cause.count},
@@ -127,6 +129,7 @@ Json site_json(const CallSite& site) {
           {"line", line_or_null(site.where.line)},
           {"function", text_or_null(site.where.function)},
           {"source", text_or_null(site.where.source)},
+          {"through", through_json(site.where)},
           {"api", leading.function},
           {"direction", text_or_null(leading.direction)},
           {"memory", text_or_null(leading.memory)},
@@ -155,6 +158,7 @@ Json poll_json(const CallSite& poll) {
           {"line", line_or_null(poll.where.line)},
           {"function", text_or_null(poll.where.function)},
           {"source", text_or_null(poll.where.source)},
+          {"through", through_json(poll.where)},
           {"api", poll.function()},
           {"verdict", figures.waited > 0 ? "polls" : "no-wait"},
           {"count", figures.calls},
@@ -176,6 +180,7 @@ Json host_wait_json(const HostCallSite& site) {
           {"line", line_or_null(site.where.line)},
           {"function", text_or_null(site.where.function)},
           {"source", text_or_null(site.where.source)},
+          {"through", through_json(site.where)},
           {"thread", thread_json(site.thread)},
           {"call", site.call},
           {"count", site.count},
@@ -193,6 +198,7 @@ Json sample_json(const SampledLine& site) {
           {"line", line_or_null(site.where.line)},
           {"function", text_or_null(site.where.function)},
           {"source", text_or_null(site.where.source)},
+          {"through", through_json(site.where)},
           {"thread", thread_json(site.thread)},
           {"state", site.state},
           {"channel", text_or_null(site.channel)},

@@ -56,6 +56,7 @@ Json job_cause_json(const JobReport& report, const JobCause& cause) {
       {"line", line_or_null(cause.where.line)},
       {"function", text_or_null(cause.where.function)},
       {"source", text_or_null(cause.where.source)},
+      {"through", through_json(cause.where)},
       {"ranks",
        array_of(cause.ranks,
                 [&](const RankShare& one) {
@@ -78,6 +79,7 @@ Json pattern_json(const JobPattern& pattern) {
           {"line", line_or_null(pattern.where.line)},
           {"function", text_or_null(pattern.where.function)},
           {"source", text_or_null(pattern.where.source)},
+          {"through", through_json(pattern.where)},
           {"count", pattern.count},
           {"count_per_step", pattern.per_step},
           {"bytes", pattern.bytes},

@@ -17,7 +17,8 @@ Json place(const SourceLine& where) {
   return {{"file", text_or_null(where.file)},
           {"line", line_or_null(where.line)},
           {"function", text_or_null(where.function)},
-          {"source", text_or_null(where.source)}};
+          {"source", text_or_null(where.source)},
+          {"through", through_json(where)}};
 }
 
 Json remedy(const Remedy& remedy) {
@@ -39,10 +40,20 @@ Json interval_json(const Interval& interval) {
       {"ns", interval.ns}, {"lo_ns", interval.lo_ns}, {"hi_ns", interval.hi_ns}, {"grade", grade_name(interval.grade)}};
 }
 
+Json through_json(const SourceLine& where) {
+  const HelperLine& helper = where.through;
+  if (!helper.known()) return nullptr;
+  return {{"file", helper.file},
+          {"line", line_or_null(helper.line)},
+          {"function", text_or_null(helper.function)},
+          {"source", text_or_null(helper.source)}};
+}
+
 Json shown_fix_json(const ShownFix& fix) {
   return {{"file", text_or_null(fix.where.file)},
           {"line", line_or_null(fix.where.line)},
           {"function", text_or_null(fix.where.function)},
+          {"through", through_json(fix.where)},
           {"api", text_or_null(fix.call)},
           {"fix", fix_name(fix.saving.fix)},
           {"alone_ns", fix.saving.alone.ns},

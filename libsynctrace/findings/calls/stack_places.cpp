@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/shown_text.h"
+#include "findings/calls/find_wait_helpers.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -19,21 +20,29 @@ ResolvedFrame printable_frame(ResolvedFrame frame) {
 
 }  // namespace
 
-StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes)
+StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes,
+                         HelperPlaces helper_places)
     : trace_(trace), user_code_(user_code), most_described_bytes_(most_described_bytes) {
   user_code_.set_executable(std::string(fact(trace, "executable")));
+  if (helper_places == HelperPlaces::kCallers) helpers_ = find_wait_helpers(trace, user_code_);
+}
+
+StackPlaces::Shown StackPlaces::shown_of(const std::vector<ResolvedFrame>& frames) const {
+  const ChosenFrame chosen = choose_frame(frames, user_code_);
+  return {chosen.basis, helpers_.caller_of_helper(frames, chosen), chosen.index};
 }
 
 StackPlace StackPlaces::place_of(StackId stack) {
   const auto known = of_stacks_.find(stack);
   if (known != of_stacks_.end()) return known->second;
   const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
-  const ChosenFrame chosen = choose_frame(frames, user_code_);
+  const Shown shown = shown_of(frames);
   StackPlace result{};
-  if (chosen.basis != FrameBasis::kNone) {
-    const ResolvedFrame& frame = frames[chosen.index];
-    const std::tuple line(frame.file, frame.line, frame.function);
-    result = of_lines_.try_emplace(line, StackPlace{number(stack)}).first->second;
+  if (shown.basis != FrameBasis::kNone) {
+    const auto line_at = [&](std::size_t i) { return Line(frames[i].file, frames[i].line, frames[i].function); };
+    const bool is_helper = shown.index != shown.innermost;
+    std::pair key(line_at(shown.index), is_helper ? line_at(shown.innermost) : Line());
+    result = of_lines_.try_emplace(std::move(key), StackPlace{number(stack)}).first->second;
   }
   of_stacks_.emplace(stack, result);
   return result;
@@ -41,7 +50,7 @@ StackPlace StackPlaces::place_of(StackId stack) {
 
 SourceLine StackPlaces::line_of(StackId stack) const {
   const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
-  const ChosenFrame chosen = choose_frame(frames, user_code_);
+  const Shown chosen = shown_of(frames);
   SourceLine result;
   if (chosen.basis == FrameBasis::kNone) return result;
   const std::vector<bool> hidden = interpreter_frames(frames);
@@ -60,6 +69,11 @@ SourceLine StackPlaces::line_of(StackId stack) const {
   result.line = shown.frame.line;
   result.function = shown.frame.function;
   result.source = shown.source;
+  if (chosen.index != chosen.innermost) {
+    const ResolvedFrame helper = printable_frame(frames[chosen.innermost]);
+    const std::string source = printable(source_text(trace_, frames[chosen.innermost]));
+    result.through = {helper.file, helper.line, helper.function, source};
+  }
   return result;
 }
 

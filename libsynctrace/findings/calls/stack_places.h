@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a stack of a trace to its place, the user's own line that it is at, and from there to what is shown of it.
-// Stacks that differ only above that line, inside of libraries, or in their threads, are at one place.
+// Stacks that differ only above that line, inside of libraries, or in their threads, are at one place. A wait inside of
+// a small helper is at the line that calls the helper (code/wait_helpers.h).
 #pragma once
 
 #include <cstddef>
@@ -9,19 +10,27 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "code/user_frame.h"
+#include "code/wait_helpers.h"
 #include "findings/report/source_line.h"
 #include "model/trace.h"
 
 namespace synctrace {
+
+// Whose line the place of a wait in a helper is. What is known by the wait's own line from one recording to the next,
+// as the gate's findings are, does not depend on who calls it.
+enum class HelperPlaces : std::uint8_t { kCallers, kOwnLine };
 
 class StackPlaces {
  public:
   static constexpr std::size_t kMostDescribedBytes = std::size_t{192} << 20;
 
   // `trace` must outlive the object.
-  StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes = kMostDescribedBytes);
+  StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes = kMostDescribedBytes,
+              HelperPlaces helper_places = HelperPlaces::kCallers);
 
   // Zero when the place is not known.
   StackPlace place_of(StackId stack);
@@ -33,12 +42,23 @@ class StackPlaces {
   SourceLine line_of(StackId stack) const;
 
  private:
+  using Line = std::tuple<std::string, std::uint32_t, std::string>;  // file, line, function
+
+  // Where in a stack's frames its place is, and where its innermost line of the user's.
+  struct Shown {
+    FrameBasis basis = FrameBasis::kNone;
+    std::size_t index = 0;
+    std::size_t innermost = 0;
+  };
+  Shown shown_of(const std::vector<ResolvedFrame>& frames) const;
+
   const Trace& trace_;
   UserCode user_code_;
+  WaitHelpers helpers_;
   std::size_t most_described_bytes_;
   mutable std::size_t described_bytes_ = 0;
   std::unordered_map<StackId, StackPlace> of_stacks_;
-  std::map<std::tuple<std::string, std::uint32_t, std::string>, StackPlace> of_lines_;  // file, line, function
+  std::map<std::pair<Line, Line>, StackPlace> of_lines_;  // the place's, and the helper's own or none
 };
 
 }  // namespace synctrace

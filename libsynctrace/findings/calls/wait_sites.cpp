@@ -32,7 +32,7 @@ class WaitFinder {
              const WaitSitesOptions& options)
       : trace_(trace),
         attribution_(attribution),
-        places_(trace, user_code),
+        places_(trace, user_code, StackPlaces::kMostDescribedBytes, HelperPlaces::kOwnLine),
         rules_(trace, attribution.evidence->stacks, places_),
         waits_(trace, attribution, places_),
         surroundings_(trace, options.ranges) {

@@ -18,17 +18,22 @@ void SiteFigures::add(const SiteFigures& other) noexcept {
 
 std::uint32_t SiteBook::row_of(const Rule* rule, std::string_view name, const SourceLine& where,
                                std::string_view call) {
-  Key key{rule == nullptr ? name : rule->id, repository_path(where.file, working_folder_, root_), where.line,
-          where.function, where.known() ? std::string_view() : call};
+  // By the wait's own line, whoever calls it: that is what other recordings know it by.
+  const bool is_helper = where.through.known();
+  const std::string& source = is_helper ? where.through.source : where.source;
+  Key key{rule == nullptr ? name : rule->id,
+          repository_path(is_helper ? where.through.file : where.file, working_folder_, root_),
+          is_helper ? where.through.line : where.line, is_helper ? where.through.function : where.function,
+          where.known() ? std::string_view() : call};
   const auto [found, is_new] = rows_.try_emplace(std::move(key), static_cast<std::uint32_t>(sites_.size()));
   if (is_new) {
     const auto& [id, file, line, function, unplaced] = found->first;
     HistorySite& site = sites_.emplace_back();
-    site.fingerprint = {id, file, function, line_text_hash(where.source.empty() ? call : where.source), 1};
+    site.fingerprint = {id, file, function, line_text_hash(source.empty() ? call : source), 1};
     if (rule != nullptr) site.rule = rule->id;
     site.name = rule == nullptr ? name : rule->name;
     site.line = line;
-    site.source = where.source;
+    site.source = source;
   }
   return found->second;
 }

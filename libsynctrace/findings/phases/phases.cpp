@@ -49,7 +49,9 @@ class PhaseIdleTimes {
   static void add(const IdleCause& cause, Nanoseconds idle_ns, RunPart& part) {
     part.idle_ns = add_saturated(part.idle_ns, idle_ns);
     if (is_edge(cause.kind) || idle_ns <= (part.worst ? part.worst->idle_ns : 0)) return;
-    part.worst = {cause.rule, cause.name, {cause.where.file, cause.where.line, cause.where.function, {}, {}}, idle_ns};
+    const SourceLine& where = cause.where;
+    part.worst = {
+        cause.rule, cause.name, {where.file, where.line, where.function, where.source, {}, where.through}, idle_ns};
   }
 
   std::span<const IdleCause> causes_;

@@ -58,7 +58,8 @@ RemedyKinds::Group RemedyKinds::launch_group(const FixSite& site, double each_st
 bool RemedyKinds::is_query(const FixKey& key) {
   if (std::string_view(api_name(trace_, ApiId{key.function})).ends_with("Query")) return true;
   const SourceLine& where = line_of(key.place);
-  return where.source.find("Query(") != std::string::npos || where.source.find(".query(") != std::string::npos;
+  const std::string& source = where.through.known() ? where.through.source : where.source;
+  return source.find("Query(") != std::string::npos || source.find(".query(") != std::string::npos;
 }
 
 GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double each_step) {

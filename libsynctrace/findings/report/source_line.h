@@ -17,13 +17,24 @@ struct ShownFrame {
   bool hidden = false;  // the interpreter's own machinery, of no use to most readers
 };
 
-// The user's own line that made a call.
+// Where a small function of the user's waits for its callers: `barrier()` of util.h (code/wait_helpers.h).
+struct HelperLine {
+  std::string file;
+  std::uint32_t line = 0;
+  std::string function;
+  std::string source;
+
+  bool known() const noexcept { return !file.empty(); }
+};
+
+// The user's own line that made a call, or that called the helper which made it.
 struct SourceLine {
   std::string file;  // empty: not known
   std::uint32_t line = 0;
   std::string function;  // empty: nothing is known of the place
   std::string source;
   std::vector<ShownFrame> stack;  // the frames of one such call, innermost first
+  HelperLine through = {};        // the helper that `line` calls; known only where its callers are told apart
 
   bool known() const noexcept { return !function.empty() || !file.empty(); }
 };
