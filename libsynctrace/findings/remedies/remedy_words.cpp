@@ -233,6 +233,58 @@ RemedyWords preload(Framework framework) {
   return {"Load the code before the steps", {"run one step of each shape before the loop, as a warm-up"}};
 }
 
+// The helper that all the lines call, "to_numpy"; empty: there is no one such helper.
+std::string helper_of(const Lines& lines) {
+  if (lines.empty()) return {};
+  const HelperLine& first = lines.front().through;
+  const bool is_one = std::all_of(lines.begin(), lines.end(), [&](const SourceLine& each) {
+    return each.through.file == first.file && each.through.function == first.function;
+  });
+  const std::string name = is_one ? family_text(first.function) : std::string();
+  return name.substr(name.find_last_of(".:") + 1);
+}
+
+// A read or a wait is left out where the helper is called, not inside of it, where others need it.
+RemedyWords of_helper(RemedyKind kind, Framework framework, const Lines& lines, const std::string& helper) {
+  const std::string& source = lines.front().source;
+  const std::string call = lines.size() > 1 || source.empty() ? "these calls of " + helper : source;
+  if (kind == RemedyKind::kRemoveWait) {
+    RemedyWords words{"Remove the call of " + helper, remove_wait(framework).to_type};
+    words.to_type.insert(words.to_type.begin(), "delete " + call);
+    return words;
+  }
+  RemedyWords words{format_text("Call {} every 50 steps", helper), {call + ": every 50 steps, not in each"}};
+  if (lines.size() > 1) words.to_type.emplace_back("or put the values side by side on the GPU, and read all at once");
+  return words;
+}
+
+// The words of a change of the lines themselves.
+RemedyWords of_lines(RemedyKind kind, Framework framework, const Lines& lines, const std::string& function) {
+  switch (kind) {
+    case RemedyKind::kNone: break;
+    case RemedyKind::kGraph: return graph(framework, lines);
+    case RemedyKind::kLoopOfKernels: return loop_of_kernels(framework, function);
+    case RemedyKind::kOptimizer: return optimizer();
+    case RemedyKind::kReadLater: return read_later(framework, lines);
+    case RemedyKind::kRemoveWait: return remove_wait(framework);
+    case RemedyKind::kStopPolling: return stop_polling(framework);
+    case RemedyKind::kOneCopy: return one_copy(framework, lines);
+    case RemedyKind::kWaitLater: return wait_later(framework);
+    case RemedyKind::kPinned: return pinned(framework, lines);
+    case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
+    case RemedyKind::kFeed: return feed(framework);
+    case RemedyKind::kHostCode: return host_code(lines);
+    case RemedyKind::kNoCollection:
+      return {"Keep the garbage collector out of the steps",
+              {"gc.freeze(); gc.disable() before the loop, gc.collect() every 1000 steps"}};
+    case RemedyKind::kPreload: return preload(framework);
+    case RemedyKind::kDropDependency:
+      return {"Do not let the stream wait for the event",
+              {"drop the wait_event where the stream does not use that data"}};
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string with_non_blocking(const std::string& source) {
@@ -259,29 +311,14 @@ RemedyWords remedy_words(RemedyKind kind, Framework framework, const std::vector
                          const std::string& function) {
   Lines lines;
   for (const ShownFix& fix : fixes) lines.push_back(fix.where);
-  switch (kind) {
-    case RemedyKind::kNone: break;
-    case RemedyKind::kGraph: return graph(framework, lines);
-    case RemedyKind::kLoopOfKernels: return loop_of_kernels(framework, function);
-    case RemedyKind::kOptimizer: return optimizer();
-    case RemedyKind::kReadLater: return read_later(framework, lines);
-    case RemedyKind::kRemoveWait: return remove_wait(framework);
-    case RemedyKind::kStopPolling: return stop_polling(framework);
-    case RemedyKind::kOneCopy: return one_copy(framework, lines);
-    case RemedyKind::kWaitLater: return wait_later(framework);
-    case RemedyKind::kPinned: return pinned(framework, lines);
-    case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
-    case RemedyKind::kFeed: return feed(framework);
-    case RemedyKind::kHostCode: return host_code(lines);
-    case RemedyKind::kNoCollection:
-      return {"Keep the garbage collector out of the steps",
-              {"gc.freeze(); gc.disable() before the loop, gc.collect() every 1000 steps"}};
-    case RemedyKind::kPreload: return preload(framework);
-    case RemedyKind::kDropDependency:
-      return {"Do not let the stream wait for the event",
-              {"drop the wait_event where the stream does not use that data"}};
+  const std::string helper = helper_of(lines);
+  if (!helper.empty() && (kind == RemedyKind::kReadLater || kind == RemedyKind::kRemoveWait))
+    return of_helper(kind, framework, lines, helper);
+  // What else is to change in a helper stands in its own line.
+  for (SourceLine& each : lines) {
+    if (each.through.known()) each.source = each.through.source;
   }
-  return {};
+  return of_lines(kind, framework, lines, function);
 }
 
 }  // namespace synctrace

@@ -54,6 +54,34 @@ TEST_CASE("a value that is read is called by its name, and what to write fits ho
         "Read the value every 50 steps");
 }
 
+TEST_CASE("a read or a wait in a helper is left out where the helper is called") {
+  const auto through = [](const std::string& source, const std::string& helper_source) {
+    ShownFix fix = at(source);
+    fix.where.through = {"/home/user/utils.py", 5, "to_numpy", helper_source};
+    return fix;
+  };
+  const ShownFix first = through("a = to_numpy(loss)", "return x.detach().cpu()");
+  const ShownFix second = through("b = to_numpy(score)", "return x.detach().cpu()");
+  const auto words_of = [](RemedyKind kind, const std::vector<ShownFix>& fixes) {
+    return remedy_words(kind, Framework::kPyTorch, fixes, "");
+  };
+  const RemedyWords one = words_of(RemedyKind::kReadLater, {first});
+  CHECK(one.title == "Call to_numpy every 50 steps");
+  CHECK(one.to_type == std::vector<std::string>{"a = to_numpy(loss): every 50 steps, not in each"});
+  const RemedyWords two = words_of(RemedyKind::kReadLater, {first, second});
+  REQUIRE(two.to_type.size() == 2);
+  CHECK(two.to_type[0] == "these calls of to_numpy: every 50 steps, not in each");
+  CHECK(two.to_type[1].find("read all at once") != std::string::npos);
+  CHECK(words_of(RemedyKind::kRemoveWait, {through("barrier()", "torch.cuda.synchronize()")}).to_type.front() ==
+        "delete barrier()");
+  // What is copied in vain without pinned memory is changed in the helper.
+  const RemedyWords pinned = words_of(RemedyKind::kPinned, {through("x = send(x)", "return x.to(device)")});
+  REQUIRE(pinned.to_type.size() == 2);
+  CHECK(pinned.to_type[1] == "return x.to(device, non_blocking=True)");
+  // Other lines beside it keep the words of lines.
+  CHECK(words_of(RemedyKind::kReadLater, {first, at("loss.item()")}).title == "Read the values every 50 steps");
+}
+
 TEST_CASE("each framework has its own way to launch less often") {
   const auto graph = [](Framework framework) {
     return words(RemedyKind::kGraph, framework, {"loss.backward()"}).to_type.front();

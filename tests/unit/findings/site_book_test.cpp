@@ -44,6 +44,20 @@ TEST_CASE("a line is one site with a rule, whichever call cost the time") {
   CHECK(book.take()[row].fingerprint.text_hash == line_text_hash("cudaMemcpyAsync + sync"));
 }
 
+TEST_CASE("a wait in a helper is known by its own line, whoever calls it") {
+  SiteBook book({}, "/home/ada");
+  const auto through = [](std::uint32_t line) {
+    SourceLine where = at(line, "a = to_host(x)");
+    where.through = {"/home/ada/utils.py", 7, "to_host", "return x.cpu()"};
+    return where;
+  };
+  const std::uint32_t row = book.row_of(&kScalarReadRule, "", through(20), "cudaMemcpyAsync");
+  CHECK(book.row_of(&kScalarReadRule, "", through(30), "cudaMemcpyAsync") == row);
+  const HistorySite site = book.take().at(0);
+  CHECK(site.fingerprint == Fingerprint{"ST020", "utils.py", "to_host", line_text_hash("return x.cpu()"), 1});
+  CHECK(site.line == 7);
+}
+
 TEST_CASE("without a line the call tells sites apart, and without both the name") {
   SiteBook book({}, {});
   const std::uint32_t one = book.row_of(&kStreamSyncRule, "", {}, "cudaStreamSynchronize");

@@ -44,6 +44,65 @@ TEST_CASE("stacks at one line are one place, whatever is around it") {
   CHECK(line.stack[2].source == "step()");
 }
 
+namespace {
+
+// "to_host" of utils.py, called at two lines of "train", which launches a kernel at a third.
+Trace trace_of_helper() {
+  Trace trace;
+  trace.codes[1] = Code{"/home/ada/utils.py", "to_host", std::string("\xe9\x04", 2), 5, 0x030c0100};
+  trace.codes[2] = Code{"/home/ada/train.py", "train", "\xe9\x04\xe9\x02\xe9\x02", 40, 0x030c0100};
+  trace.stacks[StackId{1}] = parse_stack("p1:0 p2:0");
+  trace.stacks[StackId{2}] = parse_stack("p1:0 p2:4");
+  trace.stacks[StackId{3}] = parse_stack("p2:8");
+  trace.source_lines[{"/home/ada/utils.py", 7}] = "return x.cpu()";
+  trace.source_lines[{"/home/ada/train.py", 42}] = "loss = to_host(total)";
+  for (const std::uint32_t stack : {1U, 2U}) {
+    Call& call = trace.calls.emplace_back();
+    call.category = ApiCategory::kCopyAsync;
+    call.stack = StackId{stack};
+  }
+  trace.launches.emplace_back().stack = StackId{3};
+  return trace;
+}
+
+}  // namespace
+
+TEST_CASE("a copy in a helper is at the line that calls it") {
+  Trace trace = trace_of_helper();
+  StackPlaces places(trace, UserCode());
+  CHECK(places.place_of(StackId{1}) != places.place_of(StackId{2}));
+  const SourceLine line = places.line_of(StackId{1});
+  CHECK(line.file == "/home/ada/train.py");
+  CHECK(line.line == 42);
+  CHECK(line.function == "train");
+  CHECK(line.source == "loss = to_host(total)");
+  CHECK(line.stack.size() == 2);
+  CHECK(line.through.file == "/home/ada/utils.py");
+  CHECK(line.through.line == 7);
+  CHECK(line.through.function == "to_host");
+  CHECK(line.through.source == "return x.cpu()");
+  CHECK_FALSE(places.line_of(StackId{3}).through.known());
+
+  const StackPlaces own(trace, UserCode(), StackPlaces::kMostDescribedBytes, HelperPlaces::kOwnLine);
+  CHECK(own.line_of(StackId{1}).line == 7);
+  CHECK_FALSE(own.line_of(StackId{1}).through.known());
+}
+
+TEST_CASE("a direct call at the line of a helper's caller is another place") {
+  Trace trace = trace_of_helper();
+  trace.stacks[StackId{4}] = parse_stack("p2:0");
+  StackPlaces places(trace, UserCode());
+  CHECK(places.place_of(StackId{4}) != places.place_of(StackId{1}));
+}
+
+TEST_CASE("without stacks of launches nothing tells a helper") {
+  Trace trace = trace_of_helper();
+  trace.launches.front().stack = StackId{};
+  StackPlaces places(trace, UserCode());
+  CHECK(places.line_of(StackId{1}).line == 7);
+  CHECK(places.place_of(StackId{1}) == places.place_of(StackId{2}));
+}
+
 TEST_CASE("when much has been described, a stack is its shown frame alone") {
   constexpr std::size_t kMost = 400'000;
   const Trace trace = trace_of(std::string(kMost / 4, 'x'));
