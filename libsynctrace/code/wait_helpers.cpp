@@ -120,15 +120,15 @@ bool WaitHelpers::may_be_helper(std::string_view file, std::string_view function
   return known != functions_.end() && is_small(known->second);
 }
 
-std::size_t WaitHelpers::caller_of_helper(std::span<const ResolvedFrame> stack, const ChosenFrame& innermost) const {
-  std::size_t result = innermost.index;
+WaitHelpers::Shown WaitHelpers::shown_frame(std::span<const ResolvedFrame> stack, const ChosenFrame& innermost) const {
+  Shown result{innermost.index, innermost.index};
   if (functions_.empty() || innermost.basis != FrameBasis::kUserCode || helper_at(stack[innermost.index]) == nullptr)
     return result;
   const Chain chain = chain_of(stack, innermost);
   for (std::size_t i = 0; i + 1 < chain.count; ++i) {
     const Function* function = helper_at(stack[chain.frames[i]]);
     if (function == nullptr) break;
-    if (function->callers.size() > 1) result = chain.frames[i + 1];
+    if (function->callers.size() > 1) result = {chain.frames[i + 1], chain.frames[i]};
   }
   return result;
 }

@@ -35,8 +35,13 @@ class WaitHelpers {
   bool any() const;
   bool may_be_helper(std::string_view file, std::string_view function) const;
 
-  // The frame to show in place of the innermost user frame: the line that calls the helper, or that frame itself.
-  std::size_t caller_of_helper(std::span<const ResolvedFrame> stack, const ChosenFrame& innermost) const;
+  // The frame to show in place of the innermost user frame, and the helper that it calls: both indices in the stack.
+  // Where that frame is in no helper, both are its own.
+  struct Shown {
+    std::size_t caller = 0;
+    std::size_t helper = 0;
+  };
+  Shown shown_frame(std::span<const ResolvedFrame> stack, const ChosenFrame& innermost) const;
 
  private:
   // The innermost user frame, and the user's functions around it as long as each calls the next one directly.

@@ -19,11 +19,15 @@ bool ends_in_path(std::string_view path, std::string_view end) {
 
 // Whether the wish names the line of a site, or the helper's line that waits for it. The input of a loop's line is all
 // that was done for it in calls from there.
-bool is_at(const FixWish& wish, const FixSite& site, const SourceLine& where) {
+bool is_at(const FixWish& wish, const FixSite& site, const StackPlaces& places) {
+  const SourceLine where = places.line_of(site.key.place);
   const auto names = [&](const std::string& file, std::uint32_t line) {
     return line == wish.line && ends_in_path(file, wish.file);
   };
-  if (names(where.file, where.line) || names(where.through.file, where.through.line)) return true;
+  if (names(where.file, where.line)) return true;
+  for (const std::uint32_t line : places.helper_lines(site.key.place)) {
+    if (names(where.through.file, line)) return true;
+  }
   return site.fix == Fix::kFeedInput &&
          std::any_of(where.stack.begin(), where.stack.end(),
                      [&](const ShownFrame& each) { return names(each.frame.file, each.frame.line); });
@@ -88,7 +92,7 @@ void WishedFixes::take(const FixWish& wish, const std::vector<FixSite>& sites, s
   std::string possible;
   bool any = false;
   for (std::uint16_t site = 1, end = site_count(sites); site < end; ++site) {
-    if (!is_at(wish, sites[site], places_.line_of(sites[site].key.place))) continue;
+    if (!is_at(wish, sites[site], places_)) continue;
     any = true;
     const Fix fix = sites[site].fix;
     if (!wish.fix || *wish.fix == fix) {

@@ -132,6 +132,9 @@ class Judge {
       finding.status = status;
       finding.level = level;
     }
+    for (const WaitGroup& group : site.calls.groups) {
+      if (group.caller.known()) add_line(group.caller, finding.callers);
+    }
     finding.figures.add(share.figures);
     const auto [calls, step] = share.most_in_step();
     if (calls > finding.per_step) {

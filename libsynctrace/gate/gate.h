@@ -52,13 +52,14 @@ struct Finding {
   std::string rule_id;
   std::string rule_name;
   SourceLine where;
-  std::string path;      // in the repository; empty: not known
-  std::string function;  // CUDA's
-  std::string message;   // a sentence without its full stop
-  std::string reason;    // why it is allowed, or what is wrong with the entry that would allow it
-  bool strict = false;   // in a zone that expects no synchronisation
-  std::string zone;      // its name, if it has one
-  bool fails = false;    // the gate, as it is configured
+  std::string path;                 // in the repository; empty: not known
+  std::vector<SourceLine> callers;  // lines that call the helper in which the wait is; files as in the repository
+  std::string function;             // CUDA's
+  std::string message;              // a sentence without its full stop
+  std::string reason;               // why it is allowed, or what is wrong with the entry that would allow it
+  bool strict = false;              // in a zone that expects no synchronisation
+  std::string zone;                 // its name, if it has one
+  bool fails = false;               // the gate, as it is configured
   WaitFigures figures;
   std::uint64_t per_step = 0;  // most calls in one step of one trace, or in what `counted_in` says
   CountedIn counted_in = CountedIn::kStep;

@@ -56,6 +56,7 @@ void Observer::add(GroupedCallSite calls) {
   if (calls.groups.empty()) return;
   const std::string& folder = out_.found.folder;
   for (ShownFrame& shown : calls.where.stack) shown.frame.file = repository_.path_of(shown.frame.file, folder);
+  for (WaitGroup& group : calls.groups) group.caller.file = repository_.path_of(group.caller.file, folder);
   GateCallSite& site = out_.sites.emplace_back();
   site.path = repository_.path_of(calls.where.file, folder);
   site.function = calls.groups.front().function;

@@ -18,7 +18,7 @@ namespace synctrace {
 
 struct GateCallSite {
   GroupedCallSite calls;  // the calls in steps that count
-  std::string path;       // where calls.where.file is in the repository; the stack's files are such paths too
+  std::string path;       // where calls.where.file is in the repository; files of stacks and callers are such paths too
   std::string function;   // CUDA's, "cudaStreamSynchronize + copy"
   std::vector<std::size_t> allowed;  // beside calls.groups: entries of AllowBook, or kNotAllowed
 };

@@ -23,6 +23,13 @@ Json finding_json(const Finding& finding) {
           {"line", line_or_null(finding.where.line)},
           {"function", text_or_null(finding.where.function)},
           {"source", text_or_null(finding.where.source)},
+          {"callers", array_of(finding.callers,
+                               [](const SourceLine& caller) -> Json {
+                                 return {{"file", text_or_null(caller.file)},
+                                         {"line", line_or_null(caller.line)},
+                                         {"function", text_or_null(caller.function)},
+                                         {"source", text_or_null(caller.source)}};
+                               })},
           {"call", finding.function},
           {"message", finding.message},
           {"reason", text_or_null(finding.reason)},

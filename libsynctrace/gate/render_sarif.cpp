@@ -77,6 +77,11 @@ class Run {
     Json result = start(finding.rule_id, finding.rule_name, is_new ? finding.level : GateLevel::kNote, finding.message,
                         words_of(finding.rule_id));
     if (!finding.path.empty()) result["locations"] = Json::array({location(finding.path, finding.where.line)});
+    for (const SourceLine& caller : finding.callers) {
+      Json place = location(caller.file, caller.line);
+      place["message"] = {{"text", "called here"}};
+      result["relatedLocations"].push_back(std::move(place));
+    }
     result["partialFingerprints"] = {{"primaryLocationLineHash", finding.fingerprint.digest() + ":1"}};
     if (Json flow = stack_flow(finding); !flow.empty())
       result["codeFlows"] = Json::array({{{"threadFlows", Json::array({{{"locations", flow}}})}}});

@@ -9,6 +9,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kFunctionColumns = 30;
+constexpr std::size_t kLeastSourceColumns = 12;  // beside a helper
 
 // ":88"; empty: the line is not known.
 std::string line_words(const SourceLine& where) { return where.line == 0 ? "" : ":" + std::to_string(where.line); }
@@ -22,6 +23,12 @@ std::string through_words(const SourceLine& where) {
                      helper.file.substr(helper.file.rfind('/') + 1), helper.line);
 }
 
+std::string source_words(const SourceLine& where, std::size_t columns) {
+  const std::string through = through_words(where);
+  const bool has_room = !through.empty() && columns_of(through) + kLeastSourceColumns <= columns;
+  return has_room ? fitted(where.source, columns - columns_of(through)) + through : fitted(where.source, columns);
+}
+
 std::string place_text(const Report& report, const SourceLine& where) {
   if (where.file.empty()) return where.function;
   return path_text(where.file, report.folder) + line_words(where) + through_words(where);
@@ -32,9 +39,10 @@ std::string place_words(const Report& report, const SourceLine& where, std::size
   if (where.file.empty()) return fitted("in " + function, columns);
   const std::string path = path_text(where.file, report.folder);
   const std::string tail = line_words(where) + " in " + function;
-  const std::string through = through_words(where);
-  const bool has_room = columns_of(path) + columns_of(tail) + columns_of(through) <= columns;
-  return has_room ? path + tail + through : fitted_tail(path, columns - columns_of(tail)) + tail;
+  std::string through = through_words(where);
+  const std::size_t name_columns = columns_of(std::string_view(path).substr(path.rfind('/') + 1));
+  if (name_columns + columns_of(tail) + columns_of(through) > columns) through.clear();
+  return fitted_tail(path, columns - columns_of(tail) - columns_of(through)) + tail + through;
 }
 
 std::string job_place(const SourceLine& where) {

@@ -12,6 +12,8 @@ namespace synctrace {
 
 // " (through barrier, util.h:12)" where a helper waits for the line that calls it, else nothing.
 std::string through_words(const SourceLine& where);
+// The text of the line and the helper, cut to fit: "r = read(x) (through read, util.h:12)".
+std::string source_words(const SourceLine& where, std::size_t columns);
 // "src/train.py:88", from the folder that the program was started in; where no file is known, the function.
 std::string place_text(const Report& report, const SourceLine& where);
 // "src/train.py:88 in train_step", the path cut from the left to fit. The helper stands behind it where there is room.

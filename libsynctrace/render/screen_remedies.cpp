@@ -109,8 +109,7 @@ class RemedyTable {
     const std::string lead = format_text("      {}{}   ", where, std::string(place - columns_of(where), ' '));
     const bool one_of_many = remedy.fixes.size() + remedy.more_fixes > 1;
     const std::size_t width = one_of_many ? width_ + kSavesColumns : out_.columns() - 2;
-    std::string line = lead + fitted(fix.where.source + through_words(fix.where),
-                                     std::max<std::size_t>(width - columns_of(lead) - 1, 2));
+    std::string line = lead + source_words(fix.where, std::max<std::size_t>(width - columns_of(lead) - 1, 2));
     if (one_of_many) {
       line += std::string(width - std::min(width, columns_of(line)), ' ');
       line += format_text("  {} alone", share(std::max<Nanoseconds>(0, fix.saving.alone.ns)));
@@ -189,10 +188,9 @@ void write_waits(const Report& report, std::size_t most_lines, ScreenLines& out)
     const CallSite& site = *rows[i];
     const std::string rule = site.rule() == nullptr ? "" : format_text(" [{}]", site.rule()->id);
     const std::string place = site.where.known() ? places.of(site.where, kPlaceColumns) : site.function();
-    std::string left = format_text("  {:<{}} {}", place, kPlaceColumns,
-                                   site.where.known() ? fitted(site.where.source + through_words(site.where),
-                                                               width - kPlaceColumns - 4 - columns_of(rule))
-                                                      : "");
+    std::string left =
+        format_text("  {:<{}} {}", place, kPlaceColumns,
+                    site.where.known() ? source_words(site.where, width - kPlaceColumns - 4 - columns_of(rule)) : "");
     left = fitted(left, width - columns_of(rule)).append(rule);
     out.add(format_text("{}{}{:>10}{:>14}", left, std::string(width - std::min(width, columns_of(left)), ' '),
                         duration_text(site.figures.host_blocked_ns),

@@ -118,6 +118,30 @@ class PythonHelper(harness.CliTest):
         findings = json.loads(done.stdout)["findings"]
         self.assertEqual([(row["status"], row["file"], row["line"], row["count_per_step"]) for row in findings],
                          [("baseline", "utils.py", 7, 2)])
+        self.assertEqual([(row["file"], row["line"]) for row in findings[0]["callers"]], [("train.py", 42), ("train.py", 43)])
+        sarif = json.loads(self.run_cli("gate", "--all", "--format", "sarif", self.trace).stdout)
+        result = sarif["runs"][0]["results"][0]
+        places = [place["physicalLocation"] for place in result["locations"] + result["relatedLocations"]]
+        self.assertEqual([(place["artifactLocation"]["uri"], place["region"]["startLine"]) for place in places],
+                         [("utils.py", 7), ("train.py", 42), ("train.py", 43)])
+
+
+class RecordedHelpers(harness.CliTest):
+    """tests/programs/wait_helpers.cu: five reads through one function from three, and two copies through another."""
+
+    def test_reads_and_copies_are_at_the_lines_that_call(self):
+        done = self.record(harness.program("wait_helpers"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        source = SOURCE.read_text(encoding="utf-8").splitlines()
+        sites = {number: line.split("// site: ")[1] for number, line in enumerate(source, 1) if "// site: " in line}
+        rows = [row for row in self.report()["waits"] if row["through"]]
+        found = {sites.get(row["line"]): (row["through"]["function"].split("::")[-1].split("(")[0], row["count"]) for row in rows}
+        self.assertEqual(found, {**{f"{name}": ("read_value", 60) for name in
+                                    ("advance", "advance again", "residual", "residual again", "energy")},
+                                 "first array": ("send", 60), "second array": ("send", 60)})
+        # A copy and the wait behind it are one read, although the helper has a line for each.
+        self.assertEqual(len(rows), len(found))
+        self.assertEqual({len(row["calls"]) for row in rows if "array" not in sites[row["line"]]}, {2})
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code, std::siz
 
 StackPlaces::Shown StackPlaces::shown_of(const std::vector<ResolvedFrame>& frames) const {
   const ChosenFrame chosen = choose_frame(frames, user_code_);
-  return {chosen.basis, helpers_.caller_of_helper(frames, chosen), chosen.index};
+  const WaitHelpers::Shown shown = helpers_.shown_frame(frames, chosen);
+  return {chosen.basis, shown.caller, shown.helper, chosen.index};
 }
 
 StackPlace StackPlaces::place_of(StackId stack) {
@@ -39,13 +40,22 @@ StackPlace StackPlaces::place_of(StackId stack) {
   const Shown shown = shown_of(frames);
   StackPlace result{};
   if (shown.basis != FrameBasis::kNone) {
-    const auto line_at = [&](std::size_t i) { return Line(frames[i].file, frames[i].line, frames[i].function); };
-    const bool is_helper = shown.index != shown.innermost;
-    std::pair key(line_at(shown.index), is_helper ? line_at(shown.innermost) : Line());
+    const ResolvedFrame& frame = frames[shown.index];
+    const ResolvedFrame& helper = frames[shown.helper];
+    const bool is_helper = shown.index != shown.helper;
+    std::pair key(Line(frame.file, frame.line, frame.function),
+                  is_helper ? Line(helper.file, 0, helper.function) : Line());
     result = of_lines_.try_emplace(std::move(key), StackPlace{number(stack)}).first->second;
+    if (is_helper) helper_lines_[result].insert(frames[shown.innermost].line);
   }
   of_stacks_.emplace(stack, result);
   return result;
+}
+
+const std::set<std::uint32_t>& StackPlaces::helper_lines(StackPlace place) const {
+  static const std::set<std::uint32_t> kNone;
+  const auto known = helper_lines_.find(place);
+  return known == helper_lines_.end() ? kNone : known->second;
 }
 
 SourceLine StackPlaces::line_of(StackId stack) const {

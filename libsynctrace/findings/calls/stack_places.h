@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -40,14 +41,17 @@ class StackPlaces {
   SourceLine line_of(StackPlace place) const { return line_of(StackId{number(place)}); }
   // Likewise, by one of the stacks that lead there.
   SourceLine line_of(StackId stack) const;
+  // Lines of the helper that wait for that place: of its copy and of the wait behind it. None: no helper does.
+  const std::set<std::uint32_t>& helper_lines(StackPlace place) const;
 
  private:
   using Line = std::tuple<std::string, std::uint32_t, std::string>;  // file, line, function
 
-  // Where in a stack's frames its place is, and where its innermost line of the user's.
+  // Where in a stack's frames its place is, the helper that it calls, and the innermost line of the user's.
   struct Shown {
     FrameBasis basis = FrameBasis::kNone;
     std::size_t index = 0;
+    std::size_t helper = 0;
     std::size_t innermost = 0;
   };
   Shown shown_of(const std::vector<ResolvedFrame>& frames) const;
@@ -58,7 +62,8 @@ class StackPlaces {
   std::size_t most_described_bytes_;
   mutable std::size_t described_bytes_ = 0;
   std::unordered_map<StackId, StackPlace> of_stacks_;
-  std::map<std::pair<Line, Line>, StackPlace> of_lines_;  // the place's, and the helper's own or none
+  std::map<std::pair<Line, Line>, StackPlace> of_lines_;  // the place's, and the helper without its line or none
+  std::unordered_map<StackPlace, std::set<std::uint32_t>> helper_lines_;
 };
 
 }  // namespace synctrace

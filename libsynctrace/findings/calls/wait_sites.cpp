@@ -33,6 +33,7 @@ class WaitFinder {
       : trace_(trace),
         attribution_(attribution),
         places_(trace, user_code, StackPlaces::kMostDescribedBytes, HelperPlaces::kOwnLine),
+        callers_(trace, user_code),
         rules_(trace, attribution.evidence->stacks, places_),
         waits_(trace, attribution, places_),
         surroundings_(trace, options.ranges) {
@@ -69,12 +70,14 @@ class WaitFinder {
   const Rule* rule_of(const PossibleWait& event, const CallSite& site) const;
   std::vector<std::string_view> other_rules_of(const PossibleWait& event) const;
   void add(const PossibleWait& event, const CallSite& site);
+  SourceLine caller_of(StackId stack) const;
   std::uint32_t stack_of(StackId stack);
   void count_pageable(const Call& call);
 
   const Trace& trace_;
   const Attribution& attribution_;
   StackPlaces places_;
+  StackPlaces callers_;
   LineRules rules_;
   Waits waits_;
   Surroundings surroundings_;
@@ -155,6 +158,13 @@ std::uint32_t WaitFinder::stack_of(StackId stack) {
   return known->second;
 }
 
+SourceLine WaitFinder::caller_of(StackId stack) const {
+  SourceLine caller = callers_.line_of(stack);
+  if (!caller.through.known()) return {};
+  caller.stack.clear();
+  return caller;
+}
+
 void WaitFinder::add(const PossibleWait& event, const CallSite& site) {
   WaitFigures figures = waits_.figures(event);
   if (event.table == OwnerTable::kPoll) figures.calls = 1;  // a run of queries is one wait
@@ -173,7 +183,8 @@ void WaitFinder::add(const PossibleWait& event, const CallSite& site) {
     draft.site.where = site.where;
   }
   const auto [known, is_first] = draft.groups.try_emplace({stack, around}, groups.size());
-  if (is_first) groups.push_back({around, stack_of(stack), called_there(site), other_rules_of(event), {}});
+  if (is_first)
+    groups.push_back({around, stack_of(stack), called_there(site), other_rules_of(event), {}, caller_of(stack)});
   WaitGroup& group = groups[known->second];
   if (group.steps.empty() || group.steps.back().step != step) group.steps.push_back({step, 0, {}});
   group.steps.back().synchronising += synchronises(event) ? 1 : 0;

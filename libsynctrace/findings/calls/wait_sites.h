@@ -35,6 +35,7 @@ struct WaitGroup {
   std::string function;                       // the first call's: "cudaStreamSynchronize + copy"
   std::vector<std::string_view> other_rules;  // ids and names of the rules that its parts would have alone
   std::vector<StepWaits> steps;               // in order of time
+  SourceLine caller;                          // the line that calls the helper in which it waits; not known: no helper
 
   WaitFigures figures() const noexcept;  // all steps together
   std::uint64_t synchronising() const noexcept;
@@ -43,7 +44,7 @@ struct WaitGroup {
 // A call site whose calls stand apart, not added up as in a CallSite.
 struct GroupedCallSite {
   const Rule* rule = nullptr;  // never null
-  SourceLine where;
+  SourceLine where;            // the wait's own line, which it is known by
   std::vector<WaitGroup> groups;
 };
 

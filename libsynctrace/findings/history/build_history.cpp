@@ -79,7 +79,7 @@ class Historian {
     for (const std::vector<CallSite>* sites : {&report_.waits, &report_.polls}) {
       for (const CallSite& site : *sites) row_of(site);
     }
-    StackPlaces places(trace_, user_code_);
+    StackPlaces places(trace_, user_code_, StackPlaces::kMostDescribedBytes, HelperPlaces::kOwnLine);
     const LineRules rules(trace_, attribution_.evidence->stacks, places);
     const Waits waits(trace_, attribution_, places);
     const SiteGroups groups = group_sites(waits, rules, places, report_.covers_all);

@@ -2,8 +2,10 @@
 // The user's own line as a report shows it, with one stack that leads there.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/frames.h"
@@ -38,5 +40,11 @@ struct SourceLine {
 
   bool known() const noexcept { return !function.empty() || !file.empty(); }
 };
+
+// Adds a line to others where it is not among them.
+inline void add_line(SourceLine line, std::vector<SourceLine>& lines) {
+  const auto is_same = [&](const SourceLine& one) { return one.line == line.line && one.file == line.file; };
+  if (std::none_of(lines.begin(), lines.end(), is_same)) lines.push_back(std::move(line));
+}
 
 }  // namespace synctrace

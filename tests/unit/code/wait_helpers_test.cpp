@@ -51,7 +51,7 @@ class Recording {
 
   // "function:line" of the frame that is shown.
   std::string place(const Stack& stack) const {
-    const ResolvedFrame& frame = stack[helpers_.caller_of_helper(stack, choose_frame(stack, code_))];
+    const ResolvedFrame& frame = stack[helpers_.shown_frame(stack, choose_frame(stack, code_)).caller];
     return frame.function + ":" + std::to_string(frame.line);
   }
 
@@ -209,7 +209,7 @@ TEST_CASE("a stack without lines of the user's has no caller") {
   none.wait({});
   const WaitHelpers nothing;
   const Stack stack = in_read("advance()", 88);
-  CHECK(nothing.caller_of_helper(stack, {FrameBasis::kUserCode, 1}) == 1);
+  CHECK(nothing.shown_frame(stack, {FrameBasis::kUserCode, 1}).caller == 1);
   CHECK_FALSE(nothing.any());
 }
 
