@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/name_text.h"
 #include "code/code_places.h"
 
 namespace synctrace {
@@ -72,7 +73,8 @@ void WaitHelpers::add_wait(std::span<const ResolvedFrame> stack, std::uint8_t wh
     Function& function = functions_[key_of(frame.file, frame.function)];
     if ((what & kWait) != 0) function.wait_lines.insert(frame.line);
     if ((what & kCopy) != 0) function.copy_lines.insert(frame.line);
-    function.callers.emplace(key_of(caller.file, caller.function), caller.line);
+    callers_[key_of(frame.file, family_text(frame.function))].emplace(key_of(caller.file, caller.function),
+                                                                      caller.line);
     bool is_recursive = false;
     for (std::size_t k = i + 1; k < chain.count; ++k)
       is_recursive = is_recursive || is_same_function(frame, stack[chain.frames[k]]);
@@ -110,9 +112,13 @@ const WaitHelpers::Function* WaitHelpers::helper_at(const ResolvedFrame& frame) 
   return waits ? &function : nullptr;
 }
 
+bool WaitHelpers::callers_differ(const ResolvedFrame& frame) const {
+  const auto known = callers_.find(key_of(frame.file, family_text(frame.function)));
+  return known != callers_.end() && known->second.size() > 1;
+}
+
 bool WaitHelpers::any() const {
-  return std::any_of(functions_.begin(), functions_.end(),
-                     [](const auto& one) { return is_small(one.second) && one.second.callers.size() > 1; });
+  return std::any_of(callers_.begin(), callers_.end(), [](const auto& one) { return one.second.size() > 1; });
 }
 
 bool WaitHelpers::may_be_helper(std::string_view file, std::string_view function) const {
@@ -128,7 +134,7 @@ WaitHelpers::Shown WaitHelpers::shown_frame(std::span<const ResolvedFrame> stack
   for (std::size_t i = 0; i + 1 < chain.count; ++i) {
     const Function* function = helper_at(stack[chain.frames[i]]);
     if (function == nullptr) break;
-    if (function->callers.size() > 1) result = {chain.frames[i + 1], chain.frames[i]};
+    if (callers_differ(stack[chain.frames[i]])) result = {chain.frames[i + 1], chain.frames[i]};
   }
   return result;
 }

@@ -31,7 +31,7 @@ class WaitHelpers {
   void add_wait(std::span<const ResolvedFrame> stack, std::uint8_t what);
   void add_launch(std::span<const ResolvedFrame> stack);
 
-  // Whether some function looks like a helper until now, and whether this one does: launches decide about it.
+  // Whether the callers of some function differ; whether this one looks like a helper until launches have their say.
   bool any() const;
   bool may_be_helper(std::string_view file, std::string_view function) const;
 
@@ -51,18 +51,20 @@ class WaitHelpers {
     std::array<std::size_t, kMostCallers + 1> frames{};  // indices in the stack
   };
   struct Function {
-    std::set<std::uint32_t> wait_lines, copy_lines;           // where it waits and copies, or calls what does
-    std::set<std::pair<std::string, std::uint32_t>> callers;  // function and line
-    bool does_more = false;                                   // launches kernels, or calls itself
+    std::set<std::uint32_t> wait_lines, copy_lines;  // where it waits and copies, or calls what does
+    bool does_more = false;                          // launches kernels, or calls itself
   };
+  using Callers = std::set<std::pair<std::string, std::uint32_t>>;  // function and line
 
   Chain chain_of(std::span<const ResolvedFrame> stack, const ChosenFrame& innermost) const;
   const Function* helper_at(const ResolvedFrame& frame) const;  // null: the frame does not wait inside of a helper
   static bool is_small(const Function& function);
+  bool callers_differ(const ResolvedFrame& frame) const;
   std::size_t caller_of(std::span<const ResolvedFrame> stack, std::size_t index) const;
 
   UserCode code_;
   std::unordered_map<std::string, Function> functions_;
+  std::unordered_map<std::string, Callers> callers_;  // those of a template's functions together
 };
 
 }  // namespace synctrace

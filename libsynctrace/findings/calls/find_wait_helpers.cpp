@@ -35,7 +35,8 @@ Kinds stacks_of_waits(const Trace& trace) {
   return kinds;
 }
 
-// Whether a stack has a function in it that may be a helper. Each function is looked up once.
+// Whether a stack has a function in it that may still be a helper. One that was found to be none is not looked up
+// again.
 class Mentions {
  public:
   Mentions(const Trace& trace, const WaitHelpers& helpers) : trace_(trace), helpers_(helpers) {}
@@ -49,20 +50,19 @@ class Mentions {
  private:
   bool is(const StackFrame& frame) {
     if (frame.kind == StackFrame::Kind::kPython) {
-      const auto [known, is_new] = codes_.try_emplace(frame.code, false);
-      const auto code = is_new ? trace_.codes.find(frame.code) : trace_.codes.end();
-      if (code != trace_.codes.end()) known->second = helpers_.may_be_helper(code->second.file, code->second.function);
-      return known->second;
+      bool& may_be = codes_.try_emplace(frame.code, true).first->second;
+      if (!may_be) return false;
+      const auto code = trace_.codes.find(frame.code);
+      return may_be = code != trace_.codes.end() && helpers_.may_be_helper(code->second.file, code->second.function);
     }
     if (frame.kind != StackFrame::Kind::kNative) return false;
-    const auto [known, is_new] = addresses_.try_emplace(frame.native, false);
-    const auto symbol = is_new ? trace_.symbols.find(frame.native) : trace_.symbols.end();
-    if (symbol != trace_.symbols.end()) {
-      known->second = std::any_of(symbol->second.begin(), symbol->second.end(), [&](const ResolvedFrame& one) {
-        return helpers_.may_be_helper(one.file, one.function);
-      });
-    }
-    return known->second;
+    bool& may_be = addresses_.try_emplace(frame.native, true).first->second;
+    if (!may_be) return false;
+    const auto symbol = trace_.symbols.find(frame.native);
+    return may_be = symbol != trace_.symbols.end() &&
+                    std::any_of(symbol->second.begin(), symbol->second.end(), [&](const ResolvedFrame& one) {
+                      return helpers_.may_be_helper(one.file, one.function);
+                    });
   }
 
   const Trace& trace_;

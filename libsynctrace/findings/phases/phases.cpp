@@ -50,8 +50,7 @@ class PhaseIdleTimes {
     part.idle_ns = add_saturated(part.idle_ns, idle_ns);
     if (is_edge(cause.kind) || idle_ns <= (part.worst ? part.worst->idle_ns : 0)) return;
     const SourceLine& where = cause.where;
-    part.worst = {
-        cause.rule, cause.name, {where.file, where.line, where.function, where.source, {}, where.through}, idle_ns};
+    part.worst = {cause.rule, cause.name, {where.file, where.line, where.function, {}, {}, where.through}, idle_ns};
   }
 
   std::span<const IdleCause> causes_;

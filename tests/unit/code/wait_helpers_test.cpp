@@ -189,6 +189,18 @@ TEST_CASE("a function that reads several values in several lines keeps its lines
   CHECK(solver.place({native("read()", 11), native("main", 60)}) == "main:60");
 }
 
+TEST_CASE("the functions of a template are one helper") {
+  Recording solver("/home/ada/solver");
+  const auto wait = [](const std::string& type, std::uint32_t line) {
+    return Stack{native(type + " read<" + type + ">(" + type + "*)", 12), native("solve()", line)};
+  };
+  solver.wait(wait("float", 50), WaitHelpers::kCopy);
+  CHECK(solver.place(wait("float", 50)) == "float read<float>(float*):12");
+  solver.wait(wait("double", 60), WaitHelpers::kCopy);
+  CHECK(solver.place(wait("float", 50)) == "solve():50");
+  CHECK(solver.place(wait("double", 60)) == "solve():60");
+}
+
 TEST_CASE("helpers that call helpers are gone through, up to three") {
   Recording solver("/home/ada/solver");
   const auto wait = [](std::uint32_t line) {
