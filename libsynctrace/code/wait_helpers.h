@@ -64,7 +64,7 @@ class WaitHelpers {
 
   UserCode code_;
   std::unordered_map<std::string, Function> functions_;
-  std::unordered_map<std::string, Callers> callers_;  // those of a template's functions together
+  std::unordered_map<std::string, Callers> callers_;  // by function; a template counts as one
 };
 
 }  // namespace synctrace
