@@ -9,7 +9,7 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kFunctionColumns = 30;
-constexpr std::size_t kLeastSourceColumns = 12;  // beside a helper
+constexpr std::size_t kLeastSourceColumns = 24;  // beside a helper
 
 // ":88"; empty: the line is not known.
 std::string line_words(const SourceLine& where) { return where.line == 0 ? "" : ":" + std::to_string(where.line); }
@@ -19,8 +19,8 @@ std::string line_words(const SourceLine& where) { return where.line == 0 ? "" : 
 std::string through_words(const SourceLine& where) {
   const HelperLine& helper = where.through;
   if (!helper.known()) return "";
-  return format_text(" (through {}, {}:{})", short_function_text(helper.function, kFunctionColumns),
-                     helper.file.substr(helper.file.rfind('/') + 1), helper.line);
+  const std::string file = helper.file == where.file ? "" : helper.file.substr(helper.file.rfind('/') + 1);
+  return format_text(" (through {}, {}:{})", short_function_text(helper.function, kFunctionColumns), file, helper.line);
 }
 
 std::string source_words(const SourceLine& where, std::size_t columns) {

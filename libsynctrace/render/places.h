@@ -10,7 +10,8 @@
 
 namespace synctrace {
 
-// " (through barrier, util.h:12)" where a helper waits for the line that calls it, else nothing.
+// " (through barrier, util.h:12)" where a helper waits for the line that calls it, ":12" in the same file. Else
+// nothing.
 std::string through_words(const SourceLine& where);
 // The text of the line and the helper, cut to fit: "r = read(x) (through read, util.h:12)".
 std::string source_words(const SourceLine& where, std::size_t columns);
