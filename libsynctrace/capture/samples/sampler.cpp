@@ -16,6 +16,7 @@
 #include "capture/process/plain_syscalls.h"
 #include "capture/process/recorder_state.h"
 #include "capture/python/python_frames.h"
+#include "capture/samples/sample_budget.h"
 #include "capture/stacks/signal_stack.h"
 #include "capture/stacks/stack_table.h"
 #include "contract/option_values.h"
@@ -25,10 +26,6 @@ namespace {
 
 // A run goes to the file at least this often: a killed process loses no more.
 constexpr std::int64_t kLongestRunNs = 1'000'000'000;
-// Up to the default rate samples cost no more than this part of one core: where looking takes longer, it is done less
-// often. Who asks for more looks has them.
-constexpr std::int64_t kPauseForCost = 200;  // 0.5 %
-
 // How often a closed window is looked at, and how long the end of the process waits for the last samples.
 constexpr std::int64_t kIdlePauseNs = 10'000'000;
 constexpr std::int64_t kStopPatienceNs = 100'000'000;
@@ -76,8 +73,9 @@ void Sampler::stop() noexcept {
 void Sampler::run() noexcept {
   mark_recorder_thread();
   SampleCounts& counts = sample_queue.counts;
-  budget_time_ns_ = last_tick_ns_ = now_ns();
-  std::int64_t next_ns = budget_time_ns_ + next_pause_ns();
+  last_tick_ns_ = now_ns();
+  SampleBudget budget(last_tick_ns_);
+  std::int64_t next_ns = last_tick_ns_ + next_pause_ns();
   while (stop_requested_.load(std::memory_order_acquire) == 0 && !helper_threads.are_stopped()) {
     const std::int64_t pause_ns = next_ns - now_ns();
     if (pause_ns > 0) futex_wait(stop_requested_, 0, pause_ns);
@@ -91,7 +89,9 @@ void Sampler::run() noexcept {
     if (now - next_ns > period_ns_)
       counts.late.fetch_add(static_cast<std::uint64_t>((now - next_ns) / period_ns_), std::memory_order_relaxed);
     tick(now);
-    next_ns = std::max(next_ns + next_pause_ns(), affordable_ns(now));
+    next_ns += next_pause_ns();
+    // Up to the default rate looks have a price limit. Who asks for more has them.
+    if (is_limited_) next_ns = std::max(next_ns, budget.affordable_ns(now, spent_ns()));
   }
   end_all_runs();
   counts.thread_ns.store(static_cast<std::uint64_t>(read_clock_ns(CLOCK_THREAD_CPUTIME_ID)), std::memory_order_relaxed);
@@ -99,17 +99,10 @@ void Sampler::run() noexcept {
   futex_wake(done_);
 }
 
-// When the next look can be paid for: time earns a two-hundredth of itself, looks spend what they cost on this thread
-// and in the handlers of those that were asked.
-std::int64_t Sampler::affordable_ns(std::int64_t now_ns) noexcept {
-  if (!is_limited_) return now_ns;
-  constexpr std::int64_t kMostSaved = 1'000'000;  // what an idle time leaves for a burst
+// On this thread and in the handlers of those that were asked.
+std::int64_t Sampler::spent_ns() noexcept {
   const std::uint64_t signal_ns = sample_queue.counts.signal_ns.load(std::memory_order_relaxed);
-  const std::int64_t spent_ns = read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + static_cast<std::int64_t>(signal_ns);
-  budget_ns_ = std::min(budget_ns_ + (now_ns - budget_time_ns_) / kPauseForCost, kMostSaved) - (spent_ns - spent_ns_);
-  budget_time_ns_ = now_ns;
-  spent_ns_ = spent_ns;
-  return budget_ns_ >= 0 ? now_ns : now_ns - budget_ns_ * kPauseForCost;
+  return read_clock_ns(CLOCK_THREAD_CPUTIME_ID) + static_cast<std::int64_t>(signal_ns);
 }
 
 // Between a half and one and a half periods, all equally likely: a program whose steps take as long as our period would

@@ -72,16 +72,13 @@ class Sampler {
   void end_all_runs() noexcept;
   std::string_view keep_channel(std::string_view name) noexcept;
   std::int64_t next_pause_ns() noexcept;
-  std::int64_t affordable_ns(std::int64_t now_ns) noexcept;
+  static std::int64_t spent_ns() noexcept;
 
   const Helper helper_{"synctrace-look", false, true, [](void* self) noexcept { static_cast<Sampler*>(self)->run(); },
                        this};
   pthread_t main_thread_{};
   std::int64_t period_ns_ = 0;
   bool is_limited_ = false;
-  std::int64_t spent_ns_ = 0;        // CPU time of all looks so far
-  std::int64_t budget_ns_ = 0;       // what more they may cost
-  std::int64_t budget_time_ns_ = 0;  // when that was so
   std::int64_t last_tick_ns_ = 0;
   std::int64_t longest_gap_ns_ = 0;  // between two looks in a row
   SampleSignal signal_;
