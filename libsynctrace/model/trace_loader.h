@@ -11,6 +11,7 @@
 
 #include "format/records.h"
 #include "model/loss_spans.h"
+#include "model/resumed_function.h"
 #include "model/row_parser.h"
 #include "model/stacks.h"
 #include "model/trace.h"
@@ -47,7 +48,7 @@ class TraceLoader {
   }
 
   void operator()(const format::Code& code) {
-    trace_.codes.insert_or_assign(code.id, Code{std::string(code.file), std::string(code.function),
+    trace_.codes.insert_or_assign(code.id, Code{std::string(code.file), resumed_function(code.function),
                                                 std::string(code.line_table), code.first_line, code.python_version});
   }
   void operator()(const format::Module& module) {
