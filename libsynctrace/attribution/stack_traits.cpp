@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "code/compiler_code.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -88,6 +89,7 @@ StackTraits StackReader::find_traits(StackId stack) const {
     if (in_loader_file) traits.loader = true;
     if (frame.file.ends_with(kPrinter)) prints = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;
+    if (frame.kind == FrameKind::kPython && is_compiler_code(frame.file, frame.function)) traits.compiler = true;
     if (is_one_of(kLockFunctions, frame.function)) traits.gil = true;
     if (frame.kind == FrameKind::kNative && has_dynamic_shape(frame.function)) traits.dynamic_shape = true;
   }

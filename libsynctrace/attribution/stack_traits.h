@@ -14,6 +14,7 @@ namespace synctrace {
 struct StackTraits {
   bool loader = false;            // inside a data loader
   bool collector = false;         // inside Python's garbage collector
+  bool compiler = false;          // inside a framework's compiler
   bool gil = false;               // waits for the interpreter lock
   bool incomplete = false;        // the trace lacks it, or the names of some of it
   bool python = false;            // has Python code in it

@@ -120,8 +120,11 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
     remedy.to_type = std::move(words.to_type);
     remedy.fix = fix.saving.fix = Fix::kNoCollection;
   } else {
-    remedy.title = format_text("Make {} slow step{} as fast as the others: {}", count_text(steps.irregular),
-                               steps.irregular == 1 ? "" : "s", cause_name(row.kind));
+    const bool compiles = row.kind == CauseKind::kCompile;
+    remedy.title =
+        format_text("{} {} slow step{}{}", compiles ? "Keep compilation out of" : "Make", count_text(steps.irregular),
+                    steps.irregular == 1 ? "" : "s",
+                    compiles ? std::string() : format_text(" as fast as the others: {}", cause_name(row.kind)));
   }
   remedy.alone = remedy.marginal = row.saving;
   return remedy;

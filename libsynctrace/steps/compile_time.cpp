@@ -2,27 +2,13 @@
 #include "steps/compile_time.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <unordered_set>
 
+#include "code/compiler_code.h"
+
 namespace synctrace {
 namespace {
-
-struct CompilerCode {
-  std::string_view file;      // how it ends
-  std::string_view function;  // a part of the name
-};
-
-// Torch's and Triton's files hold what runs compiled code too.
-constexpr std::array<CompilerCode, 6> kCompilers = {{
-    {"jax/_src/compiler.py", ""},
-    {"torch/_dynamo/convert_frame.py", ""},
-    {"torch/_inductor/graph.py", ""},
-    {"torch/_inductor/runtime/benchmarking.py", ""},
-    {"torch/_inductor/runtime/triton_heuristics.py", "bench"},
-    {"triton/runtime/autotuner.py", "bench"},
-}};
 
 // A moment at which it is known where a thread was.
 struct Look {
@@ -62,12 +48,6 @@ std::vector<TimeSpan> spans_inside(std::vector<Look>& looks) {
 }
 
 }  // namespace
-
-bool is_compiler_code(std::string_view file, std::string_view function) noexcept {
-  return std::any_of(kCompilers.begin(), kCompilers.end(), [&](const CompilerCode& code) {
-    return file.ends_with(code.file) && function.find(code.function) != std::string_view::npos;
-  });
-}
 
 CompileTime::CompileTime(const Trace& trace) : first_thread_(ThreadId{trace.process_id}) {
   const std::unordered_set<StackId> inside = compilers_stacks(trace);

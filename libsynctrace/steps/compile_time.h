@@ -4,15 +4,11 @@
 #pragma once
 
 #include <map>
-#include <string_view>
 #include <vector>
 
 #include "model/trace.h"
 
 namespace synctrace {
-
-// A function in which a framework compiles, and not one that runs what was compiled, by its file and name.
-bool is_compiler_code(std::string_view file, std::string_view function) noexcept;
 
 class CompileTime {
  public:

@@ -6,7 +6,7 @@ from report_phases import LAUNCH, MS, SYNC
 
 STEPS, EVERY, PAUSE = 200, 50, 20
 STEP = MS // 2
-WORK, COLLECT, SAVE = 1, 2, 3
+WORK, COLLECT, SAVE, COMPILE = 1, 2, 3, 4
 
 
 class Program:
@@ -22,7 +22,9 @@ class Program:
                       'code id=1 python_version=51119600 first_line=40 file="/job/train.py" function="train" line_table="\\xe9\\x04\\xe9\\x02"',
                       'code id=2 python_version=51119600 first_line=10 file="/lib/python3.11/gc.py" function="gc_collect_main" line_table="\\xe9\\x04\\xe9\\x02"',
                       'code id=3 python_version=51119600 first_line=70 file="/job/train.py" function="save" line_table="\\xe9\\x04\\xe9\\x02"',
-                      'stack id=1 frames="p1:0"', 'stack id=2 frames="p2:0 p1:4"', 'stack id=3 frames="p3:0 p1:4"']
+                      'stack id=1 frames="p1:0"', 'stack id=2 frames="p2:0 p1:4"', 'stack id=3 frames="p3:0 p1:4"',
+                      'code id=4 python_version=51119600 first_line=500 file="/venv/lib/python3.11/site-packages/torch/_dynamo/convert_frame.py" '
+                      'function="_compile" line_table="\\xe9\\x04\\xe9\\x02"', 'stack id=4 frames="p4:0 p1:4"']
         self.lines += [f'string id={name} text="kernel_{name}"' for name in range(1, 5)]
         calls = 0
         for step in range(STEPS):
@@ -72,6 +74,12 @@ class SlowSteps(harness.CliTest):
         report, changes = self.changes(PAUSE, SAVE)
         self.assertIn("Make 4 slow steps as fast as the others", changes[0]["title"])
         self.assertEqual((changes[0]["fixes"][0]["file"], changes[0]["fixes"][0]["line"]), ("/job/train.py", 72))
+        self.check_saving(report, changes[0])
+
+    def test_compilation_has_its_rule_and_the_line_that_calls_it(self):
+        report, changes = self.changes(PAUSE, COMPILE)
+        self.assertEqual((changes[0]["rule"], changes[0]["title"]), ("ST054", "Keep compilation out of 4 slow steps"))
+        self.assertEqual((changes[0]["fixes"][0]["file"], changes[0]["fixes"][0]["line"]), ("/job/train.py", 43))
         self.check_saving(report, changes[0])
 
     def test_little_is_a_note(self):
