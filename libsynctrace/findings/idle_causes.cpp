@@ -195,6 +195,8 @@ StepsReport steps_report(const Steps& steps) {
   report.confidence = steps.confidence;
   report.doubt = printable(steps.doubt);
   report.micro_steps = steps.micro_steps;
+  report.classes = class_figures_of(steps);
+  for (ClassFigures& each : report.classes) each.name = printable(each.name);
   report.figures = figures_of(steps);
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
     const Step& step = steps.steps[i];

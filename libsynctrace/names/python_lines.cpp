@@ -168,20 +168,25 @@ SourceRange find_range(LineTableFormat format, std::span<const std::byte> table,
 }
 
 std::int32_t lowest_line_behind(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
-                                std::int32_t offset_bytes) noexcept {
+                                std::int32_t offset_bytes, bool but_last) noexcept {
   if (format != LineTableFormat::kLocations) return SourceRange::kUnknown;
   Bytes bytes(table);
   Line line(first_line);
   std::int32_t lowest = SourceRange::kUnknown;
+  std::int32_t lowest_but_last = SourceRange::kUnknown;
   std::int64_t begin = 0;
   while (!bytes.empty()) {
     const std::uint8_t head = bytes.byte();
     const SourceRange range = read_location(bytes, (head >> 3) & 15, line);
     if ((head & 0x80) == 0 || bytes.is_cut()) break;
+    constexpr int kNoPlace = 15;
+    if (but_last && begin > offset_bytes && ((head >> 3) & 15) == kNoPlace) break;  // what handles exceptions follows
     if (begin > offset_bytes && range.line > 0 && (lowest < 0 || range.line < lowest)) lowest = range.line;
-    begin += 2 * ((head & 7) + 1);
+    const int units = (head & 7) + 1;
+    if (units > 1) lowest_but_last = lowest;
+    begin += 2 * units;
   }
-  return lowest;
+  return but_last ? lowest_but_last : lowest;
 }
 
 }  // namespace synctrace

@@ -37,8 +37,10 @@ SourceRange find_range(LineTableFormat format, std::span<const std::byte> table,
                        std::int32_t offset_bytes) noexcept;
 
 // The lowest line of any instruction behind the one at `offset_bytes`; unknown where there is none, and before 3.11.
-// From 3.12 on a loop ends with a jump that is at the line at which the loop begins.
+// From 3.12 on a loop ends with a jump that is at the line at which the loop begins. So may be the returns at a
+// function's end, which are at the line of an `if`: `but_last` leaves out what handles exceptions, and the last
+// instructions that each have a place of their own. With these goes the end of a loop that nothing follows.
 std::int32_t lowest_line_behind(LineTableFormat format, std::span<const std::byte> table, std::int32_t first_line,
-                                std::int32_t offset_bytes) noexcept;
+                                std::int32_t offset_bytes, bool but_last = false) noexcept;
 
 }  // namespace synctrace

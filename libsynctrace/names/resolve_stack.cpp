@@ -68,9 +68,10 @@ ResolvedFrame resolve_code(const Code& code, std::int32_t offset_bytes) {
   return frame;
 }
 
-std::uint32_t lowest_line_behind(const Code& code, std::int32_t offset_bytes) {
-  const std::int32_t line = lowest_line_behind(
-      line_table_format(code.python_version), std::as_bytes(std::span(code.line_table)), code.first_line, offset_bytes);
+std::uint32_t lowest_line_behind(const Code& code, std::int32_t offset_bytes, bool but_last) {
+  const std::int32_t line =
+      lowest_line_behind(line_table_format(code.python_version), std::as_bytes(std::span(code.line_table)),
+                         code.first_line, offset_bytes, but_last);
   return line > 0 ? static_cast<std::uint32_t>(line) : 0;
 }
 

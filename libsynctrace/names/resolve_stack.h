@@ -23,6 +23,6 @@ std::vector<ResolvedFrame> resolve_stack(const Trace& trace, StackId stack);
 ResolvedFrame resolve_code(const Code& code, std::int32_t offset_bytes);
 
 // The lowest line of the function's instructions behind this offset; 0: not known (python_lines.h).
-std::uint32_t lowest_line_behind(const Code& code, std::int32_t offset_bytes);
+std::uint32_t lowest_line_behind(const Code& code, std::int32_t offset_bytes, bool but_last = false);
 
 }  // namespace synctrace

@@ -9,6 +9,14 @@ Json irregular_json(const IrregularStep& step) {
   return {{"index", step.index}, {"begin_ns", step.begin_ns}, {"length_ns", step.length_ns}};
 }
 
+Json class_json(const ClassFigures& one) {
+  return {{"name", one.name},
+          {"count", one.count},
+          {"mean_ns", one.mean_ns},
+          {"p50_ns", one.p50_ns},
+          {"time_ns", one.time_ns}};
+}
+
 Json worst_cause_json(const std::optional<WorstCause>& worst) {
   if (!worst) return nullptr;
   return {{"rule", rule_or_null(worst->rule)},
@@ -71,6 +79,7 @@ Json steps_json(const StepsReport& steps) {
           {"confidence", any ? Json(step_confidence_name(steps.confidence)) : Json(nullptr)},
           {"doubt", text_or_null(steps.doubt)},
           {"micro_steps", steps.micro_steps},
+          {"classes", array_of(steps.classes, class_json)},
           {"irregular_count", steps.figures.irregular},
           {"warm_up_count", steps.figures.warm_up},
           {"ordinary_mean_ns", time(steps.ordinary_mean_ns)},

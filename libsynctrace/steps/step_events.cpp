@@ -121,7 +121,7 @@ const StepEvents::Frames& StepEvents::frames(StackId stack) {
 
 const std::vector<StepEvents::Spot>& StepEvents::spots(StackId stack) { return frames(stack).spots; }
 
-bool StepEvents::can_loop(StackId stack, std::size_t depth, std::uint64_t first, std::uint64_t last) {
+bool StepEvents::can_loop(StackId stack, std::size_t depth, std::uint64_t first, std::uint64_t last, bool but_last) {
   constexpr std::uint32_t kJumpsHaveLines = 0x030c0000;
   const StackFrame& frame = frames(stack).frames[depth];
   const auto code = trace_.codes.find(frame.code);
@@ -131,7 +131,7 @@ bool StepEvents::can_loop(StackId stack, std::size_t depth, std::uint64_t first,
   const auto offset_of = [](std::uint64_t position) { return static_cast<std::int32_t>(position) - 1; };
   const std::uint32_t first_line = resolve_code(code->second, offset_of(first)).line;
   const std::uint32_t last_line = resolve_code(code->second, offset_of(last)).line;
-  const std::uint32_t lowest = lowest_line_behind(code->second, offset_of(last));
+  const std::uint32_t lowest = lowest_line_behind(code->second, offset_of(last), but_last);
   if (first_line == 0 || last_line == 0) return true;
   // More of the same line behind it is no jump.
   const std::uint32_t header = first_line == last_line ? first_line - 1 : first_line;

@@ -46,8 +46,9 @@ class StepEvents {
   // spots().size() where none does.
   std::size_t module_depth(StackId stack) { return frames(stack).module_depth; }
   // False when the function at this depth has no loop in which `first` comes again behind `last`, two of its positions:
-  // it is called anew. CPython 3.12 and later tell.
-  bool can_loop(StackId stack, std::size_t depth, std::uint64_t first, std::uint64_t last);
+  // it is called anew. CPython 3.12 and later tell. `but_last`: the last returns of a function are no loop, nor is a
+  // loop that nothing follows.
+  bool can_loop(StackId stack, std::size_t depth, std::uint64_t first, std::uint64_t last, bool but_last = false);
   // The file, function and line of a frame, `depth` counted from the outermost of spots().
   ResolvedFrame frame(StackId stack, std::size_t depth);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <span>
 
 #include "base/search_from.h"
@@ -48,17 +49,17 @@ bool sets_up(const Trace& trace, const Step& step) {
 // Lengths that are usual among some steps.
 class UsualLength {
  public:
-  UsualLength(const Trace& trace, const std::vector<Step>& steps, std::size_t first) {
+  UsualLength(const Trace& trace, std::span<const Step> steps) {
     std::vector<Nanoseconds> off;
-    for (std::size_t i = first; i < steps.size(); ++i) off.push_back(steps[i].length_ns);
+    for (const Step& step : steps) off.push_back(step.length_ns);
     middle_ns_ = median(off);
     for (Nanoseconds& length : off) length = std::abs(length - middle_ns_);
     // Where steps hardly differ, a few per cent are still ordinary.
     limit_ns_ = kOrdinarySpreads * std::max(kSpreadOfMedian.of(median(off)), kLeastSpread.of(middle_ns_));
     const std::size_t count = off.size();
     off.clear();
-    for (std::size_t i = first; i < steps.size(); ++i) {
-      if (!has(steps[i]) && !loads_code(trace, steps[i])) off.push_back(std::abs(steps[i].length_ns - middle_ns_));
+    for (const Step& step : steps) {
+      if (!has(step) && !loads_code(trace, step)) off.push_back(std::abs(step.length_ns - middle_ns_));
     }
     for (;;) {
       std::erase_if(off, [&](Nanoseconds each) { return each <= limit_ns_; });
@@ -80,7 +81,7 @@ class UsualLength {
 // it.
 std::size_t warm_up_of(const Trace& trace, const std::vector<Step>& steps) {
   const std::size_t most = kMostWarmUp.of(steps.size());
-  const UsualLength usual(trace, steps, most);
+  const UsualLength usual(trace, std::span(steps).subspan(most));
   std::size_t first = 0;
   while (first < most && sets_up(trace, steps[first])) ++first;
   if (first == most) first = 0;  // it does so all the time
@@ -161,12 +162,19 @@ void measure_steps(const Trace& trace, const Correlation& correlation, StepAxis 
 void judge_steps(const Trace& trace, std::vector<Step>& steps) {
   if (steps.empty()) return;
   const std::size_t first = warm_up_of(trace, steps);
-  const UsualLength usual(trace, steps, first);
+  const UsualLength usual(trace, std::span(steps).subspan(first));
+  std::map<std::uint8_t, std::vector<Step>> classes;
+  for (std::size_t i = first; i < steps.size(); ++i) {
+    if (steps[i].of_class != kNoClass) classes[steps[i].of_class].push_back(steps[i]);
+  }
+  std::map<std::uint8_t, UsualLength> usual_of;
+  for (const auto& [its, own] : classes) {
+    if (own.size() >= kStepsForSure) usual_of.emplace(its, UsualLength(trace, own));
+  }
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (i < first)
-      steps[i].kind = StepKind::kWarmUp;
-    else
-      steps[i].kind = usual.has(steps[i]) ? StepKind::kSteady : StepKind::kIrregular;
+    const auto own = usual_of.find(steps[i].of_class);
+    const bool is_usual = (own == usual_of.end() ? usual : own->second).has(steps[i]);
+    steps[i].kind = i < first ? StepKind::kWarmUp : is_usual ? StepKind::kSteady : StepKind::kIrregular;
   }
 }
 

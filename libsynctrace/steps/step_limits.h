@@ -117,6 +117,12 @@ inline constexpr std::size_t kMostStackLooks = 512;         // steps, and stacks
 inline constexpr std::size_t kMostStepLooks = 32;           // coarser steps | a sample | cost
 inline constexpr std::size_t kMostWorkLooks = 4096;         // operations | a sample | cost
 
+// Classes of steps (step_classes).
+inline constexpr std::size_t kMostClasses = 4;              // classes | more tell a reader nothing | step_classes
+inline constexpr Share kRarestClass = percent(3);           // share of the steps | rarer ones are exceptions | step_classes
+inline constexpr Share kOtherClass = percent(120);          // share of the items | a call that matters issues work | step_classes
+inline constexpr std::size_t kBodiesInABody = 3;            // functions | a loop calls a step, which calls another | step_classes
+
 // What is said of the steps (step_phases, step_ranges, step_lengths).
 inline constexpr std::size_t kStepsForSure = 8;             // steps | fewer are a guess | found_steps
 inline constexpr Share kAlikeForSure = percent(90);         // likeness, mean | steps that do the same work each time | found_steps

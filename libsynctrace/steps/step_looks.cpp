@@ -6,6 +6,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "steps/step_classes.h"
 #include "steps/step_lengths.h"
 #include "steps/step_limits.h"
 
@@ -118,6 +119,7 @@ void StepLooks::name(Steps& steps, const StepItems& items) {
   steps.source = StepSource::kLoop;
   steps.name = frame.function;
   steps.where = {frame.file, first_line(steps, place->loop, frame.line)};
+  find_step_classes(events_, user_code_, place->loop.function, items, steps);
 }
 
 std::optional<std::pair<std::uint64_t, std::uint64_t>> StepLooks::positions(const Steps& steps, const Place& place) {

@@ -23,7 +23,7 @@ class StepLooks {
 
   std::size_t count() { return events_.all().size(); }
 
-  // Adds the function that loops once in each of these steps, and a line of it, where stacks show it.
+  // Adds the function that loops once in each of these steps, a line of it, and their classes, where stacks show it.
   void name(Steps& steps, const StepItems& items);
 
   // Whether stacks show that these are steps of one loop: of the same function, called from the same place, and at
@@ -38,6 +38,10 @@ class StepLooks {
   // the `least` share of the passes.
   bool loops(const std::vector<ItemRange>& steps, const std::vector<ItemRange>& coarser, const StepItems& items,
              Share least);
+
+  // The rounds of the outermost loop of the program's own that issues most of the items, whatever each round does.
+  // None where stacks do not show such a loop. With name, line and classes, and without lengths.
+  Steps rounds(const StepItems& items);
 
  private:
   using Event = StepEvents::Event;
@@ -64,6 +68,8 @@ class StepLooks {
   // The first and the last instruction of the loop's function at which it is seen, if it is.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> positions(const Steps& steps, const Place& place);
 
+  // The loop that begins another round between these two, if any.
+  std::optional<Loop> goes_round(StackId before, StackId after);
   bool is_anew(StackId before, StackId after, std::size_t depth);
   Loop caller_of(Loop called, StackId stack);
   At first_from(Nanoseconds time_ns);

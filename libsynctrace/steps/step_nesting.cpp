@@ -165,6 +165,19 @@ bool StepNesting::is_inner(const StepLevel& level) {
   });
 }
 
+// Whether they differ by waits and copies at most: every other one may wait.
+bool StepNesting::do_same_work(ItemRange a, ItemRange b) const {
+  const auto work = [&](ItemRange range) {
+    std::vector<std::uint32_t> kinds;
+    for (std::size_t i = range.begin; i < range.end; ++i) {
+      if ((items_.traits[i] & StepItems::kWork) != 0) kinds.push_back(items_.kinds[i]);
+    }
+    std::sort(kinds.begin(), kinds.end());
+    return kinds;
+  };
+  return work(a) == work(b);
+}
+
 StepNesting::Turns StepNesting::turns_of(const StepLevel& level, std::size_t passes) {
   Turns turns;
   const std::size_t stride = level.steps.size() / kMostTurnLooks + 1;
@@ -172,7 +185,7 @@ StepNesting::Turns StepNesting::turns_of(const StepLevel& level, std::size_t pas
     const double next = levels_.cutter().likeness(level.steps[i], level.steps[i + 1]);
     const double again = levels_.cutter().likeness(level.steps[i], level.steps[i + passes]);
     turns.more_alike += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
-    turns.equal_next += next >= kHardlyDiffer ? 1U : 0U;
+    turns.equal_next += next >= kHardlyDiffer || do_same_work(level.steps[i], level.steps[i + 1]) ? 1U : 0U;
     turns.equal_again += again >= kExact ? 1U : 0U;
   }
   return turns;

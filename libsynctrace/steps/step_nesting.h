@@ -50,6 +50,7 @@ class StepNesting {
   Inside inside(const StepLevel& fine, const StepLevel& coarse) const;
   bool is_one_more(const StepLevel& level, const StepLevel& outer, std::size_t passes) const;
   bool has_parts(const StepLevel& level) const;
+  bool do_same_work(ItemRange a, ItemRange b) const;
   Turns turns_of(const StepLevel& level, std::size_t passes);
   bool differ(const StepLevel& level, const StepLevel& outer, std::size_t passes);
   bool is_aside(const StepLevel& level) const;

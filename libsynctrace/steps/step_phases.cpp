@@ -87,6 +87,20 @@ std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   return result;
 }
 
+// Whether a good part of what was issued between the first step and the last one belongs to no step.
+bool leaves_much_out(const std::vector<Steps>& phases, const StepItems& items) {
+  const auto at = [&](Nanoseconds t) { return std::lower_bound(items.times_ns.begin(), items.times_ns.end(), t); };
+  const auto count = [&](TimeSpan span) { return static_cast<std::size_t>(at(span.end_ns) - at(span.begin_ns)); };
+  TimeSpan all = phases.front().steps.front().host;
+  std::size_t inside = 0;
+  for (const Steps& phase : phases) {
+    all.begin_ns = std::min(all.begin_ns, phase.steps.front().host.begin_ns);
+    all.end_ns = std::max(all.end_ns, phase.steps.back().host.end_ns);
+    for (const Step& step : phase.steps) inside += count(step.host);
+  }
+  return ratio(inside, count(all)) < kNearlyAll;
+}
+
 // The other phases are measured as the reported one is, so that the times of all add up.
 void bring_onto_axis(const Trace& trace, const Correlation& correlation, StepPhases& phases) {
   const StepAxis axis = axis_of(correlation, phases.chosen.steps);
@@ -125,6 +139,13 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
     found.push_back({std::move(steps), work_ns_of(loop, items)});
   }
   std::vector<Steps> phases = in_order(trace, std::move(found));
+  if (given.steps.empty() && !phases.empty() && leaves_much_out(phases, items)) {
+    Steps rounds = looks.rounds(items);
+    if (!rounds.steps.empty()) {
+      measure_steps(trace, correlation, rounds);
+      phases = {std::move(rounds)};
+    }
+  }
   // The given steps stay first.
   if (!given.steps.empty()) {
     measure_steps(trace, correlation, given);

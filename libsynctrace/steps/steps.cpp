@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "base/shares.h"
 #include "steps/step_candidates.h"
@@ -57,6 +58,21 @@ StepFigures figures_of(const Steps& steps) {
   figures.p50_ns = lengths[(lengths.size() - 1) / 2];
   figures.p99_ns = lengths[percent(99).of(lengths.size() - 1)];
   return figures;
+}
+
+std::vector<ClassFigures> class_figures_of(const Steps& steps) {
+  std::vector<ClassFigures> classes;
+  for (std::size_t i = 0; i < steps.classes.size(); ++i) {
+    Steps own;
+    std::copy_if(steps.steps.begin(), steps.steps.end(), std::back_inserter(own.steps),
+                 [&](const Step& step) { return step.of_class == i; });
+    const StepFigures figures = figures_of(own);
+    classes.push_back({steps.classes[i], figures.count, figures.mean_ns, figures.p50_ns, 0});
+    for (const Step& step : own.steps) {
+      if (step.kind != StepKind::kWarmUp) classes[i].time_ns = add_saturated(classes[i].time_ns, step.length_ns);
+    }
+  }
+  return classes;
 }
 
 }  // namespace synctrace

@@ -28,12 +28,15 @@ std::string_view step_source_name(StepSource source) noexcept;  // "nvtx", "prof
 
 enum class StepKind : std::uint8_t { kOutside, kWarmUp, kSteady, kIrregular };
 
+inline constexpr std::uint8_t kNoClass = 255;
+
 struct Step {
   TimeSpan host;
   Nanoseconds done_ns = 0;    // the end of the last work that it issued
   Nanoseconds from_ns = 0;    // the begin of its time on the axis of the recording (run_times.h)
   Nanoseconds length_ns = 0;  // from the end of the last step's work to the end of its own
   StepKind kind = StepKind::kSteady;
+  std::uint8_t of_class = kNoClass;  // index of Steps::classes
 };
 
 // The steps of one phase.
@@ -42,9 +45,10 @@ struct Steps {
   std::string name;  // the range, or the function that loops
   FileLine where;    // the loop's line; 0: not known
   StepConfidence confidence = StepConfidence::kHigh;
-  std::string doubt;            // a clause; empty at high confidence
-  std::size_t micro_steps = 1;  // passes of the loop in one step, where an optimizer runs once in several
-  std::vector<Step> steps;      // disjoint, in order; between two of them may lie what belongs to no step
+  std::string doubt;                 // a clause; empty at high confidence
+  std::size_t micro_steps = 1;       // passes of the loop in one step, where an optimizer runs once in several
+  std::vector<std::string> classes;  // by what their steps call, the most common first; empty: all are alike
+  std::vector<Step> steps;           // disjoint, in order; between two of them may lie what belongs to no step
 
   // The kind of the step that issued something at t. `cursor` is of use where times come about in order
   // (search_from.h).
@@ -77,5 +81,15 @@ struct StepFigures {
   Nanoseconds p99_ns = 0;
 };
 StepFigures figures_of(const Steps& steps);
+
+// The same for the steps of one class; without a class no figures.
+struct ClassFigures {
+  std::string name;
+  std::size_t count = 0;
+  Nanoseconds mean_ns = 0;
+  Nanoseconds p50_ns = 0;
+  Nanoseconds time_ns = 0;  // all of them, added up
+};
+std::vector<ClassFigures> class_figures_of(const Steps& steps);
 
 }  // namespace synctrace

@@ -21,7 +21,7 @@ import step_comparison  # noqa: E402
 
 BUILT = pathlib.Path(harness.PROGRAMS) / "step_shapes"
 PARTS = {"truth", "models", "trainer_kit"}
-CPP = ("sync_each", "log_line", "solver", "two_streams", "graph_step", "two_phases")
+CPP = ("sync_each", "log_line", "solver", "two_streams", "graph_step", "two_phases", "wait_helper", "levels", "many_graphs")
 # No line is asked for in C++, and where another thread issues all work. One that is named must be right all the
 # same.
 # The launches of decode_no_read all come from inside the model: no stack shows the loop around it.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Steps and phases of programs that nobody annotated, in PyTorch, JAX, CuPy and C++, against what each program counted.
 
-  step_shapes.py --synctrace PATH --programs FOLDER [--repetitions N] [--only WORD...] [--jobs N] [--folder FOLDER]
+  step_shapes.py --synctrace PATH --programs FOLDER [--repetitions N] [--only WORD...] [--jobs N] [--folder FOLDER [--stored]]
 
 Programs: step_shapes_torch.py and its kin, and the C++ ones of FOLDER (build/release/tests/bin). Frameworks that are
 not installed are left out. Ends with a table. Exit status 1 when a shape is wrong, 77 when no GPU is here."""
@@ -23,9 +23,11 @@ SHAPES = {
     "torch": ("module_loop", "function_loop", "generator_loop", "trainer_callbacks", "mnist", "dcgan", "imagenet",
               "nanogpt", "accumulate_modulo", "evaluation_inside", "sampling_inside", "decode_read", "decode_no_read",
               "mixture_of_experts", "reinforcement", "unfused_optimizer", "variable_shapes", "prefetch_thread"),
-    "jax": ("rare_wait", "with_evaluation"),
-    "cupy": ("sweep",),
-    "cpp": ("sync_each", "log_line", "solver", "two_streams", "graph_step", "two_phases"),
+    "torch_nested": ("micro_batches", "varied_micro_batches", "own_optimizer", "own_optimizer_reads", "layers", "heads", "recurrent", "samples",
+                     "reinforcement_iterations", "read_helper", "average_of_weights", "tasks", "diffusion", "graph_breaks", "engine"),
+    "jax": ("rare_wait", "with_evaluation", "micro_batches", "samples", "two_functions"),
+    "cupy": ("sweep", "stages"),
+    "cpp": ("sync_each", "log_line", "solver", "two_streams", "graph_step", "two_phases", "wait_helper", "levels", "many_graphs"),
 }
 # Where nothing that is recorded need have the line of the loop; one that is named must be right all the same.
 NO_LINES = ("cpp", "jax")
@@ -33,7 +35,7 @@ PATIENCE_S = 180
 
 
 def is_installed(framework):
-    return framework == "cpp" or subprocess.run([sys.executable, "-c", f"import {framework}"], capture_output=True,
+    return framework == "cpp" or subprocess.run([sys.executable, "-c", f"import {framework.partition('_')[0]}"], capture_output=True,
                                                 check=False).returncode == 0
 
 
@@ -49,17 +51,23 @@ class Trial:
         return [sys.executable, str(HERE / f"step_shapes_{framework}.py"), shape]
 
     def told_and_found(self, framework, shape, trace):
-        tool = str(self.options.synctrace)
+        tool, told = str(self.options.synctrace), pathlib.Path(f"{trace}.told.json")
+        if not self.options.stored:
+            told.write_text(self.recorded(tool, framework, shape, trace), encoding="utf-8")
+        report = subprocess.run([tool, "report", "--format", "json", trace], capture_output=True, text=True,
+                                timeout=PATIENCE_S, check=False)
+        if report.returncode != 0:
+            raise RuntimeError(f"no report: {report.stderr[-300:]}")
+        return json.loads(told.read_text(encoding="utf-8")), json.loads(report.stdout)["processes"][0]
+
+    def recorded(self, tool, framework, shape, trace):
+        """The last line of the program, which tells its steps."""
         run = subprocess.run([tool, "run", "--quiet", "--report=none", "--force-overwrite", "-o", trace, "--",
                               *self.command(framework, shape)], capture_output=True, text=True, env=self.environment,
                              timeout=PATIENCE_S, check=False)
         if run.returncode != 0:
             raise RuntimeError(f"status {run.returncode}: {run.stderr[-300:]}")
-        report = subprocess.run([tool, "report", "--format", "json", trace], capture_output=True, text=True,
-                                timeout=PATIENCE_S, check=False)
-        if report.returncode != 0:
-            raise RuntimeError(f"no report: {report.stderr[-300:]}")
-        return json.loads(run.stdout.splitlines()[-1]), json.loads(report.stdout)["processes"][0]
+        return run.stdout.splitlines()[-1]
 
     def row(self, framework, shape):
         row = step_comparison.Row(f"{framework} {shape}")
@@ -96,16 +104,17 @@ def main():
     parser.add_argument("--only", nargs="+", default=[""], help="shapes with one of these words in their name")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--folder", type=pathlib.Path, help="for the traces")
+    parser.add_argument("--stored", action="store_true", help="judge the traces that an earlier run left in the folder")
     measured_rows.add_option(parser)
     options = parser.parse_args()
-    if subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode != 0:
+    if not options.stored and subprocess.run(["nvidia-smi", "-L"], capture_output=True, check=False).returncode != 0:
         print("no GPU here")
         return 77
     folder = options.folder or pathlib.Path(tempfile.mkdtemp(prefix="step-shapes-"))
     folder.mkdir(parents=True, exist_ok=True)
     chosen = [(framework, shape) for framework, shapes in SHAPES.items() for shape in shapes
               if any(word in f"{framework} {shape}" for word in options.only)]
-    missing = [framework for framework in {framework for framework, _ in chosen} if not is_installed(framework)]
+    missing = [framework for framework in {framework for framework, _ in chosen} if not options.stored and not is_installed(framework)]
     trial = Trial(options, folder)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         rows = list(pool.map(lambda each: trial.row(*each), [each for each in chosen if each[0] not in missing]))

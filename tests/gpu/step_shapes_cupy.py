@@ -30,5 +30,20 @@ def sweep():
             phase.step()
 
 
-{"sweep": sweep}[sys.argv[1]]()
+def stages():
+    """A time step of four stages, each of the same operations."""
+    state, phase = cupy.random.rand(1 << 18, dtype=cupy.float32), Phase("stages", __file__)
+    slope = state * 0.5 - cupy.sin(state)
+    with phase:
+        for _ in range(150):  # loop: stages
+            total = cupy.zeros_like(state)
+            for weight in (1, 2, 2, 1):
+                slope = (state + 0.01 * slope) * 0.5 - cupy.sin(state)
+                total += weight * slope
+            state = state + 0.001 * total
+            float(cupy.abs(total).max())
+            phase.step()
+
+
+{"sweep": sweep, "stages": stages}[sys.argv[1]]()
 tell()

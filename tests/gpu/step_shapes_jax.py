@@ -58,5 +58,47 @@ def with_evaluation():
                 evaluation.step()
 
 
-{"rare_wait": rare_wait, "with_evaluation": with_evaluation}[sys.argv[1]]()
+gradients_of = jax.jit(jax.grad(loss_of))
+apply = jax.jit(lambda weights, total: jax.tree.map(lambda w, g: w - 1e-3 * g, weights, total))
+add = jax.jit(lambda a, b: jax.tree.map(jnp.add, a, b))
+double = jax.jit(lambda x: jnp.sin(x) * 2)
+
+
+def micro_batches():
+    (weights, x), phase = start(), Phase("micro", __file__)
+    add(gradients_of(weights, x), apply(weights, weights))
+    with phase:
+        for _ in range(60):  # loop: micro
+            total = gradients_of(weights, x)
+            for _ in range(3):
+                total = add(total, gradients_of(weights, x))
+            weights = apply(weights, total)
+            float(weights[0][0, 0])
+            phase.step()
+
+
+def samples():
+    """Operations on small arrays in the data code, 16 a step."""
+    (weights, x), phase = start(), Phase("samples", __file__)
+    with phase:
+        for _ in range(80):  # loop: samples
+            rows = [jnp.tanh(jnp.arange(1024.0) * i) / (i + 1) for i in range(16)]
+            weights, loss = update(weights, x.at[:16].set(jnp.stack(rows)))
+            float(loss)
+            phase.step()
+
+
+def two_functions():
+    (weights, x), phase = start(), Phase("two functions", __file__)
+    double(x)
+    with phase:
+        for _ in range(200):  # loop: two functions
+            x = double(x)
+            float(x[0, 0])
+            weights, loss = update(weights, x)
+            float(loss)
+            phase.step()
+
+
+{each.__name__: each for each in (rare_wait, with_evaluation, micro_batches, samples, two_functions)}[sys.argv[1]]()
 tell()

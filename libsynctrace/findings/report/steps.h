@@ -29,6 +29,7 @@ struct StepsReport {
   StepConfidence confidence = StepConfidence::kHigh;
   std::string doubt;  // a clause: why it is not high
   std::size_t micro_steps = 1;
+  std::vector<ClassFigures> classes;  // the most common first; empty: all steps are alike
   StepFigures figures;
   std::vector<IrregularStep> irregular;  // longest first, at most kMostIrregularSteps
   Nanoseconds ordinary_ns = 0;           // all others but the warm-up, added up: verdict and savings are about them

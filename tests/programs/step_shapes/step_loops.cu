@@ -170,6 +170,79 @@ void two_phases(Memory& memory) {
   Phase::tell();
 }
 
+float read_sum(Memory& memory) {
+  float sum = 0;
+  dot<<<kBlocks, 256>>>(memory.cells, memory.sum);
+  check(cudaMemcpy(&sum, memory.sum, sizeof sum, cudaMemcpyDeviceToHost));
+  return sum;
+}
+
+// Five values of a time step are read through one function.
+void wait_helper(Memory& memory) {
+  Phase phase("time step", __FILE__);
+  float worst = 0;
+  phase.begin(__LINE__);
+  for (int i = 0; i < 120; ++i) {
+    launch<0>(memory.cells);
+    worst += read_sum(memory);
+    launch<1>(memory.cells);
+    launch<1>(memory.cells);
+    worst += read_sum(memory);
+    worst -= read_sum(memory);
+    launch<2>(memory.cells);
+    worst += read_sum(memory);
+    launch<3>(memory.cells);
+    scatter<<<8, 32>>>(memory.cells, i);
+    worst -= read_sum(memory);
+    phase.step(__LINE__);
+  }
+  std::fprintf(stderr, "%s\n", worst == worst ? "finite" : "not finite");
+  Phase::tell();
+}
+
+// A cycle over levels of a grid, down and up.
+void levels(Memory& memory) {
+  Phase phase("cycle", __FILE__);
+  phase.begin(__LINE__);
+  for (int i = 0; i < 100; ++i) {
+    for (int level = 0; level < 5; ++level) {
+      launch<0>(memory.cells);
+      launch<0>(memory.cells);
+      launch<1>(memory.cells);
+    }
+    launch<4>(memory.cells);
+    for (int level = 0; level < 5; ++level) {
+      launch<2>(memory.cells);
+      launch<0>(memory.cells);
+      launch<0>(memory.cells);
+    }
+    if (read_sum(memory) < -1) break;
+    phase.step(__LINE__);
+  }
+  Phase::tell();
+}
+
+// One graph six times a step.
+void many_graphs(Memory& memory) {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+  check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+  for (int k = 0; k < 10; ++k) launch<0>(memory.cells, stream);
+  check(cudaStreamEndCapture(stream, &graph));
+  check(cudaGraphInstantiate(&executable, graph, 0));
+  Phase phase("replays", __FILE__);
+  phase.begin(__LINE__);
+  for (int i = 0; i < 100; ++i) {
+    for (int k = 0; k < 6; ++k) check(cudaGraphLaunch(executable, stream));
+    launch<3>(memory.cells, stream);
+    check(cudaStreamSynchronize(stream));
+    phase.step(__LINE__);
+  }
+  Phase::tell();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,8 +260,16 @@ int main(int argc, char** argv) {
     graph_step(memory);
   else if (shape == "two_phases")
     two_phases(memory);
+  else if (shape == "wait_helper")
+    wait_helper(memory);
+  else if (shape == "levels")
+    levels(memory);
+  else if (shape == "many_graphs")
+    many_graphs(memory);
   else {
-    std::fprintf(stderr, "usage: step_loops sync_each|log_line|solver|two_streams|graph_step|two_phases\n");
+    std::fprintf(stderr,
+                 "usage: step_loops sync_each|log_line|solver|two_streams|graph_step|two_phases|wait_helper|levels|"
+                 "many_graphs\n");
     return 2;
   }
   return 0;

@@ -89,6 +89,28 @@ TEST_CASE("a loop is seen by the jump at its end") {
   CHECK(lowest_line_behind(LineTableFormat::kRanges, from_hex("0a05"), 7, 0) == SourceRange::kUnknown);
 }
 
+// Tables of CPython 3.12: a loop at the end of a function, an `if` there, and a list comprehension.
+TEST_CASE("the returns at the end of a function and what handles exceptions are no loop") {
+  const auto behind = [](std::string_view hex, std::int32_t first_line, std::int32_t offset, bool but_last) {
+    return lowest_line_behind(LineTableFormat::kLocations, from_hex(hex), first_line, offset, but_last);
+  };
+  const std::string_view loop =
+      "8000d8161ef20003093e8846dc151a975b915ba016a814af1aa91ad31534d71537d11537bc06d3153f8846d80c108f4c894cd70c1fd10c1f"
+      "a016a71ba11ba851a31eb012d02034d40c35d80c108f4989499064976a916aa016d31628d30c29a822d10c2dd70c34d10c34d30c36d70c3b"
+      "d10c3bd50c3df10703093e";
+  CHECK(behind(loop, 282, 318, false) == 283);
+  CHECK(behind(loop, 282, 318, true) == 283);
+  const std::string_view condition = "8000d90b13d80c108f4c894c9818d40c22d80b0f8f3c8a3cd80c108f4b894b8d4df003000c18";
+  CHECK(behind(condition, 295, 86, false) == 298);
+  CHECK(behind(condition, 295, 86, true) == SourceRange::kUnknown);
+  const std::string_view comprehension =
+      "8000dc0c118f4b894ba874af7ca97cd7183ca138a035a8219a15d3183cd30c3d8801d8080c8f0989099024972a912a9851932dd30820d708"
+      "27d10827a802d3082bd70832d10832d40834d8171b977c917cf20001091c8847d80c1390418b4a9821894f8c4af00301091ce02f33af7ca9"
+      "7cd6174ea047b877c071b97ac841bb7e9a07d2174e88048d0cf9f30900193df9f20800184f01";
+  CHECK(behind(comprehension, 288, 210, false) == 289);
+  CHECK(behind(comprehension, 288, 210, true) == 290);
+}
+
 TEST_CASE("what lies behind the end of a line table has no line") {
   const PythonLineTable& last = kPythonLineTables.back();
   const std::vector<std::byte> bytes = from_hex(last.hex);

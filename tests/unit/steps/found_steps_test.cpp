@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "code/compiler_code.h"
 #include "steps/compile_time.h"
 #include "steps/steps.h"
 #include "support/catch.h"
@@ -228,9 +229,10 @@ TEST_CASE("the steps of recorded programs are found, and the line of each loop")
   const std::vector<Known> all = {{"variable_shapes", 60, 436, 442, 0},
                                   {"jax_rare_wait", 300, 40, 44, 0},
                                   {"jax_with_evaluation", 300, 51, 54, 180},
-                                  {"cupy_sweep", 300, 22, 29, 0},        // most looks see one call again
-                                  {"jax_set_up", 300, 40, 44, 0},        // six parameters before the loop are no phase
-                                  {"decode_no_read", 83, 378, 380, 0}};  // all that was seen is called anew
+                                  {"cupy_sweep", 300, 22, 29, 0},       // most looks see one call again
+                                  {"jax_set_up", 300, 40, 44, 0},       // six parameters before the loop are no phase
+                                  {"decode_no_read", 83, 378, 380, 0},  // all that was seen is called anew
+                                  {"engine", 300, 307, 311, 0}};        // each round does other work
   for (const Known& known : all) {
     INFO(std::string(known.name));
     const std::filesystem::path path =
@@ -240,6 +242,7 @@ TEST_CASE("the steps of recorded programs are found, and the line of each loop")
     const StepPhases found = find_steps(trace, correlation);
     const auto is_about = [](std::size_t count, std::size_t truth) { return count + 2 >= truth && count <= truth + 2; };
     CHECK(is_about(found.chosen.steps.size(), known.steps));
+    CHECK((found.chosen.classes.size() == 2) == (known.name == "engine"));
     CHECK(found.chosen.where.line >= known.first_line);
     CHECK(found.chosen.where.line <= known.last_line);
     REQUIRE(found.others.size() == (known.other_steps == 0 ? 0 : 1));
