@@ -6,7 +6,8 @@
 
 namespace synctrace {
 
-// By the file and the name of a Python function. Read in PyTorch 2.11, Triton 3.6 and JAX 0.11.
+// By the file and the name of a Python function. Not yet seen in a recording: JAX's mlir.py and pjit.py, and Triton's
+// compiler.py.
 bool is_compiler_code(std::string_view file, std::string_view function) noexcept;
 
 }  // namespace synctrace
