@@ -89,12 +89,28 @@ void forward(siginfo_t info, pid_t child) {
     kill(child, info.si_signo);
 }
 
-// The signal that the child is stopped by; 0 when it is not. Looks only, so that the answer stays true as long as it
-// is.
-int stopped_by(pid_t child) {
+// The signal that has stopped the child since this was last asked; 0 when none has.
+int newly_stopped_by(pid_t child) {
   siginfo_t info{};
-  const bool is_told = waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0;
+  const bool is_told = waitid(P_PID, static_cast<id_t>(child), &info, WSTOPPED | WNOHANG) == 0;
   return is_told && info.si_pid == child ? info.si_status : 0;
+}
+
+// Whether the child was continued, stopped anew or has ended since it was last found to be stopped. What continues us
+// goes to one process of our group after the other, so its turn may come a moment after ours.
+bool goes_on_by_itself(pid_t child) {
+  constexpr long kMomentNs = 50'000'000;
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, SIGCHLD);
+  for (bool is_over = false;;) {
+    siginfo_t info{};
+    constexpr int kAnyChange = WEXITED | WSTOPPED | WCONTINUED | WNOHANG | WNOWAIT;
+    if (waitid(P_PID, static_cast<id_t>(child), &info, kAnyChange) != 0 || info.si_pid == child) return true;
+    if (is_over) return false;
+    const timespec moment{0, kMomentNs};
+    is_over = sigtimedwait(&only, nullptr, &moment) < 0;
+  }
 }
 
 // Our parent is a shell that gives each command a process group of its own, and will see that we are stopped.
@@ -104,18 +120,19 @@ bool is_a_shells_job() {
 }
 
 // Our parent must see that the program is stopped, and the terminal is its own again. Where nobody controls jobs, one
-// who stops the program by its pid continues it by its pid, and would leave us stopped: then we stay. Returns once we
-// are continued, and the program with us: one that the same signal reached goes on by itself.
-void stop_like(pid_t child) {
-  const int signal = stopped_by(child);
-  if (signal == 0 || (signal == SIGSTOP && !is_a_shells_job())) return;
+// who stops the program by its pid continues it by its pid, and would leave us stopped: then we stay. True after we
+// were stopped and continued, and the program with us; a SIGCHLD may have been taken meanwhile.
+bool stop_like(pid_t child) {
+  const int signal = newly_stopped_by(child);
+  if (signal == 0 || (signal == SIGSTOP && !is_a_shells_job())) return false;
   kill(getpid(), SIGSTOP);
   sigset_t only;
   sigemptyset(&only);
   sigaddset(&only, SIGCONT);
   const timespec now{};
   sigtimedwait(&only, nullptr, &now);
-  if (stopped_by(child) != 0) kill(child, SIGCONT);
+  if (!goes_on_by_itself(child)) kill(child, SIGCONT);
+  return true;
 }
 
 ChildEnd wait_for(pid_t child, const SignalsHeld& signals) {
@@ -127,10 +144,11 @@ ChildEnd wait_for(pid_t child, const SignalsHeld& signals) {
       continue;
     }
     int status = 0;
-    if (waitpid(child, &status, WNOHANG) != child) {
-      stop_like(child);
-      continue;
-    }
+    bool has_ended = false;
+    do {
+      has_ended = waitpid(child, &status, WNOHANG) == child;
+    } while (!has_ended && stop_like(child));
+    if (!has_ended) continue;
     ChildEnd end;
     if (WIFSIGNALED(status)) {
       end.signal = WTERMSIG(status);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for the GPU at the end of known chains of calls, compiled with optimisation and without frame pointers:
-//   native_callers direct          main -> outer -> middle -> inner -> wait
-//   native_callers plugins A B     the same with a plug-in's plugin_call below inner, of A, then of B in A's place
+//   native_callers direct            main -> outer -> middle -> inner -> wait
+//   native_callers plugins N A B     N times with a plug-in's plugin_call below inner, of A, then of B in A's place
 // Prints how often each chain was gone.
 #include <cuda_runtime.h>
 #include <dlfcn.h>
@@ -10,8 +10,6 @@
 #include <cstdlib>
 #include <cstring>
 
-// Long enough for the recorder to notice what was loaded: it looks twenty times a second.
-constexpr int kPluginCalls = 300;
 constexpr long long kSpinNs = 1'000'000;
 
 __global__ void spin_ns(long long ns) {
@@ -53,7 +51,8 @@ int main(int argc, char** argv) {
     std::printf("direct %d\n", outer(nullptr, 20));
     return 0;
   }
-  for (int i = 2; i < argc; ++i) {
+  const int calls = argc > 2 ? std::atoi(argv[2]) : 0;
+  for (int i = 3; i < argc; ++i) {
     void* plugin = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
     if (plugin == nullptr) {
       std::fprintf(stderr, "%s\n", dlerror());
@@ -61,7 +60,7 @@ int main(int argc, char** argv) {
     }
     const auto call = reinterpret_cast<Call>(dlsym(plugin, "plugin_call"));
     if (call == nullptr) return 1;
-    std::printf("plugin %d\n", outer(call, kPluginCalls));
+    std::printf("plugin %d\n", outer(call, calls));
     dlclose(plugin);
   }
   return 0;
