@@ -204,7 +204,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   add_savings(trace, attribution, places, options.question, report);
   report.loader = loader_advice(trace, attribution, step_without_input_wait(report.savings, report.devices));
   add_host_threads(trace, places, report);
-  add_details(report);
+  add_details(number_fact(trace, "processors"), report);
   add_call_tables(trace, attribution, places, report);
   tables.get();
   add_limits(trace, attribution, report);

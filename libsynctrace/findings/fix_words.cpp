@@ -28,6 +28,7 @@ constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kLikeOthers) + 1> k
     {Fix::kPreload, "preload", "load it before the steps"},
     {Fix::kNoProfiler, "no-profiler", "without the recorder"},
     {Fix::kDropDependency, "drop-dependency", "drop the dependency"},
+    {Fix::kDropCall, "drop-call", "delete the call"},
     {Fix::kLikeOthers, "like-others", "as long as the other steps"},
 }};
 static_assert(std::ranges::all_of(kFixes, [](const FixTexts& row) {

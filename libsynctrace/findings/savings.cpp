@@ -103,8 +103,7 @@ const Rule* rule_of_fixes(const Report& report, const std::vector<ShownFix>& fix
   return dearest == nullptr ? nullptr : dearest->rule;
 }
 
-void add_remedies(const Trace& trace, const WhatIf& found, const RemedyKinds& kinds, const SavingsWriter& writer,
-                  Report& report) {
+void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const SavingsWriter& writer, Report& report) {
   for (const FixGroup& group : found.groups) {
     Remedy& remedy = report.savings.remedies.emplace_back();
     for (const std::uint16_t site : group.sites) remedy.fixes.push_back(writer.fix_at(site));
@@ -116,11 +115,12 @@ void add_remedies(const Trace& trace, const WhatIf& found, const RemedyKinds& ki
     }
     remedy.fix = remedy.fixes.front().saving.fix;
     remedy.rule = rule_of_fixes(report, remedy.fixes);
-    const std::uint32_t number = kinds.group_of_key(found.sites[group.sites.front()].key);
-    RemedyWords words = remedy_words(kinds.kind_of_group(number), framework_of(remedy.fixes, trace), remedy.fixes,
-                                     kinds.function_of_group(number));
+    const RemedyGroup& kind = kinds.group(kinds.group_of_key(found.sites[group.sites.front()].key));
+    RemedyWords words =
+        remedy_words(kind, kinds.frameworks().of(remedy.fixes), remedy.fixes, kinds.targets().modules());
     remedy.title = std::move(words.title);
     remedy.to_type = std::move(words.to_type);
+    remedy.by_library = kind.library != nullptr;
     remedy.alone = group.alone;
     remedy.marginal = group.marginal;
     remedy.cumulative = group.cumulative;
@@ -133,11 +133,12 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
                  const WhatIfQuestion& question, Report& report) {
   if (!trace.has_timeline()) return;
   WishedFixes wished(question, places);
-  RemedyKinds kinds(trace, places);
+  RemedyKinds kinds(trace, places, report.steps);
   WhatIfOptions options;
   options.group_of = [&](const FixSite& site, double alone_share, double each_step) {
     return kinds.group_of(site, alone_share, each_step);
   };
+  options.is_needless = [&](StackPlace place) { return kinds.is_needless(place); };
   options.graph_range = question.graph_range;
   if (!question.empty()) options.asked = [&](const std::vector<FixSite>& sites) { return wished.choices(sites); };
   const auto place_of = [&](StackId stack) { return places.place_of(stack); };
@@ -175,7 +176,8 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     for (const std::uint16_t site : step.sites) row.fixes.push_back(writer.fix_at(site));
     savings.order.push_back(std::move(row));
   }
-  add_remedies(trace, found, kinds, writer, report);
+  add_remedies(found, kinds, writer, report);
+  savings.no_graph = kinds.obstacle();
   add_slow_step_remedies(slow, report.steps.figures, savings);
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};

@@ -115,7 +115,8 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
   fix.saving.alone = row.saving;
   remedy.fix = fix.saving.fix = Fix::kLikeOthers;
   if (row.kind == CauseKind::kGarbageCollection) {
-    RemedyWords words = remedy_words(RemedyKind::kNoCollection, Framework::kPyTorch, remedy.fixes, {});
+    RemedyWords words =
+        remedy_words({.kind = RemedyKind::kNoCollection, .function = {}}, Framework::kPyTorch, remedy.fixes);
     remedy.title = std::move(words.title);
     remedy.to_type = std::move(words.to_type);
     remedy.fix = fix.saving.fix = Fix::kNoCollection;

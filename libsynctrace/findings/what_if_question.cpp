@@ -9,9 +9,9 @@
 namespace synctrace {
 namespace {
 
-constexpr Fix kFixes[] = {Fix::kRemoveWait,   Fix::kDeferRead, Fix::kDeferWait,     Fix::kAsyncCopy,
-                          Fix::kCacheMemory,  Fix::kGraph,     Fix::kFeedInput,     Fix::kSpeedUp,
-                          Fix::kNoCollection, Fix::kPreload,   Fix::kDropDependency};
+constexpr Fix kFixes[] = {Fix::kRemoveWait,   Fix::kDeferRead, Fix::kDeferWait,      Fix::kAsyncCopy,
+                          Fix::kCacheMemory,  Fix::kGraph,     Fix::kFeedInput,      Fix::kSpeedUp,
+                          Fix::kNoCollection, Fix::kPreload,   Fix::kDropDependency, Fix::kDropCall};
 
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;

@@ -52,6 +52,7 @@ int rank(const FixSite& site) noexcept {
     case Fix::kNoCollection: return 6;
     case Fix::kPreload: return 7;
     case Fix::kNoProfiler: return 8;
+    case Fix::kDropCall:
     case Fix::kSpeedUp:
     case Fix::kLikeOthers: return 9;
   }

@@ -213,7 +213,7 @@ std::string host_code_sentence(const Report& report) {
   const auto found = std::find_if(verdict.parts.begin(), verdict.parts.end(),
                                   [](const TimePart& each) { return each.name == "host code"; });
   if (found == verdict.parts.end() || !is_at_least(found->ns, verdict.of_ns, 20)) return {};
-  const auto is_host = [](const Remedy& remedy) { return remedy.fix == Fix::kSpeedUp; };
+  const auto is_host = [](const Remedy& remedy) { return remedy.fix == Fix::kSpeedUp || remedy.fix == Fix::kDropCall; };
   if (std::any_of(savings.remedies.begin(), savings.remedies.end(), is_host)) return {};
   const SavingReport* best = nullptr;
   visit_idle_causes(report, [&](const IdleCause& cause) {
@@ -225,6 +225,17 @@ std::string host_code_sentence(const Report& report) {
                      best == nullptr ? ""
                                      : format_text("; one line made twice as fast saves {} at most",
                                                    saved_share(savings, best->alone.ns)));
+}
+
+std::string no_graph_sentence(const Report& report, const ScreenPlaces& places) {
+  const VerdictLine& verdict = report.verdict;
+  const auto found = std::find_if(verdict.parts.begin(), verdict.parts.end(),
+                                  [](const TimePart& each) { return each.name == "launching"; });
+  const bool costs_much = found != verdict.parts.end() && is_at_least(found->ns, verdict.of_ns, 20);
+  if (!costs_much || !report.savings.no_graph.known()) return {};
+  return format_text("No CUDA graph is promised for {} of {}: the host waits inside, at {}.",
+                     share_text(found->ns, verdict.of_ns), is_by_steps(report) ? "a step" : "the time",
+                     places.of(report.savings.no_graph, 40));
 }
 
 const IdleCause* dearest_beyond(const Report& report) noexcept {

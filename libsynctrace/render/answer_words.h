@@ -50,6 +50,8 @@ inline constexpr std::string_view kLostAllCalls =
 std::string no_verdict_sentence(const Report& report);
 // Host code that has no fix of its own, because it is spread over many lines.
 std::string host_code_sentence(const Report& report);
+// Why no CUDA graph is promised, where launches cost much: the host waits inside of what would be one.
+std::string no_graph_sentence(const Report& report, const ScreenPlaces& places);
 // What costs most of what no fix may touch; null: nothing much.
 const IdleCause* dearest_beyond(const Report& report) noexcept;
 std::string beyond_sentence(const Report& report, const ScreenPlaces& places);

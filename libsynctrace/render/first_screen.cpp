@@ -159,6 +159,7 @@ class FirstScreen {
     };
     out.empty();
     say(host_code_sentence(report_));
+    say(no_graph_sentence(report_, places_));
     say(beyond_sentence(report_, places_));
     const LossReport* worst = nullptr;
     std::size_t count = 0;

@@ -97,7 +97,8 @@ void ProgramBuilder::advance(std::uint32_t thread, Nanoseconds until_ns) {
     const Nanoseconds plain_ns = std::exchange(state.pre_ns, 0);
     HostEvent& event = emit<HostEvent>(thread, segment.site);
     event.pre = plain_ns + length_ns;
-    event.fixed_pre = plain_ns + (segment.family == FixFamily::kHost ? length_ns / 2 : 0);
+    const bool is_halved = segment.family == FixFamily::kHost && !sites_.is_needless(segment.site);
+    event.fixed_pre = plain_ns + (is_halved ? length_ns / 2 : 0);
     passed(thread, segment.span.end_ns);
   }
   state.now_ns = until_ns;
@@ -266,8 +267,9 @@ void ProgramBuilder::work(const Turn& turn) {
 }
 
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,
-                            std::vector<RecordedTimes>* recorded, std::string_view graph_range) {
-  return ProgramBuilder(attribution, place_of, recorded, graph_range).run();
+                            std::vector<RecordedTimes>* recorded, std::string_view graph_range,
+                            const IsNeedless& is_needless) {
+  return ProgramBuilder(attribution, place_of, recorded, graph_range, is_needless).run();
 }
 
 }  // namespace synctrace

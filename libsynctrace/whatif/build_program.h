@@ -23,6 +23,7 @@ struct RecordedTimes {
 // concluded from. `recorded`, where given, becomes one row per event.
 // `graph_range`: all that is launched in NVTX ranges of this name has one site, ReplayProgram::graph_site.
 ReplayProgram build_program(const Attribution& attribution, const PlaceOf& place_of,
-                            std::vector<RecordedTimes>* recorded = nullptr, std::string_view graph_range = {});
+                            std::vector<RecordedTimes>* recorded = nullptr, std::string_view graph_range = {},
+                            const IsNeedless& is_needless = {});
 
 }  // namespace synctrace

@@ -27,6 +27,7 @@ enum class Fix : std::uint8_t {
   kPreload,         // F10: code is loaded before
   kNoProfiler,      // F11
   kDropDependency,  // the stream does not wait for the event
+  kDropCall,        // F12: host code that no step needs is gone
   kLikeOthers,      // rare slow steps take as long as the others; never replayed
 };
 

@@ -20,6 +20,8 @@ inline constexpr std::uint64_t kScalarBytes = 16;
 inline constexpr std::uint32_t kHostFunctions = 1U << 31;
 
 using PlaceOf = std::function<StackPlace(StackId)>;
+// Whether the host's code at a place could go altogether: a call that no step needs.
+using IsNeedless = std::function<bool(StackPlace)>;
 
 // The key of the site that a fix of that cause of idle time would change. Family kNone: no fix applies to it.
 FixKey fix_key_of_cause(CauseKind kind, StackPlace place, StackPlace until, ApiId api, HostCall host_call) noexcept;
@@ -31,11 +33,13 @@ class FixSites {
     kReadsScalar = 1,  // copies a few bytes to the host
     kReadsData = 2,    // copies more, or waits for an asynchronous copy that did
     kUploads = 4,
-    kSleeps = 8,   // waits for the GPU in no CUDA call: the result is handed over
-    kShapes = 16,  // in a function whose result's size the host has to know
+    kSleeps = 8,     // waits for the GPU in no CUDA call: the result is handed over
+    kShapes = 16,    // in a function whose result's size the host has to know
+    kNeedless = 32,  // the host's code there could go altogether
   };
 
-  FixSites(const Evidence& evidence, const PlaceOf& place_of) : evidence_(evidence), place_of_(place_of) {
+  FixSites(const Evidence& evidence, const PlaceOf& place_of, const IsNeedless& is_needless)
+      : evidence_(evidence), place_of_(place_of), is_needless_(is_needless) {
     sites_.emplace_back();
     sights_.push_back(0);
   }
@@ -46,6 +50,7 @@ class FixSites {
   // The site of a dense run's launches at the place of that stack, if there were any until now; else 0.
   std::uint16_t of_launches_at(StackId stack) const;
   std::uint16_t of_graph_range();
+  bool is_needless(std::uint16_t site) const { return (sights_[site] & kNeedless) != 0; }
   std::uint16_t of_dependency(StackId record_stack, ApiId record_api);
 
   // The sites, each with its fix.
@@ -57,6 +62,7 @@ class FixSites {
 
   const Evidence& evidence_;
   const PlaceOf& place_of_;
+  const IsNeedless& is_needless_;
   std::vector<FixSite> sites_;
   std::vector<std::uint8_t> sights_;
   std::unordered_map<FixKey, std::uint16_t, FixKeyHash> index_;

@@ -22,14 +22,14 @@ namespace synctrace {
 class ProgramBuilder {
  public:
   ProgramBuilder(const Attribution& attribution, const PlaceOf& place_of, std::vector<RecordedTimes>* recorded,
-                 std::string_view graph_range)
+                 std::string_view graph_range, const IsNeedless& is_needless)
       : attribution_(attribution),
         evidence_(*attribution.evidence),
         trace_(evidence_.trace),
         issued_(evidence_.correlation, trace_),
         link_(trace_),
         recorder_(trace_),
-        sites_(evidence_, place_of),
+        sites_(evidence_, place_of, is_needless),
         edges_(evidence_, program_),
         segments_(evidence_, sites_),
         targets_(evidence_, edges_),

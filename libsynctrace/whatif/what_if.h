@@ -43,7 +43,8 @@ struct FixGroup {
 };
 
 struct WhatIfOptions {
-  GroupOf group_of;  // none: no groups are looked for
+  GroupOf group_of;        // none: no groups are looked for
+  IsNeedless is_needless;  // none: no host code could go
   // The fixes to make all together, and the ways that each could have; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program

@@ -22,7 +22,10 @@ ResolvedFrame printable_frame(ResolvedFrame frame) {
 
 StackPlaces::StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes,
                          HelperPlaces helper_places)
-    : trace_(trace), user_code_(user_code), most_described_bytes_(most_described_bytes) {
+    : trace_(trace),
+      user_code_(user_code),
+      most_described_bytes_(most_described_bytes),
+      tells_callers_(helper_places == HelperPlaces::kCallers) {
   user_code_.set_executable(std::string(fact(trace, "executable")));
   if (helper_places == HelperPlaces::kCallers) helpers_ = find_wait_helpers(trace, user_code_);
 }
@@ -31,6 +34,21 @@ StackPlaces::Shown StackPlaces::shown_of(const std::vector<ResolvedFrame>& frame
   const ChosenFrame chosen = choose_frame(frames, user_code_);
   const WaitHelpers::Shown shown = helpers_.shown_frame(frames, chosen);
   return {chosen.basis, shown.caller, shown.helper, chosen.index};
+}
+
+StackPlaces::Line StackPlaces::library_line(const ResolvedFrame& frame) const {
+  return {frame.file.empty() ? frame.module : frame.file, frame.line, frame.function};
+}
+
+// The innermost frame inside of the shown one's call that a library's own switch is about: what waits there is told
+// apart from the rest of that call. None where callers are not told apart either.
+std::size_t StackPlaces::library_frame_of(const std::vector<ResolvedFrame>& frames, std::size_t shown) const {
+  for (std::size_t i = 0; tells_callers_ && i < shown; ++i) {
+    const auto [known, is_new] = library_frames_.try_emplace(library_line(frames[i]), LibraryFrame::kOther);
+    if (is_new) known->second = library_frame(frames[i], [&] { return source_text(trace_, frames[i]); });
+    if (known->second != LibraryFrame::kOther) return i;
+  }
+  return kNoFrame;
 }
 
 StackPlace StackPlaces::place_of(StackId stack) {
@@ -43,8 +61,13 @@ StackPlace StackPlaces::place_of(StackId stack) {
     const ResolvedFrame& frame = frames[shown.index];
     const ResolvedFrame& helper = frames[shown.helper];
     const bool is_helper = shown.index != shown.helper;
-    std::pair key(Line(frame.file, frame.line, frame.function),
-                  is_helper ? Line(helper.file, 0, helper.function) : Line());
+    const std::size_t inside = is_helper ? kNoFrame : library_frame_of(frames, shown.index);
+    Line called = is_helper ? Line(helper.file, 0, helper.function) : Line();
+    if (inside != kNoFrame) {
+      called = library_line(frames[inside]);
+      if (library_frames_.at(called) == LibraryFrame::kFunction) std::get<1>(called) = 0;
+    }
+    std::pair key(Line(frame.file, frame.line, frame.function), std::move(called));
     result = of_lines_.try_emplace(std::move(key), StackPlace{number(stack)}).first->second;
     if (is_helper) helper_lines_[result].insert(frames[shown.innermost].line);
   }
@@ -79,10 +102,16 @@ SourceLine StackPlaces::line_of(StackId stack) const {
   result.line = shown.frame.line;
   result.function = shown.frame.function;
   result.source = shown.source;
-  if (chosen.index != chosen.innermost) {
-    const ResolvedFrame helper = printable_frame(frames[chosen.innermost]);
-    const std::string source = printable(source_text(trace_, frames[chosen.innermost]));
-    result.through = {helper.file, helper.line, helper.function, source};
+  const bool is_library = chosen.index == chosen.innermost;
+  const std::size_t inside = is_library ? library_frame_of(frames, chosen.index) : chosen.innermost;
+  if (inside != kNoFrame) {
+    const ResolvedFrame called = printable_frame(frames[inside]);
+    // A line that says so itself needs no second one: "torch.cuda.synchronize()".
+    const std::string call = called.function.substr(called.function.rfind('.') + 1) + "(";
+    if (is_library && result.source.find(call) != std::string::npos) return result;
+    const std::string source = printable(source_text(trace_, frames[inside]));
+    result.through = {called.file.empty() ? called.module : called.file, called.line, called.function, source,
+                      is_library};
   }
   return result;
 }

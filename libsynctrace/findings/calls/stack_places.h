@@ -16,6 +16,7 @@
 
 #include "code/user_frame.h"
 #include "code/wait_helpers.h"
+#include "findings/libraries/library_remedy.h"
 #include "findings/report/source_line.h"
 #include "model/trace.h"
 
@@ -55,11 +56,17 @@ class StackPlaces {
     std::size_t innermost = 0;
   };
   Shown shown_of(const std::vector<ResolvedFrame>& frames) const;
+  // kNoFrame: none.
+  static constexpr std::size_t kNoFrame = ~std::size_t{0};
+  std::size_t library_frame_of(const std::vector<ResolvedFrame>& frames, std::size_t shown) const;
+  Line library_line(const ResolvedFrame& frame) const;
 
   const Trace& trace_;
   UserCode user_code_;
   WaitHelpers helpers_;
   std::size_t most_described_bytes_;
+  bool tells_callers_;
+  mutable std::map<Line, LibraryFrame> library_frames_;  // met so far
   mutable std::size_t described_bytes_ = 0;
   std::unordered_map<StackId, StackPlace> of_stacks_;
   std::map<std::pair<Line, Line>, StackPlace> of_lines_;  // the place's, and the helper without its line or none

@@ -160,7 +160,7 @@ std::uint32_t WaitFinder::stack_of(StackId stack) {
 
 SourceLine WaitFinder::caller_of(StackId stack) const {
   SourceLine caller = callers_.line_of(stack);
-  if (!caller.through.known()) return {};
+  if (!caller.through.is_users()) return {};
   caller.stack.clear();
   return caller;
 }

@@ -19,7 +19,7 @@ void SiteFigures::add(const SiteFigures& other) noexcept {
 std::uint32_t SiteBook::row_of(const Rule* rule, std::string_view name, const SourceLine& where,
                                std::string_view call) {
   // By the wait's own line, whoever calls it: that is what other recordings know it by.
-  const bool is_helper = where.through.known();
+  const bool is_helper = where.through.is_users();
   const std::string& source = is_helper ? where.through.source : where.source;
   Key key{rule == nullptr ? name : rule->id,
           repository_path(is_helper ? where.through.file : where.file, working_folder_, root_),

@@ -3,13 +3,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 
 #include "attribution/attribute.h"
 #include "base/shares.h"
 #include "findings/loader/loader_threads.h"
 #include "findings/loader/loader_workers.h"
+#include "findings/report/trace_words.h"
 #include "steps/step_lengths.h"
 
 namespace synctrace {
@@ -37,13 +37,6 @@ struct Measured {
   LoaderThreads threads;
   std::size_t looks = 0;
 };
-
-std::size_t number_fact(const Trace& trace, std::string_view key) {
-  const std::string_view text = fact(trace, key);
-  std::size_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
 
 // Ordinary steps in a row, from the first one's begin to the last one's end.
 struct SteadyRow {

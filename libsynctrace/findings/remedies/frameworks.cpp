@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 
 namespace synctrace {
 namespace {
@@ -13,10 +14,19 @@ struct Sign {
   std::string_view text;  // in the path of a source file or a library
   Framework framework;
 };
-constexpr std::array kSigns = {Sign{"/torch/", Framework::kPyTorch},     Sign{"/libtorch", Framework::kPyTorch},
-                               Sign{"/libc10", Framework::kPyTorch},     Sign{"/jax/", Framework::kJax},
-                               Sign{"/jaxlib/", Framework::kJax},        Sign{"/libjax", Framework::kJax},
-                               Sign{"/xla_", Framework::kJax},           Sign{"/cupy/", Framework::kCupy},
+constexpr std::array kSigns = {Sign{"/torch/", Framework::kPyTorch},
+                               Sign{"/libtorch", Framework::kPyTorch},
+                               Sign{"/libc10", Framework::kPyTorch},
+                               Sign{"/transformers/", Framework::kPyTorch},
+                               Sign{"/accelerate/", Framework::kPyTorch},
+                               Sign{"/lightning/", Framework::kPyTorch},
+                               Sign{"/pytorch_lightning/", Framework::kPyTorch},
+                               Sign{"/torch_geometric/", Framework::kPyTorch},
+                               Sign{"/jax/", Framework::kJax},
+                               Sign{"/jaxlib/", Framework::kJax},
+                               Sign{"/libjax", Framework::kJax},
+                               Sign{"/xla_", Framework::kJax},
+                               Sign{"/cupy/", Framework::kCupy},
                                Sign{"/cupy_backends/", Framework::kCupy}};
 
 std::optional<Framework> framework_of_path(std::string_view path) {
@@ -25,22 +35,10 @@ std::optional<Framework> framework_of_path(std::string_view path) {
   return sign == kSigns.end() ? std::nullopt : std::optional(sign->framework);
 }
 
-}  // namespace
+constexpr std::size_t kFrameworks = 4;
 
-Framework framework_of(const std::vector<ShownFix>& fixes, const Trace& trace) {
-  bool any_stack = false;
-  bool any_python = false;
-  for (const ShownFix& fix : fixes) {
-    for (const ShownFrame& each : fix.where.stack) {
-      auto found = framework_of_path(each.frame.file);
-      if (!found) found = framework_of_path(each.frame.module);
-      if (found) return *found;
-      any_stack = true;
-      any_python = any_python || each.frame.kind == FrameKind::kPython;
-    }
-  }
-  // A program of C++ may be linked against a framework; its own lines that show none are CUDA's.
-  if (any_stack && !any_python) return Framework::kCuda;
+// By what the process loaded: the first that it could be.
+Framework loaded_framework(const Trace& trace) {
   std::optional<Framework> loaded;
   const auto look = [&](std::string_view path) {
     const auto found = framework_of_path(path);
@@ -49,6 +47,54 @@ Framework framework_of(const std::vector<ShownFix>& fixes, const Trace& trace) {
   for (const auto& [id, module] : trace.modules) look(module.path);
   for (const auto& [id, code] : trace.codes) look(code.file);
   return loaded.value_or(Framework::kCuda);
+}
+
+}  // namespace
+
+std::string_view package_of(Framework framework) noexcept {
+  constexpr std::array<std::string_view, kFrameworks> kNames = {"", "torch", "jax", "cupy"};
+  return kNames[static_cast<std::size_t>(framework)];
+}
+
+Frameworks::Frameworks(const Trace& trace) {
+  std::unordered_map<std::uint32_t, std::optional<Framework>> of_codes;
+  std::unordered_map<std::uint32_t, std::optional<Framework>> of_modules;
+  for (const auto& [id, code] : trace.codes) of_codes[id] = framework_of_path(code.file);
+  for (const auto& [id, module] : trace.modules) of_modules[id] = framework_of_path(module.path);
+  std::array<std::size_t, kFrameworks> stacks{};
+  for (const auto& [id, frames] : trace.stacks) {
+    for (const StackFrame& frame : frames) {  // the innermost one that tells
+      const auto& known = frame.kind == StackFrame::Kind::kPython ? of_codes : of_modules;
+      const auto found = known.find(frame.kind == StackFrame::Kind::kPython ? frame.code : frame.native.module);
+      if (found == known.end() || !found->second) continue;
+      ++stacks[static_cast<std::size_t>(*found->second)];
+      break;
+    }
+  }
+  const auto most = std::max_element(stacks.begin(), stacks.end());
+  usual_ = *most > 0 ? static_cast<Framework>(most - stacks.begin()) : loaded_framework(trace);
+}
+
+Framework Frameworks::of(const std::vector<const SourceLine*>& lines) const {
+  bool any_stack = false;
+  bool any_python = false;
+  for (const SourceLine* line : lines) {
+    for (const ShownFrame& each : line->stack) {
+      auto found = framework_of_path(each.frame.file);
+      if (!found) found = framework_of_path(each.frame.module);
+      if (found) return *found;
+      any_stack = true;
+      any_python = any_python || each.frame.kind == FrameKind::kPython;
+    }
+  }
+  // A program of C++ may be linked against a framework; its own lines that show none are CUDA's.
+  return any_stack && !any_python ? Framework::kCuda : usual_;
+}
+
+Framework Frameworks::of(const std::vector<ShownFix>& fixes) const {
+  std::vector<const SourceLine*> lines;
+  for (const ShownFix& fix : fixes) lines.push_back(&fix.where);
+  return of(lines);
 }
 
 }  // namespace synctrace

@@ -2,7 +2,10 @@
 // In whose terms a line of the program is to be changed.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "findings/report/savings.h"
@@ -12,7 +15,20 @@ namespace synctrace {
 
 enum class Framework : std::uint8_t { kCuda, kPyTorch, kJax, kCupy };
 
-// By the libraries on the stacks of the lines, and where there are none by those that the process loaded.
-Framework framework_of(const std::vector<ShownFix>& fixes, const Trace& trace);
+// "torch", as its package is called; empty for kCuda.
+std::string_view package_of(Framework framework) noexcept;
+
+class Frameworks {
+ public:
+  explicit Frameworks(const Trace& trace);
+
+  // By the libraries on the stacks of the lines; where there are none by that on most stacks of the program, and in a
+  // program without stacks by what the process loaded.
+  Framework of(const std::vector<const SourceLine*>& lines) const;
+  Framework of(const std::vector<ShownFix>& fixes) const;
+
+ private:
+  Framework usual_ = Framework::kCuda;
+};
 
 }  // namespace synctrace

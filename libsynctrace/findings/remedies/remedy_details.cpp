@@ -2,6 +2,8 @@
 #include "findings/remedies/remedy_details.h"
 
 #include <algorithm>
+#include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "base/format_text.h"
@@ -11,6 +13,9 @@ namespace {
 
 constexpr std::uint64_t kFewestOfLine = 10;
 constexpr std::size_t kMostLines = 3;
+constexpr double kMostWorkers = 64;
+constexpr double kMostOccupied = 0.75;  // leaves as much room as loader_advice does
+constexpr std::size_t kFewWorkers = 8;
 
 // The line before which the stretch of host code ends, where that is a later one of the same file; else 0.
 std::uint32_t end_of_stretch(const Report& report, const ShownFix& fix) {
@@ -53,14 +58,59 @@ std::string busiest_lines(const Report& report, const ShownFix& fix) {
   return words;
 }
 
+// Whether a fix waits in that function of PyTorch's DataLoader.
+bool waits_in(const Remedy& remedy, std::string_view loader) {
+  return std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
+    return std::any_of(fix.where.stack.begin(), fix.where.stack.end(),
+                       [&](const ShownFrame& each) { return each.frame.function.find(loader) != std::string::npos; });
+  });
+}
+
+// Where nothing is known of the workers themselves, the times of the steps still tell how many a loader without any
+// needs: 0 where it has some.
+std::size_t workers_by_times(const SavingsReport& savings, std::size_t processors, const Remedy& remedy) {
+  const Nanoseconds rest_ns = savings.base_ns - remedy.alone.ns;
+  if (rest_ns <= 0 || remedy.alone.ns <= 0 || !waits_in(remedy, "_SingleProcessDataLoaderIter")) return 0;
+  const double wait = static_cast<double>(remedy.alone.ns) / static_cast<double>(rest_ns);
+  const double most = processors > 1 ? static_cast<double>(processors - 1) : kMostWorkers;
+  return static_cast<std::size_t>(std::clamp(std::ceil(wait / kMostOccupied), 1.0, most));
+}
+
+// A library's own name for the number of workers, "dataloader_num_workers=N", gets the number; without one, words.
+bool fill_workers(std::size_t workers, Remedy& remedy) {
+  for (std::string& text : remedy.to_type) {
+    const std::size_t at = text.find("=N");
+    if (at == std::string::npos) continue;
+    text =
+        workers > 0 ? text.replace(at + 1, 1, std::to_string(workers)) : "more workers than now: " + text.erase(at, 2);
+    return true;
+  }
+  return false;
+}
+
+void add_workers(const Report& report, std::size_t processors, Remedy& remedy) {
+  const std::size_t by_times = report.loader ? 0 : workers_by_times(report.savings, processors, remedy);
+  if (fill_workers(report.loader ? report.loader->needed : by_times, remedy) || remedy.by_library) return;
+  if (report.loader) {
+    remedy.title = report.loader->title;
+    remedy.to_type = {report.loader->type};
+  } else if (by_times > 0) {
+    const bool is_many =
+        processors == 0 && by_times > kFewWorkers;  // nobody knows whether there are as many processors
+    remedy.title = is_many ? "DataLoader workers: 0 -> one for each processor"
+                           : format_text("DataLoader workers: 0 -> {}", by_times);
+    remedy.to_type = {format_text("num_workers={}, persistent_workers=True",
+                                  is_many ? "os.cpu_count() - 1" : std::to_string(by_times))};
+  } else if (waits_in(remedy, "_MultiProcessingDataLoaderIter")) {
+    remedy.to_type = {"more workers than now, while processors are free; or less work for each sample"};
+  }
+}
+
 }  // namespace
 
-void add_details(Report& report) {
+void add_details(std::size_t processors, Report& report) {
   for (Remedy& remedy : report.savings.remedies) {
-    if (remedy.fix == Fix::kFeedInput && report.loader) {
-      remedy.title = report.loader->title;
-      remedy.to_type = {report.loader->type};
-    }
+    if (remedy.fix == Fix::kFeedInput) add_workers(report, processors, remedy);
     if (remedy.fix != Fix::kSpeedUp) continue;
     ShownFix& fix = remedy.fixes.front();
     fix.until_line = end_of_stretch(report, fix);

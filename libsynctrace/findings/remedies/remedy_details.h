@@ -3,11 +3,14 @@
 // code samples found busiest.
 #pragma once
 
+#include <cstddef>
+
 #include "findings/report/report.h"
 
 namespace synctrace {
 
 // Needs the causes, the loader's advice and the samples of the report.
-void add_details(Report& report);
+// `processors`: how many the program may use; 0: not known.
+void add_details(std::size_t processors, Report& report);
 
 }  // namespace synctrace

@@ -2,6 +2,7 @@
 #include "findings/remedies/remedy_kinds.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include "findings/report/trace_words.h"
@@ -23,8 +24,10 @@ bool has_file(const SourceLine& where, std::string_view part) {
                      [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });
 }
 
+// A line may hold both: "criterion(model(x), y).backward()".
 bool is_backward(const SourceLine& where) {
-  return where.source.find(".backward(") != std::string::npos || has_file(where, "/torch/autograd/");
+  return has_file(where, "/torch/autograd/") ||
+         (where.source.find(".backward(") != std::string::npos && !has_file(where, "/torch/nn/modules/module.py"));
 }
 
 bool is_optimizer(const SourceLine& where) { return has_file(where, "/torch/optim/"); }
@@ -38,6 +41,25 @@ bool launches_directly(const SourceLine& where) {
   return true;
 }
 
+bool is_python(const SourceLine& where) {
+  return std::any_of(where.stack.begin(), where.stack.end(),
+                     [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
+}
+
+std::optional<At> at_of(Fix fix) {
+  switch (fix) {
+    case Fix::kDeferRead:
+    case Fix::kDeferWait: return At::kRead;
+    case Fix::kRemoveWait: return At::kWait;
+    case Fix::kAsyncCopy: return At::kCopy;
+    case Fix::kFeedInput: return At::kInput;
+    case Fix::kSpeedUp: return At::kHost;
+    case Fix::kGraph: return At::kLaunch;
+    case Fix::kCacheMemory: return At::kMemory;
+    default: return std::nullopt;
+  }
+}
+
 }  // namespace
 
 const SourceLine& RemedyKinds::line_of(StackPlace place) {
@@ -45,51 +67,90 @@ const SourceLine& RemedyKinds::line_of(StackPlace place) {
   return known != lines_.end() ? known->second : lines_.emplace(place, places_.line_of(place)).first->second;
 }
 
-RemedyKinds::Group RemedyKinds::launch_group(const FixSite& site, double each_step) {
+RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
   const SourceLine& where = line_of(site.key.place);
-  if (!where.known() || is_backward(where)) return {RemedyKind::kGraph, {}};
-  if (is_optimizer(where)) return {each_step > kLaunchesOfFused ? RemedyKind::kOptimizer : RemedyKind::kGraph, {}};
+  const Framework framework = frameworks_.of({&where});
+  if (framework == Framework::kCuda) return {RemedyKind::kGraph, {}, nullptr};
+  if (framework == Framework::kPyTorch) {
+    // Backward runs again what the modules did.
+    const bool any_module = !targets_.modules().empty();
+    if (is_backward(where) || !is_python(where))
+      return {any_module ? RemedyKind::kGraph : RemedyKind::kNone, {}, nullptr};
+    if (is_optimizer(where) && each_step > kLaunchesOfFused) return {RemedyKind::kOptimizer, {}, nullptr};
+    if (is_optimizer(where)) return {};
+  }
+  return is_python(where) ? python_launch_group(where, each_step) : RemedyGroup{};
+}
+
+RemedyGroup RemedyKinds::python_launch_group(const SourceLine& where, double each_step) {
   const bool is_forward = where.function.ends_with("forward") || where.function.ends_with("__call__");
-  const bool loops =
-      each_step >= kLaunchesOfALoop && !is_forward && launches_directly(where) && where.function != "<module>";
-  return loops ? Group{RemedyKind::kLoopOfKernels, where.function} : Group{RemedyKind::kGraph, {}};
+  const bool loops = each_step >= kLaunchesOfALoop && !is_forward && launches_directly(where);
+  if (loops && targets_.can_be_compiled(where)) return {RemedyKind::kLoopOfKernels, where.function, nullptr};
+  const LaunchTarget target = targets_.of(where);
+  switch (target.kind) {
+    case LaunchTarget::Kind::kModule: return {RemedyKind::kGraph, {}, nullptr};
+    case LaunchTarget::Kind::kFunction: return {RemedyKind::kCompile, target.name, nullptr};
+    case LaunchTarget::Kind::kLines: return {RemedyKind::kCompile, {}, nullptr};
+    case LaunchTarget::Kind::kNone: break;
+  }
+  if (!obstacle_.known()) obstacle_ = targets_.obstacle(where);
+  return {};
 }
 
 bool RemedyKinds::is_query(const FixKey& key) {
   if (std::string_view(api_name(trace_, ApiId{key.function})).ends_with("Query")) return true;
   const SourceLine& where = line_of(key.place);
-  const std::string& source = where.through.known() ? where.through.source : where.source;
+  const std::string& source = where.through.is_users() ? where.through.source : where.source;
   return source.find("Query(") != std::string::npos || source.find(".query(") != std::string::npos;
 }
 
-GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double each_step) {
-  Group group;
-  std::uint32_t own = 0;  // lines that no change takes together
+RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
   switch (site.fix) {
     case Fix::kNone:
     case Fix::kLikeOthers:
     case Fix::kNoProfiler: return {};
-    case Fix::kRemoveWait: group.kind = is_query(site.key) ? RemedyKind::kStopPolling : RemedyKind::kRemoveWait; break;
-    case Fix::kDeferRead: group.kind = RemedyKind::kReadLater; break;
-    case Fix::kDeferWait: group.kind = RemedyKind::kWaitLater; break;
-    case Fix::kAsyncCopy: group.kind = each_step >= kCopiesOfALoop ? RemedyKind::kOneCopy : RemedyKind::kPinned; break;
-    case Fix::kCacheMemory: group.kind = RemedyKind::kKeepMemory; break;
-    case Fix::kGraph: group = launch_group(site, each_step); break;
-    case Fix::kFeedInput: group.kind = RemedyKind::kFeed; break;
-    case Fix::kNoCollection: group.kind = RemedyKind::kNoCollection; break;
-    case Fix::kPreload: group.kind = RemedyKind::kPreload; break;
-    case Fix::kDropDependency: group.kind = RemedyKind::kDropDependency; break;
-    case Fix::kSpeedUp:
-      if (alone_share < kLeastHostShare) return {};
-      group.kind = RemedyKind::kHostCode;
-      own = number(site.key.place);
-      break;
+    case Fix::kRemoveWait:
+      return {is_query(site.key) ? RemedyKind::kStopPolling : RemedyKind::kRemoveWait, {}, nullptr};
+    case Fix::kDeferRead: return {RemedyKind::kReadLater, {}, nullptr};
+    case Fix::kDeferWait: return {RemedyKind::kWaitLater, {}, nullptr};
+    case Fix::kAsyncCopy:
+      return {each_step >= kCopiesOfALoop ? RemedyKind::kOneCopy : RemedyKind::kPinned, {}, nullptr};
+    case Fix::kCacheMemory:
+      return {is_needless(site.key.place) ? RemedyKind::kDropCall : RemedyKind::kKeepMemory, {}, nullptr};
+    case Fix::kGraph: return launch_group(site, each_step);
+    case Fix::kFeedInput: return {RemedyKind::kFeed, {}, nullptr};
+    case Fix::kNoCollection: return {RemedyKind::kNoCollection, {}, nullptr};
+    case Fix::kPreload: return {RemedyKind::kPreload, {}, nullptr};
+    case Fix::kDropDependency: return {RemedyKind::kDropDependency, {}, nullptr};
+    case Fix::kDropCall: return {RemedyKind::kDropCall, {}, nullptr};
+    case Fix::kSpeedUp: return {alone_share < kLeastHostShare ? RemedyKind::kNone : RemedyKind::kHostCode, {}, nullptr};
   }
-  const auto [entry, is_new] = numbers_.try_emplace({group.kind, group.function, own}, groups_.size());
+  return {};
+}
+
+GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double each_step) {
+  RemedyGroup group = group_by_fix(site, alone_share, each_step);
+  const std::optional<At> at = at_of(site.fix);
+  const bool may_be_a_librarys = at && number(site.key.place) != 0 && group.kind != RemedyKind::kOneCopy &&
+                                 group.kind != RemedyKind::kDropCall &&
+                                 (site.fix != Fix::kSpeedUp || group.kind != RemedyKind::kNone);
+  if (may_be_a_librarys) {
+    const SourceLine& where = line_of(site.key.place);
+    if (const LibraryRemedy* library = library_remedy(where, *at, package_of(frameworks_.of({&where}))))
+      group = {RemedyKind::kLibrary, {}, library};
+  }
+  if (group.kind == RemedyKind::kNone) return {};
+  std::uint32_t own = 0;  // lines that no change takes together
+  if (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kDropCall) own = number(site.key.place);
+  if (group.kind == RemedyKind::kCompile && group.function.empty())
+    own = 1 + targets_.of(line_of(site.key.place)).piece;
+  const auto [entry, is_new] = numbers_.try_emplace({group.kind, group.function, own, group.library}, groups_.size());
   if (is_new) groups_.push_back(group);
   of_keys_[site.key] = entry->second;
   const bool takes_all = group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
-                         group.kind == RemedyKind::kFeed || group.kind == RemedyKind::kOptimizer;
+                         group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed ||
+                         group.kind == RemedyKind::kOptimizer ||
+                         (group.library != nullptr && group.library->at == At::kLaunch);
   return {entry->second, takes_all};
 }
 

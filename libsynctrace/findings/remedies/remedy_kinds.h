@@ -10,13 +10,17 @@
 #include <vector>
 
 #include "findings/calls/stack_places.h"
+#include "findings/libraries/library_remedy.h"
+#include "findings/remedies/frameworks.h"
+#include "findings/remedies/launch_targets.h"
+#include "findings/remedies/needless_calls.h"
 #include "whatif/fix_groups.h"
 
 namespace synctrace {
 
 enum class RemedyKind : std::uint8_t {
   kNone,
-  kGraph,          // the launches of the step become one graph
+  kGraph,          // the launches of the step, or of its modules and backward, become one graph
   kLoopOfKernels,  // a loop in one function that launches small kernels
   kOptimizer,      // an optimizer that launches a kernel for each parameter
   kReadLater,      // a value is read a step later, or less often
@@ -31,33 +35,49 @@ enum class RemedyKind : std::uint8_t {
   kNoCollection,
   kPreload,
   kDropDependency,
+  kCompile,   // one function or stretch of lines becomes one graph
+  kDropCall,  // a call that no step needs
+  kLibrary,   // a switch of the library in which it waits
+};
+
+// A change that sets several lines right together.
+struct RemedyGroup {
+  RemedyKind kind = RemedyKind::kNone;
+  std::string function;  // kLoopOfKernels, kCompile: what is to be compiled; empty for lines of the steps' loop
+  const LibraryRemedy* library = nullptr;  // kLibrary
 };
 
 class RemedyKinds {
  public:
-  // Both must outlive the object.
-  RemedyKinds(const Trace& trace, const StackPlaces& places) : trace_(trace), places_(places) {}
+  // All must outlive the object.
+  RemedyKinds(const Trace& trace, const StackPlaces& places, const StepsReport& loop)
+      : trace_(trace), places_(places), frameworks_(trace), targets_(trace, loop) {}
 
-  // What whatif's GroupOf asks for.
+  // What whatif's GroupOf and IsNeedless ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
-  RemedyKind kind_of_group(std::uint32_t group) const { return groups_[group].kind; }
-  // The function that holds the loop.
-  const std::string& function_of_group(std::uint32_t group) const { return groups_[group].function; }
+  bool is_needless(StackPlace place) { return !needless_calls(line_of(place)).empty(); }
+
+  const RemedyGroup& group(std::uint32_t number) const { return groups_[number]; }
   std::uint32_t group_of_key(const FixKey& key) const;
+  const Frameworks& frameworks() const { return frameworks_; }
+  const LaunchTargets& targets() const { return targets_; }
+  // A wait that keeps launches from becoming a graph, the first that was met; else nothing known.
+  const SourceLine& obstacle() const { return obstacle_; }
 
  private:
-  struct Group {
-    RemedyKind kind = RemedyKind::kNone;
-    std::string function;
-  };
   const SourceLine& line_of(StackPlace place);
   bool is_query(const FixKey& key);
-  Group launch_group(const FixSite& site, double each_step);
+  RemedyGroup launch_group(const FixSite& site, double each_step);
+  RemedyGroup python_launch_group(const SourceLine& where, double each_step);
+  RemedyGroup group_by_fix(const FixSite& site, double alone_share, double each_step);
 
   const Trace& trace_;
   const StackPlaces& places_;
-  std::vector<Group> groups_ = {{}};
-  std::map<std::tuple<RemedyKind, std::string, std::uint32_t>, std::uint32_t> numbers_;
+  const Frameworks frameworks_;
+  const LaunchTargets targets_;
+  SourceLine obstacle_;
+  std::vector<RemedyGroup> groups_ = {{}};
+  std::map<std::tuple<RemedyKind, std::string, std::uint32_t, const LibraryRemedy*>, std::uint32_t> numbers_;
   std::unordered_map<FixKey, std::uint32_t, FixKeyHash> of_keys_;
   std::unordered_map<StackPlace, SourceLine> lines_;
 };

@@ -7,6 +7,7 @@
 
 #include "base/format_text.h"
 #include "base/name_text.h"
+#include "findings/remedies/launch_words.h"
 
 namespace synctrace {
 namespace {
@@ -59,8 +60,32 @@ bool is_size(const SourceLine& where) {
   return is_int || has(where, "range(");
 }
 
+// How a line reads a value: "loss" and "loss.item()" of "total += loss.item()".
+struct ValueRead {
+  std::string name;  // empty: no variable stands there
+  std::string call;
+};
+
+ValueRead value_read(const std::string& source) {
+  for (const std::string_view call : {".item()", ".tolist()", ".cpu()", ".numpy()", ".get()"}) {
+    const std::string name = name_before(source, call);
+    if (!name.empty()) return {name, std::string(call)};
+    if (source.find(call) != std::string::npos) return {{}, std::string(call)};
+  }
+  for (const std::string_view call : {"float(", "bool(", "int("}) {
+    const std::size_t at = source.find(call);
+    if (at == std::string::npos || (at > 0 && is_word(source[at - 1]))) continue;
+    const std::size_t begin = at + call.size();
+    std::size_t end = begin;
+    while (end < source.size() && is_word(source[end])) ++end;
+    const bool is_name = end > begin && end < source.size() && source[end] == ')';
+    return {is_name ? source.substr(begin, end - begin) : std::string(), std::string(call) + ")"};
+  }
+  return {};
+}
+
 std::string value_name(const Lines& lines) {
-  std::string name = lines.size() == 1 ? name_before(lines.front().source, ".item()") : std::string();
+  std::string name = lines.size() == 1 ? value_read(lines.front().source).name : std::string();
   if (!name.empty()) return name;
   return lines.size() == 1 ? "the value" : "the values";
 }
@@ -68,13 +93,14 @@ std::string value_name(const Lines& lines) {
 // Not ".item() of the step before": its copy is in the stream behind the newest kernels, and waits for them, too.
 RemedyWords read_later_torch(const Lines& lines) {
   RemedyWords words{"Read " + value_name(lines) + " every 50 steps", {}};
-  const std::string name = name_before(lines.front().source, ".item()");
+  const ValueRead read = value_read(lines.front().source);
   const bool reads = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
     return !is_condition(each) && !is_size(each) && !has(each, "print(");
   });
   if (reads) {
-    words.to_type.push_back(
-        format_text("keep {}.detach(); call .item() every 50 steps, not in each", name.empty() ? "value" : name));
+    const std::string call = read.call.empty() ? ".item()" : read.call;
+    words.to_type.push_back(format_text("keep {}; call {} every 50 steps, not in each",
+                                        read.name.empty() ? "the tensor" : read.name + ".detach()", call));
   }
   const auto size = std::find_if(lines.begin(), lines.end(), is_size);
   if (size != lines.end()) words.to_type.emplace_back("use a fixed upper bound in place of a size read from the GPU");
@@ -84,59 +110,40 @@ RemedyWords read_later_torch(const Lines& lines) {
   return words;
 }
 
+std::string kept_array(const Lines& lines) {
+  const std::string name = lines.size() == 1 ? value_read(lines.front().source).name : std::string();
+  return name.empty() ? "the array" : name;
+}
+
 RemedyWords read_later(Framework framework, const Lines& lines) {
   switch (framework) {
     case Framework::kPyTorch: return read_later_torch(lines);
     case Framework::kJax:
-      return {"Read " + value_name(lines) + " one step later",
-              {"keep the array; call float(...) for the one of the step before, or every 50 steps"}};
+      return {
+          "Read " + value_name(lines) + " one step later",
+          {format_text("keep {}; call float() on the one of the step before, or every 50 steps", kept_array(lines))}};
     case Framework::kCupy:
       return {"Read " + value_name(lines) + " every 50 steps",
-              {"keep the array; call float(...) or .get() every 50 steps, not in each"}};
+              {format_text("keep {}; call float() or .get() every 50 steps, not in each", kept_array(lines))}};
     case Framework::kCuda: break;
   }
   return {"Read the value one step later",
           {"cudaMemcpyAsync to pinned memory, cudaEventRecord(done, stream); read it in the next step"}};
 }
 
-std::string parts_of_step(const Lines& lines) {
-  const bool backward = any_has(lines, ".backward(");
-  const bool optimizer = any_has(lines, "optimizer.step(") || any_has(lines, "optim.step(");
-  const bool forward = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
-    return !has(each, ".backward(") && !has(each, ".step(");
-  });
-  std::string words = forward ? "forward" : "";
-  if (backward) words += words.empty() ? "backward" : " and backward";
-  if (optimizer) words += words.empty() ? "the optimizer's step" : " and optimizer";
+RemedyWords drop_call(const SourceLine& where) {
+  RemedyWords words;
+  for (const NeedlessCall& each : needless_calls(where)) {
+    words.title += (words.title.empty() ? "Delete " : " and ") + std::string(each.name);
+    words.to_type.emplace_back(each.to_type);
+  }
   return words;
 }
 
-RemedyWords graph(Framework framework, const Lines& lines) {
-  switch (framework) {
-    case Framework::kPyTorch:
-      return {format_text("Put {} into a CUDA graph", parts_of_step(lines)),
-              {"model = torch.compile(model, mode=\"reduce-overhead\")"}};
-    case Framework::kJax:
-      return {"Compile the step as a whole",
-              {"step = jax.jit(step); several steps at once: jax.lax.scan(step, state, batches)"}};
-    case Framework::kCupy:
-      return {"Put the kernels into a CUDA graph",
-              {"stream.begin_capture(); ...; graph = stream.end_capture(); then graph.launch(stream) in each step"}};
-    case Framework::kCuda: break;
-  }
-  return {"Put the kernels into a CUDA graph",
-          {"cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal); ...; cudaStreamEndCapture(stream, &graph)",
-           "cudaGraphInstantiate(&exec, graph, 0); then cudaGraphLaunch(exec, stream) in each step"}};
-}
-
-RemedyWords loop_of_kernels(Framework framework, const std::string& function) {
-  const std::string name = function_text(function);
-  const std::string plain = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
-  const Typed typed = {.cuda = "loop inside of one kernel, or capture the loop as a CUDA graph",
-                       .torch = format_text("{0} = torch.compile({0}), or one kernel of a library or of Triton", plain),
-                       .jax = format_text("{0} = jax.jit({0}), the loop as jax.lax.fori_loop", plain),
-                       .cupy = "@cupy.fuse() above the function, or one cupy.RawKernel"};
-  return {format_text("Make one kernel of the loop in {}", name), {typed.in(framework)}};
+RemedyWords of_library(const LibraryRemedy& library) {
+  RemedyWords words{std::string(library.title), {std::string(library.to_type)}};
+  if (!library.keeps.empty()) words.to_type.push_back("(" + std::string(library.keeps) + ")");
+  return words;
 }
 
 RemedyWords pinned(Framework framework, const Lines& lines) {
@@ -195,11 +202,16 @@ RemedyWords one_copy(Framework framework, const Lines& lines) {
   return {"Make one copy of the many small ones", {typed.in(framework)}};
 }
 
+// A function that holds the whole loop is not what is to be faster, but its line.
 RemedyWords host_code(const Lines& lines) {
   const SourceLine& where = lines.front();
-  const std::string name =
-      where.function.empty() || where.function == "<module>" ? "this host code" : function_text(where.function);
-  return {format_text("Make {} twice as fast", name),
+  const std::string name = function_text(where.function);
+  const bool is_whole = name.empty() || name == "main" || name == "<module>" || name.starts_with("main.<locals>");
+  const std::string file = where.file.substr(where.file.rfind('/') + 1);
+  const std::string what = !is_whole                         ? name
+                           : where.line == 0 || file.empty() ? std::string("this host code")
+                                                             : format_text("{}:{}", file, where.line);
+  return {format_text("Make {} twice as fast", what),
           {"do less there in each step; what needs no result of the GPU can be done ahead, in a thread"}};
 }
 
@@ -214,10 +226,7 @@ RemedyWords keep_memory(Framework framework, const Lines& lines) {
   return {"Keep the memory from step to step", {typed.in(framework)}};
 }
 
-RemedyWords feed(Framework framework) {
-  if (framework == Framework::kPyTorch)
-    return {"Have the next batch ready",
-            {"DataLoader(..., num_workers=N, persistent_workers=True, prefetch_factor=4): more workers than now"}};
+RemedyWords feed() {
   return {"Have the next batch ready", {"load the next batch in a thread or process of its own while the step runs"}};
 }
 
@@ -237,9 +246,9 @@ RemedyWords preload(Framework framework) {
 std::string helper_of(const Lines& lines) {
   if (lines.empty()) return {};
   const HelperLine& first = lines.front().through;
-  const bool is_one = std::all_of(lines.begin(), lines.end(), [&](const SourceLine& each) {
-    return each.through.file == first.file && each.through.function == first.function;
-  });
+  const bool is_one = first.is_users() && std::all_of(lines.begin(), lines.end(), [&](const SourceLine& each) {
+                        return each.through.file == first.file && each.through.function == first.function;
+                      });
   const std::string name = is_one ? family_text(first.function) : std::string();
   return name.substr(name.find_last_of(".:") + 1);
 }
@@ -259,11 +268,12 @@ RemedyWords of_helper(RemedyKind kind, Framework framework, const Lines& lines, 
 }
 
 // The words of a change of the lines themselves.
-RemedyWords of_lines(RemedyKind kind, Framework framework, const Lines& lines, const std::string& function) {
-  switch (kind) {
+RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines& lines,
+                     const std::vector<LaunchTarget>& modules) {
+  switch (group.kind) {
     case RemedyKind::kNone: break;
-    case RemedyKind::kGraph: return graph(framework, lines);
-    case RemedyKind::kLoopOfKernels: return loop_of_kernels(framework, function);
+    case RemedyKind::kGraph: return graph_words(framework, lines, modules);
+    case RemedyKind::kLoopOfKernels: return loop_words(framework, group.function);
     case RemedyKind::kOptimizer: return optimizer();
     case RemedyKind::kReadLater: return read_later(framework, lines);
     case RemedyKind::kRemoveWait: return remove_wait(framework);
@@ -272,8 +282,11 @@ RemedyWords of_lines(RemedyKind kind, Framework framework, const Lines& lines, c
     case RemedyKind::kWaitLater: return wait_later(framework);
     case RemedyKind::kPinned: return pinned(framework, lines);
     case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
-    case RemedyKind::kFeed: return feed(framework);
+    case RemedyKind::kFeed: return feed();
     case RemedyKind::kHostCode: return host_code(lines);
+    case RemedyKind::kCompile: return compile_words(framework, group.function, lines);
+    case RemedyKind::kDropCall: return drop_call(lines.front());
+    case RemedyKind::kLibrary: return of_library(*group.library);
     case RemedyKind::kNoCollection:
       return {"Keep the garbage collector out of the steps",
               {"gc.freeze(); gc.disable() before the loop, gc.collect() every 1000 steps"}};
@@ -307,18 +320,18 @@ std::string with_non_blocking(const std::string& source) {
   return changed ? text : std::string();
 }
 
-RemedyWords remedy_words(RemedyKind kind, Framework framework, const std::vector<ShownFix>& fixes,
-                         const std::string& function) {
+RemedyWords remedy_words(const RemedyGroup& group, Framework framework, const std::vector<ShownFix>& fixes,
+                         const std::vector<LaunchTarget>& modules) {
   Lines lines;
   for (const ShownFix& fix : fixes) lines.push_back(fix.where);
   const std::string helper = helper_of(lines);
-  if (!helper.empty() && (kind == RemedyKind::kReadLater || kind == RemedyKind::kRemoveWait))
-    return of_helper(kind, framework, lines, helper);
+  if (!helper.empty() && (group.kind == RemedyKind::kReadLater || group.kind == RemedyKind::kRemoveWait))
+    return of_helper(group.kind, framework, lines, helper);
   // What else is to change in a helper stands in its own line.
   for (SourceLine& each : lines) {
-    if (each.through.known()) each.source = each.through.source;
+    if (each.through.is_users()) each.source = each.through.source;
   }
-  return of_lines(kind, framework, lines, function);
+  return of_lines(group, framework, lines, modules);
 }
 
 }  // namespace synctrace

@@ -15,9 +15,9 @@ struct RemedyWords {
   std::vector<std::string> to_type;
 };
 
-// `fixes` are those of the change, dearest first; at least one. `function` holds the loop of a kLoopOfKernels.
-RemedyWords remedy_words(RemedyKind kind, Framework framework, const std::vector<ShownFix>& fixes,
-                         const std::string& function);
+// `fixes` are those of the change, dearest first; at least one. `modules`: of torch.nn, that a kGraph would hold.
+RemedyWords remedy_words(const RemedyGroup& group, Framework framework, const std::vector<ShownFix>& fixes,
+                         const std::vector<LaunchTarget>& modules = {});
 
 // A line of Python with `non_blocking=True` in each of its copies to the device; empty where it has none to add to.
 std::string with_non_blocking(const std::string& source);

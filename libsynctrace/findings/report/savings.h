@@ -45,6 +45,7 @@ struct Remedy {
   Fix fix = Fix::kNone;
   std::string title;                 // "Read the loss one step later"
   std::vector<std::string> to_type;  // one or two lines
+  bool by_library = false;           // what to type is a switch of the library that waits
   std::vector<ShownFix> fixes;       // largest saving alone first, at most kMostShownFixes
   std::size_t more_fixes = 0;        // lines beside these
   Interval alone;
@@ -75,6 +76,7 @@ struct SavingsReport : SavingsBase {
   Nanoseconds slow_ns = 0;
   std::vector<FixRow> order;
   std::vector<Remedy> remedies;   // best first; those that gain nothing stand last
+  SourceLine no_graph;            // waits inside of what would be a CUDA graph, so that none is promised
   std::vector<ShownFix> in_vain;  // whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;
 };

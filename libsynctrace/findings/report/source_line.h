@@ -19,14 +19,18 @@ struct ShownFrame {
   bool hidden = false;  // the interpreter's own machinery, of no use to most readers
 };
 
-// Where a small function of the user's waits for its callers: `barrier()` of util.h (code/wait_helpers.h).
+// Where a small function of the user's waits for its callers, `barrier()` of util.h (code/wait_helpers.h), or where a
+// library does for which a switch of its own is known (findings/libraries).
 struct HelperLine {
   std::string file;
   std::uint32_t line = 0;
   std::string function;
   std::string source;
 
+  bool is_library = false;
+
   bool known() const noexcept { return !file.empty(); }
+  bool is_users() const noexcept { return known() && !is_library; }
 };
 
 // The user's own line that made a call, or that called the helper which made it.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/report/trace_words.h"
 
+#include <charconv>
+
 #include <array>
 #include <cstddef>
 
@@ -54,6 +56,13 @@ std::string_view sample_state_word(format::Sample::State state) noexcept {
     case format::Sample::State::kUnknown: break;
   }
   return "unknown";
+}
+
+std::size_t number_fact(const Trace& trace, std::string_view key) noexcept {
+  const std::string_view text = fact(trace, key);
+  std::size_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
 }
 
 }  // namespace synctrace

@@ -13,4 +13,7 @@ std::string_view memory_word(MemoryKind kind) noexcept;   // "pageable"; empty w
 std::string_view host_call_word(HostCall call) noexcept;  // "semaphore"
 std::string_view sample_state_word(format::Sample::State state) noexcept;
 
+// A fact of the trace that is a number; 0: it is not known.
+std::size_t number_fact(const Trace& trace, std::string_view key) noexcept;
+
 }  // namespace synctrace

@@ -49,6 +49,7 @@ class Changes {
       sentence(left_out_sentence(report_, left, places_));
     }
     sentence(host_code_sentence(report_));
+    sentence(no_graph_sentence(report_, places_));
     sentence(beyond_sentence(report_, places_));
     sentence(irregular_sentence(report_, places_));
     sentence(not_counted_sentence(report_));

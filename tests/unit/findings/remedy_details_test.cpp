@@ -49,7 +49,7 @@ TEST_CASE("a stretch of host code ends at the next call, and its busiest lines a
   add_samples(report, 284, 10);
   add_samples(report, 400, 500);             // behind it
   add_samples(report, 302, 500, "blocked");  // does nothing
-  add_details(report);
+  add_details(0, report);
   const Remedy& remedy = report.savings.remedies.front();
   CHECK(remedy.fixes.front().until_line == 358);
   REQUIRE(remedy.to_type.size() == 2);
@@ -59,7 +59,7 @@ TEST_CASE("a stretch of host code ends at the next call, and its busiest lines a
 TEST_CASE("a call before it is no range, and few samples say nothing") {
   Report report = with_host_code(100);
   add_samples(report, 284, 9);
-  add_details(report);
+  add_details(0, report);
   const Remedy& remedy = report.savings.remedies.front();
   CHECK(remedy.fixes.front().until_line == 0);
   CHECK(remedy.to_type == std::vector<std::string>{"do less there"});
@@ -74,7 +74,7 @@ TEST_CASE("the change of a loader says how many workers") {
   report.loader.emplace();
   report.loader->title = "More DataLoader workers: 2 -> 5";
   report.loader->type = "num_workers=5, persistent_workers=True";
-  add_details(report);
+  add_details(0, report);
   CHECK(report.savings.remedies.front().title == "More DataLoader workers: 2 -> 5");
   CHECK(report.savings.remedies.front().to_type == std::vector<std::string>{"num_workers=5, persistent_workers=True"});
 }

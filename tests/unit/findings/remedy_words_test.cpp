@@ -19,7 +19,8 @@ ShownFix at(const std::string& source) {
 RemedyWords words(RemedyKind kind, Framework framework, const std::vector<std::string>& sources) {
   std::vector<ShownFix> fixes;
   for (const std::string& source : sources) fixes.push_back(at(source));
-  return remedy_words(kind, framework, fixes, "sampling.<locals>.farthest");
+  return remedy_words({.kind = kind, .function = "sampling.<locals>.farthest"}, framework, fixes,
+                      {{LaunchTarget::Kind::kModule, "model", "GPT", "train.py:3", 0}});
 }
 
 }  // namespace
@@ -63,7 +64,7 @@ TEST_CASE("a read or a wait in a helper is left out where the helper is called")
   const ShownFix first = through("a = to_numpy(loss)", "return x.detach().cpu()");
   const ShownFix second = through("b = to_numpy(score)", "return x.detach().cpu()");
   const auto words_of = [](RemedyKind kind, const std::vector<ShownFix>& fixes) {
-    return remedy_words(kind, Framework::kPyTorch, fixes, "");
+    return remedy_words({.kind = kind, .function = {}}, Framework::kPyTorch, fixes);
   };
   const RemedyWords one = words_of(RemedyKind::kReadLater, {first});
   CHECK(one.title == "Call to_numpy every 50 steps");
@@ -82,14 +83,62 @@ TEST_CASE("a read or a wait in a helper is left out where the helper is called")
   CHECK(words_of(RemedyKind::kReadLater, {first, at("loss.item()")}).title == "Read the values every 50 steps");
 }
 
-TEST_CASE("each framework has its own way to launch less often") {
-  const auto graph = [](Framework framework) {
-    return words(RemedyKind::kGraph, framework, {"loss.backward()"}).to_type.front();
+TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop") {
+  const auto typed = [](const std::vector<LaunchTarget>& modules) {
+    return remedy_words({.kind = RemedyKind::kGraph, .function = {}}, Framework::kPyTorch, {at("y = model(x)")},
+                        modules)
+        .to_type;
   };
-  CHECK(graph(Framework::kPyTorch).find("torch.compile") != std::string::npos);
-  CHECK(graph(Framework::kJax).find("jax.jit") != std::string::npos);
-  CHECK(graph(Framework::kCupy).find("begin_capture") != std::string::npos);
-  CHECK(graph(Framework::kCuda).find("cudaStreamBeginCapture") != std::string::npos);
+  const LaunchTarget net{LaunchTarget::Kind::kModule, "net", "Net", "train.py:3", 0};
+  const LaunchTarget head{LaunchTarget::Kind::kModule, {}, "Head", "train.py:3", 0};
+  CHECK(typed({net}) == std::vector<std::string>{"net = torch.compile(net, mode=\"reduce-overhead\")"});
+  CHECK(typed({net, head}).back() == "above forward of Head: @torch.compile(mode=\"reduce-overhead\")");
+  CHECK(typed({{LaunchTarget::Kind::kModule, {}, {}, "train.py:3", 0}}).front() ==
+        "torch.compile(module, mode=\"reduce-overhead\") for the module called in train.py:3");
+  CHECK(typed({net, head, net}).back().ends_with("; likewise 1 more"));
+
+  const auto compiled = [](Framework framework, const std::string& function) {
+    return remedy_words({.kind = RemedyKind::kCompile, .function = function}, framework, {at("y = f(x)")});
+  };
+  CHECK(compiled(Framework::kPyTorch, "Net.loss").title == "Compile Net.loss");
+  CHECK(compiled(Framework::kPyTorch, "Net.loss").to_type.front() ==
+        "above def loss: @torch.compile(mode=\"reduce-overhead\")");
+  CHECK(compiled(Framework::kPyTorch, "Block.forward").to_type.front() ==
+        "above def forward of Block: @torch.compile(mode=\"reduce-overhead\")");
+  CHECK(compiled(Framework::kJax, "step").to_type.front() == "above def step: @jax.jit");
+  CHECK(compiled(Framework::kJax, "").to_type.front() == "move line 3 into a function, with @jax.jit above it");
+  CHECK(compiled(Framework::kCupy, "sweep").to_type.front().find("begin_capture(); sweep(...)") != std::string::npos);
+  CHECK(words(RemedyKind::kGraph, Framework::kCuda, {""}).to_type.front().find("cudaStreamBeginCapture") !=
+        std::string::npos);
+}
+
+TEST_CASE("a call that no step needs is deleted by its name") {
+  const RemedyWords both =
+      words(RemedyKind::kDropCall, Framework::kPyTorch, {"gc.collect(); torch.cuda.empty_cache()"});
+  CHECK(both.title == "Delete gc.collect() and torch.cuda.empty_cache()");
+  REQUIRE(both.to_type.size() == 2);
+  CHECK(both.to_type.front().starts_with("delete gc.collect()"));
+  CHECK(needless_calls(at("x = my_gc.collect(y)").where).empty());
+  CHECK(needless_calls(at("step()  # not gc.collect()").where).empty());
+}
+
+TEST_CASE("a function that holds the whole loop is not what is to be faster") {
+  ShownFix fix = at("x = prepare(x)");
+  fix.where.function = "main";
+  CHECK(remedy_words({.kind = RemedyKind::kHostCode, .function = {}}, Framework::kPyTorch, {fix}).title ==
+        "Make train.py:3 twice as fast");
+  fix.where.function = "prepare";
+  CHECK(remedy_words({.kind = RemedyKind::kHostCode, .function = {}}, Framework::kPyTorch, {fix}).title ==
+        "Make prepare twice as fast");
+}
+
+TEST_CASE("a value that has no name in the line gets none that is not the user's") {
+  const RemedyWords unnamed = words(RemedyKind::kReadLater, Framework::kPyTorch, {"(a @ b).sum().item()"});
+  CHECK(unnamed.to_type.front() == "keep the tensor; call .item() every 50 steps, not in each");
+  const RemedyWords as_float = words(RemedyKind::kReadLater, Framework::kPyTorch, {"total += float(loss)"});
+  CHECK(as_float.to_type.front() == "keep loss.detach(); call float() every 50 steps, not in each");
+  const RemedyWords jax = words(RemedyKind::kReadLater, Framework::kJax, {"total += float(loss)"});
+  CHECK(jax.to_type.front().starts_with("keep loss; call float() on the one of the step before"));
 }
 
 TEST_CASE("a graph is named after what its lines are of the step") {
@@ -104,7 +153,7 @@ TEST_CASE("a graph is named after what its lines are of the step") {
 TEST_CASE("a loop of kernels is named by its function") {
   const RemedyWords loop = words(RemedyKind::kLoopOfKernels, Framework::kPyTorch, {"x = torch.minimum(x, y)"});
   CHECK(loop.title.find("farthest") != std::string::npos);
-  CHECK(loop.to_type.front().starts_with("farthest = torch.compile(farthest)"));
+  CHECK(loop.to_type.front().starts_with("above def farthest: @torch.compile"));
 }
 
 TEST_CASE("many copies from one line are one copy, or constants that the line makes each time") {

@@ -44,6 +44,30 @@ TEST_CASE("stacks at one line are one place, whatever is around it") {
   CHECK(line.stack[2].source == "step()");
 }
 
+TEST_CASE("a wait inside of a library that has a switch for it is told apart from others of the same line") {
+  Trace trace;
+  const std::string trainer = "/usr/lib/python3/site-packages/transformers/trainer.py";
+  trace.codes[1] = Code{"/home/ada/train.py", "main", std::string("\xe9\x00", 2), 20, 0x030c0100};
+  trace.codes[2] = Code{trainer, "Trainer._inner_training_loop", std::string("\xe9\x00\xe9\x02", 4), 200, 0x030c0100};
+  trace.stacks[StackId{1}] = parse_stack("p2:0 p1:0");
+  trace.stacks[StackId{2}] = parse_stack("p2:4 p1:0");
+  trace.stacks[StackId{3}] = parse_stack("p1:0");
+  trace.source_lines[{trainer, 200}] = "torch.isnan(step_loss)";
+  StackPlaces places(trace, UserCode());
+  const StackPlace inside = places.place_of(StackId{1});
+  CHECK(places.place_of(StackId{2}) == places.place_of(StackId{3}));
+  CHECK(inside != places.place_of(StackId{3}));
+  const SourceLine line = places.line_of(inside);
+  CHECK(line.line == 20);
+  CHECK(line.through.line == 200);
+  CHECK(line.through.is_library);
+  CHECK(!line.through.is_users());
+  CHECK(!places.line_of(StackId{3}).through.known());
+
+  StackPlaces own(trace, UserCode(), StackPlaces::kMostDescribedBytes, HelperPlaces::kOwnLine);
+  CHECK(own.place_of(StackId{1}) == own.place_of(StackId{3}));
+}
+
 namespace {
 
 // "to_host" of utils.py, called at two lines of "train", which launches a kernel at a third.

@@ -20,7 +20,8 @@ struct Scene {
   Trace trace;
   Evidence evidence{trace};
   PlaceOf place_of = same_place;
-  FixSites sites{evidence, place_of};
+  IsNeedless is_needless = [](StackPlace place) { return number(place) == number(kThere); };
+  FixSites sites{evidence, place_of, is_needless};
 
   std::uint16_t call(ApiCategory category, ApiId api, StackId stack, std::uint8_t sights = 0) {
     Call call;
@@ -114,7 +115,8 @@ TEST_CASE("an operator that shapes what comes next has no fix, whatever it waits
   const Evidence evidence(trace);
   REQUIRE(evidence.stacks.traits(kHere).dynamic_shape);
   const PlaceOf place_of = same_place;
-  FixSites sites(evidence, place_of);
+  const IsNeedless none;
+  FixSites sites(evidence, place_of, none);
   Call call;
   call.category = ApiCategory::kStreamSync;
   call.stack = kHere;
@@ -128,6 +130,20 @@ TEST_CASE("an operator that shapes what comes next has no fix, whatever it waits
   CHECK(found[wait].fix == Fix::kNone);
   CHECK_FALSE(found[memory].shapes_work);
   CHECK(found[memory].fix == Fix::kCacheMemory);
+}
+
+TEST_CASE("host code that no step needs goes altogether, and a wait at the same place is a wait") {
+  Scene scene;
+  const std::uint16_t needed = scene.sites.of_cause(CauseKind::kHostCompute, kHere, kNowhere);
+  const std::uint16_t needless = scene.sites.of_cause(CauseKind::kHostCompute, kThere, kNowhere);
+  const std::uint16_t wait = scene.sites.of_wait(kThere, 1, 0);
+  CHECK_FALSE(scene.sites.is_needless(needed));
+  CHECK(scene.sites.is_needless(needless));
+  CHECK_FALSE(scene.sites.is_needless(wait));
+  const std::vector<FixSite> found = scene.sites.take();
+  CHECK(found[needed].fix == Fix::kSpeedUp);
+  CHECK(found[needless].fix == Fix::kDropCall);
+  CHECK(found[wait].fix == Fix::kRemoveWait);
 }
 
 TEST_CASE("there are as many sites as have a number, and the others are none") {

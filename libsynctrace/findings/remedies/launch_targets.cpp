@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/remedies/launch_targets.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+
+#include "base/shown_text.h"
+#include "names/resolve_stack.h"
+
+namespace synctrace {
+namespace {
+
+constexpr std::size_t kMostStacks = 4'096;     // launches' and waits', each
+constexpr std::size_t kRareSteps = 10;         // a wait in fewer than one of so many steps breaks no graph
+constexpr Nanoseconds kLeastSleepNs = 50'000;  // a shorter sleep in no CUDA call may be for a lock
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+// What an optimizer or autograd launches is in no function that torch.compile takes as a whole.
+bool ends_a_graph(const ShownFrame& frame) {
+  return has(frame.frame.file, "/torch/optim/") || has(frame.frame.file, "/torch/autograd/");
+}
+
+bool is_module_call(const ShownFrame& frame) {
+  return has(frame.frame.file, "/torch/nn/modules/module.py") && has(frame.frame.function, "_call_impl");
+}
+
+bool is_of_framework(const std::string& file) {
+  constexpr std::array<std::string_view, 7> kFrameworks = {"/torch/",  "/jax/",   "/jaxlib/",       "/cupy/",
+                                                           "/triton/", "/numpy/", "importlib._boot"};
+  return std::any_of(kFrameworks.begin(), kFrameworks.end(), [&](std::string_view part) { return has(file, part); });
+}
+
+std::string_view plain_name(std::string_view function) { return function.substr(function.rfind('.') + 1); }
+
+bool can_be_named(std::string_view function) {
+  return !function.empty() && function.find('<') == std::string_view::npos;
+}
+
+bool is_main(const std::string& function) { return function == "main" || function == "<module>"; }
+
+// "GPT" of "GPT.forward" or "build.<locals>.GPT.forward".
+std::string class_of(std::string_view method) {
+  const std::size_t dot = method.rfind('.');
+  return dot == std::string_view::npos ? std::string() : std::string(plain_name(method.substr(0, dot)));
+}
+
+bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
+
+bool is_wait(const Call& call) {
+  switch (call.category) {
+    case ApiCategory::kStreamSync:
+    case ApiCategory::kDeviceSync:
+    case ApiCategory::kEventSync:
+    case ApiCategory::kCopy: return true;
+    case ApiCategory::kCopyAsync: return call.copy_kind == CopyKind::kDeviceToHost;
+    default: return false;
+  }
+}
+
+// The frames of Python on a stack, as a report shows them.
+std::vector<ShownFrame> python_frames(const Trace& trace, StackId stack) {
+  std::vector<ShownFrame> shown;
+  for (ResolvedFrame& frame : resolve_stack(trace, stack)) {
+    if (frame.kind != FrameKind::kPython) continue;
+    std::string source = printable(source_text(trace, frame));
+    frame.function = printable(frame.function);
+    frame.file = printable(frame.file);
+    shown.push_back({std::move(frame), std::move(source)});
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::string called_variable(const std::string& source) {
+  constexpr std::array<std::string_view, 18> kCommon = {"print", "len",  "range", "float",     "int",   "list",
+                                                        "tuple", "dict", "zip",   "enumerate", "next",  "max",
+                                                        "min",   "sum",  "str",   "iter",      "super", "sorted"};
+  std::vector<std::string> found;
+  for (std::size_t at = source.find('('); at != std::string::npos; at = source.find('(', at + 1)) {
+    std::size_t begin = at;
+    while (begin > 0 && is_name(source[begin - 1])) --begin;
+    const std::string name = source.substr(begin, at - begin);
+    const bool is_own = !name.empty() && name.front() != '.' && !std::isdigit(static_cast<unsigned char>(name.front()));
+    const bool is_plain = name.find('.') == std::string::npos || (name.starts_with("self.") && name.rfind('.') == 4);
+    const bool is_loss = name.find("loss") != std::string::npos || name.find("criterion") != std::string::npos;
+    if (!is_own || !is_plain || is_loss || std::find(kCommon.begin(), kCommon.end(), name) != kCommon.end()) continue;
+    if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+  }
+  return found.size() == 1 ? found.front() : std::string();
+}
+
+LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop)
+    : loop_(loop.where.file, loop.source == "nvtx" ? std::string() : loop.name) {
+  const std::size_t least = std::max<std::size_t>(1, loop.figures.count / kRareSteps);
+  std::map<StackId, std::size_t> waits;
+  std::map<StackId, std::size_t> sleeps;
+  std::map<StackId, std::size_t> launches;
+  for (const Call& call : trace.calls) {
+    if (number(call.stack) != 0 && is_wait(call)) ++waits[call.stack];
+  }
+  for (const HostWait& wait : trace.host_waits) {
+    if (number(wait.stack) != 0 && wait.span.length_ns() >= kLeastSleepNs) ++sleeps[wait.stack];
+  }
+  for (const Launch& launch : trace.launches) {
+    if (number(launch.stack) != 0) ++launches[launch.stack];
+  }
+  std::size_t looked = 0;
+  for (const auto& [stack, count] : waits) {
+    if (count >= least && ++looked <= kMostStacks) hold(python_frames(trace, stack), true);
+  }
+  for (const auto& [stack, count] : sleeps) {  // JAX waits for the GPU in no call of CUDA's
+    if (count < least || ++looked > kMostStacks) continue;
+    const std::vector<ShownFrame> frames = python_frames(trace, stack);
+    if (std::any_of(frames.begin(), frames.end(), [](const auto& each) { return has(each.frame.file, "/jax/"); }))
+      hold(frames, true);
+  }
+  std::vector<std::pair<std::size_t, std::vector<ShownFrame>>> stacks;
+  for (const auto& [stack, count] : launches) {
+    if (stacks.size() == kMostStacks) break;
+    stacks.emplace_back(count, python_frames(trace, stack));
+    if (std::any_of(stacks.back().second.begin(), stacks.back().second.end(), ends_a_graph))
+      hold(stacks.back().second, false);
+  }
+  std::map<std::string, std::pair<std::size_t, LaunchTarget>> modules;  // by what is to be typed
+  for (auto& [count, frames] : stacks) {
+    const bool is_graph = std::none_of(frames.begin(), frames.end(), ends_a_graph);
+    LaunchTarget target = is_graph ? of({{}, 0, {}, {}, std::move(frames)}) : LaunchTarget();
+    if (target.kind != LaunchTarget::Kind::kModule) continue;
+    const std::string key = !target.name.empty()         ? "1 " + target.name
+                            : !target.class_name.empty() ? "2 " + target.class_name
+                                                         : "3 " + target.called_at;
+    auto& [launched, known] = modules.try_emplace(key, 0, std::move(target)).first->second;
+    launched += count;
+  }
+  std::vector<std::pair<std::size_t, LaunchTarget>> by_count;
+  for (auto& [key, module] : modules) by_count.push_back(std::move(module));
+  std::stable_sort(by_count.begin(), by_count.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (auto& [count, target] : by_count) modules_.push_back(std::move(target));
+}
+
+// All functions on the stack, or those outside of backward and the optimizer, have such a line in them.
+void LaunchTargets::hold(const std::vector<ShownFrame>& stack, bool is_wait) {
+  bool is_outside = is_wait;
+  const ShownFrame* innermost = nullptr;
+  for (const ShownFrame& each : stack) {
+    is_outside = is_outside || ends_a_graph(each);
+    if (!is_outside) continue;
+    if (innermost == nullptr && !is_of_framework(each.frame.file)) innermost = &each;
+    Held& held = held_[{each.frame.file, each.frame.function}];
+    held.lines.insert(each.frame.line);
+    if (is_wait && !held.wait.known() && innermost != nullptr)
+      held.wait = {innermost->frame.file, innermost->frame.line, innermost->frame.function, innermost->source, {}};
+  }
+}
+
+bool LaunchTargets::is_held(const std::string& file, const std::string& function) const {
+  return held_.contains({file, function}) || (file == loop_.first && function == loop_.second);
+}
+
+bool LaunchTargets::can_be_compiled(const SourceLine& where) const {
+  return can_be_named(plain_name(where.function)) && !is_main(where.function) && !is_held(where.file, where.function);
+}
+
+LaunchTarget LaunchTargets::of(const SourceLine& where) const {
+  std::vector<const ShownFrame*> frames;  // outermost first, Python's own
+  for (auto frame = where.stack.rbegin(); frame != where.stack.rend(); ++frame) {
+    if (frame->frame.kind == FrameKind::kPython) frames.push_back(&*frame);
+  }
+  const auto loop = std::find_if(frames.begin(), frames.end(), [&](const ShownFrame* each) {
+    return !loop_.second.empty() && each->frame.file == loop_.first && each->frame.function == loop_.second;
+  });
+  auto from = loop == frames.end() ? frames.begin() : loop + 1;
+  if (loop == frames.end()) {  // one of the outermost functions holds the loop
+    while (from != frames.end() && is_main((*from)->frame.function)) ++from;
+  }
+  for (auto each = from; each != frames.end(); ++each) {
+    const ResolvedFrame& frame = (*each)->frame;
+    const bool is_forward = each != frames.begin() && is_module_call(**(each - 1)) && !is_module_call(**each);
+    const bool is_theirs = is_of_framework(frame.file);
+    if ((is_theirs && !is_forward) || is_held(frame.file, frame.function)) continue;
+    if (!can_be_named(plain_name(frame.function))) continue;
+    auto call = each;
+    while (is_forward && call != frames.begin() && (call == each || is_module_call(**call))) --call;
+    // What a module that waits calls is compiled by its own forward, without backward.
+    const bool is_inner =
+        std::any_of(frames.begin(), call, [](const ShownFrame* outer) { return is_module_call(*outer); });
+    if (is_inner && is_theirs) continue;
+    if (!is_forward || is_inner) return {LaunchTarget::Kind::kFunction, frame.function, {}, {}, 0};
+    // The loop's own variable, or a module whose class cannot be changed, is compiled where it is called.
+    const bool is_in_loop = loop != frames.end() ? call == loop : is_main((*call)->frame.function);
+    const ResolvedFrame& caller = (*call)->frame;
+    return {LaunchTarget::Kind::kModule, is_in_loop || is_theirs ? called_variable((*call)->source) : std::string(),
+            is_theirs ? std::string() : class_of(frame.function),
+            caller.file.substr(caller.file.rfind('/') + 1) + ":" + std::to_string(caller.line), 0};
+  }
+  const bool is_in_loop = loop != frames.end() && where.file == loop_.first && where.function == loop_.second;
+  if (!is_in_loop) return {};
+  const auto held = held_.find(loop_);
+  std::uint32_t piece = 0;
+  if (held != held_.end()) {
+    if (held->second.lines.contains(where.line)) return {};
+    piece = static_cast<std::uint32_t>(
+        std::distance(held->second.lines.begin(), held->second.lines.lower_bound(where.line)));
+  }
+  return {LaunchTarget::Kind::kLines, where.function, {}, {}, piece};
+}
+
+SourceLine LaunchTargets::obstacle(const SourceLine& where) const {
+  for (const ShownFrame& each : where.stack) {
+    const auto held = held_.find({each.frame.file, each.frame.function});
+    if (held != held_.end() && held->second.wait.known()) return held->second.wait;
+  }
+  return {};
+}
+
+}  // namespace synctrace

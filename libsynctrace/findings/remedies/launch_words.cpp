@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/remedies/launch_words.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/format_text.h"
+#include "base/name_text.h"
+
+namespace synctrace {
+namespace {
+
+using Lines = std::vector<SourceLine>;
+
+constexpr std::string_view kGraphDecorator = "@torch.compile(mode=\"reduce-overhead\")";
+constexpr std::size_t kMostModules = 2;  // named
+
+bool any_has(const Lines& lines, std::string_view text) {
+  return std::any_of(lines.begin(), lines.end(),
+                     [&](const SourceLine& each) { return each.source.find(text) != std::string::npos; });
+}
+
+std::string parts_of_step(const Lines& lines) {
+  const bool backward = any_has(lines, ".backward(");
+  const bool optimizer = any_has(lines, "optimizer.step(") || any_has(lines, "optim.step(");
+  const bool forward = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
+    return each.source.find(".backward(") == std::string::npos && each.source.find(".step(") == std::string::npos;
+  });
+  std::string words = forward ? "forward" : "";
+  if (backward) words += words.empty() ? "backward" : " and backward";
+  if (optimizer) words += words.empty() ? "the optimizer's step" : " and optimizer";
+  return words;
+}
+
+std::string compile_module(const LaunchTarget& module) {
+  if (!module.name.empty()) return format_text("{0} = torch.compile({0}, mode=\"reduce-overhead\")", module.name);
+  if (!module.class_name.empty()) return format_text("above forward of {}: {}", module.class_name, kGraphDecorator);
+  return format_text("torch.compile(module, mode=\"reduce-overhead\") for the module called in {}", module.called_at);
+}
+
+std::string plain_name(const std::string& function) {
+  const std::string name = function_text(function);
+  return name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
+}
+
+// "loss"; "forward of Block", as many classes have one.
+std::string definition_text(const std::string& function) {
+  const std::string plain = plain_name(function);
+  const std::string name = function_text(function);
+  if (plain != "forward" && plain != "__call__") return plain;
+  const std::string owner = name.substr(0, name.size() - std::min(name.size(), plain.size() + 1));
+  return owner.empty() ? plain : plain + " of " + owner.substr(owner.rfind('.') + 1);
+}
+
+std::string lines_text(const Lines& lines) {
+  const auto [first, last] = std::minmax_element(
+      lines.begin(), lines.end(), [](const SourceLine& a, const SourceLine& b) { return a.line < b.line; });
+  return first->line == last->line ? format_text("line {}", first->line)
+                                   : format_text("lines {} to {}", first->line, last->line);
+}
+
+}  // namespace
+
+RemedyWords graph_words(Framework framework, const Lines& lines, const std::vector<LaunchTarget>& modules) {
+  if (framework != Framework::kPyTorch) {
+    return {"Put the kernels into a CUDA graph",
+            {"cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal); ...; cudaStreamEndCapture(stream, &graph)",
+             "cudaGraphInstantiate(&exec, graph, 0); then cudaGraphLaunch(exec, stream) in each step"}};
+  }
+  RemedyWords words{format_text("Put {} into a CUDA graph", parts_of_step(lines)), {}};
+  for (std::size_t i = 0; i < std::min(kMostModules, modules.size()); ++i)
+    words.to_type.push_back(compile_module(modules[i]));
+  if (modules.size() > kMostModules)
+    words.to_type.back() += format_text("; likewise {} more", modules.size() - kMostModules);
+  return words;
+}
+
+RemedyWords loop_words(Framework framework, const std::string& function) {
+  const std::string plain = plain_name(function);
+  const std::string define = format_text("above def {}: ", plain);
+  std::string typed = "loop inside of one kernel, or capture the loop as a CUDA graph";
+  if (framework == Framework::kPyTorch) typed = define + "@torch.compile; or one kernel of a library or of Triton";
+  if (framework == Framework::kJax) typed = define + "@jax.jit, the loop as jax.lax.fori_loop";
+  if (framework == Framework::kCupy) typed = define + "@cupy.fuse(); or one cupy.RawKernel";
+  return {format_text("Make one kernel of the loop in {}", function_text(function)), {std::move(typed)}};
+}
+
+// Lines of the steps' loop are no function yet. CuPy has no compiler for whole functions.
+RemedyWords compile_words(Framework framework, const std::string& function, const Lines& lines) {
+  const std::string what = function.empty() ? lines_text(lines) : function_text(function);
+  if (framework == Framework::kCupy) {
+    return {format_text("Put {} into a CUDA graph", what),
+            {format_text("stream.begin_capture(); {}; graph = stream.end_capture()",
+                         function.empty() ? "those lines" : plain_name(function) + "(...)"),
+             "then graph.launch(stream) in each step; elementwise code: @cupy.fuse() instead"}};
+  }
+  const std::string_view decorator = framework == Framework::kJax ? "@jax.jit" : kGraphDecorator;
+  return {format_text("Compile {}", what),
+          {function.empty() ? format_text("move {} into a function, with {} above it", what, decorator)
+                            : format_text("above def {}: {}", definition_text(function), decorator)}};
+}
+
+}  // namespace synctrace

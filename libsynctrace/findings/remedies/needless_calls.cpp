@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/remedies/needless_calls.h"
+
+#include <array>
+#include <cctype>
+#include <string>
+
+namespace synctrace {
+namespace {
+
+constexpr std::array<NeedlessCall, 5> kNeedless = {{
+    {"gc.collect(", "gc.collect()", "delete gc.collect(), or call it every 1000 steps"},
+    {"cuda.empty_cache(", "torch.cuda.empty_cache()",
+     "delete torch.cuda.empty_cache(): PyTorch keeps the memory for the next step"},
+    {"free_all_blocks(", "free_all_blocks()", "delete free_all_blocks(): CuPy keeps the memory for the next step"},
+    {"time.sleep(", "time.sleep()", "delete time.sleep()"},
+    {"cuda.memory_summary(", "torch.cuda.memory_summary()",
+     "delete torch.cuda.memory_summary(), or call it every 1000 steps"},
+}};
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+bool calls(const std::string& source, std::string_view call) {
+  const std::size_t at = source.find(call);
+  const std::size_t comment = source.find('#');
+  return at != std::string::npos && at < comment && (at == 0 || !is_word(source[at - 1]));
+}
+
+}  // namespace
+
+std::vector<NeedlessCall> needless_calls(const SourceLine& where) {
+  std::vector<NeedlessCall> found;
+  const std::string& source = where.through.is_users() ? where.through.source : where.source;
+  for (const NeedlessCall& each : kNeedless) {
+    if (calls(source, each.call)) found.push_back(each);
+  }
+  return found;
+}
+
+}  // namespace synctrace
