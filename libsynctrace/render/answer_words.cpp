@@ -151,20 +151,22 @@ std::string evidence_of(const Report& report, const ShownFix& fix) {
                      duration_text(figures.host_blocked_ns / static_cast<Nanoseconds>(figures.waited)));
 }
 
-std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left,
-                              const ScreenPlaces& places) {
-  constexpr std::size_t kMostNamed = 2;
+std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
+                              std::size_t most_named) {
   Nanoseconds ns = 0;
   std::string names;
   std::size_t count = 0;
   for (const Remedy* remedy : left) {
     if (!is_at_least(remedy->marginal.ns, report.savings.base_ns, 1'000)) continue;
     ns += remedy->marginal.ns;
-    if (++count <= kMostNamed)
+    if (++count <= most_named)
       names += format_text("{}{} ({})", names.empty() ? "" : ", ", remedy->title, places.of(remedy->fixes.front(), 40));
   }
   if (count == 0) return {};
-  if (count > kMostNamed) names += format_text(", {} more", count - kMostNamed);
+  if (most_named == 0)
+    names = format_text("{} change{}", count, count == 1 ? "" : "s");
+  else if (count > most_named)
+    names += format_text(", {} more", count - most_named);
   return format_text("Left out, {} together: {}.", saved_share(report.savings, ns), names);
 }
 

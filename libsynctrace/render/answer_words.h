@@ -34,8 +34,10 @@ const Interval* whole_gain(const SavingsReport& savings) noexcept;
 bool pays_only_after(const Remedy& remedy) noexcept;
 // What the calls of the line did: "120 of 120 calls wait, 6.1 ms each".
 std::string evidence_of(const Report& report, const ShownFix& fix);
-// Names those that save something.
-std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places);
+// Names those that save something, at most so many.
+inline constexpr std::size_t kMostNamedLeft = 2;
+std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
+                              std::size_t most_named = kMostNamedLeft);
 // Where no remedy is worth showing.
 std::string nothing_sentence(const SavingsReport& savings);
 

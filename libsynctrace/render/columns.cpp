@@ -54,18 +54,12 @@ std::string fitted_tail(std::string_view text, std::size_t columns) {
 }
 
 std::string fitted_path(std::string_view path, std::size_t columns) {
-  if (columns_of(path) <= columns) return std::string(path);
-  constexpr std::string_view kGap = "../";
-  const std::size_t slash = path.rfind('/');
-  const std::string_view name = slash == std::string_view::npos ? path : path.substr(slash + 1);
-  std::string_view begin = slash == std::string_view::npos ? std::string_view() : path.substr(0, slash + 1);
-  // Whole folders, as many of the first ones as there is room for.
-  while (!begin.empty() && columns_of(begin) + kGap.size() + columns_of(name) > columns) {
-    begin.remove_suffix(1);
-    begin = begin.substr(0, begin.rfind('/') == std::string_view::npos ? 0 : begin.rfind('/') + 1);
+  while (columns_of(path) > columns) {
+    const std::size_t slash = path.find('/');
+    if (slash == std::string_view::npos) break;
+    path.remove_prefix(slash + 1);
   }
-  if (begin.empty() || begin == "/") return fitted_tail(name, columns);
-  return std::string(begin) + std::string(kGap) + std::string(name);
+  return std::string(path);
 }
 
 std::vector<std::string> wrapped_text(std::string_view text, std::size_t columns, bool keeps_numbers) {

@@ -12,7 +12,7 @@ namespace synctrace {
 // Cuts a text to so many columns, at least the two that the dots take for what was cut off its end, or its begin.
 std::string fitted(std::string_view text, std::size_t columns);
 std::string fitted_tail(std::string_view text, std::size_t columns);
-// Likewise from the middle of a path: "examples/../train.py".
+// A path without its first folders, as few of them as it takes: "pytorch/train.py". Its name stays, however long.
 std::string fitted_path(std::string_view path, std::size_t columns);
 // Breaks a text between words into lines of so many columns; a longer word stays whole, and "12 - 22 %" where it can.
 // `keeps_numbers` false: at any blank, as in prose without figures.

@@ -18,8 +18,9 @@ namespace {
 
 constexpr std::size_t kVerdictColumns = 15;
 constexpr std::size_t kDeviceColumns = 40;
-constexpr std::size_t kMostPhases = 3;  // beside the one that the screen is about
-constexpr int kShownPart = 20;          // parts of less than one in so many of the time are not named in the bar
+constexpr std::size_t kMostPhases = 3;      // beside the one that the screen is about
+constexpr std::size_t kRoomForChanges = 9;  // lines: other phases give way to the first change
+constexpr int kShownPart = 20;              // parts of less than one in so many of the time are not named in the bar
 
 char glyph_of(std::string_view part) {
   if (part == "busy") return '#';
@@ -63,7 +64,11 @@ class FirstScreen {
       out_.wrapped("", no_verdict_sentence(report_));
     }
     ScreenLines end(options_);
-    foot(end);
+    for (std::size_t phases = kMostPhases + 1; phases-- > 0;) {
+      end.clear();
+      foot(phases, end);
+      if (out_.count() + end.count() + kRoomForChanges <= kMostScreenLines) break;
+    }
     const std::size_t used = out_.count() + end.count();
     const std::size_t room = used + 1 < kMostScreenLines ? kMostScreenLines - used - 1 : 0;
     ScreenLines changes(options_);
@@ -153,7 +158,7 @@ class FirstScreen {
     out_.add(line);
   }
 
-  void foot(ScreenLines& out) const {
+  void foot(std::size_t phases, ScreenLines& out) const {
     const auto say = [&](const std::string& sentence) {
       if (!sentence.empty()) out.wrapped("", sentence);
     };
@@ -172,7 +177,7 @@ class FirstScreen {
       say(format_text("Careful: {}{}.", worst->sentence,
                       count > 1 ? format_text("; and {} more (--full)", count - 1) : ""));
     say(irregular_sentence(report_, places_));
-    for (const std::string& sentence : other_phase_sentences(report_, places_, kMostPhases)) say(sentence);
+    for (const std::string& sentence : other_phase_sentences(report_, places_, phases)) say(sentence);
     say(not_counted_sentence(report_));
     say(basis_sentence(report_));
     out.empty();

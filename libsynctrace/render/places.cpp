@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/places.h"
 
+#include <algorithm>
+
 #include "base/format_text.h"
 #include "base/name_text.h"
 #include "render/columns.h"
@@ -74,7 +76,8 @@ std::string ScreenPlaces::file(std::string_view path) const {
 
 std::string ScreenPlaces::of(const SourceLine& where, std::size_t columns) const {
   if (where.file.empty())
-    return where.function.empty() ? "in no known line" : fitted("in " + family_text(where.function), columns);
+    return where.function.empty() ? "in no known line"
+                                  : fitted("in " + family_text(where.function), std::max(columns, kFunctionColumns));
   const std::string line = line_words(where);
   return fitted_path(file(where.file), columns - columns_of(line)) + line;
 }

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::size_t kSavesColumns = 9;   // "saves"
 constexpr std::size_t kSoFarColumns = 19;  // "all so far"
+constexpr std::size_t kNumberColumns = 4;  // before a title
 constexpr std::size_t kPlaceColumns = 26;
 constexpr std::size_t kMostLines = 3;     // per remedy
 constexpr Nanoseconds kLeastWorth = 100;  // one in so many of the time: what saves less is not shown
@@ -42,6 +43,7 @@ class RemedyTable {
     // The last two lines are for what is left out.
     std::size_t room = most_lines > 3 ? most_lines - 3 : 0;
     std::size_t number = 0;
+    std::size_t used = 1;
     for (; number < shown.size(); ++number) {
       std::size_t lines = std::min(kMostLines, worth_naming(*shown[number]));
       ScreenLines block = block_of(*shown[number], number + 1, lines);
@@ -49,9 +51,10 @@ class RemedyTable {
       if (block.count() > room && number > 0) break;
       out_.append(block);
       room -= std::min(room, block.count());
+      used += block.count();
     }
     left.insert(left.begin(), shown.begin() + static_cast<std::ptrdiff_t>(number), shown.end());
-    left_out(left);
+    left_out(left, used + 1 < most_lines ? most_lines - used : 1);
   }
 
  private:
@@ -79,21 +82,24 @@ class RemedyTable {
   }
 
   void title(const Remedy& remedy, std::size_t number, ScreenLines& block) const {
-    std::string words = remedy.title;
     const std::string rule = remedy.rule == nullptr ? "" : format_text(" [{}]", remedy.rule->id);
     const bool late = number > 1 && pays_only_after(remedy);
-    const std::string late_words = late ? "; pays only after the above" : "";
-    const std::size_t room = width_ - 4 - columns_of(rule);
-    if (columns_of(words) + columns_of(late_words) <= room)
-      words += rule + late_words;
-    else
-      words = fitted(words, room) + rule;
     const Interval& so_far = remedy.cumulative;
     const std::string range = format_text("{} ({})", share(so_far.ns), range_words(so_far, savings_.base_ns));
-    const std::string left = format_text("{:>2}  {}", number, words);
-    block.add_raw(format_text("{}{}{:>{}}  {}", block.tinted(left, Tint::kBold),
-                              std::string(width_ - columns_of(left), ' '), share(remedy.marginal.ns), kSavesColumns,
-                              range));
+    // Nothing of a title is cut. Its figures stand behind its end.
+    std::vector<std::string> lines = wrapped_text(remedy.title + rule, width_ - kNumberColumns);
+    const std::string late_words = late ? "; pays only after the above" : "";
+    if (columns_of(lines.back()) + columns_of(late_words) <= width_ - kNumberColumns) lines.back() += late_words;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const std::string left = (i == 0 ? format_text("{:>2}  ", number) : std::string(kNumberColumns, ' ')) + lines[i];
+      if (i + 1 < lines.size()) {
+        block.add(left, Tint::kBold);
+        continue;
+      }
+      block.add_raw(format_text("{}{}{:>{}}  {}", block.tinted(left, Tint::kBold),
+                                std::string(width_ - std::min(width_, columns_of(left)), ' '),
+                                share(remedy.marginal.ns), kSavesColumns, range));
+    }
   }
 
   // If a change takes all lines of its sort, the lines that gain nothing by themselves are only counted as "more".
@@ -130,23 +136,29 @@ class RemedyTable {
       const SourceLine& where = remedy.fixes[i].where;
       if (where.line != 0) files[places_.file(where.file)].push_back(where.line);
     }
-    std::string words = format_text("and {} more place{}", all - from, all - from == 1 ? "" : "s");
+    const std::string words = format_text("and {} more place{}", all - from, all - from == 1 ? "" : "s");
+    std::string numbers;
     if (files.size() == 1 && files.begin()->second.size() <= kMostNumbers) {
-      words += format_text(" of {}:", fitted_path(files.begin()->first, 30));
-      std::vector<std::uint32_t>& numbers = files.begin()->second;
-      std::sort(numbers.begin(), numbers.end());
-      numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-      for (const std::uint32_t line : numbers) words += format_text(" {}", line);
+      numbers = format_text(" of {}:", fitted_path(files.begin()->first, 30));
+      std::vector<std::uint32_t>& lines = files.begin()->second;
+      std::sort(lines.begin(), lines.end());
+      lines.erase(std::unique(lines.begin(), lines.end()), lines.end());
+      for (const std::uint32_t line : lines) numbers += format_text(" {}", line);
     }
-    block.add("      " + fitted(words, out_.columns() - 6));
+    const bool has_room = columns_of(words) + columns_of(numbers) + 6 <= out_.columns();
+    block.add("      " + words + (has_room ? numbers : ""));
   }
 
-  void left_out(const std::vector<const Remedy*>& left) const {
-    const std::string sentence = left_out_sentence(report_, left, places_);
-    if (sentence.empty()) return;
-    std::vector<std::string> lines = wrapped_text(sentence, out_.columns());
-    if (lines.size() > 2) lines[1] = fitted(lines[1] + " " + lines[2], out_.columns());
-    for (std::size_t i = 0; i < std::min<std::size_t>(2, lines.size()); ++i) out_.add(lines[i]);
+  void left_out(const std::vector<const Remedy*>& left, std::size_t most_lines) const {
+    constexpr std::size_t kMostLeftLines = 2;
+    std::vector<std::string> lines;
+    for (std::size_t named = kMostNamedLeft + 1; named-- > 0;) {
+      lines = wrapped_text(left_out_sentence(report_, left, places_, named), out_.columns());
+      if (lines.size() <= std::min(kMostLeftLines, most_lines)) break;
+    }
+    for (const std::string& line : lines) {
+      if (!line.empty()) out_.add(line);
+    }
   }
 
   void nothing() const {

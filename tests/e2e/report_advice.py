@@ -162,6 +162,21 @@ class StoredRecordings(harness.CliTest):
                             self.assertNotRegex(text, pattern)
                         self.check_framework(text, frames)
 
+    def test_nothing_is_cut_within_a_place_or_a_title(self):
+        traces = [path for path in sorted(GOLDEN.glob("*/*.synctrace")) if path.parent.name != "jobs"]
+        for trace in traces:
+            for columns in (80, 120):
+                done = self.run_cli("report", trace, env={"COLUMNS": str(columns)})
+                lines = done.stdout.splitlines()
+                with self.subTest(trace=trace.name, columns=columns):
+                    self.assertLessEqual(len(lines), 30)
+                    for line in lines:
+                        # Code may be cut, at its end: no other words have dots within them.
+                        self.assertNotRegex(line, r"^ {6}(in )?\.\.|^ ?\d+  .*\w\.\.|^ +-> .*[a-z]\.\.(?!\.)")
+                    changes = [line for line in lines if re.match(r"^ ?\d+  \S", line)]
+                    for line in changes:
+                        self.assertNotIn("..", line.split("[")[0])
+
     def check_framework(self, text, frames):
         """Words of a framework need that framework in the program."""
         for words, evidence in ((r"\btorch\.|DataLoader|\.detach\(", "torch"), (r"\bjax\.", "jax"), (r"\bcupyx?\.", "cupy")):
