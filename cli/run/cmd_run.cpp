@@ -75,12 +75,6 @@ int finish_quietly(const RunOptions& options, const PreparedGate& gate, const Tr
   }
 }
 
-// Waits are enough to be judged, and cost the least; a limit on idle time needs the GPU's timeline.
-void choose_level(const PreparedGate& gate, RunOptions& options) {
-  if (options.level_given || gate.config.max_gpu_idle_pct) return;
-  options.variables.emplace_back(format::kEnvLevel, "syncs");
-}
-
 void say_how(const RunOptions& options, const Installation& installation, const TraceManifest& manifest,
              const std::vector<std::string>& environment) {
   say::debug("synctrace", "recorder: " + installation.library.string());
@@ -141,7 +135,6 @@ int cmd_run(int argc, char** argv) {
       say::error("synctrace run", refused->message);
       return kExitUsage;
     }
-    choose_level(gate, options);
   }
   if (options.simulated_gpu) say::info("synctrace", "running on the simulated GPU.");
   const auto [end, gate_status] = run_recorded(options, gate, installation, write_errors);

@@ -32,7 +32,6 @@ bool parses(std::string_view text) {
 
 constexpr auto kIsFlag = parses<bool, parse_flag>;
 constexpr auto kIsSwitch = parses<bool, parse_switch>;
-constexpr auto kIsLevel = parses<Level, parse_level>;
 constexpr auto kIsStacks = parses<StackKinds, parse_stacks>;
 constexpr auto kIsSampleRate = parses<std::uint32_t, parse_sample_rate>;
 constexpr auto kIsDuration = parses<std::int64_t, parse_duration>;
@@ -64,7 +63,7 @@ constexpr std::array kRecorderOptions = {
                    kEnvLevel,
                    "LEVEL",
                    "syncs: waits, copies, allocations; timeline (default): also launches and the GPU's work",
-                   kIsLevel,
+                   parses<Level, parse_level>,
                    kExpectedLevel,
                    {"syncs", "timeline"}},
     RecorderOption{"--stacks",
@@ -200,7 +199,6 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
     const bool by_flag = flags.recorder[i].has_value();
     const std::string value = by_flag ? *flags.recorder[i] : environment(option.variable);
     if (value.empty() && !by_flag) continue;
-    options.level_given = options.level_given || option.good == kIsLevel;
     if (!option.good(value)) {
       return std::string(by_flag ? option.flag : option.variable) + "=" + value + " makes no sense: expected " +
              option.expected + ".";

@@ -19,6 +19,9 @@ namespace {
 constexpr std::uint64_t kRareByLength = 20;
 constexpr std::uint64_t kSeveral = 4;
 
+// The last waits of a loop have no work behind them: one in so many may cost idle time.
+constexpr std::uint64_t kRareCost = 20;
+
 // The calls of one site in one trace, added up.
 struct Share {
   WaitFigures figures;
@@ -54,6 +57,11 @@ CountedIn counted_in(std::uint32_t step, const WaitSites& found) {
 bool is_weak(const WaitFigures& figures) {
   if (figures.waited != figures.waited_by_length) return false;
   return figures.waited * kRareByLength < figures.calls || (figures.waited == 1 && figures.calls >= kSeveral);
+}
+
+// The GPU had work meanwhile and for longer than the host needed to issue more: hardly any of the waits made it idle.
+bool is_costless(const WaitFigures& figures) {
+  return figures.costless > 0 && (figures.waited - figures.costless) * kRareCost <= figures.waited;
 }
 
 class Judge {
@@ -98,7 +106,9 @@ class Judge {
   void put_unexpected(const Observation& seen, const GateCallSite& site, const Share& share, GateLevel level) {
     const bool waits = share.figures.waited > 0 && !is_weak(share.figures);
     const bool perhaps = share.figures.waited > 0 || share.figures.unclear > 0;
-    if (waits)
+    if (waits && is_costless(share.figures))
+      put(seen, site, share, FindingStatus::kHarmless, GateLevel::kNote, false);
+    else if (waits)
       put(seen, site, share, FindingStatus::kNew, level, false);
     else if (perhaps)
       put(seen, site, share, FindingStatus::kNew, std::min(level, GateLevel::kWarning), false);

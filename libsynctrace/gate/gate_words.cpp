@@ -36,6 +36,9 @@ std::string finding_message(const Finding& finding) {
   if (finding.strict) {
     text = "synchronises where nothing may" + (finding.zone.empty() ? std::string() : " (" + finding.zone + ")") +
            ": " + calls_text(f.calls);
+  } else if (finding.status == FindingStatus::kHarmless && f.costless > 0) {
+    text = "costs no idle time: " + count_text(f.waited) + " of " + calls_text(f.calls) +
+           " waited, and the GPU had more work behind " + count_text(f.costless);
   } else if (f.waited > 0) {
     text = "the host waits for the GPU: " + count_text(f.waited) + " of " + calls_text(f.calls) + " waited, for " +
            duration_text(f.host_blocked_ns);

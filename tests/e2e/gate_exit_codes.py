@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exit status of the gate, case by case, as docs/gate.md lists them."""
+import pathlib
 import sys
 
 import gate_case
@@ -14,7 +15,7 @@ class ExitCodes(gate_case.GateCase):
         self.write_config()
         done = self.run_gate(status=0)
         self.assert_one_line(done.stderr, "synctrace gate: passed")
-        self.assert_one_line(done.stderr, "9 of 12 steps judged", "level syncs", "simulated GPU")
+        self.assert_one_line(done.stderr, "9 of 12 steps judged", "level timeline", "simulated GPU")
         self.gate(status=0)
 
     def test_new_sync(self):
@@ -24,6 +25,18 @@ class ExitCodes(gate_case.GateCase):
         self.assert_one_line(done.stderr, f"train.py:{line}: error: ", "9 of 9 calls waited", "[ST001 stream-sync]")
         self.assert_one_line(self.gate(status=1).stdout, f"train.py:{line}: error: ", "1 a step at most")
         self.gate("--error-exitcode", "77", status=77)
+
+    def test_a_wait_that_costs_no_idle_time_passes(self):
+        """The event of eight steps back, and the same program with its mistake."""
+        examples = pathlib.Path(harness.SYNCTRACE).parent
+        for example, status in (("healthy_pipeline", 0), ("sync_per_step", 1)):
+            with self.subTest(example):
+                done = self.run_cli("run", *harness.SIMULATED, "-o", "trace", "-f", "--gate", "--", examples / example, "--steps", 40)
+                self.assertEqual(done.returncode, status, done.stderr)
+        self.run_cli("run", *harness.SIMULATED, "-o", "trace", "-f", "--report=none", "--", examples / "healthy_pipeline", "--steps", 40)
+        findings = {finding["status"]: finding for finding in self.verdict(status=0)["findings"]}
+        self.assertEqual(list(findings), ["harmless"])
+        self.assertIn("costs no idle time", findings["harmless"]["message"])
 
     def test_a_wait_in_warm_up_is_none(self):
         self.write_program(f"if number < 3: {WAIT}")

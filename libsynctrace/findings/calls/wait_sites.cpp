@@ -15,6 +15,7 @@
 #include "attribution/wait_table.h"
 #include "base/shown_text.h"
 #include "findings/calls/line_rules.h"
+#include "findings/calls/queued_work.h"
 #include "findings/calls/sites.h"
 #include "findings/calls/stack_places.h"
 #include "findings/calls/trust.h"
@@ -36,6 +37,7 @@ class WaitFinder {
         callers_(trace, user_code),
         rules_(trace, attribution.evidence->stacks, places_),
         waits_(trace, attribution, places_),
+        queued_(trace),
         surroundings_(trace, options.ranges) {
     find_step_spans(options);
   }
@@ -70,6 +72,7 @@ class WaitFinder {
   const Rule* rule_of(const PossibleWait& event, const CallSite& site) const;
   std::vector<std::string_view> other_rules_of(const PossibleWait& event) const;
   void add(const PossibleWait& event, const CallSite& site);
+  bool is_costless(const PossibleWait& event) const;
   SourceLine caller_of(StackId stack) const;
   std::uint32_t stack_of(StackId stack);
   void count_pageable(const Call& call);
@@ -80,6 +83,7 @@ class WaitFinder {
   StackPlaces callers_;
   LineRules rules_;
   Waits waits_;
+  QueuedWork queued_;
   Surroundings surroundings_;
   std::map<Key, Draft> sites_;
   std::map<StackId, std::uint32_t> stacks_;
@@ -165,9 +169,17 @@ SourceLine WaitFinder::caller_of(StackId stack) const {
   return caller;
 }
 
+// Only calls: of polls and sleeps it is not known for which GPU they wait.
+bool WaitFinder::is_costless(const PossibleWait& event) const {
+  if (event.table != OwnerTable::kCall) return false;
+  const Call& call = trace_.calls[event.is_pair() ? event.sync_row : event.row];
+  return queued_.outlasts(call.context, call.span.end_ns);
+}
+
 void WaitFinder::add(const PossibleWait& event, const CallSite& site) {
   WaitFigures figures = waits_.figures(event);
   if (event.table == OwnerTable::kPoll) figures.calls = 1;  // a run of queries is one wait
+  if (figures.waited > 0 && is_costless(event)) figures.costless = figures.waited;
   found_.judged_by_length += figures.by_length;
   const auto [begin_ns, thread, stack] = waits_.origin(event);
   if (surroundings_.is_excluded(begin_ns)) return;

@@ -12,6 +12,7 @@ namespace synctrace {
 struct WaitFigures {
   std::uint64_t calls = 0;      // a copy and the synchronisation behind it are one; each query is one
   std::uint64_t waited = 0;     // for work issued before; a run of queries that waited is one
+  std::uint64_t costless = 0;   // the GPU had work for longer than the host needed to issue more
   std::uint64_t redundant = 0;  // explicit waits with nothing to wait for
   std::uint64_t own_copy = 0;   // waited for their own transfer only
   std::uint64_t unclear = 0;
@@ -28,6 +29,7 @@ struct WaitFigures {
   void add(const WaitFigures& other) noexcept {
     calls += other.calls;
     waited += other.waited;
+    costless += other.costless;
     redundant += other.redundant;
     own_copy += other.own_copy;
     unclear += other.unclear;
