@@ -120,7 +120,7 @@ class Study:
 
 # What an engineer found by hand, as the first screen says it: the line, and what to do about it.
 SCREENS = {
-    "point_strokes.baseline": ("loop in farthest_point_sampling", "farthest_point_sampling = torch.compile", "int(n_strokes_per.max().item())",
+    "point_strokes.baseline": ("loop in farthest_point_sampling", "above def farthest_point_sampling: @torch.compile", "int(n_strokes_per.max().item())",
                                "if not stroke_valid.any():", "upper bound", "torch.where", "of warm-up"),
     "point_strokes.fps": ("int(n_strokes_per.max().item())", "alone its wait moves to model.py:68", "if not stroke_valid.any():",
                           "linear_sum_assignment(", "Read the values every 50 steps"),
@@ -132,7 +132,7 @@ SCREENS = {
     "cifar_resnet.pinned": ("GPU-BOUND", "Nothing to change here"),
     "bottleneck_lab.data0": ("INPUT-BOUND", "num_workers="),
     "bottleneck_lab.data4": ("INPUT-BOUND", "Steps are uneven", "for inputs, targets in batches:", "num_workers="),
-    "bottleneck_lab.eager": ("LAUNCH-BOUND", "into a CUDA graph", "torch.compile(model"),
+    "bottleneck_lab.eager": ("LAUNCH-BOUND", "into a CUDA graph", "above forward of SmallOperations: @torch.compile"),
     "bottleneck_lab.graph": ("GPU-BOUND",),
     "bottleneck_lab.kernel": ("GPU-BOUND", "Nothing to change here"),
     "timeline_patterns.healthy": ("GPU-BOUND", "Nothing to change here"),

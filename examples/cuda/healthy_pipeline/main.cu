@@ -24,6 +24,7 @@ Slot make_slot(int index) {
   CHECK(cudaEventCreateWithFlags(&slot.filled, cudaEventDisableTiming));
   CHECK(cudaEventCreateWithFlags(&slot.used, cudaEventDisableTiming | cudaEventBlockingSync));
   std::memset(slot.host, index + 1, kBatchBytes);
+  CHECK(cudaMemset(slot.device, 0, kBatchBytes));  // the simulated GPU has pages for it only now
   return slot;
 }
 

@@ -102,7 +102,10 @@ void add_workers(const Report& report, std::size_t processors, Remedy& remedy) {
     remedy.to_type = {format_text("num_workers={}, persistent_workers=True",
                                   is_many ? "os.cpu_count() - 1" : std::to_string(by_times))};
   } else if (waits_in(remedy, "_MultiProcessingDataLoaderIter")) {
-    remedy.to_type = {"more workers than now, while processors are free; or less work for each sample"};
+    const double times = static_cast<double>(report.savings.base_ns) /
+                         static_cast<double>(std::max<Nanoseconds>(1, report.savings.base_ns - remedy.alone.ns));
+    remedy.to_type = {format_text("raise num_workers= to {:.{}f} times as many, while processors are free", times,
+                                  times < 3 ? 1 : 0)};
   }
 }
 

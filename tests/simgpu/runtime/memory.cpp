@@ -3,7 +3,6 @@
 
 #include <sys/mman.h>
 
-#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -20,10 +19,6 @@ AddressMap& address_map() {
   return instance;
 }
 
-// A GPU's memory is there once it is allocated. Without this the first copy would pay for the pages: 12 ms for 4 MiB
-// were measured on a virtual machine, and half of that behind MAP_POPULATE. Larger memory is often never touched.
-constexpr std::size_t kMostBytesTouched = std::size_t{16} << 20;
-
 std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
 }  // namespace
@@ -31,9 +26,7 @@ std::uintptr_t number(const void* address) { return reinterpret_cast<std::uintpt
 void* map_memory(std::size_t bytes) {
   void* address =
       mmap(nullptr, bytes == 0 ? 1 : bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (address == MAP_FAILED) return nullptr;
-  if (bytes <= kMostBytesTouched) std::memset(address, 0, bytes);
-  return address;
+  return address == MAP_FAILED ? nullptr : address;
 }
 
 void unmap_memory(void* address, std::size_t bytes) { munmap(address, bytes == 0 ? 1 : bytes); }
