@@ -19,6 +19,7 @@ bool issues_work(ApiCategory category) noexcept {
 QueuedWork::QueuedWork(const Trace& trace) : trace_(trace) {
   if (!trace.has_timeline()) return;
   for (const Operation& work : trace.operations) {
+    if (work.kind != OperationKind::kKernel && work.kind != OperationKind::kGraph) continue;
     std::vector<TimeSpan>& busy = busy_[work.device];
     if (!busy.empty() && work.span.begin_ns - busy.back().end_ns <= kLongestPauseNs)
       busy.back().end_ns = std::max(busy.back().end_ns, work.span.end_ns);

@@ -16,7 +16,8 @@ class QueuedWork {
   // O(n) in the work and the launches; needs a timeline, else nothing outlasts.
   explicit QueuedWork(const Trace& trace);
 
-  // Whether the GPU of that context is at work at `t`, and stays so until the host issues more.
+  // Whether the GPU of that context computes at `t`, and goes on until the host issues more. A copy is no such work: it
+  // may be what the host waits for.
   bool outlasts(ContextId context, Nanoseconds t) const;
 
  private:

@@ -242,7 +242,7 @@ class Agreement(unittest.TestCase):
         for finding in found.gate["findings"]:
             for name in FIGURES:
                 of_gate[finding["rule"], last(finding["file"]), finding["line"], finding["function"]][name] += finding[name]
-            waited = finding["blocked_count"] + finding["unclear_count"] > 0
+            waited = finding["blocked_count"] + finding["unclear_count"] > 0 and not finding["message"].startswith("costs no idle time: ")
             self.assertEqual(finding["status"], "new" if waited else "harmless")
         plain = lambda sums: {key: {name: one[name] for name in FIGURES} for key, one in sums.items() if one["count"]}  # noqa: E731
         self.assertEqual(plain(of_gate), plain(of_report))

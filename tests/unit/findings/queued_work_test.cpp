@@ -38,6 +38,12 @@ TEST_CASE("what the host issues too late leaves the GPU idle") {
   CHECK_FALSE(queued.outlasts(kContext, 120'000));
 }
 
+TEST_CASE("a copy is no work that hides a wait") {
+  Trace trace = trace_of({0, 101'000}, {10'000, 20'000, 150'000});
+  for (Operation& work : trace.operations) work.kind = OperationKind::kCopy;
+  CHECK_FALSE(QueuedWork(trace).outlasts(kContext, 50'000));
+}
+
 TEST_CASE("without a timeline nothing is known to outlast") {
   Trace trace;
   trace.launches.emplace_back().span = {0, 5'000};
