@@ -29,7 +29,8 @@ constexpr std::array kSigns = {Sign{"/torch/", Framework::kPyTorch},
                                Sign{"/cupy/", Framework::kCupy},
                                Sign{"/cupy_backends/", Framework::kCupy}};
 
-std::optional<Framework> framework_of_path(std::string_view path) {
+std::optional<Framework> framework_of_path(std::string_view whole) {
+  const std::string_view path = within_packages(whole);
   const auto sign = std::find_if(kSigns.begin(), kSigns.end(),
                                  [&](const Sign& each) { return path.find(each.text) != std::string_view::npos; });
   return sign == kSigns.end() ? std::nullopt : std::optional(sign->framework);
@@ -50,6 +51,12 @@ Framework loaded_framework(const Trace& trace) {
 }
 
 }  // namespace
+
+std::string_view within_packages(std::string_view path) noexcept {
+  constexpr std::string_view kPackages = "-packages/";
+  const std::size_t at = path.rfind(kPackages);
+  return at == std::string_view::npos ? path : path.substr(at + kPackages.size() - 1);
+}
 
 std::string_view package_of(Framework framework) noexcept {
   constexpr std::array<std::string_view, kFrameworks> kNames = {"", "torch", "jax", "cupy"};

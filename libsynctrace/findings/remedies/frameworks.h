@@ -15,6 +15,10 @@ namespace synctrace {
 
 enum class Framework : std::uint8_t { kCuda, kPyTorch, kJax, kCupy };
 
+// The path behind the folder of Python's packages, with its slash: an environment may be called "torch". Else all of
+// it.
+std::string_view within_packages(std::string_view path) noexcept;
+
 // "torch", as its package is called; empty for kCuda.
 std::string_view package_of(Framework framework) noexcept;
 

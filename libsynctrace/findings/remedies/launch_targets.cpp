@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/shown_text.h"
+#include "findings/remedies/frameworks.h"
 #include "names/resolve_stack.h"
 
 namespace synctrace {
@@ -27,10 +28,12 @@ bool is_module_call(const ShownFrame& frame) {
   return has(frame.frame.file, "/torch/nn/modules/module.py") && has(frame.frame.function, "_call_impl");
 }
 
-bool is_of_framework(const std::string& file) {
+bool is_of_framework(const std::string& whole) {
+  const std::string_view file = within_packages(whole);
   constexpr std::array<std::string_view, 7> kFrameworks = {"/torch/",  "/jax/",   "/jaxlib/",       "/cupy/",
                                                            "/triton/", "/numpy/", "importlib._boot"};
-  return std::any_of(kFrameworks.begin(), kFrameworks.end(), [&](std::string_view part) { return has(file, part); });
+  return std::any_of(kFrameworks.begin(), kFrameworks.end(),
+                     [&](std::string_view part) { return file.find(part) != std::string_view::npos; });
 }
 
 std::string_view plain_name(std::string_view function) { return function.substr(function.rfind('.') + 1); }

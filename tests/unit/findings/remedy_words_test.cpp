@@ -112,6 +112,16 @@ TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop"
         std::string::npos);
 }
 
+TEST_CASE("an environment that has a framework's name is none") {
+  SourceLine line;
+  line.stack.emplace_back().frame.module =
+      "/opt/torch/.venv/lib/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so";
+  CHECK(Frameworks(Trace()).of(std::vector<const SourceLine*>{&line}) == Framework::kJax);
+  line.stack.back().frame.module = "/opt/jax/lib/site-packages/torch/lib/libtorch.so";
+  CHECK(Frameworks(Trace()).of(std::vector<const SourceLine*>{&line}) == Framework::kPyTorch);
+  CHECK(within_packages("/home/user/train.py") == "/home/user/train.py");
+}
+
 TEST_CASE("a call that no step needs is deleted by its name") {
   const RemedyWords both =
       words(RemedyKind::kDropCall, Framework::kPyTorch, {"gc.collect(); torch.cuda.empty_cache()"});
