@@ -2,8 +2,6 @@
 // In whose terms a line of the program is to be changed.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

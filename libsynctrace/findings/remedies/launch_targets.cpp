@@ -121,13 +121,17 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop)
     if (std::any_of(frames.begin(), frames.end(), [](const auto& each) { return has(each.frame.file, "/jax/"); }))
       hold(frames, true);
   }
-  std::vector<std::pair<std::size_t, std::vector<ShownFrame>>> stacks;
+  std::vector<CountedStack> stacks;
   for (const auto& [stack, count] : launches) {
     if (stacks.size() == kMostStacks) break;
     stacks.emplace_back(count, python_frames(trace, stack));
     if (std::any_of(stacks.back().second.begin(), stacks.back().second.end(), ends_a_graph))
       hold(stacks.back().second, false);
   }
+  find_modules(std::move(stacks));
+}
+
+void LaunchTargets::find_modules(std::vector<CountedStack> stacks) {
   std::map<std::string, std::pair<std::size_t, LaunchTarget>> modules;  // by what is to be typed
   for (auto& [count, frames] : stacks) {
     const bool is_graph = std::none_of(frames.begin(), frames.end(), ends_a_graph);

@@ -50,6 +50,8 @@ class LaunchTargets {
     std::set<std::uint32_t> lines;  // where a piece of it must end
     SourceLine wait;                // one that waits for the GPU, without its stack
   };
+  using CountedStack = std::pair<std::size_t, std::vector<ShownFrame>>;  // launches, frames
+  void find_modules(std::vector<CountedStack> stacks);
   void hold(const std::vector<ShownFrame>& stack, bool is_wait);
   bool is_held(const std::string& file, const std::string& function) const;
 
