@@ -38,27 +38,19 @@ bool is_function(std::string_view name, const ResolvedFrame& frame) {
   return function.ends_with(name) && (before == 0 || function[before - 1] == '.');
 }
 
-// The name of a call begins where the text says, so that "unique(" is not in "is_unique(".
-bool calls(std::string_view source, std::string_view text) {
-  for (std::size_t at = source.find(text); at != std::string_view::npos; at = source.find(text, at + 1)) {
-    if (!is_word(text.front()) || at == 0 || !is_word(source[at - 1])) return true;
-  }
-  return false;
-}
-
 bool is_in_function(const LibraryRemedy& row, const ResolvedFrame& frame) {
   return !row.file.empty() && (has(frame.file, row.file) || has(frame.module, row.file)) &&
          is_function(row.function, frame);
 }
 
 bool is_of(const LibraryRemedy& row, const ShownFrame& frame) {
-  return is_in_function(row, frame.frame) && (row.line.empty() || calls(frame.source, row.line));
+  return is_in_function(row, frame.frame) && (row.line.empty() || has_call(frame.source, row.line));
 }
 
 // The text of a line alone does not tell whose function it calls; the program's framework does.
 bool is_of_line(const LibraryRemedy& row, const SourceLine& where, std::string_view framework) {
   const bool is_other = (row.library == "torch" || row.library == "cupy") && row.library != framework;
-  return !is_other && row.file.empty() && !row.line.empty() && calls(where.source, row.line);
+  return !is_other && row.file.empty() && !row.line.empty() && has_call(where.source, row.line);
 }
 
 bool is_done(const LibraryRemedy& row, const SourceLine& where) {
@@ -75,6 +67,13 @@ std::span<const ShownFrame> inside_of(const SourceLine& where) {
 }
 
 }  // namespace
+
+bool has_call(std::string_view source, std::string_view call) {
+  for (std::size_t at = source.find(call); at != std::string_view::npos; at = source.find(call, at + 1)) {
+    if (!is_word(call.front()) || at == 0 || !is_word(source[at - 1])) return true;
+  }
+  return false;
+}
 
 std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept { return kLibraries; }
 
@@ -103,7 +102,7 @@ LibraryFrame library_frame(const ResolvedFrame& frame, const std::function<std::
       if (row.at == At::kLaunch || !is_in_function(row, frame)) continue;
       if (row.line.empty())
         found = LibraryFrame::kFunction;
-      else if (calls(source(), row.line))
+      else if (has_call(source(), row.line))
         return LibraryFrame::kLine;
     }
   }

@@ -42,6 +42,9 @@ std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept;
 // `framework`: whose functions the line calls, "torch"; the text alone does not tell.
 const LibraryRemedy* library_remedy(const SourceLine& where, At at, std::string_view framework);
 
+// Whether a line has that call. Its name begins where the text says, so that "unique(" is not in "is_unique(".
+bool has_call(std::string_view source, std::string_view call);
+
 // Whether waits of that frame are told apart from others of the user's line: a row is about it. kLine: about that line
 // of it, kFunction: about all of the function. `source`: the text of its line, asked for where it counts.
 enum class LibraryFrame : std::uint8_t { kOther, kFunction, kLine };

@@ -2,8 +2,9 @@
 #include "findings/remedies/needless_calls.h"
 
 #include <array>
-#include <cctype>
 #include <string>
+
+#include "findings/libraries/library_remedy.h"
 
 namespace synctrace {
 namespace {
@@ -18,21 +19,14 @@ constexpr std::array<NeedlessCall, 5> kNeedless = {{
      "delete torch.cuda.memory_summary(), or call it every 1000 steps"},
 }};
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
-bool calls(const std::string& source, std::string_view call) {
-  const std::size_t at = source.find(call);
-  const std::size_t comment = source.find('#');
-  return at != std::string::npos && at < comment && (at == 0 || !is_word(source[at - 1]));
-}
-
 }  // namespace
 
 std::vector<NeedlessCall> needless_calls(const SourceLine& where) {
   std::vector<NeedlessCall> found;
   const std::string& source = where.through.is_users() ? where.through.source : where.source;
+  const std::string_view code = std::string_view(source).substr(0, source.find('#'));
   for (const NeedlessCall& each : kNeedless) {
-    if (calls(source, each.call)) found.push_back(each);
+    if (has_call(code, each.call)) found.push_back(each);
   }
   return found;
 }
