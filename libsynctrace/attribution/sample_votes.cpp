@@ -14,7 +14,7 @@ constexpr Share kAgreeing = percent(80);
 
 CauseKind kind_of_sample(const Sample& sample, const StackTraits& traits) noexcept {
   const bool blocked = sample.state == format::Sample::State::kBlocked;
-  if (traits.collector) return CauseKind::kGarbageCollection;
+  if (traits.collector || sample.state == format::Sample::State::kCollecting) return CauseKind::kGarbageCollection;
   if (traits.compiler) return CauseKind::kCompile;
   if (traits.loader) return blocked ? CauseKind::kInput : CauseKind::kLoaderCompute;
   if (sample.state == format::Sample::State::kRunnable) return CauseKind::kCpuStarved;

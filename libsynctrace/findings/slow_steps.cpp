@@ -28,6 +28,12 @@ void add(const Interval& more, Interval& sum) {
   if (sum.grade == Grade::kNone) sum.grade = more.grade;
 }
 
+void take(const Interval& less, Interval& sum) {
+  sum.ns = std::max<Nanoseconds>(0, sum.ns - less.ns);
+  sum.lo_ns = std::clamp<Nanoseconds>(sum.lo_ns - less.lo_ns, 0, sum.ns);
+  sum.hi_ns = std::max(sum.ns, sum.hi_ns - less.hi_ns);
+}
+
 // By which a time in all irregular steps exceeds that in as many ordinary ones. No product here leaves the range of
 // times, whatever a damaged trace says.
 Nanoseconds extra_of(Nanoseconds irregular_ns, Nanoseconds ordinary_ns, const StepFigures& steps) {
@@ -78,13 +84,14 @@ std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlac
   return rows;
 }
 
-// A line that does several things is one change. The collector may run at any line and is a change of its own.
+// A line that does several things is one change. The collector may run at any line and is one change, wherever it ran.
 void join_places(std::vector<SlowStepCause>& rows) {
   std::vector<SlowStepCause> joined;
   for (SlowStepCause& row : rows) {
     const auto is_same = [&](const SlowStepCause& one) {
-      return one.place == row.place && number(row.place) != 0 && one.kind != CauseKind::kGarbageCollection &&
-             row.kind != CauseKind::kGarbageCollection;
+      const bool collects = row.kind == CauseKind::kGarbageCollection;
+      if (collects || one.kind == CauseKind::kGarbageCollection) return one.kind == row.kind;
+      return one.place == row.place && number(row.place) != 0;
     };
     const auto there = std::find_if(joined.begin(), joined.end(), is_same);
     if (there == joined.end())
@@ -126,6 +133,12 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
         format_text("{} {} slow step{}{}", compiles ? "Keep compilation out of" : "Make", count_text(steps.irregular),
                     steps.irregular == 1 ? "" : "s",
                     compiles ? std::string() : format_text(" as fast as the others: {}", cause_name(row.kind)));
+    const auto is_jax = [](const ShownFrame& each) { return each.frame.file.find("/jax/") != std::string::npos; };
+    if (compiles) {
+      const std::vector<ShownFrame>& stack = row.where.stack;
+      remedy.to_type = recompile_words(
+          std::any_of(stack.begin(), stack.end(), is_jax) ? Framework::kJax : Framework::kPyTorch, row.where);
+    }
   }
   remedy.alone = remedy.marginal = row.saving;
   return remedy;
@@ -186,6 +199,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
     count_from(line, row.saving, savings.order);
     // Half the time of a line in each step is another change than what rare slow steps take there.
     auto at = std::find_if(remedies.begin(), remedies.end(), [&](const Remedy& one) {
+      if (row.kind == CauseKind::kGarbageCollection && one.fix == Fix::kNoCollection) return true;
       return one.fix != Fix::kSpeedUp &&
              std::any_of(one.fixes.begin(), one.fixes.end(), [&](const ShownFix& fix) { return fix.key == row.key; });
     });
@@ -194,8 +208,15 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);
     } else {
-      add(row.saving, at->alone);
-      add(row.saving, at->marginal);
+      remedy = std::move(*at);
+      for (auto next = remedies.erase(at); next != remedies.end(); ++next) take(remedy.marginal, next->cumulative);
+      add(row.saving, remedy.alone);
+      add(row.saving, remedy.marginal);
+      at = make_room(remedy.marginal, remedies);
+      remedy.cumulative = at->cumulative;
+      *at = std::move(remedy);
+      count_from(at, at->marginal, remedies);
+      continue;
     }
     count_from(at, row.saving, remedies);
   }

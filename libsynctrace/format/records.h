@@ -720,7 +720,13 @@ struct HostWait {
 struct Sample {
   static constexpr RecordKind kKind = RecordKind::kSample;
   static constexpr std::string_view kName = "sample";
-  enum class State : std::uint8_t { kUnknown = 0, kRunning = 1, kRunnable = 2, kBlocked = 3 };
+  enum class State : std::uint8_t {
+    kUnknown = 0,
+    kRunning = 1,
+    kRunnable = 2,
+    kBlocked = 3,
+    kCollecting = 4,  // runs Python's garbage collector
+  };
   ThreadId thread{};
   std::int64_t begin_ns = 0;      // time of the first sample
   std::uint64_t duration_ns = 0;  // from there to the last one

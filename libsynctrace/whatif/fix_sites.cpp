@@ -22,7 +22,7 @@ Fix fix_of(const FixKey& key, std::uint8_t sights) noexcept {
     case Family::kLaunch: return Fix::kGraph;
     case Family::kInput: return Fix::kFeedInput;
     case Family::kHost: return (sights & FixSites::kNeedless) != 0 ? Fix::kDropCall : Fix::kSpeedUp;
-    case Family::kCollector: return Fix::kNoCollection;
+    case Family::kCollector: return (sights & FixSites::kNeedless) != 0 ? Fix::kDropCall : Fix::kNoCollection;
     case Family::kCode: return Fix::kPreload;
     case Family::kProfiler: return Fix::kNoProfiler;
     case Family::kDependency: return Fix::kDropDependency;
@@ -70,7 +70,8 @@ std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   }
   if (is_new) {
     sites_.emplace_back().key = key;
-    sights_.push_back(key.family == Family::kHost && is_needless_ && is_needless_(key.place) ? kNeedless : 0);
+    const bool is_host_code = key.family == Family::kHost || key.family == Family::kCollector;
+    sights_.push_back(is_host_code && is_needless_ && is_needless_(key.place) ? kNeedless : 0);
   }
   sights_[entry->second] = static_cast<std::uint8_t>(sights_[entry->second] | sights);
   ++sites_[entry->second].events;

@@ -244,6 +244,16 @@ SleeperWalk PythonReader::walk_sleeping(pthread_t thread, std::uintptr_t& thread
   return out.count == 0 ? SleeperWalk::kNone : SleeperWalk::kRead;
 }
 
+bool PythonReader::is_collecting(GuardedMemory& memory) const noexcept {
+  const PythonRuntime* python = runtime();
+  if (python == nullptr || python->layout.collecting == 0 || python->main_interpreter == nullptr || is_ending())
+    return false;
+  memory.reset();
+  const auto interpreter = reinterpret_cast<std::uintptr_t>(python->main_interpreter());
+  return is_plausible(interpreter) && memory.load<std::int32_t>(interpreter + python->layout.collecting) == 1 &&
+         !memory.failed();
+}
+
 // In the main interpreter's list, which grows at its head; states that end leave it. 0 when the thread has none.
 std::uintptr_t PythonReader::find_thread_state(pthread_t thread, GuardedMemory& memory) const noexcept {
   constexpr int kMaxThreadStates = 4096;

@@ -78,6 +78,10 @@ class PythonReader {
   SleeperWalk walk_sleeping(pthread_t thread, std::uintptr_t& thread_state, GuardedMemory& memory,
                             PythonStack& out) noexcept;
 
+  // Whether the main interpreter collects garbage at this moment; false where that is not known. Any one thread for
+  // each memory.
+  bool is_collecting(GuardedMemory& memory) const noexcept;
+
   State state() const noexcept { return state_.load(std::memory_order_acquire); }
 
   // Null unless off: a literal without "synctrace:" and without a full stop. Any thread.

@@ -35,16 +35,17 @@ struct PythonLayout {
   std::uint16_t code_version;    // optional: a number that no other living or dead code object has
   std::uint16_t ascii_header;    // bytes before the characters of a compact ASCII str
   std::uint16_t unicode_header;  // the same of another compact str
+  std::uint16_t collecting;      // optional: interpreter -> int, whether the garbage collector runs
 };
 
 inline constexpr PythonLayout kPythonLayouts[] = {
-    {8, PythonFrameKind::kObjects, 1, 24, 176, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 0, 48, 72},
-    {9, PythonFrameKind::kObjects, 1, 24, 176, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 0, 48, 72},
-    {10, PythonFrameKind::kObjects, 2, 24, 176, 24, 32, 96, 0, 40, 104, 112, 120, 0, 48, 0, 48, 72},
-    {11, PythonFrameKind::kEntryFlag, 0, 56, 152, 48, 32, 56, 69, 72, 112, 128, 136, 168, 184, 0, 48, 72},
-    {12, PythonFrameKind::kShimFrames, 0, 56, 136, 8, 0, 56, 70, 68, 112, 128, 136, 176, 192, 92, 40, 56},
-    {13, PythonFrameKind::kShimFrames, 0, 72, 152, 8, 0, 56, 70, 68, 112, 128, 136, 184, 200, 92, 40, 56},
-    {14, PythonFrameKind::kShimFrames, 0, 72, 152, 8, 0, 56, 74, 68, 112, 128, 136, 192, 208, 92, 40, 56},
+    {8, PythonFrameKind::kObjects, 1, 24, 176, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 0, 48, 72, 0},
+    {9, PythonFrameKind::kObjects, 1, 24, 176, 24, 32, 104, 0, 40, 104, 112, 120, 0, 48, 0, 48, 72, 816},
+    {10, PythonFrameKind::kObjects, 2, 24, 176, 24, 32, 96, 0, 40, 104, 112, 120, 0, 48, 0, 48, 72, 816},
+    {11, PythonFrameKind::kEntryFlag, 0, 56, 152, 48, 32, 56, 69, 72, 112, 128, 136, 168, 184, 0, 48, 72, 848},
+    {12, PythonFrameKind::kShimFrames, 0, 56, 136, 8, 0, 56, 70, 68, 112, 128, 136, 176, 192, 92, 40, 56, 312},
+    {13, PythonFrameKind::kShimFrames, 0, 72, 152, 8, 0, 56, 70, 68, 112, 128, 136, 184, 200, 92, 40, 56, 7600},
+    {14, PythonFrameKind::kShimFrames, 0, 72, 152, 8, 0, 56, 74, 68, 112, 128, 136, 192, 208, 92, 40, 56, 0},
 };
 
 // The same in every version above.

@@ -190,6 +190,7 @@ bool Sampler::read_running(Target& target, SampledRun& seen) noexcept {
   }
   if (result.status != OtherStack::Status::kTaken) sample_queue.counts.unread.fetch_add(1, std::memory_order_relaxed);
   seen.stack = result.id;
+  if (result.is_collecting && seen.state == TaskState::kRunning) seen.state = TaskState::kCollecting;
   return true;
 }
 

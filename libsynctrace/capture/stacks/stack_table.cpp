@@ -157,7 +157,7 @@ OtherStack capture_other_stack(const OtherThread& thread) noexcept {
   if (thread.is_asleep != nullptr && !capture.is_unchanged()) return {Status::kMoved, StackId{}};
   if (walk != SleeperWalk::kRead) return {walk == SleeperWalk::kNone ? Status::kNone : Status::kUnread, StackId{}};
   const StackId id = capture.id();
-  return {id == StackId{} ? Status::kMoved : Status::kTaken, id};
+  return {id == StackId{} ? Status::kMoved : Status::kTaken, id, python_reader.is_collecting(own->guarded)};
 }
 
 }  // namespace synctrace::capture

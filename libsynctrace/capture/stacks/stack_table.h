@@ -81,6 +81,7 @@ struct OtherStack {
   };
   Status status = Status::kNone;
   StackId id{};
+  bool is_collecting = false;  // Python's garbage collector ran meanwhile, on one of its threads
 };
 
 // Whether the stacks of other threads can be read at all. After enable_stacks().

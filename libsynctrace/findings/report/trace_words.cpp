@@ -53,6 +53,7 @@ std::string_view sample_state_word(format::Sample::State state) noexcept {
     case format::Sample::State::kRunning: return "running";
     case format::Sample::State::kRunnable: return "runnable";
     case format::Sample::State::kBlocked: return "blocked";
+    case format::Sample::State::kCollecting: return "collecting garbage";
     case format::Sample::State::kUnknown: break;
   }
   return "unknown";

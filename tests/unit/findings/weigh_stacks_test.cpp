@@ -34,7 +34,7 @@ TEST_CASE("samples weigh as often as they were taken, by stack and state") {
   sample(3, format::Sample::State::kRunning);
   sample(4, format::Sample::State::kRunning);
   sample(5, format::Sample::State::kBlocked);
-  sample(6, static_cast<format::Sample::State>(4));  // that no state is known for
+  sample(6, static_cast<format::Sample::State>(5));  // that no state is known for
   const StackProfile profile = weigh_stacks(trace, attribute(trace), "test");
   CHECK(profile.total(Measure::kSamples) == 18);
   REQUIRE(profile.stacks().size() == 3);
