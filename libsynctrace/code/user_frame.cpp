@@ -94,6 +94,15 @@ class LaunchStubs {
   std::string_view kernel_;  // the stub's within; empty: none
 };
 
+constexpr std::string_view kText = "<string>";  // what `python -c` runs, and what libraries write and run
+
+// `outer`: the frames around one whose code was a text.
+bool is_called_by_library(std::span<const ResolvedFrame> outer, const UserCode& code) {
+  const auto caller = std::find_if(outer.begin(), outer.end(),
+                                   [](const ResolvedFrame& each) { return each.kind == FrameKind::kPython; });
+  return caller != outer.end() && code.owner_of(*caller) != CodeOwner::kUser;
+}
+
 }  // namespace
 
 bool matches_path(std::string_view pattern, std::string_view path) {
@@ -139,7 +148,8 @@ ChosenFrame choose_frame(std::span<const ResolvedFrame> stack, const UserCode& c
   for (std::size_t i = 0; i < stack.size() && !user_with_line; ++i) {
     const ResolvedFrame& frame = stack[i];
     if (stubs.covers(frame)) continue;
-    const CodeOwner owner = code.owner_of(frame);
+    const bool is_generated = frame.file == kText && is_called_by_library(stack.subspan(i + 1), code);
+    const CodeOwner owner = is_generated ? CodeOwner::kFramework : code.owner_of(frame);
     const bool is_python = frame.kind == FrameKind::kPython;
     if (owner == CodeOwner::kUser) {
       if (has_line(frame)) user_with_line = i;
