@@ -30,11 +30,16 @@ constexpr double kMuch = 0.4;        // share of the workers' time in waits for 
 constexpr double kStarved = 0.2;     // likewise, for a CPU
 constexpr double kPinsAlways = 0.6;  // share of the pin thread's time
 constexpr double kMostOfWait = 0.5;
-constexpr double kMostNeeded = 1024;  // beyond this it is no advice
+constexpr std::size_t kManyStarts = 3;  // times that all workers were started in the steps
+constexpr double kManyThreads = 1.4;    // processors that a worker computes on
+constexpr double kAllInUse = 0.8;       // share of the processors that workers compute on
+constexpr double kMostNeeded = 1024;    // beyond this it is no advice
 
 struct Measured {
   LoaderWorkers workers;
   LoaderThreads threads;
+  LoaderStarts starts;
+  Nanoseconds usual_ns = 0;  // half of the steps take less
   std::size_t looks = 0;
 };
 
@@ -99,6 +104,10 @@ bool find_limit(const Measured& measured, LoaderAdvice& advice) {
     return true;
   };
   const double loaded = measured.workers.mean(&LoaderWorker::loaded);
+  // The wait is in the few steps behind a start.
+  const Nanoseconds half_ns = (advice.step_ns + advice.step_without_wait_ns) / 2;
+  if (measured.starts.all >= kManyStarts * measured.starts.at_once && measured.usual_ns < half_ns)
+    return is(LoaderLimit::kRestarted);
   if (advice.waits_for_cpu >= kStarved && loaded >= kBusy) return is(LoaderLimit::kProcessors);
   if (advice.waits_for_storage >= kMuch) return is(LoaderLimit::kStorage);
   if (loaded >= kBusy) return is(LoaderLimit::kTooFewWorkers);
@@ -138,6 +147,27 @@ bool find_number(LoaderAdvice& advice) {
   return true;
 }
 
+// Half of the row's steps are shorter.
+Nanoseconds usual_step(const std::vector<Step>& steps) {
+  std::vector<Nanoseconds> lengths;
+  for (const Step& step : steps) {
+    if (step.kind == StepKind::kSteady) lengths.push_back(step.host.length_ns());
+  }
+  if (lengths.empty()) return 0;
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  return *middle;
+}
+
+// Workers leave no processor to the program, as each of them computes on several: then all of it is slow, not only its
+// waits for batches.
+bool has_many_threads(const LoaderWorkers& seen, std::size_t processors) {
+  const double each = seen.mean(&LoaderWorker::processors);
+  const double all = each * static_cast<double>(seen.workers.size());
+  return seen.seen_ns >= kShortestSeenNs && processors > 0 && each >= kManyThreads &&
+         all >= kAllInUse * static_cast<double>(processors);
+}
+
 void add_words(LoaderAdvice& advice) {
   constexpr std::string_view kNoHelp = "More workers will not help: ";
   const auto say = [&](std::string why, std::string_view type) {
@@ -165,6 +195,14 @@ void add_words(LoaderAdvice& advice) {
     case LoaderLimit::kMainProcess:
       return say("workers are idle, taking a batch is slow in the main process",
                  "collate in the workers: collate_fn that returns few plain tensors");
+    case LoaderLimit::kRestarted:
+      advice.title = "Keep the loader's workers from epoch to epoch";
+      advice.type = "DataLoader(..., persistent_workers=True)";
+      return;
+    case LoaderLimit::kThreads:
+      advice.title = "Give each of the " + std::to_string(advice.workers) + " loader workers one thread";
+      advice.type = "DataLoader(..., worker_init_fn=lambda worker: torch.set_num_threads(1)); or OMP_NUM_THREADS=1";
+      return;
     case LoaderLimit::kStorage:
       return say("workers wait for storage", "keep the data in memory or on a local disk, in fewer and larger files");
   }
@@ -173,8 +211,8 @@ void add_words(LoaderAdvice& advice) {
 }  // namespace
 
 std::string_view loader_limit_name(LoaderLimit limit) noexcept {
-  constexpr std::array<std::string_view, 6> kNames = {"too-few-workers", "processors",   "one-worker",
-                                                      "pin-thread",      "main-process", "storage"};
+  constexpr std::array<std::string_view, 8> kNames = {"too-few-workers", "processors", "one-worker", "pin-thread",
+                                                      "main-process",    "storage",    "restarted",  "threads"};
   return kNames[static_cast<std::size_t>(limit)];
 }
 
@@ -183,17 +221,30 @@ std::optional<LoaderAdvice> loader_advice(const Trace& trace, const Attribution&
   LoaderAdvice advice;
   const SteadyRow row = longest_row(attribution.steps.steps);
   advice.steps = row.steps;
-  if (advice.steps < kFewestToAdvise || step_without_wait_ns <= 0) return std::nullopt;
+  if (advice.steps < kFewestToAdvise) return std::nullopt;
   advice.step_ns = row.ordinary_ns / static_cast<Nanoseconds>(advice.steps);
+  advice.processors = number_fact(trace, "processors");
+  LoaderWorkers workers = find_loader_workers(trace, row.span);
+  if (has_many_threads(workers, advice.processors)) {
+    advice.workers = workers.workers.size();
+    advice.utilisation = workers.mean(&LoaderWorker::occupied);
+    advice.waits_for_cpu = workers.mean(&LoaderWorker::ready);
+    advice.step_without_wait_ns = step_without_wait_ns;
+    advice.limit = LoaderLimit::kThreads;
+    add_words(advice);
+    return advice;
+  }
+  if (step_without_wait_ns <= 0) return std::nullopt;
   advice.step_without_wait_ns = step_without_wait_ns;
   const double wait =
       1 - static_cast<double>(step_without_wait_ns) / static_cast<double>(std::max<Nanoseconds>(advice.step_ns, 1));
   if (wait < kLeastWait) return std::nullopt;
 
-  const Measured measured{find_loader_workers(trace, row.span),
-                          find_loader_threads(trace, attribution.evidence->stacks, row.span),
+  const std::vector<Step>& steps = attribution.steps.steps;
+  const TimeSpan all_steps{steps.front().host.begin_ns, steps.back().host.end_ns};
+  const Measured measured{std::move(workers), find_loader_threads(trace, attribution.evidence->stacks, row.span),
+                          find_loader_starts(trace, all_steps), usual_step(steps),
                           number_fact(trace, "children.looks")};
-  advice.processors = number_fact(trace, "processors");
   advice.pin_thread = measured.threads.pinning;
   advice.main_process = measured.threads.working;
   const bool in_loader = measured.threads.waiting + measured.threads.working >= kLeastWait;

@@ -96,6 +96,7 @@ LoaderWorker worker_of(const Child& child) {
     return std::clamp(static_cast<double>(ns) / static_cast<double>(worker.seen_ns), 0.0, 1.0);
   };
   worker.computing = share(child.cpu_ns());
+  worker.processors = static_cast<double>(child.cpu_ns()) / static_cast<double>(worker.seen_ns);
   worker.ready = share(child.last->ready_ns - child.first->ready_ns);
   worker.storage = static_cast<double>(child.in_storage) / static_cast<double>(child.looks);
   worker.looks = child.looks;
@@ -103,6 +104,28 @@ LoaderWorker worker_of(const Child& child) {
 }
 
 }  // namespace
+
+LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span) {
+  struct Life {
+    Nanoseconds started_ns;
+    Nanoseconds seen_ns;
+  };
+  std::map<std::pair<Nanoseconds, std::uint32_t>, Life> lives;
+  for (const ChildLook& look : trace.child_looks) {
+    if (text_of(trace, look.name) != kWorkerName || !span.contains(look.time_ns)) continue;
+    Life& life = lives.try_emplace({look.started_ns, look.process}, look.started_ns, look.time_ns).first->second;
+    life.seen_ns = std::max(life.seen_ns, look.time_ns);
+  }
+  LoaderStarts starts;
+  for (const auto& [key, life] : lives) {
+    if (span.contains(life.started_ns)) ++starts.all;
+    const auto lived = std::count_if(lives.begin(), lives.end(), [&](const auto& other) {
+      return other.second.started_ns <= life.started_ns && other.second.seen_ns > life.started_ns;
+    });
+    starts.at_once = std::max(starts.at_once, static_cast<std::size_t>(lived));
+  }
+  return starts;
+}
 
 LoaderWorkers find_loader_workers(const Trace& trace, TimeSpan span) {
   LoaderWorkers found;

@@ -15,9 +15,10 @@ namespace synctrace {
 // Shares of the time between the first look at a worker and the last.
 struct LoaderWorker {
   Nanoseconds seen_ns = 0;
-  double computing = 0;  // CPU time, at most 1
-  double ready = 0;      // waited for a CPU
-  double storage = 0;    // share of the looks that found it waiting for a file's data
+  double computing = 0;   // CPU time, at most 1
+  double processors = 0;  // CPU time of all its threads
+  double ready = 0;       // waited for a CPU
+  double storage = 0;     // share of the looks that found it waiting for a file's data
   std::size_t looks = 0;
   // With work at hand that it gets done, and with work at hand.
   double occupied() const noexcept { return std::min(computing + storage, 1.0); }
@@ -35,6 +36,13 @@ struct LoaderWorkers {
     return workers.empty() ? 0 : sum / static_cast<double>(workers.size());
   }
 };
+
+// How often a program started workers.
+struct LoaderStarts {
+  std::size_t all = 0;      // started in the span
+  std::size_t at_once = 0;  // the most that lived at one time
+};
+LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span);
 
 // In `span`. PyTorch's workers are known by the name that they give themselves from 2.5 on. Else a worker is a child
 // with the program's own name; one of those may be a helper that does next to nothing. With several loaders, takes the

@@ -109,9 +109,52 @@ void add_workers(const Report& report, std::size_t processors, Remedy& remedy) {
   }
 }
 
+// What the starved threads of the program waited for a processor in ordinary steps, at their lines.
+Remedy one_thread_each(const Report& report) {
+  Remedy remedy;
+  remedy.title = report.loader->title;
+  remedy.to_type = {report.loader->type};
+  remedy.fix = Fix::kFeedInput;
+  remedy.rule = &kInputBoundRule;
+  Nanoseconds starved_ns = 0;
+  Nanoseconds host_ns = 0;
+  for (const DeviceReport& device : report.devices) {
+    if (device.id != report.verdict.device) continue;
+    for (const IdleCause& cause : device.causes) {
+      const Nanoseconds in_steps_ns = cause.steady_ns;
+      const bool is_starved = cause.name == "cpu-starved";
+      if (is_starved) starved_ns = add_saturated(starved_ns, in_steps_ns);
+      host_ns = add_saturated(host_ns, in_steps_ns);
+      if (!is_starved || remedy.fixes.size() == kMostShownFixes) continue;
+      ShownFix& fix = remedy.fixes.emplace_back();
+      fix.where = cause.where;
+      fix.key = cause.fix_key;
+      fix.saving.fix = remedy.fix;
+      fix.saving.alone = {in_steps_ns, 0, in_steps_ns, Grade::kLow};
+    }
+  }
+  remedy.alone = remedy.marginal = {starved_ns, starved_ns / 2, host_ns, Grade::kLow};
+  return remedy;
+}
+
+// Takes the place of what the replay says of the loader: it cannot know how fast the program is with free processors.
+void add_one_thread_each(Report& report) {
+  std::vector<Remedy>& remedies = report.savings.remedies;
+  Remedy remedy = one_thread_each(report);
+  if (remedy.fixes.empty()) return;
+  std::erase_if(remedies, [](const Remedy& each) { return each.fix == Fix::kFeedInput; });
+  for (Remedy& other : remedies) {
+    other.cumulative.ns = std::min(report.savings.base_ns, other.cumulative.ns + remedy.marginal.ns);
+    other.cumulative.hi_ns = std::min(report.savings.base_ns, other.cumulative.hi_ns + remedy.marginal.hi_ns);
+  }
+  remedy.cumulative = remedy.marginal;
+  remedies.insert(remedies.begin(), std::move(remedy));
+}
+
 }  // namespace
 
 void add_details(std::size_t processors, Report& report) {
+  if (report.loader && report.loader->limit == LoaderLimit::kThreads) return add_one_thread_each(report);
   for (Remedy& remedy : report.savings.remedies) {
     if (remedy.fix == Fix::kFeedInput) add_workers(report, processors, remedy);
     if (remedy.fix != Fix::kSpeedUp) continue;

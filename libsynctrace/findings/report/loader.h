@@ -18,6 +18,8 @@ enum class LoaderLimit : std::uint8_t {
   kPinThread,      // the thread that copies batches into pinned memory
   kMainProcess,    // what the waiting thread itself does to take a batch
   kStorage,        // workers wait for files
+  kRestarted,      // workers are started anew for each epoch
+  kThreads,        // each worker computes on several processors, and all are in use
 };
 
 struct LoaderAdvice {

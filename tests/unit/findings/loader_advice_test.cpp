@@ -285,6 +285,14 @@ TEST_CASE("workers without a name of their own are children with the program's")
   CHECK(Loader().workers(2, {.name = kProgramName}).worker(worker).limit() == "one-worker");
 }
 
+TEST_CASE("workers that leave no processor to the program compute on one thread each") {
+  const auto advice = Loader().workers(8, {.computing = 1.9, .ready = 0.5}).advice();
+  REQUIRE(advice);
+  CHECK(loader_limit_name(advice->limit) == "threads");
+  CHECK(advice->title == "Give each of the 8 loader workers one thread");
+  CHECK(Loader().workers(4, {.computing = 1.9, .ready = 0.5}).limit() != "threads");
+}
+
 TEST_CASE("of two loaders the one whose workers compute counts") {
   const auto advice = Loader().workers(4, {.computing = 0.95}).workers(4, {.started_ns = 9'000 * kMs}).advice();
   REQUIRE(advice);
