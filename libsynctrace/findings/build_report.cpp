@@ -197,6 +197,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
     add_launches_and_overhead(trace, report);
   });
   StackPlaces places(trace, options.user_code);
+  places.tell_apart_inside_of(attribution.steps.where.file, attribution.steps.name);
   const LineRules rules(trace, attribution.evidence->stacks, places);
   add_sites(Waits(trace, attribution, places), rules, places, report);
   add_idle_causes(trace, attribution, rules, places, report);

@@ -103,6 +103,17 @@ const Rule* rule_of_fixes(const Report& report, const std::vector<ShownFix>& fix
   return dearest == nullptr ? nullptr : dearest->rule;
 }
 
+// The replay knows how far its own choices differ, not that the host is slower or faster in the next process: of 45
+// timed changes most were within so many points (docs/measurements/advice.md).
+constexpr Share kHalfWidth = percent(4);
+
+void widen(Nanoseconds base_ns, Interval& saving) {
+  if (saving.grade == Grade::kNone || saving.ns <= 0) return;
+  const Nanoseconds half_ns = std::min(kHalfWidth.of(base_ns), saving.ns / 2);
+  saving.lo_ns = std::min(saving.lo_ns, saving.ns - half_ns);
+  saving.hi_ns = std::max(saving.hi_ns, std::min(base_ns, saving.ns + half_ns));
+}
+
 void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const SavingsWriter& writer, Report& report) {
   for (const FixGroup& group : found.groups) {
     Remedy& remedy = report.savings.remedies.emplace_back();
@@ -120,10 +131,15 @@ void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const SavingsWr
         remedy_words(kind, kinds.frameworks().of(remedy.fixes), remedy.fixes, kinds.targets().modules());
     remedy.title = std::move(words.title);
     remedy.to_type = std::move(words.to_type);
+    if (remedy.rule == &kCompileRule && kind.kind == RemedyKind::kPreload) {
+      remedy.title = "Keep compilation out of the steps";
+      remedy.to_type = recompile_words(kinds.frameworks().of(remedy.fixes), remedy.fixes.front().where);
+    }
     remedy.by_library = kind.library != nullptr;
     remedy.alone = group.alone;
     remedy.marginal = group.marginal;
     remedy.cumulative = group.cumulative;
+    for (Interval* saving : {&remedy.alone, &remedy.marginal, &remedy.cumulative}) widen(found.base_ns, *saving);
   }
 }
 
@@ -177,6 +193,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     savings.order.push_back(std::move(row));
   }
   add_remedies(found, kinds, writer, report);
+  widen(found.base_ns, savings.all);
   savings.no_graph = kinds.obstacle();
   add_slow_step_remedies(slow, report.steps.figures, savings);
   if (found.asked) {

@@ -234,7 +234,10 @@ std::string no_graph_sentence(const Report& report, const ScreenPlaces& places) 
   const auto found = std::find_if(verdict.parts.begin(), verdict.parts.end(),
                                   [](const TimePart& each) { return each.name == "launching"; });
   const bool costs_much = found != verdict.parts.end() && is_at_least(found->ns, verdict.of_ns, 20);
-  if (!costs_much || !report.savings.no_graph.known()) return {};
+  const std::vector<Remedy>& remedies = report.savings.remedies;
+  const bool is_promised =
+      std::any_of(remedies.begin(), remedies.end(), [](const Remedy& each) { return each.fix == Fix::kGraph; });
+  if (!costs_much || is_promised || !report.savings.no_graph.known()) return {};
   return format_text("No CUDA graph is promised for {} of {}: the host waits inside, at {}.",
                      share_text(found->ns, verdict.of_ns), is_by_steps(report) ? "a step" : "the time",
                      places.of(report.savings.no_graph, 40));

@@ -117,7 +117,7 @@ class Advice(harness.CliTest):
     def test_what_becomes_a_graph_has_the_users_names(self):
         found = self.remedies(("launches", FORWARD), ("launches", STEP))
         typed = [line for change in found.values() for line in change["to_type"]]
-        self.assertIn('net = torch.compile(net, mode="reduce-overhead")', typed)
+        self.assertIn('fast_net = torch.compile(net, mode="reduce-overhead") before the loop', typed)
         self.assertIn('above def step: @torch.compile(mode="reduce-overhead")', typed)
 
     def test_no_graph_is_promised_where_the_host_reads_inside(self):

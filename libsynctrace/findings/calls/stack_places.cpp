@@ -51,6 +51,28 @@ std::size_t StackPlaces::library_frame_of(const std::vector<ResolvedFrame>& fram
   return kNoFrame;
 }
 
+// The innermost line of the loop's own file, where the loop is in a library that the user's line calls.
+std::size_t StackPlaces::frame_in_loop(const std::vector<ResolvedFrame>& frames, std::size_t shown) const {
+  if (!tells_callers_ || loop_function_.empty()) return kNoFrame;
+  std::size_t innermost = kNoFrame;
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (frames[i].file != loop_file_) continue;
+    if (innermost == kNoFrame) innermost = i;
+    if (frames[i].function == loop_function_) return innermost;
+  }
+  return kNoFrame;
+}
+
+std::size_t StackPlaces::inner_frame_of(const std::vector<ResolvedFrame>& frames, std::size_t shown) const {
+  const std::size_t known = library_frame_of(frames, shown);
+  return known != kNoFrame ? known : frame_in_loop(frames, shown);
+}
+
+void StackPlaces::tell_apart_inside_of(std::string loop_file, std::string loop_function) {
+  loop_file_ = std::move(loop_file);
+  loop_function_ = std::move(loop_function);
+}
+
 StackPlace StackPlaces::place_of(StackId stack) {
   const auto known = of_stacks_.find(stack);
   if (known != of_stacks_.end()) return known->second;
@@ -61,11 +83,12 @@ StackPlace StackPlaces::place_of(StackId stack) {
     const ResolvedFrame& frame = frames[shown.index];
     const ResolvedFrame& helper = frames[shown.helper];
     const bool is_helper = shown.index != shown.helper;
-    const std::size_t inside = is_helper ? kNoFrame : library_frame_of(frames, shown.index);
+    const std::size_t inside = is_helper ? kNoFrame : inner_frame_of(frames, shown.index);
     Line called = is_helper ? Line(helper.file, 0, helper.function) : Line();
     if (inside != kNoFrame) {
       called = library_line(frames[inside]);
-      if (library_frames_.at(called) == LibraryFrame::kFunction) std::get<1>(called) = 0;
+      const auto row = library_frames_.find(called);
+      if (row != library_frames_.end() && row->second == LibraryFrame::kFunction) std::get<1>(called) = 0;
     }
     std::pair key(Line(frame.file, frame.line, frame.function), std::move(called));
     result = of_lines_.try_emplace(std::move(key), StackPlace{number(stack)}).first->second;
@@ -103,7 +126,7 @@ SourceLine StackPlaces::line_of(StackId stack) const {
   result.function = shown.frame.function;
   result.source = shown.source;
   const bool is_library = chosen.index == chosen.innermost;
-  const std::size_t inside = is_library ? library_frame_of(frames, chosen.index) : chosen.innermost;
+  const std::size_t inside = is_library ? inner_frame_of(frames, chosen.index) : chosen.innermost;
   if (inside != kNoFrame) {
     const ResolvedFrame called = printable_frame(frames[inside]);
     // A line that says so itself needs no second one: "torch.cuda.synchronize()".

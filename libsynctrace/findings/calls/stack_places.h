@@ -34,6 +34,9 @@ class StackPlaces {
   StackPlaces(const Trace& trace, const UserCode& user_code, std::size_t most_described_bytes = kMostDescribedBytes,
               HelperPlaces helper_places = HelperPlaces::kCallers);
 
+  // Where steps begin. If a library runs that loop, `trainer.train()`, lines of its file are told apart.
+  void tell_apart_inside_of(std::string loop_file, std::string loop_function);
+
   // Zero when the place is not known.
   StackPlace place_of(StackId stack);
 
@@ -42,6 +45,7 @@ class StackPlaces {
   SourceLine line_of(StackPlace place) const { return line_of(StackId{number(place)}); }
   // Likewise, by one of the stacks that lead there.
   SourceLine line_of(StackId stack) const;
+  const UserCode& user_code() const noexcept { return user_code_; }
   // Lines of the helper that wait for that place: of its copy and of the wait behind it. None: no helper does.
   const std::set<std::uint32_t>& helper_lines(StackPlace place) const;
 
@@ -59,6 +63,9 @@ class StackPlaces {
   // kNoFrame: none.
   static constexpr std::size_t kNoFrame = ~std::size_t{0};
   std::size_t library_frame_of(const std::vector<ResolvedFrame>& frames, std::size_t shown) const;
+  std::size_t frame_in_loop(const std::vector<ResolvedFrame>& frames, std::size_t shown) const;
+  // The first of these two that there is.
+  std::size_t inner_frame_of(const std::vector<ResolvedFrame>& frames, std::size_t shown) const;
   Line library_line(const ResolvedFrame& frame) const;
 
   const Trace& trace_;
@@ -66,6 +73,8 @@ class StackPlaces {
   WaitHelpers helpers_;
   std::size_t most_described_bytes_;
   bool tells_callers_;
+  std::string loop_file_;
+  std::string loop_function_;
   mutable std::map<Line, LibraryFrame> library_frames_;  // met so far
   mutable std::size_t described_bytes_ = 0;
   std::unordered_map<StackId, StackPlace> of_stacks_;

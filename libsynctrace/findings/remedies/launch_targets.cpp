@@ -19,9 +19,11 @@ constexpr Nanoseconds kLeastSleepNs = 50'000;  // a shorter sleep in no CUDA cal
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-// What an optimizer or autograd launches is in no function that torch.compile takes as a whole.
+// What an optimizer or autograd launches is in no function that torch.compile takes as a whole. Recurrent networks of
+// PyTorch's own it does not take at all (PyTorch 2.11: timed, no gain).
 bool ends_a_graph(const ShownFrame& frame) {
-  return has(frame.frame.file, "/torch/optim/") || has(frame.frame.file, "/torch/autograd/");
+  return has(frame.frame.file, "/torch/optim/") || has(frame.frame.file, "/torch/autograd/") ||
+         has(frame.frame.file, "/torch/nn/modules/rnn.py");
 }
 
 bool is_module_call(const ShownFrame& frame) {
@@ -96,8 +98,8 @@ std::string called_variable(const std::string& source) {
   return found.size() == 1 ? found.front() : std::string();
 }
 
-LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop)
-    : loop_(loop.where.file, loop.source == "nvtx" ? std::string() : loop.name) {
+LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop, const UserCode& user_code)
+    : user_code_(user_code), loop_(loop.where.file, loop.source == "nvtx" ? std::string() : loop.name) {
   const std::size_t least = std::max<std::size_t>(1, loop.figures.count / kRareSteps);
   std::map<StackId, std::size_t> waits;
   std::map<StackId, std::size_t> sleeps;
@@ -128,11 +130,17 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop)
     if (std::any_of(stacks.back().second.begin(), stacks.back().second.end(), ends_a_graph))
       hold(stacks.back().second, false);
   }
-  find_modules(std::move(stacks));
+  find_modules(std::move(stacks), least);
 }
 
-void LaunchTargets::find_modules(std::vector<CountedStack> stacks) {
-  std::map<std::string, std::pair<std::size_t, LaunchTarget>> modules;  // by what is to be typed
+// Modules that run less than once in ten steps are not what makes a step slow.
+void LaunchTargets::find_modules(std::vector<CountedStack> stacks, std::size_t least) {
+  struct Counted {
+    std::size_t launched = 0;
+    std::size_t most_often = 0;  // one stack of it
+    LaunchTarget target;
+  };
+  std::map<std::string, Counted> modules;  // by what is to be typed
   for (auto& [count, frames] : stacks) {
     const bool is_graph = std::none_of(frames.begin(), frames.end(), ends_a_graph);
     LaunchTarget target = is_graph ? of({{}, 0, {}, {}, std::move(frames)}) : LaunchTarget();
@@ -140,11 +148,14 @@ void LaunchTargets::find_modules(std::vector<CountedStack> stacks) {
     const std::string key = !target.name.empty()         ? "1 " + target.name
                             : !target.class_name.empty() ? "2 " + target.class_name
                                                          : "3 " + target.called_at;
-    auto& [launched, known] = modules.try_emplace(key, 0, std::move(target)).first->second;
-    launched += count;
+    Counted& module = modules.try_emplace(key, Counted{0, 0, std::move(target)}).first->second;
+    module.launched += count;
+    module.most_often = std::max(module.most_often, count);
   }
   std::vector<std::pair<std::size_t, LaunchTarget>> by_count;
-  for (auto& [key, module] : modules) by_count.push_back(std::move(module));
+  for (auto& [key, module] : modules) {
+    if (module.most_often >= least) by_count.emplace_back(module.launched, std::move(module.target));
+  }
   std::stable_sort(by_count.begin(), by_count.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   for (auto& [count, target] : by_count) modules_.push_back(std::move(target));
 }
@@ -180,15 +191,21 @@ LaunchTarget LaunchTargets::of(const SourceLine& where) const {
   const auto loop = std::find_if(frames.begin(), frames.end(), [&](const ShownFrame* each) {
     return !loop_.second.empty() && each->frame.file == loop_.first && each->frame.function == loop_.second;
   });
-  auto from = loop == frames.end() ? frames.begin() : loop + 1;
+  // A function of JAX that calls another one for each array of a tree has no loop of steps.
+  const bool is_tree = loop != frames.end() && std::any_of(loop + 1, frames.end(), [](const ShownFrame* each) {
+                         return has(each->frame.file, "/jax/_src/tree");
+                       });
+  auto from = loop == frames.end() ? frames.begin() : is_tree ? loop : loop + 1;
   if (loop == frames.end()) {  // one of the outermost functions holds the loop
     while (from != frames.end() && is_main((*from)->frame.function)) ++from;
   }
   for (auto each = from; each != frames.end(); ++each) {
     const ResolvedFrame& frame = (*each)->frame;
     const bool is_forward = each != frames.begin() && is_module_call(**(each - 1)) && !is_module_call(**each);
-    const bool is_theirs = is_of_framework(frame.file);
-    if ((is_theirs && !is_forward) || is_held(frame.file, frame.function)) continue;
+    const bool is_theirs = !is_users(frame);
+    const bool is_held_here =
+        is_tree && each == loop ? held_.contains({frame.file, frame.function}) : is_held(frame.file, frame.function);
+    if ((is_theirs && !is_forward) || is_held_here) continue;
     if (!can_be_named(plain_name(frame.function))) continue;
     auto call = each;
     while (is_forward && call != frames.begin() && (call == each || is_module_call(**call))) --call;
@@ -196,14 +213,21 @@ LaunchTarget LaunchTargets::of(const SourceLine& where) const {
     const bool is_inner =
         std::any_of(frames.begin(), call, [](const ShownFrame* outer) { return is_module_call(*outer); });
     if (is_inner && is_theirs) continue;
-    if (!is_forward || is_inner) return {LaunchTarget::Kind::kFunction, frame.function, {}, {}, 0};
+    if (!is_forward || is_inner) return {LaunchTarget::Kind::kFunction, frame.function, {}, false, {}, 0};
     // The loop's own variable, or a module whose class cannot be changed, is compiled where it is called.
     const bool is_in_loop = loop != frames.end() ? call == loop : is_main((*call)->frame.function);
     const ResolvedFrame& caller = (*call)->frame;
-    return {LaunchTarget::Kind::kModule, is_in_loop || is_theirs ? called_variable((*call)->source) : std::string(),
-            is_theirs ? std::string() : class_of(frame.function),
-            caller.file.substr(caller.file.rfind('/') + 1) + ":" + std::to_string(caller.line), 0};
+    const bool is_given = !is_users(caller);
+    const bool has_variable = (is_in_loop || is_theirs) && !is_given;
+    const bool has_class = !is_theirs || (is_given && !is_of_framework(frame.file));
+    return {LaunchTarget::Kind::kModule,
+            has_variable ? called_variable((*call)->source) : std::string(),
+            has_class ? class_of(frame.function) : std::string(),
+            is_theirs && is_given,
+            caller.file.substr(caller.file.rfind('/') + 1) + ":" + std::to_string(caller.line),
+            0};
   }
+  if (!where.stack.empty() && where.through.is_library) return {};
   const bool is_in_loop = loop != frames.end() && where.file == loop_.first && where.function == loop_.second;
   if (!is_in_loop) return {};
   const auto held = held_.find(loop_);
@@ -213,7 +237,7 @@ LaunchTarget LaunchTargets::of(const SourceLine& where) const {
     piece = static_cast<std::uint32_t>(
         std::distance(held->second.lines.begin(), held->second.lines.lower_bound(where.line)));
   }
-  return {LaunchTarget::Kind::kLines, where.function, {}, {}, piece};
+  return {LaunchTarget::Kind::kLines, where.function, {}, false, {}, piece};
 }
 
 SourceLine LaunchTargets::obstacle(const SourceLine& where) const {

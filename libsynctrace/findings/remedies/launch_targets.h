@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "code/user_frame.h"
 #include "findings/report/source_line.h"
 #include "findings/report/steps.h"
 #include "model/trace.h"
@@ -25,16 +26,17 @@ struct LaunchTarget {
     kLines,     // a part of the function that holds the steps' loop
   };
   Kind kind = Kind::kNone;
-  std::string name;         // the function's; a module's variable, "model", or empty
-  std::string class_name;   // a module's; empty: the class is PyTorch's own
-  std::string called_at;    // a module, "train.py:47"
-  std::uint32_t piece = 0;  // lines: which stretch between two waits
+  std::string name;          // the function's; a module's variable, "model", or empty
+  std::string class_name;    // a module's; empty: the class is PyTorch's own
+  bool is_librarys = false;  // the class; or a library calls the module, which the user gave to it
+  std::string called_at;     // a module, "train.py:47"
+  std::uint32_t piece = 0;   // lines: which stretch between two waits
 };
 
 class LaunchTargets {
  public:
   // `loop`: where steps begin; its function may be empty.
-  LaunchTargets(const Trace& trace, const StepsReport& loop);
+  LaunchTargets(const Trace& trace, const StepsReport& loop, const UserCode& user_code);
 
   LaunchTarget of(const SourceLine& where) const;
   // The modules that hold launches, those that launch most first.
@@ -51,10 +53,13 @@ class LaunchTargets {
     SourceLine wait;                // one that waits for the GPU, without its stack
   };
   using CountedStack = std::pair<std::size_t, std::vector<ShownFrame>>;  // launches, frames
-  void find_modules(std::vector<CountedStack> stacks);
+  void find_modules(std::vector<CountedStack> stacks, std::size_t least);
   void hold(const std::vector<ShownFrame>& stack, bool is_wait);
   bool is_held(const std::string& file, const std::string& function) const;
 
+  bool is_users(const ResolvedFrame& frame) const { return user_code_.owner_of(frame) == CodeOwner::kUser; }
+
+  const UserCode& user_code_;
   std::map<Function, Held> held_;
   Function loop_;
   std::vector<LaunchTarget> modules_;

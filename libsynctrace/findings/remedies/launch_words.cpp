@@ -2,6 +2,7 @@
 #include "findings/remedies/launch_words.h"
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 
@@ -33,10 +34,21 @@ std::string parts_of_step(const Lines& lines) {
   return words;
 }
 
-std::string compile_module(const LaunchTarget& module) {
-  if (!module.name.empty()) return format_text("{0} = torch.compile({0}, mode=\"reduce-overhead\")", module.name);
-  if (!module.class_name.empty()) return format_text("above forward of {}: {}", module.class_name, kGraphDecorator);
-  return format_text("torch.compile(module, mode=\"reduce-overhead\") for the module called in {}", module.called_at);
+// The compiled module has other names for its parameters, and the module itself keeps them: checkpoints and averages
+// stay as they are. Module.compile() does nothing for a class of PyTorch's own.
+void add_compile_words(const LaunchTarget& module, std::vector<std::string>& typed) {
+  constexpr std::string_view kMode = "mode=\"reduce-overhead\"";
+  const bool is_given = module.is_librarys && !module.class_name.empty();
+  if (module.name.empty() && !module.class_name.empty() && !is_given) {
+    typed.push_back(format_text("above forward of {}: {}", module.class_name, kGraphDecorator));
+  } else if (is_given) {
+    typed.push_back(format_text("model.compile({}) before the loop; model: your {}", kMode, module.class_name));
+  } else {
+    const std::string name = module.name.empty() ? "module" : module.name;
+    const std::string short_name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
+    typed.push_back(format_text("fast_{} = torch.compile({}, {}) before the loop", short_name, name, kMode));
+    typed.push_back(format_text("fast_{}(..) in place of {}(..) in {}", short_name, name, module.called_at));
+  }
 }
 
 std::string plain_name(const std::string& function) {
@@ -69,17 +81,34 @@ RemedyWords graph_words(Framework framework, const Lines& lines, const std::vect
              "cudaGraphInstantiate(&exec, graph, 0); then cudaGraphLaunch(exec, stream) in each step"}};
   }
   RemedyWords words{format_text("Put {} into a CUDA graph", parts_of_step(lines)), {}};
-  for (std::size_t i = 0; i < std::min(kMostModules, modules.size()); ++i)
-    words.to_type.push_back(compile_module(modules[i]));
+  for (std::size_t i = 0; i < std::min(kMostModules, modules.size()); ++i) add_compile_words(modules[i], words.to_type);
   if (modules.size() > kMostModules)
     words.to_type.back() += format_text("; likewise {} more", modules.size() - kMostModules);
   return words;
 }
 
-RemedyWords loop_words(Framework framework, const std::string& function) {
+// "torch._foreach_mul_, torch._foreach_add_" of lines like "value.mul_(decay).add_(weight)", which go through a list of
+// tensors; empty where they do other things.
+std::string foreach_functions(const Lines& lines) {
+  constexpr std::array<std::string_view, 7> kInPlace = {"mul_",     "add_",     "lerp_", "copy_",
+                                                        "addcmul_", "addcdiv_", "sub_"};
+  std::string names;
+  for (const std::string_view name : kInPlace) {
+    if (!any_has(lines, format_text(".{}(", name))) continue;
+    names += format_text("{}torch._foreach_{}", names.empty() ? "" : ", ", name);
+  }
+  return names;
+}
+
+RemedyWords loop_words(Framework framework, const std::string& function, const Lines& lines) {
   const std::string plain = plain_name(function);
   const std::string define = format_text("above def {}: ", plain);
   std::string typed = "loop inside of one kernel, or capture the loop as a CUDA graph";
+  const std::string foreach = framework == Framework::kPyTorch ? foreach_functions(lines) : std::string();
+  if (!foreach.empty()) {
+    return {format_text("Launch one kernel for all tensors of the loop in {}", function_text(function)),
+            {foreach + ": each takes the list of all tensors, in place of the loop"}};
+  }
   if (framework == Framework::kPyTorch) typed = define + "@torch.compile; or one kernel of a library or of Triton";
   if (framework == Framework::kJax) typed = define + "@jax.jit, the loop as jax.lax.fori_loop";
   if (framework == Framework::kCupy) typed = define + "@cupy.fuse(); or one cupy.RawKernel";

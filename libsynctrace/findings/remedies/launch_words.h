@@ -13,7 +13,7 @@ namespace synctrace {
 RemedyWords graph_words(Framework framework, const std::vector<SourceLine>& lines,
                         const std::vector<LaunchTarget>& modules);
 // A loop in one function launches small kernels.
-RemedyWords loop_words(Framework framework, const std::string& function);
+RemedyWords loop_words(Framework framework, const std::string& function, const std::vector<SourceLine>& lines);
 // One function is compiled; without a name, lines of the steps' loop.
 RemedyWords compile_words(Framework framework, const std::string& function, const std::vector<SourceLine>& lines);
 

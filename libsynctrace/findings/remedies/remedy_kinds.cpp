@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "findings/report/trace_words.h"
 
@@ -41,6 +42,16 @@ bool launches_directly(const SourceLine& where) {
   return true;
 }
 
+// A line like "float(jnp.array(values).mean())": what it computes comes from the host and returns there.
+bool computes_for_host(const SourceLine& where) {
+  const std::string_view text = where.source;
+  const auto has = [&](std::string_view part) { return text.find(part) != std::string_view::npos; };
+  const bool makes = has("jnp.array(") || has("jnp.asarray(") || has("cupy.array(") || has("cp.array(") ||
+                     (has("torch.tensor(") && has("device="));
+  const bool reads = has("float(") || has("int(") || has(".item()") || has(".tolist()");
+  return makes && reads;
+}
+
 bool is_python(const SourceLine& where) {
   return std::any_of(where.stack.begin(), where.stack.end(),
                      [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
@@ -67,6 +78,19 @@ const SourceLine& RemedyKinds::line_of(StackPlace place) {
   return known != lines_.end() ? known->second : lines_.emplace(place, places_.line_of(place)).first->second;
 }
 
+// The function whose operations JAX dispatches one by one at that line, and which could be compiled instead; else
+// empty.
+std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
+  if (!has_file(where, "/jax/_src/numpy/") || frameworks_.of({&where}) != Framework::kJax) return {};
+  const LaunchTarget target = targets_.of(where);
+  return target.kind == LaunchTarget::Kind::kFunction ? target.name : std::string();
+}
+
+bool RemedyKinds::is_needless(StackPlace place) {
+  const SourceLine& where = line_of(place);
+  return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty();
+}
+
 RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
   const SourceLine& where = line_of(site.key.place);
   const Framework framework = frameworks_.of({&where});
@@ -90,7 +114,10 @@ RemedyGroup RemedyKinds::python_launch_group(const SourceLine& where, double eac
   switch (target.kind) {
     case LaunchTarget::Kind::kModule: return {RemedyKind::kGraph, {}, nullptr};
     case LaunchTarget::Kind::kFunction: return {RemedyKind::kCompile, target.name, nullptr};
-    case LaunchTarget::Kind::kLines: return {RemedyKind::kCompile, {}, nullptr};
+    case LaunchTarget::Kind::kLines:
+      // Nobody knows whether lines of CuPy can be captured: an array that they make is memory of the graph.
+      if (frameworks_.of({&where}) == Framework::kCupy) return {};
+      return {RemedyKind::kCompile, {}, nullptr};
     case LaunchTarget::Kind::kNone: break;
   }
   if (!obstacle_.known()) obstacle_ = targets_.obstacle(where);
@@ -105,6 +132,9 @@ bool RemedyKinds::is_query(const FixKey& key) {
 }
 
 RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, double each_step) {
+  const bool may_go = site.fix == Fix::kDeferRead || site.fix == Fix::kRemoveWait || site.fix == Fix::kSpeedUp ||
+                      site.fix == Fix::kDropCall || site.fix == Fix::kGraph || site.fix == Fix::kAsyncCopy;
+  if (may_go && computes_for_host(line_of(site.key.place))) return {RemedyKind::kOnHost, {}, nullptr};
   switch (site.fix) {
     case Fix::kNone:
     case Fix::kLikeOthers:
@@ -122,7 +152,10 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kNoCollection: return {RemedyKind::kNoCollection, {}, nullptr};
     case Fix::kPreload: return {RemedyKind::kPreload, {}, nullptr};
     case Fix::kDropDependency: return {RemedyKind::kDropDependency, {}, nullptr};
-    case Fix::kDropCall: return {RemedyKind::kDropCall, {}, nullptr};
+    case Fix::kDropCall:
+      if (std::string function = dispatched_in(line_of(site.key.place)); !function.empty())
+        return {RemedyKind::kCompile, std::move(function), nullptr};
+      return {RemedyKind::kDropCall, {}, nullptr};
     case Fix::kSpeedUp: return {alone_share < kLeastHostShare ? RemedyKind::kNone : RemedyKind::kHostCode, {}, nullptr};
   }
   return {};
@@ -131,17 +164,20 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
 GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double each_step) {
   RemedyGroup group = group_by_fix(site, alone_share, each_step);
   const std::optional<At> at = at_of(site.fix);
-  const bool may_be_a_librarys = at && number(site.key.place) != 0 && group.kind != RemedyKind::kOneCopy &&
-                                 group.kind != RemedyKind::kDropCall &&
+  const bool may_be_a_librarys = at && group.kind != RemedyKind::kOnHost && number(site.key.place) != 0 &&
+                                 group.kind != RemedyKind::kOneCopy && group.kind != RemedyKind::kDropCall &&
                                  (site.fix != Fix::kSpeedUp || group.kind != RemedyKind::kNone);
   if (may_be_a_librarys) {
     const SourceLine& where = line_of(site.key.place);
     if (const LibraryRemedy* library = library_remedy(where, *at, package_of(frameworks_.of({&where}))))
       group = {RemedyKind::kLibrary, {}, library};
   }
+  // Nobody makes a library's own code faster.
+  if (group.kind == RemedyKind::kHostCode && line_of(site.key.place).through.is_library) return {};
   if (group.kind == RemedyKind::kNone) return {};
   std::uint32_t own = 0;  // lines that no change takes together
-  if (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kDropCall) own = number(site.key.place);
+  if (group.kind == RemedyKind::kHostCode || group.kind == RemedyKind::kDropCall || group.kind == RemedyKind::kOnHost)
+    own = number(site.key.place);
   if (group.kind == RemedyKind::kCompile && group.function.empty())
     own = 1 + targets_.of(line_of(site.key.place)).piece;
   const auto [entry, is_new] = numbers_.try_emplace({group.kind, group.function, own, group.library}, groups_.size());

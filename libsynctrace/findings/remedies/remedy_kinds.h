@@ -38,6 +38,7 @@ enum class RemedyKind : std::uint8_t {
   kCompile,   // one function or stretch of lines becomes one graph
   kDropCall,  // a call that no step needs
   kLibrary,   // a switch of the library in which it waits
+  kOnHost,    // a few values of the host go to the GPU and back
 };
 
 // A change that sets several lines right together.
@@ -51,11 +52,11 @@ class RemedyKinds {
  public:
   // All must outlive the object.
   RemedyKinds(const Trace& trace, const StackPlaces& places, const StepsReport& loop)
-      : trace_(trace), places_(places), frameworks_(trace), targets_(trace, loop) {}
+      : trace_(trace), places_(places), frameworks_(trace), targets_(trace, loop, places.user_code()) {}
 
   // What whatif's GroupOf and IsNeedless ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
-  bool is_needless(StackPlace place) { return !needless_calls(line_of(place)).empty(); }
+  bool is_needless(StackPlace place);
 
   const RemedyGroup& group(std::uint32_t number) const { return groups_[number]; }
   std::uint32_t group_of_key(const FixKey& key) const;
@@ -66,6 +67,7 @@ class RemedyKinds {
 
  private:
   const SourceLine& line_of(StackPlace place);
+  std::string dispatched_in(const SourceLine& where) const;
   bool is_query(const FixKey& key);
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);

@@ -2,12 +2,12 @@
 #include "findings/remedies/remedy_words.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "base/format_text.h"
 #include "base/name_text.h"
 #include "findings/remedies/launch_words.h"
+#include "findings/remedies/read_words.h"
 
 namespace synctrace {
 namespace {
@@ -29,106 +29,15 @@ struct Typed {
   }
 };
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
-
 bool has(const SourceLine& where, std::string_view text) { return where.source.find(text) != std::string::npos; }
+
+bool has_file(const SourceLine& where, std::string_view part) {
+  return std::any_of(where.stack.begin(), where.stack.end(),
+                     [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });
+}
 
 bool any_has(const Lines& lines, std::string_view text) {
   return std::any_of(lines.begin(), lines.end(), [&](const SourceLine& each) { return has(each, text); });
-}
-
-// "loss" of "total += loss.item()"; empty where no name stands before the call.
-std::string name_before(const std::string& source, std::string_view call) {
-  const std::size_t end = source.find(call);
-  if (end == std::string::npos) return {};
-  std::size_t begin = end;
-  while (begin > 0 && is_word(source[begin - 1])) --begin;
-  const bool is_whole = begin == 0 || source[begin - 1] != '.';
-  return is_whole ? source.substr(begin, end - begin) : std::string();
-}
-
-bool is_condition(const SourceLine& where) {
-  const std::string_view source = where.source;
-  return source.starts_with("if ") || source.starts_with("elif ") || source.starts_with("while ") ||
-         source.starts_with("assert ");
-}
-
-// A size: what is read becomes an int.
-bool is_size(const SourceLine& where) {
-  const std::size_t at = where.source.find("int(");
-  const bool is_int = at != std::string::npos && (at == 0 || !is_word(where.source[at - 1]));
-  return is_int || has(where, "range(");
-}
-
-// How a line reads a value: "loss" and "loss.item()" of "total += loss.item()".
-struct ValueRead {
-  std::string name;  // empty: no variable stands there
-  std::string call;
-};
-
-ValueRead value_read(const std::string& source) {
-  for (const std::string_view call : {".item()", ".tolist()", ".cpu()", ".numpy()", ".get()"}) {
-    const std::string name = name_before(source, call);
-    if (!name.empty()) return {name, std::string(call)};
-    if (source.find(call) != std::string::npos) return {{}, std::string(call)};
-  }
-  for (const std::string_view call : {"float(", "bool(", "int("}) {
-    const std::size_t at = source.find(call);
-    if (at == std::string::npos || (at > 0 && is_word(source[at - 1]))) continue;
-    const std::size_t begin = at + call.size();
-    std::size_t end = begin;
-    while (end < source.size() && is_word(source[end])) ++end;
-    const bool is_name = end > begin && end < source.size() && source[end] == ')';
-    return {is_name ? source.substr(begin, end - begin) : std::string(), std::string(call) + ")"};
-  }
-  return {};
-}
-
-std::string value_name(const Lines& lines) {
-  std::string name = lines.size() == 1 ? value_read(lines.front().source).name : std::string();
-  if (!name.empty()) return name;
-  return lines.size() == 1 ? "the value" : "the values";
-}
-
-// Not ".item() of the step before": its copy is in the stream behind the newest kernels, and waits for them, too.
-RemedyWords read_later_torch(const Lines& lines) {
-  RemedyWords words{"Read " + value_name(lines) + " every 50 steps", {}};
-  const ValueRead read = value_read(lines.front().source);
-  const bool reads = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
-    return !is_condition(each) && !is_size(each) && !has(each, "print(");
-  });
-  if (reads) {
-    const std::string call = read.call.empty() ? ".item()" : read.call;
-    words.to_type.push_back(format_text("keep {}; call {} every 50 steps, not in each",
-                                        read.name.empty() ? "the tensor" : read.name + ".detach()", call));
-  }
-  const auto size = std::find_if(lines.begin(), lines.end(), is_size);
-  if (size != lines.end()) words.to_type.emplace_back("use a fixed upper bound in place of a size read from the GPU");
-  if (std::any_of(lines.begin(), lines.end(), is_condition))
-    words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test it every 50 steps");
-  if (any_has(lines, "print(")) words.to_type.emplace_back("print the tensor every 50 steps, not in each");
-  return words;
-}
-
-std::string kept_array(const Lines& lines) {
-  const std::string name = lines.size() == 1 ? value_read(lines.front().source).name : std::string();
-  return name.empty() ? "the array" : name;
-}
-
-RemedyWords read_later(Framework framework, const Lines& lines) {
-  switch (framework) {
-    case Framework::kPyTorch: return read_later_torch(lines);
-    case Framework::kJax:
-      return {
-          "Read " + value_name(lines) + " one step later",
-          {format_text("keep {}; call float() on the one of the step before, or every 50 steps", kept_array(lines))}};
-    case Framework::kCupy:
-      return {"Read " + value_name(lines) + " every 50 steps",
-              {format_text("keep {}; call float() or .get() every 50 steps, not in each", kept_array(lines))}};
-    case Framework::kCuda: break;
-  }
-  return {"Read the value one step later",
-          {"cudaMemcpyAsync to pinned memory, cudaEventRecord(done, stream); read it in the next step"}};
 }
 
 RemedyWords drop_call(const SourceLine& where) {
@@ -230,6 +139,19 @@ RemedyWords feed() {
   return {"Have the next batch ready", {"load the next batch in a thread or process of its own while the step runs"}};
 }
 
+// The line makes an array of the host's values, and reads the result back.
+RemedyWords on_host(Framework framework, const SourceLine& where) {
+  const std::string name = function_text(where.function);
+  const bool is_named = !name.empty() && name != "main" && name.find('<') == std::string::npos;
+  const std::string what = is_named ? name : "this line";
+  if (framework == Framework::kPyTorch)
+    return {"Compute " + what + " on the CPU", {"torch.tensor(...) without device=, or math"}};
+  return {
+      "Compute " + what + " with NumPy",
+      {framework == Framework::kJax ? "np.array(...) in place of jnp.array(...): the values come from the host"
+                                    : "numpy.array(...) in place of cupy.array(...): the values come from the host"}};
+}
+
 RemedyWords optimizer() {
   return {"Let the optimizer launch one kernel for all parameters",
           {"torch.optim.AdamW(model.parameters(), ..., fused=True); also Adam, SGD, Adagrad"}};
@@ -273,7 +195,7 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
   switch (group.kind) {
     case RemedyKind::kNone: break;
     case RemedyKind::kGraph: return graph_words(framework, lines, modules);
-    case RemedyKind::kLoopOfKernels: return loop_words(framework, group.function);
+    case RemedyKind::kLoopOfKernels: return loop_words(framework, group.function, lines);
     case RemedyKind::kOptimizer: return optimizer();
     case RemedyKind::kReadLater: return read_later(framework, lines);
     case RemedyKind::kRemoveWait: return remove_wait(framework);
@@ -283,6 +205,7 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kPinned: return pinned(framework, lines);
     case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
     case RemedyKind::kFeed: return feed();
+    case RemedyKind::kOnHost: return on_host(framework, lines.front());
     case RemedyKind::kHostCode: return host_code(lines);
     case RemedyKind::kCompile: return compile_words(framework, group.function, lines);
     case RemedyKind::kDropCall: return drop_call(lines.front());
@@ -299,6 +222,16 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
 }
 
 }  // namespace
+
+std::vector<std::string> recompile_words(Framework framework, const SourceLine& where) {
+  if (framework == Framework::kJax)
+    return {"pad the inputs to a few shapes, multiples of 128: each new shape or static value compiles again"};
+  if (framework != Framework::kPyTorch) return {};
+  const bool is_static = has_file(where, "torch/_dynamo/");
+  return {"torch.compile(..., dynamic=True), or pad the inputs to a few lengths",
+          is_static ? "numbers that change in each step: as tensors. TORCH_LOGS=recompiles says why"
+                    : "TORCH_LOGS=recompiles says why"};
+}
 
 std::string with_non_blocking(const std::string& source) {
   std::string text = source;

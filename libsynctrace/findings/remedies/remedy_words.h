@@ -19,6 +19,9 @@ struct RemedyWords {
 RemedyWords remedy_words(const RemedyGroup& group, Framework framework, const std::vector<ShownFix>& fixes,
                          const std::vector<LaunchTarget>& modules = {});
 
+// What to write where a framework compiles again for each new shape or value; empty where it does not.
+std::vector<std::string> recompile_words(Framework framework, const SourceLine& where);
+
 // A line of Python with `non_blocking=True` in each of its copies to the device; empty where it has none to add to.
 std::string with_non_blocking(const std::string& source);
 

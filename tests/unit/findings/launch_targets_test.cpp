@@ -50,12 +50,13 @@ class Program {
     loop.name = "main";
     loop.where = {kTrain, 10};
     loop.figures.count = 10;
-    return {trace_, loop};
+    return {trace_, loop, user_code_};
   }
   SourceLine line(StackId stack) const { return StackPlaces(trace_, UserCode()).line_of(stack); }
 
  private:
   Trace trace_;
+  const UserCode user_code_;
 };
 
 }  // namespace
@@ -153,6 +154,45 @@ TEST_CASE("backward and optimizers end what can be compiled as a whole") {
                                 {kTrain, "step", 7},
                                 {kTrain, "main", 11}}));
   CHECK(program.targets().of(program.line(forward)).name == "loss_of");
+}
+
+TEST_CASE("nobody compiles a function of a library, and a module that was given to one is the user's") {
+  Program program;
+  const std::string trainer = "/site-packages/transformers/trainer.py";
+  const StackId launch = program.stack({{"/site-packages/transformers/bert.py", "Bert.forward", 5},
+                                        {kModule, "Module._call_impl", 1},
+                                        {trainer, "Trainer.compute_loss", 20},
+                                        {kTrain, "main", 11}});
+  const StackId update =
+      program.stack({{"/site-packages/torchmetrics/metric.py", "Metric.update", 5}, {kTrain, "main", 12}});
+  program.launch(launch);
+  program.launch(update);
+  const LaunchTarget found = program.targets().of(program.line(launch));
+  CHECK(found.kind == LaunchTarget::Kind::kModule);
+  CHECK(found.is_librarys);
+  CHECK(found.name.empty());
+  CHECK(found.class_name == "Bert");
+  CHECK(program.targets().of(program.line(update)).kind == LaunchTarget::Kind::kLines);
+}
+
+TEST_CASE("a module that runs once, and recurrent networks, are no graph of the steps") {
+  Program program;
+  program.text(kTrain, 11, "y = model(x)");
+  program.launch(program.stack({{"/site-packages/torch/nn/modules/rnn.py", "GRU.forward", 5},
+                                {kModule, "Module._call_impl", 1},
+                                {kTrain, "main", 11}}));
+  CHECK(program.targets().modules().empty());
+}
+
+TEST_CASE("what JAX calls for each array of a tree is compiled by the function that maps over it") {
+  Program program;
+  const StackId launch = program.stack({{"/site-packages/jax/_src/numpy/ufunc_api.py", "ufunc.__call__", 1},
+                                        {kTrain, "main.<locals>.<lambda>", 11},
+                                        {"/site-packages/jax/_src/tree_util.py", "tree_map", 2},
+                                        {kTrain, "main", 11},
+                                        {kTrain, "run", 20}});
+  program.launch(launch);
+  CHECK(program.targets().of(program.line(launch)).name == "main");
 }
 
 TEST_CASE("the variable that is called is found where only one could be") {

@@ -20,7 +20,7 @@ RemedyWords words(RemedyKind kind, Framework framework, const std::vector<std::s
   std::vector<ShownFix> fixes;
   for (const std::string& source : sources) fixes.push_back(at(source));
   return remedy_words({.kind = kind, .function = "sampling.<locals>.farthest"}, framework, fixes,
-                      {{LaunchTarget::Kind::kModule, "model", "GPT", "train.py:3", 0}});
+                      {{LaunchTarget::Kind::kModule, "model", "GPT", false, "train.py:3", 0}});
 }
 
 }  // namespace
@@ -53,6 +53,28 @@ TEST_CASE("a value that is read is called by its name, and what to write fits ho
   CHECK(shown.to_type.front().find("print") != std::string::npos);
   CHECK(words(RemedyKind::kReadLater, Framework::kPyTorch, {"x = self.loss.item()"}).title ==
         "Read the value every 50 steps");
+}
+
+TEST_CASE("several values are read at once, and the test of a loop less often") {
+  const RemedyWords several = words(RemedyKind::kReadLater, Framework::kPyTorch, {"m = (loss.item(), mse.item())"});
+  REQUIRE(several.to_type.size() == 2);
+  CHECK(several.to_type.back() == "or, in each step, one read for all at its end: torch.stack((loss, mse)).tolist()");
+  const RemedyWords test = words(RemedyKind::kReadLater, Framework::kPyTorch, {"while error.item() > goal:"});
+  CHECK(test.title == "Test error every 20 iterations");
+  CHECK(words(RemedyKind::kReadLater, Framework::kCupy, {"if float(norm(r)) < limit:"}).title ==
+        "Test the value every 10 iterations");
+}
+
+TEST_CASE("a loop over tensors becomes functions that take all of them") {
+  const RemedyWords loop =
+      words(RemedyKind::kLoopOfKernels, Framework::kPyTorch, {"mean.mul_(beta).add_(grad, alpha=1 - beta)"});
+  CHECK(loop.title.starts_with("Launch one kernel for all tensors"));
+  CHECK(loop.to_type.front().starts_with("torch._foreach_mul_, torch._foreach_add_: "));
+}
+
+TEST_CASE("what comes from the host and returns there is computed there") {
+  const RemedyWords jax = words(RemedyKind::kOnHost, Framework::kJax, {"gain = float(jnp.array(levels).mean())"});
+  CHECK(jax.to_type.front().starts_with("np.array(...)"));
 }
 
 TEST_CASE("a read or a wait in a helper is left out where the helper is called") {
@@ -89,12 +111,17 @@ TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop"
                         modules)
         .to_type;
   };
-  const LaunchTarget net{LaunchTarget::Kind::kModule, "net", "Net", "train.py:3", 0};
-  const LaunchTarget head{LaunchTarget::Kind::kModule, {}, "Head", "train.py:3", 0};
-  CHECK(typed({net}) == std::vector<std::string>{"net = torch.compile(net, mode=\"reduce-overhead\")"});
+  const LaunchTarget net{LaunchTarget::Kind::kModule, "net", "Net", false, "train.py:3", 0};
+  const LaunchTarget head{LaunchTarget::Kind::kModule, {}, "Head", false, "train.py:3", 0};
+  CHECK(typed({net}) ==
+        std::vector<std::string>{"fast_net = torch.compile(net, mode=\"reduce-overhead\") before the loop",
+                                 "fast_net(..) in place of net(..) in train.py:3"});
   CHECK(typed({net, head}).back() == "above forward of Head: @torch.compile(mode=\"reduce-overhead\")");
-  CHECK(typed({{LaunchTarget::Kind::kModule, {}, {}, "train.py:3", 0}}).front() ==
-        "torch.compile(module, mode=\"reduce-overhead\") for the module called in train.py:3");
+  CHECK(typed({{LaunchTarget::Kind::kModule, {}, {}, false, "train.py:3", 0}}).front() ==
+        "fast_module = torch.compile(module, mode=\"reduce-overhead\") before the loop");
+  // A library calls it.
+  CHECK(typed({{LaunchTarget::Kind::kModule, {}, "Bert", true, "trainer.py:3", 0}}).front() ==
+        "model.compile(mode=\"reduce-overhead\") before the loop; model: your Bert");
   CHECK(typed({net, head, net}).back().ends_with("; likewise 1 more"));
 
   const auto compiled = [](Framework framework, const std::string& function) {

@@ -7,6 +7,10 @@
 namespace synctrace::testing {
 
 inline const std::vector<LibraryExample> kTrainingLoopsExamples = {
+    {.title = "Log the values once an epoch",
+     .at = At::kHost,
+     .frames = {{"/home/u/train.py", "Model.training_step", "self.log(\"loss\", loss, prog_bar=True)"},
+                {"/site-packages/lightning/pytorch/core/module.py", "LightningModule.log", ""}}},
     {.title = "Keep the logged value out of the progress bar",
      .at = At::kRead,
      .frames = {{"/home/u/train.py", "main", "trainer.fit(model, loader)"},
