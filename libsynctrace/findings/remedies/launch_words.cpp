@@ -35,7 +35,7 @@ std::string parts_of_step(const Lines& lines) {
 }
 
 // The compiled module has other names for its parameters, and the module itself keeps them: checkpoints and averages
-// stay as they are. Module.compile() does nothing for a class of PyTorch's own.
+// stay as they are. Module.compile() gained next to nothing for PyTorch's own classes (2.11, timed).
 void add_compile_words(const LaunchTarget& module, std::vector<std::string>& typed) {
   constexpr std::string_view kMode = "mode=\"reduce-overhead\"";
   const bool is_given = module.is_librarys && !module.class_name.empty();
