@@ -237,9 +237,11 @@ std::string no_graph_sentence(const Report& report, const ScreenPlaces& places) 
   const std::vector<Remedy>& remedies = report.savings.remedies;
   const bool is_promised =
       std::any_of(remedies.begin(), remedies.end(), [](const Remedy& each) { return each.fix == Fix::kGraph; });
-  if (!costs_much || is_promised || !report.savings.no_graph.known()) return {};
-  return format_text("No CUDA graph is promised for {} of {}: the host waits inside, at {}.",
-                     share_text(found->ns, verdict.of_ns), is_by_steps(report) ? "a step" : "the time",
+  if (!costs_much || !report.savings.no_graph.known()) return {};
+  return format_text("No CUDA graph is promised for {}: the host waits inside, at {}.",
+                     is_promised           ? "the other launches"
+                     : is_by_steps(report) ? share_text(found->ns, verdict.of_ns) + " of a step"
+                                           : share_text(found->ns, verdict.of_ns) + " of the time",
                      places.of(report.savings.no_graph, 40));
 }
 

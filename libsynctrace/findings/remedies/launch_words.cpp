@@ -47,7 +47,7 @@ void add_compile_words(const LaunchTarget& module, std::vector<std::string>& typ
     const std::string name = module.name.empty() ? "module" : module.name;
     const std::string short_name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
     typed.push_back(format_text("fast_{} = torch.compile({}, {}) before the loop", short_name, name, kMode));
-    typed.push_back(format_text("fast_{}(..) in place of {}(..) in {}", short_name, name, module.called_at));
+    typed.push_back(format_text("call fast_{} in place of {} in {}", short_name, name, module.called_at));
   }
 }
 

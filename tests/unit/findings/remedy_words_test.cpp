@@ -115,7 +115,7 @@ TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop"
   const LaunchTarget head{LaunchTarget::Kind::kModule, {}, "Head", false, "train.py:3", 0};
   CHECK(typed({net}) ==
         std::vector<std::string>{"fast_net = torch.compile(net, mode=\"reduce-overhead\") before the loop",
-                                 "fast_net(..) in place of net(..) in train.py:3"});
+                                 "call fast_net in place of net in train.py:3"});
   CHECK(typed({net, head}).back() == "above forward of Head: @torch.compile(mode=\"reduce-overhead\")");
   CHECK(typed({{LaunchTarget::Kind::kModule, {}, {}, false, "train.py:3", 0}}).front() ==
         "fast_module = torch.compile(module, mode=\"reduce-overhead\") before the loop");
