@@ -113,14 +113,16 @@ LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span) {
   std::map<std::pair<Nanoseconds, std::uint32_t>, Life> lives;
   for (const ChildLook& look : trace.child_looks) {
     if (text_of(trace, look.name) != kWorkerName || !span.contains(look.time_ns)) continue;
-    Life& life = lives.try_emplace({look.started_ns, look.process}, look.started_ns, look.time_ns).first->second;
+    const std::pair key(look.started_ns, look.process);
+    Life& life = lives.try_emplace(key, Life{look.started_ns, look.time_ns}).first->second;
     life.seen_ns = std::max(life.seen_ns, look.time_ns);
   }
   LoaderStarts starts;
-  for (const auto& [key, life] : lives) {
-    if (span.contains(life.started_ns)) ++starts.all;
+  for (const auto& each : lives) {
+    const Nanoseconds started_ns = each.second.started_ns;
+    if (span.contains(started_ns)) ++starts.all;
     const auto lived = std::count_if(lives.begin(), lives.end(), [&](const auto& other) {
-      return other.second.started_ns <= life.started_ns && other.second.seen_ns > life.started_ns;
+      return other.second.started_ns <= started_ns && other.second.seen_ns > started_ns;
     });
     starts.at_once = std::max(starts.at_once, static_cast<std::size_t>(lived));
   }

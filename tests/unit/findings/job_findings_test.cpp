@@ -82,6 +82,22 @@ TEST_CASE("another late rank in each step is no rank's fault") {
   CHECK(report.causes.front().ranks.size() > 3);
 }
 
+TEST_CASE("ranks that do the same and differ by chance hold up nobody") {
+  for (const std::uint32_t ranks : {2U, 4U, 8U}) {
+    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+      JobProgram program;
+      program.ranks = ranks;
+      program.steps = 30;
+      program.jitter_percent = 70;
+      program.kernels = 2;
+      const JobReport report = report_of(play_job(program, seed));
+      INFO(ranks << " ranks, seed " << seed << ", " << report.verdict << ", late " << report.late << " "
+                 << report.late_share_ns << " of " << report.waited_ns);
+      CHECK(report.shape != JobShape::kOneRank);
+    }
+  }
+}
+
 TEST_CASE("a GPU that is slower in all its kernels is no line's fault") {
   JobProgram program = program_with(Fault::What::kHostCode, 0);
   program.faults.clear();

@@ -56,7 +56,7 @@ class Program {
 
  private:
   Trace trace_;
-  const UserCode user_code_;
+  UserCode user_code_;
 };
 
 }  // namespace
