@@ -111,7 +111,7 @@ void widen(Nanoseconds base_ns, Interval& saving) {
   if (saving.grade == Grade::kNone || saving.ns <= 0) return;
   const Nanoseconds half_ns = std::min(kHalfWidth.of(base_ns), saving.ns / 2);
   saving.lo_ns = std::min(saving.lo_ns, saving.ns - half_ns);
-  saving.hi_ns = std::max(saving.hi_ns, std::min(base_ns, saving.ns + half_ns));
+  saving.hi_ns = std::max(saving.hi_ns, std::min(base_ns, add_saturated(saving.ns, half_ns)));
 }
 
 void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const SavingsWriter& writer, Report& report) {

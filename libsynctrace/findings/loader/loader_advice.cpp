@@ -105,7 +105,7 @@ bool find_limit(const Measured& measured, LoaderAdvice& advice) {
   };
   const double loaded = measured.workers.mean(&LoaderWorker::loaded);
   // The wait is in the few steps behind a start.
-  const Nanoseconds half_ns = (advice.step_ns + advice.step_without_wait_ns) / 2;
+  const Nanoseconds half_ns = advice.step_ns - (advice.step_ns - advice.step_without_wait_ns) / 2;
   if (measured.starts.all >= kManyStarts * measured.starts.at_once && measured.usual_ns < half_ns)
     return is(LoaderLimit::kRestarted);
   if (advice.waits_for_cpu >= kStarved && loaded >= kBusy) return is(LoaderLimit::kProcessors);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -118,13 +119,12 @@ LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span) {
     life.seen_ns = std::max(life.seen_ns, look.time_ns);
   }
   LoaderStarts starts;
-  for (const auto& each : lives) {
-    const Nanoseconds started_ns = each.second.started_ns;
-    if (span.contains(started_ns)) ++starts.all;
-    const auto lived = std::count_if(lives.begin(), lives.end(), [&](const auto& other) {
-      return other.second.started_ns <= started_ns && other.second.seen_ns > started_ns;
-    });
-    starts.at_once = std::max(starts.at_once, static_cast<std::size_t>(lived));
+  std::multiset<Nanoseconds> last_seen;    // of those that live
+  for (const auto& [key, life] : lives) {  // by when they began
+    if (span.contains(life.started_ns)) ++starts.all;
+    last_seen.erase(last_seen.begin(), last_seen.upper_bound(life.started_ns));
+    last_seen.insert(life.seen_ns);
+    starts.at_once = std::max(starts.at_once, last_seen.size());
   }
   return starts;
 }

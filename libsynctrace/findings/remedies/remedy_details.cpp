@@ -144,8 +144,9 @@ void add_one_thread_each(Report& report) {
   if (remedy.fixes.empty()) return;
   std::erase_if(remedies, [](const Remedy& each) { return each.fix == Fix::kFeedInput; });
   for (Remedy& other : remedies) {
-    other.cumulative.ns = std::min(report.savings.base_ns, other.cumulative.ns + remedy.marginal.ns);
-    other.cumulative.hi_ns = std::min(report.savings.base_ns, other.cumulative.hi_ns + remedy.marginal.hi_ns);
+    other.cumulative.ns = std::min(report.savings.base_ns, add_saturated(other.cumulative.ns, remedy.marginal.ns));
+    other.cumulative.hi_ns =
+        std::min(report.savings.base_ns, add_saturated(other.cumulative.hi_ns, remedy.marginal.hi_ns));
   }
   remedy.cumulative = remedy.marginal;
   remedies.insert(remedies.begin(), std::move(remedy));

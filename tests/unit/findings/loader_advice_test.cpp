@@ -78,6 +78,31 @@ class Loader {
     return *this;
   }
 
+  // So many workers in each epoch, of three looks each.
+  Loader& workers_of_epochs(int epochs, int count) {
+    for (int epoch = 0; epoch < epochs; ++epoch) {
+      for (int worker = 0; worker < count; ++worker) {
+        for (int i = 0; i < 3; ++i) {
+          ChildLook look;
+          look.started_ns = 3 * epoch * kLookNs + 1;
+          look.time_ns = look.started_ns + i * (kLookNs - 1);
+          look.process = static_cast<std::uint32_t>(1000 + epoch * count + worker);
+          look.parent = trace_.process_id;
+          look.name = kWorkerName;
+          look.cpu_ns = look.time_ns / 5;
+          look.state = State::kSleeping;
+          trace_.child_looks.push_back(look);
+        }
+      }
+    }
+    return *this;
+  }
+  // One step in five takes all the time of the wait.
+  Loader& uneven() {
+    uneven_ = true;
+    return *this;
+  }
+
   // Shares of the main thread's time in the loader: asleep, and at work.
   Loader& main(double waiting, double working) {
     trace_.samples.clear();
@@ -124,7 +149,8 @@ class Loader {
     Nanoseconds begin_ns = 0;
     for (std::size_t i = 0; i < steps_; ++i) {
       Step step;
-      step.host = {begin_ns, begin_ns + (i == irregular_ ? irregular_ns_ : kStepNs)};
+      const Nanoseconds usual_ns = !uneven_ ? kStepNs : i % 5 == 0 ? 3 * kStepNs : kStepNs / 2;
+      step.host = {begin_ns, begin_ns + (i == irregular_ ? irregular_ns_ : usual_ns)};
       begin_ns = step.host.end_ns;
       if (i == irregular_) step.kind = StepKind::kIrregular;
       if (i + 1 == gap_) step.host.end_ns -= kMs;
@@ -167,6 +193,7 @@ class Loader {
   std::size_t irregular_ = kSteps;
   Nanoseconds irregular_ns_ = kStepNs;
   std::size_t gap_ = 0;
+  bool uneven_ = false;
   int workers_ = 0;
 };
 
@@ -291,6 +318,12 @@ TEST_CASE("workers that leave no processor to the program compute on one thread 
   CHECK(loader_limit_name(advice->limit) == "threads");
   CHECK(advice->title == "Give each of the 8 loader workers one thread");
   CHECK(Loader().workers(4, {.computing = 1.9, .ready = 0.5}).limit() != "threads");
+}
+
+TEST_CASE("workers that start anew in each epoch are kept, where the wait is in few steps") {
+  CHECK(Loader().workers_of_epochs(5, 4).uneven().limit() == "restarted");
+  CHECK(Loader().workers_of_epochs(5, 4).limit() != "restarted");
+  CHECK(Loader().workers_of_epochs(2, 4).uneven().limit() != "restarted");
 }
 
 TEST_CASE("of two loaders the one whose workers compute counts") {
