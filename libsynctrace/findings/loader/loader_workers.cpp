@@ -119,7 +119,7 @@ LoaderStarts find_loader_starts(const Trace& trace, TimeSpan span) {
     life.seen_ns = std::max(life.seen_ns, look.time_ns);
   }
   LoaderStarts starts;
-  std::multiset<Nanoseconds> last_seen;    // of those that live
+  std::multiset<Nanoseconds> last_seen;    // when workers that live are seen for the last time
   for (const auto& [key, life] : lives) {  // by when they began
     if (span.contains(life.started_ns)) ++starts.all;
     last_seen.erase(last_seen.begin(), last_seen.upper_bound(life.started_ns));
