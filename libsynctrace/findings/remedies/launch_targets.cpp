@@ -78,6 +78,19 @@ std::vector<ShownFrame> python_frames(const Trace& trace, StackId stack) {
   return shown;
 }
 
+bool is_jaxs(const std::vector<ShownFrame>& frames) {
+  return std::any_of(frames.begin(), frames.end(),
+                     [](const ShownFrame& each) { return has(each.frame.file, "/jax/"); });
+}
+
+// Sleeps elsewhere in JAX hand an operation to another thread, and go when the function is compiled.
+bool reads_jax_array(const std::vector<ShownFrame>& frames) {
+  return std::any_of(frames.begin(), frames.end(), [](const ShownFrame& each) {
+    return has(each.frame.file, "/jax/_src/array.py") || has(each.frame.function, "block_until_ready") ||
+           has(each.frame.function, "device_get");
+  });
+}
+
 }  // namespace
 
 std::string called_variable(const std::string& source) {
@@ -102,10 +115,12 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop, const 
     : user_code_(user_code), loop_(loop.where.file, loop.source == "nvtx" ? std::string() : loop.name) {
   const std::size_t least = std::max<std::size_t>(1, loop.figures.count / kRareSteps);
   std::map<StackId, std::size_t> waits;
+  std::map<StackId, std::size_t> uploads;
   std::map<StackId, std::size_t> sleeps;
   std::map<StackId, std::size_t> launches;
   for (const Call& call : trace.calls) {
-    if (number(call.stack) != 0 && is_wait(call)) ++waits[call.stack];
+    const bool is_upload = call.copy_kind == CopyKind::kHostToDevice;
+    if (number(call.stack) != 0 && is_wait(call)) ++(is_upload ? uploads : waits)[call.stack];
   }
   for (const HostWait& wait : trace.host_waits) {
     if (number(wait.stack) != 0 && wait.span.length_ns() >= kLeastSleepNs) ++sleeps[wait.stack];
@@ -117,11 +132,15 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop, const 
   for (const auto& [stack, count] : waits) {
     if (count >= least && ++looked <= kMostStacks) hold(python_frames(trace, stack), true);
   }
+  for (const auto& [stack, count] : uploads) {  // the numbers that JAX copies become constants of compiled code
+    if (count < least || ++looked > kMostStacks) continue;
+    const std::vector<ShownFrame> frames = python_frames(trace, stack);
+    if (!is_jaxs(frames)) hold(frames, true);
+  }
   for (const auto& [stack, count] : sleeps) {  // JAX waits for the GPU in no call of CUDA's
     if (count < least || ++looked > kMostStacks) continue;
     const std::vector<ShownFrame> frames = python_frames(trace, stack);
-    if (std::any_of(frames.begin(), frames.end(), [](const auto& each) { return has(each.frame.file, "/jax/"); }))
-      hold(frames, true);
+    if (reads_jax_array(frames)) hold(frames, true);
   }
   std::vector<CountedStack> stacks;
   for (const auto& [stack, count] : launches) {

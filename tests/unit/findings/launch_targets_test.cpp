@@ -41,6 +41,13 @@ class Program {
       call.category = ApiCategory::kStreamSync;
     }
   }
+  void sleep(StackId stack) {
+    for (int i = 0; i < 10; ++i) {
+      HostWait& wait = trace_.host_waits.emplace_back();
+      wait.stack = stack;
+      wait.span = {0, 100'000};
+    }
+  }
   void text(const std::string& file, std::uint32_t line, const std::string& source) {
     trace_.source_lines[{file, line}] = source;
   }
@@ -192,7 +199,10 @@ TEST_CASE("what JAX calls for each array of a tree is compiled by the function t
                                         {kTrain, "main", 11},
                                         {kTrain, "run", 20}});
   program.launch(launch);
+  program.sleep(launch);  // it hands the operation to another thread
   CHECK(program.targets().of(program.line(launch)).name == "main");
+  program.sleep(program.stack({{"/site-packages/jax/_src/array.py", "ArrayImpl._value", 1}, {kTrain, "main", 12}}));
+  CHECK(program.targets().of(program.line(launch)).name != "main");
 }
 
 TEST_CASE("the variable that is called is found where only one could be") {
