@@ -134,9 +134,7 @@ def time_in_turns(options):
         folder.mkdir(parents=True, exist_ok=True)
         text = path.read_text()
         for change, what in {"base": {"replace": []}, **changes_of(path)}.items():
-            wanted = what["replace"]
-            for earlier in what.get("after", []):
-                wanted = changes_of(path)[earlier]["replace"] + wanted
+            wanted = [pair for earlier in what.get("after", []) for pair in changes_of(path)[earlier]["replace"]] + what["replace"]
             variants[change] = folder / f"{change.replace(' ', '_')}{path.suffix}"
             variants[change].write_text(with_change(text, {"replace": wanted}))
         runs = {change: [] for change in variants}
