@@ -103,8 +103,8 @@ const Rule* rule_of_fixes(const Report& report, const std::vector<ShownFix>& fix
   return dearest == nullptr ? nullptr : dearest->rule;
 }
 
-// The replay knows how far its own choices differ, not that the host is slower or faster in the next process: of 45
-// timed changes most were within so many points (docs/measurements/advice.md).
+// The replay knows how far its own choices differ, not that the host is slower or faster in the next process. Nine in
+// ten of 17 changes that were timed are within so many points (docs/measurements/savings.md).
 constexpr Share kHalfWidth = percent(4);
 
 void widen(Nanoseconds base_ns, Interval& saving) {
