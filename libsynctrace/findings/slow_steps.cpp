@@ -133,12 +133,8 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
         format_text("{} {} slow step{}{}", compiles ? "Keep compilation out of" : "Make", count_text(steps.irregular),
                     steps.irregular == 1 ? "" : "s",
                     compiles ? std::string() : format_text(" as fast as the others: {}", cause_name(row.kind)));
-    const auto is_jax = [](const ShownFrame& each) { return each.frame.file.find("/jax/") != std::string::npos; };
-    if (compiles) {
-      const std::vector<ShownFrame>& stack = row.where.stack;
-      remedy.to_type = recompile_words(
-          std::any_of(stack.begin(), stack.end(), is_jax) ? Framework::kJax : Framework::kPyTorch, row.where);
-    }
+    if (compiles)
+      remedy.to_type = recompile_words(has_file(row.where, "/jax/") ? Framework::kJax : Framework::kPyTorch, row.where);
   }
   remedy.alone = remedy.marginal = row.saving;
   return remedy;

@@ -53,6 +53,11 @@ Framework loaded_framework(const Trace& trace) {
 
 }  // namespace
 
+bool has_file(const SourceLine& where, std::string_view part) {
+  return std::any_of(where.stack.begin(), where.stack.end(),
+                     [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });
+}
+
 std::string_view within_packages(std::string_view path) noexcept {
   constexpr std::string_view kPackages = "-packages/";
   const std::size_t at = path.rfind(kPackages);

@@ -11,6 +11,9 @@
 
 namespace synctrace {
 
+// Whether the line's stack has a frame of a file with that part in its path.
+bool has_file(const SourceLine& where, std::string_view part);
+
 enum class Framework : std::uint8_t { kCuda, kPyTorch, kJax, kCupy };
 
 // The path behind the folder of Python's packages, with its slash: an environment may be called "torch". Else all of

@@ -246,7 +246,7 @@ LaunchTarget LaunchTargets::of(const SourceLine& where) const {
             caller.file.substr(caller.file.rfind('/') + 1) + ":" + std::to_string(caller.line),
             0};
   }
-  if (!where.stack.empty() && where.through.is_library) return {};
+  if (where.through.is_library) return {};
   const bool is_in_loop = loop != frames.end() && where.file == loop_.first && where.function == loop_.second;
   if (!is_in_loop) return {};
   const auto held = held_.find(loop_);

@@ -155,7 +155,7 @@ void add_one_thread_each(Report& report) {
 }  // namespace
 
 void add_details(std::size_t processors, Report& report) {
-  if (report.loader && report.loader->limit == LoaderLimit::kThreads) return add_one_thread_each(report);
+  if (report.loader && report.loader->limit == LoaderLimit::kThreads) add_one_thread_each(report);
   for (Remedy& remedy : report.savings.remedies) {
     if (remedy.fix == Fix::kFeedInput) add_workers(report, processors, remedy);
     if (remedy.fix != Fix::kSpeedUp) continue;

@@ -20,11 +20,6 @@ constexpr double kCopiesOfALoop = 8;
 // Host code that saves less, if it were twice as fast, is one of many lines.
 constexpr double kLeastHostShare = 0.1;
 
-bool has_file(const SourceLine& where, std::string_view part) {
-  return std::any_of(where.stack.begin(), where.stack.end(),
-                     [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });
-}
-
 // A line may hold both: "criterion(model(x), y).backward()".
 bool is_backward(const SourceLine& where) {
   return has_file(where, "/torch/autograd/") ||

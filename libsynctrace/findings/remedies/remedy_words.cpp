@@ -31,11 +31,6 @@ struct Typed {
 
 bool has(const SourceLine& where, std::string_view text) { return where.source.find(text) != std::string::npos; }
 
-bool has_file(const SourceLine& where, std::string_view part) {
-  return std::any_of(where.stack.begin(), where.stack.end(),
-                     [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });
-}
-
 bool any_has(const Lines& lines, std::string_view text) {
   return std::any_of(lines.begin(), lines.end(), [&](const SourceLine& each) { return has(each, text); });
 }
@@ -227,10 +222,10 @@ std::vector<std::string> recompile_words(Framework framework, const SourceLine& 
   if (framework == Framework::kJax)
     return {"pad the inputs to a few shapes, multiples of 128: each new shape or static value compiles again"};
   if (framework != Framework::kPyTorch) return {};
-  const bool is_static = has_file(where, "torch/_dynamo/");
+  const std::string_view numbers =
+      has_file(where, "torch/_dynamo/") ? "numbers that change in each step: as tensors. " : "";
   return {"torch.compile(..., dynamic=True), or pad the inputs to a few lengths",
-          is_static ? "numbers that change in each step: as tensors. TORCH_LOGS=recompiles says why"
-                    : "TORCH_LOGS=recompiles says why"};
+          std::string(numbers) + "TORCH_LOGS=recompiles says why"};
 }
 
 std::string with_non_blocking(const std::string& source) {
