@@ -4,11 +4,12 @@ import collections
 import os
 import sys
 import textwrap
+import unittest
 
 import harness
 import trace_records
 
-UNKNOWN, RUNNING, RUNNABLE, BLOCKED = range(4)
+UNKNOWN, RUNNING, RUNNABLE, BLOCKED, COLLECTING = range(5)
 
 # A loop that waits for its data: at first they are computed on the same thread, then by another one.
 LOADER = """\
@@ -68,6 +69,34 @@ train(Worker())  # second
 print("done")
 """
 
+# Automatic collections take most of the first function's time, and none of the second's.
+COLLECTOR = """\
+import ctypes
+import gc
+import time
+
+runtime = ctypes.CDLL("libcudart.so.13")
+assert runtime.cudaDeviceSynchronize() == 0
+kept = [[] for _ in range(300000)]
+
+
+def collects(end):
+    while time.thread_time() < end:
+        kept.append([[] for _ in range(1000)])
+
+
+def computes(end):
+    while time.thread_time() < end:
+        pass
+
+
+gc.set_threshold(500, 1, 1)
+collects(time.thread_time() + 1)
+gc.disable()
+computes(time.thread_time() + 1)
+print("done")
+"""
+
 LINES = {line.split("# ")[1]: number for number, line in enumerate(LOADER.splitlines(), 1) if "# " in line}
 
 
@@ -124,6 +153,17 @@ class Sampling(harness.CliTest):
         self.assertGreater(waiting, 40, states)
         self.assertLess(states["computing", BLOCKED], computing * 0.2, states)
         self.assertGreater(states["waiting", BLOCKED], waiting * 0.8, states)
+
+    @unittest.skipUnless((3, 9) <= sys.version_info[:2] <= (3, 13), "where the collector's mark is, is known for 3.9 to 3.13")
+    def test_a_collection(self):
+        self.run_script(COLLECTOR, "--sample-rate=200")
+        samples = self.samples()
+        states = collections.Counter()
+        for sample in samples.of():
+            for name in {"collects", "computes"} & set(samples.functions(sample)):
+                states[name, sample["state"]] += sample["count"]
+        self.assertGreater(states["collects", COLLECTING], 0, states)
+        self.assertEqual(states["computes", COLLECTING], 0, states)
 
     def test_none(self):
         for options in (["--sample-rate=0"], ["--level=syncs"], ["--delay=1h"]):
