@@ -33,7 +33,8 @@ enum class CauseKind : std::uint8_t {
   kHostCompute,
   kOtherCall,  // host time in any other CUDA call
   kGarbageCollection,
-  kCompile,  // a framework compiles or tries out kernels
+  kCompile,     // a framework compiles or tries out kernels
+  kGraphBreak,  // between two graphs of one compiled model
   kGil,
   kPeerThread,  // waiting for another thread: the wake-up itself, or a waker that is not known
   kLock,
@@ -108,6 +109,7 @@ inline constexpr std::array<CauseTraits, kCauseKinds> kCauses = [] {
       {CauseKind::kOtherCall, "cuda-call", CauseClass::kHost, FixFamily::kNone, kAfterWait | kHoldsUp},
       {CauseKind::kGarbageCollection, "python-gc", CauseClass::kHost, FixFamily::kCollector, kAfterWait | kHoldsUp},
       {CauseKind::kCompile, "compile", CauseClass::kHost, FixFamily::kCode, kAfterWait | kHoldsUp},
+      {CauseKind::kGraphBreak, "graph-break", CauseClass::kHost, FixFamily::kHost, kAfterWait | kHoldsUp},
       {CauseKind::kGil, "gil", CauseClass::kHost, FixFamily::kHost, kSleeps | kHoldsUp},
       {CauseKind::kPeerThread, "thread-wait", CauseClass::kHost, FixFamily::kNone, kSleeps | kAfterWait | kHoldsUp},
       {CauseKind::kLock, "lock", CauseClass::kHost, FixFamily::kHost, kSleeps | kHoldsUp},

@@ -49,6 +49,13 @@ HostPiece HostClassifier::piece_before(HostTimeline::Index thread, Nanoseconds t
     const auto next = evidence_.host.item_from(thread, t);
     if (item.owner.table == OwnerTable::kNone && next) piece.owner = next->owner;
   }
+  const bool is_open = item.owner.table == OwnerTable::kNone && !piece.asleep;
+  if (is_open && (piece.kind == CauseKind::kHostCompute || piece.kind == CauseKind::kLaunchBound)) {
+    const GraphBreaks::Answer broken = evidence_.breaks.at(thread, t);
+    piece.begin_ns = std::max(piece.begin_ns, broken.begin_ns);
+    if (broken.line) piece.kind = CauseKind::kGraphBreak;
+    if (broken.line) piece.owner = *broken.line;
+  }
   piece.begin_ns = std::clamp(std::max(piece.begin_ns, item.span.begin_ns), std::min(limit_ns, t - 1), t - 1);
   return piece;
 }

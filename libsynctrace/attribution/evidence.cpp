@@ -108,6 +108,7 @@ Evidence::Evidence(const Trace& of, std::future<HostTimeline> timeline, Joins jo
       stacks(of),
       sleeps(find_gpu_sleeps(of, correlation, host, calibration, stacks)),
       votes(of, stacks),
+      breaks(of, host),
       lossy(with_aftermath(of, judgements)),
       launch_p50_ns(median_launch_ns(of)),
       host_functions(launches_of_host_functions(of)),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attribution/gpu_sleep.h"
+#include "attribution/graph_breaks.h"
 #include "attribution/host_timeline.h"
 #include "attribution/launch_runs.h"
 #include "attribution/sample_votes.h"
@@ -39,6 +40,7 @@ struct Evidence {
   StackReader stacks;
   GpuSleeps sleeps;
   SampleVotes votes;
+  GraphBreaks breaks;
   std::vector<TimeSpan>
       lossy;  // when what is said may rest on records that are missing: nothing is better than a guess
   Nanoseconds launch_p50_ns = 0;              // length of a launch call

@@ -251,6 +251,7 @@ struct Code {
   std::string line_table;
   std::int32_t first_line = 0;
   std::uint32_t python_version = 0;
+  bool is_resumed = false;  // the rest of `function` behind a graph break (resumed_function.h)
 };
 
 // A file whose code was mapped into the process.

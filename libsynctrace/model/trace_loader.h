@@ -48,8 +48,11 @@ class TraceLoader {
   }
 
   void operator()(const format::Code& code) {
-    trace_.codes.insert_or_assign(code.id, Code{std::string(code.file), resumed_function(code.function),
-                                                std::string(code.line_table), code.first_line, code.python_version});
+    std::string function = resumed_function(code.function);
+    const bool is_resumed = function != code.function;
+    trace_.codes.insert_or_assign(
+        code.id, Code{std::string(code.file), std::move(function), std::string(code.line_table), code.first_line,
+                      code.python_version, is_resumed});
   }
   void operator()(const format::Module& module) {
     trace_.modules.insert_or_assign(

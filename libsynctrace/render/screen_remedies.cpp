@@ -72,7 +72,7 @@ class RemedyTable {
       const std::string evidence = evidence_of(report_, remedy.fixes.front());
       if (!evidence.empty()) block.add("        " + fitted(evidence, out_.columns() - 8), Tint::kDim);
     }
-    more_lines(remedy, lines, block);
+    if (!is_one_line(remedy)) more_lines(remedy, lines, block);
     bool first = true;
     for (const std::string& line : remedy.to_type) {
       block.wrapped(first ? "    -> " : "       ", line, Tint::kGreen);
@@ -102,8 +102,19 @@ class RemedyTable {
     }
   }
 
+  // A wait and the host code behind it can be two fixes of one line.
+  static bool is_one_line(const Remedy& remedy) {
+    const SourceLine& first = remedy.fixes.front().where;
+    return remedy.more_fixes == 0 && first.line != 0 &&
+           std::all_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& each) {
+             return each.where.file == first.file && each.where.line == first.line && !each.where.through.known() &&
+                    !first.through.known();
+           });
+  }
+
   // If a change takes all lines of its sort, the lines that gain nothing by themselves are only counted as "more".
   std::size_t worth_naming(const Remedy& remedy) const {
+    if (is_one_line(remedy)) return 1;
     if (remedy.fix != Fix::kGraph && remedy.fix != Fix::kFeedInput) return remedy.fixes.size();
     const auto counts = [&](const ShownFix& fix) { return is_at_least(fix.saving.alone.ns, savings_.base_ns, 200); };
     const auto end = std::find_if_not(remedy.fixes.begin(), remedy.fixes.end(), counts);
@@ -113,7 +124,7 @@ class RemedyTable {
   void fix_line(const Remedy& remedy, const ShownFix& fix, std::size_t place, ScreenLines& block) const {
     const std::string where = places_.of(fix, kPlaceColumns);
     const std::string lead = format_text("      {}{}   ", where, std::string(place - columns_of(where), ' '));
-    const bool one_of_many = remedy.fixes.size() + remedy.more_fixes > 1;
+    const bool one_of_many = remedy.fixes.size() + remedy.more_fixes > 1 && !is_one_line(remedy);
     const std::size_t width = one_of_many ? width_ + kSavesColumns : out_.columns() - 2;
     std::string line = lead + source_words(fix.where, std::max<std::size_t>(width - columns_of(lead) - 1, 2));
     if (one_of_many) {

@@ -71,7 +71,8 @@ std::uint16_t FixSites::index_of(FixKey key, std::uint8_t sights) {
   if (is_new) {
     sites_.emplace_back().key = key;
     const bool is_host_code = key.family == Family::kHost || key.family == Family::kCollector;
-    sights_.push_back(is_host_code && is_needless_ && is_needless_(key.place) ? kNeedless : 0);
+    const bool may_go = key.kind == CauseKind::kGraphBreak || (is_needless_ && is_needless_(key.place));
+    sights_.push_back(is_host_code && may_go ? kNeedless : 0);
   }
   sights_[entry->second] = static_cast<std::uint8_t>(sights_[entry->second] | sights);
   ++sites_[entry->second].events;

@@ -44,7 +44,8 @@ const std::vector<HostSegments::Segment>& HostSegments::cut(HostTimeline::Index 
 }
 
 std::uint16_t HostSegments::site_of(const HostPiece& piece) {
-  if (piece.owner.table == OwnerTable::kLaunch) return site_of_launch(piece.owner.row);
+  const bool launches = piece.owner.table == OwnerTable::kLaunch && piece.kind != CauseKind::kGraphBreak;
+  if (launches) return site_of_launch(piece.owner.row);
   return site_at(piece.kind, owners_.of_work(piece.owner));
 }
 

@@ -15,6 +15,7 @@ constexpr std::uint64_t kFewestOfLine = 10;
 constexpr std::size_t kMostLines = 3;
 constexpr double kMostWorkers = 64;
 constexpr double kMostOccupied = 0.75;  // leaves as much room as loader_advice does
+constexpr double kOneMoreWorker = 1.2;  // fewer times as many workers are one more, of the few there are
 constexpr std::size_t kFewWorkers = 8;
 
 // The line before which the stretch of host code ends, where that is a later one of the same file; else 0.
@@ -104,8 +105,10 @@ void add_workers(const Report& report, std::size_t processors, Remedy& remedy) {
   } else if (waits_in(remedy, "_MultiProcessingDataLoaderIter")) {
     const double times = static_cast<double>(report.savings.base_ns) /
                          static_cast<double>(std::max<Nanoseconds>(1, report.savings.base_ns - remedy.alone.ns));
-    remedy.to_type = {format_text("raise num_workers= to {:.{}f} times as many, while processors are free", times,
-                                  times < 3 ? 1 : 0)};
+    remedy.to_type = {times < kOneMoreWorker
+                          ? std::string("raise num_workers= by one, while processors are free")
+                          : format_text("raise num_workers= to {:.{}f} times as many, while processors are free", times,
+                                        times < 3 ? 1 : 0)};
   }
 }
 

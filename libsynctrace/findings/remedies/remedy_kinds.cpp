@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "findings/remedies/break_words.h"
 #include "findings/report/trace_words.h"
 
 namespace synctrace {
@@ -130,6 +131,8 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
   const bool may_go = site.fix == Fix::kDeferRead || site.fix == Fix::kRemoveWait || site.fix == Fix::kSpeedUp ||
                       site.fix == Fix::kDropCall || site.fix == Fix::kGraph || site.fix == Fix::kAsyncCopy;
   if (may_go && computes_for_host(line_of(site.key.place))) return {RemedyKind::kOnHost, {}, nullptr};
+  const bool waits = site.key.family == FixFamily::kWait && site.fix != Fix::kNone;
+  if (waits && breaks_graph(line_of(site.key.place))) return {RemedyKind::kOneGraph, {}, nullptr};
   switch (site.fix) {
     case Fix::kNone:
     case Fix::kLikeOthers:
@@ -148,6 +151,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kPreload: return {RemedyKind::kPreload, {}, nullptr};
     case Fix::kDropDependency: return {RemedyKind::kDropDependency, {}, nullptr};
     case Fix::kDropCall:
+      if (site.key.kind == CauseKind::kGraphBreak) return {RemedyKind::kOneGraph, {}, nullptr};
       if (std::string function = dispatched_in(line_of(site.key.place)); !function.empty())
         return {RemedyKind::kCompile, std::move(function), nullptr};
       return {RemedyKind::kDropCall, {}, nullptr};

@@ -39,6 +39,7 @@ enum class RemedyKind : std::uint8_t {
   kDropCall,  // a call that no step needs
   kLibrary,   // a switch of the library in which it waits
   kOnHost,    // a few values of the host go to the GPU and back
+  kOneGraph,  // what breaks the graph of a compiled model
 };
 
 // A change that sets several lines right together.

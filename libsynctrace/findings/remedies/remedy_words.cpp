@@ -6,6 +6,7 @@
 
 #include "base/format_text.h"
 #include "base/name_text.h"
+#include "findings/remedies/break_words.h"
 #include "findings/remedies/launch_words.h"
 #include "findings/remedies/read_words.h"
 
@@ -62,7 +63,10 @@ RemedyWords pinned(Framework framework, const Lines& lines) {
                        .jax = "jax.device_put the next batch before the step of this one is waited for",
                        .cupy = "host = cupyx.empty_pinned(shape, dtype); array.set(host, stream=stream)"};
   RemedyWords words{"Copy from pinned memory without waiting", {typed.in(framework)}};
-  const std::string changed = framework == Framework::kPyTorch ? with_non_blocking(where.source) : std::string();
+  // A module's parameters are in no pinned memory.
+  const bool is_module = has_file(where, "/torch/nn/modules/module.py");
+  const std::string changed =
+      framework == Framework::kPyTorch && !is_module ? with_non_blocking(where.source) : std::string();
   if (!changed.empty()) words.to_type.push_back(changed);
   return words;
 }
@@ -200,6 +204,7 @@ RemedyWords of_lines(const RemedyGroup& group, Framework framework, const Lines&
     case RemedyKind::kPinned: return pinned(framework, lines);
     case RemedyKind::kKeepMemory: return keep_memory(framework, lines);
     case RemedyKind::kFeed: return feed();
+    case RemedyKind::kOneGraph: return one_graph(lines);
     case RemedyKind::kOnHost: return on_host(framework, lines.front());
     case RemedyKind::kHostCode: return host_code(lines);
     case RemedyKind::kCompile: return compile_words(framework, group.function, lines);

@@ -11,12 +11,11 @@ namespace synctrace {
 namespace {
 
 constexpr std::array kAllRules = {
-    kStreamSyncRule,    kDeviceSyncRule,       kEventSyncRule,      kPollingRule,
-    kFrameworkWaitRule, kHiddenSyncRule,       kBlockingMemcpyRule, kPageableH2dRule,
-    kPageableD2hRule,   kScalarReadRule,       kDynamicShapeRule,   kAllocRule,
-    kFreeSyncRule,      kModuleLoadRule,       kLaunchBoundRule,    kInputBoundRule,
-    kHostComputeRule,   kDependencyRule,       kCompileRule,        kCollectionRule,
-    kRankWaitRule,      kSmallCollectivesRule, kLateCollectiveRule, kDrainedCollectiveRule};
+    kStreamSyncRule,   kDeviceSyncRule,     kEventSyncRule,        kPollingRule,        kFrameworkWaitRule,
+    kHiddenSyncRule,   kBlockingMemcpyRule, kPageableH2dRule,      kPageableD2hRule,    kScalarReadRule,
+    kDynamicShapeRule, kAllocRule,          kFreeSyncRule,         kModuleLoadRule,     kLaunchBoundRule,
+    kInputBoundRule,   kHostComputeRule,    kDependencyRule,       kCompileRule,        kGraphBreakRule,
+    kCollectionRule,   kRankWaitRule,       kSmallCollectivesRule, kLateCollectiveRule, kDrainedCollectiveRule};
 
 }  // namespace
 
@@ -74,6 +73,7 @@ const Rule* rule_of_cause(CauseKind kind, CopyKind copy_kind) noexcept {
     case CauseKind::kLoaderCompute: return &kInputBoundRule;
     case CauseKind::kHostCompute: return &kHostComputeRule;
     case CauseKind::kCompile: return &kCompileRule;
+    case CauseKind::kGraphBreak: return &kGraphBreakRule;
     case CauseKind::kGarbageCollection: return &kCollectionRule;
     case CauseKind::kStreamDependency:
     case CauseKind::kDeviceDependency:

@@ -36,6 +36,7 @@ inline constexpr Rule kInputBoundRule{"ST051", "input-bound"};
 inline constexpr Rule kHostComputeRule{"ST052", "host-compute"};
 inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
 inline constexpr Rule kCompileRule{"ST054", "recompile"};
+inline constexpr Rule kGraphBreakRule{"ST055", "graph-break"};
 inline constexpr Rule kCollectionRule{"ST056", "python-gc"};
 // Rules of a job, never of one rank alone: how its ranks exchange data.
 inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};

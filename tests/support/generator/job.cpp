@@ -94,9 +94,16 @@ class Player {
     state.host_ns += fault.ns;
     const TimeSpan span{begin_ns, state.host_ns};
     if (!state.trace) return;
-    if (fault.what == Fault::What::kLoader) return state.trace->sleep(span, line_of(fault.what));
-    if (fault.what == Fault::What::kAllocate) return state.trace->allocate(span, line_of(fault.what));
-    state.trace->compute(span, line_of(fault.what));
+    const std::uint32_t line = line_of(fault.what);
+    switch (fault.what) {
+      case Fault::What::kLoader: return state.trace->sleep(span, line, format::HostCall::kSemaphore);
+      case Fault::What::kPause: return state.trace->sleep(span, line, format::HostCall::kSleep);
+      case Fault::What::kReadFile: return state.trace->sleep(span, line, format::HostCall::kRead);
+      case Fault::What::kLock: return state.trace->sleep(span, line, format::HostCall::kMutex);
+      case Fault::What::kAllocate: return state.trace->allocate(span, line);
+      case Fault::What::kStarved: return state.trace->compute(span, line, format::Sample::State::kRunnable);
+      default: return state.trace->compute(span, line);
+    }
   }
 
   bool is_at(const Fault& one, std::uint32_t rank, std::uint32_t step, std::uint32_t bucket) const {

@@ -21,6 +21,10 @@ struct Fault {
     kSlowKernel,  // a kernel takes ns more
     kCollector,   // Python collects garbage for ns
     kAllocate,    // cudaMalloc takes ns
+    kPause,       // sleeps for ns
+    kReadFile,    // waits for a file or socket for ns
+    kLock,        // waits for a lock for ns
+    kStarved,     // waits for a processor for ns
   };
   What what = What::kHostCode;
   std::uint32_t rank = 0;

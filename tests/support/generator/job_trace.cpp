@@ -141,24 +141,24 @@ void JobTrace::call(TimeSpan span, std::uint32_t line, std::uint32_t api) {
 void JobTrace::sync(TimeSpan span, std::uint32_t line) { call(span, line, kSyncApi); }
 void JobTrace::allocate(TimeSpan span, std::uint32_t line) { call(span, line, kAllocApi); }
 
-void JobTrace::sleep(TimeSpan span, std::uint32_t line) {
+void JobTrace::sleep(TimeSpan span, std::uint32_t line, format::HostCall call) {
   format::HostWait wait;
   wait.thread = kHost;
   wait.begin_ns = clock_.of(span.begin_ns);
   wait.duration_ns = length_of(span);
-  wait.call = format::HostCall::kSemaphore;
+  wait.call = call;
   wait.object = 0x7000;
   wait.stack = stack_of(line);
   builder_.add(wait);
 }
 
-void JobTrace::compute(TimeSpan span, std::uint32_t line) {
+void JobTrace::compute(TimeSpan span, std::uint32_t line, format::Sample::State state) {
   format::Sample sample;
   sample.thread = kHost;
   sample.begin_ns = clock_.of(span.begin_ns);
   sample.duration_ns = length_of(span);
   sample.count = 3;
-  sample.state = format::Sample::State::kRunning;
+  sample.state = state;
   sample.stack = stack_of(line);
   builder_.add(sample);
 }

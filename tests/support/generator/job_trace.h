@@ -27,9 +27,9 @@ class JobTrace {
   void collective(Nanoseconds asked_ns, Nanoseconds call_ns, TimeSpan span, std::uint64_t communicator,
                   std::uint64_t turn, std::uint64_t bytes);
   void sync(TimeSpan span, std::uint32_t line);
-  void sleep(TimeSpan span, std::uint32_t line);
+  void sleep(TimeSpan span, std::uint32_t line, format::HostCall call);
   void allocate(TimeSpan span, std::uint32_t line);
-  void compute(TimeSpan span, std::uint32_t line);
+  void compute(TimeSpan span, std::uint32_t line, format::Sample::State state = format::Sample::State::kRunning);
   std::vector<std::byte> finish(Nanoseconds end_ns);
 
  private:

@@ -25,22 +25,24 @@ JobProgram program_with(Fault::What what, Nanoseconds ns, std::uint32_t ranks = 
 }  // namespace
 
 TEST_CASE("the line of one rank that makes the others wait is named, with what it saves for all") {
-  for (const Fault::What what : {Fault::What::kHostCode, Fault::What::kRead, Fault::What::kLoader,
-                                 Fault::What::kSlowKernel, Fault::What::kCollector, Fault::What::kAllocate}) {
-    INFO("fault " << static_cast<int>(what));
-    const JobProgram program = program_with(what, what == Fault::What::kRead ? 600'000 : 3'000'000);
+  using enum Fault::What;
+  const std::uint32_t ranks = GENERATE(4U, 8U);
+  for (const Fault::What what :
+       {kHostCode, kRead, kLoader, kSlowKernel, kCollector, kAllocate, kPause, kReadFile, kLock, kStarved}) {
+    INFO("fault " << static_cast<int>(what) << ", " << ranks << " ranks");
+    const JobProgram program = program_with(what, what == kRead ? 600'000 : 3'000'000, ranks);
     const JobRun run = play_job(program, 17);
     const JobReport report = report_of(run);
     CHECK(report.breaches.empty());
     CHECK(report.verdict == "rank-bound");
     CHECK(report.shape == JobShape::kOneRank);
-    CHECK(report.late == 2);
+    CHECK(report.late == ranks / 2);
     REQUIRE_FALSE(report.causes.empty());
     const JobCause& first = report.causes.front();
     INFO(first.name << " at line " << first.where.line << ", saves " << first.saving.ns);
     const std::uint32_t line = line_of(what);
     // A loader's own frames are a library's: the line is the one of the program that asked it.
-    CHECK(first.where.line == (what == Fault::What::kLoader ? 70 : line));
+    CHECK(first.where.line == (what == kLoader ? 70 : line));
     JobProgram without = program;
     without.faults.clear();
     const Nanoseconds truth_ns = run.end_ns - play_job(without, 17).end_ns;

@@ -201,12 +201,23 @@ TEST_CASE("many copies from one line are one copy, or constants that the line ma
         "Make these constants on the GPU once");
 }
 
+TEST_CASE("what breaks a compiled model's graph goes, or stays a tensor") {
+  const auto first = [](const char* source) {
+    return words(RemedyKind::kOneGraph, Framework::kPyTorch, {source}).to_type.front();
+  };
+  CHECK(first("self.scale = x.detach().abs().max().item()") == "self.scale = x.detach().abs().max()");
+  CHECK(first("check_shape(x)") == "delete check_shape(x), or call it outside of the compiled model");
+  CHECK(first("if x.mean().item() > 0:").find("torch.where") != std::string::npos);
+  CHECK(first("print(x.mean())").find("print") != std::string::npos);
+  CHECK(first("def forward(self, x):").find("TORCH_LOGS=graph_breaks") != std::string::npos);
+}
+
 TEST_CASE("every remedy says what to do, in every framework") {
   for (const RemedyKind kind :
        {RemedyKind::kGraph, RemedyKind::kLoopOfKernels, RemedyKind::kOptimizer, RemedyKind::kReadLater,
         RemedyKind::kRemoveWait, RemedyKind::kStopPolling, RemedyKind::kWaitLater, RemedyKind::kPinned,
         RemedyKind::kOneCopy, RemedyKind::kKeepMemory, RemedyKind::kFeed, RemedyKind::kHostCode,
-        RemedyKind::kNoCollection, RemedyKind::kPreload, RemedyKind::kDropDependency}) {
+        RemedyKind::kNoCollection, RemedyKind::kPreload, RemedyKind::kDropDependency, RemedyKind::kOneGraph}) {
     for (const Framework framework : {Framework::kCuda, Framework::kPyTorch, Framework::kJax, Framework::kCupy}) {
       const RemedyWords remedy = words(kind, framework, {""});
       CAPTURE(static_cast<int>(kind), static_cast<int>(framework), remedy.title);
