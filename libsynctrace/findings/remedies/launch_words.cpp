@@ -43,8 +43,11 @@ void add_compile_words(const LaunchTarget& module, std::vector<std::string>& typ
     typed.push_back(format_text("above forward of {}: {}", module.class_name, kGraphDecorator));
   } else if (is_given) {
     typed.push_back(format_text("model.compile({}) before the loop; model: your {}", kMode, module.class_name));
+  } else if (module.name.empty()) {
+    typed.push_back(
+        format_text("before the loop, torch.compile(..., {}) of the module that {} calls", kMode, module.called_at));
   } else {
-    const std::string name = module.name.empty() ? "module" : module.name;
+    const std::string& name = module.name;
     const std::string short_name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
     typed.push_back(format_text("fast_{} = torch.compile({}, {}) before the loop", short_name, name, kMode));
     typed.push_back(format_text("call fast_{} in place of {} in {}", short_name, name, module.called_at));

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be in a recording before a line is printed that a user types: rows of that line, and of what the recording must hold.
+A name that the line takes from the program stands in braces: {0} is the first group of the row's first pattern."""
+import re
+
+PYTHON = r"^code .*file="
+TORCH = r'^(code|source_line) .*(/torch/|import torch|torch\.)'
+JAX = r'^code .*file="[^"]*/jax/'
+CUPY = r'^code .*file="[^"]*/cupy/'
+CUDA = r'^api_name .*"cu'
+LOADER = r'^code .*file="[^"]*/torch/utils/data/'
+OPTIMIZER = r'^code .*file="[^"]*/torch/optim/'
+COMPILED = r'^code .*file="[^"]*/torch/_dynamo/'
+MODULE = r'^code .*file="[^"]*/torch/nn/modules/module\.py"'
+LIGHTNING = r'^code .*file="[^"]*/(pytorch_lightning|lightning)/'
+TRANSFORMERS = r'^code .*file="[^"]*/transformers/'
+THRUST = r'^(symbol|source_line) .*thrust'
+COPIES = r"^call .*copy_kind=[12]"
+UPLOADS = r"^call .*copy_kind=1"
+READS = r"^call .*copy_kind=2"
+SLEEPS = r"^host_wait "
+LAUNCHES = r"^launch "
+FUNCTION = r'^code .*function="([^"]*\.)?{0}"'
+FORWARD = r'^code .*function="([^"]*\.)?{0}\.(forward|__call__)"'
+CALLED = r'^source_line .*text="[^"]*\b{0}\b'
+LOADS = r"^api_name .*(Module|Library|Graph|LoadData)|compile"
+
+ROWS = [
+    # what a library has a switch for
+    (r"^\(", []),  # what the switch changes; the line before it is looked at
+    (r"thrust::", [THRUST]),
+    (r"self\.log\(|enable_progress_bar", [LIGHTNING]),
+    (r"TrainingArguments|cache_implementation|model\.generate", [TRANSFORMERS]),
+    (r"torch\.optim\.\w+\(", [OPTIMIZER, LAUNCHES]),
+    # loaders
+    (r"num_workers|persistent_workers", [LOADER]),
+    (r"DataLoader\(\.\.\., pin_memory=True\)", [TORCH, COPIES]),
+    (r"load the next batch in a thread", [PYTHON]),
+    # launches
+    (r"above def (\w+): @torch\.compile", [TORCH, LAUNCHES, FUNCTION]),
+    (r"above def (\w+): @jax\.jit", [JAX, LAUNCHES, FUNCTION]),
+    (r"above forward of (\w+): @torch\.compile", [MODULE, LAUNCHES, FORWARD]),
+    (r"^fast_\w+ = torch\.compile\(([\w.]+), ", [MODULE, LAUNCHES, CALLED]),
+    (r"^call fast_\w+ in place of ([\w.]+) in [\w.]+:\d+$", [MODULE, CALLED]),
+    (r"of the module that ([\w.]+):\d+ calls$", [MODULE, LAUNCHES, r'^code .*file="[^"]*/{0}"']),
+    (r"^move lines? .* into a function, with @torch\.compile", [TORCH, LAUNCHES]),
+    (r"^move lines? .* into a function, with @jax\.jit", [JAX, LAUNCHES]),
+    (r"cudaGraphInstantiate|cudaStreamBeginCapture", [CUDA, LAUNCHES]),
+    (r"TORCH_LOGS=graph_breaks|outside of the compiled model|^self\.\w+ = [\w.()]+$", [COMPILED, r'file="[^"]*torchinductor_']),
+    (r"torch\.compile\(\.\.\., dynamic=True\)|TORCH_LOGS=recompiles", [COMPILED]),
+    (r"run one step of each shape before the loop", [PYTHON, LOADS]),
+    # reads and waits
+    (r"keep (\w+)\.detach\(\)", [TORCH, CALLED, READS]),
+    (r"keep the tensor; call|print the tensor|torch\.where\(|read all at once", [CUDA, READS]),
+    (r"fixed upper bound in place of a size", [TORCH]),
+    (r"^these calls of (\w+)", [READS, r'^(symbol|code) .*\b{0}\b']),
+    (r"keep (?!the )(\w+); call float\(\)", [JAX, CALLED]),
+    (r"keep the array; call float\(\) on the one", [JAX]),
+    (r"keep the array; call float\(\) or \.get\(\)", [CUPY, READS]),
+    (r"delete block_until_ready", [JAX]),
+    (r"delete synchronize\(\)", [CUPY]),
+    (r"delete the synchronize\(\)", [TORCH]),
+    (r"delete it; between streams", [CUDA]),
+    (r"cudaEventSynchronize where the result", [r"^poll "]),
+    (r"event\.synchronize\(\) where the result", [TORCH, r"^poll "]),
+    # copies
+    (r"pinned\.copy_\(", [TORCH, COPIES]),
+    (r"cudaMallocHost|cudaMemcpyAsync", [CUDA, COPIES]),
+    (r"cupyx\.empty_pinned", [CUPY, COPIES]),
+    (r"torch\.stack\(rows\)|torch\.tensor\(x, device=device\)", [TORCH, UPLOADS]),
+    (r"^.*\.(to|cuda)\(.*non_blocking=True", [TORCH, UPLOADS]),
+    # memory, host code
+    (r"allocate once, before the loop", [CUDA, r'^api_name .*"(cuda|cu)(Malloc|Free|Mem|HostAlloc)']),
+    (r"torch\.cuda\.empty_cache\(\)", [TORCH, r'^source_line .*empty_cache']),
+    (r"XLA_PYTHON_CLIENT_PREALLOCATE", [JAX]),
+    (r"gc\.freeze\(\)", [r"^sample .*state=4|gc_collect"]),
+    (r"gc\.collect\(\)$|delete .*gc\.collect", [r'^source_line .*gc\.collect']),
+    (r"do less there in each step|^busiest lines there", [r"^(sample|launch|call|host_wait) "]),
+]
+
+
+def lacking(typed, dump):
+    """What a line needs and the recording does not have; a sentence for a line that no row knows."""
+    rows = [(match, needs) for pattern, needs in ROWS if (match := re.search(pattern, typed))]
+    if not rows:
+        return ["a row in advice_evidence.py"]
+    return [need for match, needs in rows for need in needs
+            if not re.search(re.sub(r"\{(\d)\}", lambda group: re.escape(match.groups()[int(group[1])]), need), dump, re.MULTILINE)]
