@@ -45,6 +45,12 @@ std::uint64_t HostOwners::line_of(StackId stack) const {
   return traits.python ? traits.python_line : number(stack);
 }
 
+// Samples inside of a library vote for the line that called it.
+std::uint64_t HostOwners::shown_line_of(StackId stack) const {
+  const StackTraits traits = evidence_.stacks.traits(stack);
+  return traits.user && traits.user_line != 0 ? traits.user_line : line_of(stack);
+}
+
 HostOwners::Lines HostOwners::lines_around(HostTimeline::Index thread, TimeSpan span) const {
   const HostTimeline::Neighbours around = evidence_.host.neighbours(thread, span);
   return {line_of(around.before), line_of(around.after)};
@@ -63,7 +69,7 @@ void HostOwners::find_usual_samples() {
       const HostItem item = evidence_.host.item_before(thread, sample.span.begin_ns + 1);
       if (item.owner.table != OwnerTable::kNone || item.first) continue;
       Votes& votes =
-          found[lines_around(thread, item.span)].try_emplace(line_of(sample.stack), Votes{row, 0}).first->second;
+          found[lines_around(thread, item.span)].try_emplace(shown_line_of(sample.stack), Votes{row, 0}).first->second;
       votes.samples += sample.count;
     }
   }

@@ -58,6 +58,7 @@ class HostOwners {
     }
   };
   std::uint64_t line_of(StackId stack) const;
+  std::uint64_t shown_line_of(StackId stack) const;
   Lines lines_around(HostTimeline::Index thread, TimeSpan span) const;
   void find_usual_samples();
 

@@ -46,6 +46,10 @@ bool has_dynamic_shape(std::string function) {
   return false;
 }
 
+std::uint64_t hash_of_line(const ResolvedFrame& frame) {
+  return std::hash<std::string>{}(frame.file) * 31 + frame.line;
+}
+
 template <std::size_t count>
 bool is_one_of(const std::string_view (&names)[count], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
@@ -77,14 +81,16 @@ StackTraits StackReader::find_traits(StackId stack) const {
   bool prints = false;
   traits.incomplete = !is_whole(stack);
   const std::vector<ResolvedFrame> frames = resolve_stack(trace_, stack);
-  traits.user = choose_frame(frames, user_code_).basis == FrameBasis::kUserCode;
+  const ChosenFrame chosen = choose_frame(frames, user_code_);
+  traits.user = chosen.basis == FrameBasis::kUserCode;
+  if (traits.user) traits.user_line = hash_of_line(frames[chosen.index]);
   for (const ResolvedFrame& frame : frames) {
     const bool in_loader_file =
         std::any_of(std::begin(kLoaderFiles), std::end(kLoaderFiles),
                     [&](std::string_view part) { return frame.file.find(part) != std::string::npos; });
     if (frame.kind == FrameKind::kPython && !traits.python) {
       traits.python = true;
-      traits.python_line = std::hash<std::string>{}(frame.file) * 31 + frame.line;
+      traits.python_line = hash_of_line(frame);
     }
     if (in_loader_file) traits.loader = true;
     if (frame.file.ends_with(kPrinter)) prints = true;

@@ -21,6 +21,7 @@ struct StackTraits {
   bool user = false;              // has code in it that is the program's own, not a library's
   bool dynamic_shape = false;     // inside an operator whose result is as large as its data say
   std::uint64_t python_line = 0;  // with Python code: stands for the file and line of the innermost
+  std::uint64_t user_line = 0;    // with code of the program's own: for those of the line that is shown
 };
 
 class StackReader {
