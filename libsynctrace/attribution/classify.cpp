@@ -2,6 +2,8 @@
 #include "attribution/classify.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 #include "attribution/wait_table.h"
 
@@ -10,6 +12,8 @@ namespace {
 
 // A first launch this many times as long as others loads code.
 constexpr Nanoseconds kFirstLaunchFactor = 10;
+// How many samples to each side are looked at for a stack.
+constexpr std::ptrdiff_t kMostSamplesAside = 64;
 
 CauseKind kind_of(ApiCategory category, bool waited) noexcept {
   switch (category) {
@@ -181,6 +185,26 @@ HostPiece HostClassifier::of_sample(std::uint32_t row) const {
   return piece;
 }
 
+// A running thread's stack cannot always be read. Then the nearest one of the same time that could be read tells. So do
+// the ones before and after, if both lie in a compiler: no program compiles for a moment only.
+std::uint32_t HostClassifier::told_by(const std::vector<std::uint32_t>& samples,
+                                      std::vector<std::uint32_t>::const_iterator at, TimeSpan open) const {
+  const std::vector<Sample>& rows = evidence_.trace.samples;
+  const auto is_told = [&](std::uint32_t row) { return number(rows[row].stack) != 0; };
+  if (is_told(*at) || rows[*at].state != format::Sample::State::kRunning) return *at;
+  const auto end = at + std::min(kMostSamplesAside, samples.end() - at);
+  const auto later = std::find_if(at, end, is_told);
+  const auto from = std::make_reverse_iterator(at);
+  const auto rend = from + std::min(kMostSamplesAside, samples.rend() - from);
+  const auto earlier = std::find_if(from, rend, is_told);
+  const bool has_later = later != end && rows[*later].span.begin_ns < open.end_ns;
+  const bool has_earlier = earlier != rend && rows[*earlier].span.end_ns > open.begin_ns;
+  if (has_later && (!has_earlier || later - at <= earlier - from + 1)) return *later;
+  if (has_earlier) return *earlier;
+  const auto compiles = [&](std::uint32_t row) { return evidence_.stacks.traits(rows[row].stack).compiler; };
+  return later != end && earlier != rend && compiles(*later) && compiles(*earlier) ? *later : *at;
+}
+
 // Between records: queries that spun, CUPTI's own overhead, then the nearest sample; else only the neighbours are
 // known.
 HostPiece HostClassifier::of_open_time(HostTimeline::Index thread, const HostItem& open, Nanoseconds t,
@@ -224,13 +248,13 @@ HostPiece HostClassifier::of_open_time(HostTimeline::Index thread, const HostIte
   };
   const Nanoseconds limit_ns = piece.begin_ns;
   if (has_next && (!has_last || t > middle(std::prev(next), next))) {
-    piece = of_sample(*next);
+    piece = of_sample(told_by(samples, next, open.span));
     piece.begin_ns = std::max(limit_ns, has_last ? middle(std::prev(next), next) : 0);
     return piece;
   }
   if (has_last) {
     const auto last = std::prev(next);
-    piece = of_sample(*last);
+    piece = of_sample(told_by(samples, last, open.span));
     const bool has_one_before =
         last != samples.begin() && trace.samples[*std::prev(last)].span.end_ns > open.span.begin_ns;
     piece.begin_ns = std::max(limit_ns, has_one_before ? std::min(t - 1, middle(std::prev(last), last)) : 0);

@@ -3,6 +3,9 @@
 // time between records, cut where the answer changes.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "attribution/cause.h"
 #include "attribution/evidence.h"
 
@@ -35,6 +38,8 @@ class HostClassifier {
   HostPiece of_gpu_sleep(const GpuSleep& sleep, CauseKind kind, Owner owner, Nanoseconds t, DeviceId device) const;
   HostPiece of_open_time(HostTimeline::Index thread, const HostItem& open, Nanoseconds t, DeviceId device) const;
   HostPiece of_sample(std::uint32_t row) const;
+  std::uint32_t told_by(const std::vector<std::uint32_t>& samples, std::vector<std::uint32_t>::const_iterator at,
+                        TimeSpan open) const;
 
   const Evidence& evidence_;
 };

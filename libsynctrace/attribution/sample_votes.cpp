@@ -38,7 +38,8 @@ SampleVotes::Group SampleVotes::group_of(const Sample& sample, const StackTraits
 Confidence SampleVotes::confidence_of(const Sample& sample, const StackTraits& traits) const {
   const CauseKind kind = kind_of_sample(sample, traits);
   // A thread that is between two records and not asleep runs code of its own: that holds without any sample.
-  if (kind == CauseKind::kHostCompute) return Confidence::kMedium;
+  // Whoever is in a compiler stays there for longer than from sample to sample, in many lines.
+  if (kind == CauseKind::kHostCompute || kind == CauseKind::kCompile) return Confidence::kMedium;
   const auto found = votes_.find(group_of(sample, traits));
   if (found == votes_.end()) return Confidence::kLow;
   const Votes& votes = found->second;

@@ -84,13 +84,15 @@ std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlac
   return rows;
 }
 
-// A line that does several things is one change. The collector may run at any line and is one change, wherever it ran.
+// The collector runs at any line, and what is compiled again is compiled in forward and in backward.
+bool is_one_everywhere(CauseKind kind) { return kind == CauseKind::kGarbageCollection || kind == CauseKind::kCompile; }
+
+// A line that does several things is one change.
 void join_places(std::vector<SlowStepCause>& rows) {
   std::vector<SlowStepCause> joined;
   for (SlowStepCause& row : rows) {
     const auto is_same = [&](const SlowStepCause& one) {
-      const bool collects = row.kind == CauseKind::kGarbageCollection;
-      if (collects || one.kind == CauseKind::kGarbageCollection) return one.kind == row.kind;
+      if (is_one_everywhere(row.kind) || is_one_everywhere(one.kind)) return one.kind == row.kind;
       return one.place == row.place && number(row.place) != 0;
     };
     const auto there = std::find_if(joined.begin(), joined.end(), is_same);
@@ -181,6 +183,7 @@ void stand_for_all_steps(const SlowSteps& slow, const StepFigures& steps, WhatIf
   for (Nanoseconds* time : {&found.base_ns, &found.base_lo_ns, &found.base_hi_ns, &found.recorded_ns})
     *time = add_saturated(*time, slow.extra_ns);
   for (const SlowStepCause& row : slow.causes) add(row.saving, found.all);
+  found.all.hi_ns = std::min(found.all.hi_ns, found.base_ns);
 }
 
 void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, SavingsReport& savings) {
@@ -215,6 +218,11 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
       continue;
     }
     count_from(at, row.saving, remedies);
+  }
+  // What each saves at most may be the same time.
+  for (Remedy& remedy : remedies) {
+    for (Interval* saving : {&remedy.alone, &remedy.marginal, &remedy.cumulative})
+      saving->hi_ns = std::min(saving->hi_ns, savings.base_ns);
   }
 }
 

@@ -1,144 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Single explanations that the generated programs do not reach: work behind host functions, launches of a thread that
 // works for another, traces that lost records, the edges of windows.
-#include "attribution/attribute.h"
 #include "support/catch.h"
+#include "walk_scene.h"
 
 namespace synctrace::testing {
-namespace {
-
-constexpr Nanoseconds kUs = 1'000;
-constexpr ThreadId kMain{100};
-constexpr ThreadId kEngine{101};
-constexpr ApiId kLaunch{1};
-constexpr ApiId kHostFunction{2};
-constexpr ApiId kCall{3};
-
-class Scene {
- public:
-  Scene() {
-    trace_.contexts[ContextId{1}] = {DeviceId{0}, StreamId{7}};
-    trace_.apis[kLaunch] = {ApiCategory::kLaunch, "cudaLaunchKernel"};
-    trace_.apis[kHostFunction] = {ApiCategory::kHostFunction, "cudaLaunchHostFunc"};
-    trace_.codes[1] = Code{"/home/user/train.py", "main", "", 10, 0x030c0000};
-    trace_.stacks[StackId{5}] = {frame(1)};
-    trace_.codes[2] =
-        Code{"/usr/lib/python3/site-packages/torch/utils/data/dataloader.py", "__next__", "", 10, 0x030c0000};
-    trace_.stacks[StackId{6}] = {frame(2)};
-    trace_.codes[3] = Code{"/home/user/train.py", "prepare", "", 50, 0x030c0000};
-    trace_.stacks[StackId{7}] = {frame(3), frame(1)};
-  }
-
-  void launch_at_line(Nanoseconds begin_us, TimeSpan kernel_us) {
-    launch(begin_us, kernel_us);
-    trace_.launches.back().stack = StackId{5};
-  }
-
-  void launch(Nanoseconds begin_us, TimeSpan kernel_us, ThreadId thread = kMain) {
-    trace_.launches.push_back(launch_row(begin_us, kLaunch, thread));
-    trace_.launches.back().correlation = CorrelationId{next_};
-    Operation kernel;
-    kernel.span = {kernel_us.begin_ns * kUs, kernel_us.end_ns * kUs};
-    kernel.context = ContextId{1};
-    kernel.stream = StreamId{7};
-    kernel.correlation = CorrelationId{next_++};
-    trace_.operations.push_back(kernel);
-  }
-
-  void host_function(Nanoseconds begin_us, ThreadId thread = kMain) {
-    trace_.launches.push_back(launch_row(begin_us, kHostFunction, thread));
-  }
-
-  // A call without a stack that puts work of its own onto the stream.
-  void call(Nanoseconds begin_us, ApiCategory category, CopyKind copy_kind, TimeSpan work_us) {
-    Call call;
-    call.span = {begin_us * kUs, (begin_us + 4) * kUs};
-    call.thread = kMain;
-    call.api = kCall;
-    call.category = category;
-    call.copy_kind = copy_kind;
-    call.correlation = CorrelationId{next_};
-    trace_.calls.push_back(call);
-    Operation work;
-    work.kind = category == ApiCategory::kMemset ? OperationKind::kMemset : OperationKind::kCopy;
-    work.copy_kind = copy_kind;
-    work.span = {work_us.begin_ns * kUs, work_us.end_ns * kUs};
-    work.context = ContextId{1};
-    work.stream = StreamId{7};
-    work.correlation = CorrelationId{next_++};
-    trace_.operations.push_back(work);
-  }
-
-  // A sleep of another thread, without a stack unless one is given.
-  void sleep(ThreadId thread, TimeSpan span_us, ThreadId waker, Nanoseconds wake_us, StackId stack = {}) {
-    wait(span_us, waker);
-    trace_.host_waits.back().thread = thread;
-    trace_.host_waits.back().wake_ns = wake_us * kUs;
-    trace_.host_waits.back().stack = stack;
-  }
-
-  void sample(Nanoseconds time_us, format::Sample::State state, StackId stack = StackId{6}) {
-    Sample sample;
-    sample.span = {time_us * kUs, time_us * kUs};
-    sample.thread = kMain;
-    sample.count = 1;
-    sample.state = state;
-    sample.stack = stack;
-    trace_.samples.push_back(sample);
-  }
-
-  void wait(TimeSpan span_us, ThreadId waker) {
-    HostWait wait;
-    wait.span = {span_us.begin_ns * kUs, span_us.end_ns * kUs};
-    wait.thread = kMain;
-    wait.waker = waker;
-    wait.wake_ns = wait.span.end_ns - 5 * kUs;
-    wait.call = HostCall::kCondition;
-    wait.stack = StackId{5};
-    trace_.host_waits.push_back(wait);
-  }
-
-  void lose_records() {
-    trace_.stats.add("ring-full", 3);
-    trace_.lossy = {{0, 10'000 * kUs}};
-  }
-
-  Trace& trace() { return trace_; }
-
-  // The causes of idle time between two moments, in order.
-  std::vector<Part> explained(TimeSpan span_us, TimeSpan window_us = {0, 10'000}) {
-    trace_.windows = {{{window_us.begin_ns * kUs, window_us.end_ns * kUs}, "start"}};
-    AttributeOptions options;
-    options.keep_parts = true;
-    const Attribution attribution = attribute(trace_, options);
-    REQUIRE(attribution.breaches.empty());
-    std::vector<Part> parts;
-    for (const Part& part : attribution.parts.at(DeviceId{0})) {
-      if (!intersect(part.span, {span_us.begin_ns * kUs, span_us.end_ns * kUs}).empty()) parts.push_back(part);
-    }
-    return parts;
-  }
-
- private:
-  static StackFrame frame(std::uint32_t code) {
-    StackFrame frame;
-    frame.code = code;
-    return frame;
-  }
-
-  static Launch launch_row(Nanoseconds begin_us, ApiId api, ThreadId thread) {
-    Launch launch;
-    launch.span = {begin_us * kUs, (begin_us + 4) * kUs};
-    launch.thread = thread;
-    launch.api = api;
-    return launch;
-  }
-
-  Trace trace_;
-  std::uint32_t next_ = 1;
-};
-
-}  // namespace
 
 TEST_CASE("work behind a function of the host waited for that") {
   Scene scene;
@@ -383,6 +249,36 @@ TEST_CASE("host time that no sample met is the loader's where the others lie in 
   constexpr StackId kInLoader{6};
   CHECK(third_gap({0, 1, 4}, kInLoader).kind == CauseKind::kLoaderCompute);
   CHECK(third_gap({0, 4}, kInLoader).kind == CauseKind::kHostCompute);
+}
+
+TEST_CASE("a sample whose stack was not read says what the nearest one of the same time says") {
+  using State = format::Sample::State;
+  Scene scene;
+  scene.launch(10, {20, 30});
+  scene.launch(5'010, {5'020, 5'030});
+  scene.sample(1'000, State::kRunning, {});
+  scene.sample(2'000, State::kRunning, StackId{7});
+  scene.sample(3'000, State::kRunning, {});
+  scene.sample(4'000, State::kBlocked, {});  // a sleep is no code
+  const std::vector<Part> parts = scene.explained({30, 3'400});
+  REQUIRE_FALSE(parts.empty());
+  for (const Part& part : parts) CHECK(part.owner == Owner{1, OwnerTable::kSample});
+  for (const Part& part : scene.explained({3'600, 4'900})) CHECK_FALSE(part.owner == Owner{1, OwnerTable::kSample});
+}
+
+TEST_CASE("samples without a stack are the compiler's between two that are, and nobody's elsewhere") {
+  using State = format::Sample::State;
+  for (const bool compiles : {true, false}) {
+    Scene scene;
+    scene.trace().codes[4] = Code{"/site-packages/torch/_dynamo/convert_frame.py", "_compile", "", 1, 0x030c0000};
+    scene.trace().stacks[StackId{8}] = {Scene::frame(4)};
+    for (Nanoseconds i = 0; i < 4; ++i) scene.launch(i * 1'000, {i * 1'000 + 20, i * 1'000 + 30});
+    scene.sample(500, State::kRunning, StackId{8});
+    scene.sample(1'500, State::kRunning, {});
+    scene.sample(2'500, State::kRunning, compiles ? StackId{8} : StackId{7});
+    for (const Part& part : scene.explained({1'100, 1'900}))
+      CHECK(part.kind == (compiles ? CauseKind::kCompile : CauseKind::kHostCompute));
+  }
 }
 
 }  // namespace synctrace::testing
