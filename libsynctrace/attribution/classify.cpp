@@ -157,6 +157,10 @@ HostPiece HostClassifier::of_sleep(std::uint32_t row, Nanoseconds t, DeviceId de
     piece.kind = CauseKind::kInput;
     return piece;
   }
+  if (traits.compiler && !traits.gil) {  // other threads compile for it
+    piece.kind = CauseKind::kCompile;
+    return piece;
+  }
   switch (wait.call) {
     case HostCall::kSleep: piece.kind = CauseKind::kSleep; return piece;
     case HostCall::kPoll:

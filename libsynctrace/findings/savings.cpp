@@ -6,6 +6,7 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "base/shown_text.h"
+#include "findings/compile_saving.h"
 #include "findings/middle_savings.h"
 #include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_kinds.h"
@@ -194,6 +195,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   }
   add_remedies(found, kinds, writer, report);
   widen(found.base_ns, savings.all);
+  count_compilation(attribution, savings);
   savings.no_graph = kinds.obstacle();
   add_slow_step_remedies(slow, report.steps.figures, savings);
   if (found.asked) {

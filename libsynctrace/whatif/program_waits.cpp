@@ -110,7 +110,10 @@ void ProgramBuilder::sleep(const Turn& turn) {
   // A graph needs no other thread to launch its work.
   const bool in_range = in_graph(turn.thread, row.span.begin_ns + 1) && in_graph(turn.thread, end_ns);
   const std::uint16_t helped = in_range ? program_.graph_site : std::uint16_t{0};
-  const std::uint16_t site = loads ? sites_.of_cause(CauseKind::kInput, row.stack, {}) : helped;
+  const bool compiles = traits.compiler && !traits.gil;
+  const std::uint16_t site = loads      ? sites_.of_cause(CauseKind::kInput, row.stack, {})
+                             : compiles ? sites_.of_cause(CauseKind::kCompile, row.stack, {})
+                                        : helped;
   if (const auto post = posts_.find(turn.row); post != posts_.end()) {
     const std::uint32_t slot = post->second;
     free_slots_.push_back(slot);
@@ -120,7 +123,7 @@ void ProgramBuilder::sleep(const Turn& turn) {
     // A loader's thread that passes batches on waits for the next one all the time, whether or not its makers rest.
     if (!loads || !threads_[waker_of(evidence_, row)].passes_on) return block(turn, end_ns, slot, site);
   }
-  return loads ? await_batch(turn, end_ns, site) : plain(turn, end_ns, 0);
+  return loads ? await_batch(turn, end_ns, site) : plain(turn, end_ns, compiles ? site : std::uint16_t{0});
 }
 
 void ProgramBuilder::block(const Turn& turn, Nanoseconds end_ns, std::uint32_t slot, std::uint16_t site) {

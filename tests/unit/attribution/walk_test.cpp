@@ -281,4 +281,16 @@ TEST_CASE("samples without a stack are the compiler's between two that are, and 
   }
 }
 
+TEST_CASE("a thread that sleeps in a compiler compiles, whoever does it for it") {
+  Scene scene;
+  scene.trace().codes[4] = Code{"/site-packages/jax/_src/compiler.py", "backend_compile_and_load", "", 1, 0x030c0000};
+  scene.trace().stacks[StackId{8}] = {Scene::frame(4)};
+  scene.launch(10, {20, 30});
+  scene.sleep(kMain, {100, 4'900}, kEngine, 4'890, StackId{8});
+  scene.launch(5'010, {5'020, 5'030});
+  const std::vector<Part> parts = scene.explained({200, 4'800});
+  REQUIRE(parts.size() == 1);
+  CHECK(parts.front().kind == CauseKind::kCompile);
+}
+
 }  // namespace synctrace::testing
