@@ -96,6 +96,7 @@ StackTraits StackReader::find_traits(StackId stack) const {
     if (frame.file.ends_with(kPrinter)) prints = true;
     if (is_one_of(kCollectorFunctions, frame.function)) traits.collector = true;
     if (frame.kind == FrameKind::kPython && is_compiler_code(frame.file, frame.function)) traits.compiler = true;
+    if (frame.kind == FrameKind::kNative && is_native_compiler_code(frame.function)) traits.compiler = true;
     if (is_one_of(kLockFunctions, frame.function)) traits.gil = true;
     if (frame.kind == FrameKind::kNative && has_dynamic_shape(frame.function)) traits.dynamic_shape = true;
   }

@@ -25,7 +25,18 @@ constexpr std::array<CompilerCode, 9> kCompilers = {{
     {"triton/runtime/autotuner.py", "bench"},
 }};
 
+// How a name begins. Not "llvm::" alone: its pools' threads rest in it.
+constexpr std::array<std::string_view, 9> kNativeCompilers = {
+    "llvm::FPPassManager::",     "llvm::PassManager<",          "llvm::legacy::PassManager",
+    "mlir::PassManager::",       "stream_executor::CompileGpu", "tsl::SubProcess::",
+    "xla::gpu::CompileModuleTo", "xla::gpu::GpuCompiler::",     "xla::gpu::NVPTXCompiler::"};
+
 }  // namespace
+
+bool is_native_compiler_code(std::string_view function) noexcept {
+  return std::any_of(kNativeCompilers.begin(), kNativeCompilers.end(),
+                     [&](std::string_view begin) { return function.starts_with(begin); });
+}
 
 bool is_compiler_code(std::string_view file, std::string_view function) noexcept {
   return std::any_of(kCompilers.begin(), kCompilers.end(), [&](const CompilerCode& code) {

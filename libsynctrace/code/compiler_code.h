@@ -10,4 +10,8 @@ namespace synctrace {
 // compiler.py.
 bool is_compiler_code(std::string_view file, std::string_view function) noexcept;
 
+// By the name of a native function, with its arguments: XLA's compilers, LLVM's and MLIR's passes, and the processes
+// that XLA starts for ptxas. Seen in a recording of JAX 0.11.
+bool is_native_compiler_code(std::string_view function) noexcept;
+
 }  // namespace synctrace

@@ -70,6 +70,8 @@ TEST_CASE("what runs compiled code is no compiler") {
   CHECK(is_compiler_code("/venv/triton/runtime/autotuner.py", "Autotuner._bench"));
   CHECK_FALSE(is_compiler_code("/venv/triton/runtime/autotuner.py", "Autotuner.run"));
   CHECK(is_compiler_code("/venv/torch/_dynamo/convert_frame.py", "_compile"));
+  CHECK(is_native_compiler_code("tsl::SubProcess::Communicate(std::string const*)"));
+  CHECK_FALSE(is_native_compiler_code("llvm::StdThreadPool::wait(llvm::ThreadPoolTaskGroup&)"));
   CHECK(is_compiler_code("/venv/torch/_inductor/graph.py", "GraphLowering.run"));
   CHECK(is_compiler_code("/venv/torch/_inductor/runtime/benchmarking.py", "InductorBenchmarker.benchmark_gpu"));
   CHECK_FALSE(
