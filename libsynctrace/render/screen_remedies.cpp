@@ -18,7 +18,8 @@ constexpr std::size_t kSavesColumns = 9;   // "saves"
 constexpr std::size_t kSoFarColumns = 19;  // "all so far"
 constexpr std::size_t kNumberColumns = 4;  // before a title
 constexpr std::size_t kPlaceColumns = 26;
-constexpr std::size_t kMostLines = 3;     // per remedy
+constexpr std::size_t kMostLines = 3;  // per remedy
+constexpr std::size_t kLeftLines = 2;
 constexpr Nanoseconds kLeastWorth = 100;  // one in so many of the time: what saves less is not shown
 constexpr std::size_t kMostNumbers = 8;   // line numbers in a list
 
@@ -40,15 +41,16 @@ class RemedyTable {
     out_.add(
         format_text("{:<{}}{:>{}}  {}", "What to change, best first", width_, "saves", kSavesColumns, "all so far"),
         Tint::kBold);
-    // The last two lines are for what is left out.
-    std::size_t room = most_lines > 3 ? most_lines - 3 : 0;
+    // The last two lines are for what is left out, if anything is.
+    std::size_t room = most_lines > kLeftLines + 1 ? most_lines - kLeftLines - 1 : 0;
     std::size_t number = 0;
     std::size_t used = 1;
     for (; number < shown.size(); ++number) {
       std::size_t lines = std::min(kMostLines, worth_naming(*shown[number]));
       ScreenLines block = block_of(*shown[number], number + 1, lines);
-      while (block.count() > room && lines > 1) block = block_of(*shown[number], number + 1, --lines);
-      if (block.count() > room && number > 0) break;
+      const std::size_t own_room = room + (number + 1 == shown.size() && left.empty() ? kLeftLines : 0);
+      while (block.count() > own_room && lines > 1) block = block_of(*shown[number], number + 1, --lines);
+      if (block.count() > own_room && number > 0) break;
       out_.append(block);
       room -= std::min(room, block.count());
       used += block.count();
@@ -161,11 +163,10 @@ class RemedyTable {
   }
 
   void left_out(const std::vector<const Remedy*>& left, std::size_t most_lines) const {
-    constexpr std::size_t kMostLeftLines = 2;
     std::vector<std::string> lines;
     for (std::size_t named = kMostNamedLeft + 1; named-- > 0;) {
       lines = wrapped_text(left_out_sentence(report_, left, places_, named), out_.columns());
-      if (lines.size() <= std::min(kMostLeftLines, most_lines)) break;
+      if (lines.size() <= std::min(kLeftLines, most_lines)) break;
     }
     for (const std::string& line : lines) {
       if (!line.empty()) out_.add(line);
