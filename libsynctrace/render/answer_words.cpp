@@ -134,12 +134,18 @@ bool pays_only_after(const Remedy& remedy) noexcept {
   return !is_at_least(remedy.alone.ns, remedy.marginal.ns, kFewAlone);
 }
 
+// What is said of a line must be what the change is about: the line may wait, copy and launch.
 std::string evidence_of(const Report& report, const ShownFix& fix) {
+  const Fix what = fix.saving.fix;
+  const bool is_copy = what == Fix::kAsyncCopy || what == Fix::kDeferWait;
+  const bool is_wait = is_copy || what == Fix::kDeferRead || what == Fix::kRemoveWait || what == Fix::kCacheMemory ||
+                       what == Fix::kDropCall;
+  if (!is_wait) return {};
   const auto is_there = [&](const CallSite& site) {
     return site.where.known() && site.where.file == fix.where.file && site.where.line == fix.where.line;
   };
   const auto copy = std::find_if(report.pageable_copies.begin(), report.pageable_copies.end(), is_there);
-  if (copy != report.pageable_copies.end() && copy->figures.calls > 0 && copy->figures.bytes > 0) {
+  if (is_copy && copy != report.pageable_copies.end() && copy->figures.calls > 0 && copy->figures.bytes > 0) {
     const WaitFigures& figures = copy->figures;
     return format_text("{} pageable copies of {} each, {} of the host's time", count_text(figures.calls),
                        bytes_text(figures.bytes / figures.calls), duration_text(figures.host_ns));
