@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "attribution/wait_table.h"
 #include "code/compiler_code.h"
 
 namespace synctrace {
@@ -63,17 +64,6 @@ struct Seen {
   StackId stack{};
   Nanoseconds from_ns = 0;  // the end of the thread's launch before
 };
-
-bool is_wait(const Call& call) {
-  switch (call.category) {
-    case ApiCategory::kStreamSync:
-    case ApiCategory::kDeviceSync:
-    case ApiCategory::kEventSync:
-    case ApiCategory::kCopy: return true;
-    case ApiCategory::kCopyAsync: return call.copy_kind == CopyKind::kDeviceToHost;
-    default: return false;
-  }
-}
 
 class Search {
  public:
@@ -201,7 +191,7 @@ void Search::take(const Seen& each) {
   if (place.graph != 0) {
     if (is_launch && place.offset_bytes == entries_[place.graph]) take_entry(each, place);
   } else if (place.is_compiled) {
-    if (!is_launch && is_wait(trace_.calls[each.owner.row])) count_line(each);
+    if (!is_launch && fits_no_graph(trace_.calls[each.owner.row])) count_line(each);
   } else if (place.has_python && !place.is_backward) {
     last_ = Pass::kNone;  // the loop's own code: the next graph belongs to another pass
   }

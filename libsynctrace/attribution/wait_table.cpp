@@ -47,4 +47,15 @@ WaitHabit wait_habit(const Call& call) noexcept {
   }
 }
 
+bool fits_no_graph(const Call& call) noexcept {
+  switch (call.category) {
+    case ApiCategory::kStreamSync:
+    case ApiCategory::kDeviceSync:
+    case ApiCategory::kEventSync:
+    case ApiCategory::kCopy: return true;
+    case ApiCategory::kCopyAsync: return call.copy_kind == CopyKind::kDeviceToHost;
+    default: return false;
+  }
+}
+
 }  // namespace synctrace

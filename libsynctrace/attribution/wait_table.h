@@ -18,6 +18,9 @@ enum class WaitHabit : std::uint8_t {
 
 WaitHabit wait_habit(const Call& call) noexcept;
 
+// Waits by what it is, or copies to the host: compiled code and CUDA graphs end before it.
+bool fits_no_graph(const Call& call) noexcept;
+
 bool is_copy(ApiCategory category) noexcept;
 bool goes_to_host(CopyKind kind) noexcept;
 bool comes_from_host(CopyKind kind) noexcept;

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string_view>
 
+#include "attribution/wait_table.h"
 #include "base/shown_text.h"
 #include "findings/remedies/frameworks.h"
 #include "names/resolve_stack.h"
@@ -53,17 +54,6 @@ std::string class_of(std::string_view method) {
 }
 
 bool is_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; }
-
-bool is_wait(const Call& call) {
-  switch (call.category) {
-    case ApiCategory::kStreamSync:
-    case ApiCategory::kDeviceSync:
-    case ApiCategory::kEventSync:
-    case ApiCategory::kCopy: return true;
-    case ApiCategory::kCopyAsync: return call.copy_kind == CopyKind::kDeviceToHost;
-    default: return false;
-  }
-}
 
 // The frames of Python on a stack, as a report shows them.
 std::vector<ShownFrame> python_frames(const Trace& trace, StackId stack) {
@@ -120,7 +110,7 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop, const 
   std::map<StackId, std::size_t> launches;
   for (const Call& call : trace.calls) {
     const bool is_upload = call.copy_kind == CopyKind::kHostToDevice;
-    if (number(call.stack) != 0 && is_wait(call)) ++(is_upload ? uploads : waits)[call.stack];
+    if (number(call.stack) != 0 && fits_no_graph(call)) ++(is_upload ? uploads : waits)[call.stack];
   }
   for (const HostWait& wait : trace.host_waits) {
     if (number(wait.stack) != 0 && wait.span.length_ns() >= kLeastSleepNs) ++sleeps[wait.stack];
