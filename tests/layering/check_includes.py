@@ -10,10 +10,11 @@ import sys
 
 import tree
 
-OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings", "timeline",
+OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "kernels", "whatif", "ranks", "findings", "timeline",
                  "recordings", "render", "gate", "rollup", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
+    "kernels": {"base", "model", "kernels"},
     "exchange": {"base", "contract", "format", "model", "exchange"},
     "render": {"base", "findings", "timeline", "render"},
     "recordings": {"base", "format", "model", "findings", "recordings"},

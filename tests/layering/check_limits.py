@@ -10,7 +10,7 @@ import sys
 
 import tree
 
-ROOMS = ("model", "names", "code", "steps", "attribution", "whatif", "ranks", "findings")
+ROOMS = ("model", "names", "code", "steps", "attribution", "kernels", "whatif", "ranks", "findings")
 TABLE = "libsynctrace/steps/step_limits.h"
 TESTS = "tests/unit/steps"
 NO_TEST = {"cost", "open"}  # it bounds time or memory alone; no test notices half or double of it yet

@@ -86,7 +86,7 @@ class Includes(TreeTest):
         self.assert_one(self.violations("libsynctrace/exchange/b.cpp", "findings/report/report.h"), "exchange must not")
 
     def test_findings_alone_know_how_they_are_found(self):
-        for room in ("steps", "attribution", "whatif"):
+        for room in ("steps", "attribution", "kernels", "whatif"):
             self.assertEqual(self.violations("libsynctrace/findings/a.cpp", f"{room}/a.h"), [])
             for reader in ("libsynctrace/render", "libsynctrace/gate", "libsynctrace/rollup", "cli"):
                 with self.subTest(f"{reader} includes {room}"):
