@@ -7,14 +7,12 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "attribution/attribute.h"
 #include "attribution/evidence.h"
 #include "attribution/wait_table.h"
 #include "base/in_background.h"
-#include "base/name_text.h"
 #include "base/shown_text.h"
 #include "findings/calls/call_tables.h"
 #include "findings/calls/sites.h"
@@ -24,13 +22,9 @@
 #include "findings/remedies/remedy_details.h"
 #include "findings/report/trace_words.h"
 #include "findings/report_parts.h"
-#include "model/demangle.h"
 
 namespace synctrace {
 namespace {
-
-constexpr std::size_t kTopKernels = 5;
-constexpr std::size_t kMostFamilies = 50;
 
 // torch.profiler has stacks where it was told so, and many files are made without them.
 std::string why_no_lines(const Trace& trace) {
@@ -92,12 +86,6 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
   for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, 0, {}, {}});
 }
 
-void count_work(WorkReport& work, const Operation& operation) {
-  ++work.count;
-  work.bytes += operation.bytes;
-  work.device_ns = add_saturated(work.device_ns, operation.span.length_ns());
-}
-
 std::string copy_words(const Operation& copy) {
   const std::string_view direction = direction_word(copy.copy_kind);
   const std::string_view memory = memory_word(host_memory(copy.copy_kind, copy.source_memory, copy.target_memory));
@@ -107,17 +95,9 @@ std::string copy_words(const Operation& copy) {
   return words;
 }
 
-void keep_dearest(std::size_t most, std::vector<WorkReport>& rows) {
-  std::sort(rows.begin(), rows.end(), [](const WorkReport& a, const WorkReport& b) {
-    return std::tie(b.device_ns, b.count, a.what) < std::tie(a.device_ns, a.count, b.what);
-  });
-  rows.resize(std::min(most, rows.size()));
-}
-
 void add_work(const Trace& trace, Report& report) {
   using Sort = std::tuple<int, CopyKind, MemoryKind>;
   std::map<Sort, WorkReport> by_sort;  // in the order of the report
-  std::unordered_map<StringId, WorkReport> by_kernel;
   auto last = by_sort.end();
   for (const Operation& operation : trace.operations) {
     const bool is_copy_operation = operation.kind == OperationKind::kCopy;
@@ -135,26 +115,8 @@ void add_work(const Trace& trace, Report& report) {
       }
     }
     count_work(work, operation);
-    if (operation.kind == OperationKind::kKernel) count_work(by_kernel[operation.name], operation);
   }
   for (auto& [key, work] : by_sort) report.work.push_back(std::move(work));
-
-  std::map<std::string, WorkReport> by_family;
-  for (auto& [name, work] : by_kernel) {
-    const auto text = trace.strings.find(name);
-    work.what =
-        text == trace.strings.end() ? "kernel " + std::to_string(number(name)) : printable(demangled(text->second));
-    WorkReport& family = by_family[family_text(work.what)];
-    family.count += work.count;
-    family.device_ns = add_saturated(family.device_ns, work.device_ns);
-    report.top_kernels.push_back(std::move(work));
-  }
-  for (auto& [name, work] : by_family) {
-    work.what = name;
-    report.kernel_families.push_back(std::move(work));
-  }
-  keep_dearest(kTopKernels, report.top_kernels);
-  keep_dearest(kMostFamilies, report.kernel_families);
 }
 
 void add_launches_and_overhead(const Trace& trace, Report& report) {
@@ -193,6 +155,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   // These go through all rows and need no lines: they fill fields that nothing else here looks at.
   auto tables = in_background(trace.operations.size(), [&] {
     add_work(trace, report);
+    add_kernels(trace, report);
     add_ranges(trace, attribution, report);
     add_launches_and_overhead(trace, report);
   });

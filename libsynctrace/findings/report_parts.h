@@ -30,6 +30,13 @@ void add_host_threads(const Trace& trace, StackPlaces& places, Report& report);
 // devices did meanwhile. O((ranges + calls + operations) log n), and nothing without ranges.
 void add_ranges(const Trace& trace, const Attribution& attribution, Report& report);
 
+// What the GPU's kernels do: the dearest of them, their families and classes. O(operations), and each distinct name is
+// looked at once.
+void add_kernels(const Trace& trace, Report& report);
+
+// Adds a piece of GPU work to a row.
+void count_work(WorkReport& work, const Operation& operation);
+
 // What could not be known: losses of the recorder, damage of the file, and settings of the run under which the figures
 // mean something else than usual. Fills `losses`, gravest first, and comes last: it looks at what the report says.
 void add_limits(const Trace& trace, const Attribution& attribution, Report& report);

@@ -35,7 +35,8 @@ Json between_steps_json(const Report& report);
 Json times_json(const Report& report);
 
 // Rows of the tables beside causes and waits.
-Json kernel_family_json(const WorkReport& row);
+Json kernel_family_json(const KernelFamily& row);
+Json kernel_class_json(const KernelShare& row);
 Json api_json(const ApiReport& row);
 Json range_json(const RangeReport& row);
 Json pageable_copy_json(const CallSite& row);

@@ -335,6 +335,7 @@ void write_report(const Report& report, JsonText& out) {
   out.array("work", report.work, work_json);
   out.array("top_kernels", report.top_kernels, work_json);
   out.array("kernel_families", report.kernel_families, json::kernel_family_json);
+  out.array("kernel_classes", report.kernel_classes, json::kernel_class_json);
   out.array("apis", report.apis, json::api_json);
   out.array("nvtx_ranges", report.ranges, json::range_json);
   out.array("pageable_copies", report.pageable_copies, json::pageable_copy_json);

@@ -63,11 +63,22 @@ Json shown_fix_json(const ShownFix& fix) {
 
 Json remedies_json(const SavingsReport& savings) { return array_of(savings.remedies, remedy); }
 
-Json kernel_family_json(const WorkReport& work) {
-  return {{"name", work.what},
-          {"count", work.count},
-          {"device_ns", work.device_ns},
-          {"mean_ns", work.device_ns / static_cast<Nanoseconds>(work.count)}};
+Json kernel_family_json(const KernelFamily& family) {
+  return {{"name", family.name},
+          {"class", family.kind},
+          {"precision", text_or_null(family.precision)},
+          {"layout", text_or_null(family.layout)},
+          {"library", text_or_null(family.library)},
+          {"count", family.count},
+          {"device_ns", family.device_ns},
+          {"mean_ns", family.device_ns / static_cast<Nanoseconds>(family.count)}};
+}
+
+Json kernel_class_json(const KernelShare& share) {
+  return {{"class", share.kind},
+          {"precision", text_or_null(share.precision)},
+          {"count", share.count},
+          {"device_ns", share.device_ns}};
 }
 
 Json api_json(const ApiReport& row) {

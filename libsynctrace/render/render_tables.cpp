@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "base/format_text.h"
+#include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "findings/phases/slow_causes.h"
 #include "render/columns.h"
+#include "render/kernel_words.h"
 #include "render/text_parts.h"
 #include "render/words.h"
 
@@ -101,11 +103,12 @@ void render_step_allocations(const Report& report, TextPage& page) {
 void render_kernel_families(const Report& report, TextPage& page) {
   if (report.kernel_families.empty()) return;
   page.title("Kernels by name, without templates and parameters");
-  page.line("  {:>9} {:>9} {:>9}  {}", "time", "count", "mean", "kernel");
-  page.first_rows(report.kernel_families, [&](const WorkReport& row) {
-    page.line("  {:>9} {:>9} {:>9}  {}", duration_text(row.device_ns), row.count,
-              duration_text(row.device_ns / static_cast<Nanoseconds>(row.count)),
-              fitted(row.what, page.columns() - 34));
+  if (const std::string classes = kernel_class_words(report); !classes.empty()) page.wrapped("  by class: ", classes);
+  page.line("  {:>9} {:>9} {:>9}  {:<18} {:<9} {}", "time", "count", "mean", "class", "precision", "kernel");
+  page.first_rows(report.kernel_families, [&](const KernelFamily& row) {
+    page.line("  {:>9} {:>9} {:>9}  {:<18} {:<9} {}", duration_text(row.device_ns), row.count,
+              duration_text(row.device_ns / static_cast<Nanoseconds>(row.count)), class_words(row), row.precision,
+              short_function_text(row.name, page.columns() - 63));
   });
 }
 

@@ -12,6 +12,7 @@
 #include "findings/report/call_sites.h"
 #include "findings/report/devices.h"
 #include "findings/report/host_lines.h"
+#include "findings/report/kernels.h"
 #include "findings/report/loader.h"
 #include "findings/report/rank_in_job.h"
 #include "findings/report/savings.h"
@@ -100,11 +101,12 @@ struct Report {
   std::vector<SampledLine> samples;      // most first
   std::vector<WorkReport> work;
   std::vector<WorkReport> top_kernels;
-  std::vector<WorkReport> kernel_families;  // by name without templates and parameters, dearest first
-  std::vector<ApiReport> apis;              // most time first
-  std::vector<RangeReport> ranges;          // most idle time of the devices first
-  std::vector<CallSite> pageable_copies;    // by line and direction, most time of the host first
-  std::vector<CallSite> step_allocations;   // take or give back memory in steps that are no warm-up; likewise
+  std::vector<KernelFamily> kernel_families;  // dearest first
+  std::vector<KernelShare> kernel_classes;    // all kernels by kind and precision, dearest first
+  std::vector<ApiReport> apis;                // most time first
+  std::vector<RangeReport> ranges;            // most idle time of the devices first
+  std::vector<CallSite> pageable_copies;      // by line and direction, most time of the host first
+  std::vector<CallSite> step_allocations;     // take or give back memory in steps that are no warm-up; likewise
   std::uint64_t launch_count = 0;
   Nanoseconds launch_host_ns = 0;
   Nanoseconds overhead_ns = 0;

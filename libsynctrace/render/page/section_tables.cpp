@@ -10,6 +10,7 @@
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "render/answer_words.h"
+#include "render/kernel_words.h"
 #include "render/page/section_parts.h"
 #include "render/words.h"
 
@@ -131,10 +132,15 @@ void work(const Report& report, const Limits& limits, HtmlOut& out) {
           return std::vector<Markup>{text_cell(row.what), count_cell(row.count), time_cell(row.device_ns),
                                      bytes_cell(row.bytes), text_cell(bandwidth_text(row.bytes, row.device_ns))};
         });
-  table("Kernels, without templates and parameters", {{"kernel", false}, {"count"}, {"time"}, {"mean"}},
-        report.kernel_families, limits.rows, out, [](const WorkReport& row) {
+  table("Kernels, without templates and parameters",
+        {{"kernel", false}, {"class", false}, {"precision", false}, {"count"}, {"time"}, {"mean"}},
+        report.kernel_families, limits.rows, out, [](const KernelFamily& row) {
           return std::vector<Markup>{
-              code_cell(row.what), count_cell(row.count), time_cell(row.device_ns),
+              code_cell(row.name),
+              text_cell(class_words(row)),
+              text_cell(row.precision),
+              count_cell(row.count),
+              time_cell(row.device_ns),
               time_cell(row.device_ns / static_cast<Nanoseconds>(std::max<std::uint64_t>(1, row.count)))};
         });
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What kernels do, in words for people.
+#pragma once
+
+#include <string>
+
+#include "findings/report/report.h"
+
+namespace synctrace {
+
+std::string class_words(const KernelFamily& family);  // "normalisation nchw"
+
+// The share of the kernels' time that each class has, the largest first: "matmul 61.2 % (tf32 60.1 %, not named 1.1 %),
+// pointwise 20.3 %, and 4 more 1.2 %". Empty where no kernel took time.
+std::string kernel_class_words(const Report& report);
+
+}  // namespace synctrace
