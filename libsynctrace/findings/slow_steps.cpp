@@ -142,10 +142,13 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
   return remedy;
 }
 
-// Behind the rows that save more, and those that follow count it. Returns the place for its figures.
+// Behind the rows that save more, and those that follow count it; `is_last`: behind all. Returns the place for its
+// figures.
 template <class Row>
-typename std::vector<Row>::iterator make_room(const Interval& saving, std::vector<Row>& rows) {
-  auto at = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.marginal.ns < saving.ns; });
+typename std::vector<Row>::iterator make_room(const Interval& saving, bool is_last, std::vector<Row>& rows) {
+  auto at = is_last
+                ? rows.end()
+                : std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.marginal.ns < saving.ns; });
   const Interval before = at == rows.begin() ? Interval{} : std::prev(at)->cumulative;
   at = rows.emplace(at);
   at->cumulative = before;
@@ -155,6 +158,13 @@ typename std::vector<Row>::iterator make_room(const Interval& saving, std::vecto
 template <class Row>
 void count_from(typename std::vector<Row>::iterator at, const Interval& saving, std::vector<Row>& rows) {
   for (; at != rows.end(); ++at) add(saving, at->cumulative);
+}
+
+// The line of the loader starts its workers, and takes its batches.
+bool starts_at(const Remedy& loader, const SourceLine& where) {
+  return where.line != 0 && std::any_of(loader.fixes.begin(), loader.fixes.end(), [&](const ShownFix& fix) {
+           return fix.where.line == where.line && fix.where.file == where.file;
+         });
 }
 
 }  // namespace
@@ -192,18 +202,20 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
   std::vector<Remedy>& remedies = savings.remedies;
   for (const SlowStepCause& row : slow.causes) {
     Remedy remedy = remedy_of(row, steps);
-    const auto line = make_room(row.saving, savings.order);
+    const auto line = make_room(row.saving, false, savings.order);
     line->fixes = remedy.fixes;
     line->marginal = row.saving;
     count_from(line, row.saving, savings.order);
     // Half the time of a line in each step is another change than what rare slow steps take there.
     auto at = std::find_if(remedies.begin(), remedies.end(), [&](const Remedy& one) {
       if (row.kind == CauseKind::kGarbageCollection && one.fix == Fix::kNoCollection) return true;
+      if (one.fix == Fix::kFeedInput && starts_at(one, row.where)) return true;
       return one.fix != Fix::kSpeedUp &&
              std::any_of(one.fixes.begin(), one.fixes.end(), [&](const ShownFix& fix) { return fix.key == row.key; });
     });
     if (at == remedies.end()) {
-      at = make_room(row.saving, remedies);
+      // Changes come first of which it is known what to type.
+      at = make_room(row.saving, remedy.to_type.empty(), remedies);
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);
     } else {
@@ -211,7 +223,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
       for (auto next = remedies.erase(at); next != remedies.end(); ++next) take(remedy.marginal, next->cumulative);
       add(row.saving, remedy.alone);
       add(row.saving, remedy.marginal);
-      at = make_room(remedy.marginal, remedies);
+      at = make_room(remedy.marginal, false, remedies);
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);
       count_from(at, at->marginal, remedies);

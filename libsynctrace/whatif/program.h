@@ -13,6 +13,7 @@
 
 #include "attribution/cause.h"
 #include "base/ids.h"
+#include "base/shares.h"
 #include "base/time_span.h"
 #include "whatif/fix.h"
 #include "whatif/replay_event.h"
@@ -24,6 +25,7 @@ struct FixSite {
   FixKey key;
   Fix fix = Fix::kNone;
   bool shapes_work = false;  // a value read there decides on the next launches: no fix, only a ceiling
+  bool is_compiled = false;  // kGraph: a compiler makes the graph, so CompiledCalls stay
   std::uint64_t events = 0;
 };
 
@@ -39,6 +41,15 @@ struct ReplayStream {
   std::uint16_t feeds = 0;  // a stream that stands for this one and others; itself: none
 };
 
+// The host time that stays where a compiler puts launches into a graph. PyTorch still checks its guards, hands over
+// every parameter and takes every gradient.
+struct CompiledCalls {
+  Share kept = {0, 1};  // of the host time in the launches and between them
+  Share kept_low = {0, 1};
+  Share kept_high = {0, 1};
+  Nanoseconds each_step = 0;  // once in each step
+};
+
 // Typical quantities for things that a fix brings to light and the recording did not show.
 struct ReplayPace {
   Nanoseconds async_call = 5'000;   // host time of an asynchronous copy
@@ -47,6 +58,7 @@ struct ReplayPace {
   Nanoseconds graph_pause = 200;    // time between its nodes
   Nanoseconds graph_pause_high = 1'000;
   Nanoseconds launch_call = 5'000;
+  CompiledCalls compiled;
   bool link_measured = false;        // the speed of copies from pinned memory; else it was assumed
   std::int32_t latency_low = 3'000;  // spread of the latency of a launch into an idle stream
   std::int32_t latency_high = 20'000;

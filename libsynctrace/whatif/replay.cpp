@@ -41,6 +41,8 @@ class Pass {
  private:
   void pass(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
     Lanes& now = state_.host[head.thread];
+    const bool stays = fixed != 0 && program_.sites[head.site].is_compiled;
+    if (stays) return compiled_host(head, event, fixed);
     for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre : event.pre; });
   }
   void pass(const ReplayEvent& head, const CallEvent& event, std::uint8_t fixed) {
@@ -69,6 +71,7 @@ class Pass {
 
   template <class Event>
   void host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed);
+  void compiled_host(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed);
   void call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed);
   void hold_up(const ReplayEvent& head, const WorkWeights& event, Nanoseconds most_ns, std::uint8_t fixed);
   template <class Work>
@@ -86,6 +89,7 @@ class Pass {
   template <class Transfer>
   Nanoseconds pinned_length(const Transfer& event, std::size_t lane) const;
   Nanoseconds graph_pause(Nanoseconds pause, std::size_t lane) const;
+  Nanoseconds kept_of(Nanoseconds host_ns, std::size_t lane) const;
   template <class Event>
   void wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed);
   Nanoseconds deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned);
@@ -127,7 +131,28 @@ void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += own; });
   const Nanoseconds fixed_own = fixed_call(head, own);
-  for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? fixed_own : own; });
+  const bool is_compiled = program_.sites[head.site].is_compiled;
+  for_lanes([&](std::size_t i) {
+    const Nanoseconds kept = is_compiled ? std::max(fixed_own, kept_of(own, i)) : fixed_own;
+    now.at[i] += (fixed >> i & 1) != 0 ? kept : own;
+  });
+}
+
+Nanoseconds Pass::kept_of(Nanoseconds host_ns, std::size_t lane) const {
+  const CompiledCalls& compiled = program_.pace.compiled;
+  switch (scenarios_.corners[lane].latency) {
+    case Corner::Latency::kLow: return compiled.kept_low.of(host_ns);
+    case Corner::Latency::kHigh: return compiled.kept_high.of(host_ns);
+    case Corner::Latency::kTypical: break;
+  }
+  return compiled.kept.of(host_ns);
+}
+
+[[gnu::noinline]] void Pass::compiled_host(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
+  Lanes& now = state_.host[head.thread];
+  const Nanoseconds gone = std::max<Nanoseconds>(0, event.pre - event.fixed_pre);
+  for_lanes(
+      [&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre + kept_of(gone, i) : event.pre; });
 }
 
 // A thread that could not issue its work in time, by no fault of what is fixed, cannot then either. But a copy from

@@ -211,12 +211,17 @@ class ReplayEvents {
     });
   }
 
- private:
+  // The event, which must be of that kind.
   template <class Event>
   const Event& of(const ReplayEvent& head) const {
     return std::get<std::vector<Event>>(tables_)[head.row];
   }
+  template <class Event>
+  Event& of(const ReplayEvent& head) {
+    return std::get<std::vector<Event>>(tables_)[head.row];
+  }
 
+ private:
   std::vector<ReplayEvent> heads_;
   std::tuple<std::vector<HostEvent>, std::vector<CallEvent>, std::vector<LaunchEvent>, std::vector<CopyEvent>,
              std::vector<MoreWorkEvent>, std::vector<WaitEvent>, std::vector<MarkEvent>, std::vector<PostEvent>,

@@ -69,12 +69,27 @@ class Study {
   WhatIf result_;
 };
 
+// Before the first compiled launch of each step stands what its calls cost once.
+void mark_compiled(const WhatIfOptions& options, ReplayProgram& program) {
+  if (!options.is_compiled) return;
+  program.pace.compiled = options.compiled;
+  for (FixSite& site : program.sites) site.is_compiled = site.fix == Fix::kGraph && options.is_compiled(site);
+  bool is_due = false;
+  for (const ReplayEvent& head : program.events) {
+    if (head.kind == EventKind::kStep) is_due = true;
+    if (!is_due || head.kind != EventKind::kHost || !program.sites[head.site].is_compiled) continue;
+    program.events.of<HostEvent>(head).fixed_pre += options.compiled.each_step;
+    is_due = false;
+  }
+}
+
 WhatIf Study::run() {
   if (!attribution_.evidence->trace.has_timeline()) {
     result_.refusal = "no GPU timeline was recorded";
     return std::move(result_);
   }
   ReplayProgram program = build_program(attribution_, place_of_, nullptr, options_.graph_range, options_.is_needless);
+  mark_compiled(options_, program);
   result_.graph_site = program.graph_site;
   result_.waits_in_graph = program.waits_in_graph;
   result_.sites = program.sites;

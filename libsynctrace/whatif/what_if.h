@@ -43,8 +43,10 @@ struct FixGroup {
 };
 
 struct WhatIfOptions {
-  GroupOf group_of;        // none: no groups are looked for
-  IsNeedless is_needless;  // none: no host code could go
+  GroupOf group_of;                                 // none: no groups are looked for
+  IsNeedless is_needless;                           // none: no host code could go
+  std::function<bool(const FixSite&)> is_compiled;  // see FixSite; none: nothing is
+  CompiledCalls compiled;
   // The fixes to make all together, and the ways that each could have; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program

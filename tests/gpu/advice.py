@@ -2,10 +2,11 @@
 """What the report tells you to type, typed and timed on a real GPU.
 
 advice.py record --synctrace PATH --out DIR [NAME...]   records each program of advice/ and gpu_bound/ into DIR/NAME.synctrace
-advice.py time --out DIR [--rounds 3] [NAME...]         times each program and its changes in turns, unrecorded, into DIR/times.json
+advice.py time --out DIR [--rounds 3] [--by-hand] [NAME...]   times each program and its changes in turns, unrecorded, into DIR/times.json
 advice.py compare --synctrace PATH --out DIR [NAME...]  holds the first change that is printed of DIR's recordings against DIR/times.json
 
-FOLDER/changes.json has for each program its changes: the words that stood on the screen, and what they make of the source.
+FOLDER/changes.json has for each program its changes: the words that stood on the screen, and what they make of the source. Changes
+without words are an expert's; they are timed with --by-hand alone.
 Programs are spread over all GPUs, one at a time on each. Exit status: 0 when each program ran.
 """
 import argparse
@@ -51,9 +52,9 @@ def stored_row(path):
     return json.loads(stored.read_text()).get(path.stem, {}) if stored.exists() else {}
 
 
-def changes_of(path):
+def changes_of(path, by_hand=True):
     """name of the change -> its words and texts, in the order in which they are made."""
-    return stored_row(path).get("changes", {})
+    return {name: one for name, one in stored_row(path).get("changes", {}).items() if by_hand or "words" in one}
 
 
 def steps_of(path):
@@ -137,7 +138,7 @@ def time_in_turns(options):
         path, folder, variants = found[name], options.out / "typed" / name, {}
         folder.mkdir(parents=True, exist_ok=True)
         text = path.read_text()
-        for change, what in {"base": {"replace": []}, **changes_of(path)}.items():
+        for change, what in {"base": {"replace": []}, **changes_of(path, options.by_hand)}.items():
             wanted = [pair for earlier in what.get("after", []) for pair in changes_of(path)[earlier]["replace"]] + what["replace"]
             variants[change] = folder / f"{change.replace(' ', '_')}{path.suffix}"
             variants[change].write_text(with_change(text, {"replace": wanted}))
@@ -199,6 +200,7 @@ def main():
     parser.add_argument("--synctrace", default="build/release/bin/synctrace")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--by-hand", action="store_true")
     parser.add_argument("--time-limit", type=float, default=150)
     options = parser.parse_intermixed_args()
     options.out = options.out.resolve()

@@ -53,6 +53,21 @@ Framework loaded_framework(const Trace& trace) {
 
 }  // namespace
 
+bool is_module_call(const ShownFrame& frame) {
+  return frame.frame.file.find("/torch/nn/modules/module.py") != std::string::npos &&
+         frame.frame.function.find("_call_impl") != std::string::npos;
+}
+
+bool is_of_optimizer(const std::vector<ShownFrame>& stack) {
+  for (const ShownFrame& each : stack) {  // innermost first
+    if (each.frame.kind != FrameKind::kPython) continue;
+    if (each.frame.file.find("/torch/optim/") != std::string::npos) return true;
+    const bool is_torchs = within_packages(each.frame.file).find("/torch/") != std::string_view::npos;
+    if (is_module_call(each) || !is_torchs) return false;
+  }
+  return false;
+}
+
 bool has_file(const SourceLine& where, std::string_view part) {
   return std::any_of(where.stack.begin(), where.stack.end(),
                      [&](const ShownFrame& each) { return each.frame.file.find(part) != std::string::npos; });

@@ -14,6 +14,13 @@ namespace synctrace {
 // Whether the line's stack has a frame of a file with that part in its path.
 bool has_file(const SourceLine& where, std::string_view part);
 
+// Whether a frame is of a module of torch.nn that is called.
+bool is_module_call(const ShownFrame& frame);
+
+// Whether PyTorch's optimizer itself launches there. What a training step launches inside of optimizer.step(closure) is
+// not the optimizer's: a module, or code of others, is further inside.
+bool is_of_optimizer(const std::vector<ShownFrame>& stack);
+
 enum class Framework : std::uint8_t { kCuda, kPyTorch, kJax, kCupy };
 
 // The path behind the folder of Python's packages, with its slash: an environment may be called "torch". Else all of

@@ -20,15 +20,14 @@ constexpr Nanoseconds kLeastSleepNs = 50'000;  // a shorter sleep in no CUDA cal
 
 bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
 
-// What an optimizer or autograd launches is in no function that torch.compile takes as a whole. Recurrent networks of
-// PyTorch's own it does not take at all (PyTorch 2.11: timed, no gain).
+// What autograd launches is in no function that torch.compile takes as a whole. Recurrent networks of PyTorch's own it
+// does not take at all (PyTorch 2.11: timed, no gain).
 bool ends_a_graph(const ShownFrame& frame) {
-  return has(frame.frame.file, "/torch/optim/") || has(frame.frame.file, "/torch/autograd/") ||
-         has(frame.frame.file, "/torch/nn/modules/rnn.py");
+  return has(frame.frame.file, "/torch/autograd/") || has(frame.frame.file, "/torch/nn/modules/rnn.py");
 }
 
-bool is_module_call(const ShownFrame& frame) {
-  return has(frame.frame.file, "/torch/nn/modules/module.py") && has(frame.frame.function, "_call_impl");
+bool is_in_no_graph(const std::vector<ShownFrame>& stack) {
+  return is_of_optimizer(stack) || std::any_of(stack.begin(), stack.end(), ends_a_graph);
 }
 
 bool is_of_framework(const std::string& whole) {
@@ -136,8 +135,10 @@ LaunchTargets::LaunchTargets(const Trace& trace, const StepsReport& loop, const 
   for (const auto& [stack, count] : launches) {
     if (stacks.size() == kMostStacks) break;
     stacks.emplace_back(count, python_frames(trace, stack));
-    if (std::any_of(stacks.back().second.begin(), stacks.back().second.end(), ends_a_graph))
-      hold(stacks.back().second, false);
+    any_backward_ =
+        any_backward_ || std::any_of(stacks.back().second.begin(), stacks.back().second.end(),
+                                     [](const ShownFrame& each) { return has(each.frame.file, "/torch/autograd/"); });
+    if (is_in_no_graph(stacks.back().second)) hold(stacks.back().second, false);
   }
   find_modules(std::move(stacks), least);
 }
@@ -151,8 +152,7 @@ void LaunchTargets::find_modules(std::vector<CountedStack> stacks, std::size_t l
   };
   std::map<std::string, Counted> modules;  // by what is to be typed
   for (auto& [count, frames] : stacks) {
-    const bool is_graph = std::none_of(frames.begin(), frames.end(), ends_a_graph);
-    LaunchTarget target = is_graph ? of({{}, 0, {}, {}, std::move(frames)}) : LaunchTarget();
+    LaunchTarget target = !is_in_no_graph(frames) ? of({{}, 0, {}, {}, std::move(frames)}) : LaunchTarget();
     if (target.kind != LaunchTarget::Kind::kModule) continue;
     const std::string key = !target.name.empty()         ? "1 " + target.name
                             : !target.class_name.empty() ? "2 " + target.class_name
@@ -174,7 +174,7 @@ void LaunchTargets::hold(const std::vector<ShownFrame>& stack, bool is_wait) {
   bool is_outside = is_wait;
   const ShownFrame* innermost = nullptr;
   for (const ShownFrame& each : stack) {
-    is_outside = is_outside || ends_a_graph(each);
+    is_outside = is_outside || ends_a_graph(each) || has(each.frame.file, "/torch/optim/");
     if (!is_outside) continue;
     if (innermost == nullptr && !is_of_framework(each.frame.file)) innermost = &each;
     Held& held = held_[{each.frame.file, each.frame.function}];

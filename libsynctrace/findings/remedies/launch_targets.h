@@ -41,6 +41,8 @@ class LaunchTargets {
   LaunchTarget of(const SourceLine& where) const;
   // The modules that hold launches, those that launch most first.
   const std::vector<LaunchTarget>& modules() const { return modules_; }
+  // Some work is launched by autograd's backward.
+  bool any_backward() const { return any_backward_; }
   // The function of that line waits nowhere, and does not hold the steps' loop.
   bool can_be_compiled(const SourceLine& where) const;
   // A line that waits inside of the function that holds `where`, and keeps it from being compiled; else nothing known.
@@ -63,6 +65,7 @@ class LaunchTargets {
   std::map<Function, Held> held_;
   Function loop_;
   std::vector<LaunchTarget> modules_;
+  bool any_backward_ = false;
 };
 
 // "model" of "loss = criterion(model(x), y)": the one variable that is called there and is none of the usual functions;

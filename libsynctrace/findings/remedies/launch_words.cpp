@@ -90,8 +90,6 @@ RemedyWords graph_words(Framework framework, const Lines& lines, const std::vect
   return words;
 }
 
-// "torch._foreach_mul_, torch._foreach_add_" of lines like "value.mul_(decay).add_(weight)", which go through a list of
-// tensors; empty where they do other things.
 std::string foreach_functions(const Lines& lines) {
   constexpr std::array<std::string_view, 7> kInPlace = {"mul_",     "add_",     "lerp_", "copy_",
                                                         "addcmul_", "addcdiv_", "sub_"};

@@ -12,6 +12,9 @@ namespace synctrace {
 // The lines, and the modules of torch.nn that launch there, become one CUDA graph.
 RemedyWords graph_words(Framework framework, const std::vector<SourceLine>& lines,
                         const std::vector<LaunchTarget>& modules);
+// "torch._foreach_mul_, torch._foreach_add_" of lines that go through a list of tensors; empty where they do other
+// things.
+std::string foreach_functions(const std::vector<SourceLine>& lines);
 // A loop in one function launches small kernels.
 RemedyWords loop_words(Framework framework, const std::string& function, const std::vector<SourceLine>& lines);
 // One function is compiled; without a name, lines of the steps' loop.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "findings/remedies/break_words.h"
+#include "findings/remedies/launch_words.h"
 #include "findings/report/trace_words.h"
 
 namespace synctrace {
@@ -27,7 +28,13 @@ bool is_backward(const SourceLine& where) {
          (where.source.find(".backward(") != std::string::npos && !has_file(where, "/torch/nn/modules/module.py"));
 }
 
-bool is_optimizer(const SourceLine& where) { return has_file(where, "/torch/optim/"); }
+bool is_optimizer(const SourceLine& where) { return is_of_optimizer(where.stack); }
+
+// One launch for all parameters is what it has already.
+bool is_fused(const SourceLine& where) {
+  return std::any_of(where.stack.begin(), where.stack.end(),
+                     [](const ShownFrame& each) { return each.frame.function.find("_fused_") != std::string::npos; });
+}
 
 // The user's line launches kernels itself, in no module of the framework.
 bool launches_directly(const SourceLine& where) {
@@ -87,6 +94,12 @@ bool RemedyKinds::is_needless(StackPlace place) {
   return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty();
 }
 
+bool RemedyKinds::is_compiled(const FixSite& site) {
+  const SourceLine& where = line_of(site.key.place);
+  if (frameworks_.of({&where}) != Framework::kPyTorch || is_optimizer(where)) return false;
+  return is_backward(where) || !is_python(where) || foreach_functions({where}).empty();
+}
+
 RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
   const SourceLine& where = line_of(site.key.place);
   const Framework framework = frameworks_.of({&where});
@@ -96,7 +109,8 @@ RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
     const bool any_module = !targets_.modules().empty();
     if (is_backward(where) || !is_python(where))
       return {any_module ? RemedyKind::kGraph : RemedyKind::kNone, {}, nullptr};
-    if (is_optimizer(where) && each_step > kLaunchesOfFused) return {RemedyKind::kOptimizer, {}, nullptr};
+    if (is_optimizer(where) && each_step > kLaunchesOfFused && !is_fused(where))
+      return {RemedyKind::kOptimizer, {}, nullptr};
     if (is_optimizer(where)) return {};
   }
   return is_python(where) ? python_launch_group(where, each_step) : RemedyGroup{};
