@@ -224,6 +224,15 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
       add(row.saving, remedy.alone);
       add(row.saving, remedy.marginal);
       at = make_room(remedy.marginal, false, remedies);
+      // What stands first saves what it saves alone; the rest of what it added goes to the change that stood there.
+      if (at == remedies.begin() && std::next(at) != remedies.end() && remedy.marginal.ns > remedy.alone.ns) {
+        Interval rest = remedy.marginal;
+        take(remedy.alone, rest);
+        add(rest, std::next(at)->marginal);
+        add(rest, std::next(at)->cumulative);
+        for (auto next = std::next(at, 2); next != remedies.end(); ++next) add(rest, next->cumulative);
+        remedy.marginal = remedy.alone;
+      }
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);
       count_from(at, at->marginal, remedies);

@@ -17,6 +17,7 @@ import os
 import pathlib
 import queue
 import re
+import statistics
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 FOLDERS = [HERE / "advice", HERE / "gpu_bound"]
-OWN_PROCESS = {"auto_gc", "gc_each_step", "loader_threads"}  # what they leave behind would reach the next run of the same process
+OWN_PROCESS = {"auto_gc", "gc_each_step", "hf_generate", "loader_threads"}  # what they leave behind would reach the next run of the same process
 TURNS = """
 import contextlib, io, json, runpy, sys, traceback
 STEPS = json.loads(sys.argv[1])
@@ -124,9 +125,9 @@ def timed(said):
     return float(step.group(1)), [float(one) for one in result.group(1).split()]
 
 
-def lowest(runs):
-    """Milliseconds a step. The first run of a process is often a cold one."""
-    return min(step for step, _ in runs)
+def usual(runs):
+    """The median of milliseconds a step. The first run of a process is often a cold one, and the host's speed differs."""
+    return statistics.median(step for step, _ in runs)
 
 
 def time_in_turns(options):
@@ -166,8 +167,8 @@ def time_in_turns(options):
         stored.write_text(json.dumps(times))
         if not runs["base"]:
             raise ValueError("no run of it ended in time")
-        base = lowest(runs["base"])
-        return " ".join(f"{change} {lowest(all_runs) / base - 1:+.1%} {all_runs[-1][1]}"
+        base = usual(runs["base"])
+        return " ".join(f"{change} {usual(all_runs) / base - 1:+.1%} {all_runs[-1][1]}"
                         if all_runs else f"{change} failed" for change, all_runs in runs.items())
 
     over_gpus(one, list(found))
@@ -176,7 +177,7 @@ def time_in_turns(options):
 
 def gain_of(runs, change):
     """The share of the time that it takes away, in percent."""
-    return 100 * (1 - lowest(runs[change]) / lowest(runs["base"]))
+    return 100 * (1 - usual(runs[change]) / usual(runs["base"]))
 
 
 def compare(options):

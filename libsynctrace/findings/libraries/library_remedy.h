@@ -34,6 +34,7 @@ struct LibraryRemedy {
   std::string_view title = {};
   std::string_view to_type = {};
   std::string_view keeps = {};  // what changes by it; empty: nothing
+  bool goes = false;            // kHost: all of the host's time at that line goes; else it is halved
 };
 
 std::span<const std::span<const LibraryRemedy>> library_remedies() noexcept;

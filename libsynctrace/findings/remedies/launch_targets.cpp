@@ -14,7 +14,9 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostStacks = 4'096;     // launches' and waits', each
+constexpr std::size_t kMostStacks = 4'096;  // launches' and waits', each
+// It logs through the trainer, which no graph holds; the modules that it calls can be compiled.
+constexpr std::string_view kLightningStep = "training_step";
 constexpr std::size_t kRareSteps = 10;         // a wait in fewer than one of so many steps breaks no graph
 constexpr Nanoseconds kLeastSleepNs = 50'000;  // a shorter sleep in no CUDA call may be for a lock
 
@@ -215,7 +217,7 @@ LaunchTarget LaunchTargets::of(const SourceLine& where) const {
     const bool is_held_here =
         is_tree && each == loop ? held_.contains({frame.file, frame.function}) : is_held(frame.file, frame.function);
     if ((is_theirs && !is_forward) || is_held_here) continue;
-    if (!can_be_named(plain_name(frame.function))) continue;
+    if (!can_be_named(plain_name(frame.function)) || plain_name(frame.function) == kLightningStep) continue;
     auto call = each;
     while (is_forward && call != frames.begin() && (call == each || is_module_call(**call))) --call;
     // What a module that waits calls is compiled by its own forward, without backward.

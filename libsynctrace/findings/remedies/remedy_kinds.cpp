@@ -91,7 +91,13 @@ std::string RemedyKinds::dispatched_in(const SourceLine& where) const {
 
 bool RemedyKinds::is_needless(StackPlace place) {
   const SourceLine& where = line_of(place);
-  return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty();
+  return !needless_calls(where).empty() || computes_for_host(where) || !dispatched_in(where).empty() ||
+         host_code_that_goes(where) != nullptr;
+}
+
+const LibraryRemedy* RemedyKinds::host_code_that_goes(const SourceLine& where) const {
+  const LibraryRemedy* library = library_remedy(where, At::kHost, package_of(frameworks_.of({&where})));
+  return library != nullptr && library->goes ? library : nullptr;
 }
 
 bool RemedyKinds::is_compiled(const FixSite& site) {
@@ -166,6 +172,10 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
     case Fix::kDropDependency: return {RemedyKind::kDropDependency, {}, nullptr};
     case Fix::kDropCall:
       if (site.key.kind == CauseKind::kGraphBreak) return {RemedyKind::kOneGraph, {}, nullptr};
+      if (const LibraryRemedy* library = host_code_that_goes(line_of(site.key.place))) {
+        if (alone_share < kLeastHostShare) return {};
+        return {RemedyKind::kLibrary, {}, library};
+      }
       if (std::string function = dispatched_in(line_of(site.key.place)); !function.empty())
         return {RemedyKind::kCompile, std::move(function), nullptr};
       return {RemedyKind::kDropCall, {}, nullptr};
@@ -199,7 +209,8 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   const bool takes_all = group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
                          group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed ||
                          group.kind == RemedyKind::kOptimizer ||
-                         (group.library != nullptr && group.library->at == At::kLaunch);
+                         (group.library != nullptr &&
+                          (group.library->at == At::kLaunch || group.library->at == At::kMemory));
   return {entry->second, takes_all};
 }
 

@@ -71,6 +71,8 @@ class RemedyKinds {
  private:
   const SourceLine& line_of(StackPlace place);
   std::string dispatched_in(const SourceLine& where) const;
+  // The row of a library by which all host code of that line goes; null: none.
+  const LibraryRemedy* host_code_that_goes(const SourceLine& where) const;
   bool is_query(const FixKey& key);
   RemedyGroup launch_group(const FixSite& site, double each_step);
   RemedyGroup python_launch_group(const SourceLine& where, double each_step);

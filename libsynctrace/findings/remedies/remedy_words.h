@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shares.h"
 #include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_kinds.h"
 
@@ -13,6 +14,7 @@ namespace synctrace {
 struct RemedyWords {
   std::string title;
   std::vector<std::string> to_type;
+  Share part = {1, 1};  // of the saving of all these fixes: one read of several stays
 };
 
 // `fixes` are those of the change, dearest first; at least one. `modules`: of torch.nn, that a kGraph would hold.

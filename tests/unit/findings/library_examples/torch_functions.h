@@ -7,6 +7,15 @@
 namespace synctrace::testing {
 
 inline const std::vector<LibraryExample> kTorchFunctionsExamples = {
+    {.title = "Keep cuDNN from planning attention for each new length",
+     .at = At::kHost,
+     .frames = {{"/home/u/chat.py", "main", "text = model.generate(prompts)"},
+                {"/site-packages/transformers/generation/utils.py", "GenerationMixin._sample", ""},
+                {"/site-packages/transformers/integrations/sdpa_attention.py", "sdpa_attention_forward",
+                 "attn_output = torch.nn.functional.scaled_dot_product_attention("}}},
+    {.title = "Turn off cuDNN attention, which plans each new length",
+     .at = At::kHost,
+     .frames = {{"/home/u/model.py", "Attention.forward", "y = F.scaled_dot_product_attention(q, k, v)"}}},
     {.title = "Keep the gradients of fully_shard on the GPU",
      .at = At::kWait,
      .frames = {{"/home/u/train.py", "main", "loss.backward()"},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the idle time of compilation adds to what a replay says of it.
-#include "findings/compile_saving.h"
+#include "findings/idle_gone.h"
 
 #include "attribution/attribute.h"
 #include "findings/report/rules.h"
