@@ -110,8 +110,10 @@ constexpr Share kHalfWidth = percent(4);
 
 // Of torch.compile(mode="reduce-overhead"), PyTorch 2.11: a stack of blocks with 24 and 192 parameters, whose host was
 // the limit, beside the same run eagerly (docs/measurements/savings.md).
-constexpr CompiledCalls kTorchTrains = {percent(5), percent(0), percent(26), 150'000};
-constexpr CompiledCalls kTorchInfers = {percent(9), percent(6), percent(15), 70'000};
+constexpr CompiledCalls kTorchTrains = {percent(5),  percent(0),  percent(18), 150'000,
+                                        percent(50), percent(33), percent(75)};
+constexpr CompiledCalls kTorchInfers = {percent(9),  percent(6),  percent(15), 70'000,
+                                        percent(50), percent(33), percent(75)};
 
 void widen(Nanoseconds base_ns, Interval& saving) {
   if (saving.grade == Grade::kNone || saving.ns <= 0) return;

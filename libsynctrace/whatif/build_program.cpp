@@ -3,6 +3,7 @@
 
 #include "attribution/attribute.h"
 #include "attribution/wait_table.h"
+#include "kernels/kernel_class.h"
 #include "model/tolerances.h"
 #include "whatif/program_builder.h"
 
@@ -123,12 +124,34 @@ void ProgramBuilder::step(const Turn& turn) {
   if (recorded_ != nullptr) recorded_->emplace_back();
 }
 
+// Inductor of PyTorch 2.11 writes such kernels itself, many operations in one; products and convolutions stay the
+// libraries'.
+bool ProgramBuilder::fuses(const Operation& operation) {
+  if (operation.kind != OperationKind::kKernel) return false;
+  const auto [entry, is_new] = fusing_.try_emplace(operation.name, false);
+  if (!is_new) return entry->second;
+  const auto name = trace_.strings.find(operation.name);
+  switch (name == trace_.strings.end() ? KernelKind::kOther : kernel_class(name->second).kind) {
+    case KernelKind::kPointwise:
+    case KernelKind::kReduction:
+    case KernelKind::kSoftmax:
+    case KernelKind::kNormalisation:
+    case KernelKind::kLoss:
+    case KernelKind::kCopy:
+    case KernelKind::kCast:
+    case KernelKind::kFill:
+    case KernelKind::kRandom: return entry->second = true;
+    default: return false;
+  }
+}
+
 WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns,
                                          WorkWeights& work) {
   const WorkEdges::Latency latency = edges_.issue(operation, host_ns, issued_ns, work);
   work.gpu_ours = recorder_.of_work(trace_.operations[operation]);
   work.end_slot = targets_.kept_slot(operation);
   if (work.end_slot != kNoSlot) edges_.keep_end(work.end_slot, work.stream);
+  work.fuses = fuses(trace_.operations[operation]);
   return latency;
 }
 

@@ -41,13 +41,16 @@ struct ReplayStream {
   std::uint16_t feeds = 0;  // a stream that stands for this one and others; itself: none
 };
 
-// The host time that stays where a compiler puts launches into a graph. PyTorch still checks its guards, hands over
-// every parameter and takes every gradient.
+// What stays where a compiler puts launches into a graph. PyTorch still checks its guards, hands over every parameter
+// and takes every gradient; kernels that go element by element become few, which read and write less.
 struct CompiledCalls {
   Share kept = {0, 1};  // of the host time in the launches and between them
   Share kept_low = {0, 1};
   Share kept_high = {0, 1};
   Nanoseconds each_step = 0;  // once in each step
+  Share fused = {1, 1};       // of the length of kernels that become one with others
+  Share fused_low = {1, 1};
+  Share fused_high = {1, 1};
 };
 
 // Typical quantities for things that a fix brings to light and the recording did not show.

@@ -109,6 +109,7 @@ class ProgramBuilder {
   };
   WaitWeights weigh(TimeSpan span, const WaitTarget& target, Cost cost);
   WorkEdges::Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
+  bool fuses(const Operation& operation);
   bool is_held(std::uint32_t operation, const WorkWeights& work, Nanoseconds returned_ns) const {
     return work.delay > 0 && trace_.operations[operation].span.begin_ns <= returned_ns;
   }
@@ -150,6 +151,7 @@ class ProgramBuilder {
   std::unordered_map<std::uint32_t, std::uint32_t> posts_;             // host wait -> slot
   std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
   std::unordered_map<std::uint16_t, Loader> loaders_;                  // by site
+  std::unordered_map<StringId, bool> fusing_;                          // by the kernel's name
   std::vector<std::uint32_t> free_slots_;
 };
 

@@ -90,6 +90,7 @@ class Pass {
   Nanoseconds pinned_length(const Transfer& event, std::size_t lane) const;
   Nanoseconds graph_pause(Nanoseconds pause, std::size_t lane) const;
   Nanoseconds kept_of(Nanoseconds host_ns, std::size_t lane) const;
+  Nanoseconds fused_of(Nanoseconds length_ns, std::size_t lane) const;
   template <class Event>
   void wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed);
   Nanoseconds deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned);
@@ -146,6 +147,16 @@ Nanoseconds Pass::kept_of(Nanoseconds host_ns, std::size_t lane) const {
     case Corner::Latency::kTypical: break;
   }
   return compiled.kept.of(host_ns);
+}
+
+Nanoseconds Pass::fused_of(Nanoseconds length_ns, std::size_t lane) const {
+  const CompiledCalls& compiled = program_.pace.compiled;
+  switch (scenarios_.corners[lane].latency) {
+    case Corner::Latency::kLow: return compiled.fused_low.of(length_ns);
+    case Corner::Latency::kHigh: return compiled.fused_high.of(length_ns);
+    case Corner::Latency::kTypical: break;
+  }
+  return compiled.fused.of(length_ns);
 }
 
 [[gnu::noinline]] void Pass::compiled_host(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
@@ -221,6 +232,7 @@ template <class Work>
   });
   if (fixed != 0 || !plain_) {
     const Fix fix = program_.sites[head.site].fix;
+    const bool compiled = program_.sites[head.site].is_compiled;
     for_lanes([&](std::size_t i) {
       const bool is_fixed = (fixed >> i & 1) != 0;
       const Nanoseconds pause = is_fixed && fix == Fix::kGraph ? graph_pause(usual_pause, i) : usual_pause;
@@ -232,7 +244,8 @@ template <class Work>
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);
-      const Nanoseconds lasts = quick ? pinned_length(event, i) : event.length;
+      const bool fuses = is_fixed && compiled && event.fuses;
+      const Nanoseconds lasts = quick ? pinned_length(event, i) : fuses ? fused_of(event.length, i) : event.length;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
   } else {
