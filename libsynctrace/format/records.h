@@ -860,6 +860,32 @@ struct CollectiveLaunch {
   }
 };
 
+// What NVML said of a GPU for a stretch of the run: who else was on it, and whether its clocks were held down. Written
+// behind the recording by whoever looked meanwhile. Times are shares of the stretch, so two of them add up.
+struct GpuUse {
+  static constexpr RecordKind kKind = RecordKind::kGpuUse;
+  static constexpr std::string_view kName = "gpu_use";
+  std::int64_t begin_ns = 0;
+  std::uint64_t duration_ns = 0;
+  DeviceId device{};
+  std::uint32_t others = 0;      // processes that are not of the run; the most at one look
+  std::uint64_t busy_ns = 0;     // kernels of any process ran
+  std::uint64_t others_ns = 0;   // kernels of other processes ran
+  std::uint64_t power_ns = 0;    // clocks were held down to limit power
+  std::uint64_t thermal_ns = 0;  // clocks were held down because of the temperature
+  template <class Visitor>
+  static constexpr auto with_fields(Visitor&& visitor) {
+    return visitor(Field{"begin_ns", Encoding::kDelta, &GpuUse::begin_ns},
+                   Field{"duration_ns", Encoding::kUnsigned, &GpuUse::duration_ns},
+                   Field{"device", Encoding::kUnsigned, &GpuUse::device},
+                   Field{"others", Encoding::kUnsigned, &GpuUse::others},
+                   Field{"busy_ns", Encoding::kUnsigned, &GpuUse::busy_ns},
+                   Field{"others_ns", Encoding::kUnsigned, &GpuUse::others_ns},
+                   Field{"power_ns", Encoding::kUnsigned, &GpuUse::power_ns},
+                   Field{"thermal_ns", Encoding::kUnsigned, &GpuUse::thermal_ns});
+  }
+};
+
 // Something was lost. `name` is one of the losses of docs/trace-format.md; `count` adds up over the records of a name.
 struct Loss {
   static constexpr RecordKind kKind = RecordKind::kLoss;
@@ -890,9 +916,10 @@ struct End {
 };
 
 // Every kind, once. Readers, the text form and the schema records are generated from this list.
-using AllRecords = std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape,
-                              Module, Symbol, SourceLine, Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph,
-                              Overhead, NvtxDomain, NvtxPush, NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window,
-                              HostWait, Sample, ChildLook, Communicator, Collective, CollectiveLaunch, Loss, End>;
+using AllRecords =
+    std::tuple<Schema, Fact, Clock, String, ApiName, Thread, Device, Context, Stream, LaunchShape, Module, Symbol,
+               SourceLine, Code, Stack, Call, Launch, Poll, Kernel, Copy, Memset, Graph, Overhead, NvtxDomain, NvtxPush,
+               NvtxPop, NvtxStart, NvtxEnd, NvtxMark, Resource, Window, HostWait, Sample, ChildLook, Communicator,
+               Collective, CollectiveLaunch, GpuUse, Loss, End>;
 
 }  // namespace synctrace::format

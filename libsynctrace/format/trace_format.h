@@ -26,7 +26,7 @@ static_assert(std::endian::native == std::endian::little, "the file is little-en
 
 inline constexpr std::array<char, 8> kFileMagic = {'S', 'Y', 'N', 'C', 'T', 'R', 'C', '\n'};
 inline constexpr std::uint16_t kFormatMajor = 1;  // another number: not readable by this code
-inline constexpr std::uint16_t kFormatMinor = 1;  // a higher number: readable, may hold kinds and fields unknown here
+inline constexpr std::uint16_t kFormatMinor = 2;  // a higher number: readable, may hold kinds and fields unknown here
 
 // All checksums are CRC-32C (Castagnoli) with initial value and final xor 0xffffffff.
 struct FileHeader {
@@ -114,6 +114,7 @@ enum class RecordKind : std::uint8_t {
   kCommunicator = 41,
   kCollective = 42,
   kCollectiveLaunch = 43,
+  kGpuUse = 44,
 };
 
 enum class Encoding : char { kUnsigned = 'u', kSigned = 's', kDelta = 'd', kText = 't' };

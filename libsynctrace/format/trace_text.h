@@ -2,7 +2,7 @@
 // The text form of a trace: lossless for an intact one, in both directions, so that fixtures are written and reviewed
 // as text and `synctrace dump` shows everything. For the offline half; errors name the line.
 //
-//   synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=42 format_minor=1
+//   synctrace-text 1 start_realtime_ns=1700000000000000000 process_id=42 format_minor=2
 //   chunk
 //   schema kind=23 name="kernel" field_list="begin_ns:d duration_ns:u ..."
 //   kernel begin_ns=123 duration_ns=45 device=0 ...

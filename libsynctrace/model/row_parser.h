@@ -179,6 +179,17 @@ class RowParser {
     }
   }
 
+  // Nobody stopped to look when the recording did, so its times are not those of the trace.
+  void operator()(const format::GpuUse& use) {
+    const auto span = SeenTimes().span_of(use.begin_ns, use.duration_ns);
+    if (!span) return parsed_.ordered.emplace_back(NoSuchTime{}), void();
+    const auto part = [&](std::uint64_t ns) {
+      return static_cast<Nanoseconds>(std::min(ns, static_cast<std::uint64_t>(span->length_ns())));
+    };
+    parsed_.rows.gpu_uses.push_back({*span, use.device, use.others, part(use.busy_ns), part(use.others_ns),
+                                     part(use.power_ns), part(use.thermal_ns)});
+  }
+
   // The rows that came since the last time.
   ParsedRows take() {
     ParsedRows taken = std::exchange(parsed_, {});

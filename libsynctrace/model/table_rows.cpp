@@ -38,6 +38,7 @@ void append_host_rows(const TableRows& rows, double share_read, Trace& trace) {
   append(rows.child_looks, share_read, trace.child_looks);
   append(rows.collectives, share_read, trace.collectives);
   append(rows.collective_launches, share_read, trace.collective_launches);
+  append(rows.gpu_uses, share_read, trace.gpu_uses);
 }
 
 void append_operations(const std::vector<Operation>& rows, double share_read, Trace& trace) {
@@ -60,6 +61,7 @@ void sort_rows(Trace& trace) {
   merge_runs(trace.child_looks, by_time);
   merge_runs(trace.collectives, by_time);
   merge_runs(trace.collective_launches, by_begin);
+  merge_runs(trace.gpu_uses, by_begin);
   operations.get();
 }
 

@@ -24,6 +24,7 @@ struct TableRows {
   std::vector<ChildLook> child_looks;
   std::vector<Collective> collectives;
   std::vector<CollectiveLaunch> collective_launches;
+  std::vector<GpuUse> gpu_uses;
 };
 
 // Both may run at once. `share_read`: how much of the file these and all rows before them are, for the room that the

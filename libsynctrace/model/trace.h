@@ -189,6 +189,17 @@ struct CollectiveLaunch {
   CorrelationId last_launch{};
 };
 
+// What NVML said of a GPU for a stretch of the run, beside the recording: no part of it is longer than the stretch.
+struct GpuUse {
+  TimeSpan span;  // may reach beyond Trace::first_ns and last_ns
+  DeviceId device{};
+  std::uint32_t others = 0;    // processes that are not of the run
+  Nanoseconds busy_ns = 0;     // kernels of any process ran
+  Nanoseconds others_ns = 0;   // kernels of other processes ran
+  Nanoseconds power_ns = 0;    // clocks were held down to limit power
+  Nanoseconds thermal_ns = 0;  // clocks were held down because of the temperature
+};
+
 // A stretch of time whose timeline was recorded.
 struct Window {
   TimeSpan span;
@@ -330,6 +341,7 @@ struct Trace {
   std::vector<ChildLook> child_looks;
   std::vector<Collective> collectives;
   std::vector<CollectiveLaunch> collective_launches;
+  std::vector<GpuUse> gpu_uses;
   std::vector<Window> windows;  // disjoint; empty: no timeline was recorded
 
   Nanoseconds first_ns = 0;  // earliest and latest time in any table

@@ -45,7 +45,7 @@ std::string hex(const Bytes& bytes) {
 }  // namespace
 
 TEST_CASE("a trace of each format since 1.0 stays readable") {
-  for (const std::string name : {"all_kinds_1_0", "all_kinds_1_1"}) {
+  for (const std::string name : {"all_kinds_1_0", "all_kinds_1_1", "all_kinds_1_2"}) {
     CAPTURE(name);
     const Loaded loaded = load(TraceReader::open(kGolden + "/" + name + ".synctrace"));
     CHECK(loaded.error.empty());
@@ -56,7 +56,7 @@ TEST_CASE("a trace of each format since 1.0 stays readable") {
 }
 
 TEST_CASE("its text form assembles to the same bytes") {
-  for (const std::string name : {"all_kinds_1_0", "all_kinds_1_1"}) {
+  for (const std::string name : {"all_kinds_1_0", "all_kinds_1_1", "all_kinds_1_2"}) {
     CAPTURE(name);
     const auto bytes = assemble_text(read_file(kGolden + "/" + name + ".trace.txt"), name);
     REQUIRE(bytes);
@@ -65,7 +65,7 @@ TEST_CASE("its text form assembles to the same bytes") {
 }
 
 TEST_CASE("the golden trace of this format has every kind") {
-  const std::string text = read_file(kGolden + "/all_kinds_1_1.trace.txt");
+  const std::string text = read_file(kGolden + "/all_kinds_1_2.trace.txt");
   for_each_schema([&](const Schema& schema) {
     INFO(schema.name);
     CHECK(text.find("\n" + std::string(schema.name) + " ") != std::string::npos);

@@ -76,6 +76,26 @@ TEST_CASE("a launch that failed keeps what it returned, wherever it lies in the 
   CHECK(status_of(trace, trace.launches[2]) == 2);
 }
 
+TEST_CASE("what NVML said makes the recording no longer, and no part of it exceeds the whole") {
+  TraceMaker maker;
+  maker.add(format::Clock{1'000, 5'000});
+  maker.add(format::GpuUse{3'000, 100, DeviceId{2}, 1, 90, 200, ~std::uint64_t{0}, 7});
+  maker.add(format::GpuUse{1'500, 100, DeviceId{2}, 0, 0, 0, 0, 0});
+  maker.add(format::GpuUse{-1, 100, DeviceId{2}, 0, 0, 0, 0, 0});
+  const Trace trace = maker.load();
+  CHECK(trace.last_ns < 3'000);
+  CHECK(trace.stats.count(kLossImpossibleTimes) == 1);
+  REQUIRE(trace.gpu_uses.size() == 2);
+  CHECK(trace.gpu_uses[0].span == TimeSpan{1'500, 1'600});
+  const GpuUse& use = trace.gpu_uses[1];
+  CHECK(use.device == DeviceId{2});
+  CHECK(use.others == 1);
+  CHECK(use.busy_ns == 90);
+  CHECK(use.others_ns == 100);
+  CHECK(use.power_ns == 100);
+  CHECK(use.thermal_ns == 7);
+}
+
 TEST_CASE("of a communicator the last record counts, and its operations are in order of time") {
   TraceMaker maker;
   maker.add(format::Communicator{CommunicatorId{1}, 100, 0xfeed, 0, 0, 0});
