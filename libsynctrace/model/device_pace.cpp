@@ -43,7 +43,8 @@ class Collector {
     if (dependency != nullptr && trace_.operations[dependency->source].span.end_ns > std::min(issued_ns, free_ns))
       return;
     if (free_ns <= issued_ns) {
-      if (operation.span.begin_ns >= issued_ns) samples.latencies.push_back(operation.span.begin_ns - issued_ns);
+      const Nanoseconds latency_ns = operation.span.begin_ns - issued_ns;
+      if (latency_ns >= 0 && latency_ns <= kLongestLatencyNs) samples.latencies.push_back(latency_ns);
     } else if (queued_in_time(issuer->row, free_ns)) {
       const Nanoseconds pause_ns = operation.span.begin_ns - free_ns;
       if (pause_ns >= 0 && pause_ns <= kLongestDevicePauseNs) samples.pauses.push_back(pause_ns);

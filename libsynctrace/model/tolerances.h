@@ -27,6 +27,7 @@ inline constexpr Nanoseconds kHandoverNs = 200'000;             // from one thre
 
 // Launches and the GPU.
 inline constexpr Nanoseconds kLatencySlackNs = 20'000;          // launch latencies scatter by this beyond their 95th percentile
+inline constexpr Nanoseconds kLongestLatencyNs = 1'000'000;     // work of a free stream that begins later waited for its turn beside another process, or for what is lost
 inline constexpr Nanoseconds kEngineSwitchNs = 10'000;          // from a kernel to a transfer and back: some us on an H200
 inline constexpr Nanoseconds kLongestDevicePauseNs = 20'000;    // a longer pause between pieces of work is not the device's own pace
 inline constexpr Nanoseconds kLongestLaunchPauseNs = 50'000;    // a longer pause of the host ends a dense run of launches
