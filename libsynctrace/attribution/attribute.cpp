@@ -121,6 +121,7 @@ Attribution explained(const Trace& trace, const AttributeOptions& options, std::
   for (std::string& breach : check_times(result, {trace.first_ns, trace.last_ns}))
     result.breaches.push_back(std::move(breach));
   result.collectives = collective_times(trace, evidence.correlation, result.steps);
+  result.uses = device_uses(trace, result.steps);
   result.devices = devices.get();
   if (trace.has_timeline()) {
     find_causes(evidence, options, result);

@@ -14,6 +14,7 @@
 #include "attribution/cause_table.h"
 #include "attribution/collective_time.h"
 #include "attribution/device_state.h"
+#include "attribution/device_use.h"
 #include "attribution/evidence.h"
 #include "attribution/gpu_sleep.h"
 #include "attribution/sync_test.h"
@@ -31,6 +32,7 @@ struct Attribution {
   Calibration calibration;
   std::map<DeviceId, DeviceState> devices;
   std::map<DeviceId, CollectiveTime> collectives;  // devices that ran any
+  std::map<DeviceId, DeviceUse> uses;              // devices that NVML was asked about
   std::map<DeviceId, std::vector<Cause>> causes;   // one list a device; none without a timeline
   Steps steps;                                     // the phase that is reported about
   std::vector<Steps> other_phases;                 // sorted by time, the longest first

@@ -77,13 +77,17 @@ void add_devices(const Trace& trace, const Attribution& attribution, Report& rep
     const auto found = attribution.collectives.find(id);
     return found == attribution.collectives.end() ? CollectiveTime{} : found->second;
   };
+  const auto use_of = [&](DeviceId id) {
+    const auto found = attribution.uses.find(id);
+    return found == attribution.uses.end() ? DeviceUse{} : found->second;
+  };
   for (const auto& [id, state] : attribution.devices)
-    report.devices.push_back({number(id), name_of(id), state, collectives_of(id), 0, {}, {}});
+    report.devices.push_back({number(id), name_of(id), state, collectives_of(id), use_of(id), 0, {}, {}});
   count_pieces(trace, report.devices);
   if (!report.devices.empty()) return;
   std::set<DeviceId> used;
   for (const auto& [id, context] : trace.contexts) used.insert(context.device);
-  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, 0, {}, {}});
+  for (const DeviceId id : used) report.devices.push_back({number(id), name_of(id), {}, {}, use_of(id), 0, {}, {}});
 }
 
 std::string copy_words(const Operation& copy) {

@@ -21,9 +21,9 @@ constexpr Share kGpuBoundBelow = percent(10);
 constexpr std::uint64_t kFewestPieces = 5;
 
 // The words of the classes come first.
-constexpr std::array<std::string_view, 10> kWords = {
-    "sync-bound",       "transfer-bound", "input-bound", "launch-bound",        "host-bound",
-    "dependency-bound", "unknown",        "rank-bound",  "communication-bound", "gpu-bound"};
+constexpr std::array<std::string_view, 11> kWords = {
+    "sync-bound", "transfer-bound", "input-bound",         "launch-bound", "host-bound", "dependency-bound",
+    "unknown",    "rank-bound",     "communication-bound", "shared-gpu",   "gpu-bound"};
 constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
                                   "copies",
                                   "waiting for input",
@@ -33,6 +33,7 @@ constexpr std::array kEvidence = {"waits for the GPU and what they delayed",
                                   "causes that are not known"};
 
 constexpr std::string_view kCommunicationBound = kWords[8];
+constexpr std::string_view kSharedGpu = kWords[9];
 
 // What a cause is called as a part of the time: of the host's causes, those that a reader tells apart.
 std::string_view part_of(CauseKind kind, CauseClass its_class) noexcept {
@@ -163,6 +164,12 @@ VerdictLine verdict_of(const Report& report, const Steps& steps) {
   verdict.evidence =
       format_text("the GPU lacked work for {} of the time {}, {} of it because of {}",
                   share_text(starved_ns, shares.whole_ns), basis, share_text(*most, starved_ns), kEvidence[index]);
+  // Work that waits for its turn on the GPU leaves no trace of that in the host's calls.
+  if (static_cast<CauseClass>(index) == CauseClass::kUnknown && busiest->use.is_shared()) {
+    verdict.word = kSharedGpu;
+    verdict.evidence += format_text("; another process used it for {} of the time",
+                                    share_text(busiest->use.others_ns, busiest->use.looked_ns));
+  }
   if (shares.uncertain_ns > starved_ns / 10) {
     verdict.is_hint = true;
     verdict.evidence +=

@@ -41,6 +41,7 @@ void add_devices(const Trace& trace, const Attribution& attribution, RankSummary
     if (named != trace.devices.end()) device.name = printable(named->second.name);
     if (const auto causes = attribution.causes.find(id); causes != attribution.causes.end())
       add_causes(causes->second, device);
+    if (const auto use = attribution.uses.find(id); use != attribution.uses.end()) device.use = use->second;
     const auto collectives = attribution.collectives.find(id);
     if (collectives == attribution.collectives.end()) continue;
     device.collectives = collectives->second;

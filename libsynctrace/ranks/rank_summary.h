@@ -12,6 +12,7 @@
 #include "attribution/cause.h"
 #include "attribution/collective_time.h"
 #include "attribution/device_state.h"
+#include "attribution/device_use.h"
 #include "base/ids.h"
 #include "base/time_span.h"
 #include "steps/steps.h"
@@ -84,6 +85,7 @@ struct RankDevice {
   std::string name;
   DeviceState state;
   CollectiveTime collectives;
+  DeviceUse use;                             // all zero: nobody looked
   std::vector<CollectiveStretch> stretches;  // when only collectives ran: disjoint, in order of time
   std::array<Nanoseconds, kCauseKinds> idle_ns{};
   std::array<Nanoseconds, kCauseKinds> idle_in_steps_ns{};

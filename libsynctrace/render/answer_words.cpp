@@ -22,6 +22,7 @@ std::string_view meaning_of(std::string_view word) {
   if (word == "input-bound") return "the next batch comes too late";
   if (word == "launch-bound") return "kernels are launched too slowly";
   if (word == "host-bound") return "host code between the launches takes too long";
+  if (word == "shared-gpu") return "another process uses it, too";
   if (word == "dependency-bound") return "its streams wait for one another";
   return "why is not known";
 }

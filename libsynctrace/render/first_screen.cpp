@@ -8,6 +8,7 @@
 #include "base/quantity_text.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/gpu_use_words.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
@@ -62,6 +63,7 @@ class FirstScreen {
       bar();
     } else {
       out_.wrapped("", no_verdict_sentence(report_));
+      for (const std::string& sentence : gpu_use_sentences(report_)) out_.wrapped("", sentence);
     }
     ScreenLines end(options_);
     for (std::size_t phases = kMostPhases + 1; phases-- > 0;) {
@@ -112,6 +114,8 @@ class FirstScreen {
     for (const std::string& sentence : {in_job_sentence(report_), gain_sentence(report_)}) {
       if (!sentence.empty()) paragraph(std::string(indent, ' '), indent, sentence);
     }
+    for (const std::string& sentence : gpu_use_sentences(report_))
+      paragraph(std::string(indent, ' '), indent, sentence);
   }
 
   // `lead` takes `indent` columns, tints aside.
@@ -183,9 +187,10 @@ class FirstScreen {
     out.empty();
     const Remedy* first = savings_.remedies.empty() ? nullptr : &savings_.remedies.front();
     if (first != nullptr && !is_worth_showing(report_, *first)) first = nullptr;
-    out.add(format_text(
-        "More:  synctrace report --full ..   --html page.html{}",
-        first == nullptr || first->rule == nullptr ? "" : format_text("   synctrace explain {}", first->rule->id)));
+    const Rule* rule = first == nullptr ? nullptr : first->rule;
+    if (rule == nullptr && is_gpu_shared(report_)) rule = &kSharedGpuRule;
+    out.add(format_text("More:  synctrace report --full ..   --html page.html{}",
+                        rule == nullptr ? "" : format_text("   synctrace explain {}", rule->id)));
   }
 
   const Report& report_;

@@ -76,6 +76,26 @@ void add_cut_short(const JobReport& report, std::vector<std::string>& limits) {
       labels.size() == report.ranks.size() ? "all ranks" : ranks_words(labels)));
 }
 
+// The rank that it concerns most stands for all.
+void add_uses(const JobReport& report, std::vector<std::string>& limits) {
+  const JobRank* most = nullptr;
+  std::size_t count = 0;
+  const auto share = [](const JobRank& rank) {
+    const DeviceUse& use = rank.devices.front().use;
+    return static_cast<double>(use.others_ns) / static_cast<double>(use.looked_ns);
+  };
+  for (const JobRank& rank : report.ranks) {
+    if (rank.devices.empty() || !rank.devices.front().use.is_shared()) continue;
+    ++count;
+    if (most == nullptr || share(rank) > share(*most)) most = &rank;
+  }
+  if (most == nullptr) return;
+  const DeviceUse& use = most->devices.front().use;
+  limits.push_back(format_text("Careful: another process used the GPU of {}{} for {} of the time [{}].",
+                               rank_words(most->label), count > 1 ? format_text(" (and of {} more)", count - 1) : "",
+                               share_text(use.others_ns, use.looked_ns), kSharedGpuRule.id));
+}
+
 // What of a rank's process is not as it is on others, or not one rank.
 void add_processes(const JobReport& report, std::vector<std::string>& limits) {
   std::set<std::string> versions;
@@ -290,6 +310,7 @@ std::vector<std::string> job_limits(const JobReport& report) {
                                  report.recorded_ranks, report.expected_ranks, which));
   }
   add_cut_short(report, limits);
+  add_uses(report, limits);
   add_processes(report, limits);
   for (const std::string& one : report.mismatches) limits.push_back("Careful: " + one + ".");
   if (report.not_looked_at_ns > 0 && is_at_least(report.not_looked_at_ns, report.waited_ns, 10)) {

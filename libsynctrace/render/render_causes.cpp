@@ -8,6 +8,7 @@
 #include "base/quantity_text.h"
 #include "findings/cause_split.h"
 #include "render/columns.h"
+#include "render/gpu_use_words.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
@@ -91,6 +92,7 @@ void render_verdict(const Report& report, TextPage& page) {
   const VerdictLine& verdict = report.verdict;
   if (!verdict.evidence.empty())
     page.wrapped("  verdict   ", (verdict.word.empty() ? "none" : verdict.word) + ": " + verdict.evidence);
+  for (const std::string& sentence : gpu_use_sentences(report)) page.wrapped("            ", sentence);
   if (report.in_job) page.wrapped("  job       ", in_job_sentence(report));
   page.field("steps", step_words(report.steps));
   const ScreenPlaces places(report);

@@ -88,6 +88,16 @@ Json cause_json(const IdleCause& cause) {
           {"stack", stack_json(cause.where.stack)}};
 }
 
+Json use_json(const DeviceUse& use) {
+  return {{"rule", rule_or_null(use.is_shared() ? &kSharedGpuRule : nullptr)},
+          {"looked_ns", use.looked_ns},
+          {"others", use.others},
+          {"busy_ns", use.busy_ns},
+          {"others_ns", use.others_ns},
+          {"power_limited_ns", use.power_ns},
+          {"thermal_limited_ns", use.thermal_ns}};
+}
+
 void write_device(const DeviceReport& device, JsonText& out) {
   out.begin('{');
   out.member("id", device.id);
@@ -97,6 +107,7 @@ void write_device(const DeviceReport& device, JsonText& out) {
   if (device.collectives.collectives > 0) out.member("collective_only_ns", device.collectives.only_ns);
   out.member("copy_only_ns", device.state.copy_only_ns);
   out.member("idle_ns", device.state.idle_ns);
+  if (device.use.looked_ns > 0) out.member("use", use_json(device.use));
   out.array("causes", device.causes, cause_json);
   out.array("copy_only_causes", device.copy_causes, cause_json);
   out.end('}');

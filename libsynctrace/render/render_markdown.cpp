@@ -10,6 +10,7 @@
 #include "findings/fix_words.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/gpu_use_words.h"
 #include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
@@ -78,6 +79,7 @@ void MarkdownRenderer::head() {
   for (const std::string& sentence : step_sentences(report_, places)) line("* {}", markdown_text(sentence));
   for (const std::string& sentence : other_phase_sentences(report_, places, kRows))
     line("* {}", markdown_text(sentence));
+  for (const std::string& sentence : gpu_use_sentences(report_)) line("* {}", markdown_text(sentence));
   for (const DeviceReport& device : report_.devices) {
     if (!report_.has_timeline) continue;
     const DeviceState& state = device.state;

@@ -69,8 +69,8 @@ JobRank rank_row(const Job& job, std::uint32_t number) {
   for (std::size_t i = 0; i < summary.devices.size(); ++i) {
     const RankDevice& device = summary.devices[i];
     if (device.state.compute_ns + device.state.copy_only_ns == 0) continue;  // another rank's
-    row.devices.push_back(
-        {synctrace::number(device.id), device.name, job.times[number][i].all, job.times[number][i].in_steps});
+    row.devices.push_back({synctrace::number(device.id), device.name, job.times[number][i].all,
+                           job.times[number][i].in_steps, device.use});
   }
   std::stable_sort(row.devices.begin(), row.devices.end(), [](const JobDevice& a, const JobDevice& b) {
     const auto exchanged_ns = [](const JobDevice& one) {

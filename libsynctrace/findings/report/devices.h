@@ -10,6 +10,7 @@
 #include "attribution/cause.h"
 #include "attribution/collective_time.h"
 #include "attribution/device_state.h"
+#include "attribution/device_use.h"
 #include "base/time_span.h"
 #include "findings/report/rules.h"
 #include "findings/report/savings.h"
@@ -53,6 +54,7 @@ struct DeviceReport {
   std::string name;
   DeviceState state;
   CollectiveTime collectives;          // compute time in which only collectives ran, to move data or to wait for others
+  DeviceUse use;                       // all zero: nobody looked
   std::uint64_t pieces = 0;            // number of pieces of GPU work
   std::vector<IdleCause> causes;       // sum to the idle time exactly; dearest in the steps first
   std::vector<IdleCause> copy_causes;  // why the GPU only copied

@@ -19,6 +19,7 @@ struct JobDevice {
   std::string name;
   DeviceTime all;
   DeviceTime in_steps;
+  DeviceUse use;  // all zero: nobody looked
 };
 
 struct JobRank {

@@ -38,6 +38,7 @@ inline constexpr Rule kDependencyRule{"ST053", "dependency-wait"};
 inline constexpr Rule kCompileRule{"ST054", "recompile"};
 inline constexpr Rule kGraphBreakRule{"ST055", "graph-break"};
 inline constexpr Rule kCollectionRule{"ST056", "python-gc"};
+inline constexpr Rule kSharedGpuRule{"ST057", "shared-gpu"};
 // Rules of a job, never of one rank alone: how its ranks exchange data.
 inline constexpr Rule kRankWaitRule{"ST060", "rank-wait"};
 inline constexpr Rule kSmallCollectivesRule{"ST061", "small-collectives"};

@@ -10,6 +10,7 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "render/answer_words.h"
+#include "render/gpu_use_words.h"
 #include "render/job_words.h"
 #include "render/page/section_parts.h"
 #include "render/phase_words.h"
@@ -209,6 +210,7 @@ void write_head(const Report& report, HtmlOut& out) {
     if (const RuleText* meaning = verdict_text(report.verdict.word); meaning != nullptr) write_rule(*meaning, out);
   }
   if (!report.no_lines.empty()) out.add("<p class=\"evidence\">No lines: {}.</p>\n", report.no_lines);
+  for (const std::string& sentence : gpu_use_sentences(report)) write_sentence("basis", sentence, out);
   write_sentence("basis", in_job_sentence(report), out);
   const ScreenPlaces places(report);
   for (const std::string& sentence : step_sentences(report, places)) write_sentence("basis", sentence, out);

@@ -66,6 +66,17 @@ TEST_CASE("the sort of cause with most of the time gives the word") {
             .word == "sync-bound");
 }
 
+TEST_CASE("idle time that nothing explains is another process's where one used the GPU") {
+  DeviceReport shared = device({cause(CauseKind::kUnknown, 400), cause(CauseKind::kStreamSync, 100)});
+  CHECK(verdict(shared).word == "unknown");
+  shared.use = {.looked_ns = 1'000, .others_ns = 620, .others = 1};
+  CHECK(verdict(shared).word == "shared-gpu");
+  CHECK(verdict(shared).evidence.ends_with("another process used it for 62.0 % of the time"));
+  // A cause that is known stays one.
+  shared.causes = {cause(CauseKind::kUnknown, 100), cause(CauseKind::kStreamSync, 400)};
+  CHECK(verdict(shared).word == "sync-bound");
+}
+
 TEST_CASE("time in which only copies ran is the transfers', whatever the host did") {
   const VerdictLine line = verdict(device({cause(CauseKind::kStreamSync, 100)}, {cause(CauseKind::kStreamSync, 150)}));
   CHECK(line.word == "transfer-bound");

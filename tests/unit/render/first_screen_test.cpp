@@ -72,9 +72,43 @@ PhaseReport phase(std::size_t number, const std::string& name, std::uint32_t lin
   return phase;
 }
 
+// One blank between words, wherever its lines end.
+std::string unwrapped(const std::string& screen) {
+  std::string text;
+  for (const char c : screen) {
+    const bool is_blank = c == ' ' || c == '\n';
+    if (!is_blank || !text.ends_with(' ')) text += is_blank ? ' ' : c;
+  }
+  return text;
+}
+
 bool shows(const std::string& screen, std::string_view text) { return screen.find(text) != std::string::npos; }
 
 }  // namespace
+
+TEST_CASE("who else used the GPU and what held its clocks down stands below the verdict, with its share") {
+  Report one = report();
+  one.devices.front().use = {1'000, 0, 49, 49, 49, 1};
+  CHECK_FALSE(shows(render_first_screen(one, {}), "ST057"));
+  CHECK_FALSE(shows(render_first_screen(one, {}), "clocks"));
+  one.devices.front().use = {1'000, 0, 620, 310, 50, 1};
+  const std::string screen = unwrapped(render_first_screen(one, {.columns = 200}));
+  CHECK(shows(screen,
+              "Another process used this GPU for 62.0 % of the time of the steps [ST057]. Run it alone, or on another "
+              "GPU (CUDA_VISIBLE_DEVICES): times and savings hold only beside the other."));
+  CHECK(
+      shows(screen, "The clocks of this GPU were held down for 31.0 % of the time of the steps, to limit its power."));
+  CHECK(shows(screen, "The clocks of this GPU were held down for 5.0 % of the time of the steps, because it was hot."));
+  CHECK(screen.find("ST057") < screen.find("one step"));
+  // The GPU that it concerns most stands for all.
+  one.devices.emplace_back().id = 1;
+  one.devices.back().use = {1'000, 0, 900, 0, 0, 2};
+  CHECK(
+      shows(render_first_screen(one, {.columns = 200}), "Up to 2 other processes used GPU 1 (and 1 more) for 90.0 %"));
+  // Where there is no verdict, the sentence is there all the same.
+  one.verdict = {};
+  CHECK(shows(render_first_screen(one, {}), "ST057"));
+}
 
 TEST_CASE("what irregular steps cost is said apart, from a hundredth of the steps' time on") {
   Report one = report();

@@ -40,6 +40,18 @@ TEST_CASE("ranks that did not end in order are named, a few of many") {
   CHECK(job_limits(report) == Limits{"Careful: recordings end early, as all ranks" + rest});
 }
 
+TEST_CASE("a rank that shares its GPU with another process is named, the one with the largest share") {
+  JobReport report = report_of(3);
+  for (JobRank& rank : report.ranks) rank.devices.emplace_back().use = {1'000, 0, 49, 0, 0, 1};
+  CHECK(job_limits(report).empty());
+  report.ranks[1].devices.front().use.others_ns = 620;
+  CHECK(job_limits(report) ==
+        Limits{"Careful: another process used the GPU of rank 1 for 62.0 % of the time [ST057]."});
+  report.ranks[2].devices.front().use.others_ns = 630;
+  CHECK(job_limits(report) ==
+        Limits{"Careful: another process used the GPU of rank 2 (and of 1 more) for 63.0 % of the time [ST057]."});
+}
+
 TEST_CASE("processes with several GPUs and different versions of NCCL are said") {
   JobReport report = report_of(2);
   report.ranks[0].nccl = report.ranks[1].nccl = "2.28.9";
