@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// synctrace-probe: loads, for `synctrace doctor`, what programs on this machine would load. The command itself is
-// linked statically and cannot; this is a dynamic program like those that are recorded, so its answers are theirs. It
-// may crash or hang with what it loads. C's library only, and nothing that a constructor makes: on a C library
-// before 2.34 an executable linked to a later one runs none.
+// synctrace-probe: loads, for `synctrace doctor`, what programs on this machine would load, and NVML for `synctrace
+// run` (gpu_use.h). The command itself is linked statically and cannot; this is a dynamic program like those that are
+// recorded, so its answers are theirs. It may crash or hang with what it loads. C's library only, and nothing that a
+// constructor makes: on a C library before 2.34 an executable linked to a later one runs none.
 #include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <link.h>
@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include "gpu_use.h"
 
 namespace {
 
@@ -120,8 +122,10 @@ int main(int argc, char** argv) {
     try_recorder(file);
   } else if (std::strcmp(what, "cupti") == 0 && file != nullptr) {
     try_cupti(file);
+  } else if (std::strcmp(what, "gpu-use") == 0 && file != nullptr) {
+    synctrace::probe::watch_gpus(file);
   } else {
-    std::fputs("synctrace-probe: a part of synctrace doctor, which see\n", stderr);
+    std::fputs("synctrace-probe: a part of synctrace doctor and run, which see\n", stderr);
     return 2;
   }
   const bool written = std::fflush(stdout) == 0;

@@ -18,6 +18,7 @@
 #include "installation.h"
 #include "messages.h"
 #include "run/finish_run.h"
+#include "run/gpu_watch.h"
 #include "run/run_options.h"
 #include "run/spawn.h"
 #include "run/trace_manifest.h"
@@ -65,9 +66,10 @@ int cannot_start(const std::string& program, int reason) {
 }
 
 // What goes wrong here must not change how the program's end is told. The result is the gate's status.
-int finish_quietly(const RunOptions& options, const PreparedGate& gate, const TraceManifest& manifest) {
+int finish_quietly(const RunOptions& options, const PreparedGate& gate, const TraceManifest& manifest,
+                   const std::string& gpu_looks) {
   try {
-    const FinishedRun finished = finish_run(options, manifest);
+    const FinishedRun finished = finish_run(options, manifest, gpu_looks);
     return options.gate ? judge_run(options, gate, finished) : kExitOk;
   } catch (const std::exception& bug) {
     say::error("synctrace", std::string("internal error after the program's end: ") + bug.what());
@@ -83,6 +85,13 @@ void say_how(const RunOptions& options, const Installation& installation, const 
   for (const std::string& entry : changed_entries(environment)) say::debug("synctrace", "environment: " + entry);
 }
 
+// The real GPUs are not those of a simulated one.
+bool watches_gpus(const RunOptions& options, const Installation& installation) {
+  std::error_code ignored;
+  return options.enabled &&
+         (!options.simulated_gpu || std::filesystem::exists(installation.simulated_gpu / "libnvidia-ml.so.1", ignored));
+}
+
 struct RecordedEnd {
   ChildEnd child;
   int gate_status = kExitOk;
@@ -96,8 +105,11 @@ RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, co
   }
   const std::vector<std::string> environment = program_environment(options, installation, manifest.path());
   say_how(options, installation, manifest, environment);
+  GpuWatch gpus(installation, watches_gpus(options, installation) ? manifest.path() : "",
+                options.simulated_gpu ? installation.simulated_gpu.string() : "");
   RecordedEnd end{run_child(options.command, environment, write_errors), kExitOk};
-  if (end.child.exec_error == 0) end.gate_status = finish_quietly(options, gate, manifest);
+  const std::string gpu_looks = gpus.end();
+  if (end.child.exec_error == 0) end.gate_status = finish_quietly(options, gate, manifest, gpu_looks);
   return end;
 }
 

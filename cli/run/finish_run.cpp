@@ -19,6 +19,7 @@
 #include "format/trace_compress.h"
 #include "installation.h"
 #include "messages.h"
+#include "run/gpu_looks.h"
 
 namespace synctrace::cli {
 namespace {
@@ -176,11 +177,13 @@ void print_nothing_recorded(const RunOptions& options) {
 
 }  // namespace
 
-FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest) {
+FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest, const std::string& gpu_looks) {
   const Outcome outcome = settle_all(manifest);
   FinishedRun finished{outcome.traces, outcome.announced};
   if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
   if (outcome.traces.empty()) return finished;
+  if (const auto failed = store_gpu_looks(gpu_looks, outcome.traces))
+    say::debug(kWho, "what NVML said is not stored: " + failed->message);
   if (!options.stacks.names.none) name_all(options, outcome);
   if (options.compress) compress_all(outcome);
   const bool is_wanted = options.speaks() && !options.gate;  // the gate's result takes its place
