@@ -86,7 +86,7 @@ void say_how(const RunOptions& options, const Installation& installation, const 
 }
 
 // The real GPUs are not those of a simulated one.
-bool watches_gpus(const RunOptions& options, const Installation& installation) {
+bool has_gpus_to_watch(const RunOptions& options, const Installation& installation) {
   std::error_code ignored;
   return options.enabled &&
          (!options.simulated_gpu || std::filesystem::exists(installation.simulated_gpu / "libnvidia-ml.so.1", ignored));
@@ -105,9 +105,12 @@ RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, co
   }
   const std::vector<std::string> environment = program_environment(options, installation, manifest.path());
   say_how(options, installation, manifest, environment);
-  GpuWatch gpus(installation, watches_gpus(options, installation) ? manifest.path() : "",
-                options.simulated_gpu ? installation.simulated_gpu.string() : "");
-  RecordedEnd end{run_child(options.command, environment, write_errors), kExitOk};
+  GpuWatch gpus;
+  const auto watch_gpus = [&] {
+    if (has_gpus_to_watch(options, installation))
+      gpus.begin(installation, manifest.path(), options.simulated_gpu ? installation.simulated_gpu.string() : "");
+  };
+  RecordedEnd end{run_child(options.command, environment, write_errors, watch_gpus), kExitOk};
   const std::string gpu_looks = gpus.end();
   if (end.child.exec_error == 0) end.gate_status = finish_quietly(options, gate, manifest, gpu_looks);
   return end;

@@ -49,6 +49,9 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 [[noreturn]] void become(pid_t parent, char* const* words, char* const* environment, const int (&streams)[3]) {
   end_with_parent(parent);
   setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int stream = 0; stream < 3; ++stream) dup2(streams[stream], stream);
   syscall(SYS_close_range, 3U, ~0U, 0U);
   execve(words[0], words, environment);
@@ -81,7 +84,7 @@ void end_process(pid_t process) {
 
 }  // namespace
 
-GpuWatch::GpuWatch(const Installation& installation, const std::string& manifest, const std::string& libraries) {
+void GpuWatch::begin(const Installation& installation, const std::string& manifest, const std::string& libraries) {
   if (installation.probe.empty() || manifest.empty()) return;
   std::vector<std::string> words = {installation.probe.string(), "gpu-use", manifest};
   std::vector<std::string> environment = probe_environment(libraries);

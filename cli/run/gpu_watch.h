@@ -13,12 +13,15 @@ namespace synctrace::cli {
 
 class GpuWatch {
  public:
-  // Looks from the first trace in `manifest` on; never where something is missing, and nobody is told. `libraries` is
-  // where NVML lies; empty: where the loader finds it. The calling thread must outlive the object.
-  GpuWatch(const Installation& installation, const std::string& manifest, const std::string& libraries);
+  GpuWatch() = default;
   ~GpuWatch();
   GpuWatch(const GpuWatch&) = delete;
   GpuWatch& operator=(const GpuWatch&) = delete;
+
+  // Once. Looks from the first trace in `manifest` on; never where something is missing, and nobody is told.
+  // `libraries` is where NVML lies; empty: where the loader finds it. The looks end with the calling thread at the
+  // latest.
+  void begin(const Installation& installation, const std::string& manifest, const std::string& libraries);
 
   // Ends the looks, within a second whatever NVML does. The lines are those of probe/gpu_use.h; the last may be cut.
   std::string end();

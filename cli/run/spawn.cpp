@@ -162,7 +162,7 @@ ChildEnd wait_for(pid_t child, const SignalsHeld& signals) {
 }  // namespace
 
 ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                   const WriteErrors& ours) {
+                   const WriteErrors& ours, const std::function<void()>& begun) {
   const std::vector<char*> argv = pointers(command);
   const std::vector<char*> envp = pointers(environment);
   // The write end closes by itself when exec succeeds; when it fails, errno comes through.
@@ -192,6 +192,7 @@ ChildEnd run_child(const std::vector<std::string>& command, const std::vector<st
     ssize_t got = 0;
     while ((got = read(failure[0], &reason, sizeof reason)) < 0 && errno == EINTR) {
     }
+    if (got != sizeof reason) begun();
     end = wait_for(child, signals);
     if (got == sizeof reason) end.exec_error = reason;
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,11 +32,11 @@ class WriteErrors {
 };
 
 // Starts `command` (searched on PATH like a shell does) with `environment` ("NAME=value") and waits for its end. `ours`
-// is not handed on to it. Signals that a process sends to us meanwhile go on to it, whatever they are; those from the
-// terminal reach it by themselves. When it is stopped we stop, too, and we continue together. When we are killed, so
-// is it.
+// is not handed on to it, and `begun` is called once it runs. Signals that a process sends to us meanwhile go on to it,
+// whatever they are; those from the terminal reach it by themselves. When it is stopped we stop, too, and we continue
+// together. When we are killed, so is it.
 ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                   const WriteErrors& ours);
+                   const WriteErrors& ours, const std::function<void()>& begun);
 
 // Ends this process by `signal`, as the program ended, without a second core dump. Returns only when that is
 // impossible.
