@@ -23,6 +23,7 @@ constexpr int kShortestMs = 500;
 constexpr int kLongestMs = 10'000;
 constexpr int kLooksOfARun = 1'000;  // until the time between two of them grows with the run's length
 constexpr std::int64_t kNsOfAMs = 1'000'000;
+constexpr std::int64_t kSampledUs = 1'000'000;  // the driver's samples of the last second count
 
 // nvml.h of driver 550 and later, of which this program is built without. Every function returns 0 when it succeeds.
 using Gpu = struct nvmlDevice*;
@@ -76,9 +77,9 @@ bool load(Nvml& nvml) {
          nvml.init() == 0;
 }
 
-std::int64_t now_ns() {
+std::int64_t now_ns(clockid_t clock) {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
@@ -118,8 +119,7 @@ bool descends_from(int process, int ancestor) {
 
 struct Watched {
   Gpu gpu;
-  std::int64_t looked_ns;            // when it was last looked at
-  unsigned long long newest_use_us;  // by NVML's clock
+  std::int64_t looked_ns;  // when it was last looked at
 };
 
 class Watch {
@@ -148,16 +148,13 @@ class Watch {
   }
 
  private:
-  // What the processes on the GPU did since the last look at it.
-  unsigned read_uses(Watched& watched) {
+  // What the processes on the GPU did lately. The driver's samples of two processes may be most of a second apart, so
+  // those since the last look would be too few. Their times are wall time.
+  unsigned read_uses(Gpu gpu) {
     unsigned count = kMostProcesses;
-    if (nvml_.process_uses == nullptr || nvml_.process_uses(watched.gpu, uses_, &count, watched.newest_use_us) != 0)
-      return 0;
-    if (count > kMostProcesses) count = kMostProcesses;
-    for (unsigned i = 0; i < count; ++i) {
-      if (uses_[i].time_us > watched.newest_use_us) watched.newest_use_us = uses_[i].time_us;
-    }
-    return count;
+    const auto since_us = static_cast<unsigned long long>(now_ns(CLOCK_REALTIME) / 1'000 - kSampledUs);
+    if (nvml_.process_uses == nullptr || nvml_.process_uses(gpu, uses_, &count, since_us) != 0) return 0;
+    return count > kMostProcesses ? kMostProcesses : count;
   }
 
   // The newest sample of a process counts.
@@ -172,7 +169,7 @@ class Watch {
   // The first look only begins a stretch.
   void look(unsigned index, bool prints) {
     Watched& watched = gpus_[index];
-    const unsigned uses = read_uses(watched);
+    const unsigned uses = read_uses(watched.gpu);
     unsigned processes = kMostProcesses;
     if (nvml_.processes == nullptr || nvml_.processes(watched.gpu, &processes, processes_) != 0) processes = 0;
     if (processes > kMostProcesses) processes = kMostProcesses;
@@ -181,7 +178,7 @@ class Watch {
     unsigned long long reasons = 0;
     if (nvml_.clock_reasons == nullptr || nvml_.clock_reasons(watched.gpu, &reasons) != 0) reasons = 0;
     const std::int64_t from_ns = watched.looked_ns;
-    watched.looked_ns = now_ns();
+    watched.looked_ns = now_ns(CLOCK_MONOTONIC);
     if (!prints) return;
     unsigned own = 0;
     for (unsigned i = 0; i < processes; ++i) {
@@ -214,10 +211,10 @@ void watch_gpus(const char* manifest) {
   }
   Nvml nvml{};
   if (!load(nvml)) return;
-  const std::int64_t begin_ns = now_ns();
+  const std::int64_t begin_ns = now_ns(CLOCK_MONOTONIC);
   Watch watch(nvml, getppid());
   for (bool goes_on = watch.begin(); goes_on; goes_on = watch.look_at_all()) {
-    const std::int64_t grown_ms = (now_ns() - begin_ns) / kNsOfAMs / kLooksOfARun;
+    const std::int64_t grown_ms = (now_ns(CLOCK_MONOTONIC) - begin_ns) / kNsOfAMs / kLooksOfARun;
     const int ms = grown_ms < kShortestMs  ? kShortestMs
                    : grown_ms > kLongestMs ? kLongestMs
                                            : static_cast<int>(grown_ms);

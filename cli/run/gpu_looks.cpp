@@ -15,7 +15,7 @@ namespace synctrace::cli {
 namespace {
 
 constexpr std::size_t kMostGpus = 64;
-constexpr std::size_t kMostNumbers = 128;  // in a line
+constexpr std::size_t kMostNumbers = 256;  // in a line; the probe writes 134 at most
 
 // NVML's bits of why clocks are below what was asked for (nvmlClocksEventReason*).
 constexpr std::uint64_t kSoftwarePower = 0x4;
