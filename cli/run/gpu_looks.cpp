@@ -131,7 +131,7 @@ class LookReader {
         seen.sees_own = true;
         continue;
       }
-      ++use.others;
+      if (numbers[i + 1] > 0) ++use.others;
       percent += std::min<std::uint64_t>(100, numbers[i + 1]);
     }
     use.busy_ns = part(numbers[3]);

@@ -21,7 +21,7 @@ struct DeviceUse {
   Nanoseconds others_ns = 0;   // kernels of other processes ran
   Nanoseconds power_ns = 0;    // clocks were held down to limit power
   Nanoseconds thermal_ns = 0;  // clocks were held down because of the temperature
-  std::uint32_t others = 0;    // processes; the most at one look
+  std::uint32_t others = 0;    // the most of these processes at one look
 
   // Enough to speak of: below 5 % of the time nothing is said.
   bool is_shared() const noexcept;

@@ -868,7 +868,7 @@ struct GpuUse {
   std::int64_t begin_ns = 0;
   std::uint64_t duration_ns = 0;
   DeviceId device{};
-  std::uint32_t others = 0;      // processes that are not of the run; the most at one look
+  std::uint32_t others = 0;      // processes that are not of the run whose kernels ran
   std::uint64_t busy_ns = 0;     // kernels of any process ran
   std::uint64_t others_ns = 0;   // kernels of other processes ran
   std::uint64_t power_ns = 0;    // clocks were held down to limit power

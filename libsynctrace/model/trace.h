@@ -193,7 +193,7 @@ struct CollectiveLaunch {
 struct GpuUse {
   TimeSpan span;  // may reach beyond Trace::first_ns and last_ns
   DeviceId device{};
-  std::uint32_t others = 0;    // processes that are not of the run
+  std::uint32_t others = 0;    // processes that are not of the run whose kernels ran
   Nanoseconds busy_ns = 0;     // kernels of any process ran
   Nanoseconds others_ns = 0;   // kernels of other processes ran
   Nanoseconds power_ns = 0;    // clocks were held down to limit power

@@ -29,7 +29,7 @@ TEST_CASE("a look is the percent of a stretch, and processes of the run are not 
   REQUIRE(uses.size() == 1);
   CHECK(uses[0].begin_ns == 1000);
   CHECK(uses[0].duration_ns == 1000);
-  CHECK(uses[0].others == 2);
+  CHECK(uses[0].others == 1);
   CHECK(uses[0].busy_ns == 900);
   CHECK(uses[0].others_ns == 300);
   CHECK(uses[0].power_ns == 0);
