@@ -54,16 +54,19 @@ Script script() {
   if (file == nullptr) return result;
   result.is_there = true;
   char word[16];
-  while (std::fscanf(file, "%15s", word) == 1) {
+  bool makes_sense = true;
+  while (makes_sense && std::fscanf(file, "%15s", word) == 1) {
     Process process{};
-    if (std::strcmp(word, "process") == 0 && std::fscanf(file, "%u %u", &process.pid, &process.percent) == 2)
-      result.processes.push_back(process);
-    else if (std::strcmp(word, "busy") == 0)
-      std::fscanf(file, "%u", &result.busy_percent);
-    else if (std::strcmp(word, "reasons") == 0)
-      std::fscanf(file, "%llu", &result.reasons);
-    else if (std::strcmp(word, "hang") == 0)
+    if (std::strcmp(word, "process") == 0) {
+      makes_sense = std::fscanf(file, "%u %u", &process.pid, &process.percent) == 2;
+      if (makes_sense) result.processes.push_back(process);
+    } else if (std::strcmp(word, "busy") == 0) {
+      makes_sense = std::fscanf(file, "%u", &result.busy_percent) == 1;
+    } else if (std::strcmp(word, "reasons") == 0) {
+      makes_sense = std::fscanf(file, "%llu", &result.reasons) == 1;
+    } else if (std::strcmp(word, "hang") == 0) {
       result.hangs = true;
+    }
   }
   std::fclose(file);
   return result;
