@@ -23,7 +23,9 @@ constexpr int kShortestMs = 500;
 constexpr int kLongestMs = 10'000;
 constexpr int kLooksOfARun = 1'000;  // until the time between two of them grows with the run's length
 constexpr std::int64_t kNsOfAMs = 1'000'000;
-constexpr std::int64_t kSampledUs = 1'000'000;  // the driver's samples of the last second count
+constexpr int kMostSamples = 512;
+constexpr unsigned long long kSampledUs = 1'000'000;  // a process has one sample in that time, at least
+constexpr int kStaleLooks = 3;                        // without a new sample: nobody works
 
 // nvml.h of driver 550 and later, of which this program is built without. Every function returns 0 when it succeeds.
 using Gpu = struct nvmlDevice*;
@@ -119,7 +121,9 @@ bool descends_from(int process, int ancestor) {
 
 struct Watched {
   Gpu gpu;
-  std::int64_t looked_ns;  // when it was last looked at
+  unsigned long long newest_us;  // time of the driver's newest sample
+  int looks_since;               // without a newer one
+  std::int64_t looked_ns;        // when it was last looked at
 };
 
 class Watch {
@@ -149,12 +153,20 @@ class Watch {
 
  private:
   // What the processes on the GPU did lately. The driver's samples of two processes may be most of a second apart, so
-  // those since the last look would be too few. Their times are wall time.
-  unsigned read_uses(Gpu gpu) {
-    unsigned count = kMostProcesses;
-    const auto since_us = static_cast<unsigned long long>(now_ns(CLOCK_REALTIME) / 1'000 - kSampledUs);
-    if (nvml_.process_uses == nullptr || nvml_.process_uses(gpu, uses_, &count, since_us) != 0) return 0;
-    return count > kMostProcesses ? kMostProcesses : count;
+  // those since the last look would be too few. Their clock is the driver's: on an H200 asking for those of the last
+  // second of the system's clock brought none. Only their newest one tells what that clock shows.
+  unsigned read_uses(Watched& watched) {
+    unsigned count = kMostSamples;
+    const unsigned long long since_us = watched.newest_us > kSampledUs ? watched.newest_us - kSampledUs : 0;
+    if (nvml_.process_uses == nullptr || nvml_.process_uses(watched.gpu, uses_, &count, since_us) != 0) count = 0;
+    if (count > kMostSamples) count = kMostSamples;
+    ++watched.looks_since;
+    for (unsigned i = 0; i < count; ++i) {
+      if (uses_[i].time_us <= watched.newest_us) continue;
+      watched.newest_us = uses_[i].time_us;
+      watched.looks_since = 0;
+    }
+    return watched.looks_since < kStaleLooks ? count : 0;
   }
 
   // The newest sample of a process counts.
@@ -169,7 +181,7 @@ class Watch {
   // The first look only begins a stretch.
   void look(unsigned index, bool prints) {
     Watched& watched = gpus_[index];
-    const unsigned uses = read_uses(watched.gpu);
+    const unsigned uses = read_uses(watched);
     unsigned processes = kMostProcesses;
     if (nvml_.processes == nullptr || nvml_.processes(watched.gpu, &processes, processes_) != 0) processes = 0;
     if (processes > kMostProcesses) processes = kMostProcesses;
@@ -200,7 +212,7 @@ class Watch {
   unsigned count_ = 0;
   Watched gpus_[kMostGpus] = {};
   ProcessInfo processes_[kMostProcesses];
-  ProcessUse uses_[kMostProcesses];
+  ProcessUse uses_[kMostSamples];
 };
 
 }  // namespace

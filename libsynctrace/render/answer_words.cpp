@@ -140,7 +140,7 @@ std::string evidence_of(const Report& report, const ShownFix& fix) {
   const Fix what = fix.saving.fix;
   const bool is_copy = what == Fix::kAsyncCopy || what == Fix::kDeferWait;
   const bool is_wait = is_copy || what == Fix::kDeferRead || what == Fix::kRemoveWait || what == Fix::kCacheMemory ||
-                       what == Fix::kDropCall;
+                       (what == Fix::kDropCall && fix.key.family != FixFamily::kHost);
   if (!is_wait) return {};
   const auto is_there = [&](const CallSite& site) {
     return site.where.known() && site.where.file == fix.where.file && site.where.line == fix.where.line;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "findings/remedies/break_words.h"
-#include "findings/remedies/launch_words.h"
 #include "findings/report/trace_words.h"
 
 namespace synctrace {
@@ -43,6 +42,10 @@ bool launches_directly(const SourceLine& where) {
     if (each.frame.file.find("/torch/nn/") != std::string::npos) return false;
   }
   return true;
+}
+
+bool is_forward(const SourceLine& where) {
+  return where.function.ends_with("forward") || where.function.ends_with("__call__");
 }
 
 // A line like "float(jnp.array(values).mean())": what it computes comes from the host and returns there.
@@ -102,8 +105,9 @@ const LibraryRemedy* RemedyKinds::host_code_that_goes(const SourceLine& where) c
 
 bool RemedyKinds::is_compiled(const FixSite& site) {
   const SourceLine& where = line_of(site.key.place);
-  if (frameworks_.of({&where}) != Framework::kPyTorch || is_optimizer(where)) return false;
-  return is_backward(where) || !is_python(where) || foreach_functions({where}).empty();
+  const bool is_range = number(site.key.place) == 0 && site.key.function != 0;  // captured by hand
+  if (is_range || frameworks_.of({&where}) != Framework::kPyTorch || is_optimizer(where)) return false;
+  return is_backward(where) || !is_python(where) || is_forward(where) || !launches_directly(where);
 }
 
 RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
@@ -123,8 +127,7 @@ RemedyGroup RemedyKinds::launch_group(const FixSite& site, double each_step) {
 }
 
 RemedyGroup RemedyKinds::python_launch_group(const SourceLine& where, double each_step) {
-  const bool is_forward = where.function.ends_with("forward") || where.function.ends_with("__call__");
-  const bool loops = each_step >= kLaunchesOfALoop && !is_forward && launches_directly(where);
+  const bool loops = each_step >= kLaunchesOfALoop && !is_forward(where) && launches_directly(where);
   if (loops && targets_.can_be_compiled(where)) return {RemedyKind::kLoopOfKernels, where.function, nullptr};
   const LaunchTarget target = targets_.of(where);
   switch (target.kind) {
@@ -206,11 +209,10 @@ GroupOfFix RemedyKinds::group_of(const FixSite& site, double alone_share, double
   const auto [entry, is_new] = numbers_.try_emplace({group.kind, group.function, own, group.library}, groups_.size());
   if (is_new) groups_.push_back(group);
   of_keys_[site.key] = entry->second;
-  const bool takes_all = group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
-                         group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed ||
-                         group.kind == RemedyKind::kOptimizer ||
-                         (group.library != nullptr &&
-                          (group.library->at == At::kLaunch || group.library->at == At::kMemory));
+  const bool takes_all =
+      group.kind == RemedyKind::kGraph || group.kind == RemedyKind::kLoopOfKernels ||
+      group.kind == RemedyKind::kCompile || group.kind == RemedyKind::kFeed || group.kind == RemedyKind::kOptimizer ||
+      (group.library != nullptr && (group.library->at == At::kLaunch || group.library->at == At::kMemory));
   return {entry->second, takes_all};
 }
 

@@ -58,7 +58,7 @@ class RemedyKinds {
   // What whatif's GroupOf and IsNeedless ask for.
   GroupOfFix group_of(const FixSite& site, double alone_share, double each_step);
   bool is_needless(StackPlace place);
-  // PyTorch's compiler would make that graph: of forward or backward, not of an optimizer or of a loop over tensors.
+  // PyTorch's compiler would make that graph: of a module and its backward, not of an optimizer or of a loop.
   bool is_compiled(const FixSite& site);
 
   const RemedyGroup& group(std::uint32_t number) const { return groups_[number]; }
