@@ -142,17 +142,23 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
   return remedy;
 }
 
-// Behind the rows that save more, and those that follow count it; `is_last`: behind all. Returns the place for its
-// figures.
+// Behind the rows that save more, and those that follow count it. Returns the place for its figures.
 template <class Row>
-typename std::vector<Row>::iterator make_room(const Interval& saving, bool is_last, std::vector<Row>& rows) {
-  auto at = is_last
-                ? rows.end()
-                : std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.marginal.ns < saving.ns; });
+typename std::vector<Row>::iterator make_room(const Interval& saving, typename std::vector<Row>::iterator from,
+                                              std::vector<Row>& rows) {
+  auto at = std::find_if(from, rows.end(), [&](const Row& row) { return row.marginal.ns < saving.ns; });
   const Interval before = at == rows.begin() ? Interval{} : std::prev(at)->cumulative;
   at = rows.emplace(at);
   at->cumulative = before;
   return at;
+}
+
+// The first place for a change of which nobody knows what to type: behind those that say it and save a third as much.
+std::vector<Remedy>::iterator behind_advice(Nanoseconds saved_ns, std::vector<Remedy>& remedies) {
+  const auto last = std::find_if(remedies.rbegin(), remedies.rend(), [&](const Remedy& one) {
+    return one.fix != Fix::kSpeedUp && !one.to_type.empty() && one.marginal.ns >= saved_ns / 3;
+  });
+  return last.base();
 }
 
 template <class Row>
@@ -202,7 +208,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
   std::vector<Remedy>& remedies = savings.remedies;
   for (const SlowStepCause& row : slow.causes) {
     Remedy remedy = remedy_of(row, steps);
-    const auto line = make_room(row.saving, false, savings.order);
+    const auto line = make_room(row.saving, savings.order.begin(), savings.order);
     line->fixes = remedy.fixes;
     line->marginal = row.saving;
     count_from(line, row.saving, savings.order);
@@ -215,7 +221,8 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
     });
     if (at == remedies.end()) {
       // Changes come first of which it is known what to type.
-      at = make_room(row.saving, remedy.to_type.empty(), remedies);
+      at = make_room(row.saving, remedy.to_type.empty() ? behind_advice(row.saving.ns, remedies) : remedies.begin(),
+                     remedies);
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);
     } else {
@@ -223,7 +230,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
       for (auto next = remedies.erase(at); next != remedies.end(); ++next) take(remedy.marginal, next->cumulative);
       add(row.saving, remedy.alone);
       add(row.saving, remedy.marginal);
-      at = make_room(remedy.marginal, false, remedies);
+      at = make_room(remedy.marginal, remedies.begin(), remedies);
       // What stands first saves what it saves alone; the rest of what it added goes to the change that stood there.
       if (at == remedies.begin() && std::next(at) != remedies.end() && remedy.marginal.ns > remedy.alone.ns) {
         Interval rest = remedy.marginal;

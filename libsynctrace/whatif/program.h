@@ -13,8 +13,8 @@
 
 #include "attribution/cause.h"
 #include "base/ids.h"
-#include "base/shares.h"
 #include "base/time_span.h"
+#include "whatif/compiled_calls.h"
 #include "whatif/fix.h"
 #include "whatif/replay_event.h"
 
@@ -39,18 +39,6 @@ struct ReplayStream {
   std::uint16_t waits_for =
       0;  // a stream whose work comes before that of this one: the default stream's rule; itself: none
   std::uint16_t feeds = 0;  // a stream that stands for this one and others; itself: none
-};
-
-// What stays where a compiler puts launches into a graph. PyTorch still checks its guards, hands over every parameter
-// and takes every gradient; kernels that go element by element become few, which read and write less.
-struct CompiledCalls {
-  Share kept = {0, 1};  // of the host time in the launches and between them
-  Share kept_low = {0, 1};
-  Share kept_high = {0, 1};
-  Nanoseconds each_step = 0;  // once in each step
-  Share fused = {1, 1};       // of the length of kernels that become one with others
-  Share fused_low = {1, 1};
-  Share fused_high = {1, 1};
 };
 
 // Typical quantities for things that a fix brings to light and the recording did not show.

@@ -13,12 +13,6 @@ inline void for_lanes(Function&& function) {
   for (std::size_t i = 0; i < kLanes; ++i) function(i);
 }
 
-constexpr Lanes everywhere(Nanoseconds value) {
-  Lanes lanes;
-  lanes.at.fill(value);
-  return lanes;
-}
-
 class Pass {
  public:
   Pass(const ReplayProgram& program, const Scenarios& scenarios, ReplayState& state, Outcome& outcome)
@@ -42,8 +36,11 @@ class Pass {
   void pass(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
     Lanes& now = state_.host[head.thread];
     const bool stays = fixed != 0 && program_.sites[head.site].is_compiled;
-    if (stays) return compiled_host(head, event, fixed);
-    for_lanes([&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre : event.pre; });
+    const Nanoseconds gone = std::max<Nanoseconds>(0, event.pre - event.fixed_pre);
+    for_lanes([&](std::size_t i) {
+      const Nanoseconds kept = stays ? in_lane(program_.pace.compiled.kept, gone, i) : 0;
+      now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre + kept : event.pre;
+    });
   }
   void pass(const ReplayEvent& head, const CallEvent& event, std::uint8_t fixed) {
     host_before(head, event, fixed);
@@ -71,7 +68,6 @@ class Pass {
 
   template <class Event>
   void host_before(const ReplayEvent& head, const Event& event, std::uint8_t fixed);
-  void compiled_host(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed);
   void call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed);
   void hold_up(const ReplayEvent& head, const WorkWeights& event, Nanoseconds most_ns, std::uint8_t fixed);
   template <class Work>
@@ -89,8 +85,7 @@ class Pass {
   template <class Transfer>
   Nanoseconds pinned_length(const Transfer& event, std::size_t lane) const;
   Nanoseconds graph_pause(Nanoseconds pause, std::size_t lane) const;
-  Nanoseconds kept_of(Nanoseconds host_ns, std::size_t lane) const;
-  Nanoseconds fused_of(Nanoseconds length_ns, std::size_t lane) const;
+  Nanoseconds in_lane(const ShareRange& range, Nanoseconds ns, std::size_t lane) const;
   template <class Event>
   void wait_until(const ReplayEvent& head, const Event& event, const Lanes& target, std::uint8_t fixed);
   Nanoseconds deferred(const ReplayEvent& head, std::size_t lane, Nanoseconds own, Nanoseconds returned);
@@ -132,38 +127,17 @@ void Pass::call(const ReplayEvent& head, Nanoseconds own, std::uint8_t fixed) {
   Lanes& now = state_.host[head.thread];
   if (fixed == 0) return for_lanes([&](std::size_t i) { now.at[i] += own; });
   const Nanoseconds fixed_own = fixed_call(head, own);
-  const bool is_compiled = program_.sites[head.site].is_compiled;
+  const bool stays = program_.sites[head.site].is_compiled;
   for_lanes([&](std::size_t i) {
-    const Nanoseconds kept = is_compiled ? std::max(fixed_own, kept_of(own, i)) : fixed_own;
-    now.at[i] += (fixed >> i & 1) != 0 ? kept : own;
+    const Nanoseconds kept = stays ? in_lane(program_.pace.compiled.kept, own, i) : 0;
+    now.at[i] += (fixed >> i & 1) != 0 ? std::max(fixed_own, kept) : own;
   });
 }
 
-Nanoseconds Pass::kept_of(Nanoseconds host_ns, std::size_t lane) const {
-  const CompiledCalls& compiled = program_.pace.compiled;
-  switch (scenarios_.corners[lane].latency) {
-    case Corner::Latency::kLow: return compiled.kept_low.of(host_ns);
-    case Corner::Latency::kHigh: return compiled.kept_high.of(host_ns);
-    case Corner::Latency::kTypical: break;
-  }
-  return compiled.kept.of(host_ns);
-}
-
-Nanoseconds Pass::fused_of(Nanoseconds length_ns, std::size_t lane) const {
-  const CompiledCalls& compiled = program_.pace.compiled;
-  switch (scenarios_.corners[lane].latency) {
-    case Corner::Latency::kLow: return compiled.fused_low.of(length_ns);
-    case Corner::Latency::kHigh: return compiled.fused_high.of(length_ns);
-    case Corner::Latency::kTypical: break;
-  }
-  return compiled.fused.of(length_ns);
-}
-
-[[gnu::noinline]] void Pass::compiled_host(const ReplayEvent& head, const HostEvent& event, std::uint8_t fixed) {
-  Lanes& now = state_.host[head.thread];
-  const Nanoseconds gone = std::max<Nanoseconds>(0, event.pre - event.fixed_pre);
-  for_lanes(
-      [&](std::size_t i) { now.at[i] += (fixed >> i & 1) != 0 ? event.fixed_pre + kept_of(gone, i) : event.pre; });
+Nanoseconds Pass::in_lane(const ShareRange& range, Nanoseconds ns, std::size_t lane) const {
+  const Corner::Latency latency = scenarios_.corners[lane].latency;
+  if (latency == Corner::Latency::kTypical) return range.usual.of(ns);
+  return (latency == Corner::Latency::kLow ? range.least : range.most).of(ns);
 }
 
 // A thread that could not issue its work in time, by no fault of what is fixed, cannot then either. But a copy from
@@ -245,7 +219,9 @@ template <class Work>
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);
       const bool fuses = is_fixed && compiled && event.fuses;
-      const Nanoseconds lasts = quick ? pinned_length(event, i) : fuses ? fused_of(event.length, i) : event.length;
+      const Nanoseconds lasts = quick   ? pinned_length(event, i)
+                                : fuses ? in_lane(program_.pace.compiled.fused, event.length, i)
+                                        : event.length;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
   } else {
@@ -385,21 +361,6 @@ Lanes end_of(const ReplayState& state) {
 }
 
 }  // namespace
-
-ReplayState initial_state(const ReplayProgram& program) {
-  ReplayState state;
-  for (const Nanoseconds begin_ns : program.thread_begins) state.host.push_back(everywhere(begin_ns));
-  const Lanes never = everywhere(kNeverNs);
-  state.owed.assign(program.thread_begins.size(), never);
-  state.stream_end.assign(program.streams.size(), never);
-  state.stream_wait.assign(program.streams.size(), never);
-  state.device_end.assign(program.devices, never);
-  state.slots.assign(program.slots, never);
-  state.read_now.assign(program.sites.size(), never);
-  state.read_due.assign(program.sites.size(), never);
-  state.latest = never;
-  return state;
-}
 
 Outcome replay(const ReplayProgram& program, const Scenarios& scenarios, std::size_t first, std::size_t last,
                ReplayState& state) {

@@ -23,6 +23,12 @@ struct alignas(64) Lanes {
   std::array<Nanoseconds, kLanes> at{};
 };
 
+constexpr Lanes everywhere(Nanoseconds value) {
+  Lanes lanes;
+  lanes.at.fill(value);
+  return lanes;
+}
+
 // Assumptions about all that the recording leaves open.
 struct Corner {
   enum class Latency : std::uint8_t { kTypical, kLow, kHigh };

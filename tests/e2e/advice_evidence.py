@@ -29,6 +29,7 @@ ROWS = [
     # what a library has a switch for
     (r"^\(", []),  # what the switch changes; the line before it is looked at
     (r"thrust::", [THRUST]),
+    (r"enable_cudnn_sdp", [r'^(code|source_line) .*(sdpa_attention|scaled_dot_product_attention)']),
     (r"self\.log\(|enable_progress_bar", [LIGHTNING]),
     (r"TrainingArguments|cache_implementation|model\.generate", [TRANSFORMERS]),
     (r"torch\.optim\.\w+\(", [OPTIMIZER, LAUNCHES]),
@@ -53,7 +54,7 @@ ROWS = [
     (r"keep (\w+)\.detach\(\)", [TORCH, CALLED, READS]),
     (r"keep the tensor; call|print the tensor|torch\.where\(|read all at once", [CUDA, READS]),
     (r"fixed upper bound in place of a size", [TORCH]),
-    (r"^these calls of (\w+)", [READS, r'^(symbol|code) .*\b{0}\b']),
+    (r"^(?:or )?these calls of (\w+)", [READS, r'^(symbol|code) .*\b{0}\b']),
     (r"keep (?!the )(\w+); call float\(\)", [JAX, CALLED]),
     (r"keep the array; call float\(\) on the one", [JAX]),
     (r"keep the array; call float\(\) or \.get\(\)", [CUPY, READS]),

@@ -185,10 +185,11 @@ RemedyWords of_helper(RemedyKind kind, Framework framework, const Lines& lines, 
   }
   constexpr std::string_view kAtOnce = "put the values side by side on the GPU, and read all at once";
   const std::string rarely = call + ": every 50 steps, not in each";
-  if (framework == Framework::kCuda && lines.size() > 1) {  // what the host decides by them stays as it is
+  if (framework == Framework::kCuda && lines.size() > 1 &&
+      !lines.front().file.ends_with(".py")) {  // what the host decides by them stays as it is
     const auto count = static_cast<std::int32_t>(lines.size());
     return {format_text("Read the {} values of {} at once", count, helper),
-            {std::string(kAtOnce), "or " + rarely + ": that saves more"},
+            {std::string(kAtOnce), "or " + rarely},
             {count - 1, count}};
   }
   RemedyWords words{format_text("Call {} every 50 steps", helper), {rarely}};

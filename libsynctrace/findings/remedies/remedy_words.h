@@ -14,7 +14,7 @@ namespace synctrace {
 struct RemedyWords {
   std::string title;
   std::vector<std::string> to_type;
-  Share part = {1, 1};  // of the saving of all these fixes: one read of several stays
+  Share part = {1, 1};  // what it brings of the saving of its fixes: one read of several stays
 };
 
 // `fixes` are those of the change, dearest first; at least one. `modules`: of torch.nn, that a kGraph would hold.

@@ -57,6 +57,36 @@ TEST_CASE("what a replay says stays where compilation caused less, or another ch
   CHECK(savings.all.ns == 20);
 }
 
+TEST_CASE("lines that go save what they left idle, and their part of what no line explains") {
+  Report report;
+  report.verdict.device = 0;
+  report.devices.resize(1);
+  const auto cause = [&](const std::string& file, std::uint32_t line, Nanoseconds idle_ns) {
+    IdleCause& row = report.devices[0].causes.emplace_back();
+    row.kind = CauseKind::kHostCompute;
+    row.where.file = file;
+    row.where.line = line;
+    row.where.function = "gain";
+    row.idle_ns = row.steady_ns = idle_ns;
+  };
+  cause("train.py", 35, 45);
+  cause("train.py", 36, 15);
+  cause({}, 0, 20);
+  Remedy remedy;
+  remedy.fixes.resize(1);
+  remedy.fixes[0].where = {"train.py", 35, "gain", {}, {}};
+  remedy.alone = {30, 28, 32, Grade::kHigh};
+  Remedy of_function = remedy;
+  count_lines_gone(report, {}, 100, true, remedy);
+  CHECK((remedy.alone.ns == 60 && remedy.alone.lo_ns == 45 && remedy.alone.hi_ns == 65));
+  CHECK(remedy.cumulative.ns == 60);
+  count_lines_gone(report, "gain", 70, true, of_function);
+  CHECK((of_function.alone.ns == 70 && of_function.alone.lo_ns == 60 && of_function.alone.hi_ns == 70));
+  remedy.alone.ns = 80;
+  count_lines_gone(report, {}, 100, true, remedy);
+  CHECK(remedy.alone.ns == 80);
+}
+
 TEST_CASE("no saving of compilation is larger than the run") {
   SavingsReport savings = replayed(kCompileRule);
   count_compilation(compiled(900, 0), savings);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "findings/calls/stack_places.h"
+#include "findings/remedies/frameworks.h"
 
 #include "support/catch.h"
 
@@ -97,6 +98,24 @@ TEST_CASE("a class of PyTorch's own is compiled by its variable, and the loss be
   REQUIRE(targets.modules().size() == 1);
   CHECK(targets.modules().front().name == "model");
   CHECK(targets.modules().front().class_name.empty());
+}
+
+// Lightning hands the training step to the optimizer as a closure.
+TEST_CASE("a module that optimizer.step(closure) calls is compiled, and the step that logs is not") {
+  constexpr const char* kOptimizer = "/site-packages/torch/optim/adam.py";
+  Program program;
+  program.text(kTrain, 31, "logits = self.net(features)");
+  const StackId launch = program.stack({{"/site-packages/torch/nn/modules/container.py", "Sequential.forward", 5},
+                                        {kModule, "Module._call_impl", 1},
+                                        {kTrain, "Classifier.training_step", 31},
+                                        {"/site-packages/lightning/closure.py", "Closure.__call__", 3},
+                                        {kOptimizer, "Adam.step", 4},
+                                        {kTrain, "main", 11}});
+  program.launch(launch);
+  program.launch(program.stack({{kOptimizer, "_fused_adam", 9}, {kOptimizer, "Adam.step", 5}, {kTrain, "main", 11}}));
+  REQUIRE(program.targets().modules().size() == 1);
+  CHECK(program.targets().modules().front().name == "self.net");
+  CHECK(!is_of_optimizer(program.line(launch).stack));
 }
 
 TEST_CASE("what waits inside is no graph, but what it calls may be one") {
