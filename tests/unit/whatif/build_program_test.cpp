@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "replay_scene.h"
 #include "support/catch.h"
 #include "support/replay_support.h"
 #include "whatif/replay.h"
@@ -15,78 +16,6 @@
 namespace synctrace::testing {
 namespace {
 
-constexpr Nanoseconds kUs = 1'000;
-constexpr Nanoseconds kMs = 1'000'000;
-constexpr ThreadId kThread{100};
-constexpr ContextId kContext{1};
-constexpr StreamId kStream{8};
-constexpr StreamId kOther{9};
-
-// One thread and two streams without a default stream's rule.
-class Scene {
- public:
-  Scene() {
-    trace_.contexts[kContext] = {DeviceId{0}, StreamId{7}};
-    trace_.windows.push_back({{0, 100 * kMs}, "start"});
-    trace_.last_ns = 100 * kMs;
-  }
-
-  Call& call(ApiCategory category, std::string_view name, TimeSpan span, StreamId stream = kStream) {
-    const ApiId api{static_cast<std::uint32_t>(trace_.apis.size()) + 1};
-    trace_.apis[api] = {category, std::string(name)};
-    Call& call = trace_.calls.emplace_back();
-    call.span = span;
-    call.thread = kThread;
-    call.api = api;
-    call.stack = StackId{5};
-    call.context = kContext;
-    call.stream = stream;
-    call.category = category;
-    return call;
-  }
-
-  Operation& work(TimeSpan span, CorrelationId correlation, StreamId stream = kStream) {
-    Operation& work = trace_.operations.emplace_back();
-    work.span = span;
-    work.context = kContext;
-    work.stream = stream;
-    work.correlation = correlation;
-    return work;
-  }
-
-  void launch(TimeSpan span, TimeSpan kernel, StreamId stream = kStream) {
-    Launch& launch = trace_.launches.emplace_back();
-    launch.span = span;
-    launch.thread = kThread;
-    launch.correlation = CorrelationId{static_cast<std::uint32_t>(trace_.launches.size()) + 100};
-    work(kernel, launch.correlation, stream);
-  }
-
-  // A stream or event that was not ready ten times.
-  void poll(TimeSpan span, std::uint64_t object) {
-    Poll& poll = trace_.polls.emplace_back();
-    poll.span = span;
-    poll.thread = kThread;
-    poll.object = object;
-    poll.count = 11;
-    poll.not_ready_count = 10;
-  }
-
-  Trace& trace() { return trace_; }
-
-  ReplayProgram program() {
-    attribution_ = attribute(trace_);
-    ReplayProgram program = build_program(*attribution_, same_place);
-    REQUIRE(program.refusal.empty());
-    return program;
-  }
-
- private:
-  Trace trace_;
-  std::optional<Attribution> attribution_;
-};
-
-// The only event of that sort.
 template <class Event>
 Event the_only(const ReplayProgram& program) {
   std::vector<Event> found;
@@ -99,20 +28,11 @@ Event the_only(const ReplayProgram& program) {
   return found.front();
 }
 
-// At the end, with the program's only site fixed in lane 1 and in no other.
-ReplayState fixed_in_lane_1(const ReplayProgram& program) {
-  Scenarios scenarios(program);
-  scenarios.fix(1, 1);
-  ReplayState state = initial_state(program);
-  replay(program, scenarios, 0, program.events.size(), state);
-  return state;
-}
-
 }  // namespace
 
 TEST_CASE("from pinned memory each transfer of a copy is shorter") {
   constexpr std::uint64_t kBytes = 12'600'000;  // one ms from pinned memory, on a link of which nothing is known
-  Scene scene;
+  ReplayScene scene;
   Call& call = scene.call(ApiCategory::kCopy, "cudaMemcpy", {kMs, 22 * kMs});
   call.copy_kind = CopyKind::kHostToDevice;
   call.bytes = 2 * kBytes;
@@ -138,7 +58,7 @@ TEST_CASE("from pinned memory each transfer of a copy is shorter") {
 TEST_CASE("a copy that began late inside of its call does not let the host run ahead of it") {
   for (const bool uploads : {true, false}) {
     CAPTURE(uploads);
-    Scene scene;
+    ReplayScene scene;
     Call& call = scene.call(ApiCategory::kCopyAsync, "cudaMemcpyAsync", {kMs, 4 * kMs + 20 * kUs});
     call.copy_kind = uploads ? CopyKind::kHostToDevice : CopyKind::kDeviceToHost;
     (uploads ? call.source_memory : call.target_memory) = MemoryKind::kPageable;
@@ -166,7 +86,7 @@ TEST_CASE("a copy that began late inside of its call does not let the host run a
 
 TEST_CASE("queries of a stream wait for its work, from the first of them on") {
   const Nanoseconds after_ns = GENERATE(3 * kUs, 25 * kUs);  // usual, and late
-  Scene scene;
+  ReplayScene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
   scene.poll({2 * kMs, 5 * kMs + after_ns}, 0x77);  // the stream's handle, of which nothing else tells
   const ReplayProgram program = scene.program();
@@ -177,7 +97,7 @@ TEST_CASE("queries of a stream wait for its work, from the first of them on") {
 }
 
 TEST_CASE("queries of an event that end a little before its work still wait for it, as clocks differ") {
-  Scene scene;
+  ReplayScene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
   scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {kMs + 6 * kUs, kMs + 8 * kUs}).object = 0xe0;
   scene.poll({2 * kMs, 5 * kMs - kUs}, 0xe0);
@@ -188,7 +108,7 @@ TEST_CASE("queries of an event that end a little before its work still wait for 
 }
 
 TEST_CASE("a copy that returns before it is begun waits for the work before it") {
-  Scene scene;
+  ReplayScene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
   Call& call = scene.call(ApiCategory::kCopyAsync, "cudaMemcpyAsync", {2 * kMs, 5 * kMs + 3 * kUs});
   call.copy_kind = CopyKind::kHostToDevice;
@@ -207,7 +127,7 @@ TEST_CASE("a copy that returns before it is begun waits for the work before it")
 }
 
 TEST_CASE("work behind a wait for an event follows the work before its record") {
-  Scene scene;
+  ReplayScene scene;
   scene.launch({kMs, kMs + 5 * kUs}, {kMs + 10 * kUs, 5 * kMs});
   scene.call(ApiCategory::kStreamEvent, "cudaEventRecord", {kMs + 6 * kUs, kMs + 8 * kUs}).object = 0xe0;
   scene.call(ApiCategory::kStreamEvent, "cudaStreamWaitEvent", {kMs + 9 * kUs, kMs + 11 * kUs}, kOther).object = 0xe0;
@@ -224,7 +144,7 @@ TEST_CASE("work behind a wait for an event follows the work before its record") 
 }
 
 TEST_CASE("what a stream takes to follow another one is told by work that was issued in time") {
-  Scene scene;
+  ReplayScene scene;
   for (int i = 0; i < 20; ++i) {
     const bool late = i >= 6;
     const Nanoseconds begin_ns = (i + 1) * kMs;
@@ -256,7 +176,7 @@ TEST_CASE("who waits for a loader's helper thread is not held to the helper's re
   constexpr StackId kInLoader{6};
   for (const bool helper_loads : {true, false}) {
     CAPTURE(helper_loads);
-    Scene scene;
+    ReplayScene scene;
     Trace& trace = scene.trace();
     trace.codes[1] = Code{"/lib/torch/utils/data/_utils/pin_memory.py", "f", "", 1, 0x030c0000};
     StackFrame frame;
@@ -292,7 +212,7 @@ TEST_CASE("who waits for a loader's helper thread is not held to the helper's re
 TEST_CASE("a loader that was the limit is held to its pace across a batch that was ready") {
   constexpr StackId kInLoader{6};
   constexpr int kReady = 5;
-  Scene scene;
+  ReplayScene scene;
   Trace& trace = scene.trace();
   trace.codes[1] = Code{"/lib/torch/utils/data/dataloader.py", "f", "", 1, 0x030c0000};
   StackFrame frame;
@@ -329,7 +249,7 @@ TEST_CASE("a loader that was the limit is held to its pace across a batch that w
 
 // A thread that was stopped inside of a launch would have been stopped as long with a graph.
 TEST_CASE("a launch that came late out of its call does not let a graph begin before it") {
-  Scene scene;
+  ReplayScene scene;
   Nanoseconds now_ns = kMs;
   for (int i = 0; i < 40; ++i) {
     const Nanoseconds held_ns = i == 20 ? 3 * kMs : 0;
@@ -345,35 +265,11 @@ TEST_CASE("a launch that came late out of its call does not let a graph begin be
   CHECK(state.latest.at[1] > 3 * kMs);
 }
 
-TEST_CASE("a graph that a compiler makes keeps a part of the host time, and its fused kernels get shorter") {
-  Scene scene;
-  for (Nanoseconds now_ns = kMs; now_ns < 2 * kMs; now_ns += 50 * kUs) {
-    scene.launch({now_ns, now_ns + 10 * kUs}, {now_ns + 12 * kUs, now_ns + 52 * kUs});
-    scene.trace().launches.back().stack = StackId{5};
-  }
-  ReplayProgram program = scene.program();
-  REQUIRE(program.sites[1].fix == Fix::kGraph);
-  const auto end_ns = [&] { return fixed_in_lane_1(program).latest.at[1]; };
-  const Nanoseconds captured_ns = end_ns();
-  program.sites[1].is_compiled = true;
-  CHECK(end_ns() == captured_ns);
-  program.pace.compiled.kept.usual = percent(90);  // then the host is slower than the kernels
-  const Nanoseconds slow_ns = end_ns();
-  CHECK(slow_ns > captured_ns);
-  program.pace.compiled.kept.usual = percent(0);
-  program.pace.compiled.fused.usual = percent(50);
-  CHECK(end_ns() == captured_ns);  // a kernel of an unknown name is not fused
-  for (const ReplayEvent& head : program.events) {
-    if (head.kind == EventKind::kLaunch) program.events.of<LaunchEvent>(head).fuses = true;
-  }
-  CHECK(end_ns() <= captured_ns - 19 * 20 * kUs);
-}
-
 // Two runs of launches of one line, with host time of that line between them.
 TEST_CASE("a graph takes the short host times of its line with it, not the program's own work") {
   for (const Nanoseconds between_ns : {100 * kUs, kMs}) {
     CAPTURE(between_ns);
-    Scene scene;
+    ReplayScene scene;
     Nanoseconds now_ns = kMs;
     for (int i = 0; i < 20; ++i) {
       if (i == 10) now_ns += between_ns;
@@ -399,7 +295,7 @@ TEST_CASE("a graph takes the short host times of its line with it, not the progr
 // Examples are a graph that was launched before a window opened, and a copy whose call was under way when it closed. By
 // the clock they would stay where they are when the host code in front of the window takes less time.
 TEST_CASE("work without a call keeps to the thread that issues to its stream") {
-  Scene scene;
+  ReplayScene scene;
   scene.call(ApiCategory::kAlloc, "cudaMalloc", {kMs, 2 * kMs});
   scene.work({20 * kMs, 21 * kMs}, CorrelationId{1});
   scene.work({20 * kMs, 21 * kMs}, CorrelationId{2}, kOther);
