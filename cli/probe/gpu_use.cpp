@@ -19,7 +19,8 @@ namespace {
 constexpr int kMostGpus = 64;
 constexpr int kMostProcesses = 64;  // on one GPU; more are left out
 constexpr int kMostAncestors = 32;
-constexpr int kShortestMs = 500;
+constexpr int kFirstTraceMs = 500;
+constexpr int kShortestMs = 1'000;  // a look takes some 2 ms on an H200, in a process of its own
 constexpr int kLongestMs = 10'000;
 constexpr int kLooksOfARun = 1'000;  // until the time between two of them grows with the run's length
 constexpr std::int64_t kNsOfAMs = 1'000'000;
@@ -219,7 +220,7 @@ class Watch {
 
 void watch_gpus(const char* manifest) {
   while (is_empty(manifest)) {
-    if (!wait_ms(kShortestMs)) return;
+    if (!wait_ms(kFirstTraceMs)) return;
   }
   Nvml nvml{};
   if (!load(nvml)) return;
