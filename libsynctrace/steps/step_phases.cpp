@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "steps/compile_time.h"
 #include "steps/step_candidates.h"
 #include "steps/step_items.h"
 #include "steps/step_lengths.h"
@@ -72,12 +73,38 @@ bool sets_up(const Phase& phase, const std::vector<Phase>& phases) {
   });
 }
 
-// The longest first, and behind them those that only set up, without those that are short: parameters of six layers.
+// Whether most of its time compiles what many more passes of the same line then run.
+bool only_compiles(const Phase& phase, const std::vector<Phase>& phases, const CompileTime& compile, ThreadId thread) {
+  const Steps& own = phase.steps;
+  const bool goes_on = std::any_of(phases.begin(), phases.end(), [&](const Phase& other) {
+    return own.where.line != 0 && other.steps.where.line == own.where.line &&
+           other.steps.where.file == own.where.file &&
+           own.steps.back().host.end_ns <= other.steps.steps.front().host.end_ns &&
+           other.steps.steps.size() / kTimesOfCompiling >= own.steps.size();
+  });
+  if (!goes_on) return false;
+  const TimeSpan whole{own.steps.front().host.begin_ns, own.steps.back().host.end_ns};
+  std::size_t inside = 0;
+  for (std::size_t i = 0; i < kLooksAtCompiling; ++i) {
+    const auto at = static_cast<Nanoseconds>(2 * i + 1);
+    inside +=
+        compile.has(thread, whole.begin_ns + whole.length_ns() / static_cast<Nanoseconds>(2 * kLooksAtCompiling) * at);
+  }
+  return ratio(inside, kLooksAtCompiling) >= kAtLeastHalf;
+}
+
+// The longest first, and behind them those that only set up or compile, without those that are short: parameters of six
+// layers.
 std::vector<Steps> in_order(const Trace& trace, std::vector<Phase> phases) {
   std::vector<std::size_t> order(phases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<std::pair<bool, Nanoseconds>> ranks;
-  for (const Phase& phase : phases) ranks.emplace_back(sets_up(phase, phases), -whole_time_of(trace, phase.steps));
+  const CompileTime compile(trace);
+  const ThreadId first{trace.process_id};
+  for (const Phase& phase : phases) {
+    const bool is_start = sets_up(phase, phases) || only_compiles(phase, phases, compile, first);
+    ranks.emplace_back(is_start, -whole_time_of(trace, phase.steps));
+  }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return ranks[a] < ranks[b]; });
   std::vector<Steps> result;
   for (const std::size_t i : order) {

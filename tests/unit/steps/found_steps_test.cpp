@@ -45,6 +45,28 @@ TEST_CASE("what a compiler runs to choose among kernels is no phase") {
   if (is_compilers) CHECK(found.chosen.steps.size() == 20);
 }
 
+// torch.compile gives up after eight tries, and the loop goes on without it.
+TEST_CASE("steps that compile what many more passes of their line run are its start, not the program's steps") {
+  const std::string_view compiler = GENERATE("/venv/torch/_dynamo/convert_frame.py", "/home/user/save.py");
+  const int passes = GENERATE(3, 5);  // for each that compiles
+  CAPTURE(compiler, passes);
+  Program program;
+  const StackId compiles = program.at({{"main", 5}, {"_compile", 9, compiler}});
+  const auto step = [&](std::string_view kind, int kernels) {
+    program.kernels(kind, kernels, program.at({{"main", 5}}));
+    program.wait(program.at({{"main", 6}}));
+  };
+  for (int i = 0; i < 10; ++i) {
+    program.sleep(compiles, [&] { program.pass(4'000'000); });
+    step("fused", 12);
+  }
+  for (int i = 0; i < 10 * passes; ++i) step("eager", 24);
+  const StepPhases found = program.steps();
+  REQUIRE(found.others.size() == 1);
+  const bool is_start = compiler.starts_with("/venv") && passes == 5;
+  CHECK((found.chosen.steps.size() > 10) == is_start);
+}
+
 // XLA names the work of its threads so, and the program's own work is little beside it.
 TEST_CASE("ranges of a compiler are no steps") {
   const std::string_view compiler = GENERATE("/venv/jax/_src/compiler.py", "/home/user/tuning.py");
