@@ -5,7 +5,7 @@
 
 namespace synctrace::probe {
 
-// Looks about every half second, in long runs less often, until stdin ends. It begins when `manifest`, a file, is no
+// Looks about every second, in long runs less often, until stdin ends. It begins when `manifest`, a file, is no
 // longer empty: before that, no process of the run has used CUDA. Processes that descend from the caller's parent are
 // the run's own. Writes lines to stdout, with times in ns of CLOCK_MONOTONIC:
 //   gpu INDEX UUID                                          each GPU, once, before its looks
