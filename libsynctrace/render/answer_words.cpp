@@ -186,7 +186,7 @@ std::string nothing_sentence(const SavingsReport& savings) {
         "from 0 to {}.",
         saved_share(savings, all.ns), saved_share(savings, all.hi_ns));
   }
-  return format_text("Nothing to change here: all lines together would save {}.",
+  return format_text("No host code to change: all lines together would save {}.",
                      all.hi_ns > 0 ? saved_share(savings, all.hi_ns) + " at most" : "less than 0.5 %");
 }
 

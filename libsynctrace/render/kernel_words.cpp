@@ -11,7 +11,9 @@
 namespace synctrace {
 namespace {
 
-constexpr Nanoseconds kLeastShown = 200;  // one part in so many: smaller classes are counted together
+// One part in so many: smaller classes are counted together.
+constexpr Nanoseconds kLeastShown = 200;
+constexpr Nanoseconds kLeastOnScreen = 10;
 
 struct Kind {
   std::string_view name;
@@ -32,15 +34,38 @@ std::vector<Kind> kinds_of(const Report& report) {
 }
 
 // Nothing for a class whose kernels have no precision in their names.
-std::string precision_words(const Kind& kind, Nanoseconds whole_ns) {
+std::string precision_words(const Kind& kind, Nanoseconds least_ns, Nanoseconds whole_ns) {
   std::string words;
   for (const KernelShare* part : kind.parts) {
-    if (part->device_ns < whole_ns / kLeastShown || (kind.parts.size() == 1 && part->precision.empty())) continue;
+    if (part->device_ns < least_ns || (kind.parts.size() == 1 && part->precision.empty())) continue;
     words += format_text("{}{} {}", words.empty() ? " (" : ", ",
                          part->precision.empty() ? std::string_view("not named") : part->precision,
                          share_text(part->device_ns, whole_ns));
   }
   return words.empty() ? words : words + ")";
+}
+
+Nanoseconds time_of(const std::vector<Kind>& kinds) {
+  Nanoseconds whole_ns = 0;
+  for (const Kind& kind : kinds) whole_ns = add_saturated(whole_ns, kind.device_ns);
+  return whole_ns;
+}
+
+std::string shares_text(const std::vector<Kind>& kinds, Nanoseconds least_ns, Nanoseconds whole_ns) {
+  std::string words;
+  std::size_t more = 0;
+  Nanoseconds more_ns = 0;
+  for (const Kind& kind : kinds) {
+    if (kind.device_ns < least_ns) {
+      ++more;
+      more_ns = add_saturated(more_ns, kind.device_ns);
+      continue;
+    }
+    words += format_text("{}{} {}{}", words.empty() ? "" : ", ", kind.name, share_text(kind.device_ns, whole_ns),
+                         precision_words(kind, least_ns, whole_ns));
+  }
+  if (more > 0) words += format_text(", and {} more {}", more, share_text(more_ns, whole_ns));
+  return words;
 }
 
 }  // namespace
@@ -53,23 +78,16 @@ std::string class_words(const KernelFamily& family) {
 
 std::string kernel_class_words(const Report& report) {
   const std::vector<Kind> kinds = kinds_of(report);
-  Nanoseconds whole_ns = 0;
-  for (const Kind& kind : kinds) whole_ns = add_saturated(whole_ns, kind.device_ns);
-  if (whole_ns <= 0) return "";
-  std::string words;
-  std::size_t more = 0;
-  Nanoseconds more_ns = 0;
-  for (const Kind& kind : kinds) {
-    if (kind.device_ns < whole_ns / kLeastShown) {
-      ++more;
-      more_ns = add_saturated(more_ns, kind.device_ns);
-      continue;
-    }
-    words += format_text("{}{} {}{}", words.empty() ? "" : ", ", kind.name, share_text(kind.device_ns, whole_ns),
-                         precision_words(kind, whole_ns));
-  }
-  if (more > 0) words += format_text(", and {} more {}", more, share_text(more_ns, whole_ns));
-  return words;
+  const Nanoseconds whole_ns = time_of(kinds);
+  return whole_ns <= 0 ? std::string() : shares_text(kinds, whole_ns / kLeastShown, whole_ns);
 }
 
+std::string gpu_work_sentence(const Report& report) {
+  if (report.verdict.word != "gpu-bound") return {};
+  const std::vector<Kind> kinds = kinds_of(report);
+  const Nanoseconds whole_ns = time_of(kinds);
+  const bool is_known = !kinds.empty() && kinds.front().name != "other" && kinds.front().name != "graph";
+  if (whole_ns <= 0 || !is_known) return {};
+  return "The GPU computes: " + shares_text(kinds, whole_ns / kLeastOnScreen, whole_ns) + ".";
+}
 }  // namespace synctrace

@@ -8,6 +8,7 @@
 #include "base/shares.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/kernel_words.h"
 #include "render/places.h"
 #include "render/screen_lines.h"
 
@@ -174,7 +175,9 @@ class RemedyTable {
   }
 
   void nothing() const {
-    if (const std::string sentence = nothing_sentence(savings_); !sentence.empty()) out_.wrapped("", sentence);
+    for (const std::string& sentence : {nothing_sentence(savings_), gpu_work_sentence(report_)}) {
+      if (!sentence.empty()) out_.wrapped("", sentence);
+    }
   }
 
   const Report& report_;

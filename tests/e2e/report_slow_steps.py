@@ -67,7 +67,7 @@ class SlowSteps(harness.CliTest):
         self.check_saving(report, changes[0])
         screen = self.run_cli("report", self.trace).stdout
         self.assertIn("1  Keep the garbage collector out of the steps [ST056]", screen)
-        self.assertNotIn("Nothing to change", screen)
+        self.assertNotIn("No host code to change", screen)
         self.assertIn("In these figures: 4 irregular steps took", screen)
 
     def test_other_pauses_have_their_line(self):

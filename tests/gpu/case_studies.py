@@ -129,13 +129,13 @@ SCREENS = {
     "cifar_resnet.baseline": ("total_loss += loss.item()", "== targets).sum().item()", "keep loss.detach()", "inputs, targets = inputs.to(device",
                               "pin_memory=True", "pinned memory without waiting"),
     "cifar_resnet.deferred": ("inputs, targets = inputs.to(device", "pin_memory=True"),
-    "cifar_resnet.pinned": ("GPU-BOUND", "Nothing to change here"),
+    "cifar_resnet.pinned": ("GPU-BOUND", "No host code to change"),
     "bottleneck_lab.data0": ("INPUT-BOUND", "num_workers="),
     "bottleneck_lab.data4": ("INPUT-BOUND", "Steps are uneven", "for inputs, targets in batches:", "num_workers="),
     "bottleneck_lab.eager": ("LAUNCH-BOUND", "into a CUDA graph", "above forward of SmallOperations: @torch.compile"),
     "bottleneck_lab.graph": ("GPU-BOUND",),
-    "bottleneck_lab.kernel": ("GPU-BOUND", "Nothing to change here"),
-    "timeline_patterns.healthy": ("GPU-BOUND", "Nothing to change here"),
+    "bottleneck_lab.kernel": ("GPU-BOUND", "No host code to change"),
+    "timeline_patterns.healthy": ("GPU-BOUND", "No host code to change"),
     "timeline_patterns.input": ("host code", "words["),
     "timeline_patterns.kernels": ("LAUNCH-BOUND", "x * 1.0001", "torch.compile"),
     "timeline_patterns.transfer": ("TRANSFER-BOUND", "self.on_host.to(self.device", "pin_memory"),
@@ -148,8 +148,8 @@ SCREENS = {
     "image_transfer.baseline": ("INPUT-BOUND", "num_workers="),
     "image_transfer.workers": ("TRANSFER-BOUND", "inputs = inputs.to(device", "192.0 MiB", "pin_memory=True"),
     "image_transfer.pinned": ("GPU-BOUND", "copies"),
-    "image_transfer.streams": ("GPU-BOUND", "Nothing to change here"),
-    "image_transfer.prefetcher": ("GPU-BOUND", "Nothing to change here"),
+    "image_transfer.streams": ("GPU-BOUND", "No host code to change"),
+    "image_transfer.prefetcher": ("GPU-BOUND", "No host code to change"),
 }
 
 FPS_LOOP = ("chosen[:, i] = farthest", "centre = points[rows", "distance = torch.minimum", "farthest = distance.argmax(-1)")

@@ -13,6 +13,7 @@
 #include "findings/fix_words.h"
 #include "render/answer_words.h"
 #include "render/columns.h"
+#include "render/kernel_words.h"
 #include "render/page/section_parts.h"
 #include "render/places.h"
 #include "render/screen_lines.h"
@@ -41,6 +42,7 @@ class Changes {
     out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
     if (shown.empty()) {
       sentence(nothing_sentence(savings_));
+      sentence(gpu_work_sentence(report_));
     } else {
       choose_scale(shown);
       out_.add_markup("<ol class=\"remedies\">\n");

@@ -21,6 +21,24 @@ TEST_CASE("classes of kernels that took no time have no shares") {
   CHECK(kernel_class_words(report).empty());
 }
 
+TEST_CASE("where the GPU is the limit, its largest classes are said, unless the kernels are the program's own") {
+  Report report;
+  report.verdict.word = "gpu-bound";
+  report.kernel_classes = {{"matmul", "float32", 3, 730'000},
+                           {"pointwise", "", 9, 180'000},
+                           {"softmax", "", 2, 80'000},
+                           {"fill", "", 1, 10'000}};
+  CHECK(gpu_work_sentence(report) ==
+        "The GPU computes: matmul 73.0 % (float32 73.0 %), pointwise 18.0 %, and 2 more 9.0 %.");
+  report.verdict.word = "launch-bound";
+  CHECK(gpu_work_sentence(report).empty());
+  report.verdict.word = "gpu-bound";
+  report.kernel_classes = {{"other", "", 3, 900'000}, {"fill", "", 1, 100'000}};
+  CHECK(gpu_work_sentence(report).empty());
+  report.kernel_classes.clear();
+  CHECK(gpu_work_sentence(report).empty());
+}
+
 TEST_CASE("a class is named with the layout of its images") {
   CHECK(class_words({.name = "bn", .kind = "normalisation", .precision = "", .layout = "nchw", .library = "cudnn"}) ==
         "normalisation nchw");
