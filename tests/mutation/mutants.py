@@ -154,8 +154,8 @@ def try_out(fault, tests, noticed_by, with_long):
     failed = []
     try:
         path.write_text(text[:fault.begin] + fault.new + text[fault.begin + len(fault.old):], encoding="utf-8")
+        made = {test: test.made() for test in order}  # before the first stage: tests of both may be in one program
         for stage in (order[:FIRST_STAGE], order[FIRST_STAGE:]):
-            made = {test: test.made() for test in stage}
             build_began = time.monotonic()
             if build(stage).returncode != 0:
                 return None
