@@ -154,8 +154,8 @@ class Watch {
 
  private:
   // What the processes on the GPU did lately. The driver's samples of two processes may be most of a second apart, so
-  // those since the last look would be too few. Their clock is the driver's: on an H200 asking for those of the last
-  // second of the system's clock brought none. Only their newest one tells what that clock shows.
+  // those since the last look would be too few. Which clock the driver takes for them is not known: their newest one
+  // tells what it shows.
   unsigned read_uses(Watched& watched) {
     unsigned count = kMostSamples;
     const unsigned long long since_us = watched.newest_us > kSampledUs ? watched.newest_us - kSampledUs : 0;

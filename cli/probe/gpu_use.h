@@ -8,13 +8,12 @@ namespace synctrace::probe {
 // Looks about every second, in long runs less often, until stdin ends. It begins when `manifest`, a file, is no
 // longer empty: before that, no process of the run has used CUDA. Processes that descend from the caller's parent are
 // the run's own. Writes lines to stdout, with times in ns of CLOCK_MONOTONIC:
-//   gpu INDEX UUID                                          each GPU, once, before its looks
-//   use BEGIN END INDEX BUSY REASONS OWN [PID PERCENT]...   what was seen of it between two looks: percent of the time
-//   in
-//                                                           which kernels ran, NVML's bits of why clocks are held down
-//                                                           (decimal), how many processes of the run are on it, and
-//                                                           each other process with the percent in which its kernels
-//                                                           ran
+//   gpu INDEX UUID
+// once for each GPU, before its looks, and for what was seen of it between two looks
+//   use BEGIN END INDEX BUSY REASONS OWN [PID PERCENT]...
+// BUSY is the percent of the time in which kernels ran, REASONS has NVML's bits of why clocks are held down (decimal),
+// OWN is how many processes of the run are on it. Each other process follows, with the percent in which its kernels
+// ran.
 void watch_gpus(const char* manifest);
 
 }  // namespace synctrace::probe

@@ -97,8 +97,9 @@ class LookReader {
     std::vector<WatchedGpu> result;
     for (auto& [index, seen] : gpus_) {
       for (format::GpuUse& use : seen.gpu.uses) {
-        if (!seen.sees_own) use.others = 0;
-        if (!seen.sees_own) use.others_ns = 0;
+        if (seen.sees_own) break;
+        use.others = 0;
+        use.others_ns = 0;
       }
       result.push_back(std::move(seen.gpu));
     }

@@ -236,8 +236,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
         Interval rest = remedy.marginal;
         take(remedy.alone, rest);
         add(rest, std::next(at)->marginal);
-        add(rest, std::next(at)->cumulative);
-        for (auto next = std::next(at, 2); next != remedies.end(); ++next) add(rest, next->cumulative);
+        count_from(std::next(at), rest, remedies);
         remedy.marginal = remedy.alone;
       }
       remedy.cumulative = at->cumulative;

@@ -24,7 +24,7 @@ KernelKind kind_in(const LibraryPattern& library, const KernelName& name) {
 }
 
 // XLA calls a kernel after the kind of its fusion, with a number behind it from the second on: "loop_add_fusion_3".
-// Such a function has no parameters in its name.
+// The name of a fusion has no parameters.
 bool is_xla_fusion(std::string_view name) {
   const std::size_t digits = name.find_last_not_of("0123456789");
   if (digits != std::string_view::npos && name[digits] == '_') name = name.substr(0, digits);

@@ -88,7 +88,7 @@ unsigned device_count() {
 // A device is its number and one: a null handle would be none.
 unsigned long long index_of(const void* device) { return reinterpret_cast<unsigned long long>(device) - 1; }
 
-// Samples have a clock of their own, behind the system's: as seen on an H200.
+// The samples' clock is behind the system's: which clock a driver takes is not known, so nobody may rely on it.
 unsigned long long sample_time_us() {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
