@@ -32,8 +32,8 @@ bool is_xla_fusion(std::string_view name) {
 }
 
 bool has_precision(KernelKind kind) {
-  return kind == KernelKind::kMatmul || kind == KernelKind::kConvolution || kind == KernelKind::kAttention ||
-         kind == KernelKind::kRecurrent;
+  return kind == KernelKind::kMatmul || kind == KernelKind::kMatvec || kind == KernelKind::kConvolution ||
+         kind == KernelKind::kAttention || kind == KernelKind::kRecurrent;
 }
 
 // "nvjet_sm90_tst_..": the formats of the first operand, the products and the result in a letter each, twice the first
@@ -74,6 +74,30 @@ KernelLayout layout_of(const KernelClass& what, const KernelName& name) {
   return KernelLayout::kUnknown;
 }
 
+// The number at `at`, behind which it stands then; 0: there is none of at most four digits.
+int number_at(std::string_view text, std::size_t& at) {
+  int number = 0;
+  const std::size_t begin = at;
+  for (; at < text.size() && at - begin < 4 && text[at] >= '0' && text[at] <= '9'; ++at)
+    number = 10 * number + (text[at] - '0');
+  return number;
+}
+
+// "..tilesize128x64x8..", "..simt_sgemm_128x256_8x4..", "ampere_sgemm_32x128_tn".
+bool is_narrow(std::string_view name) {
+  constexpr int kWide = 128;
+  for (const std::string_view before : {"tilesize", "gemm_"}) {
+    for (std::size_t at = name.find(before); at != std::string_view::npos; at = name.find(before, at + 1)) {
+      std::size_t digit = at + before.size();
+      const int rows = number_at(name, digit);
+      if (rows == 0 || digit >= name.size() || name[digit] != 'x') continue;
+      const int columns = number_at(name, ++digit);
+      if (columns > 0) return rows < kWide || columns < kWide;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 KernelClass kernel_class(std::string_view text) {
@@ -93,6 +117,7 @@ KernelClass kernel_class(std::string_view text) {
   if (what.library == KernelLibrary::kUnknown) return what;
   what.precision = precision_of(what, name);
   what.layout = layout_of(what, name);
+  what.is_narrow = what.kind == KernelKind::kMatmul && is_narrow(text);
   return what;
 }
 

@@ -13,6 +13,7 @@ namespace synctrace {
 enum class KernelKind : std::uint8_t {
   kOther,  // no claim: the program's own kernel, or one that no table knows
   kMatmul,
+  kMatvec,  // a matrix times a vector: the GPU's memory is its limit, in any number format
   kConvolution,
   kAttention,
   kRecurrent,      // a cell or a whole layer of a recurrent network
@@ -79,6 +80,9 @@ struct KernelClass {
   KernelPrecision precision = KernelPrecision::kUnknown;
   KernelLayout layout = KernelLayout::kUnknown;
   KernelLibrary library = KernelLibrary::kUnknown;
+  // A product of matrices that goes in tiles of which a side is shorter than 128, or whose name says no tile: libraries
+  // choose such tiles where a matrix is narrow.
+  bool is_narrow = false;
 
   bool operator==(const KernelClass&) const = default;
 };

@@ -45,7 +45,8 @@ constexpr std::array kOldArchitectureKinds = std::to_array<KindPattern>({
 });
 
 constexpr std::array kCublasKinds = std::to_array<KindPattern>({
-    {"gem", "", kMatmul},  // gemm, gemv
+    {"gemv", "", kMatvec},
+    {"gem", "", kMatmul},
     {"splitK", "", kMatmul},
     {"epilogue", "", kMatmul},
     {"scal", "", kPointwise},
@@ -245,7 +246,7 @@ constexpr std::array kCupyKinds = std::to_array<KindPattern>({
 // Not seen: from public profiles of CUDA 10 to 12.
 constexpr std::array kCusparseKinds = std::to_array<KindPattern>({
     {"mm", "", kMatmul},
-    {"mv", "", kMatmul},
+    {"mv", "", kMatvec},
 });
 
 // In the order in which they are tried: cuDNN's CUTLASS and xmma kernels before cuBLAS'.

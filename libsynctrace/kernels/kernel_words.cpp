@@ -7,6 +7,7 @@ std::string_view kernel_kind_name(KernelKind kind) noexcept {
   switch (kind) {
     case KernelKind::kOther: return "other";
     case KernelKind::kMatmul: return "matmul";
+    case KernelKind::kMatvec: return "matvec";
     case KernelKind::kConvolution: return "convolution";
     case KernelKind::kAttention: return "attention";
     case KernelKind::kRecurrent: return "recurrent";

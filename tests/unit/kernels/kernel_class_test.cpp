@@ -108,7 +108,7 @@ TEST_CASE("names that no recording here has") {
       {"void elemWiseRNNcell<float, float, float, (cudnnRNNMode_t)0, (cudnnRNNBiasMode_t)2>(int)", kRecurrent},
       {"void gemv2T_kernel_val<int, int, __half, __half, __half, float, 128, 16, 4, 4, false, false, "
        "cublasGemvParamsEx<int> >(int)",
-       kMatmul, kFp16},
+       kMatvec, kFp16},
       {"triton_tem_fused_mm_3", kMatmul},
       {"triton_tem_fused_flex_attention_1", kAttention},
       {"triton_poi_fused_mm_add_0", kCompiled},
