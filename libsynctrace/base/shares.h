@@ -42,6 +42,13 @@ class Share {
 
 constexpr Share percent(std::int32_t parts) noexcept { return {parts, 100}; }
 
+// The usual share of a time, and the least and the most that it can be.
+struct ShareRange {
+  Share usual = {1, 1};
+  Share least = {1, 1};
+  Share most = {1, 1};
+};
+
 // So many of so many, to be compared with a share: ratio(3, 4) >= percent(75). Nothing of nothing is any share.
 // Products have twice the width, because times of a damaged trace overflow.
 template <std::integral Amount>

@@ -14,7 +14,7 @@ struct FixTexts {
 };
 
 // One row of each fix, in their order.
-constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kLikeOthers) + 1> kFixes = {{
+constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kKernels) + 1> kFixes = {{
     {Fix::kNone, "none", "needs another algorithm"},
     {Fix::kRemoveWait, "remove-wait", "remove the wait"},
     {Fix::kDeferRead, "defer-read", "read it one step later"},
@@ -30,6 +30,7 @@ constexpr std::array<FixTexts, static_cast<std::size_t>(Fix::kLikeOthers) + 1> k
     {Fix::kDropDependency, "drop-dependency", "drop the dependency"},
     {Fix::kDropCall, "drop-call", "delete the call"},
     {Fix::kLikeOthers, "like-others", "as long as the other steps"},
+    {Fix::kKernels, "kernels", "faster kernels"},
 }};
 static_assert(std::ranges::all_of(kFixes, [](const FixTexts& row) {
   return !row.name.empty() && &kFixes[static_cast<std::size_t>(row.fix)] == &row;

@@ -54,7 +54,8 @@ int rank(const FixSite& site) noexcept {
     case Fix::kNoProfiler: return 8;
     case Fix::kDropCall:
     case Fix::kSpeedUp:
-    case Fix::kLikeOthers: return 9;
+    case Fix::kLikeOthers:
+    case Fix::kKernels: return 9;
   }
   return 9;
 }

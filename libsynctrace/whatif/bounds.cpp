@@ -44,6 +44,12 @@ Nanoseconds scatter(const std::vector<Nanoseconds>& gains, const std::vector<Nan
   return static_cast<Nanoseconds>(whole * half);
 }
 
+// `lengths` must outlive the corner.
+Corner with_lengths(Corner corner, const KernelLengths& lengths) noexcept {
+  corner.lengths = lengths.empty() ? nullptr : &lengths;
+  return corner;
+}
+
 // In a damaged trace the sample may take next to nothing, and stand for any time.
 Nanoseconds as_time(double ns) noexcept {
   const auto most = static_cast<double>(kLatestTime);
@@ -52,14 +58,19 @@ Nanoseconds as_time(double ns) noexcept {
 
 }  // namespace
 
-Corner optimistic_corner() noexcept { return {Corner::Latency::kLow, Corner::Use::kNever, true, false, false}; }
-Corner pessimistic_corner() noexcept { return {Corner::Latency::kHigh, Corner::Use::kNextWait, false, true, true}; }
+Corner optimistic_corner() noexcept {
+  return {Corner::Latency::kLow, Corner::Use::kNever, true, false, false, nullptr};
+}
+Corner pessimistic_corner() noexcept {
+  return {Corner::Latency::kHigh, Corner::Use::kNextWait, false, true, true, nullptr};
+}
 
 Bounds::Bounds(const Evaluator& evaluator, double uncertain_share)
     : evaluator_(evaluator), uncertain_share_(uncertain_share) {
   const Trial nothing_fixed;
+  const Changed nothing_changed;
   base_ = std::move(evaluator.run(evaluator.whole(), {&nothing_fixed, 1}, true).front());
-  sample_base_ns_ = times_in_corners({&nothing_fixed.sites, 1}).front();
+  sample_base_ns_ = times_in_corners({&nothing_changed, 1}).front();
 }
 
 TimeSpan Bounds::base_range() const noexcept {
@@ -73,12 +84,13 @@ Nanoseconds Bounds::least_gain_ns() const noexcept {
   return static_cast<Nanoseconds>(kModelError.of(static_cast<double>(base_.time_ns)));
 }
 
-std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const FixSet> sets) const {
+std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const Changed> changes) const {
   std::vector<Trial> typical;
   std::vector<Trial> extremes;
-  for (const FixSet& set : sets) {
-    typical.push_back({set, {}});
-    for (const Corner& corner : {optimistic_corner(), pessimistic_corner()}) extremes.push_back({set, corner});
+  for (const Changed& each : changes) {
+    typical.push_back({each.sites, with_lengths({}, each.usual)});
+    extremes.push_back({each.sites, with_lengths(optimistic_corner(), each.least)});
+    extremes.push_back({each.sites, with_lengths(pessimistic_corner(), each.most)});
   }
   const Stretch& sample = evaluator_.sample();
   const std::vector<TrialResult> all_off = evaluator_.run(sample, typical, false);
@@ -86,17 +98,17 @@ std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const FixSet> se
   const std::vector<TrialResult> less_off = evaluator_.run(sample, typical, false, RecorderOff::kLess);
   const std::vector<TrialResult> more_off = evaluator_.run(sample, typical, false, RecorderOff::kMore);
   std::vector<Corners> times;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
     times.push_back({all_off[i].time_ns, extreme[2 * i].time_ns, extreme[2 * i + 1].time_ns, less_off[i].time_ns,
                      more_off[i].time_ns});
   }
   return times;
 }
 
-std::vector<Bounds::Reach> Bounds::reaches(std::span<const FixSet> sets) const {
+std::vector<Bounds::Reach> Bounds::reaches(std::span<const Changed> changes) const {
   const double scale = whole_per_sample();
   std::vector<Reach> reaches;
-  for (const Corners& times : times_in_corners(sets)) {
+  for (const Corners& times : times_in_corners(changes)) {
     const auto gain = [&](std::size_t corner) { return static_cast<double>(sample_base_ns_[corner] - times[corner]); };
     // A program that takes less or more by itself gains the same part.
     const auto as_typical = [&](std::size_t corner) {
@@ -125,12 +137,27 @@ Interval Bounds::interval_of(const TrialResult& typical, Reach reach) const {
 }
 
 std::vector<Interval> Bounds::savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical) const {
+  std::vector<Changed> changes;
+  for (const FixSet& set : sets) changes.push_back({set});
+  return savings(changes, typical);
+}
+
+std::vector<Nanoseconds> Bounds::typical_savings(std::span<const Changed> changes) const {
   std::vector<Trial> trials;
-  for (const FixSet& set : sets) trials.push_back({set, {}});
+  for (const Changed& each : changes) trials.push_back({each.sites, with_lengths({}, each.usual)});
+  std::vector<Nanoseconds> savings;
+  for (const TrialResult& result : evaluator_.run(evaluator_.whole(), trials, false))
+    savings.push_back(base_.time_ns - result.time_ns);
+  return savings;
+}
+
+std::vector<Interval> Bounds::savings(std::span<const Changed> changes, std::vector<TrialResult>* typical) const {
+  std::vector<Trial> trials;
+  for (const Changed& each : changes) trials.push_back({each.sites, with_lengths({}, each.usual)});
   std::vector<TrialResult> results = evaluator_.run(evaluator_.whole(), trials, true);
-  const std::vector<Reach> found = reaches(sets);
+  const std::vector<Reach> found = reaches(changes);
   std::vector<Interval> intervals;
-  for (std::size_t i = 0; i < sets.size(); ++i) intervals.push_back(interval_of(results[i], found[i]));
+  for (std::size_t i = 0; i < changes.size(); ++i) intervals.push_back(interval_of(results[i], found[i]));
   if (typical != nullptr) *typical = std::move(results);
   return intervals;
 }

@@ -16,6 +16,14 @@
 
 namespace synctrace {
 
+// Sites that are fixed, and what stays of kernels' time in the typical case, at best and at worst.
+struct Changed {
+  FixSet sites;
+  KernelLengths usual = {};  // empty, as the others: kernels take as long as recorded
+  KernelLengths least = {};
+  KernelLengths most = {};
+};
+
 // Predictions nearer to zero than this share of the time are no gain: the model's own error against known truth.
 inline constexpr Share kModelError = {1, 200};
 
@@ -32,13 +40,16 @@ class Bounds {
 
   // One saving for each set of fixes, in order. `typical`, where given, becomes the typical results with their details.
   std::vector<Interval> savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical = nullptr) const;
+  // Typical savings alone.
+  std::vector<Nanoseconds> typical_savings(std::span<const Changed> changes) const;
+  std::vector<Interval> savings(std::span<const Changed> changes, std::vector<TrialResult>* typical = nullptr) const;
 
  private:
   // The typical case, the two ends of all that the recording leaves open, and less or more taken off for the recorder.
   enum { kTypical, kOptimistic, kPessimistic, kLessOff, kMoreOff, kCorners };
   using Corners = std::array<Nanoseconds, kCorners>;
   // The time that the sample takes.
-  std::vector<Corners> times_in_corners(std::span<const FixSet> sets) const;
+  std::vector<Corners> times_in_corners(std::span<const Changed> changes) const;
   Nanoseconds sample_base_ns(std::size_t corner) const noexcept {
     return std::max<Nanoseconds>(1, sample_base_ns_[corner]);
   }
@@ -52,7 +63,7 @@ class Bounds {
     Nanoseconds down_ns = 0;
     Nanoseconds up_ns = 0;
   };
-  std::vector<Reach> reaches(std::span<const FixSet> sets) const;
+  std::vector<Reach> reaches(std::span<const Changed> changes) const;
   Interval interval_of(const TrialResult& typical, Reach reach) const;
 
   const Evaluator& evaluator_;

@@ -5,6 +5,7 @@
 #include "attribution/wait_table.h"
 #include "kernels/kernel_class.h"
 #include "model/tolerances.h"
+#include "whatif/kernel_change.h"
 #include "whatif/program_builder.h"
 
 namespace synctrace {
@@ -124,25 +125,20 @@ void ProgramBuilder::step(const Turn& turn) {
   if (recorded_ != nullptr) recorded_->emplace_back();
 }
 
-// Inductor of PyTorch 2.11 writes such kernels itself, many operations in one; products and convolutions stay the
-// libraries'.
-bool ProgramBuilder::fuses(const Operation& operation) {
-  if (operation.kind != OperationKind::kKernel) return false;
-  const auto [entry, is_new] = fusing_.try_emplace(operation.name, false);
+std::uint8_t ProgramBuilder::kernel_of(const Operation& operation) {
+  constexpr std::size_t kMostKernelClasses = 256;
+  if (operation.kind != OperationKind::kKernel) return 0;
+  const auto [entry, is_new] = kernels_.try_emplace(operation.name, std::uint8_t{0});
   if (!is_new) return entry->second;
   const auto name = trace_.strings.find(operation.name);
-  switch (name == trace_.strings.end() ? KernelKind::kOther : kernel_class(name->second).kind) {
-    case KernelKind::kPointwise:
-    case KernelKind::kReduction:
-    case KernelKind::kSoftmax:
-    case KernelKind::kNormalisation:
-    case KernelKind::kLoss:
-    case KernelKind::kCopy:
-    case KernelKind::kCast:
-    case KernelKind::kFill:
-    case KernelKind::kRandom: return entry->second = true;
-    default: return false;
+  const KernelClass what = name == trace_.strings.end() ? KernelClass() : kernel_class(name->second);
+  std::vector<KernelClass>& known = program_.kernels;
+  auto found = std::find(known.begin(), known.end(), what);
+  if (found == known.end()) {
+    if (known.size() == kMostKernelClasses) return 0;
+    found = known.insert(known.end(), what);
   }
+  return entry->second = static_cast<std::uint8_t>(found - known.begin());
 }
 
 WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns,
@@ -151,7 +147,8 @@ WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds ho
   work.gpu_ours = recorder_.of_work(trace_.operations[operation]);
   work.end_slot = targets_.kept_slot(operation);
   if (work.end_slot != kNoSlot) edges_.keep_end(work.end_slot, work.stream);
-  work.fuses = fuses(trace_.operations[operation]);
+  work.kernel = kernel_of(trace_.operations[operation]);
+  work.fuses = fuses(program_.kernels[work.kernel].kind);
   return latency;
 }
 
@@ -182,13 +179,26 @@ void ProgramBuilder::launch(const Turn& turn) {
       in_graph(turn.thread, turn.begin_ns + 1) ? program_.graph_site : segments_.site_of_launch(turn.row);
   const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
   if (first == kNoRow) return plain(turn, end_ns, site);
+  const Nanoseconds begin_ns = await_room(turn, end_ns);
   LaunchEvent& event = emit<LaunchEvent>(turn.thread, site);
-  event.own = end_ns - turn.begin_ns;
+  event.own = end_ns - begin_ns;
   take_recorder_off(turn, true, event);
-  issue_launched(first, turn.begin_ns, row.span.begin_ns, event);
+  issue_launched(first, begin_ns, row.span.begin_ns, event);
   event.held = is_held(first, event, end_ns);
   passed(turn.thread, end_ns, &trace_.operations[first]);
   more_work(turn.thread, issued_.next(first), row.span.begin_ns, site, kNeverNs);
+}
+
+// Where the GPU's queue is full, the first part of a call that issues work is a wait. Returns when it ends, or begins
+// where there is none. Kernels that take less time make room sooner.
+Nanoseconds ProgramBuilder::await_room(const Turn& turn, Nanoseconds end_ns) {
+  const WaitTarget target = targets_.of_full_queue({turn.kind == TurnKind::kLaunch, turn.row});
+  if (target.wait_for == WaitFor::kNothing || target.until_ns <= turn.begin_ns) return turn.begin_ns;
+  const Nanoseconds until_ns = std::max(target.until_ns, end_ns - evidence_.launch_p50_ns);
+  if (until_ns > end_ns) return turn.begin_ns;
+  wait(turn, until_ns, target, {}, 0);
+  free_ns_ = 0;
+  return until_ns;
 }
 
 std::uint16_t ProgramBuilder::site_of_call(std::uint32_t thread, const Call& row) {
@@ -215,10 +225,12 @@ void ProgramBuilder::call(const Turn& turn) {
        site_of_call(turn.thread, row));
 }
 
-void ProgramBuilder::issuing_call(const Turn& turn, std::uint32_t first) {
-  const Call& row = trace_.calls[turn.row];
+void ProgramBuilder::issuing_call(const Turn& call, std::uint32_t first) {
+  const Call& row = trace_.calls[call.row];
   const Operation& own = trace_.operations[first];
-  const Nanoseconds end_ns = std::max(turn.begin_ns, row.span.end_ns);
+  const Nanoseconds end_ns = std::max(call.begin_ns, row.span.end_ns);
+  Turn turn = call;
+  turn.begin_ns = await_room(call, end_ns);
   const std::uint16_t site = is_copy(row.category) ? site_of_call(turn.thread, row) : std::uint16_t{0};
   const std::uint16_t stream = edges_.stream_of({own.context, own.stream}, own.device);
   const Nanoseconds queue_ns = edges_.queue_end(stream);

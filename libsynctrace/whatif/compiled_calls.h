@@ -8,13 +8,6 @@
 
 namespace synctrace {
 
-// A share of a time: the usual one, and what it is at best and at worst.
-struct ShareRange {
-  Share usual = {1, 1};
-  Share least = {1, 1};
-  Share most = {1, 1};
-};
-
 struct CompiledCalls {
   ShareRange kept = {{0, 1}, {0, 1}, {0, 1}};  // part of the host time in the launches and between them
   Nanoseconds each_step = 0;                   // host time, once in each step

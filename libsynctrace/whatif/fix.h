@@ -29,6 +29,7 @@ enum class Fix : std::uint8_t {
   kDropDependency,  // the stream does not wait for the event
   kDropCall,        // F12: host code that no step needs is gone
   kLikeOthers,      // rare slow steps take as long as the others; never replayed
+  kKernels,         // F13: kernels take less time (kernel_change.h); of no site
 };
 
 // One sort of thing at one place in the program: a fix applies to it. The caller makes the places.

@@ -14,6 +14,7 @@
 #include "attribution/cause.h"
 #include "base/ids.h"
 #include "base/time_span.h"
+#include "kernels/kernel_class.h"
 #include "whatif/compiled_calls.h"
 #include "whatif/fix.h"
 #include "whatif/replay_event.h"
@@ -59,7 +60,8 @@ struct ReplayProgram {
   ReplayEvents events;
   std::vector<FixSite> sites;  // [0] is none
   std::vector<ReplayStream> streams;
-  std::vector<Nanoseconds> thread_begins;  // time of each thread's first event
+  std::vector<KernelClass> kernels = {{}};  // at most 256 classes; [0] also stands for the rest, and for other work
+  std::vector<Nanoseconds> thread_begins;   // time of each thread's first event
   std::uint32_t slots = 0;
   std::uint32_t devices = 0;
   std::uint32_t steps = 0;           // steps that begin

@@ -109,7 +109,7 @@ class ProgramBuilder {
   };
   WaitWeights weigh(TimeSpan span, const WaitTarget& target, Cost cost);
   WorkEdges::Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
-  bool fuses(const Operation& operation);
+  std::uint8_t kernel_of(const Operation& operation);
   bool is_held(std::uint32_t operation, const WorkWeights& work, Nanoseconds returned_ns) const {
     return work.delay > 0 && trace_.operations[operation].span.begin_ns <= returned_ns;
   }
@@ -124,6 +124,7 @@ class ProgramBuilder {
   std::uint32_t post_before(std::uint32_t thread, Nanoseconds time_ns);
   void more_work(std::uint32_t thread, std::uint32_t operation, Nanoseconds issued_ns, std::uint16_t site,
                  Nanoseconds returned_ns);
+  Nanoseconds await_room(const Turn& turn, Nanoseconds end_ns);
   std::uint16_t site_of_call(std::uint32_t thread, const Call& row);
   Cost cost_of(const Call& row) const {
     const bool frees = row.category == ApiCategory::kFree || row.category == ApiCategory::kHostFree;
@@ -151,7 +152,7 @@ class ProgramBuilder {
   std::unordered_map<std::uint32_t, std::uint32_t> posts_;             // host wait -> slot
   std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
   std::unordered_map<std::uint16_t, Loader> loaders_;                  // by site
-  std::unordered_map<StringId, bool> fusing_;                          // by the kernel's name
+  std::unordered_map<StringId, std::uint8_t> kernels_;                 // classes, by the kernel's name
   std::vector<std::uint32_t> free_slots_;
 };
 

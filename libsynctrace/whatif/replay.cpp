@@ -219,9 +219,11 @@ template <class Work>
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);
       const bool fuses = is_fixed && compiled && event.fuses;
+      const KernelLengths* lengths = scenarios_.corners[i].lengths;
+      const Nanoseconds runs = lengths == nullptr ? event.length : (*lengths)[event.kernel].of(event.length);
       const Nanoseconds lasts = quick   ? pinned_length(event, i)
-                                : fuses ? in_lane(program_.pace.compiled.fused, event.length, i)
-                                        : event.length;
+                                : fuses ? in_lane(program_.pace.compiled.fused, runs, i)
+                                        : runs;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
   } else {

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "whatif/kernel_change.h"
 #include "whatif/program.h"
 
 namespace synctrace {
@@ -35,9 +36,10 @@ struct Corner {
   enum class Use : std::uint8_t { kPlanned, kNever, kNextWait };  // use of a value whose reading is deferred
   Latency latency = Latency::kTypical;                            // latency of launches whose own was hidden
   Use use = Use::kPlanned;
-  bool without_delays = false;    // late starts that nothing explains do not happen
-  bool slow_link = false;         // if the speed of copies had to be assumed, it is half of that
-  bool loader_keeps_pace = true;  // a loader that was the limit makes batches no faster than recorded
+  bool without_delays = false;             // late starts that nothing explains do not happen
+  bool slow_link = false;                  // if the speed of copies had to be assumed, it is half of that
+  bool loader_keeps_pace = true;           // a loader that was the limit makes batches no faster than recorded
+  const KernelLengths* lengths = nullptr;  // null: kernels take as long as recorded
   friend bool operator==(const Corner&, const Corner&) = default;
 };
 

@@ -27,6 +27,8 @@ class WaitTargets {
   WaitTarget of_copy(std::uint32_t row, const Operation& own, std::uint16_t stream, Nanoseconds queue_ns) const;
   WaitTarget of_poll(std::uint32_t row) const;
   WaitTarget of_sleep(std::uint32_t row) const;
+  // For a launch, a fill or a copy on the GPU that had to wait until the GPU's queue had room.
+  WaitTarget of_full_queue(Correlation::Issuer issuer) const;
 
   // An event call: the slot of its event, and whether it records it.
   std::uint32_t slot_of_event(std::uint64_t handle);
@@ -40,7 +42,9 @@ class WaitTargets {
   WaitTarget stream_target(StreamKey key, Nanoseconds latest_ns) const;
   WaitTarget device_target(const Call& call, Nanoseconds latest_ns) const;
   WaitTarget hidden_target(std::uint32_t row) const;
-  void find_sleep_targets();
+  WaitTarget end_of_work(Nanoseconds end_ns) const;
+  void find_full_queues();
+  void keep_ends();
   void find_polled_streams();
 
   const Evidence& evidence_;
@@ -48,7 +52,9 @@ class WaitTargets {
   std::unordered_map<std::uint64_t, std::uint32_t> events_;
   std::unordered_map<ApiId, bool> records_;
   std::unordered_map<std::uint32_t, std::uint32_t> kept_;        // operation -> slot
-  std::unordered_map<Nanoseconds, std::uint32_t> slots_by_end_;  // only work that sleeps waited for
+  std::unordered_map<std::uint32_t, Nanoseconds> launch_room_;   // launch that found the queue full -> when it had room
+  std::unordered_map<std::uint32_t, Nanoseconds> call_room_;     // likewise for other calls that issue work
+  std::unordered_map<Nanoseconds, std::uint32_t> slots_by_end_;  // only work that these and sleeps waited for
   struct Polled {
     StreamKey stream;
     DeviceId device{};

@@ -9,6 +9,7 @@
 #include "base/shares.h"
 #include "whatif/bounds.h"
 #include "whatif/build_program.h"
+#include "whatif/kernel_changes.h"
 #include "whatif/order.h"
 
 namespace synctrace {
@@ -30,16 +31,6 @@ double unexplained_share(const ReplayProgram& program, const Evaluator& evaluato
     return work == nullptr ? 0.0 : static_cast<double>(work->delay);
   });
   return sum / static_cast<double>(std::max<Nanoseconds>(1, base_ns));
-}
-
-// The gain of a later saving over an earlier one.
-Interval more(const Interval& before, const Interval& after) {
-  Interval gain;
-  gain.ns = after.ns - before.ns;
-  gain.lo_ns = std::max<Nanoseconds>(0, after.lo_ns - before.lo_ns);
-  gain.hi_ns = std::max(gain.ns, after.hi_ns - before.hi_ns);
-  gain.grade = after.grade;
-  return gain;
 }
 
 class Study {
@@ -116,6 +107,7 @@ WhatIf Study::run() {
   find_savings(bounds, candidates(bounds));
   find_order(evaluator, bounds);
   if (options_.group_of) find_groups(program, evaluator, bounds);
+  add_kernel_changes(options_.kernel_changes, program, bounds, result_.groups);
   if (options_.asked) {
     result_.choices = options_.asked(result_.sites);
     result_.asked_sites = take_ways(evaluator, bounds.least_gain_ns(), result_.choices);
@@ -346,7 +338,7 @@ void Study::find_groups(const ReplayProgram& program, const Evaluator& evaluator
   const std::vector<Interval> cumulative = bounds.savings(together);
   Interval before;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    result_.groups.push_back({groups[i], alone[i], more(before, cumulative[i]), cumulative[i]});
+    result_.groups.push_back({groups[i], alone[i], more(before, cumulative[i]), cumulative[i], {}});
     before = cumulative[i];
   }
 }

@@ -12,6 +12,7 @@
 #include "whatif/evaluate.h"
 #include "whatif/fix_groups.h"
 #include "whatif/fix_sites.h"
+#include "whatif/kernel_change.h"
 #include "whatif/program.h"
 
 namespace synctrace {
@@ -34,12 +35,13 @@ struct FixStep {
   Interval cumulative;
 };
 
-// The fixes that one change of the program makes together.
+// The fixes that one change of the program makes together, or one change of kernels.
 struct FixGroup {
   FixSet sites;  // sorted by the gain alone, the largest first
   Interval alone;
-  Interval marginal;    // after the groups before it
-  Interval cumulative;  // with them
+  Interval marginal;                       // after the groups before it
+  Interval cumulative;                     // with them
+  std::optional<std::size_t> change = {};  // an index of WhatIfOptions::kernel_changes; then there are no sites
 };
 
 struct WhatIfOptions {
@@ -47,6 +49,7 @@ struct WhatIfOptions {
   IsNeedless is_needless;                           // none: no host code could go
   std::function<bool(const FixSite&)> is_compiled;  // see FixSite; none: nothing is
   CompiledCalls compiled;
+  std::vector<KernelChange> kernel_changes;  // the recording has evidence of each
   // The fixes to make all together, and the ways that each could have; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program

@@ -159,6 +159,7 @@ RemedyGroup RemedyKinds::group_by_fix(const FixSite& site, double alone_share, d
   switch (site.fix) {
     case Fix::kNone:
     case Fix::kLikeOthers:
+    case Fix::kKernels:
     case Fix::kNoProfiler: return {};
     case Fix::kRemoveWait:
       return {is_query(site.key) ? RemedyKind::kStopPolling : RemedyKind::kRemoveWait, {}, nullptr};
