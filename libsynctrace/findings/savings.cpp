@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "attribution/attribute.h"
 #include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "base/shown_text.h"
+#include "findings/gpu_work/kernel_advice.h"
 #include "findings/idle_gone.h"
 #include "findings/middle_savings.h"
 #include "findings/remedies/frameworks.h"
@@ -22,7 +24,8 @@ namespace synctrace {
 namespace {
 
 constexpr std::size_t kMostInVain = 8;
-constexpr Share kGainOfMoved = percent(25);  // less of the wait that moves is hardly a gain
+constexpr Share kHardlyLacking = percent(5);  // share of the time that the GPU lacks work
+constexpr Share kGainOfMoved = percent(25);   // less of the wait that moves is hardly a gain
 // Launches, calls and pieces of GPU work. In a longer run more of them would tell nothing new.
 constexpr std::size_t kMostReplayed = 200'000;
 
@@ -139,14 +142,35 @@ void keep_in_order(Nanoseconds base_ns, SavingsReport& savings) {
   }
 }
 
+std::vector<KernelAdvice> advice_on_kernels(const Trace& trace, const Attribution& attribution,
+                                            const RemedyKinds& kinds, StackPlaces& places, const Report& report) {
+  const auto device = std::find_if(report.devices.begin(), report.devices.end(),
+                                   [&](const DeviceReport& each) { return each.id == report.verdict.device; });
+  if (device == report.devices.end()) return {};
+  const VerdictLine& verdict = report.verdict;
+  const bool is_limit = verdict.word == "gpu-bound" && ratio(verdict.lacked_ns, verdict.of_ns) <= kHardlyLacking;
+  return kernel_advice(trace, attribution.evidence->correlation, {device->name, is_limit}, kinds.frameworks(),
+                       kinds.targets(), places);
+}
+
 void take_part(Share part, Interval& saving) {
   for (Nanoseconds* time : {&saving.lo_ns, &saving.ns, &saving.hi_ns}) *time = part.of(*time);
 }
 
-void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const SavingsWriter& writer, Report& report) {
+void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const std::vector<KernelAdvice>& advice,
+                  const StackPlaces& places, const SavingsWriter& writer, Report& report) {
   Nanoseconds stays_ns = 0;  // what changes that bring a part of their fixes' savings leave
   for (const FixGroup& group : found.groups) {
     Remedy& remedy = report.savings.remedies.emplace_back();
+    if (group.change) {
+      remedy = kernel_remedy(advice[*group.change], group.alone, places);
+      remedy.marginal = group.marginal;
+      remedy.cumulative = group.cumulative;
+      for (Nanoseconds* time : {&remedy.cumulative.lo_ns, &remedy.cumulative.ns})
+        *time = std::max<Nanoseconds>(0, *time - stays_ns);
+      for (Interval* saving : {&remedy.alone, &remedy.marginal, &remedy.cumulative}) widen(found.base_ns, *saving);
+      continue;
+    }
     for (const std::uint16_t site : group.sites) remedy.fixes.push_back(writer.fix_at(site));
     std::stable_sort(remedy.fixes.begin(), remedy.fixes.end(), comes_before);
     if (remedy.fixes.size() > kMostShownFixes) {
@@ -198,6 +222,17 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   options.is_compiled = [&](const FixSite& site) { return kinds.is_compiled(site); };
   options.compiled = kinds.targets().any_backward() ? kTorchTrains : kTorchInfers;
   options.graph_range = question.graph_range;
+  const std::vector<KernelAdvice> advice = advice_on_kernels(trace, attribution, kinds, places, report);
+  for (const KernelAdvice& each : advice) {
+    KernelChange& change = options.kernel_changes.emplace_back(each.change);
+    if (each.rule == &kUnfusedRule) change.is_same = options.is_compiled;
+    if (each.rule == &kUnfusedOptimizerRule)
+      change.is_same = [&](const FixSite& site) {
+        const RemedyGroup& group = kinds.group(kinds.group_of_key(site.key));
+        return group.kind == RemedyKind::kOptimizer ||
+               (group.library != nullptr && group.library->to_type.find("fused=True") != std::string_view::npos);
+      };
+  }
   if (!question.empty()) options.asked = [&](const std::vector<FixSite>& sites) { return wished.choices(sites); };
   const auto place_of = [&](StackId stack) { return places.place_of(stack); };
   const bool is_long = rows_of(trace) > kMostReplayed;
@@ -234,7 +269,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
     for (const std::uint16_t site : step.sites) row.fixes.push_back(writer.fix_at(site));
     savings.order.push_back(std::move(row));
   }
-  add_remedies(found, kinds, writer, report);
+  add_remedies(found, kinds, advice, places, writer, report);
   widen(found.base_ns, savings.all);
   count_compilation(attribution, savings);
   savings.no_graph = kinds.obstacle();

@@ -7,6 +7,7 @@
 #include "base/quantity_text.h"
 #include "base/shares.h"
 #include "findings/phases/slow_causes.h"
+#include "render/screen_lines.h"
 #include "render/words.h"
 
 namespace synctrace {
@@ -158,13 +159,17 @@ std::string evidence_of(const Report& report, const ShownFix& fix) {
                      duration_text(figures.host_blocked_ns / static_cast<Nanoseconds>(figures.waited)));
 }
 
+bool is_worth_a_word(const Report& report, const Remedy& remedy) {
+  return is_at_least(remedy.marginal.ns, report.savings.base_ns, 1'000);
+}
+
 std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
                               std::size_t most_named) {
   Nanoseconds ns = 0;
   std::string names;
   std::size_t count = 0;
   for (const Remedy* remedy : left) {
-    if (!is_at_least(remedy->marginal.ns, report.savings.base_ns, 1'000)) continue;
+    if (!is_worth_a_word(report, *remedy)) continue;
     ns += remedy->marginal.ns;
     if (++count <= most_named)
       names += format_text("{}{} ({})", names.empty() ? "" : ", ", remedy->title, places.of(remedy->fixes.front(), 40));
@@ -320,6 +325,13 @@ std::string basis_sentence(const Report& report) {
   const std::string what = savings.by_steps ? format_text("{} {}steps", count_text(replayed_steps(report)),
                                                           report.steps.figures.irregular > 0 ? "ordinary " : "")
                                             : "the recording, which shows no steps";
+  const std::vector<Remedy>& remedies = savings.remedies;
+  const bool by_kernels = std::any_of(remedies.begin(), remedies.end(), [&](const Remedy& each) {
+    return each.fix == Fix::kKernels && is_worth_showing(report, each);
+  });
+  if (by_kernels)
+    return format_text("Savings come from a replay of {}. By how much kernels shrink was timed in other programs.",
+                       what);
   return format_text("Savings come from a replay of {}. Not valid if the fix changes kernels or their order.", what);
 }
 

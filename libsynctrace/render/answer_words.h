@@ -36,6 +36,8 @@ bool pays_only_after(const Remedy& remedy) noexcept;
 std::string evidence_of(const Report& report, const ShownFix& fix);
 // Names those that save something, at most so many.
 inline constexpr std::size_t kMostNamedLeft = 2;
+// Whether what it adds is worth a word among what is left out.
+bool is_worth_a_word(const Report& report, const Remedy& remedy);
 std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
                               std::size_t most_named = kMostNamedLeft);
 // Where no remedy is worth showing.

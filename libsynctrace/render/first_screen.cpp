@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/first_screen.h"
+#include "render/kernel_words.h"
 
 #include <algorithm>
 #include <string_view>
@@ -64,6 +65,10 @@ class FirstScreen {
     } else {
       out_.wrapped("", no_verdict_sentence(report_));
       for (const std::string& sentence : gpu_use_sentences(report_)) out_.wrapped("", sentence);
+    }
+    if (const std::string sentence = gpu_work_sentence(report_); judged && !sentence.empty()) {
+      out_.empty();
+      out_.wrapped("", sentence);
     }
     ScreenLines end(options_);
     for (std::size_t phases = kMostPhases + 1; phases-- > 0;) {

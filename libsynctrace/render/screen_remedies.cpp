@@ -19,7 +19,8 @@ constexpr std::size_t kSavesColumns = 9;   // "saves"
 constexpr std::size_t kSoFarColumns = 19;  // "all so far"
 constexpr std::size_t kNumberColumns = 4;  // before a title
 constexpr std::size_t kPlaceColumns = 26;
-constexpr std::size_t kMostLines = 3;  // per remedy
+constexpr std::size_t kMostLines = 3;        // per remedy
+constexpr std::size_t kMostKernelLines = 2;  // likewise: no line of the program is to be changed there
 constexpr std::size_t kLeftLines = 2;
 constexpr Nanoseconds kLeastWorth = 100;  // one in so many of the time: what saves less is not shown
 constexpr std::size_t kMostNumbers = 8;   // line numbers in a list
@@ -36,8 +37,12 @@ class RemedyTable {
   void run(std::size_t most_lines) {
     std::vector<const Remedy*> shown;
     std::vector<const Remedy*> left;
-    for (const Remedy& remedy : savings_.remedies)
-      (is_worth_showing(report_, remedy) ? shown : left).push_back(&remedy);
+    for (const Remedy& remedy : savings_.remedies) {
+      if (is_worth_showing(report_, remedy))
+        shown.push_back(&remedy);
+      else if (is_worth_a_word(report_, remedy))
+        left.push_back(&remedy);
+    }
     if (shown.empty()) return nothing();
     out_.add(
         format_text("{:<{}}{:>{}}  {}", "What to change, best first", width_, "saves", kSavesColumns, "all so far"),
@@ -118,6 +123,7 @@ class RemedyTable {
   // If a change takes all lines of its sort, the lines that gain nothing by themselves are only counted as "more".
   std::size_t worth_naming(const Remedy& remedy) const {
     if (is_one_line(remedy)) return 1;
+    if (remedy.fix == Fix::kKernels) return std::min(kMostKernelLines, remedy.fixes.size());
     if (remedy.fix != Fix::kGraph && remedy.fix != Fix::kFeedInput) return remedy.fixes.size();
     const auto counts = [&](const ShownFix& fix) { return is_at_least(fix.saving.alone.ns, savings_.base_ns, 200); };
     const auto end = std::find_if_not(remedy.fixes.begin(), remedy.fixes.end(), counts);
@@ -175,9 +181,7 @@ class RemedyTable {
   }
 
   void nothing() const {
-    for (const std::string& sentence : {nothing_sentence(savings_), gpu_work_sentence(report_)}) {
-      if (!sentence.empty()) out_.wrapped("", sentence);
-    }
+    if (const std::string sentence = nothing_sentence(savings_); !sentence.empty()) out_.wrapped("", sentence);
   }
 
   const Report& report_;

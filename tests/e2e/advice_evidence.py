@@ -23,6 +23,10 @@ LAUNCHES = r"^launch "
 FUNCTION = r'^code .*function="([^"]*\.)?{0}"'
 FORWARD = r'^code .*function="([^"]*\.)?{0}\.(forward|__call__)"'
 CALLED = r'^source_line .*text="[^"]*\b{0}\b'
+FLOAT32 = r'^string .*(f32f32_f32f32|sgemm|ffma)'
+TF32 = r'^string .*(tf32|tensorop_s1688gemm)'
+TURNS = r'^string .*(nchwTo[Nn]hwc|nhwcTo[Nn]chw)'
+FUSES = r'^string .*(elementwise|reduce_kernel|[nN]orm|[sS]oft[mM]ax|CatArray|index|gather|cudnn.*bn_)'
 LOADS = r"^api_name .*(Module|Library|Graph|LoadData)|compile"
 
 ROWS = [
@@ -41,9 +45,14 @@ ROWS = [
     (r"above def (\w+): @torch\.compile", [TORCH, LAUNCHES, FUNCTION]),
     (r"above def (\w+): @jax\.jit", [JAX, LAUNCHES, FUNCTION]),
     (r"above forward of (\w+): @torch\.compile", [MODULE, LAUNCHES, FORWARD]),
+    (r"above forward of \w+: @torch\.compile(;|$)", [FUSES]),
     (r"^fast_\w+ = torch\.compile\(([\w.]+), ", [MODULE, LAUNCHES, CALLED]),
-    (r"^call fast_\w+ in place of ([\w.]+) in [\w.]+:\d+$", [MODULE, CALLED]),
-    (r"of the module that ([\w.]+):\d+ calls$", [MODULE, LAUNCHES, r'^code .*file="[^"]*/{0}"']),
+    (r"^fast_\w+ = torch\.compile\(([\w.]+)\) before the loop", [MODULE, LAUNCHES, CALLED, FUSES]),
+    (r"^call fast_\w+ in place of ([\w.]+) in [\w.]+:\d+(?:; likewise \d+ more)?$", [MODULE, CALLED]),
+    (r"of the module that ([\w.]+):\d+ calls(?:; likewise \d+ more)?$", [MODULE, LAUNCHES, r'^code .*file="[^"]*/{0}"']),
+    (r"torch\.compile\(\.\.\.\) of the module", [FUSES]),
+    (r"^model\.compile\(.*\) before the loop; model: your (\w+)", [MODULE, LAUNCHES, FORWARD]),
+    (r"^model\.compile\(\) before the loop", [FUSES]),
     (r"^move lines? .* into a function, with @torch\.compile", [TORCH, LAUNCHES]),
     (r"^move lines? .* into a function, with @jax\.jit", [JAX, LAUNCHES]),
     (r"cudaGraphInstantiate|cudaStreamBeginCapture", [CUDA, LAUNCHES]),
@@ -64,6 +73,13 @@ ROWS = [
     (r"delete it; between streams", [CUDA]),
     (r"cudaEventSynchronize where the result", [r"^poll "]),
     (r"event\.synchronize\(\) where the result", [TORCH, r"^poll "]),
+    # kernels
+    (r"torch\.set_float32_matmul_precision\(", [TORCH, FLOAT32]),
+    (r"jax_default_matmul_precision", [JAX, FLOAT32]),
+    (r"CUPY_TF32=1", [CUPY, FLOAT32]),
+    (r"cublasSetMathMode\(", [CUDA, FLOAT32]),
+    (r"^([\w.]+)\.to\(memory_format=torch\.channels_last\) before the loop$", [MODULE, CALLED, TURNS]),
+    (r"torch\.autocast\(\"cuda\", dtype=torch\.bfloat16\)", [TORCH, TF32]),
     # copies
     (r"pinned\.copy_\(", [TORCH, COPIES]),
     (r"cudaMallocHost|cudaMemcpyAsync", [CUDA, COPIES]),

@@ -237,7 +237,8 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
   for (const ExaminedRank& looked : examined) {
     if (row.ranks.empty() || looked.rank != row.ranks.front().rank) continue;
     for (const Remedy& remedy : looked.remedies) {
-      if (remedy.fix == Fix::kLikeOthers) continue;  // rare slow steps of that rank are no difference between ranks
+      // Rare slow steps of a rank, and what its kernels compute, are no difference between ranks.
+      if (remedy.fix == Fix::kLikeOthers || remedy.fix == Fix::kKernels) continue;
       const bool is_there = std::any_of(remedy.fixes.begin(), remedy.fixes.end(), [&](const ShownFix& fix) {
         return fix.key == key ||
                (fix.where.known() && fix.where.file == cause.where.file && fix.where.line == cause.where.line);

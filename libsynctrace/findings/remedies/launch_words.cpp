@@ -15,6 +15,7 @@ namespace {
 using Lines = std::vector<SourceLine>;
 
 constexpr std::string_view kGraphDecorator = "@torch.compile(mode=\"reduce-overhead\")";
+constexpr std::string_view kGraphMode = "mode=\"reduce-overhead\"";
 constexpr std::size_t kMostModules = 2;  // named
 
 bool any_has(const Lines& lines, std::string_view text) {
@@ -36,22 +37,30 @@ std::string parts_of_step(const Lines& lines) {
 
 // The compiled module has other names for its parameters, and the module itself keeps them: checkpoints and averages
 // stay as they are. Module.compile() gained next to nothing for PyTorch's own classes (2.11, timed).
-void add_compile_words(const LaunchTarget& module, std::vector<std::string>& typed) {
-  constexpr std::string_view kMode = "mode=\"reduce-overhead\"";
+void add_compile_words(const LaunchTarget& module, std::string_view mode, std::vector<std::string>& typed) {
   const bool is_given = module.is_librarys && !module.class_name.empty();
+  const std::string more = mode.empty() ? std::string() : ", " + std::string(mode);
   if (module.name.empty() && !module.class_name.empty() && !is_given) {
-    typed.push_back(format_text("above forward of {}: {}", module.class_name, kGraphDecorator));
+    typed.push_back(format_text("above forward of {}: {}", module.class_name,
+                                mode.empty() ? "@torch.compile" : format_text("@torch.compile({})", mode)));
   } else if (is_given) {
-    typed.push_back(format_text("model.compile({}) before the loop; model: your {}", kMode, module.class_name));
+    typed.push_back(format_text("model.compile({}) before the loop; model: your {}", mode, module.class_name));
   } else if (module.name.empty()) {
     typed.push_back(
-        format_text("before the loop, torch.compile(..., {}) of the module that {} calls", kMode, module.called_at));
+        format_text("before the loop, torch.compile(module{}) of the module that {} calls", more, module.called_at));
   } else {
     const std::string& name = module.name;
     const std::string short_name = name.substr(name.rfind('.') == std::string::npos ? 0 : name.rfind('.') + 1);
-    typed.push_back(format_text("fast_{} = torch.compile({}, {}) before the loop", short_name, name, kMode));
+    typed.push_back(format_text("fast_{} = torch.compile({}{}) before the loop", short_name, name, more));
     typed.push_back(format_text("call fast_{} in place of {} in {}", short_name, name, module.called_at));
   }
+}
+
+std::vector<std::string> compile_modules(const std::vector<LaunchTarget>& modules, std::string_view mode) {
+  std::vector<std::string> typed;
+  for (std::size_t i = 0; i < std::min(kMostModules, modules.size()); ++i) add_compile_words(modules[i], mode, typed);
+  if (modules.size() > kMostModules) typed.back() += format_text("; likewise {} more", modules.size() - kMostModules);
+  return typed;
 }
 
 std::string plain_name(const std::string& function) {
@@ -83,11 +92,11 @@ RemedyWords graph_words(Framework framework, const Lines& lines, const std::vect
             {"cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal); ...; cudaStreamEndCapture(stream, &graph)",
              "cudaGraphInstantiate(&exec, graph, 0); then cudaGraphLaunch(exec, stream) in each step"}};
   }
-  RemedyWords words{format_text("Put {} into a CUDA graph", parts_of_step(lines)), {}};
-  for (std::size_t i = 0; i < std::min(kMostModules, modules.size()); ++i) add_compile_words(modules[i], words.to_type);
-  if (modules.size() > kMostModules)
-    words.to_type.back() += format_text("; likewise {} more", modules.size() - kMostModules);
-  return words;
+  return {format_text("Put {} into a CUDA graph", parts_of_step(lines)), compile_modules(modules, kGraphMode)};
+}
+
+RemedyWords fuse_words(const std::vector<LaunchTarget>& modules) {
+  return {"Compile the model, so that its small kernels become few", compile_modules(modules, {})};
 }
 
 std::string foreach_functions(const Lines& lines) {

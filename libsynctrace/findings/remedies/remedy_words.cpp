@@ -153,7 +153,7 @@ RemedyWords on_host(Framework framework, const SourceLine& where) {
 
 RemedyWords optimizer() {
   return {"Let the optimizer launch one kernel for all parameters",
-          {"torch.optim.AdamW(model.parameters(), ..., fused=True); also Adam, SGD, Adagrad"}};
+          {"torch.optim.AdamW(model.parameters(), ..., fused=True); also Adam, SGD"}};
 }
 
 RemedyWords preload(Framework framework) {

@@ -11,12 +11,13 @@ namespace synctrace {
 namespace {
 
 constexpr std::array kAllRules = {
-    kStreamSyncRule,       kDeviceSyncRule,     kEventSyncRule,   kPollingRule,          kFrameworkWaitRule,
-    kHiddenSyncRule,       kBlockingMemcpyRule, kPageableH2dRule, kPageableD2hRule,      kScalarReadRule,
-    kDynamicShapeRule,     kAllocRule,          kFreeSyncRule,    kModuleLoadRule,       kLaunchBoundRule,
-    kInputBoundRule,       kHostComputeRule,    kDependencyRule,  kCompileRule,          kGraphBreakRule,
-    kCollectionRule,       kSharedGpuRule,      kRankWaitRule,    kSmallCollectivesRule, kLateCollectiveRule,
-    kDrainedCollectiveRule};
+    kStreamSyncRule,        kDeviceSyncRule,     kEventSyncRule,     kPollingRule,          kFrameworkWaitRule,
+    kHiddenSyncRule,        kBlockingMemcpyRule, kPageableH2dRule,   kPageableD2hRule,      kScalarReadRule,
+    kDynamicShapeRule,      kAllocRule,          kFreeSyncRule,      kModuleLoadRule,       kLaunchBoundRule,
+    kInputBoundRule,        kHostComputeRule,    kDependencyRule,    kCompileRule,          kGraphBreakRule,
+    kCollectionRule,        kSharedGpuRule,      kRankWaitRule,      kSmallCollectivesRule, kLateCollectiveRule,
+    kDrainedCollectiveRule, kFullPrecisionRule,  kChannelsFirstRule, kUnfusedRule,          kUnfusedOptimizerRule,
+    kNoAutocastRule};
 
 }  // namespace
 

@@ -40,9 +40,9 @@ class Changes {
       shown.pop_back();
     }
     out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
+    sentence(gpu_work_sentence(report_));
     if (shown.empty()) {
       sentence(nothing_sentence(savings_));
-      sentence(gpu_work_sentence(report_));
     } else {
       choose_scale(shown);
       out_.add_markup("<ol class=\"remedies\">\n");

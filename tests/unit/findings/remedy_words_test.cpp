@@ -118,7 +118,7 @@ TEST_CASE("what becomes a graph is named: modules, functions, lines of the loop"
                                  "call fast_net in place of net in train.py:3"});
   CHECK(typed({net, head}).back() == "above forward of Head: @torch.compile(mode=\"reduce-overhead\")");
   CHECK(typed({{LaunchTarget::Kind::kModule, {}, {}, false, "train.py:3", 0}}).front() ==
-        "before the loop, torch.compile(..., mode=\"reduce-overhead\") of the module that train.py:3 calls");
+        "before the loop, torch.compile(module, mode=\"reduce-overhead\") of the module that train.py:3 calls");
   // A library calls it.
   CHECK(typed({{LaunchTarget::Kind::kModule, {}, "Bert", true, "trainer.py:3", 0}}).front() ==
         "model.compile(mode=\"reduce-overhead\") before the loop; model: your Bert");

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/gpu_work/kernel_advice.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <unordered_map>
+#include <utility>
+
+#include "base/format_text.h"
+#include "findings/gpu_work/kernel_shares.h"
+#include "findings/gpu_work/kernel_times.h"
+#include "findings/remedies/launch_words.h"
+
+namespace synctrace {
+namespace {
+
+constexpr Share kLeastGone = percent(1);  // share of the kernels' time: a change that takes less away is not looked at
+constexpr Share kFew = percent(5);        // share of the kernels' time
+constexpr Share kMostConvolved = percent(50);
+constexpr Share kManyProducts = percent(25);
+constexpr Share kHardlyForward = percent(90);
+constexpr std::size_t kMostNamedModules = 2;
+constexpr std::string_view kTorchTf32 = "torch.set_float32_matmul_precision(\"high\")";
+constexpr Share kSameResults = {1, 1};
+constexpr Share kOtherDigits = {1, 2};  // such a change stands behind one that saves half as much and changes nothing
+constexpr Share kFewDigits = {1, 4};
+
+// GPUs whose tensor cores take seven times as many TF32 products as others form in float32, or more, by NVIDIA's data
+// sheets. Others gain less, down to nothing (GeForce 30).
+bool has_fast_tf32(std::string_view device) {
+  constexpr std::array<std::string_view, 10> kFast = {"A100", "A800",  "A30",  "H100", "H800",
+                                                      "H200", "GH200", "B100", "B200", "GB200"};
+  std::string word;
+  const auto is_fast = [&] { return std::find(kFast.begin(), kFast.end(), word) != kFast.end(); };
+  for (const char c : device) {
+    if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+      word += c;
+      continue;
+    }
+    if (is_fast()) return true;
+    word.clear();
+  }
+  return is_fast();
+}
+
+Share part_of(Nanoseconds inside_ns, Nanoseconds outside_ns) {
+  const double all_ns = static_cast<double>(inside_ns) + static_cast<double>(outside_ns);
+  return percent(all_ns <= 0 ? 0 : static_cast<std::int32_t>(100 * static_cast<double>(inside_ns) / all_ns));
+}
+
+class Adviser {
+ public:
+  Adviser(const Trace& trace, const Correlation& correlation, const GpuState& gpu, const Frameworks& frameworks,
+          const LaunchTargets& targets, StackPlaces& places)
+      : times_(kernel_times(trace, correlation)),
+        device_(gpu.name),
+        is_gpu_limit_(gpu.is_limit),
+        frameworks_(frameworks),
+        targets_(targets),
+        places_(places) {}
+
+  std::vector<KernelAdvice> run() {
+    if (times_.device_ns <= 0) return {};
+    find_backward();
+    tensor_cores();
+    channels_last();
+    compile();
+    fused_optimizer();
+    bfloat16();
+    return std::move(advice_);
+  }
+
+ private:
+  struct Counted {
+    std::vector<KernelAdvice::Line> lines;
+    Nanoseconds gone_ns = 0;
+    Framework framework = Framework::kCuda;
+  };
+  using Stays = std::function<ShareRange(const KernelClass&)>;
+
+  const SourceLine& line_of(StackId stack) {
+    const auto [entry, is_new] = lines_.try_emplace(stack);
+    if (is_new) entry->second = places_.line_of(stack);
+    return entry->second;
+  }
+
+  // Threads of autograd have no frames of Python.
+  bool is_of_autograds_thread(StackId stack) {
+    const SourceLine& where = line_of(stack);
+    return number(backward_) != 0 && number(stack) != 0 &&
+           std::none_of(where.stack.begin(), where.stack.end(),
+                        [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; });
+  }
+
+  bool is_in_backward(StackId stack) {
+    return is_of_autograds_thread(stack) || has_file(line_of(stack), "/torch/autograd/");
+  }
+
+  // The line that calls backward(), which launches a few kernels itself.
+  void find_backward() {
+    std::unordered_map<StackPlace, Nanoseconds> by_place;
+    for (const KernelTime& row : times_.rows) {
+      if (!has_file(line_of(row.stack), "/torch/autograd/")) continue;
+      Nanoseconds& ns = by_place[places_.place_of(row.stack)];
+      ns = add_saturated(ns, row.device_ns);
+    }
+    const auto most = std::max_element(by_place.begin(), by_place.end(), [](const auto& a, const auto& b) {
+      return std::make_pair(a.second, number(a.first)) < std::make_pair(b.second, number(b.first));
+    });
+    if (most != by_place.end()) backward_ = most->first;
+  }
+
+  bool is_most(Nanoseconds ns, Share share) const { return ratio(ns, times_.device_ns) > share; }
+
+  Counted count(const Stays& stays) {
+    Counted counted;
+    std::unordered_map<StackPlace, Nanoseconds> by_place;
+    for (const KernelTime& row : times_.rows) {
+      const Nanoseconds gone_ns = row.device_ns - stays(row.what).usual.of(row.device_ns);
+      if (gone_ns <= 0) continue;
+      counted.gone_ns = add_saturated(counted.gone_ns, gone_ns);
+      if (number(row.stack) == 0) continue;  // most launches have none where the GPU is busy: the others stand for them
+      Nanoseconds& ns = by_place[is_of_autograds_thread(row.stack) ? backward_ : places_.place_of(row.stack)];
+      ns = add_saturated(ns, gone_ns);
+    }
+    for (const auto& [place, gone_ns] : by_place) {
+      if (number(place) != 0) counted.lines.push_back({place, gone_ns});
+    }
+    std::sort(counted.lines.begin(), counted.lines.end(), [](const auto& a, const auto& b) {
+      return a.gone_ns != b.gone_ns ? a.gone_ns > b.gone_ns : number(a.place) < number(b.place);
+    });
+    if (!counted.lines.empty()) {
+      const SourceLine where = places_.line_of(counted.lines.front().place);
+      counted.framework = frameworks_.of(std::vector<const SourceLine*>{&where});
+    }
+    return counted;
+  }
+
+  bool is_worth_it(const Counted& counted) const {
+    return !counted.lines.empty() && is_most(counted.gone_ns, kLeastGone);
+  }
+
+  void add(const Rule& rule, Stays stays, Share weight, Counted counted, RemedyWords words) {
+    advice_.push_back({&rule,
+                       {std::move(stays), weight},
+                       std::move(words.title),
+                       std::move(words.to_type),
+                       std::move(counted.lines)});
+  }
+
+  // Gradients of convolutions may be float32 products of cuDNN's, which go by another switch: then forward has none.
+  bool are_of_convolutions() {
+    Nanoseconds backward_ns = 0;
+    Nanoseconds all_ns = 0;
+    for (const KernelTime& row : times_.rows) {
+      if (!is_float32_matmul(row.what) || number(row.stack) == 0) continue;
+      all_ns = add_saturated(all_ns, row.device_ns);
+      if (is_in_backward(row.stack)) backward_ns = add_saturated(backward_ns, row.device_ns);
+    }
+    return ratio(backward_ns, all_ns) > kHardlyForward;
+  }
+
+  void tensor_cores() {
+    if (!has_fast_tf32(device_)) return;
+    Counted counted = count(stays_in_tf32);
+    if (!is_worth_it(counted) || are_of_convolutions()) return;
+    const bool by_cublas = times_.sum([](const KernelClass& what) {
+      return is_float32_matmul(what) && what.library == KernelLibrary::kCublas;
+    }) > 0;
+    std::string typed;
+    switch (counted.framework) {
+      case Framework::kPyTorch: typed = std::string(kTorchTf32) + " before the loop"; break;
+      case Framework::kJax: typed = "jax.config.update(\"jax_default_matmul_precision\", \"tensorfloat32\")"; break;
+      case Framework::kCupy: typed = "CUPY_TF32=1 in the environment of the program"; break;
+      case Framework::kCuda:
+        if (!by_cublas) return;  // a program's own kernel has no such switch
+        typed = "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH) behind cublasCreate";
+        break;
+    }
+    add(kFullPrecisionRule, stays_in_tf32, kOtherDigits, std::move(counted),
+        {"Form float32 products on tensor cores (TF32)",
+         {std::move(typed), "(TF32 keeps 10 bits of each factor's fraction: compare the results)"}});
+  }
+
+  // Other tensors than images have no such layout.
+  bool convolves_images() {
+    return std::any_of(times_.rows.begin(), times_.rows.end(), [&](const KernelTime& row) {
+      const SourceLine& where = line_of(row.stack);
+      return std::any_of(where.stack.begin(), where.stack.end(), [](const ShownFrame& each) {
+        return each.frame.function.starts_with("Conv2d.") || each.frame.function == "conv2d";
+      });
+    });
+  }
+
+  // GroupNorm is slower on such images (PyTorch 2.11, timed).
+  void channels_last() {
+    if (times_.sum(turns_images) == 0 || times_.normalises_groups || !convolves_images()) return;
+    Counted counted = count(stays_in_channels_last);
+    std::vector<std::string> typed;
+    for (const LaunchTarget& module : targets_.modules()) {
+      if (module.name.empty() || typed.size() == kMostNamedModules) continue;
+      typed.push_back(format_text("{}.to(memory_format=torch.channels_last) before the loop", module.name));
+    }
+    if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch || typed.empty()) return;
+    add(kChannelsFirstRule, stays_in_channels_last, kSameResults, std::move(counted),
+        {"Keep images in memory with their channels last", std::move(typed)});
+  }
+
+  // The part of the work outside of backward and the optimizer that the modules launch, which stands for backward too.
+  Share part_of_modules() {
+    Nanoseconds inside_ns = 0;
+    Nanoseconds outside_ns = 0;
+    for (const KernelTime& row : times_.rows) {
+      if (!is_small_kernel(row.what) || number(row.stack) == 0) continue;
+      const SourceLine& where = line_of(row.stack);
+      if (is_in_backward(row.stack) || is_of_optimizer(where.stack)) continue;
+      const bool is_inside = targets_.of(where).kind == LaunchTarget::Kind::kModule;
+      Nanoseconds& sum_ns = is_inside ? inside_ns : outside_ns;
+      sum_ns = add_saturated(sum_ns, row.device_ns);
+    }
+    return part_of(inside_ns, outside_ns);
+  }
+
+  void compile() {
+    const auto is_compiled = [](const KernelClass& what) {
+      return what.kind == KernelKind::kCompiled || what.library == KernelLibrary::kTriton;
+    };
+    const auto convolves = [](const KernelClass& what) { return what.kind == KernelKind::kConvolution; };
+    if (targets_.modules().empty() || is_most(times_.sum(is_compiled), kFew)) return;
+    // A generator of images became slower by it (PyTorch 2.11, timed).
+    if (is_most(times_.sum(convolves), kMostConvolved)) return;
+    const Share part = part_of_modules();
+    const auto stays = [part](const KernelClass& what) { return stays_when_compiled(what, part); };
+    Counted counted = count(stays);
+    if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
+    RemedyWords words = fuse_words(targets_.modules());
+    // Inductor makes products of convolutions of one pixel, and forms them in float32 unless told otherwise.
+    const bool has_tf32 = !advice_.empty() && advice_.front().rule == &kFullPrecisionRule;
+    if (!has_tf32 && times_.sum(is_tf32_convolution) > 0)
+      words.to_type.push_back(std::string(kTorchTf32) + ", or it forms some of these in float32");
+    add(kUnfusedRule, stays, kSameResults, std::move(counted), std::move(words));
+  }
+
+  // Lists of tensors are also clipped and scaled, outside of the optimizer.
+  Share part_of_optimizers() {
+    constexpr std::array<std::string_view, 3> kHaveSwitch = {"/torch/optim/adam.py", "/torch/optim/adamw.py",
+                                                             "/torch/optim/sgd.py"};
+    Nanoseconds inside_ns = 0;
+    Nanoseconds outside_ns = 0;
+    for (const KernelTime& row : times_.rows) {
+      if (row.what.kind != KernelKind::kOptimizer) continue;
+      const SourceLine& where = line_of(row.stack);
+      const bool is_inside = std::any_of(kHaveSwitch.begin(), kHaveSwitch.end(),
+                                         [&](std::string_view file) { return has_file(where, file); });
+      Nanoseconds& sum_ns = is_inside ? inside_ns : outside_ns;
+      sum_ns = add_saturated(sum_ns, row.device_ns);
+    }
+    return part_of(inside_ns, outside_ns);
+  }
+
+  void fused_optimizer() {
+    const Share part = part_of_optimizers();
+    const auto stays = [part](const KernelClass& what) { return stays_when_fused(what, part); };
+    Counted counted = count(stays);
+    if (!is_worth_it(counted)) return;
+    add(kUnfusedOptimizerRule, stays, kSameResults, std::move(counted),
+        remedy_words({RemedyKind::kOptimizer, {}, nullptr}, Framework::kPyTorch, {}));
+  }
+
+  // Casts are more launches, so the host must have time to spare.
+  void bfloat16() {
+    const Nanoseconds in_tf32_ns = times_.sum(is_tf32_product);
+    const Nanoseconds products_ns = add_saturated(in_tf32_ns, times_.sum(is_float32_matmul));
+    if (!is_gpu_limit_ || !has_fast_tf32(device_)) return;
+    if (is_most(times_.sum(has_16_bits), kFew) || !is_most(in_tf32_ns, kFew) || !is_most(products_ns, kManyProducts))
+      return;
+    Counted counted = count(stays_in_bfloat16);
+    if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
+    add(kNoAutocastRule, stays_in_bfloat16, kFewDigits, std::move(counted),
+        {"Form products in bfloat16 (autocast)",
+         {"with torch.autocast(\"cuda\", dtype=torch.bfloat16): around forward and loss",
+          "(bfloat16 keeps 7 bits of each factor's fraction: compare the results)"}});
+  }
+
+  const KernelTimes times_;
+  const std::string_view device_;
+  const bool is_gpu_limit_;
+  const Frameworks& frameworks_;
+  const LaunchTargets& targets_;
+  StackPlaces& places_;
+  StackPlace backward_{};
+  std::unordered_map<StackId, SourceLine> lines_;
+  std::vector<KernelAdvice> advice_;
+};
+
+}  // namespace
+
+Remedy kernel_remedy(const KernelAdvice& advice, const Interval& alone, const StackPlaces& places) {
+  Remedy remedy;
+  remedy.rule = advice.rule;
+  remedy.fix = Fix::kKernels;
+  remedy.title = advice.title;
+  remedy.to_type = advice.to_type;
+  remedy.alone = alone;
+  double gone_ns = 0;
+  for (const KernelAdvice::Line& line : advice.lines) gone_ns += static_cast<double>(line.gone_ns);
+  for (std::size_t i = 0; i < std::min(kMostShownFixes, advice.lines.size()); ++i) {
+    ShownFix& fix = remedy.fixes.emplace_back();
+    fix.where = places.line_of(advice.lines[i].place);
+    fix.key.place = advice.lines[i].place;
+    fix.saving.fix = Fix::kKernels;
+    const double part = static_cast<double>(advice.lines[i].gone_ns) / gone_ns;
+    fix.saving.alone = alone;
+    for (Nanoseconds* ns : {&fix.saving.alone.lo_ns, &fix.saving.alone.ns, &fix.saving.alone.hi_ns})
+      *ns = static_cast<Nanoseconds>(static_cast<double>(*ns) * part);
+  }
+  remedy.more_fixes = advice.lines.size() - remedy.fixes.size();
+  return remedy;
+}
+
+std::vector<KernelAdvice> kernel_advice(const Trace& trace, const Correlation& correlation, const GpuState& gpu,
+                                        const Frameworks& frameworks, const LaunchTargets& targets,
+                                        StackPlaces& places) {
+  return Adviser(trace, correlation, gpu, frameworks, targets, places).run();
+}
+
+}  // namespace synctrace
