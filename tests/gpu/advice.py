@@ -3,7 +3,7 @@
 
 advice.py record --synctrace PATH --out DIR [NAME...]   records each program of advice/ and gpu_bound/ into DIR/NAME.synctrace
 advice.py time --out DIR [--rounds 3] [--by-hand] [NAME...]   times each program and its changes in turns, unrecorded, into DIR/times.json
-advice.py compare --synctrace PATH --out DIR [NAME...]  holds the first change that is printed of DIR's recordings against DIR/times.json
+advice.py compare --synctrace PATH --out DIR [NAME...]  holds the changes that are printed of DIR's recordings against DIR/times.json
 
 FOLDER/changes.json has for each program its changes: the words that stood on the screen, and what they make of the source. Changes
 without words are an expert's; they are timed with --by-hand alone.
@@ -29,9 +29,17 @@ OWN_PROCESS = {"auto_gc", "gc_each_step", "hf_generate", "loader_threads"}  # wh
 TURNS = """
 import contextlib, io, json, runpy, sys, traceback
 STEPS = json.loads(sys.argv[1])
+def as_at_first():
+    torch, dynamo = sys.modules.get("torch"), sys.modules.get("torch._dynamo")
+    if torch is not None:
+        torch.set_float32_matmul_precision("highest")
+        torch.backends.cudnn.benchmark = False
+    if dynamo is not None:
+        dynamo.reset()
 for name in sys.argv[2:]:
     said = io.StringIO()
     sys.argv = [name] + STEPS
+    as_at_first()  # switches of the run before would stay on
     try:
         with contextlib.redirect_stdout(said):
             runpy.run_path(name, run_name="__main__")
@@ -180,10 +188,25 @@ def gain_of(runs, change):
     return 100 * (1 - usual(runs[change]) / usual(runs["base"]))
 
 
+def promises(savings, changes):
+    """(change, promised, least, most) of each change that was typed and stands on the screen, in percent of the time, alone."""
+    before = 0
+    for remedy in savings["remedies"]:
+        more, before = remedy["cumulative"]["ns"] - before, remedy["cumulative"]["ns"]
+        if more < savings["base_ns"] / 100:
+            continue
+        low, saved, high = (100 * remedy["alone"][part] / savings["base_ns"] for part in ("lo_ns", "ns", "hi_ns"))
+        for change, what in changes.items():
+            if any(what["words"] in line for line in remedy["to_type"]):
+                yield change, saved, low, high
+
+
 def compare(options):
-    """One line for each program: what the first change promises, its title, what the changes gained when they were typed."""
-    times = json.loads((options.out / "times.json").read_text())
-    for name in sorted(set(times) & set(programs(options.names))):
+    """What the first change promises and what the changes gained; then each advised change that was typed, and whether its range holds."""
+    times, kept, widths = json.loads((options.out / "times.json").read_text()), [], []
+    for name, path in sorted(programs(options.names).items()):
+        if name not in times:
+            continue
         said = subprocess.run([options.synctrace, "report", "--format", "json", options.out / f"{name}.synctrace"],
                               stdout=subprocess.PIPE, check=True).stdout
         savings = json.loads(said)["processes"][0]["savings"]
@@ -191,6 +214,15 @@ def compare(options):
         for remedy in savings["remedies"][:1]:
             low, saved, high = (100 * remedy["alone"][part] / savings["base_ns"] for part in ("lo_ns", "ns", "hi_ns"))
             print(f"{name}: {saved:.1f} % ({low:.0f} to {high:.0f}) {remedy['title']}; timed: {gains}")
+        for change, saved, low, high in promises(savings, changes_of(path, by_hand=False)):
+            if change not in gains:
+                continue
+            gain = gain_of(times[name], change)
+            kept.append(round(low) <= round(gain) <= round(high))
+            widths.append(high - low)
+            print(f"   {change}: {saved:.1f} % ({low:.0f} to {high:.0f}), timed {gain:.1f} %{'' if kept[-1] else '  MISSED'}")
+    if kept:
+        print(f"{sum(kept)} of {len(kept)} ranges hold; their median width is {statistics.median(widths):.0f} points")
     return []
 
 
