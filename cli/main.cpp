@@ -14,6 +14,7 @@
 #include "files/standard_streams.h"
 #include "messages.h"
 #include "nearest_word.h"
+#include "run/program_file.h"
 
 using namespace synctrace::cli;
 
@@ -37,7 +38,10 @@ constexpr std::array kCommands = {
 };
 
 void print_usage(std::FILE* out) {
-  std::fputs("Usage: synctrace [run] [OPTIONS] -- PROGRAM [ARGUMENTS...]\n       synctrace COMMAND [OPTIONS]\n\n", out);
+  std::fputs(
+      "Usage: synctrace PROGRAM [ARGUMENTS...]\n       synctrace [run] [OPTIONS] -- PROGRAM [ARGUMENTS...]\n"
+      "       synctrace COMMAND [OPTIONS]\n\n",
+      out);
   for (const Command& command : kCommands) std::fprintf(out, "  %-8s %s\n", command.name.data(), command.help);
   std::fputs("\nsynctrace help COMMAND tells more, synctrace --version the version.\n", out);
 }
@@ -90,6 +94,15 @@ int complete(int argc, char** argv) {
   return command->function(static_cast<int>(words.size()) - 1, words.data());
 }
 
+// `synctrace train.py` and `synctrace python train.py` are what `synctrace run -- ` does with them.
+int run_program(int argc, char** argv) {
+  std::string end_of_options = "--";
+  std::vector<char*> words = {argv[0], end_of_options.data()};
+  words.insert(words.end(), argv + 1, argv + argc);
+  words.push_back(nullptr);
+  return cmd_run(argc + 1, words.data());
+}
+
 int dispatch(int argc, char** argv) {
   const std::string_view verb = argc > 1 ? argv[1] : "";
   if (verb.empty()) return print_usage(stderr), kExitUsage;
@@ -100,7 +113,8 @@ int dispatch(int argc, char** argv) {
   if (verb == "complete-words") return complete(argc, argv);
   if (verb == "--") return cmd_run(argc, argv);
   const Command* const command = find_command(verb);
-  return command == nullptr ? no_such_command(verb) : command->function(argc - 1, argv + 1);
+  if (command != nullptr) return command->function(argc - 1, argv + 1);
+  return is_program(argv[1]) ? run_program(argc, argv) : no_such_command(verb);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "messages.h"
 #include "run/finish_run.h"
 #include "run/gpu_watch.h"
+#include "run/program_file.h"
 #include "run/run_options.h"
 #include "run/spawn.h"
 #include "run/trace_manifest.h"
@@ -51,8 +52,6 @@ Verbosity verbosity_of(const RunOptions& options) {
 std::string meant_instead(const std::string& program, bool missing) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(program, ignored)) return {};
-  if (program.ends_with(".py"))
-    return "; a script of Python is run by its interpreter: synctrace run -- python3 " + program;
   const bool is_name = program.find('/') == std::string::npos;
   if (missing && is_name) return "; the file of this folder is ./" + program;
   return {};
@@ -124,6 +123,7 @@ int cmd_run(int argc, char** argv) {
   if (!parsed.options) return parsed.exit_status;
   RunOptions& options = *parsed.options;
   set_verbosity(verbosity_of(options));
+  options.command = with_interpreter(std::move(options.command));
   Result<CheckedOutput> output = check_output(options.output, options.force_overwrite);
   if (!output) {
     say::error("synctrace run", output.error().message);

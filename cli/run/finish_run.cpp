@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/format_text.h"
+#include "base/name_text.h"
 #include "base/quantity_text.h"
 #include "contract/launch_contract.h"
 #include "doctor/checks.h"
@@ -20,6 +21,7 @@
 #include "installation.h"
 #include "messages.h"
 #include "run/gpu_looks.h"
+#include "run/program_file.h"
 
 namespace synctrace::cli {
 namespace {
@@ -45,15 +47,6 @@ std::string shown(const std::string& path) {
   if (failed) return path;
   const std::string inside = fs::path(path).lexically_relative(folder).string();
   return inside.empty() || inside.starts_with("..") ? path : inside;
-}
-
-// Quoted so that a shell reads it as one word.
-std::string shell_word(const std::string& text) {
-  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:@%,=";
-  if (text.find_first_not_of(kPlain) == std::string::npos) return text;
-  std::string quoted = "'";
-  for (const char character : text) quoted += character == '\'' ? "'\\''" : std::string(1, character);
-  return quoted + "'";
 }
 
 Outcome settle_all(const TraceManifest& manifest) {
@@ -138,27 +131,13 @@ void print_last_line(const RunOptions& options, const Outcome& outcome) {
   say::info(kWho, format_text("wrote {} ({}). Next: synctrace report {}", what, remarks, names));
 }
 
-// The program file, searched like exec does.
-std::string find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) return name;
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path == nullptr ? "/bin:/usr/bin" : path;
-  while (!rest.empty()) {
-    const std::string_view folder = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(std::min(rest.size(), folder.size() + 1));
-    std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + name;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
-}
-
 void print_nothing_recorded(const RunOptions& options) {
   if (!options.enabled) {
     say::info(kWho, format_text("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
     return;
   }
   struct stat program {};
-  const std::string path = find_program(options.command.front());
+  const std::string path = program_file(options.command.front());
   const Installation installation = find_installation();
   if (stat(path.c_str(), &program) == 0 && (program.st_mode & (S_ISUID | S_ISGID)) != 0) {
     say::info(kWho, "nothing was recorded: " + path + " is setuid or setgid, and such programs load no recorder.");

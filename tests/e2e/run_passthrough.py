@@ -55,13 +55,23 @@ class Passthrough(harness.CliTest):
         (self.folder / "train.py").write_text("print('hello')\n")
         (self.folder / "train").write_text("no program")
         for name, status, words in [
-                ("train.py", 127, "command not found; a script of Python is run by its interpreter: synctrace run -- python3 train.py"),
-                ("./train.py", 126, "Permission denied; a script of Python is run by its interpreter: synctrace run -- python3 ./train.py"),
                 ("train", 127, "command not found; the file of this folder is ./train"),
                 ("absent.py", 127, "command not found")]:
             with self.subTest(name=name):
                 done = self.run_cli("run", "--", name, "--epochs", "3")
                 self.assertEqual((done.returncode, done.stderr), (status, f"synctrace run: {name}: {words}\n"))
+
+    def test_a_script_of_python_runs_and_the_verb_may_be_left_out(self):
+        (self.folder / "train.py").write_text("import sys\nprint('hello', *sys.argv[1:])\n")
+        for words in [("run", "-q", "--", "train.py", "--epochs", "3"), ("run", "-q", "--", "./train.py", "--epochs", "3"),
+                      ("train.py", "--epochs", "3"), ("python3", "train.py", "--epochs", "3")]:
+            with self.subTest(words=words):
+                done = self.run_cli(*words)
+                self.assertEqual((done.returncode, done.stdout), (0, "hello --epochs 3\n"), done.stderr)
+        own = self.folder / "own.py"  # its first line says what runs it
+        own.write_text("#!/bin/echo mine\n")
+        own.chmod(0o755)
+        self.assertEqual(self.run_cli("run", "-q", "--", "./own.py").stdout, "mine ./own.py\n")
 
     def test_streams_carry_any_bytes(self):
         data = os.urandom(1 << 20)
