@@ -68,4 +68,12 @@ std::string path_text(std::string_view path, std::string_view folder) {
   return std::string(inside ? path.substr(folder.size() + 1) : path);
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+./:@%,=";
+  if (text.find_first_not_of(kPlain) == std::string::npos) return std::string(text);
+  std::string quoted = "'";
+  for (const char character : text) quoted += character == '\'' ? "'\\''" : std::string(1, character);
+  return quoted + "'";
+}
+
 }  // namespace synctrace

@@ -21,4 +21,7 @@ std::string family_text(std::string_view function);
 // A path as the program's user would write it: relative to its working folder where it lies inside.
 std::string path_text(std::string_view path, std::string_view folder);
 
+// Quoted, where it has to be, so that a shell reads it as one word.
+std::string shell_word(std::string_view text);
+
 }  // namespace synctrace

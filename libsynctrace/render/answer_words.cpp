@@ -184,12 +184,20 @@ std::string left_out_sentence(const Report& report, const std::vector<const Reme
 
 std::string nothing_sentence(const SavingsReport& savings) {
   if (!savings.refusal.empty()) return {};
-  const Interval& all = savings.all;
+  Interval all = savings.all;
+  const Remedy* first = nullptr;  // where kernels would take less time, but that may save nothing
+  if (!savings.remedies.empty() && savings.remedies.back().cumulative.ns > all.ns) {
+    all = savings.remedies.back().cumulative;
+    first = &savings.remedies.front();
+  }
   if (is_at_least(all.ns, savings.base_ns, 100)) {
-    return format_text(
+    std::string words = format_text(
         "Nothing is promised: all fixes together would save {} in the replay, but the recording also allows anything "
         "from 0 to {}.",
         saved_share(savings, all.ns), saved_share(savings, all.hi_ns));
+    if (first != nullptr && first->fix == Fix::kKernels)
+      words += format_text(" The first of them: {} [{}].", first->title, first->rule->id);
+    return words;
   }
   return format_text("No host code to change: all lines together would save {}.",
                      all.hi_ns > 0 ? saved_share(savings, all.hi_ns) + " at most" : "less than 0.5 %");

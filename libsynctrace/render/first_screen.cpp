@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "render/first_screen.h"
-#include "render/kernel_words.h"
 
 #include <algorithm>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "render/columns.h"
 #include "render/gpu_use_words.h"
 #include "render/job_words.h"
+#include "render/kernel_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
 #include "render/screen_lines.h"
@@ -71,11 +71,11 @@ class FirstScreen {
       out_.wrapped("", sentence);
     }
     ScreenLines end(options_);
-    for (std::size_t phases = kMostPhases + 1; phases-- > 0;) {
-      end.clear();
-      foot(phases, end);
-      if (out_.count() + end.count() + kRoomForChanges <= kMostScreenLines) break;
-    }
+    std::size_t phases = kMostPhases;
+    foot(phases, kFootWhole, end);
+    while (out_.count() + end.count() + kRoomForChanges > kMostScreenLines && phases > 0)
+      foot(--phases, kFootWhole, end);
+    if (out_.count() + end.count() + kRoomForChanges > kMostScreenLines) foot(phases, kFootShort, end);
     const std::size_t used = out_.count() + end.count();
     const std::size_t room = used + 1 < kMostScreenLines ? kMostScreenLines - used - 1 : 0;
     ScreenLines changes(options_);
@@ -167,7 +167,10 @@ class FirstScreen {
     out_.add(line);
   }
 
-  void foot(std::size_t phases, ScreenLines& out) const {
+  enum Foot { kFootWhole, kFootShort };
+
+  void foot(std::size_t phases, Foot length, ScreenLines& out) const {
+    out.clear();
     const auto say = [&](const std::string& sentence) {
       if (!sentence.empty()) out.wrapped("", sentence);
     };
@@ -194,8 +197,25 @@ class FirstScreen {
     if (first != nullptr && !is_worth_showing(report_, *first)) first = nullptr;
     const Rule* rule = first == nullptr ? nullptr : first->rule;
     if (rule == nullptr && is_gpu_shared(report_)) rule = &kSharedGpuRule;
-    out.add(format_text("More:  synctrace report --full ..   --html page.html{}",
-                        rule == nullptr ? "" : format_text("   synctrace explain {}", rule->id)));
+    more(rule, length, out);
+  }
+
+  // What can be pasted: nothing of it is cut, so it may be longer than the screen is wide, or take two lines. A short
+  // foot has the first of them.
+  void more(const Rule* rule, Foot length, ScreenLines& out) const {
+    std::string line = format_text("More:  synctrace report --full {}", shell_word(report_.path));
+    std::vector<std::string> others = {"--html page.html"};
+    if (rule != nullptr) others.push_back(format_text("synctrace explain {}", rule->id));
+    for (const std::string& other : others) {
+      if (columns_of(line) + columns_of(other) + 3 <= out.columns()) {
+        line += "   " + other;
+        continue;
+      }
+      if (length == kFootShort) break;
+      out.add_raw(line);
+      line = "       " + other;
+    }
+    out.add_raw(line);
   }
 
   const Report& report_;

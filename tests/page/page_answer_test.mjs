@@ -93,7 +93,7 @@ test('a change leads to a typical moment of its line on the timeline', async () 
   await withPage(pageOf(trace), {}, async page => {
     const before = await viewOf(page);
     const link = page.locator('.remedy a.to-timeline').first();
-    const place = await page.locator('.remedy .place').first().textContent();
+    const place = await page.locator('.remedy', {has: page.locator('a.to-timeline')}).first().locator('.place').first().textContent();
     await link.click();
     const view = await viewOf(page);
     assert.notDeepEqual([view.from, view.to], [before.from, before.to]);

@@ -96,6 +96,7 @@ class Changes {
 
   // A link to where its dearest line costs something on the timeline: of the first line that has idle time there.
   void moment(const Remedy& remedy) {
+    if (remedy.fix == Fix::kKernels) return;  // the GPU is busy with them
     const IdleCause* found = nullptr;
     std::size_t place = 0;
     std::string_view kind;
