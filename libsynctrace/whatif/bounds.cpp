@@ -142,12 +142,12 @@ std::vector<Interval> Bounds::savings(std::span<const FixSet> sets, std::vector<
   return savings(changes, typical);
 }
 
-std::vector<Nanoseconds> Bounds::typical_savings(std::span<const Changed> changes) const {
+std::vector<Nanoseconds> Bounds::sample_savings(std::span<const Changed> changes) const {
   std::vector<Trial> trials;
   for (const Changed& each : changes) trials.push_back({each.sites, with_lengths({}, each.usual)});
   std::vector<Nanoseconds> savings;
-  for (const TrialResult& result : evaluator_.run(evaluator_.whole(), trials, false))
-    savings.push_back(base_.time_ns - result.time_ns);
+  for (const TrialResult& result : evaluator_.run(evaluator_.sample(), trials, false))
+    savings.push_back(sample_base_ns_[kTypical] - result.time_ns);
   return savings;
 }
 

@@ -40,8 +40,8 @@ class Bounds {
 
   // One saving for each set of fixes, in order. `typical`, where given, becomes the typical results with their details.
   std::vector<Interval> savings(std::span<const FixSet> sets, std::vector<TrialResult>* typical = nullptr) const;
-  // Typical savings alone.
-  std::vector<Nanoseconds> typical_savings(std::span<const Changed> changes) const;
+  // Typical savings of the sample, to put changes in order.
+  std::vector<Nanoseconds> sample_savings(std::span<const Changed> changes) const;
   std::vector<Interval> savings(std::span<const Changed> changes, std::vector<TrialResult>* typical = nullptr) const;
 
  private:

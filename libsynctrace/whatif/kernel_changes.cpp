@@ -82,7 +82,7 @@ void add_kernel_changes(const std::vector<KernelChange>& changes, const ReplayPr
     std::vector<Changed> next;
     for (const FixGroup& change : of_kernels) next.push_back(with(all, change));
     if (!wanted.empty()) next.push_back(with(all, wanted.front()));
-    const std::vector<Nanoseconds> saved = bounds.typical_savings(next);
+    const std::vector<Nanoseconds> saved = bounds.sample_savings(next);
     std::size_t best = 0;
     Nanoseconds most_ns = kNeverNs;
     for (std::size_t i = 0; i < next.size(); ++i) {
