@@ -179,8 +179,8 @@ class Adviser {
         break;
     }
     add(kFullPrecisionRule, stays_in_tf32, kOtherDigits, std::move(counted),
-        {"Form float32 products on tensor cores (TF32)",
-         {std::move(typed), "(TF32 keeps 10 bits of each factor's fraction: compare the results)"}});
+        {"Run float32 matmuls on tensor cores (TF32)",
+         {std::move(typed), "(TF32 keeps 10 bits of each input's mantissa: check the loss)"}});
   }
 
   // Other tensors than images have no such layout.
@@ -204,7 +204,7 @@ class Adviser {
     }
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch || typed.empty()) return;
     add(kChannelsFirstRule, stays_in_channels_last, kSameResults, std::move(counted),
-        {"Keep images in memory with their channels last", std::move(typed)});
+        {"Use channels_last memory for images", std::move(typed)});
   }
 
   // The part of the work outside of backward and the optimizer that the modules launch, which stands for backward too.
@@ -238,7 +238,7 @@ class Adviser {
     // Inductor makes products of convolutions of one pixel, and forms them in float32 unless told otherwise.
     const bool has_tf32 = !advice_.empty() && advice_.front().rule == &kFullPrecisionRule;
     if (!has_tf32 && times_.sum(is_tf32_convolution) > 0)
-      words.to_type.push_back(std::string(kTorchTf32) + ", or it forms some of these in float32");
+      words.to_type.push_back(std::string(kTorchTf32) + " too: 1x1 convolutions become matmuls");
     add(kUnfusedRule, stays, kSameResults, std::move(counted), std::move(words));
   }
 
@@ -278,9 +278,9 @@ class Adviser {
     Counted counted = count(stays_in_bfloat16);
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
     add(kNoAutocastRule, stays_in_bfloat16, kFewDigits, std::move(counted),
-        {"Form products in bfloat16 (autocast)",
+        {"Run matmuls and convolutions in bfloat16 (autocast)",
          {"with torch.autocast(\"cuda\", dtype=torch.bfloat16): around forward and loss",
-          "(bfloat16 keeps 7 bits of each factor's fraction: compare the results)"}});
+          "(bfloat16 keeps 7 bits of each input's mantissa: check loss and accuracy)"}});
   }
 
   const KernelTimes times_;

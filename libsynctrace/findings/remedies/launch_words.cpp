@@ -96,7 +96,7 @@ RemedyWords graph_words(Framework framework, const Lines& lines, const std::vect
 }
 
 RemedyWords fuse_words(const std::vector<LaunchTarget>& modules) {
-  return {"Compile the model, so that its small kernels become few", compile_modules(modules, {})};
+  return {"Compile the model to fuse its small kernels", compile_modules(modules, {})};
 }
 
 std::string foreach_functions(const Lines& lines) {
