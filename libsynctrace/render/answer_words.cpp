@@ -338,8 +338,7 @@ std::string basis_sentence(const Report& report) {
     return each.fix == Fix::kKernels && is_worth_showing(report, each);
   });
   if (by_kernels)
-    return format_text("Savings come from a replay of {}. Kernel savings come from timings of other programs.",
-                       what);
+    return format_text("Savings come from a replay of {}. Kernel savings come from timings of other programs.", what);
   return format_text("Savings come from a replay of {}. Not valid if the fix changes kernels or their order.", what);
 }
 
