@@ -183,6 +183,14 @@ class Adviser {
          {std::move(typed), "(TF32 keeps 10 bits of each input's mantissa: check the loss)"}});
   }
 
+  // A compiler's kernels take more than a few percent. It also chooses how images lie in memory.
+  bool is_compiled() const {
+    const auto is_compilers = [](const KernelClass& what) {
+      return what.kind == KernelKind::kCompiled || what.library == KernelLibrary::kTriton;
+    };
+    return is_most(times_.sum(is_compilers), kFew);
+  }
+
   // Other tensors than images have no such layout.
   bool convolves_images() {
     return std::any_of(times_.rows.begin(), times_.rows.end(), [&](const KernelTime& row) {
@@ -195,7 +203,7 @@ class Adviser {
 
   // GroupNorm is slower on such images (PyTorch 2.11, timed).
   void channels_last() {
-    if (times_.sum(turns_images) == 0 || times_.normalises_groups || !convolves_images()) return;
+    if (times_.sum(turns_images) == 0 || times_.normalises_groups || !convolves_images() || is_compiled()) return;
     Counted counted = count(stays_in_channels_last);
     std::vector<std::string> typed;
     for (const LaunchTarget& module : targets_.modules()) {
@@ -223,11 +231,8 @@ class Adviser {
   }
 
   void compile() {
-    const auto is_compiled = [](const KernelClass& what) {
-      return what.kind == KernelKind::kCompiled || what.library == KernelLibrary::kTriton;
-    };
     const auto convolves = [](const KernelClass& what) { return what.kind == KernelKind::kConvolution; };
-    if (targets_.modules().empty() || is_most(times_.sum(is_compiled), kFew)) return;
+    if (targets_.modules().empty() || is_compiled()) return;
     // A generator of images became slower by it (PyTorch 2.11, timed).
     if (is_most(times_.sum(convolves), kMostConvolved)) return;
     const Share part = part_of_modules();

@@ -156,6 +156,11 @@ TEST_CASE("images get their channels last where cuDNN turns them round, but not 
   const KernelAdvice first = program.advice().front();
   CHECK(first.to_type == std::vector<std::string>{"model.to(memory_format=torch.channels_last) before the loop"});
   CHECK(stays_of(first, kTurns).usual.fraction() < 0.2);
+  Program compiled;
+  compiled.forward(kTurns);
+  compiled.forward(kTf32Conv);
+  compiled.forward("triton_poi_fused_relu_0", kTrain, "relu");
+  CHECK(!has(compiled.rules(), "ST071"));
   program.forward(
       "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl_nocast<at::native::(anonymous "
       "namespace)::GroupNormKernelImplInternal<float>(at::Tensor const&)> >(int)");
