@@ -44,6 +44,13 @@ enum class StackPlace : std::uint8_t { kElsewhere, kModel, kOptimizer };
 class StackLook {
  public:
   explicit StackLook(const Trace& trace) : trace_(trace) {}
+  // Whether a thread without frames of Python is there, in a program of Python.
+  bool is_native(StackId stack) const {
+    const auto frames = trace_.stacks.find(stack);
+    return !trace_.codes.empty() && frames != trace_.stacks.end() &&
+           std::none_of(frames->second.begin(), frames->second.end(),
+                        [](const StackFrame& frame) { return frame.kind == StackFrame::Kind::kPython; });
+  }
   StackPlace of(StackId stack) {
     const auto [entry, is_new] = known_.try_emplace(stack, StackPlace::kElsewhere);
     if (is_new) entry->second = look_at(stack);
@@ -124,7 +131,7 @@ class Builder {
     if (call.category == ApiCategory::kPoll || call.category == ApiCategory::kStreamEvent) return;
     if (compiling_.has(call.thread, call.span.begin_ns)) return;
     add(token_of(call), call.span, 0, 0);
-    if (is_wait(call) || is_exchange(call.copy_kind)) add_exchange(call.stack, call.copy_kind);
+    if (is_wait(call) || is_exchange(call.copy_kind)) add_exchange(call.stack, call.copy_kind, call.bytes);
   }
 
   void add_work(std::uint32_t row) {
@@ -152,7 +159,8 @@ class Builder {
     if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
     if (is_aside) traits |= Trait::kAside;
     add(token_of(work), call, work.span.length_ns(), traits);
-    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind)) add_exchange(stack, work.copy_kind);
+    if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind))
+      add_exchange(stack, work.copy_kind, work.bytes);
     if ((traits & Trait::kWork) != 0) last_work_ = items_.kinds.back();
     if (work.kind != OperationKind::kKernel || number(stack) == 0) return;
     const std::uint32_t kind = items_.kinds.back();
@@ -164,7 +172,12 @@ class Builder {
   }
 
   // The item added last is an exchange. Without a stack, it is of the kind of most others behind the same kernel.
-  void add_exchange(StackId stack, CopyKind copy_kind) {
+  void add_exchange(StackId stack, CopyKind copy_kind, std::uint64_t bytes) {
+    const bool is_constant = copy_kind == CopyKind::kHostToDevice && bytes <= kConstantBytes && look_.is_native(stack);
+    if (is_constant) {
+      items_.traits.back() |= Trait::kOfModel;
+      return;
+    }
     if (copy_kind == CopyKind::kHostToDevice) items_.traits.back() |= Trait::kGiven;
     const std::uint64_t place = static_cast<std::uint64_t>(last_work_) << 32 | items_.kinds.back();
     if (number(stack) == 0) {

@@ -99,6 +99,38 @@ class Program {
     now_ns_ += 5 * kUs;
   }
 
+  // The host gives the GPU something.
+  void upload(std::uint64_t bytes, StackId stack, ThreadId thread = kMain) {
+    Call call;
+    call.span = {now_ns_, now_ns_ + kUs};
+    call.thread = thread;
+    call.stack = stack;
+    call.correlation = CorrelationId{next_};
+    call.category = ApiCategory::kCopyAsync;
+    call.copy_kind = CopyKind::kHostToDevice;
+    call.bytes = bytes;
+    trace_.calls.push_back(call);
+    Operation operation;
+    operation.kind = OperationKind::kCopy;
+    operation.copy_kind = CopyKind::kHostToDevice;
+    operation.span = {now_ns_ + kUs, now_ns_ + 2 * kUs};
+    operation.context = ContextId{1};
+    operation.stream = StreamId{7};
+    operation.correlation = CorrelationId{next_++};
+    operation.bytes = bytes;
+    trace_.operations.push_back(operation);
+    now_ns_ += 5 * kUs;
+  }
+
+  // A stack of a thread that runs no Python.
+  StackId native() {
+    const StackId id{static_cast<std::uint32_t>(trace_.stacks.size()) + 1};
+    StackFrame frame;
+    frame.kind = StackFrame::Kind::kNative;
+    trace_.stacks[id].push_back(frame);
+    return id;
+  }
+
   Nanoseconds now_ns() const { return now_ns_; }
   void pass(Nanoseconds time_ns) { now_ns_ += time_ns; }
 

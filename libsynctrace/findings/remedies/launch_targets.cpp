@@ -202,10 +202,9 @@ LaunchTarget LaunchTargets::of(const SourceLine& where) const {
   const auto loop = std::find_if(frames.begin(), frames.end(), [&](const ShownFrame* each) {
     return !loop_.second.empty() && each->frame.file == loop_.first && each->frame.function == loop_.second;
   });
-  // A function of JAX that calls another one for each array of a tree has no loop of steps.
-  const bool is_tree = loop != frames.end() && std::any_of(loop + 1, frames.end(), [](const ShownFrame* each) {
-                         return has(each->frame.file, "/jax/_src/tree");
-                       });
+  // A function that JAX calls for each array of a tree, by jax.tree.map, has no loop of steps.
+  const bool is_tree =
+      loop != frames.end() && loop + 1 != frames.end() && has((*(loop + 1))->frame.file, "/jax/_src/tree");
   auto from = loop == frames.end() ? frames.begin() : is_tree ? loop : loop + 1;
   if (loop == frames.end()) {  // one of the outermost functions holds the loop
     while (from != frames.end() && is_main((*from)->frame.function)) ++from;

@@ -82,6 +82,10 @@ TEST_CASE("lines that go save what they left idle, and their part of what no lin
   CHECK(remedy.cumulative.ns == 60);
   count_lines_gone(report, "gain", 70, true, of_function);
   CHECK((of_function.alone.ns == 70 && of_function.alone.lo_ns == 60 && of_function.alone.hi_ns == 70));
+  report.devices[0].causes[1].where.function = "gain.<locals>.<lambda>";
+  of_function.alone.ns = 30;
+  count_lines_gone(report, "gain", 70, true, of_function);
+  CHECK(of_function.alone.ns == 70);  // what it defines goes with it
   remedy.alone.ns = 80;
   count_lines_gone(report, {}, 100, true, remedy);
   CHECK(remedy.alone.ns == 80);

@@ -222,6 +222,14 @@ TEST_CASE("what JAX calls for each array of a tree is compiled by the function t
   CHECK(program.targets().of(program.line(launch)).name == "main");
   program.sleep(program.stack({{"/site-packages/jax/_src/array.py", "ArrayImpl._value", 1}, {kTrain, "main", 12}}));
   CHECK(program.targets().of(program.line(launch)).name != "main");
+
+  Program outer;  // the loop calls the function that maps
+  const StackId update = outer.stack({{kTrain, "update.<locals>.<lambda>", 5},
+                                      {"/site-packages/jax/_src/tree_util.py", "tree_map", 2},
+                                      {kTrain, "update", 5},
+                                      {kTrain, "main", 11}});
+  outer.launch(update);
+  CHECK(outer.targets().of(outer.line(update)).name == "update");
 }
 
 TEST_CASE("the variable that is called is found where only one could be") {

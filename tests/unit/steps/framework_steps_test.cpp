@@ -66,6 +66,26 @@ TEST_CASE("the thread on which autograd calls back does not hide the loop") {
   CHECK(steps.where.line == 7);
 }
 
+// jax.tree.map starts operations for each array of the parameters, and JAX's thread uploads the numbers in them.
+TEST_CASE("the arrays of a tree are no steps, although JAX gives the GPU a number for each") {
+  Program program;
+  const StackId native = program.native();
+  const StackId update = program.at({{"main", 8}, {"update", 5}, {"tree_map", 9, "/venv/jax/_src/tree_util.py"}});
+  for (int i = 0; i < 20; ++i) {
+    program.kernels("gradient", 12, program.at({{"main", 7}}));
+    for (const std::string_view last : {"add", "subtract"}) {
+      for (int array = 0; array < 100; ++array) {
+        program.upload(4, native, kWorker);
+        program.kernel("multiply", array % 14 == 0 ? update : StackId{});
+        program.kernel(last, array % 14 == 0 ? update : StackId{});
+      }
+    }
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 18);
+  CHECK(steps.steps.size() <= 20);
+}
+
 TEST_CASE("what sets up a program is not what it is about, as long as it may take") {
   const bool comes_first = GENERATE(true, false);
   const int layer_kernels = GENERATE(4, 8, 40);  // 4 % of the training's work, 8 %, or as much
