@@ -23,6 +23,7 @@ using Trait = StepItems::Trait;
 constexpr std::array<std::string_view, 8> kOptimizerKernels = {
     "adam", "sgd", "adagrad", "adadelta", "rmsprop", "adafactor", "optimizer", "multi_tensor_apply"};
 
+constexpr std::uint64_t kRareGraph = std::uint64_t{14} << 60;  // a token
 constexpr std::uint64_t kGivenStep = std::uint64_t{15} << 60;  // a token
 
 bool has_any(std::string_view text, auto const& words) {
@@ -101,7 +102,11 @@ bool is_exchange(CopyKind kind) { return kind == CopyKind::kHostToDevice || kind
 class Builder {
  public:
   Builder(const Trace& trace, const Correlation& correlation)
-      : trace_(trace), correlation_(correlation), look_(trace), compiling_(trace) {}
+      : trace_(trace), correlation_(correlation), look_(trace), compiling_(trace) {
+    for (const Operation& work : trace.operations) {
+      if (work.kind == OperationKind::kGraph) ++graph_launches_[work.graph];
+    }
+  }
 
   StepItems run(const std::vector<Step>& given) {
     Nanoseconds begin_ns = kNeverNs;
@@ -158,7 +163,7 @@ class Builder {
     if (work.kind == OperationKind::kKernel) traits = Trait::kWork;
     if (work.kind == OperationKind::kGraph) traits = Trait::kWork | Trait::kGraph;
     if (is_aside) traits |= Trait::kAside;
-    add(token_of(work), call, work.span.length_ns(), traits);
+    add(is_rare_graph(work) ? kRareGraph : token_of(work), call, work.span.length_ns(), traits);
     if (work.kind == OperationKind::kCopy && is_exchange(work.copy_kind))
       add_exchange(stack, work.copy_kind, work.bytes);
     if ((traits & Trait::kWork) != 0) last_work_ = items_.kinds.back();
@@ -169,6 +174,11 @@ class Builder {
     const StackPlace place = look_.of(stack);
     if (place == StackPlace::kOptimizer) ++stacks_[kind].in_optimizer;
     if (place == StackPlace::kModel) ++stacks_[kind].in_model;
+  }
+
+  // A program that is compiled anew for each shape has a graph for each: they are launched once or twice, for the same.
+  bool is_rare_graph(const Operation& work) const {
+    return work.kind == OperationKind::kGraph && graph_launches_.at(work.graph) <= kLaunchesOfRareGraph;
   }
 
   // The item added last is an exchange. Without a stack, it is of the kind of most others behind the same kernel.
@@ -323,6 +333,7 @@ class Builder {
     std::uint64_t place = 0;
   };
 
+  std::unordered_map<GraphId, std::size_t> graph_launches_;
   const Trace& trace_;
   const Correlation& correlation_;
   std::size_t window_ = 0;  // that the row has come to

@@ -128,6 +128,7 @@ inline constexpr std::size_t kStepsForSure = 8;             // steps | fewer are
 inline constexpr Share kAlikeForSure = percent(90);         // likeness, mean | steps that do the same work each time | found_steps
 inline constexpr Share kSmallestPhase = percent(2);         // share of the first phase's time | a shorter phase is not listed | step_search_limits
 inline constexpr Share kLittleWork = percent(5);            // share of a later phase's work | a loop before it builds what that one runs | framework_steps
+inline constexpr std::size_t kLaunchesOfRareGraph = 2;       // launches | a graph that was made for one shape does what others do | framework_steps
 inline constexpr std::uint64_t kConstantBytes = 8;           // bytes | a number that JAX's own thread uploads is a constant of an operation | framework_steps
 inline constexpr std::size_t kTimesOfCompiling = 4;          // times its steps | more passes of the line make it the loop's start | found_steps
 inline constexpr std::size_t kLooksAtCompiling = 100;        // moments | where a phase is looked at for compilation | cost

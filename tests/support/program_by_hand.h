@@ -71,6 +71,14 @@ class Program {
     now_ns_ += 10 * kUs;
   }
 
+  // One launch of a graph.
+  void graph(std::uint32_t id, StackId stack = {}) {
+    kernel("graph", stack);
+    trace_.operations.back().kind = OperationKind::kGraph;
+    trace_.operations.back().name = {};
+    trace_.operations.back().graph = GraphId{id};
+  }
+
   void kernels(std::string_view kind, int count, StackId stack = {}, ThreadId thread = kMain) {
     for (int i = 0; i < count; ++i) kernel(std::string(kind) + std::to_string(i), stack, thread);
   }

@@ -86,6 +86,19 @@ TEST_CASE("the arrays of a tree are no steps, although JAX gives the GPU a numbe
   CHECK(steps.steps.size() <= 20);
 }
 
+// JAX compiles a step for each shape, and makes a graph of each.
+TEST_CASE("steps of which each launches a graph of its own are steps") {
+  Program program;
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    program.upload(900'000 + i, program.native(), kWorker);
+    program.upload(4'096, program.native(), kWorker);
+    program.graph(10 + i, program.at({{"main", 9}}));
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() >= 28);
+  CHECK(steps.steps.size() <= 30);
+}
+
 TEST_CASE("what sets up a program is not what it is about, as long as it may take") {
   const bool comes_first = GENERATE(true, false);
   const int layer_kernels = GENERATE(4, 8, 40);  // 4 % of the training's work, 8 %, or as much
