@@ -29,9 +29,7 @@ constexpr Mark kMarks[] = {
     {"page", "<!doctype html>\n", " – synctrace</title>"},
     {"report text", "synctrace report  "},
     {"report text", {}, {}, ".synctrace", "More:  synctrace report "},
-    {"report text", {}, "\nMore:  synctrace report ", ".synctrace", "       "},  // in two lines
     {"report text", {}, {}, " processes", "More:  synctrace report "},
-    {"report text", {}, "\nMore:  synctrace report ", " processes", "       "},
     {"report text", {}, {}, " ranks", "More:  synctrace report "},
     {"report json", "{\n  \"schema_version\": ", "\"simulated\": "},
     {"report md", "## synctrace report: "},

@@ -182,25 +182,28 @@ std::string left_out_sentence(const Report& report, const std::vector<const Reme
   return format_text("Left out, {} together: {}.", saved_share(report.savings, ns), names);
 }
 
-std::string nothing_sentence(const SavingsReport& savings) {
+std::string host_sentence(const SavingsReport& savings) {
   if (!savings.refusal.empty()) return {};
-  Interval all = savings.all;
-  const Remedy* first = nullptr;  // where kernels would take less time, but that may save nothing
-  if (!savings.remedies.empty() && savings.remedies.back().cumulative.ns > all.ns) {
-    all = savings.remedies.back().cumulative;
-    first = &savings.remedies.front();
-  }
+  const Interval& all = savings.all;
   if (is_at_least(all.ns, savings.base_ns, 100)) {
-    std::string words = format_text(
+    return format_text(
         "Nothing is promised: all fixes together would save {} in the replay, but the recording also allows anything "
         "from 0 to {}.",
         saved_share(savings, all.ns), saved_share(savings, all.hi_ns));
-    if (first != nullptr && first->fix == Fix::kKernels)
-      words += format_text(" The first of them: {} [{}].", first->title, first->rule->id);
-    return words;
   }
   return format_text("No host code to change: all lines together would save {}.",
                      all.hi_ns > 0 ? saved_share(savings, all.hi_ns) + " at most" : "less than 0.5 %");
+}
+
+std::string kernels_sentence(const SavingsReport& savings) {
+  const auto first = std::find_if(savings.remedies.begin(), savings.remedies.end(),
+                                  [](const Remedy& each) { return each.fix == Fix::kKernels; });
+  if (first == savings.remedies.end()) return {};
+  const Interval& all = savings.remedies.back().cumulative;
+  if (!is_at_least(all.ns, savings.base_ns, 100)) return {};
+  return format_text(
+      "Faster kernels may save {}, but the recording allows anything from 0 to {}. The first change: {} [{}].",
+      saved_share(savings, all.ns), saved_share(savings, all.hi_ns), first->title, first->rule->id);
 }
 
 bool ends_early(const Report& report) {

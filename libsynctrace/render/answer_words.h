@@ -40,8 +40,9 @@ inline constexpr std::size_t kMostNamedLeft = 2;
 bool is_worth_a_word(const Report& report, const Remedy& remedy);
 std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
                               std::size_t most_named = kMostNamedLeft);
-// Where no remedy is worth showing.
-std::string nothing_sentence(const SavingsReport& savings);
+// Where no change of the host is worth showing, and where none of kernels is but could be.
+std::string host_sentence(const SavingsReport& savings);
+std::string kernels_sentence(const SavingsReport& savings);
 
 // How much time the recording spans; what has no two moments has no length to speak of.
 std::string recorded_text(const Report& report);

@@ -71,11 +71,11 @@ class FirstScreen {
       out_.wrapped("", sentence);
     }
     ScreenLines end(options_);
-    std::size_t phases = kMostPhases;
-    foot(phases, kFootWhole, end);
-    while (out_.count() + end.count() + kRoomForChanges > kMostScreenLines && phases > 0)
-      foot(--phases, kFootWhole, end);
-    if (out_.count() + end.count() + kRoomForChanges > kMostScreenLines) foot(phases, kFootShort, end);
+    for (std::size_t phases = kMostPhases + 1; phases-- > 0;) {
+      end.clear();
+      foot(phases, end);
+      if (out_.count() + end.count() + kRoomForChanges <= kMostScreenLines) break;
+    }
     const std::size_t used = out_.count() + end.count();
     const std::size_t room = used + 1 < kMostScreenLines ? kMostScreenLines - used - 1 : 0;
     ScreenLines changes(options_);
@@ -167,10 +167,7 @@ class FirstScreen {
     out_.add(line);
   }
 
-  enum Foot { kFootWhole, kFootShort };
-
-  void foot(std::size_t phases, Foot length, ScreenLines& out) const {
-    out.clear();
+  void foot(std::size_t phases, ScreenLines& out) const {
     const auto say = [&](const std::string& sentence) {
       if (!sentence.empty()) out.wrapped("", sentence);
     };
@@ -197,23 +194,18 @@ class FirstScreen {
     if (first != nullptr && !is_worth_showing(report_, *first)) first = nullptr;
     const Rule* rule = first == nullptr ? nullptr : first->rule;
     if (rule == nullptr && is_gpu_shared(report_)) rule = &kSharedGpuRule;
-    more(rule, length, out);
+    more(rule, out);
   }
 
-  // What can be pasted: nothing of it is cut, so it may be longer than the screen is wide, or take two lines. A short
-  // foot has the first of them.
-  void more(const Rule* rule, Foot length, ScreenLines& out) const {
+  // What can be pasted: nothing of it is cut, so the first command may be longer than the screen is wide. What has no
+  // room behind it is left out.
+  void more(const Rule* rule, ScreenLines& out) const {
     std::string line = format_text("More:  synctrace report --full {}", shell_word(report_.path));
-    std::vector<std::string> others = {"--html page.html"};
+    std::vector<std::string> others;
     if (rule != nullptr) others.push_back(format_text("synctrace explain {}", rule->id));
+    others.emplace_back("--html page.html");
     for (const std::string& other : others) {
-      if (columns_of(line) + columns_of(other) + 3 <= out.columns()) {
-        line += "   " + other;
-        continue;
-      }
-      if (length == kFootShort) break;
-      out.add_raw(line);
-      line = "       " + other;
+      if (columns_of(line) + columns_of(other) + 3 <= out.columns()) line += "   " + other;
     }
     out.add_raw(line);
   }

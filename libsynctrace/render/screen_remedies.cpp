@@ -20,7 +20,7 @@ constexpr std::size_t kSoFarColumns = 19;  // "all so far"
 constexpr std::size_t kNumberColumns = 4;  // before a title
 constexpr std::size_t kPlaceColumns = 26;
 constexpr std::size_t kMostLines = 3;        // per remedy
-constexpr std::size_t kMostKernelLines = 2;  // likewise: no line of the program is to be changed there
+constexpr std::size_t kMostKernelLines = 1;  // likewise: no line of the program is to be changed there
 constexpr std::size_t kLeftLines = 2;
 constexpr Nanoseconds kLeastWorth = 100;  // one in so many of the time: what saves less is not shown
 constexpr std::size_t kMostNumbers = 8;   // line numbers in a list
@@ -44,6 +44,15 @@ class RemedyTable {
         left.push_back(&remedy);
     }
     if (shown.empty()) return nothing();
+    const auto is_of_kernels = [](const Remedy* each) { return each->fix == Fix::kKernels; };
+    if (std::all_of(shown.begin(), shown.end(), is_of_kernels)) {
+      if (const std::string sentence = host_sentence(savings_); !sentence.empty()) {
+        const std::size_t before = out_.count();
+        out_.wrapped("", sentence);
+        out_.empty();
+        most_lines -= std::min(most_lines, out_.count() - before);
+      }
+    }
     out_.add(
         format_text("{:<{}}{:>{}}  {}", "What to change, best first", width_, "saves", kSavesColumns, "all so far"),
         Tint::kBold);
@@ -80,7 +89,7 @@ class RemedyTable {
       const std::string evidence = evidence_of(report_, remedy.fixes.front());
       if (!evidence.empty()) block.add("        " + fitted(evidence, out_.columns() - 8), Tint::kDim);
     }
-    if (!is_one_line(remedy)) more_lines(remedy, lines, block);
+    if (!is_one_line(remedy) && remedy.fix != Fix::kKernels) more_lines(remedy, lines, block);
     bool first = true;
     for (const std::string& line : remedy.to_type) {
       block.wrapped(first ? "    -> " : "       ", line, Tint::kGreen);
@@ -181,7 +190,9 @@ class RemedyTable {
   }
 
   void nothing() const {
-    if (const std::string sentence = nothing_sentence(savings_); !sentence.empty()) out_.wrapped("", sentence);
+    for (const std::string& sentence : {host_sentence(savings_), kernels_sentence(savings_)}) {
+      if (!sentence.empty()) out_.wrapped("", sentence);
+    }
   }
 
   const Report& report_;

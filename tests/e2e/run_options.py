@@ -137,7 +137,7 @@ class Options(harness.CliTest):
             for words in [("report", name), ("gate", name), ("diff", name, name), ("export", "-o", "out.json", name)]:
                 done = self.run_cli(*words)
                 self.assertNotEqual(done.returncode, 0)
-                self.assert_one_line(done.stderr, f"{name} is no recording of synctrace", f"synctrace import {name} -o {made}")
+                self.assert_one_line(done.stderr, f"{name}: is not a synctrace trace", f"synctrace import {name} -o {made}")
 
     def wrong(self, *arguments):
         done = self.run_cli(*arguments)

@@ -42,7 +42,8 @@ class Changes {
     out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
     sentence(gpu_work_sentence(report_));
     if (shown.empty()) {
-      sentence(nothing_sentence(savings_));
+      sentence(host_sentence(savings_));
+      sentence(kernels_sentence(savings_));
     } else {
       choose_scale(shown);
       out_.add_markup("<ol class=\"remedies\">\n");
