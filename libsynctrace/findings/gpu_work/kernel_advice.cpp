@@ -180,8 +180,10 @@ class Adviser {
         typed = "cublasSetMathMode(handle, CUBLAS_TF32_TENSOR_OP_MATH) behind cublasCreate";
         break;
     }
+    const bool trains = counted.framework == Framework::kPyTorch || counted.framework == Framework::kJax;
     add(kFullPrecisionRule, stays_in_tf32, kOtherDigits, std::move(counted),
-        {"Run float32 matmuls on tensor cores (TF32)", {std::move(typed) + "; check the loss"}});
+        {"Run float32 matmuls on tensor cores (TF32)",
+         {std::move(typed) + (trains ? "; check the loss" : "; check the results")}});
   }
 
   // A compiler's kernels take more than a few percent. It also chooses how images lie in memory.

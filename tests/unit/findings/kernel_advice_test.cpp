@@ -114,7 +114,7 @@ TEST_CASE("float32 products go to tensor cores, in the framework's words, on GPU
   CHECK(torch.rules("NVIDIA RTX A3000").empty());  // not an A30
   REQUIRE(has(torch.rules("NVIDIA A100-SXM4-80GB"), "ST070"));
   const KernelAdvice first = torch.advice().front();
-  CHECK(first.to_type.front() == "torch.set_float32_matmul_precision(\"high\") before the loop");
+  CHECK(first.to_type.front() == "torch.set_float32_matmul_precision(\"high\") before the loop; check the loss");
   REQUIRE(first.lines.size() == 1);
   CHECK(torch.line_of(first.lines.front().place).file == kTrain);
   CHECK(stays_of(first, kSgemm).usual.fraction() < stays_of(first, "ampere_sgemm_128x64_nn").usual.fraction());
@@ -123,10 +123,10 @@ TEST_CASE("float32 products go to tensor cores, in the framework's words, on GPU
   Program jax;
   jax.run(kSgemm, {{"/site-packages/jax/_src/pjit.py", "call", 3}, {kTrain, "main", 11}});
   CHECK(jax.advice().front().to_type.front() ==
-        "jax.config.update(\"jax_default_matmul_precision\", \"tensorfloat32\")");
+        "jax.config.update(\"jax_default_matmul_precision\", \"tensorfloat32\"); check the loss");
   Program cupy;
   cupy.run(kSgemm, {{"/site-packages/cupy/linalg/_product.py", "dot", 3}, {kTrain, "main", 11}});
-  CHECK(cupy.advice().front().to_type.front() == "CUPY_TF32=1 in the environment of the program");
+  CHECK(cupy.advice().front().to_type.front() == "CUPY_TF32=1 in the environment of the program; check the results");
 }
 
 TEST_CASE("float32 products that run in backward alone are gradients of convolutions, which go by another switch") {
