@@ -2,7 +2,6 @@
 #include "run/finish_run.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>

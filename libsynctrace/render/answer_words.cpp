@@ -182,10 +182,12 @@ std::string left_out_sentence(const Report& report, const std::vector<const Reme
   return format_text("Left out, {} together: {}.", saved_share(report.savings, ns), names);
 }
 
+bool may_host_save(const SavingsReport& savings) noexcept { return is_at_least(savings.all.ns, savings.base_ns, 100); }
+
 std::string host_sentence(const SavingsReport& savings) {
   if (!savings.refusal.empty()) return {};
   const Interval& all = savings.all;
-  if (is_at_least(all.ns, savings.base_ns, 100)) {
+  if (may_host_save(savings)) {
     return format_text(
         "Nothing is promised: all fixes together would save {} in the replay, but the recording also allows anything "
         "from 0 to {}.",

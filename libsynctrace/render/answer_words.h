@@ -40,6 +40,8 @@ inline constexpr std::size_t kMostNamedLeft = 2;
 bool is_worth_a_word(const Report& report, const Remedy& remedy);
 std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
                               std::size_t most_named = kMostNamedLeft);
+// Whether all changes of the host's code together are worth a line.
+bool may_host_save(const SavingsReport& savings) noexcept;
 // Where no change of the host is worth showing, and where none of kernels is but could be.
 std::string host_sentence(const SavingsReport& savings);
 std::string kernels_sentence(const SavingsReport& savings);

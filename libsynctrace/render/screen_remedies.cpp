@@ -45,7 +45,7 @@ class RemedyTable {
     }
     if (shown.empty()) return nothing();
     const auto is_of_kernels = [](const Remedy* each) { return each->fix == Fix::kKernels; };
-    if (std::all_of(shown.begin(), shown.end(), is_of_kernels)) {
+    if (std::all_of(shown.begin(), shown.end(), is_of_kernels) && !may_host_save(savings_)) {
       if (const std::string sentence = host_sentence(savings_); !sentence.empty()) {
         const std::size_t before = out_.count();
         out_.wrapped("", sentence);

@@ -3,9 +3,7 @@
 
 #include "attribution/attribute.h"
 #include "attribution/wait_table.h"
-#include "kernels/kernel_class.h"
 #include "model/tolerances.h"
-#include "whatif/kernel_change.h"
 #include "whatif/program_builder.h"
 
 namespace synctrace {
@@ -32,6 +30,7 @@ ReplayProgram ProgramBuilder::run() {
     take(turn);
   }
   program_.sites = sites_.take();
+  program_.kernels = kernels_.all();
   return std::move(program_);
 }
 
@@ -125,30 +124,14 @@ void ProgramBuilder::step(const Turn& turn) {
   if (recorded_ != nullptr) recorded_->emplace_back();
 }
 
-std::uint8_t ProgramBuilder::kernel_of(const Operation& operation) {
-  constexpr std::size_t kMostKernelClasses = 256;
-  if (operation.kind != OperationKind::kKernel) return 0;
-  const auto [entry, is_new] = kernels_.try_emplace(operation.name, std::uint8_t{0});
-  if (!is_new) return entry->second;
-  const auto name = trace_.strings.find(operation.name);
-  const KernelClass what = name == trace_.strings.end() ? KernelClass() : kernel_class(name->second);
-  std::vector<KernelClass>& known = program_.kernels;
-  auto found = std::find(known.begin(), known.end(), what);
-  if (found == known.end()) {
-    if (known.size() == kMostKernelClasses) return 0;
-    found = known.insert(known.end(), what);
-  }
-  return entry->second = static_cast<std::uint8_t>(found - known.begin());
-}
-
 WorkEdges::Latency ProgramBuilder::issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns,
                                          WorkWeights& work) {
   const WorkEdges::Latency latency = edges_.issue(operation, host_ns, issued_ns, work);
   work.gpu_ours = recorder_.of_work(trace_.operations[operation]);
   work.end_slot = targets_.kept_slot(operation);
   if (work.end_slot != kNoSlot) edges_.keep_end(work.end_slot, work.stream);
-  work.kernel = kernel_of(trace_.operations[operation]);
-  work.fuses = fuses(program_.kernels[work.kernel].kind);
+  const Operation& row = trace_.operations[operation];
+  if (row.kind == OperationKind::kKernel) work.kernel = kernels_.of(row.name);
   return latency;
 }
 

@@ -53,66 +53,99 @@ Interval more(const Interval& before, const Interval& after) {
   return gain;
 }
 
-void add_kernel_changes(const std::vector<KernelChange>& changes, const ReplayProgram& program, const Bounds& bounds,
-                        std::vector<FixGroup>& groups) {
-  if (changes.empty()) return;
-  std::vector<Changed> each(changes.size());
-  for (std::size_t i = 0; i < changes.size(); ++i) take(changes[i], program.kernels, each[i]);
-  const std::vector<Interval> alone = bounds.savings(each);
-  std::deque<FixGroup> wanted(std::make_move_iterator(groups.begin()), std::make_move_iterator(groups.end()));
-  std::vector<FixGroup> of_kernels;
-  for (std::size_t i = 0; i < changes.size(); ++i) {
-    const auto same = std::find_if(wanted.begin(), wanted.end(), [&](const FixGroup& group) {
-      return changes[i].is_same && changes[i].is_same(program.sites[group.sites.front()]);
-    });
-    if (same != wanted.end() && same->alone.ns >= alone[i].ns) continue;
-    if (same != wanted.end()) wanted.erase(same);
-    of_kernels.push_back({{}, alone[i], {}, {}, i});
+namespace {
+
+class Merge {
+ public:
+  Merge(const std::vector<KernelChange>& changes, const ReplayProgram& program, const Bounds& bounds,
+        std::vector<FixGroup> groups)
+      : changes_(changes),
+        program_(program),
+        bounds_(bounds),
+        of_host_(std::make_move_iterator(groups.begin()), std::make_move_iterator(groups.end())) {}
+
+  std::vector<FixGroup> run() {
+    take_changes();
+    Nanoseconds before_ns = 0;
+    while (!of_kernels_.empty()) before_ns = take_next(before_ns);
+    for (FixGroup& group : of_host_) append(std::move(group));
+    const std::vector<Interval> saved = bounds_.savings(together_);
+    Interval before;
+    for (std::size_t i = 0; i < merged_.size(); ++i) {
+      merged_[i].cumulative = saved[i];
+      merged_[i].marginal = more(before, saved[i]);
+      before = saved[i];
+    }
+    return std::move(merged_);
   }
-  const auto with = [&](Changed all, const FixGroup& group) {
+
+ private:
+  // Each with what it saves alone, but for those that a group does better.
+  void take_changes() {
+    std::vector<Changed> each(changes_.size());
+    for (std::size_t i = 0; i < changes_.size(); ++i) take(changes_[i], program_.kernels, each[i]);
+    const std::vector<Interval> alone = bounds_.savings(each);
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const auto same = std::find_if(of_host_.begin(), of_host_.end(), [&](const FixGroup& group) {
+        return changes_[i].is_same && changes_[i].is_same(program_.sites[group.sites.front()]);
+      });
+      if (same != of_host_.end() && same->alone.ns >= alone[i].ns) continue;
+      if (same != of_host_.end()) of_host_.erase(same);
+      of_kernels_.push_back({{}, alone[i], {}, {}, i});
+    }
+  }
+
+  Changed with(const FixGroup& group) const {
+    Changed all = together_.empty() ? Changed() : together_.back();
     all.sites.insert(all.sites.end(), group.sites.begin(), group.sites.end());
-    if (group.change) take(changes[*group.change], program.kernels, all);
+    if (group.change) take(changes_[*group.change], program_.kernels, all);
     return all;
-  };
-  // Each round asks what the next group and each of the changes would add.
-  groups.clear();
-  Changed all;
-  std::vector<Changed> together;
-  for (Nanoseconds before_ns = 0; !of_kernels.empty();) {
+  }
+
+  void append(FixGroup group) {
+    together_.push_back(with(group));
+    merged_.push_back(std::move(group));
+  }
+
+  // The change or the next group that adds most by its weight. Returns what all save then.
+  Nanoseconds take_next(Nanoseconds before_ns) {
     std::vector<Changed> next;
-    for (const FixGroup& change : of_kernels) next.push_back(with(all, change));
-    if (!wanted.empty()) next.push_back(with(all, wanted.front()));
-    const std::vector<Nanoseconds> saved = bounds.sample_savings(next);
+    for (const FixGroup& change : of_kernels_) next.push_back(with(change));
+    if (!of_host_.empty()) next.push_back(with(of_host_.front()));
+    const std::vector<Nanoseconds> saved = bounds_.sample_savings(next);
     std::size_t best = 0;
     Nanoseconds most_ns = kNeverNs;
     for (std::size_t i = 0; i < next.size(); ++i) {
-      const Nanoseconds more_ns = std::max<Nanoseconds>(0, saved[i] - before_ns);
-      const Share weight = i < of_kernels.size() ? changes[*of_kernels[i].change].weight : Share(1, 1);
-      if (weight.of(more_ns) <= most_ns) continue;
-      most_ns = weight.of(more_ns);
+      const Share weight = i < of_kernels_.size() ? changes_[*of_kernels_[i].change].weight : Share(1, 1);
+      const Nanoseconds weighed_ns = weight.of(std::max<Nanoseconds>(0, saved[i] - before_ns));
+      if (weighed_ns <= most_ns) continue;
+      most_ns = weighed_ns;
       best = i;
     }
-    before_ns = saved[best];
-    together.push_back(all = next[best]);
-    if (best == of_kernels.size()) {
-      groups.push_back(std::move(wanted.front()));
-      wanted.pop_front();
+    if (best == of_kernels_.size()) {
+      append(std::move(of_host_.front()));
+      of_host_.pop_front();
     } else {
-      groups.push_back(of_kernels[best]);
-      of_kernels.erase(of_kernels.begin() + static_cast<std::ptrdiff_t>(best));
+      append(of_kernels_[best]);
+      of_kernels_.erase(of_kernels_.begin() + static_cast<std::ptrdiff_t>(best));
     }
+    return saved[best];
   }
-  for (FixGroup& group : wanted) {
-    together.push_back(all = with(all, group));
-    groups.push_back(std::move(group));
-  }
-  const std::vector<Interval> saved = bounds.savings(together);
-  Interval before;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    groups[i].cumulative = saved[i];
-    groups[i].marginal = more(before, saved[i]);
-    before = saved[i];
-  }
+
+  const std::vector<KernelChange>& changes_;
+  const ReplayProgram& program_;
+  const Bounds& bounds_;
+  std::deque<FixGroup> of_host_;  // in their order
+  std::vector<FixGroup> of_kernels_;
+  std::vector<FixGroup> merged_;
+  std::vector<Changed> together_;  // beside these: all up to there
+};
+
+}  // namespace
+
+void add_kernel_changes(const std::vector<KernelChange>& changes, const ReplayProgram& program, const Bounds& bounds,
+                        std::vector<FixGroup>& groups) {
+  if (!changes.empty()) groups = Merge(changes, program, bounds, std::move(groups)).run();
 }
 
 }  // namespace synctrace

@@ -60,7 +60,7 @@ struct ReplayProgram {
   ReplayEvents events;
   std::vector<FixSite> sites;  // [0] is none
   std::vector<ReplayStream> streams;
-  std::vector<KernelClass> kernels = {{}};  // at most 256 classes; [0] also stands for the rest, and for other work
+  std::vector<KernelClass> kernels = {{}};  // [0] also stands for work that is no kernel
   std::vector<Nanoseconds> thread_begins;   // time of each thread's first event
   std::uint32_t slots = 0;
   std::uint32_t devices = 0;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "attribution/attribute.h"
+#include "kernels/kernel_classes.h"
 #include "whatif/build_program.h"
 #include "whatif/graph_ranges.h"
 #include "whatif/host_segments.h"
@@ -29,6 +30,7 @@ class ProgramBuilder {
         issued_(evidence_.correlation, trace_),
         link_(trace_),
         recorder_(trace_),
+        kernels_(trace_),
         sites_(evidence_, place_of, is_needless),
         edges_(evidence_, program_),
         segments_(evidence_, sites_),
@@ -109,7 +111,6 @@ class ProgramBuilder {
   };
   WaitWeights weigh(TimeSpan span, const WaitTarget& target, Cost cost);
   WorkEdges::Latency issue(std::uint32_t operation, Nanoseconds host_ns, Nanoseconds issued_ns, WorkWeights& work);
-  std::uint8_t kernel_of(const Operation& operation);
   bool is_held(std::uint32_t operation, const WorkWeights& work, Nanoseconds returned_ns) const {
     return work.delay > 0 && trace_.operations[operation].span.begin_ns <= returned_ns;
   }
@@ -139,6 +140,7 @@ class ProgramBuilder {
   IssuedWork issued_;
   LinkSpeed link_;
   RecorderCost recorder_;
+  KernelClasses kernels_;
   FixSites sites_;
   ReplayProgram program_;
   WorkEdges edges_;
@@ -152,7 +154,6 @@ class ProgramBuilder {
   std::unordered_map<std::uint32_t, std::uint32_t> posts_;             // host wait -> slot
   std::unordered_map<std::uint32_t, std::uint16_t> dependency_sites_;  // slot of an event -> who recorded it
   std::unordered_map<std::uint16_t, Loader> loaders_;                  // by site
-  std::unordered_map<StringId, std::uint8_t> kernels_;                 // classes, by the kernel's name
   std::vector<std::uint32_t> free_slots_;
 };
 

@@ -218,12 +218,12 @@ template <class Work>
       const Nanoseconds reach =
           quick ? std::min<Nanoseconds>(event.latency, program_.pace.latency_low) : latency(event, i);
       start.at[i] = std::max({issued.at[i] + without(reach, ours), before, after}) + (in_time ? 0 : event.delay);
-      const bool fuses = is_fixed && compiled && event.fuses;
+      const bool is_fused = is_fixed && compiled && fuses(program_.kernels[event.kernel].kind);
       const KernelLengths* lengths = scenarios_.corners[i].lengths;
       const Nanoseconds runs = lengths == nullptr ? event.length : (*lengths)[event.kernel].of(event.length);
-      const Nanoseconds lasts = quick   ? pinned_length(event, i)
-                                : fuses ? in_lane(program_.pace.compiled.fused, runs, i)
-                                        : runs;
+      const Nanoseconds lasts = quick      ? pinned_length(event, i)
+                                : is_fused ? in_lane(program_.pace.compiled.fused, runs, i)
+                                           : runs;
       end.at[i] = std::max(end.at[i], start.at[i] + lasts);
     });
   } else {

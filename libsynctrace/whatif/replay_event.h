@@ -69,7 +69,6 @@ struct WorkWeights {
   std::uint16_t stream = 0;          // one of the program's streams
   std::int16_t gpu_ours = 0;         // part of the latency or the pause: the recorder's time stamps on the GPU
   bool held = false;                 // the delay passed inside of the call: not the GPU was late, but who issued it
-  bool fuses = false;                // a kernel that a compiler makes one with its neighbours
   std::uint8_t kernel = 0;           // its class, one of the program's
 };
 

@@ -181,7 +181,7 @@ class Adviser {
         break;
     }
     const bool trains = counted.framework == Framework::kPyTorch || counted.framework == Framework::kJax;
-    add(kFullPrecisionRule, stays_in_tf32, kOtherDigits, std::move(counted),
+    add(kFloat32MatmulRule, stays_in_tf32, kOtherDigits, std::move(counted),
         {"Run float32 matmuls on tensor cores (TF32)",
          {std::move(typed) + (trains ? "; check the loss" : "; check the results")}});
   }
@@ -244,7 +244,7 @@ class Adviser {
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
     RemedyWords words = fuse_words(targets_.modules());
     // Inductor makes products of convolutions of one pixel, and forms them in float32 unless told otherwise.
-    const bool has_tf32 = !advice_.empty() && advice_.front().rule == &kFullPrecisionRule;
+    const bool has_tf32 = !advice_.empty() && advice_.front().rule == &kFloat32MatmulRule;
     if (!has_tf32 && times_.sum(is_tf32_convolution) > 0)
       words.to_type.push_back(std::string(kTorchTf32) + " too: 1x1 convolutions become matmuls");
     add(kUnfusedRule, stays, kSameResults, std::move(counted), std::move(words));

@@ -16,7 +16,7 @@ constexpr std::array kAllRules = {
     kDynamicShapeRule,      kAllocRule,          kFreeSyncRule,      kModuleLoadRule,       kLaunchBoundRule,
     kInputBoundRule,        kHostComputeRule,    kDependencyRule,    kCompileRule,          kGraphBreakRule,
     kCollectionRule,        kSharedGpuRule,      kRankWaitRule,      kSmallCollectivesRule, kLateCollectiveRule,
-    kDrainedCollectiveRule, kFullPrecisionRule,  kChannelsFirstRule, kUnfusedRule,          kUnfusedOptimizerRule,
+    kDrainedCollectiveRule, kFloat32MatmulRule,  kChannelsFirstRule, kUnfusedRule,          kUnfusedOptimizerRule,
     kNoAutocastRule};
 
 }  // namespace

@@ -46,7 +46,7 @@ inline constexpr Rule kLateCollectiveRule{"ST062", "late-collective"};
 inline constexpr Rule kDrainedCollectiveRule{"ST063", "drained-collective"};
 
 // Rules of the GPU's own work.
-inline constexpr Rule kFullPrecisionRule{"ST070", "float32-matmul"};
+inline constexpr Rule kFloat32MatmulRule{"ST070", "float32-matmul"};
 inline constexpr Rule kChannelsFirstRule{"ST071", "channels-first"};
 inline constexpr Rule kUnfusedRule{"ST072", "unfused-kernels"};
 inline constexpr Rule kUnfusedOptimizerRule{"ST073", "unfused-optimizer"};

@@ -222,7 +222,7 @@ TEST_CASE("what threads of autograd launch stands at the line that calls backwar
   program.backward(kSgemm, 30);
   program.run(kTanh, {{"/site-packages/torch/autograd/__init__.py", "backward", 3}, {kTrain, "main", 13}}, 1);
   const KernelAdvice first = program.advice().front();
-  REQUIRE(first.rule == &kFullPrecisionRule);
+  REQUIRE(first.rule == &kFloat32MatmulRule);
   REQUIRE(first.lines.size() == 2);
   CHECK(program.line_of(first.lines.front().place).line == 13);
   const Remedy remedy = kernel_remedy(first, {1'000, 900, 1'100, Grade::kHigh}, StackPlaces(Trace(), UserCode()));
