@@ -14,7 +14,7 @@ import re
 import statistics
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import measured_rows  # noqa: E402
@@ -94,11 +94,12 @@ def has_irregular_steps(report):
 
 @dataclass
 class Change:
-    """What leads from a stage to a later one: the lines that it fixes, by their source text, or an assumption."""
+    """What leads from a stage to a later one: the lines that it fixes, by their source text, an assumption, or the rule of a printed change."""
     before: str
     after: str
     lines: tuple = ()
     assume: str = ""
+    rule: str = ""
     fix: str = "fix"
 
 
@@ -158,7 +159,7 @@ ANY = "if not stroke_valid.any():"
 MATCHING = "linear_sum_assignment("
 
 STUDIES = [
-    Study("point_strokes", ("baseline", "loader", "fps", "first_sync", "syncs", "matching", "bf16"),
+    Study("point_strokes", ("baseline", "loader", "fps", "first_sync", "syncs", "matching", "bf16", "tf32"),
           {"baseline": {"the loop of tiny kernels, by its line": is_cause("distance", ("ST050",)),
                         "the hidden read of a size": is_wait(MAX_N),
                         "the tensor used as a bool": is_wait(ANY),
@@ -170,27 +171,30 @@ STUDIES = [
            "first_sync": {"the tensor used as a bool": is_cause(ANY, ("ST020",), within=1)},
            "bf16": {"no hidden read is left": lambda report: (not at(report["waits"], MAX_N) + at(report["waits"], ANY), "")}},
           [Change("loader", "fps", FPS_LOOP, fix="graph"),
-           Change("fps", "first_sync", (MAX_N,)), Change("fps", "syncs", (MAX_N, ANY)), Change("syncs", "matching", (MATCHING,))]),
-    Study("cifar_resnet", ("baseline", "deferred", "pinned", "workers", "bf16", "channels_last"),
+           Change("fps", "first_sync", (MAX_N,)), Change("fps", "syncs", (MAX_N, ANY)), Change("syncs", "matching", (MATCHING,)),
+           Change("syncs", "tf32", rule="ST070")],
+          {"tf32": ("--stage", "syncs", "--tf32")}),
+    Study("cifar_resnet", ("baseline", "deferred", "pinned", "workers", "benchmark", "compile", "max_autotune", "scaler", "bf16", "channels_last", "tuned"),
           {"baseline": {"the read of the loss": is_wait("total_loss += loss.item()"),
                         "the read of the accuracy": is_wait("== targets).sum().item()"),
                         "the pageable copy": lambda report: (bool(at(report["pageable_copies"], "inputs.to(device")), ""),
                         "the loop over the loader": is_cause("in enumerate(loader)", ("ST051",), within=8)}},
           [Change("baseline", "deferred", ("total_loss += loss.item()", "== targets).sum().item()")),
            Change("deferred", "pinned", ("inputs, targets = inputs.to(device",)),
-           Change("pinned", "workers", assume="no-input-wait")]),
-    Study("bottleneck_lab", ("data0", "data4", "data8", "eager", "graph", "kernel"),
+           Change("pinned", "workers", assume="no-input-wait"), Change("workers", "channels_last", rule="ST071"),
+           Change("workers", "compile", rule="ST072"), Change("workers", "bf16", rule="ST074")]),
+    Study("bottleneck_lab", ("data0", "data4", "data8", "eager", "graph", "kernel", "tf32"),
           {"data0": {"input-bound": has_verdict("input-bound")},
            "data4": {"input-bound": has_verdict("input-bound"), "mean and median differ": has_uneven_steps},
            "eager": {"launch-bound": has_verdict("launch-bound")},
            "kernel": {"GPU-bound: nothing to fix": has_verdict("gpu-bound")}},
           [Change("data0", "data4", assume="no-input-wait"),
            Change("data4", "data8", assume="no-input-wait"),
-           Change("eager", "graph", assume="graph:train_step")],
+           Change("eager", "graph", assume="graph:train_step"), Change("kernel", "tf32", rule="ST070")],
           {"data0": ("--preset", "data"), "data4": ("--preset", "data", "--workers", "4"),
            "data8": ("--preset", "data", "--workers", "8"), "eager": ("--preset", "eager"), "graph": ("--preset", "graph"),
-           "kernel": ("--preset", "kernel")}),
-    Study("timeline_patterns", ("healthy", "input", "kernels", "transfer", "allocation", "slow_step", "casts", "forward", "logging", "first_steps"),
+           "kernel": ("--preset", "kernel"), "tf32": ("--preset", "kernel", "--tf32")}),
+    Study("timeline_patterns", ("healthy", "input", "kernels", "transfer", "allocation", "slow_step", "casts", "forward", "logging", "first_steps", "tf32"),
           {"healthy": {"nothing to fix": has_verdict("gpu-bound")},
            "input": {"the line that makes the sample": is_cause("words[", ("ST052", "ST051"))},
            "kernels": {"the loop of small kernels": is_cause("x * 1.0001", ("ST050",), within=1)},
@@ -202,14 +206,16 @@ STUDIES = [
            "logging": {"the read of the loss": is_cause("loss.item()", ("ST020",), within=2)},
            "first_steps": {"warm-up is left out": warm_up_is_left_out}},
           [Change("transfer", "healthy", assume="pinned"), Change("logging", "healthy", ("loss.item()",)),
-           Change("allocation", "healthy", ("torch.cuda.empty_cache()", "torch.zeros(64"))]),
-    Study("image_transfer", ("baseline", "workers", "pinned", "streams", "prefetcher"),
+           Change("allocation", "healthy", ("torch.cuda.empty_cache()", "torch.zeros(64")), Change("healthy", "tf32", rule="ST070")],
+          {"tf32": ("--stage", "healthy", "--tf32")}),
+    Study("image_transfer", ("baseline", "workers", "pinned", "streams", "prefetcher", "channels_last", "compile", "bf16", "tuned"),
           {"baseline": {"input-bound": has_verdict("input-bound")},
            "workers": {"the pageable copy, with its line": is_cause("inputs = inputs.to(device", ("ST011",))},
            "pinned": {"copies that compute waits for": is_cause("inputs = inputs.to(device", ("ST053",))},
            "streams": {"GPU-bound: no gain left": has_verdict("gpu-bound")}},
           [Change("baseline", "workers", assume="no-input-wait"), Change("workers", "pinned", assume="pinned"),
-           Change("streams", "prefetcher", ("for inputs, targets in batches:",))]),
+           Change("streams", "prefetcher", ("for inputs, targets in batches:",)), Change("pinned", "channels_last", rule="ST071"),
+           Change("pinned", "compile", rule="ST072"), Change("pinned", "bf16", rule="ST074")]),
 ]
 
 
@@ -245,8 +251,20 @@ def not_on(screen, name):
     return [words for words in SCREENS.get(name, ()) if words not in screen]
 
 
+def printed(options, trace, rule):
+    """The saving of the change with this rule, alone, as the report prints it."""
+    savings = report_of(options, trace)["savings"]
+    for remedy in savings["remedies"] if savings["refused"] is None else ():
+        if remedy["rule"] == rule:
+            alone = remedy["alone"]
+            return {"saving": alone["ns"] / savings["base_ns"], "lo": alone["lo_ns"] / savings["base_ns"], "hi": alone["hi_ns"] / savings["base_ns"]}
+    return {"refused": f"{rule} is not printed"}
+
+
 def predict(options, study, change):
     trace = options.out / f"{study.name}.{change.before}.synctrace"
+    if change.rule:
+        return printed(options, trace, change.rule)
     if change.assume:
         question = ["--assume", change.assume]
     else:
@@ -260,7 +278,7 @@ def predict(options, study, change):
 
 
 def rate_of(study, stage):
-    done = subprocess.run(study.command(stage), check=True, timeout=240, capture_output=True, text=True)
+    done = subprocess.run(study.command(stage), check=True, timeout=400, capture_output=True, text=True)
     return float(RATE.search(done.stderr).group(1))
 
 
@@ -299,11 +317,17 @@ def judge(options, study):
     return rows, predictions, missing
 
 
+def only(study, stages):
+    return replace(study, stages=tuple(stage for stage in study.stages if stage in stages),
+                   changes=[change for change in study.changes if change.before in stages and change.after in stages])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--synctrace", required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", default="")
+    parser.add_argument("--stages", default="", help="only these, separated by commas, and the changes between them")
     parser.add_argument("--repetitions", type=int, default=2)
     measured_rows.add_option(parser)
     options = parser.parse_args()
@@ -311,7 +335,7 @@ def main():
         print("no GPU here")
         return 77
     options.out.mkdir(parents=True, exist_ok=True)
-    studies = [study for study in STUDIES if options.only in study.name]
+    studies = [only(study, options.stages.split(",")) if options.stages else study for study in STUDIES if options.only in study.name]
     print("| study | stage | verdict | first cause | must say |\n|---|---|---|---|---|")
     result, missing, said = [], 0, 0
     for study in studies:

@@ -117,9 +117,12 @@ def main():
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--workers", type=int, default=0)
     parser.add_argument("--sample-ms", type=float, default=1.0)
+    parser.add_argument("--tf32", action="store_true", help="matmuls on tensor cores")
     options = parser.parse_args()
     device = torch.device("cuda")
     torch.manual_seed(0)
+    if options.tf32:
+        torch.set_float32_matmul_precision("high")
     model, batches = make(options, device)
     model.to(device)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)

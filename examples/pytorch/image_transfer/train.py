@@ -6,6 +6,12 @@
   pinned     and pinned memory, copied with non_blocking
   streams    and copies on a stream of their own, one batch ahead
   prefetcher and three batches ahead
+
+Each of these has pinned memory, and one change of the kernels' own work:
+  channels_last  the memory format that convolutions prefer
+  compile        torch.compile, and matmuls in TF32
+  bf16           autocast to bfloat16
+  tuned          the three at once, and three batches ahead
 """
 import argparse
 import collections
@@ -18,7 +24,10 @@ from torch import nn
 from torch.utils.data import DataLoader, Dataset
 from torchvision.models import resnet18
 
-STAGES = ("baseline", "workers", "pinned", "streams", "prefetcher")
+KERNEL_CHANGES = ("channels_last", "compile", "bf16")
+STAGES = {"baseline": (), "workers": ("workers",), "pinned": ("workers", "pinned"), "streams": ("workers", "pinned", "streams"),
+          "prefetcher": ("workers", "pinned", "prefetcher"), **{name: ("workers", "pinned", name) for name in KERNEL_CHANGES},
+          "tuned": ("workers", "pinned", "prefetcher", *KERNEL_CHANGES)}
 
 
 class Images(Dataset):
@@ -66,30 +75,37 @@ def copied_ahead(batches, device, depth):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--stage", choices=STAGES, default="baseline")
+    parser.add_argument("--stage", choices=list(STAGES), default="baseline")
     parser.add_argument("--steps", type=int, default=16)
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--side", type=int, default=512)
     options = parser.parse_args()
-    stage = STAGES.index(options.stage)
+    changes = STAGES[options.stage]
     device = torch.device("cuda")
     torch.manual_seed(0)
     model = resnet18().to(device)
+    if "channels_last" in changes:
+        model = model.to(memory_format=torch.channels_last)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
-    workers = 8 if stage >= STAGES.index("workers") else 0
+    if "compile" in changes:
+        torch.set_float32_matmul_precision("high")
+        model = torch.compile(model)
+    workers = 8 if "workers" in changes else 0
     loader = DataLoader(Images(options.batch * options.steps, options.side), batch_size=options.batch, num_workers=workers,
-                        pin_memory=stage >= STAGES.index("pinned"))
-    if stage >= STAGES.index("streams"):
-        batches = copied_ahead(loader, device, depth=1 if options.stage == "streams" else 3)
+                        pin_memory="pinned" in changes)
+    if "streams" in changes or "prefetcher" in changes:
+        batches = copied_ahead(loader, device, depth=1 if "streams" in changes else 3)
     else:
-        batches = copied(loader, device, non_blocking=options.stage == "pinned")
+        batches = copied(loader, device, non_blocking="pinned" in changes)
     times = []
     step_end = None
     begin = time.perf_counter()
     for inputs, targets in batches:
         with torch.cuda.nvtx.range("compute"):
             optimizer.zero_grad(set_to_none=True)
-            nn.functional.cross_entropy(model(inputs), targets).backward()
+            with torch.autocast("cuda", torch.bfloat16, enabled="bf16" in changes):
+                loss = nn.functional.cross_entropy(model(inputs), targets)
+            loss.backward()
             optimizer.step()
         # Nothing reads the loss, so the host would run ahead without a limit: it stays one step in front of the GPU.
         if step_end is not None:

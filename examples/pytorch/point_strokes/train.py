@@ -63,10 +63,13 @@ def main():
     parser.add_argument("--batch", type=int, default=16)
     parser.add_argument("--points", type=int, default=1024)
     parser.add_argument("--centres", type=int, default=256)
+    parser.add_argument("--tf32", action="store_true", help="matmuls on tensor cores")
     options = parser.parse_args()
     stage = STAGES.index(options.stage)
     device = torch.device("cuda")
     torch.manual_seed(0)
+    if options.tf32:
+        torch.set_float32_matmul_precision("high")
     loop = stage < STAGES.index("fps")
     model = StrokeNet(options.centres, farthest_point_sampling if loop else farthest_point_sampling_in_one_kernel).to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)

@@ -104,12 +104,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stage", choices=STAGES, default="healthy")
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--tf32", action="store_true", help="matmuls on tensor cores")
     options = parser.parse_args()
     device = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
     torch.cuda.set_device(device)
     if options.stage == "barrier":
         torch.distributed.init_process_group("nccl", device_id=device)
     torch.manual_seed(0)
+    if options.tf32:
+        torch.set_float32_matmul_precision("high")
     loop = Loop(options.stage, device)
     warm_up = 0 if options.stage == "first_steps" else 5
     for number in range(warm_up):
