@@ -79,6 +79,7 @@ ROWS = [
     (r"CUPY_TF32=1", [CUPY, FLOAT32]),
     (r"cublasSetMathMode\(", [CUDA, FLOAT32]),
     (r"^([\w.]+)\.to\(memory_format=torch\.channels_last\) before the loop$", [MODULE, CALLED, TURNS]),
+    (r"torch\.backends\.cudnn\.benchmark = True", [TORCH, TF32, FLOAT32]),
     (r"torch\.autocast\(\"cuda\", dtype=torch\.bfloat16\)", [TORCH, TF32]),
     # copies
     (r"pinned\.copy_\(", [TORCH, COPIES]),

@@ -17,6 +17,7 @@ namespace {
 
 constexpr Share kLeastGone = percent(1);  // share of the kernels' time: a change that takes less away is not looked at
 constexpr Share kFew = percent(5);        // share of the kernels' time
+constexpr Share kMany = percent(10);
 constexpr Share kMostConvolved = percent(50);
 constexpr Share kManyProducts = percent(25);
 constexpr Share kHardlyForward = percent(90);
@@ -67,6 +68,7 @@ class Adviser {
     find_backward();
     tensor_cores();
     channels_last();
+    fast_gradients();
     compile();
     fused_optimizer();
     bfloat16();
@@ -216,6 +218,18 @@ class Adviser {
     if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch || typed.empty()) return;
     add(kChannelsFirstRule, stays_in_channels_last, kSameResults, std::move(counted),
         {"Use channels_last memory for images", std::move(typed)});
+  }
+
+  // cuDNN forms gradients in float32, although it may use TF32, as other convolutions do: it chose an algorithm by a
+  // rule of thumb, and did not time any.
+  void fast_gradients() {
+    if (!has_fast_tf32(device_) || times_.sum(is_tf32_convolution) == 0) return;
+    if (!is_most(times_.sum(may_be_a_gradient), kMany) || !are_of_convolutions()) return;
+    Counted counted = count(stays_in_benchmark);
+    if (!is_worth_it(counted) || counted.framework != Framework::kPyTorch) return;
+    add(kSlowGradientsRule, stays_in_benchmark, kSameResults, std::move(counted),
+        {"Let cuDNN time its algorithms and take the fastest",
+         {"torch.backends.cudnn.benchmark = True before the loop; image sizes must stay the same"}});
   }
 
   // The part of the work outside of backward and the optimizer that the modules launch, which stands for backward too.

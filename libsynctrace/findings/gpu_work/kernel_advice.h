@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to change where kernels themselves take the time: rules ST070 to ST074. Each row needs evidence in the
+// What to change where kernels themselves take the time: rules ST070 to ST075. Each row needs evidence in the
 // recording, and says what stays of the time of which kernels. The parts come from changes that were timed on an H200
 // (docs/measurements/gpu-bound.md).
 #pragma once

@@ -12,6 +12,8 @@ namespace synctrace {
 bool is_float32_matmul(const KernelClass& what) noexcept;
 bool is_tf32_product(const KernelClass& what) noexcept;  // also a convolution or a recurrent layer
 bool is_tf32_convolution(const KernelClass& what) noexcept;
+// Products that cuDNN makes of a convolution's gradient, and what gathers them.
+bool may_be_a_gradient(const KernelClass& what) noexcept;
 bool has_16_bits(const KernelClass& what) noexcept;
 // cuDNN turns images round before a convolution on tensor cores, and back.
 bool turns_images(const KernelClass& what) noexcept;
@@ -25,5 +27,7 @@ ShareRange stays_when_compiled(const KernelClass& what, Share part);
 // `part`: the part of such kernels' time inside of an optimizer with the switch.
 ShareRange stays_when_fused(const KernelClass& what, Share part);
 ShareRange stays_in_bfloat16(const KernelClass& what);
+// cuDNN times its algorithms and takes the fastest.
+ShareRange stays_in_benchmark(const KernelClass& what);
 
 }  // namespace synctrace

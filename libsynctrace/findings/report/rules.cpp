@@ -17,7 +17,7 @@ constexpr std::array kAllRules = {
     kInputBoundRule,        kHostComputeRule,    kDependencyRule,    kCompileRule,          kGraphBreakRule,
     kCollectionRule,        kSharedGpuRule,      kRankWaitRule,      kSmallCollectivesRule, kLateCollectiveRule,
     kDrainedCollectiveRule, kFloat32MatmulRule,  kChannelsFirstRule, kUnfusedRule,          kUnfusedOptimizerRule,
-    kNoAutocastRule};
+    kNoAutocastRule,        kSlowGradientsRule};
 
 }  // namespace
 

@@ -51,6 +51,7 @@ inline constexpr Rule kChannelsFirstRule{"ST071", "channels-first"};
 inline constexpr Rule kUnfusedRule{"ST072", "unfused-kernels"};
 inline constexpr Rule kUnfusedOptimizerRule{"ST073", "unfused-optimizer"};
 inline constexpr Rule kNoAutocastRule{"ST074", "no-autocast"};
+inline constexpr Rule kSlowGradientsRule{"ST075", "slow-gradients"};
 
 // All rules, in the order of their ids.
 std::span<const Rule> all_rules() noexcept;

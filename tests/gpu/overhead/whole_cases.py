@@ -8,6 +8,7 @@ memory, the loader has four times the workers.
 RECORDER_MARK in the environment: an NVTX mark before the first step, which switches parts of the recorder (docs/overhead.md).
 """
 import os
+import random
 import sys
 import time
 
@@ -184,7 +185,34 @@ def norms(after):
     return run
 
 
-CASES = {make.__name__: make for make in (eager, resnet, reads, language, pageable, loader, decode, norms)}
+def engine(after):
+    """A serving engine: a round takes in new requests, and gives each running one a token."""
+    model, arrivals, running = Model(layers=4).cuda().eval(), random.Random(7), []
+
+    @torch.no_grad()
+    def run():
+        for _ in range(arrivals.choice((1, 2, 3)) if not running or arrivals.random() < 0.2 else 0):
+            prompt = torch.randint(500, (1, arrivals.randrange(32, 128))).cuda()
+            running.append(prompt[0, -31:].tolist() + [model(prompt)[0, -1].argmax().item()])
+        tokens = model(torch.tensor([request[-32:] for request in running]).cuda())[:, -1].argmax(-1).tolist()
+        for request, token in zip(running, tokens):
+            request.append(token)
+        running[:] = [request for request in running if len(request) < 56]
+
+    return run
+
+
+def generate(after):
+    """Eight tokens of generate()."""
+    from transformers import LlamaConfig, LlamaForCausalLM
+    sizes = {"hidden_size": 512, "intermediate_size": 1408, "num_hidden_layers": 6, "num_attention_heads": 8}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=8000, eos_token_id=None, pad_token_id=0, **sizes)).to("cuda", torch.bfloat16).eval()
+    prompts = torch.randint(2, 8000, (16, 32), device="cuda")
+    mask = torch.ones_like(prompts)
+    return lambda: model.generate(prompts, attention_mask=mask, max_new_tokens=8, do_sample=False)
+
+
+CASES = {make.__name__: make for make in (eager, resnet, reads, language, pageable, loader, decode, norms, engine, generate)}
 
 
 def main():

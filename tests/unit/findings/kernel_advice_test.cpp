@@ -216,6 +216,33 @@ TEST_CASE("bfloat16 is for many products, a GPU that is the limit, and a program
   CHECK(!has(half.rules(), "ST074"));
 }
 
+TEST_CASE("cuDNN times its algorithms where it forms gradients in float32 beside TF32") {
+  constexpr const char* kGathers = "void cudnn::cnn::reduce_wgrad_nchw_helper<float, float>(void*, void const*, int)";
+  Program program;
+  program.forward(kTf32Conv);
+  program.backward(kSgemm, 10);
+  program.backward(kGathers, 10);
+  program.run(kTanh, {{"/site-packages/torch/autograd/__init__.py", "backward", 3}, {kTrain, "main", 13}}, 1);
+  CHECK(!has(program.rules("NVIDIA GeForce RTX 3090"), "ST075"));
+  CHECK(!has(program.rules(), "ST070"));
+  const std::vector<KernelAdvice> advised = program.advice();
+  const auto found = std::find_if(advised.begin(), advised.end(),
+                                  [](const KernelAdvice& each) { return each.rule == &kSlowGradientsRule; });
+  REQUIRE(found != advised.end());
+  CHECK(stays_of(*found, kGathers).usual.fraction() < 1);
+  CHECK(stays_of(*found, kTf32Conv).usual.fraction() == 1);
+  CHECK(program.line_of(found->lines.front().place).line == 13);
+
+  Program exact;  // a program that has TF32 off has it off for a reason
+  exact.backward(kSgemm, 10);
+  exact.backward(kGathers, 10);
+  exact.run(kTanh, {{"/site-packages/torch/autograd/__init__.py", "backward", 3}, {kTrain, "main", 13}}, 1);
+  CHECK(!has(exact.rules(), "ST075"));
+
+  program.forward(kSgemm, "/site-packages/torch/nn/modules/linear.py", "Linear.forward");
+  CHECK(!has(program.rules(), "ST075"));  // products of the program's own, which TF32 makes faster
+}
+
 TEST_CASE("what threads of autograd launch stands at the line that calls backward") {
   Program program;
   program.forward(kSgemm);
