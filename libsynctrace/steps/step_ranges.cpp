@@ -43,6 +43,12 @@ bool may_be_steps(const Trace& trace, NvtxDomainId domain, std::string_view name
   return found == trace.nvtx_domains.end() || found->second != kAnnotationDomain || bare_name(name) == "step";
 }
 
+// XLA marks what it compiles: one range for each function or shape, whatever the program's loop does.
+bool is_of_xlas_compiler(const Trace& trace, NvtxDomainId domain, std::string_view name) {
+  const auto found = trace.nvtx_domains.find(domain);
+  return found != trace.nvtx_domains.end() && found->second == "TSL" && name.starts_with("XlaCompile");
+}
+
 // The ranges with an end and a name, each key's in the order of their begins. A compiler's ranges are left out unless a
 // name is `wanted`: it runs what it compiles to choose among kernels.
 std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::string_view wanted) {
@@ -56,6 +62,7 @@ std::map<Key, std::vector<NvtxRange>> ranges_by_name(const Trace& trace, std::st
       const auto text = trace.strings.find(range.text);
       if (text != trace.strings.end()) name->second = without_digits(text->second);
     }
+    if (wanted.empty() && is_of_xlas_compiler(trace, range.domain, name->second)) continue;
     if (!name->second.empty() && may_be_steps(trace, range.domain, name->second))
       result[{name->second, range.thread, range.domain}].push_back(range);
   }

@@ -47,6 +47,11 @@ class Program {
     range(text, span, NvtxDomainId{5});
   }
 
+  void xla(std::string_view text, TimeSpan span) {
+    trace_.nvtx_domains[NvtxDomainId{6}] = "TSL";
+    range(text, span, NvtxDomainId{6});
+  }
+
   void module_load() {
     Call call;
     call.span = {now_ns_ + 10, now_ns_ + 20};
@@ -132,6 +137,18 @@ TEST_CASE("of what a program says of its parts only steps are steps") {
     }
     CHECK(step_source_name(program.steps().source) == (text == "step:" ? "nvtx" : "none"));
   }
+}
+
+TEST_CASE("what XLA compiles is no step, as much as is issued inside") {
+  Program program;
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    const Nanoseconds begin_ns = program.now_ns();
+    program.step(kMs);
+    program.step(kMs);
+    program.xla("XlaCompile:#module=jit_step" + std::to_string(i) + "#", {begin_ns, program.now_ns() - kMs / 2});
+  }
+  CHECK(program.steps().source != StepSource::kNvtx);
+  CHECK(program.steps("XlaCompile:#module=jit_step#").steps.size() == 8);  // asked for by name
 }
 
 TEST_CASE("a loop of the set-up is not that of the steps") {
