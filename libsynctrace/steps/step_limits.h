@@ -112,6 +112,7 @@ inline constexpr Share kHardlyAny = percent(5);             // share of the othe
 
 // Stacks (step_looks, step_candidates).
 inline constexpr Share kMostVotes = {2, 3};                 // share of the most votes | the outermost function that loops about as often | open
+inline constexpr std::size_t kFewestGaps = 3;               // gaps of a loop | once or twice is not now and then | step_looks
 inline constexpr std::size_t kFewestSeenOutside = 2;        // stacks | one may be by chance | step_nesting_limits
 inline constexpr std::size_t kMostStackLooks = 512;         // steps, and stacks in one | a sample | cost
 inline constexpr std::size_t kMostStepLooks = 32;           // coarser steps | a sample | cost

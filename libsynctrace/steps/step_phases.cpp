@@ -128,6 +128,17 @@ bool leaves_much_out(const std::vector<Steps>& phases, const StepItems& items) {
   return ratio(inside, count(all)) < kNearlyAll;
 }
 
+// The times of the steps of all phases but one, in order.
+std::vector<TimeSpan> times_of_others(const std::vector<Steps>& phases, const Steps& own) {
+  std::vector<TimeSpan> spans;
+  for (const Steps& phase : phases) {
+    if (&phase == &own) continue;
+    for (const Step& step : phase.steps) spans.push_back(step.host);
+  }
+  std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
+  return spans;
+}
+
 // The other phases are measured as the reported one is, so that the times of all add up.
 void bring_onto_axis(const Trace& trace, const Correlation& correlation, StepPhases& phases) {
   const StepAxis axis = axis_of(correlation, phases.chosen.steps);
@@ -166,6 +177,9 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
     found.push_back({std::move(steps), work_ns_of(loop, items)});
   }
   std::vector<Steps> phases = in_order(trace, std::move(found));
+  for (Steps& phase : phases) {
+    if (looks.close_gaps(phase, times_of_others(phases, phase), items)) measure_steps(trace, correlation, phase);
+  }
   if (given.steps.empty() && !phases.empty() && leaves_much_out(phases, items)) {
     Steps rounds = looks.rounds(items);
     if (!rounds.steps.empty()) {

@@ -60,6 +60,27 @@ TEST_CASE("the line of a loop is the first at which a step is seen") {
   CHECK(steps.where.line == 5);
 }
 
+// Each tenth step is followed by copies that no step has, as of a checkpoint.
+TEST_CASE("what a loop does behind some of its steps belongs to them, and nothing else does") {
+  const Place saves = GENERATE(Place{"main", 9}, Place{"other", 9});  // in the loop, or elsewhere
+  const int steps = GENERATE(40, 20);                                 // three gaps between steps, or one
+  CAPTURE(saves.function, steps);
+  Program program;
+  for (int i = 0; i < steps; ++i) {
+    program.kernels("step", 12, program.at({{"main", 5}}));
+    program.wait(program.at({{"main", 6}}));
+    if (i % 10 != 9) continue;
+    for (int copy = 0; copy < 30; ++copy) program.kernel("saved" + std::to_string(copy), program.at({saves}));
+  }
+  const Steps found = program.steps().chosen;
+  REQUIRE(found.steps.size() == static_cast<std::size_t>(steps));
+  const bool are_closed = saves.function == "main" && steps == 40;
+  std::size_t gaps = 0;
+  for (std::size_t i = 1; i < found.steps.size(); ++i)
+    gaps += found.steps[i - 1].host.end_ns < found.steps[i].host.begin_ns ? 1U : 0U;
+  CHECK(gaps == (are_closed ? 0U : static_cast<std::size_t>(steps) / 10 - 1));
+}
+
 TEST_CASE("one function behind another one of the same call is no loop") {
   CHECK(name_of({{{"main", 5}, {"first", 9}}, {{"main", 5}, {"second", 3}}}).empty());
 }
