@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "attribution/attribute.h"
@@ -20,6 +21,9 @@ namespace {
 constexpr Share kWorthAChange = percent(5);  // share of the loop's time: less is a note below the changes
 constexpr Share kWorthARow = percent(1);     // share of the loop's time, one cause alone
 constexpr std::size_t kMostRows = 4;
+// The recorder makes compiling dearer, and some shapes are still compiled: three programs gained 92 to 95 % of it.
+constexpr Share kGoneOfCompiling = percent(95);
+constexpr Share kLeastGoneOfCompiling = percent(88);
 
 void add(const Interval& more, Interval& sum) {
   sum.ns += more.ns;
@@ -87,6 +91,23 @@ std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlac
 // The collector runs at any line, and what is compiled again is compiled in forward and in backward.
 bool is_one_everywhere(CauseKind kind) { return kind == CauseKind::kGarbageCollection || kind == CauseKind::kCompile; }
 
+// What a compiler does in code that no stack shows, and what its new kernels need at their first launch.
+bool may_be_compilers(CauseKind kind) {
+  return kind == CauseKind::kHostCompute || kind == CauseKind::kLatency || kind == CauseKind::kLaunchBound ||
+         kind == CauseKind::kModuleLoad;
+}
+
+// Where it is compiled again, the rest that slow steps take more at the same places goes with it.
+void join_compilation(std::vector<SlowStepCause>& rows) {
+  std::set<StackPlace> places;
+  for (const SlowStepCause& row : rows) {
+    if (row.kind == CauseKind::kCompile) places.insert(row.place);
+  }
+  for (SlowStepCause& row : rows) {
+    if (may_be_compilers(row.kind) && places.contains(row.place)) row.kind = CauseKind::kCompile;
+  }
+}
+
 // A line that does several things is one change.
 void join_places(std::vector<SlowStepCause>& rows) {
   std::vector<SlowStepCause> joined;
@@ -102,6 +123,14 @@ void join_places(std::vector<SlowStepCause>& rows) {
       add(row.saving, there->saving);
   }
   rows = std::move(joined);
+}
+
+void leave_some_compilation(std::vector<SlowStepCause>& rows) {
+  for (SlowStepCause& row : rows) {
+    if (row.kind != CauseKind::kCompile) continue;
+    row.saving.lo_ns = kLeastGoneOfCompiling.of(row.saving.lo_ns);
+    row.saving.ns = kGoneOfCompiling.of(row.saving.ns);
+  }
 }
 
 // Together they cannot save more than there is. What none of them explains may be any one's.
@@ -185,7 +214,9 @@ SlowSteps find_slow_steps(const Attribution& attribution, StackPlaces& places, c
   SlowSteps slow{extra_ns, {}};
   if (causes == attribution.causes.end()) return slow;
   slow.causes = causes_of(causes->second, places, steps.figures);
+  join_compilation(slow.causes);
   join_places(slow.causes);
+  leave_some_compilation(slow.causes);
   bound(extra_ns, slow.causes);
   std::erase_if(slow.causes, [&](const SlowStepCause& row) { return ratio(row.saving.ns, loop_ns) < kWorthARow; });
   slow.causes.resize(std::min(slow.causes.size(), kMostRows));

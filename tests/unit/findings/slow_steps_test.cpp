@@ -104,6 +104,22 @@ TEST_CASE("behind a wait that emptied the queue, what the host did is the cause"
   CHECK(slow.causes[0].kind == CauseKind::kGarbageCollection);
 }
 
+TEST_CASE("what slow steps do more where it is compiled again is compilation") {
+  Program program(60);
+  program.causes[0] = cause(CauseKind::kHostCompute, 0, 40 * kMs);
+  program.causes[1] = cause(CauseKind::kCompile, 0, 60 * kMs);
+  SlowSteps slow = program.found();
+  REQUIRE(slow.causes.size() == 1);
+  CHECK(slow.causes[0].kind == CauseKind::kCompile);
+  CHECK(slow.causes[0].saving.ns == 95 * kMs);
+  CHECK(slow.causes[0].saving.lo_ns == 88 * kMs);
+  CHECK(slow.causes[0].saving.hi_ns == 100 * kMs);
+
+  program.causes[0].key.kind = CauseKind::kSleep;  // a compiler computes
+  slow = program.found();
+  CHECK(slow.causes.size() == 2);
+}
+
 TEST_CASE("time of the GPU's edges and of nobody known saves nothing") {
   for (const CauseKind kind : {CauseKind::kStartup, CauseKind::kUnknown}) {
     Program program(60);
