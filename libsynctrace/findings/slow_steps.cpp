@@ -144,6 +144,47 @@ void bound(Nanoseconds extra_ns, std::vector<SlowStepCause>& rows) {
   for (SlowStepCause& row : rows) row.saving.hi_ns = row.saving.ns + left_ns;
 }
 
+// What the slow steps do and the others do not.
+std::string_view words_of(CauseKind kind) {
+  switch (kind) {
+    case CauseKind::kCompile: return "compilation";
+    case CauseKind::kModuleLoad: return "loading of code";
+    case CauseKind::kHostCompute: return "host code";
+    case CauseKind::kSleep: return "a sleep";
+    case CauseKind::kIo: return "reading and writing";
+    case CauseKind::kAllocation: return "allocation";
+    case CauseKind::kRelease: return "freeing of memory";
+    case CauseKind::kLaunchBound:
+    case CauseKind::kLatency: return "slow launches";
+    case CauseKind::kInput: return "waits for the loader";
+    case CauseKind::kPageableCopy:
+    case CauseKind::kBlockingCopy: return "a copy";
+    default: return cause_name(kind);
+  }
+}
+
+std::vector<std::string> typed_for(const SlowStepCause& row) {
+  switch (row.kind) {
+    case CauseKind::kCompile:
+      return recompile_words(has_file(row.where, "/jax/") ? Framework::kJax : Framework::kPyTorch, row.where);
+    case CauseKind::kModuleLoad: {
+      const auto is_python = [](const ShownFrame& each) { return each.frame.kind == FrameKind::kPython; };
+      const bool in_python = std::any_of(row.where.stack.begin(), row.where.stack.end(), is_python);
+      const Framework framework = in_python ? Framework::kPyTorch : Framework::kCuda;
+      return remedy_words({RemedyKind::kPreload, {}, nullptr}, framework, {}).to_type;
+    }
+    case CauseKind::kHostCompute:
+    case CauseKind::kSleep:
+    case CauseKind::kIo:
+      if (row.where.line == 0) return {};  // a reader cannot tell what it is
+      return {"do it less often, or in another thread"};
+    default: return {};
+  }
+}
+
+// Its words say more than that it is better done elsewhere.
+bool has_remedy(CauseKind kind) { return is_one_everywhere(kind) || kind == CauseKind::kModuleLoad; }
+
 Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
   Remedy remedy;
   remedy.rule = rule_of_cause(row.kind, {});
@@ -159,13 +200,9 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
     remedy.to_type = std::move(words.to_type);
     remedy.fix = fix.saving.fix = Fix::kNoCollection;
   } else {
-    const bool compiles = row.kind == CauseKind::kCompile;
-    remedy.title =
-        format_text("{} {} slow step{}{}", compiles ? "Keep compilation out of" : "Make", count_text(steps.irregular),
-                    steps.irregular == 1 ? "" : "s",
-                    compiles ? std::string() : format_text(" as fast as the others: {}", cause_name(row.kind)));
-    if (compiles)
-      remedy.to_type = recompile_words(has_file(row.where, "/jax/") ? Framework::kJax : Framework::kPyTorch, row.where);
+    remedy.title = format_text("Keep {} out of {} slow step{}", words_of(row.kind), count_text(steps.irregular),
+                               steps.irregular == 1 ? "" : "s");
+    remedy.to_type = typed_for(row);
   }
   remedy.alone = remedy.marginal = row.saving;
   return remedy;
@@ -252,7 +289,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
     });
     if (at == remedies.end()) {
       // Changes come first of which it is known what to type.
-      at = make_room(row.saving, remedy.to_type.empty() ? behind_advice(row.saving.ns, remedies) : remedies.begin(),
+      at = make_room(row.saving, has_remedy(row.kind) ? remedies.begin() : behind_advice(row.saving.ns, remedies),
                      remedies);
       remedy.cumulative = at->cumulative;
       *at = std::move(remedy);

@@ -93,6 +93,7 @@ ROWS = [
     (r"XLA_PYTHON_CLIENT_PREALLOCATE", [JAX]),
     (r"gc\.freeze\(\)", [r"^sample .*state=4|gc_collect"]),
     (r"gc\.collect\(\)$|delete .*gc\.collect", [r'^source_line .*gc\.collect']),
+    (r"^do it less often, or in another thread$", [r"^(sample|launch|call|host_wait) "]),
     (r"do less there in each step|^busiest lines there", [r"^(sample|launch|call|host_wait) "]),
 ]
 

@@ -72,7 +72,7 @@ class SlowSteps(harness.CliTest):
 
     def test_other_pauses_have_their_line(self):
         report, changes = self.changes(PAUSE, SAVE)
-        self.assertIn("Make 4 slow steps as fast as the others", changes[0]["title"])
+        self.assertIn(" out of 4 slow steps", changes[0]["title"])
         self.assertEqual((changes[0]["fixes"][0]["file"], changes[0]["fixes"][0]["line"]), ("/job/train.py", 72))
         self.check_saving(report, changes[0])
 

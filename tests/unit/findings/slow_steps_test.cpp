@@ -180,8 +180,8 @@ TEST_CASE("a place that has a change already has one, and not two") {
   savings.remedies.clear();
   add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
   REQUIRE(savings.remedies.size() == 1);
-  CHECK(savings.remedies[0].title == "Make 2 slow steps as fast as the others: io");
-  CHECK(savings.remedies[0].to_type.empty());
+  CHECK(savings.remedies[0].title == "Keep reading and writing out of 2 slow steps");
+  CHECK(savings.remedies[0].to_type.empty());  // it has no line
   CHECK(savings.remedies[0].cumulative.ns == 100 * kMs);
 }
 
