@@ -7,7 +7,11 @@
 #include <string_view>
 
 #include "base/file_line.h"
+#include "base/name_text.h"
+#include "base/quantity_text.h"
+#include "commands.h"
 #include "completion.h"
+#include "contract/launch_contract.h"
 #include "exit_status.h"
 #include "messages.h"
 #include "nearest_word.h"
@@ -58,9 +62,76 @@ bool looks_like_option(const std::string& word) { return word.size() > 1 && word
 
 std::string no_such_option(const CLI::App& app, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
+  if (const std::string_view command = command_with(name); !command.empty())
+    return "there is no option " + name + " here; synctrace " + std::string(command) + " has it.";
   const std::string nearest = nearest_of(name, option_names(app));
   return "there is no option " + name +
          (nearest.empty() ? "; see " + app.get_name() + " --help." : "; did you mean " + nearest + "?");
+}
+
+std::string placeholder_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  return type.substr(0, type.find(':'));
+}
+
+// What was given for an argument, or else what stands for it: "a.synctrace b.synctrace" or "TRACE...".
+std::string shown_values(const CLI::Option& option) {
+  if (option.count() == 0) return option.get_single_name() + (option.get_items_expected_max() > 1 ? "..." : "");
+  std::string words;
+  for (const std::string& value : option.results()) words += (words.empty() ? "" : " ") + shell_word(value);
+  return words;
+}
+
+// What has to be typed at least: "synctrace import FILE --output TRACE".
+std::string least_command(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  std::string text = app.get_name();
+  if (!chosen.empty()) return text + " " + least_command(*chosen.front());
+  const std::vector<const CLI::App*> verbs = app.get_subcommands([](const CLI::App*) { return true; });
+  if (!verbs.empty()) {
+    std::vector<std::string> names;
+    for (const CLI::App* verb : verbs) names.push_back(verb->get_name());
+    return text + " " + listed(names);
+  }
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional())
+      text += " " + shown_values(*option);
+    else if (option->get_required())
+      text += " " + option->get_name() + " " + placeholder_of(*option);
+  }
+  return text;
+}
+
+// "--html took a.synctrace as its FILE": why an argument is missing that was typed.
+std::string taken_by_option(const CLI::App& app) {
+  const std::vector<CLI::Option*>& order = app.parse_order();
+  if (order.empty() || order.back()->get_positional() || order.back()->count() == 0) return {};
+  const CLI::Option& last = *order.back();
+  const std::string& value = last.results().back();
+  if (!value.ends_with(format::kTraceSuffix)) return {};
+  const std::string name = last.get_name();
+  const std::string placeholder = placeholder_of(last);
+  return name + " took " + value + " as its " + placeholder + "; type " + app.get_name() + " " + name + " " +
+         placeholder + " " + shell_word(value);
+}
+
+std::string missing_or_too_much(const CLI::App& app, const CLI::ParseError& error) {
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  if (!is_missing && dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return {};
+  if (std::string taken = taken_by_option(app); is_missing && !taken.empty()) return taken;
+  if (!is_missing) return app.remaining(true).front() + " is one too many; type " + least_command(app);
+  const bool is_verb =
+      !app.get_subcommands([](const CLI::App*) { return true; }).empty() && app.get_subcommands().empty();
+  return (is_verb ? "what to do is missing" : std::string(error.what())) + "; type " + least_command(app);
+}
+
+std::string missing_value(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr) return {};
+  const std::string sentence = error.what();
+  const std::string name = sentence.substr(0, sentence.find(':'));
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr || option->get_items_expected_min() == 0) return {};
+  return name + " needs a value; type " + app.get_name() + " " + name + " " + placeholder_of(*option);
 }
 
 // A mistyped option is said before what is missing because of it.
@@ -68,6 +139,8 @@ std::string mistake_of(const CLI::App& app, const CLI::ParseError& error) {
   for (const std::string& word : app.remaining(true)) {
     if (looks_like_option(word)) return no_such_option(app, word);
   }
+  if (std::string sentence = missing_or_too_much(app, error); !sentence.empty()) return sentence;
+  if (std::string sentence = missing_value(app, error); !sentence.empty()) return sentence;
   const std::string sentence = error.what();
   const bool has_way_out = sentence.ends_with('.') || sentence.ends_with('?');
   return has_way_out ? sentence : sentence + "; see " + app.get_name() + " --help.";
@@ -80,8 +153,8 @@ OptionWords words_of(const CLI::Option& option) {
   for (const std::string& name : option.get_snames()) words.names.push_back("-" + name);
   words.takes_value = option.get_items_expected_max() > 0;
   words.help = option.get_description();
+  words.placeholder = placeholder_of(option);
   const std::string type = option.get_type_name();
-  words.placeholder = type.substr(0, type.find(':'));
   const std::size_t open = type.find('{');
   const std::size_t close = type.find('}');
   if (open != std::string::npos && close != std::string::npos)
@@ -177,8 +250,17 @@ CommandOption CommandLine::add_number(const std::string& names, std::optional<in
 
 CommandOption CommandLine::add_size(const std::string& names, std::uint64_t& value, std::uint64_t least,
                                     std::uint64_t most, const std::string& help, const std::string& placeholder) const {
-  CLI::Option* option = app_->add_option(names, value, help)->transform(CLI::AsSizeValue(true));
-  return CommandOption(option->check(CLI::Range(least, most))->type_name(placeholder));
+  const auto size = [least, most](std::string& text) {
+    const std::string given = text;
+    try {
+      const std::string refused = CLI::AsSizeValue(true)(text);
+      if (refused.empty() && CLI::Range(least, most)(text).empty()) return std::string();
+    } catch (const CLI::Error&) {  // no number
+    }
+    return given + " is no size from " + bytes_text(least) + " to " + bytes_text(most) + ", as 5M";
+  };
+  CLI::Option* option = app_->add_option(names, value, help)->transform(CLI::Validator(size, ""));
+  return CommandOption(option->type_name(placeholder));
 }
 
 CommandOption CommandLine::add_flag(const std::string& names, bool& value, const std::string& help) const {
@@ -201,6 +283,10 @@ std::optional<int> CommandLine::parse(int argc, char** argv) const {
     const std::vector<std::string> words(argv + 2, argv + argc);
     std::fputs(completions(words_of(*app_), words).c_str(), stdout);
     return kExitOk;
+  }
+  if (argc > 2 && argv[1] == kHasOption) {
+    const std::vector<std::string> names = option_names(*app_);
+    return std::find(names.begin(), names.end(), argv[2]) != names.end() ? kExitOk : kExitNegative;
   }
   try {
     app_->parse(argc, argv);

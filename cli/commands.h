@@ -2,6 +2,8 @@
 // One function per verb. argv[0] is the verb; the result is the exit status of the process (exit_status.h).
 #pragma once
 
+#include <span>
+#include <string>
 #include <string_view>
 
 namespace synctrace::cli {
@@ -11,6 +13,13 @@ struct Command {
   const char* help;
   int (*function)(int argc, char** argv);
 };
+
+std::span<const Command> all_commands() noexcept;
+
+const Command* find_command(std::string_view name) noexcept;  // null: there is none
+
+// The first command that has this option, by its name.
+std::string_view command_with(const std::string& option);
 
 int cmd_run(int argc, char** argv);
 int cmd_report(int argc, char** argv);

@@ -16,6 +16,9 @@ namespace synctrace::cli {
 // What main() hands to a verb as its first argument; the other words follow.
 inline constexpr std::string_view kCompleteWords = "--complete-words";
 
+// Likewise, with the name of an option: the status says whether the verb has it.
+inline constexpr std::string_view kHasOption = "--has-option";
+
 struct OptionWords {
   std::vector<std::string> names;  // "--output", "-o"; none: a positional
   std::vector<std::string> values;

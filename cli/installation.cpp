@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <system_error>
 
+#include "base/name_text.h"
 #include "contract/launch_contract.h"
 
 namespace synctrace::cli {
@@ -51,6 +52,11 @@ Installation find_installation() {
   found.simulated_gpu = find_in(
       base, {"../simgpu", "../lib/synctrace/simgpu", "../" SYNCTRACE_LIBDIR "/synctrace/simgpu"}, "libcupti.so.13");
   return found;
+}
+
+std::string add_simulated_gpu(const Installation& installation) {
+  return "tar -xzf synctrace-simulated-gpu-*.tar.gz --strip-components 1 -C " +
+         shell_word(installation.executable.parent_path().parent_path().string());
 }
 
 }  // namespace synctrace::cli

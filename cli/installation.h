@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 namespace synctrace::cli {
 
@@ -15,5 +16,8 @@ struct Installation {
 };
 
 Installation find_installation();
+
+// What to type where the simulated GPU is missing.
+std::string add_simulated_gpu(const Installation& installation);
 
 }  // namespace synctrace::cli

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "contract/launch_contract.h"
+#include "files/way_out.h"
 #include "messages.h"
 
 namespace synctrace::cli {
@@ -45,12 +46,11 @@ void Narrator::find_job(Recordings& recordings) const {
 }
 
 void Narrator::cannot_read(const std::string& path, const Error& error) const {
-  say::error(who_, error.message);
   std::error_code ignored;
   const std::string partial = path + std::string(format::kPartialSuffix);
-  if (!std::filesystem::exists(path, ignored) && std::filesystem::exists(partial, ignored)) {
-    say::warn(who_, "its process still runs or was killed; what it has written so far is in " + partial);
-  }
+  const bool is_growing = !std::filesystem::exists(path, ignored) && std::filesystem::exists(partial, ignored);
+  say::error(who_, error.message + (is_growing ? "" : way_out(path)));
+  if (is_growing) say::warn(who_, "its process still runs or was killed; what it has written so far is in " + partial);
 }
 
 }  // namespace synctrace::cli

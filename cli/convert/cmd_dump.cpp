@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "files/replaceable.h"
+#include "files/way_out.h"
 #include "files/whole_file.h"
 #include "format/trace_reader.h"
 #include "format/trace_text.h"
@@ -38,7 +39,7 @@ int fail(const std::string& message, int status = kExitUnusable) {
 // Piece by piece, because the text of a large trace is larger than memory.
 int print_text(const Options& options) {
   Result<format::TraceReader> opened = format::TraceReader::open(options.trace);
-  if (!opened) return fail(opened.error().message);
+  if (!opened) return fail(opened.error().message + way_out(options.trace));
   const bool to_stdout = options.output.empty() || options.output == "-";
   std::FILE* out = to_stdout ? stdout : std::fopen(options.output.c_str(), "wb");
   if (out == nullptr) return fail("cannot write " + options.output + "; choose another file with -o.");

@@ -17,6 +17,7 @@
 #include "exit_status.h"
 #include "files/replaceable.h"
 #include "files/trace_files.h"
+#include "files/way_out.h"
 #include "findings/job/missing_ranks.h"
 #include "messages.h"
 
@@ -56,6 +57,8 @@ bool is_one_of(const std::string& file, const std::vector<std::string>& traces) 
 
 // Why a file must not be written.
 std::optional<Error> refuse(const std::string& file, const Options& options, const std::vector<std::string>& traces) {
+  std::error_code ignored;
+  if (options.output.ends_with('/') && !fs::exists(options.output, ignored)) return std::nullopt;  // made below
   // Nothing tells an export of ours from another tool's file of that format.
   return refuse_to_replace({file, "export", "--output"}, options.force_overwrite, traces);
 }
@@ -153,7 +156,7 @@ int cmd_export(int argc, char** argv) {
   if (const auto wrong = take_stack_options(options.names)) return fail(*wrong, kExitUsage);
   const Result<std::vector<std::string>> traces = expand_traces(options.paths);
   if (!traces) return fail(traces.error().message);
-  if (traces.value().empty()) return fail("no *.synctrace file in " + options.paths.front(), kExitNothing);
+  if (traces.value().empty()) return fail(no_traces_in(options.paths.front()), kExitNothing);
   const Result<const ExportFormat*> chosen = format_of(options, traces.value());
   if (!chosen) return fail(chosen.error().message, kExitUsage);
   const ExportFormat& format = *chosen.value();

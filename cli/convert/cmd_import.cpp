@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/name_text.h"
 #include "base/regular_file.h"
 #include "command_line.h"
 #include "commands.h"
@@ -18,7 +19,7 @@
 #include "exit_status.h"
 #include "files/replaceable.h"
 #include "files/result_file.h"
-#include "format/trace_format.h"
+#include "files/way_out.h"
 #include "messages.h"
 
 namespace synctrace::cli {
@@ -51,22 +52,19 @@ bool begins_with(const std::string& path, std::string_view begin) {
 bool is_database(const std::string& path) { return begins_with(path, {"SQLite format 3\0", 16}); }
 
 Result<Trace> read(const Options& options) {
-  if (options.input.ends_with(".nsys-rep") || options.input.ends_with(".qdrep")) {
-    return Error{options.input +
-                 " is Nsight Systems' own format; make a database of it with nsys export --type sqlite " +
-                 options.input};
-  }
-  if (options.input.ends_with(".ncu-rep"))
-    return Error{options.input + " is Nsight Compute's: it holds single kernels, and nothing of what the host did"};
-  if (begins_with(options.input, {format::kFileMagic.data(), format::kFileMagic.size()}))
-    return Error{options.input + " is a trace of synctrace already: see synctrace report " + options.input};
+  if (is_recording(options.input))
+    return Error{options.input + " is a trace already: synctrace report " + shell_word(options.input)};
   if (begins_with(options.input, "PK\3\4"))
     return Error{options.input + " is a ZIP archive; unpack it, and import what is inside"};
   if (is_database(options.input)) return import_nsys(options.input, options.process);
   if (options.process)
     return Error{"--process chooses from a database, and " + options.input + " is none; leave it out"};
   TextInput input(options.input);
-  return import_kineto(input, options.input);
+  Result<Trace> made = import_kineto(input, options.input);
+  if (made) return made;
+  const std::string instead = way_out(options.input);
+  const bool is_this_command = instead.find(std::string(kWho) + " " + shell_word(options.input)) != std::string::npos;
+  return Error{made.error().message + (is_this_command ? "" : instead)};
 }
 
 std::string counted(std::size_t count, std::string_view what) {

@@ -8,6 +8,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "files/way_out.h"
 #include "messages.h"
 
 namespace synctrace::cli {
@@ -39,7 +40,7 @@ int cmd_symbols(int argc, char** argv) {
   for (const std::string& path : paths) {
     const Result<NamesStored> done = options.store_in(path);
     if (!done) {
-      say::error(kWho, done.error().message);
+      say::error(kWho, done.error().message + (is_recording(path) ? "" : way_out(path)));
       status = kExitUnusable;
     } else if (done.value() != NamesStored::kStored) {
       say::info(kWho, path + (done.value() == NamesStored::kAlready ? ": has its names already." : ": has no stacks."));

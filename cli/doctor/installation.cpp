@@ -53,7 +53,8 @@ bool check_installation(const Installation& installation, Checks& checks) {
     check_recorder(installation, checks);
   }
   if (installation.simulated_gpu.empty()) {
-    checks.push_back({"simulated GPU", Health::kNote, "not installed; synctrace run --simgpu will not work", {}});
+    checks.push_back({"simulated GPU", Health::kNote, "not installed, so synctrace run --simgpu does not work",
+                      add_simulated_gpu(installation)});
   } else {
     checks.push_back(
         {"simulated GPU", Health::kOk, installation.simulated_gpu.string() + " (synctrace run --simgpu)", {}});

@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -47,10 +49,20 @@ std::string describe(PatternStatus status, const std::string& given, std::size_t
   return place + " makes an empty file name; give one, or end it in '/' to name a folder.";
 }
 
+// The recorder makes folders that are missing.
+std::string why_not_there(const fs::path& file) {
+  std::error_code ignored;
+  fs::path folder = file.parent_path();
+  while (folder.has_relative_path() && !fs::exists(folder, ignored)) folder = folder.parent_path();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return {};
+  return "no trace can be written to " + folder.string() + " (" + std::strerror(errno) +
+         "); choose another folder with --output, as synctrace run -o /tmp/ -- PROGRAM.";
+}
+
 }  // namespace
 
 Result<CheckedOutput> check_output(const std::string& given, bool force_overwrite) {
-  CheckedOutput checked{given.empty() ? kDefaultOutputPattern : given, {}};
+  CheckedOutput checked{given.empty() ? kDefaultOutputPattern : given, {}, {}};
   std::array<char, HOST_NAME_MAX + 1> host{};
   gethostname(host.data(), host.size() - 1);
   const ProcessFacts facts{1, host.data(), "program", detect_rank(environ), environ};
@@ -86,6 +98,7 @@ Result<CheckedOutput> check_output(const std::string& given, bool force_overwrit
     return Error{"the trace " + fs::proximate(name.path, ignored).string() +
                  " exists already; choose another --output, or replace it with --force-overwrite."};
   }
+  checked.no_trace = why_not_there(name.path);
   return checked;
 }
 

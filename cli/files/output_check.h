@@ -13,6 +13,7 @@ namespace synctrace::cli {
 struct CheckedOutput {
   std::string pattern;                // absolute
   std::vector<std::string> warnings;  // sentences
+  std::string no_trace;               // why none can be written there, as a sentence; empty: it can
 };
 
 // `given` is what the user wrote; empty for the default.

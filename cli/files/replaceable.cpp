@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/replaceable.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
+#include "base/name_text.h"
 #include "format/trace_format.h"
 
 namespace synctrace::cli {
@@ -77,6 +82,23 @@ bool is_of(const Ends& ends, const Mark& mark) {
          (ends.head.find(mark.within) != std::string::npos || ends.tail.find(mark.within) != std::string::npos);
 }
 
+// Said before the work, which may take minutes.
+std::optional<Error> refuse_folder(const OutputFile& output) {
+  const std::string option(output.option);
+  std::error_code failed;
+  if (fs::is_directory(output.path, failed))
+    return Error{option + " " + output.path + ": is a folder; name a file in it."};
+  const fs::path parent = fs::path(output.path).parent_path();
+  const std::string folder = parent.empty() ? "." : parent.string();
+  if (!fs::exists(folder, failed)) {
+    return Error{option + " " + output.path + ": there is no folder " + folder + "; make it with mkdir -p " +
+                 shell_word(folder) + ", or choose another " + option + "."};
+  }
+  const bool is_there = fs::exists(output.path, failed);
+  if (access(is_there ? output.path.c_str() : folder.c_str(), W_OK) == 0) return std::nullopt;
+  return Error{option + " " + output.path + ": " + std::strerror(errno) + "; choose another " + option + "."};
+}
+
 }  // namespace
 
 void declare_force_overwrite(const CommandLine& app, bool& force) {
@@ -91,6 +113,7 @@ std::optional<Error> refuse_to_replace(const OutputFile& output, bool force, std
   for (const std::string& input : inputs) {
     if (fs::equivalent(input, path, failed)) return Error{path + " is one of the traces" + other + "."};
   }
+  if (const auto refused = refuse_folder(output)) return refused;
   if (force || !fs::is_regular_file(path, failed)) return std::nullopt;
   const std::uintmax_t size = fs::file_size(path, failed);
   if (!failed && size == 0) return std::nullopt;
@@ -102,7 +125,7 @@ std::optional<Error> refuse_to_replace(const OutputFile& output, bool force, std
                          return mark.kind == output.kind && is_of(*ends, mark);
                        });
   if (is_ours) return std::nullopt;
-  return Error{path + " exists already, and nothing in it says that synctrace wrote it as this output" + way_out};
+  return Error{path + " exists already, and nothing in it says that it is such an output of synctrace" + way_out};
 }
 
 }  // namespace synctrace::cli

@@ -11,6 +11,7 @@
 #include "exit_status.h"
 #include "files/replaceable.h"
 #include "files/trace_files.h"
+#include "files/way_out.h"
 #include "files/whole_file.h"
 #include "gate/compare.h"
 #include "judge/gate_options.h"
@@ -59,7 +60,7 @@ std::optional<RunSide> judge_side(const PreparedGate& gate, const std::vector<st
   GateRun run = run_gate(gate, files.value(), options.stacks, kWho, &job);
   if (run.unreadable) return std::nullopt;
   if (run.result.traces.empty()) {
-    say::error(kWho, "no *.synctrace file in " + paths.front());
+    say::error(kWho, no_traces_in(paths.front()));
     status = kExitNothing;
     return std::nullopt;
   }
@@ -85,7 +86,7 @@ int cmd_diff(int argc, char** argv) {
       options.after = {options.traces.back()};
       options.traces.pop_back();
     } else {
-      wrong = "expected BEFORE and AFTER, or BEFORE... --after AFTER...";
+      wrong = "expected two recordings: type synctrace diff BEFORE AFTER, or synctrace diff BEFORE... --after AFTER...";
     }
   }
   if (!wrong) {

@@ -10,6 +10,7 @@
 #include "files/replaceable.h"
 #include "files/standard_streams.h"
 #include "files/trace_files.h"
+#include "files/way_out.h"
 #include "files/whole_file.h"
 #include "gate/print_allow.h"
 #include "judge/gate_options.h"
@@ -83,7 +84,7 @@ int cmd_gate(int argc, char** argv) {
     return kExitUnusable;
   }
   if (files.value().empty()) {
-    say::error(kWho, "no *.synctrace file in " + options.paths.front());
+    say::error(kWho, no_traces_in(options.paths.front()));
     return kExitNothing;
   }
   if (options.print_allow && (app.has("--format") || app.has("--write") || app.has("--all")))

@@ -13,9 +13,11 @@
 #include "asked/narrator.h"
 #include "asked/source_root.h"
 #include "asked/step_options.h"
+#include "base/name_text.h"
 #include "base/shown_text.h"
 #include "exit_status.h"
 #include "files/replaceable.h"
+#include "files/way_out.h"
 #include "files/whole_file.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
@@ -43,6 +45,7 @@ constexpr std::uint64_t kMostConfigBytes = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMostBaselineBytes = std::uint64_t{64} << 20;
 
 Result<std::optional<GateConfig>> read_config(const std::string& path) {
+  if (is_recording(path)) return Error{"--config " + path + ": is a trace, no configuration; leave it out."};
   const Result<std::string> text = read_whole_file(path, kMostConfigBytes);
   if (!text) return Error{text.error().message + " Without a configuration: --no-config."};
   return parse_gate_config(text.value(), path);
@@ -84,7 +87,8 @@ std::optional<Error> take_flags(const GateOptions& options, GateConfig& config) 
   if (!options.steps.empty()) {
     const auto slice = parse_step_slice(options.steps);
     if (!slice)
-      return Error{"--steps=" + options.steps + " makes no sense: expected FIRST: or FIRST:LAST, counted from 0."};
+      return Error{"--judge-steps=" + options.steps +
+                   " makes no sense: expected FIRST: or FIRST:LAST, counted from 0."};
     config.steps = *slice;
   }
   if (!options.step_range.empty() || !options.step_line.empty()) {
@@ -146,7 +150,14 @@ Result<PreparedGate> prepare_gate(const GateOptions& options, bool needs_baselin
     gate.baseline_path = (fs::path(gate.config.path).parent_path() / gate.config.baseline).string();
   if (gate.baseline_path.empty()) return gate;
   if (!needs_baseline && !is_there(gate.baseline_path)) return gate;
+  const std::string makes_one =
+      "; synctrace baseline create --baseline " + shell_word(gate.baseline_path) + " TRACE makes it.";
+  if (is_recording(gate.baseline_path)) {
+    return Error{"--baseline " + gate.baseline_path + ": is a trace, no baseline; synctrace baseline create " +
+                 shell_word(gate.baseline_path) + " makes one of it."};
+  }
   Result<std::string> text = read_whole_file(gate.baseline_path, kMostBaselineBytes);
+  if (!text && !is_there(gate.baseline_path)) return Error{"there is no " + gate.baseline_path + makes_one};
   if (!text) return text.error();
   Result<Baseline> baseline = parse_baseline(text.value(), gate.baseline_path);
   if (!baseline) return baseline.error();

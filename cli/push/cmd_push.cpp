@@ -10,6 +10,7 @@
 #include "command_line.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "files/way_out.h"
 #include "messages.h"
 #include "push/table_push.h"
 #include "tables/dataset_files.h"
@@ -41,8 +42,7 @@ int push(const std::string& dataset, const std::vector<std::string>& tables, con
     all.unusable += one.counts().unusable;
     if (error) return fail(error->message + ". What arrived stays, and the same command goes on from there.");
   }
-  if (count == 0)
-    return fail("no tables in " + dataset + "; synctrace rollup TRACE... -o " + dataset + " makes them.", kExitNothing);
+  if (count == 0) return fail(no_tables_in(dataset), kExitNothing);
   say::info(kWho, "the server has all " + count_text(all.rows) + " rows; " + count_text(all.sent) + " of them are new");
   return all.unusable == 0 ? kExitOk : kExitUnusable;
 }

@@ -16,6 +16,7 @@
 #include "files/replaceable.h"
 #include "files/standard_streams.h"
 #include "files/trace_files.h"
+#include "files/way_out.h"
 #include "files/whole_file.h"
 #include "findings/findings.h"
 #include "messages.h"
@@ -105,7 +106,7 @@ int cmd_report(int argc, char** argv) {
     return kExitUnusable;
   }
   if (files.value().empty()) {
-    say::error(kWho, "no *.synctrace file in " + options.paths.front());
+    say::error(kWho, no_traces_in(options.paths.front()));
     return kExitNothing;
   }
   for (const OutputFile& output : {OutputFile{options.output, "report " + options.format, "--output"},

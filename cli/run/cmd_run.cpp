@@ -11,10 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
+#include "base/name_text.h"
 #include "commands.h"
 #include "contract/launch_contract.h"
 #include "exit_status.h"
 #include "files/output_check.h"
+#include "files/way_out.h"
 #include "installation.h"
 #include "messages.h"
 #include "run/finish_run.h"
@@ -38,7 +42,7 @@ std::string installation_problem(const Installation& installation, const RunOpti
            "; install synctrace in a folder without space and colon.";
   }
   if (options.simulated_gpu && installation.simulated_gpu.empty()) {
-    return "--simgpu: there is no simulated GPU beside " + installation.executable.string() + " (../simgpu).";
+    return "--simgpu: the simulated GPU is not installed; add it: " + add_simulated_gpu(installation);
   }
   return {};
 }
@@ -48,13 +52,18 @@ Verbosity verbosity_of(const RunOptions& options) {
   return options.verbose ? Verbosity::kDetails : Verbosity::kNotes;
 }
 
-// What to type instead, where a file is here that was perhaps meant.
+// What to type instead.
 std::string meant_instead(const std::string& program, bool missing) {
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(program, ignored)) return {};
-  const bool is_name = program.find('/') == std::string::npos;
-  if (missing && is_name) return "; the file of this folder is ./" + program;
-  return {};
+  const std::string file = shell_word(program.find('/') == std::string::npos ? "./" + program : program);
+  if (std::filesystem::is_directory(program, ignored))
+    return "; it is a folder: name a program, as synctrace run -- " + file + "/PROGRAM";
+  if (std::string known = what_it_is(program); !known.empty() && known.find(file) == std::string::npos) return known;
+  if (!std::filesystem::is_regular_file(program, ignored))
+    return "; is it in PATH? Else name its file: synctrace run -- FOLDER/" + program;
+  if (access(program.c_str(), X_OK) != 0)
+    return "; it is not executable: chmod +x " + file + ", or name what runs it: synctrace run -- sh " + file;
+  return missing ? "; the file of this folder is " + file : "; name what runs it: synctrace run -- sh " + file;
 }
 
 int cannot_start(const std::string& program, int reason) {
@@ -127,6 +136,10 @@ int cmd_run(int argc, char** argv) {
   Result<CheckedOutput> output = check_output(options.output, options.force_overwrite);
   if (!output) {
     say::error("synctrace run", output.error().message);
+    return kExitUsage;
+  }
+  if (options.enabled && !output.value().no_trace.empty()) {
+    say::error("synctrace run", output.value().no_trace);
     return kExitUsage;
   }
   options.output = output.value().pattern;

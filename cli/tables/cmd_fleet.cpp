@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "exit_status.h"
 #include "files/replaceable.h"
+#include "files/way_out.h"
 #include "files/whole_file.h"
 #include "messages.h"
 #include "rollup/dataset.h"
@@ -56,8 +57,7 @@ int report(const std::string& dataset, const std::string& format, const std::str
       all = false;
     }
   }
-  if (count == 0)
-    return fail("no tables in " + dataset + "; synctrace rollup TRACE... -o " + dataset + " makes them.", kExitNothing);
+  if (count == 0) return fail(no_tables_in(dataset), kExitNothing);
   const FleetAnswer answer = reader.answer();
   if (const auto error = write_whole_file(output, format == "json" ? fleet_json(answer) : fleet_text(answer)))
     return fail(error->message);

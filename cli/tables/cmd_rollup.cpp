@@ -10,6 +10,7 @@
 #include "exit_status.h"
 #include "files/replaceable.h"
 #include "files/trace_files.h"
+#include "files/way_out.h"
 #include "messages.h"
 #include "tables/rollup_entry.h"
 
@@ -56,7 +57,7 @@ int cmd_rollup(int argc, char** argv) {
   }
   const Result<std::vector<std::string>> files = expand_traces(paths);
   if (!files) return fail(files.error().message, kExitUnusable);
-  if (files.value().empty()) return fail("no *.synctrace file in " + paths.front(), kExitNothing);
+  if (files.value().empty()) return fail(no_traces_in(paths.front()), kExitNothing);
   if (const auto wrong = refuse_to_replace({options.gauges, "gauges", "--prom-textfile"}, options.force_overwrite))
     return fail(wrong->message, kExitUsage);
   return rollup_traces(files.value(), options, stacks, kWho);

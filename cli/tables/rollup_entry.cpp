@@ -47,12 +47,12 @@ class Dataset {
 
  private:
   std::optional<Error> write(const Table& table, const RolledRun& run, const fs::path& path) const {
-    if (auto wrong = refuse_to_replace({path.string(), "table", "--output"}, options_.force_overwrite)) return wrong;
     std::error_code failed;
     fs::create_directories(path.parent_path(), failed);
     if (failed)
       return Error{"cannot make the folder " + path.parent_path().string() + ": " + failed.message() +
                    "; choose another --output."};
+    if (auto wrong = refuse_to_replace({path.string(), "table", "--output"}, options_.force_overwrite)) return wrong;
     ResultFile file(path.string());
     write_table(table, run, [&](std::string_view bytes) { file.write(bytes); });
     return file.finish();

@@ -35,7 +35,8 @@ std::optional<Error> add_wishes(std::string_view text, WhatIfQuestion& question)
   for (const std::string_view part : parts_of(text)) {
     const std::size_t at = part.find('@');
     const auto where = parse_file_line(at == std::string_view::npos ? std::string_view() : part.substr(at + 1));
-    if (!where) return Error{"'" + std::string(part) + "' is not of the form FIX@FILE:LINE."};
+    if (!where)
+      return Error{"--what-if: '" + std::string(part) + "' is not of the form FIX@FILE:LINE, as fix@train.py:88."};
     FixWish wish;
     wish.words = part;
     wish.file = where->file;
@@ -45,7 +46,7 @@ std::optional<Error> add_wishes(std::string_view text, WhatIfQuestion& question)
       if (fix_name(fix) == name) wish.fix = fix;
     }
     if (!wish.fix && name != "fix")
-      return Error{"'" + std::string(name) + "' is no fix; there are " + names_of_fixes() + "."};
+      return Error{"--what-if: '" + std::string(name) + "' is no fix; there are " + names_of_fixes() + "."};
     question.wishes.push_back(std::move(wish));
   }
   return std::nullopt;
@@ -59,10 +60,11 @@ std::optional<Error> add_assumptions(std::string_view text, WhatIfQuestion& ques
     } else if (part == "no-input-wait") {
       question.no_input_wait = true;
     } else if (part.starts_with(kGraph) && part.size() > kGraph.size()) {
-      if (!question.graph_range.empty()) return Error{"only one range can be taken for a graph."};
+      if (!question.graph_range.empty()) return Error{"--assume: only one range can be taken for a graph."};
       question.graph_range = part.substr(kGraph.size());
     } else {
-      return Error{"'" + std::string(part) + "' cannot be assumed; pinned, no-input-wait and graph:RANGE can."};
+      return Error{"--assume: '" + std::string(part) +
+                   "' cannot be assumed; pinned, no-input-wait and graph:RANGE can."};
     }
   }
   return std::nullopt;

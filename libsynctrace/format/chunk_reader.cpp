@@ -18,15 +18,10 @@ namespace {
 
 constexpr std::uint32_t kMaxHeaderBytes = 4096;  // a later minor version may have extended the file header
 
-// JSON, which may be packed, or a database: what torch.profiler and Nsight Systems write.
-bool is_of_another_tool(std::span<const std::byte> bytes) {
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return text.starts_with('{') || text.starts_with("\x1f\x8b") || text.starts_with("SQLite format 3");
-}
-
-Error no_trace(const std::string& name) {
-  return Error{name + ": is not a synctrace trace. One of torch.profiler or Nsight Systems: synctrace import " + name +
-               " -o " + name.substr(0, name.find('.', name.rfind('/') + 1)) + ".synctrace"};
+// What is shorter than a header may be the begin of one.
+bool may_be_a_trace(std::span<const std::byte> bytes) {
+  const std::size_t count = std::min(bytes.size(), kFileMagic.size());
+  return std::memcmp(bytes.data(), kFileMagic.data(), count) == 0;
 }
 
 template <class Header>
@@ -157,10 +152,9 @@ Result<ChunkReader> ChunkReader::start(std::unique_ptr<State> state, const std::
   const auto bytes = state->window.peek(sizeof(FileHeader));
   if (state->window.read_failed()) return Error{name + ": cannot be read"};
   if (bytes.empty()) return Error{name + ": is empty, so it is not a synctrace trace"};
-  if (is_of_another_tool(bytes)) return no_trace(name);
-  if (bytes.size() < sizeof(FileHeader)) return Error{name + ": is too short to be a synctrace trace"};
+  if (!may_be_a_trace(bytes)) return Error{name + ": is not a synctrace trace"};
+  if (bytes.size() < sizeof(FileHeader)) return Error{name + ": is cut off before its first record"};
   const auto header = header_from<FileHeader>(bytes);
-  if (header.magic != kFileMagic) return Error{name + ": is not a synctrace trace"};
   const bool intact = header.crc == crc32c(bytes.first(offsetof(FileHeader, crc))) &&
                       header.header_bytes >= sizeof(FileHeader) && header.header_bytes <= kMaxHeaderBytes;
   if (!intact) {

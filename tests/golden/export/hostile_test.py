@@ -187,7 +187,7 @@ class CommandLine(ExportCase):
     def test_what_it_cannot_do(self):
         self.refused(2, "--output", self.trace)
         self.refused(2, "chrome", self.trace, "--format", "pdf", "-o", "x.json")
-        self.refused(3, "cannot write", self.trace, "-o", "no/such/folder.json")
+        self.refused(2, "there is no folder no/such", self.trace, "-o", "no/such/folder.json")
         self.refused(3, "absent.synctrace", "absent.synctrace", "-o", "x.json")
         self.assertFalse((self.folder / "x.json").exists())
         self.refused(4, "no *.synctrace", GOLDEN / "export", "-o", "x.json")
