@@ -136,6 +136,20 @@ bool pays_only_after(const Remedy& remedy) noexcept {
   return !is_at_least(remedy.alone.ns, remedy.marginal.ns, kFewAlone);
 }
 
+std::string changes_heading(std::span<const Remedy* const> shown) {
+  const bool falls = std::is_sorted(shown.begin(), shown.end(), [](const Remedy* one, const Remedy* other) {
+    return one->marginal.ns > other->marginal.ns;
+  });
+  return falls ? "What to change, best first" : "What to change, in this order";
+}
+
+std::string why_behind(const SavingsReport& savings, const Remedy& before, const Remedy& remedy) {
+  if (pays_only_after(remedy)) return "pays only after the above";
+  if (remedy.marginal.ns <= before.marginal.ns) return {};
+  if (remedy.alone.ns < before.marginal.ns) return saved_share(savings, remedy.alone.ns) + " alone";
+  return remedy.rule == &kFloat32MatmulRule || remedy.rule == &kNoAutocastRule ? "changes results" : "";
+}
+
 // What is said of a line must be what the change is about: the line may wait, copy and launch.
 std::string evidence_of(const Report& report, const ShownFix& fix) {
   const Fix what = fix.saving.fix;
@@ -163,14 +177,30 @@ bool is_worth_a_word(const Report& report, const Remedy& remedy) {
   return is_at_least(remedy.marginal.ns, report.savings.base_ns, 1'000);
 }
 
+namespace {
+
+// The last change that has a row; null: none has.
+const Remedy* last_shown(const Report& report, const std::vector<const Remedy*>& left) {
+  const Remedy* last = nullptr;
+  for (const Remedy& remedy : report.savings.remedies) {
+    if (is_worth_showing(report, remedy) && std::find(left.begin(), left.end(), &remedy) == left.end()) last = &remedy;
+  }
+  return last;
+}
+
+}  // namespace
+
 std::string left_out_sentence(const Report& report, const std::vector<const Remedy*>& left, const ScreenPlaces& places,
                               std::size_t most_named) {
   Nanoseconds ns = 0;
+  Nanoseconds counted_ns = 0;
   std::string names;
   std::size_t count = 0;
+  const Remedy* const last = last_shown(report, left);
   for (const Remedy* remedy : left) {
     if (!is_worth_a_word(report, *remedy)) continue;
     ns += remedy->marginal.ns;
+    if (remedy < last) counted_ns += remedy->marginal.ns;
     if (++count <= most_named)
       names += format_text("{}{} ({})", names.empty() ? "" : ", ", remedy->title, places.of(remedy->fixes.front(), 40));
   }
@@ -179,7 +209,11 @@ std::string left_out_sentence(const Report& report, const std::vector<const Reme
     names = format_text("{} change{}", count, count == 1 ? "" : "s");
   else if (count > most_named)
     names += format_text(", {} more", count - most_named);
-  return format_text("Left out, {} together: {}.", saved_share(report.savings, ns), names);
+  const std::string counted =
+      counted_ns == 0    ? std::string()
+      : counted_ns == ns ? " (\"all so far\" counts it)"
+                         : format_text(" (\"all so far\" counts {} of it)", saved_share(report.savings, counted_ns));
+  return format_text("Left out, {} together{}: {}.", saved_share(report.savings, ns), counted, names);
 }
 
 bool may_host_save(const SavingsReport& savings) noexcept { return is_at_least(savings.all.ns, savings.base_ns, 100); }

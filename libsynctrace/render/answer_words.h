@@ -3,6 +3,7 @@
 // page say them alike. Each is empty where there is nothing to say.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,10 @@ const Interval* whole_gain(const SavingsReport& savings) noexcept;
 
 // Alone it saves next to nothing: it pays only after the remedies before it.
 bool pays_only_after(const Remedy& remedy) noexcept;
+// "best first", or "in this order" where one saves more than one before it.
+std::string changes_heading(std::span<const Remedy* const> shown);
+// Why a change stands behind `before`, if it adds more or saves next to nothing alone: "changes results".
+std::string why_behind(const SavingsReport& savings, const Remedy& before, const Remedy& remedy);
 // What the calls of the line did: "120 of 120 calls wait, 6.1 ms each".
 std::string evidence_of(const Report& report, const ShownFix& fix);
 // Names those that save something, at most so many.

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/name_text.h"
 #include "base/quantity_text.h"
@@ -53,34 +55,68 @@ class RemedyTable {
         most_lines -= std::min(most_lines, out_.count() - before);
       }
     }
-    out_.add(
-        format_text("{:<{}}{:>{}}  {}", "What to change, best first", width_, "saves", kSavesColumns, "all so far"),
-        Tint::kBold);
+    out_.add(format_text("{:<{}}{:>{}}  {}", changes_heading(shown), width_, "saves", kSavesColumns, "all so far"),
+             Tint::kBold);
     // The last two lines are for what is left out, if anything is.
-    std::size_t room = most_lines > kLeftLines + 1 ? most_lines - kLeftLines - 1 : 0;
-    std::size_t number = 0;
-    std::size_t used = 1;
-    for (; number < shown.size(); ++number) {
-      std::size_t lines = std::min(kMostLines, worth_naming(*shown[number]));
-      ScreenLines block = block_of(*shown[number], number + 1, lines);
-      const std::size_t own_room = room + (number + 1 == shown.size() && left.empty() ? kLeftLines : 0);
-      while (block.count() > own_room && lines > 1) block = block_of(*shown[number], number + 1, --lines);
-      if (block.count() > own_room && number > 0) break;
-      out_.append(block);
-      room -= std::min(room, block.count());
-      used += block.count();
+    const std::size_t room = most_lines > kLeftLines + 1 ? most_lines - kLeftLines - 1 : 0;
+    Laid best = laid_out(shown, kMostLines, room, left.empty());
+    // A change is worth more than a third line of another one.
+    for (std::size_t most = kMostLines; --most > 0 && best.changes < shown.size();) {
+      Laid tighter = laid_out(shown, most, room, left.empty());
+      if (tighter.changes > best.changes) best = std::move(tighter);
     }
-    left.insert(left.begin(), shown.begin() + static_cast<std::ptrdiff_t>(number), shown.end());
-    left_out(left, used + 1 < most_lines ? most_lines - used : 1);
+    out_.append(best.lines);
+    const std::size_t used = 1 + best.lines.count();
+    rest(shown, best.changes, left, used + 1 < most_lines ? most_lines - used : 1);
   }
 
  private:
+  struct Laid {
+    ScreenLines lines;
+    std::size_t changes = 0;
+  };
+
+  // The changes that have room, each with at most `most` of its places.
+  Laid laid_out(std::span<const Remedy* const> shown, std::size_t most, std::size_t room, bool is_all) const {
+    Laid laid{out_};
+    laid.lines.clear();
+    for (const Remedy* remedy : shown) {
+      const std::size_t number = laid.changes;
+      std::size_t lines = std::min(most, worth_naming(*remedy));
+      ScreenLines block = block_of(shown, number, lines);
+      const std::size_t own_room = room + (number + 1 == shown.size() && is_all ? kLeftLines : 0);
+      while (block.count() > own_room && lines > 1) block = block_of(shown, number, --lines);
+      if (block.count() > own_room && number > 0) break;
+      laid.lines.append(block);
+      room -= std::min(room, block.count());
+      ++laid.changes;
+    }
+    return laid;
+  }
+
+  // Changes that have no room for what to type keep a line with their place and their figures.
+  void rest(const std::vector<const Remedy*>& shown, std::size_t number, std::vector<const Remedy*> left,
+            std::size_t room) const {
+    for (; number < shown.size(); ++number) {
+      ScreenLines block = out_;
+      block.clear();
+      title(shown, number, " (" + places_.of(shown[number]->fixes.front(), kPlaceColumns) + ")", block);
+      const bool is_last = number + 1 == shown.size() && left.empty();
+      if (block.count() + (is_last ? 0 : 1) > room) break;
+      out_.append(block);
+      room -= block.count();
+    }
+    left.insert(left.begin(), shown.begin() + static_cast<std::ptrdiff_t>(number), shown.end());
+    left_out(left, room);
+  }
+
   std::string share(Nanoseconds ns) const { return saved_share(savings_, ns); }
 
-  ScreenLines block_of(const Remedy& remedy, std::size_t number, std::size_t lines) const {
+  ScreenLines block_of(std::span<const Remedy* const> shown, std::size_t number, std::size_t lines) const {
+    const Remedy& remedy = *shown[number];
     ScreenLines block = out_;
     block.clear();
-    title(remedy, number, block);
+    title(shown, number, "", block);
     std::size_t place = 0;
     for (std::size_t i = 0; i < lines; ++i)
       place = std::max(place, columns_of(places_.of(remedy.fixes[i], kPlaceColumns)));
@@ -98,17 +134,27 @@ class RemedyTable {
     return block;
   }
 
-  void title(const Remedy& remedy, std::size_t number, ScreenLines& block) const {
+  void title(std::span<const Remedy* const> shown, std::size_t number, const std::string& place,
+             ScreenLines& block) const {
+    const Remedy& remedy = *shown[number];
     const std::string rule = remedy.rule == nullptr ? "" : format_text(" [{}]", remedy.rule->id);
-    const bool late = number > 1 && pays_only_after(remedy);
+    std::string note = number == 0 ? "" : why_behind(savings_, *shown[number - 1], remedy);
+    if (!note.empty()) note.insert(0, "; ");
     const Interval& so_far = remedy.cumulative;
     const std::string range = format_text("{} ({})", share(so_far.ns), range_words(so_far, savings_.base_ns));
     // Nothing of a title is cut. Its figures stand behind its end.
-    std::vector<std::string> lines = wrapped_text(remedy.title + rule, width_ - kNumberColumns);
-    const std::string late_words = late ? "; pays only after the above" : "";
-    if (columns_of(lines.back()) + columns_of(late_words) <= width_ - kNumberColumns) lines.back() += late_words;
+    const auto same_title =
+        std::count_if(shown.begin(), shown.end(), [&](const Remedy* each) { return each->title == remedy.title; });
+    std::vector<std::string> lines =
+        wrapped_text(remedy.title + (same_title > 1 ? place : "") + rule, width_ - kNumberColumns);
+    // What else is said of it takes no line from others.
+    for (const std::string& words : {remedy.title + place + rule, remedy.title + place + rule + note}) {
+      std::vector<std::string> more = wrapped_text(words, width_ - kNumberColumns);
+      if (more.size() <= lines.size()) lines = std::move(more);
+    }
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const std::string left = (i == 0 ? format_text("{:>2}  ", number) : std::string(kNumberColumns, ' ')) + lines[i];
+      const std::string left =
+          (i == 0 ? format_text("{:>2}  ", number + 1) : std::string(kNumberColumns, ' ')) + lines[i];
       if (i + 1 < lines.size()) {
         block.add(left, Tint::kBold);
         continue;

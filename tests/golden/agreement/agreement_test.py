@@ -74,7 +74,7 @@ class Agreement(unittest.TestCase):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
             with self.subTest(trace.name):
                 found = Outputs(trace, folder)
-                for check in (self.check_sums, self.check_savings, self.check_range, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
+                for check in (self.check_sums, self.check_savings, self.check_changes, self.check_range, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
                     check(found)
 
     def test_every_field_of_the_json_is_explained(self):
@@ -123,6 +123,18 @@ class Agreement(unittest.TestCase):
                 alone = fixes.get(place(cause))
                 if cause["rule"] == "ST052" and alone is not None and (cause["saving"] is None or cause["saving"]["fix"] == "speed-up"):
                     self.assertIsNotNone(cause["saving"], cause["source"])
+
+    def check_changes(self, found):
+        """On the first screen each row adds what it saves, or a sentence says what is counted beside the rows."""
+        rows = [tuple(map(float, row)) for row in re.findall(r"^ .* ([\d.]+) %  ([\d.]+) % \([\d -]+\)$", found.screen, re.MULTILINE)]
+        if not rows:
+            return
+        falls = all(before >= after for (before, _), (after, _) in zip(rows, rows[1:]))
+        self.assertEqual("What to change, best first" in found.screen, falls, found.screen)
+        self.assertEqual("What to change, in this order" in found.screen, not falls, found.screen)
+        beside = rows[-1][1] - sum(saves for saves, _ in rows)
+        said = re.search(r"Left out, ([\d.]+) % together \(\"all so far\" counts (?:it|([\d.]+) % of it)\)", found.screen.replace("\n", " "))
+        self.assertAlmostEqual(beside, float(said[2] or said[1]) if said else 0, delta=0.1 * (len(rows) + 1), msg=found.screen)
 
     def check_range(self, found):
         """Between which times a step lies without the recorder."""
