@@ -97,6 +97,8 @@ constexpr std::array kKinds = {
               {Severity::kWarning,
                "times CUPTI found no free buffer, so GPU records are missing (a larger "
                "--buffer-size helps)"}},
+    NamedLoss{"early-events",
+              {Severity::kNote, "waits, samples and ranges before the first GPU work were left out: there were many"}},
     NamedLoss{"stacks-full", {Severity::kNote, "calls got no stack, because there were too many different ones"}},
     NamedLoss{"stack-budget",
               {Severity::kNote, "short calls got no stack, so that stacks do not slow the program down"}},
