@@ -109,6 +109,10 @@ int cmd_diff(int argc, char** argv) {
     say::error(kWho, error->message);
     return kExitUnusable;
   }
+  if (runs.is_of_two_programs()) {
+    say::warn(kWho, "these are recordings of two programs, " + runs.programs[0] + " and " + runs.programs[1] +
+                        ", and no line of one is in the other: give two recordings of one program.");
+  }
   return runs.is_worse() ? kExitNegative : kExitOk;
 }
 

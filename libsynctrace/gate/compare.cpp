@@ -170,6 +170,20 @@ Json spread_json(const Spread& spread) {
   return {{"count", spread.count}, {"low", spread.low}, {"middle", spread.middle}, {"high", spread.high}};
 }
 
+// "train.py" for "python3 -m train.py --lr 1": a script, or else the program itself.
+std::string program_word(std::string_view command) {
+  std::string_view first;
+  for (std::size_t begin = 0; begin < command.size();) {
+    const std::size_t end = std::min(command.find(' ', begin), command.size());
+    std::string_view word = command.substr(begin, end - begin);
+    word.remove_prefix(word.rfind('/') + 1);
+    if (word.ends_with(".py")) return std::string(word);
+    if (first.empty()) first = word;
+    begin = end + 1;
+  }
+  return std::string(first);
+}
+
 }  // namespace
 
 std::string_view change_word(Change change) noexcept {
@@ -190,6 +204,12 @@ bool ComparedRuns::is_worse() const noexcept {
     return line.change == Change::kDearer &&
            amount_of(*line.after, by_steps).calls > amount_of(*line.before, by_steps).calls;
   });
+}
+
+bool ComparedRuns::is_of_two_programs() const noexcept {
+  const auto is_pair = [](const ComparedLine& line) { return line.before && line.after; };
+  return !programs[0].empty() && !programs[1].empty() && programs[0] != programs[1] && same == 0 && !lines.empty() &&
+         std::none_of(lines.begin(), lines.end(), is_pair);
 }
 
 ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
@@ -235,6 +255,8 @@ ComparedRuns compare_runs(const RunSide& before, const RunSide& after) {
   }
   for (const RunSide* side : {&before, &after}) {
     for (const JudgedTrace& trace : side->result.traces) runs.simulated = runs.simulated || trace.simulated;
+    if (!side->result.traces.empty())
+      runs.programs[side == &after ? 1 : 0] = program_word(side->result.traces.front().program);
   }
   return runs;
 }

@@ -44,6 +44,10 @@ struct ComparedRuns {
   std::size_t ranks[2] = {1, 1};  // ranks of a job that have a trace
   std::optional<ComparedJobs> jobs;
   bool simulated = false;
+  std::string programs[2];  // "train.py"; empty: not known
+
+  // Neither the programs nor any of their lines are the same.
+  bool is_of_two_programs() const noexcept;
 
   // A line appeared, or is called more often in a step (without steps: in all).
   bool is_worse() const noexcept;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Findings that are known: a baseline survives edits, and a new wait does not hide behind it. And what `diff` says."""
 import json
+import pathlib
 
 import gate_case
 import harness
@@ -124,6 +125,13 @@ class Diff(gate_case.GateCase):
         text = self.run_cli("diff", before, after, "--library-code=libgate_work.so").stdout
         self.assert_one_line(text, "appeared", "train.py:", "[ST002 device-sync]")
         self.assertEqual(self.diff(before, before, status=0)["lines"], [])
+
+    def test_two_programs_are_no_comparison(self):
+        golden = pathlib.Path(__file__).resolve().parents[1] / "golden"
+        cifar, deferred = golden / "frameworks/cifar_resnet.baseline.synctrace", golden / "studies/cifar_resnet.deferred.synctrace"
+        done = self.run_cli("diff", cifar, golden / "frameworks/advice.auto_gc.synctrace")
+        self.assert_one_line(done.stderr, "two programs, train.py and auto_gc.py", "one program")
+        self.assertEqual(self.run_cli("diff", cifar, deferred).stderr, "")
 
     def test_failures(self):
         trace = self.recorded("a", WAIT)
