@@ -125,7 +125,7 @@ RemedyWords read_later_torch(const Lines& lines) {
   const auto size = std::find_if(lines.begin(), lines.end(), is_size);
   if (size != lines.end()) words.to_type.emplace_back("use a fixed upper bound in place of a size read from the GPU");
   if (std::any_of(lines.begin(), lines.end(), is_condition))
-    words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test it every 10 steps");
+    words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test it every 50 steps");
   if (any_has(lines, "print(")) words.to_type.emplace_back("print the tensor every 50 steps, not in each");
   return words;
 }
