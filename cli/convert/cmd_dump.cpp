@@ -14,6 +14,7 @@
 #include "files/replaceable.h"
 #include "files/way_out.h"
 #include "files/whole_file.h"
+#include "files/written.h"
 #include "format/trace_reader.h"
 #include "format/trace_text.h"
 #include "messages.h"
@@ -48,7 +49,7 @@ int print_text(const Options& options) {
     written = written && std::fwrite(piece.data(), 1, piece.size(), out) == piece.size();
   });
   const bool closed = to_stdout ? std::fflush(out) == 0 : std::fclose(out) == 0;
-  if (written && closed) return kExitOk;
+  if (written && closed) return say_written("synctrace dump", {options.output}), kExitOk;
   return fail("cannot write all of " + (to_stdout ? std::string("the text to stdout") : options.output) + ".");
 }
 
@@ -59,7 +60,9 @@ int assemble(const Options& options) {
   if (!bytes) return fail(bytes.error().message);
   const std::string_view content(reinterpret_cast<const char*>(bytes.value().data()), bytes.value().size());
   const auto error = write_whole_file(options.output, content);
-  return error ? fail(error->message) : static_cast<int>(kExitOk);
+  if (error) return fail(error->message);
+  say_written("synctrace dump", {options.output});
+  return kExitOk;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // The verb export: traces in the formats of other tools.
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +19,7 @@
 #include "files/replaceable.h"
 #include "files/trace_files.h"
 #include "files/way_out.h"
+#include "files/written.h"
 #include "findings/job/missing_ranks.h"
 #include "messages.h"
 
@@ -141,7 +143,13 @@ void add_options(const CommandLine& app, Options& options) {
 
 int run_all(const ExportFormat& format, const std::vector<ExportRequest>& requests, Recordings& recordings) {
   int status = kExitOk;
-  for (const ExportRequest& request : requests) status = std::max(status, format.run(format, request, recordings));
+  std::vector<std::string> files;
+  for (const ExportRequest& request : requests) {
+    const int written = format.run(format, request, recordings);
+    status = std::max(status, written);
+    if (written == kExitOk) std::ranges::copy(format.files(request), std::back_inserter(files));
+  }
+  say_written(kWho, files, "format " + std::string(format.name));
   return status;
 }
 

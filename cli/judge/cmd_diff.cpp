@@ -13,6 +13,7 @@
 #include "files/trace_files.h"
 #include "files/way_out.h"
 #include "files/whole_file.h"
+#include "files/written.h"
 #include "gate/compare.h"
 #include "judge/gate_options.h"
 #include "messages.h"
@@ -109,6 +110,7 @@ int cmd_diff(int argc, char** argv) {
     say::error(kWho, error->message);
     return kExitUnusable;
   }
+  say_written(kWho, {options.output});
   if (runs.is_of_two_programs()) {
     say::warn(kWho, "these are recordings of two programs, " + runs.programs[0] + " and " + runs.programs[1] +
                         ", and no line of one is in the other: give two recordings of one program.");

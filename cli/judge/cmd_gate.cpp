@@ -12,6 +12,7 @@
 #include "files/trace_files.h"
 #include "files/way_out.h"
 #include "files/whole_file.h"
+#include "files/written.h"
 #include "gate/print_allow.h"
 #include "judge/gate_options.h"
 #include "messages.h"
@@ -62,6 +63,7 @@ int write_results(const Options& options, const GateRun& run) {
     say::error(kWho, error->message);
     return kExitUnusable;
   }
+  say_written(kWho, {options.output});
   // Annotations among another format's text would spoil it.
   std::FILE* notes = to_stdout && options.format != "text" ? stderr : stdout;
   if (!write_gate_files(options.gate, run.result, notes, kWho)) return kExitUnusable;
@@ -100,6 +102,7 @@ int cmd_gate(int argc, char** argv) {
     say::error(kWho, error->message);
     return kExitUnusable;
   }
+  say_written(kWho, {options.output});
   return run.unreadable ? kExitUnusable : kExitOk;
 }
 

@@ -19,6 +19,7 @@
 #include "files/replaceable.h"
 #include "files/way_out.h"
 #include "files/whole_file.h"
+#include "files/written.h"
 #include "gate/render_ci.h"
 #include "gate/render_gate_text.h"
 #include "messages.h"
@@ -225,6 +226,8 @@ bool write_gate_files(const GateOptions& options, const GateResult& result, std:
                                             rendered_gate(result, output.substr(0, equals), false, false))) {
       say::error(who, error->message);
       all_written = false;
+    } else {
+      say_written(who, {output.substr(equals + 1)});
     }
   }
   const char* on_github = std::getenv("GITHUB_ACTIONS");

@@ -18,6 +18,7 @@
 #include "files/trace_files.h"
 #include "files/way_out.h"
 #include "files/whole_file.h"
+#include "files/written.h"
 #include "findings/findings.h"
 #include "messages.h"
 #include "recordings/answers.h"
@@ -77,6 +78,7 @@ int write_report(const std::vector<Report>& reports, const JobReport* job, const
     say::error(kWho, error->message);
     return kExitUnusable;
   }
+  say_written(kWho, {options.output});
   return kExitOk;
 }
 

@@ -8,6 +8,7 @@
 
 #include "asked/step_options.h"
 #include "exit_status.h"
+#include "files/written.h"
 #include "messages.h"
 #include "recordings/shared_opening.h"
 #include "report/page_file.h"
@@ -61,6 +62,7 @@ class ReportVisit {
   int finish_page(const JobReport* job, int status) const {
     if (!page_) return status;
     const auto error = page_->finish(job);
+    if (!error) say_written(kWho, {options_.page}, "open it in a browser");
     if (!error) return status;
     say::error(kWho, error->message);
     return kExitUnusable;

@@ -14,6 +14,7 @@
 #include "files/replaceable.h"
 #include "files/way_out.h"
 #include "files/whole_file.h"
+#include "files/written.h"
 #include "messages.h"
 #include "rollup/dataset.h"
 #include "rollup/render_fleet.h"
@@ -61,6 +62,7 @@ int report(const std::string& dataset, const std::string& format, const std::str
   const FleetAnswer answer = reader.answer();
   if (const auto error = write_whole_file(output, format == "json" ? fleet_json(answer) : fleet_text(answer)))
     return fail(error->message);
+  say_written(kWho, {output});
   return all ? kExitOk : kExitUnusable;
 }
 

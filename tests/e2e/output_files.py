@@ -78,6 +78,8 @@ class OutputFiles(harness.CliTest):
                 out.unlink(missing_ok=True)
                 first = self.write(command, "out")
                 self.assertIn(first.returncode, (0, 1), first.stderr)
+                if "--prom-textfile" not in command:
+                    self.assert_one_line(first.stderr, "wrote out (")
                 content = out.read_bytes()
                 self.assertTrue(content)
                 if knows_its_own:
@@ -116,7 +118,9 @@ class OutputFiles(harness.CliTest):
         self.assertEqual(self.write(command.replace("create", "update"), "known").returncode, 0)
 
     def test_a_pipe_is_no_file(self):
-        self.assertIn("sync_per_step", self.write("report -o OUT a.synctrace", "/dev/stdout").stdout)
+        done = self.write("report -o OUT a.synctrace", "/dev/stdout")
+        self.assertIn("sync_per_step", done.stdout)
+        self.assertEqual(done.stderr, "")
 
     def test_what_is_called_like_a_temporary_file_stays(self):
         for command in ("report --html OUT a.synctrace", "export --format nsys-sqlite -o OUT a.synctrace"):
