@@ -36,6 +36,20 @@ std::string why_no_lines(const Trace& trace) {
   return "";
 }
 
+// A native program without line tables has functions where its lines would be, or not even these.
+std::string why_only_functions(const Trace& trace, const Report& report) {
+  if (trace.symbols.empty() || !fact(trace, "imported_from").empty()) return "";
+  const SourceLine* named = nullptr;
+  for (const CallSite& site : report.waits) {
+    if (site.where.line != 0) return "";
+    if (named == nullptr && !site.where.function.empty()) named = &site.where;
+  }
+  if (named == nullptr) return "";
+  const bool is_stripped = named->function.find("+0x") != std::string::npos;
+  return is_stripped ? "the program has no symbols; build with -g, and do not strip it"
+                     : "only function names are known; build with -g, which makes nothing slower";
+}
+
 void add_head(const Trace& trace, Report& report) {
   report.path = printable(trace.path);
   report.program = printable(fact(trace, "command_line"));
@@ -176,6 +190,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   add_call_tables(trace, attribution, places, report);
   tables.get();
   add_limits(trace, attribution, report);
+  if (report.no_lines.empty()) report.no_lines = why_only_functions(trace, report);
   return report;
 }
 

@@ -121,6 +121,14 @@ class NativeNames(harness.CliTest):
         self.assertRegex(site["function"], r"^train\+0x[0-9a-f]+$")
         self.assert_one_line(harness.table_of_waits(done.stderr), "ST002 in train+0x")
 
+    def test_what_was_built_without_lines_is_told_how_to_get_them(self):
+        for flags, said in ((("-g0",), "No lines: only function names are known; build with -g"),
+                            (("-s",), "No lines: the program has no symbols; build with -g"), ((), None)):
+            self.build(*flags)
+            done = self.record_program("-f")
+            self.assertIn(said or "sync.h", done.stderr)
+            self.assertEqual("No lines" in done.stderr, said is not None)
+
     def test_a_copy_elsewhere_without_program_and_source_says_the_same(self):
         self.build()
         self.record_program()
