@@ -58,12 +58,16 @@ std::string meant_instead(const std::string& program, bool missing) {
   const std::string file = shell_word(program.find('/') == std::string::npos ? "./" + program : program);
   if (std::filesystem::is_directory(program, ignored))
     return "; it is a folder: name a program, as synctrace run -- " + file + "/PROGRAM";
+  const bool is_file = std::filesystem::is_regular_file(program, ignored);
+  if (is_file && access(program.c_str(), X_OK) == 0)
+    return missing ? "; the file of this folder is " + file : "; name what runs it: synctrace run -- sh " + file;
   if (std::string known = what_it_is(program); !known.empty() && known.find(file) == std::string::npos) return known;
-  if (!std::filesystem::is_regular_file(program, ignored))
-    return "; is it in PATH? Else name its file: synctrace run -- FOLDER/" + program;
-  if (access(program.c_str(), X_OK) != 0)
-    return "; it is not executable: chmod +x " + file + ", or name what runs it: synctrace run -- sh " + file;
-  return missing ? "; the file of this folder is " + file : "; name what runs it: synctrace run -- sh " + file;
+  if (!is_file) {
+    return program.find('/') == std::string::npos
+               ? "; is it in PATH? Else name its file: synctrace run -- FOLDER/" + program
+               : "; there is no such file: type synctrace run -- PROGRAM with the name of one";
+  }
+  return "; it is not executable: chmod +x " + file + ", or name what runs it: synctrace run -- sh " + file;
 }
 
 int cannot_start(const std::string& program, int reason) {
