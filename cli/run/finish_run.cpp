@@ -166,7 +166,11 @@ FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest,
   if (options.compress) compress_all(outcome);
   const bool is_wanted = options.speaks() && !options.gate;  // the gate's result takes its place
   const ReportStyle style = options.report.value_or(is_wanted ? ReportStyle::kShort : ReportStyle::kNone);
-  if (style != ReportStyle::kNone) print_report(outcome.traces, style, options.stacks, options.steps, stderr);
+  if (style != ReportStyle::kNone) {
+    std::vector<std::string> files;
+    for (const std::string& path : outcome.traces) files.push_back(shown(path));
+    print_report(files, style, options.stacks, options.steps, stderr);
+  }
   if (!options.rollup.output.empty()) rollup_traces(outcome.traces, options.rollup, options.stacks, "synctrace rollup");
   if (options.first_rank) print_last_line(options, outcome);
   return finished;

@@ -91,8 +91,6 @@ class FirstScreen {
 
  private:
   void head() {
-    const std::size_t slash = report_.path.rfind('/');
-    const std::string name = report_.path.substr(slash == std::string::npos ? 0 : slash + 1);
     std::string device = report_.devices.empty() ? "" : report_.devices.front().name;
     if (report_.devices.size() > 1) device = format_text("{} x {}", report_.devices.size(), device);
     const std::string right =
@@ -100,7 +98,8 @@ class FirstScreen {
     std::string command = short_command(report_);
     if (!report_.rank.empty()) command += format_text("{}rank {}", command.empty() ? "" : ", ", report_.rank);
     const std::size_t room = out_.columns() - columns_of(right) - 2;
-    const std::string shown_name = fitted_tail(name, room / 2);
+    // Recordings of one program have often the same name in several folders.
+    const std::string shown_name = fitted_tail(fitted_path(report_.path, room / 2), room / 2);
     const std::string left = format_text("{}   {}", shown_name, fitted(command, room - columns_of(shown_name) - 3));
     out_.add_raw(
         format_text("{}{}{}", left, std::string(out_.columns() - columns_of(left) - columns_of(right), ' '), right));
