@@ -74,8 +74,8 @@ int cmd_doctor(int argc, char** argv) {
   const Installation installation = find_installation();
   Checks checks;
   if (check_installation(installation, checks)) {
-    check_gpu(installation, checks);
-    check_cupti(installation, checks);
+    const double driver_cuda = check_gpu(installation, checks);
+    check_cupti(installation, driver_cuda, checks);
   }
   check_environment(checks);
   check_system(checks);

@@ -128,9 +128,24 @@ std::vector<Copy> list_copies(const Installation& installation, Checks& checks) 
   return copies;
 }
 
+int major_of(const Copy& copy) { return copy.version < 100'000 ? 12 : static_cast<int>(copy.version / 10'000); }
+
+// Whether the driver serves it, and whether anybody has tried it.
+void check_version(const Copy& copy, double driver_cuda, Checks& checks) {
+  const int major = major_of(copy);
+  const std::string name = "libcupti " + std::to_string(major);
+  if (driver_cuda > 0 && driver_cuda < major) {
+    checks.push_back({"CUPTI", Health::kWarn, name + " is newer than the driver, and may be refused",
+                      "Update the driver (580 or later for CUDA 13), or name a libcupti 12 with --cupti."});
+  } else if (major < 13) {
+    checks.push_back({"CUPTI", Health::kNote, name + " was tried on the simulated GPU only",
+                      "Where it fails and the driver is 580 or later, name a libcupti 13 with --cupti."});
+  }
+}
+
 }  // namespace
 
-void check_cupti(const Installation& installation, Checks& checks) {
+void check_cupti(const Installation& installation, double driver_cuda, Checks& checks) {
   const bool driver = std::none_of(checks.begin(), checks.end(), [](const Check& check) {
     return check.topic == "driver" && check.health == Health::kFail;
   });
@@ -142,6 +157,7 @@ void check_cupti(const Installation& installation, Checks& checks) {
          "--cupti."});
     return;
   }
+  check_version(copies.front(), driver_cuda, checks);
   if (!driver) return;  // every subscription fails then, and says nothing
   const Copy& first = copies.front();
   if (first.subscribe_status == 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Talks to libcuda through synctrace-probe: the command line is built and run on machines without CUDA.
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 
@@ -21,29 +22,49 @@ std::string kernel_driver_version() {
   return {};
 }
 
-void add_driver_answer(const std::string& text, const std::string& kernel_version, const std::string& instead,
-                       Checks& checks) {
+// The first whose programs of CUDA 12 run on it: before, no libcupti of 12 or 13 works.
+constexpr double kOldestCuda = 12.0;
+
+void check_age(double cuda, Checks& checks) {
+  if (cuda >= kOldestCuda) return;
+  checks.push_back({"driver", Health::kFail, "too old: libcupti 12 and 13 need a driver for CUDA 12.0 or later",
+                    "Update the driver: 525.60 or later for CUDA 12, 580 or later for CUDA 13."});
+}
+
+void check_slice(const std::string& name, Checks& checks) {
+  if (name.find(" MIG ") == std::string::npos) return;
+  checks.push_back({"MIG", Health::kNote, "a slice of a GPU: what others do on its other slices is not seen",
+                    "Compare only runs on slices of one size."});
+}
+
+double add_driver_answer(const std::string& text, const std::string& kernel_version, const std::string& instead,
+                         Checks& checks) {
   std::istringstream lines(text);
   std::string kind;
   std::string rest;
   int gpus = 0;
+  double cuda = 0;
   bool failed = false;
   while (lines >> kind && std::getline(lines >> std::ws, rest)) {
     if (kind == "driver") {
       std::string finding = kernel_version.empty() ? "" : kernel_version + ", ";
       finding.append("for programs up to CUDA ").append(rest);
       checks.push_back({"driver", Health::kOk, finding, {}});
+      cuda = std::strtod(rest.c_str(), nullptr);
+      check_age(cuda, checks);
     } else if (kind == "gpu") {
       checks.push_back({"GPU " + std::to_string(gpus++), Health::kOk, rest, {}});
+      check_slice(rest, checks);
     } else {
       failed = true;
       checks.push_back(
           {"driver", Health::kFail, rest, "Other CUDA programs fail alike: repair the driver first." + instead});
     }
   }
-  if (gpus > 0 || failed) return;
+  if (gpus > 0 || failed) return cuda;
   checks.push_back({"GPU", Health::kFail, "the driver shows no GPU",
                     "Look at CUDA_VISIBLE_DEVICES, and in a container at --gpus." + instead});
+  return cuda;
 }
 
 }  // namespace
@@ -54,7 +75,7 @@ bool is_driver_here(const Installation& installation) {
   return answer.end != ProbeAnswer::End::kAnswered || !answer.text.empty();
 }
 
-void check_gpu(const Installation& installation, Checks& checks) {
+double check_gpu(const Installation& installation, Checks& checks) {
   const std::string instead = installation.simulated_gpu.empty() ? "" : " Without a GPU: synctrace run --simgpu.";
   const std::string kernel_version = kernel_driver_version();
   const ProbeAnswer answer = ask_probe(installation, {"driver"}, kDriverLimitMs);
@@ -71,8 +92,9 @@ void check_gpu(const Installation& installation, Checks& checks) {
          "In a container, start it with the NVIDIA runtime (--gpus all); else install the driver's libraries." +
              instead});
   } else {
-    add_driver_answer(answer.text, kernel_version, instead, checks);
+    return add_driver_answer(answer.text, kernel_version, instead, checks);
   }
+  return 0;
 }
 
 }  // namespace synctrace::cli

@@ -3,6 +3,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -75,9 +76,29 @@ void check_rights(Checks& checks) {
   }
 }
 
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+void check_wsl(Checks& checks) {
+  if (!is_set("WSL_DISTRO_NAME") && !file_mentions("/proc/sys/kernel/osrelease", "microsoft")) return;
+  checks.push_back({"WSL", Health::kNote, "the driver is that of Windows; recording was not tried here",
+                    "Where no driver is found, add /usr/lib/wsl/lib to LD_LIBRARY_PATH. Write traces to the disk of "
+                    "Linux, not below /mnt."});
+}
+
+void check_mps(Checks& checks) {
+  std::error_code ignored;
+  if (!is_set("CUDA_MPS_PIPE_DIRECTORY") && !fs::exists("/tmp/nvidia-mps/control", ignored)) return;
+  checks.push_back({"MPS", Health::kNote, "processes share the GPU at once; recording was not tried under MPS",
+                    "For figures of this program alone, end MPS: echo quit | nvidia-cuda-mps-control."});
+}
+
 void check_container(Checks& checks) {
   std::error_code ignored;
-  const bool container = fs::exists("/.dockerenv", ignored) || fs::exists("/run/.containerenv", ignored) ||
+  const bool container = is_set("KUBERNETES_SERVICE_HOST") || is_set("container") ||
+                         fs::exists("/.dockerenv", ignored) || fs::exists("/run/.containerenv", ignored) ||
                          file_mentions("/proc/1/cgroup", "kubepods") || file_mentions("/proc/1/cgroup", "docker");
   if (!container) return;
   checks.push_back(
@@ -102,6 +123,8 @@ void check_system(Checks& checks) {
   check_folder(checks);
   check_rights(checks);
   check_container(checks);
+  check_wsl(checks);
+  check_mps(checks);
   check_core_limit(checks);
 }
 
