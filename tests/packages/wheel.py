@@ -68,7 +68,7 @@ class Wheel(package_case.PackageCase):
 
         # Without the other file set there is no simulated GPU, which is said.
         missing = self.env_run("synctrace", "run", "--simgpu", "--", package_case.OLD_PROGRAM, status=3)
-        self.assertIn("there is no simulated GPU beside", missing.stderr)
+        self.assertIn("the simulated GPU is not installed; add it: tar -xzf", missing.stderr)
         self.unpack(self.native, SIMULATED)
         for how in (["synctrace"], ["python", "-m", "synctrace"]):
             recorded = self.env_run(*how, "run", "--simgpu", "-f", "-o", "trace", "--", package_case.OLD_PROGRAM)
