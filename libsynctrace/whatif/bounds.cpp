@@ -50,6 +50,12 @@ Corner with_lengths(Corner corner, const KernelLengths& lengths) noexcept {
   return corner;
 }
 
+std::vector<Trial> typical_trials(std::span<const Changed> changes) {
+  std::vector<Trial> trials;
+  for (const Changed& each : changes) trials.push_back({each.sites, with_lengths({}, each.usual)});
+  return trials;
+}
+
 // In a damaged trace the sample may take next to nothing, and stand for any time.
 Nanoseconds as_time(double ns) noexcept {
   const auto most = static_cast<double>(kLatestTime);
@@ -70,7 +76,7 @@ Bounds::Bounds(const Evaluator& evaluator, double uncertain_share)
   const Trial nothing_fixed;
   const Changed nothing_changed;
   base_ = std::move(evaluator.run(evaluator.whole(), {&nothing_fixed, 1}, true).front());
-  sample_base_ns_ = times_in_corners({&nothing_changed, 1}).front();
+  sample_base_ns_ = times_in_corners({&nothing_changed, 1}, typical_of_sample({&nothing_changed, 1})).front();
 }
 
 TimeSpan Bounds::base_range() const noexcept {
@@ -84,31 +90,34 @@ Nanoseconds Bounds::least_gain_ns() const noexcept {
   return static_cast<Nanoseconds>(kModelError.of(static_cast<double>(base_.time_ns)));
 }
 
-std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const Changed> changes) const {
-  std::vector<Trial> typical;
+std::vector<TrialResult> Bounds::typical_of_sample(std::span<const Changed> changes) const {
+  return evaluator_.run(evaluator_.sample(), typical_trials(changes), false);
+}
+
+std::vector<Bounds::Corners> Bounds::times_in_corners(std::span<const Changed> changes,
+                                                      std::vector<TrialResult> typical) const {
+  const std::vector<Trial> usual = typical_trials(changes);
   std::vector<Trial> extremes;
   for (const Changed& each : changes) {
-    typical.push_back({each.sites, with_lengths({}, each.usual)});
     extremes.push_back({each.sites, with_lengths(optimistic_corner(), each.least)});
     extremes.push_back({each.sites, with_lengths(pessimistic_corner(), each.most)});
   }
   const Stretch& sample = evaluator_.sample();
-  const std::vector<TrialResult> all_off = evaluator_.run(sample, typical, false);
   const std::vector<TrialResult> extreme = evaluator_.run(sample, extremes, false);
-  const std::vector<TrialResult> less_off = evaluator_.run(sample, typical, false, RecorderOff::kLess);
-  const std::vector<TrialResult> more_off = evaluator_.run(sample, typical, false, RecorderOff::kMore);
+  const std::vector<TrialResult> less_off = evaluator_.run(sample, usual, false, RecorderOff::kLess);
+  const std::vector<TrialResult> more_off = evaluator_.run(sample, usual, false, RecorderOff::kMore);
   std::vector<Corners> times;
   for (std::size_t i = 0; i < changes.size(); ++i) {
-    times.push_back({all_off[i].time_ns, extreme[2 * i].time_ns, extreme[2 * i + 1].time_ns, less_off[i].time_ns,
+    times.push_back({typical[i].time_ns, extreme[2 * i].time_ns, extreme[2 * i + 1].time_ns, less_off[i].time_ns,
                      more_off[i].time_ns});
   }
   return times;
 }
 
-std::vector<Bounds::Reach> Bounds::reaches(std::span<const Changed> changes) const {
+std::vector<Bounds::Reach> Bounds::reaches(std::span<const Changed> changes, std::vector<TrialResult> typical) const {
   const double scale = whole_per_sample();
   std::vector<Reach> reaches;
-  for (const Corners& times : times_in_corners(changes)) {
+  for (const Corners& times : times_in_corners(changes, std::move(typical))) {
     const auto gain = [&](std::size_t corner) { return static_cast<double>(sample_base_ns_[corner] - times[corner]); };
     // A program that takes less or more by itself gains the same part.
     const auto as_typical = [&](std::size_t corner) {
@@ -143,19 +152,15 @@ std::vector<Interval> Bounds::savings(std::span<const FixSet> sets, std::vector<
 }
 
 std::vector<Nanoseconds> Bounds::sample_savings(std::span<const Changed> changes) const {
-  std::vector<Trial> trials;
-  for (const Changed& each : changes) trials.push_back({each.sites, with_lengths({}, each.usual)});
   std::vector<Nanoseconds> savings;
-  for (const TrialResult& result : evaluator_.run(evaluator_.sample(), trials, false))
+  for (const TrialResult& result : typical_of_sample(changes))
     savings.push_back(sample_base_ns_[kTypical] - result.time_ns);
   return savings;
 }
 
 std::vector<Interval> Bounds::savings(std::span<const Changed> changes, std::vector<TrialResult>* typical) const {
-  std::vector<Trial> trials;
-  for (const Changed& each : changes) trials.push_back({each.sites, with_lengths({}, each.usual)});
-  std::vector<TrialResult> results = evaluator_.run(evaluator_.whole(), trials, true);
-  const std::vector<Reach> found = reaches(changes);
+  std::vector<TrialResult> results = evaluator_.run(evaluator_.whole(), typical_trials(changes), true);
+  const std::vector<Reach> found = reaches(changes, evaluator_.is_sampled() ? typical_of_sample(changes) : results);
   std::vector<Interval> intervals;
   for (std::size_t i = 0; i < changes.size(); ++i) intervals.push_back(interval_of(results[i], found[i]));
   if (typical != nullptr) *typical = std::move(results);

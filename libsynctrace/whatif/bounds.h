@@ -48,8 +48,9 @@ class Bounds {
   // The typical case, the two ends of all that the recording leaves open, and less or more taken off for the recorder.
   enum { kTypical, kOptimistic, kPessimistic, kLessOff, kMoreOff, kCorners };
   using Corners = std::array<Nanoseconds, kCorners>;
-  // The time that the sample takes.
-  std::vector<Corners> times_in_corners(std::span<const Changed> changes) const;
+  // The time that the sample takes; `typical` is that of the typical case.
+  std::vector<Corners> times_in_corners(std::span<const Changed> changes, std::vector<TrialResult> typical) const;
+  std::vector<TrialResult> typical_of_sample(std::span<const Changed> changes) const;
   Nanoseconds sample_base_ns(std::size_t corner) const noexcept {
     return std::max<Nanoseconds>(1, sample_base_ns_[corner]);
   }
@@ -63,7 +64,7 @@ class Bounds {
     Nanoseconds down_ns = 0;
     Nanoseconds up_ns = 0;
   };
-  std::vector<Reach> reaches(std::span<const Changed> changes) const;
+  std::vector<Reach> reaches(std::span<const Changed> changes, std::vector<TrialResult> typical) const;
   Interval interval_of(const TrialResult& typical, Reach reach) const;
 
   const Evaluator& evaluator_;

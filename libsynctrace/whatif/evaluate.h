@@ -45,6 +45,8 @@ class Evaluator {
   // gets ahead of the GPU only in the course of several.
   const Stretch& whole() const noexcept { return whole_; }
   const Stretch& sample() const noexcept { return sample_; }
+  // False: the sample is the whole.
+  bool is_sampled() const noexcept { return sample_.last - sample_.first != whole_.last - whole_.first; }
   bool by_steps() const noexcept { return whole_.by_steps; }
   std::size_t counted_steps() const noexcept { return counted_.size(); }
   // The sum of `weigh`'s answers for the events that are counted.
