@@ -20,6 +20,7 @@
 #include "findings/loader/loader_advice.h"
 #include "findings/phases/phases.h"
 #include "findings/remedies/remedy_details.h"
+#include "findings/remedy_sets.h"
 #include "findings/report/trace_words.h"
 #include "findings/report_parts.h"
 
@@ -187,6 +188,7 @@ Report build_report(const Trace& trace, const Attribution& attribution, const Re
   report.loader = loader_advice(trace, attribution, step_without_input_wait(report.savings, report.devices));
   add_host_threads(trace, places, report);
   add_details(number_fact(trace, "processors"), report);
+  if (options.question.with_sets) settle_sets(report.savings);
   add_call_tables(trace, attribution, places, report);
   tables.get();
   add_limits(trace, attribution, report);

@@ -60,6 +60,7 @@ void scale(WhatIf& found, double factor) {
     scale(group.marginal, factor);
     scale(group.cumulative, factor);
   }
+  for (GroupSet& set : found.sets) scale(set.saving, factor);
   for (FixStep& step : found.order) {
     scale(step.marginal, factor);
     scale(step.cumulative, factor);

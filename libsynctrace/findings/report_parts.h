@@ -22,6 +22,9 @@ void add_idle_causes(const Trace& trace, const Attribution& attribution, const L
 void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces& places,
                  const WhatIfQuestion& question, Report& report);
 
+// Makes the range of a saving as wide as predictions were seen to be off.
+void widen(Nanoseconds base_ns, Interval& saving);
+
 // What the host threads did beside CUDA calls: where they slept in the C library, exactly, and what samples found them
 // at.
 void add_host_threads(const Trace& trace, StackPlaces& places, Report& report);

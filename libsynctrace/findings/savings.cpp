@@ -13,6 +13,7 @@
 #include "findings/remedies/frameworks.h"
 #include "findings/remedies/remedy_kinds.h"
 #include "findings/remedies/remedy_words.h"
+#include "findings/remedy_sets.h"
 #include "findings/report/trace_words.h"
 #include "findings/report_parts.h"
 #include "findings/slow_steps.h"
@@ -117,13 +118,6 @@ constexpr ShareRange kFused = {percent(50), percent(33), percent(75)};
 constexpr CompiledCalls kTorchTrains = {{percent(5), percent(0), percent(18)}, 150'000, kFused};
 constexpr CompiledCalls kTorchInfers = {{percent(9), percent(6), percent(15)}, 70'000, kFused};
 
-void widen(Nanoseconds base_ns, Interval& saving) {
-  if (saving.grade == Grade::kNone || saving.ns <= 0) return;
-  const Nanoseconds half_ns = std::min(kHalfWidth.of(base_ns), saving.ns / 2);
-  saving.lo_ns = std::min(saving.lo_ns, saving.ns - half_ns);
-  saving.hi_ns = std::max(saving.hi_ns, std::min(base_ns, add_saturated(saving.ns, half_ns)));
-}
-
 // The dearest first, but lines of a file before threads of which only a native function is known.
 bool comes_before(const ShownFix& a, const ShownFix& b) {
   if (a.where.file.empty() != b.where.file.empty()) return b.where.file.empty();
@@ -189,6 +183,7 @@ void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const std::vect
       remedy.to_type = recompile_words(kinds.frameworks().of(remedy.fixes), remedy.fixes.front().where);
     }
     remedy.by_library = kind.library != nullptr;
+    remedy.part = words.part;
     remedy.alone = group.alone;
     remedy.marginal = group.marginal;
     remedy.cumulative = group.cumulative;
@@ -205,9 +200,17 @@ void add_remedies(const WhatIf& found, const RemedyKinds& kinds, const std::vect
     for (Interval* saving : {&remedy.alone, &remedy.marginal, &remedy.cumulative}) widen(found.base_ns, *saving);
   }
   keep_in_order(found.base_ns, report.savings);
+  for (std::size_t i = 0; i < found.groups.size(); ++i) report.savings.remedies[i].group = i;
 }
 
 }  // namespace
+
+void widen(Nanoseconds base_ns, Interval& saving) {
+  if (saving.grade == Grade::kNone || saving.ns <= 0) return;
+  const Nanoseconds half_ns = std::min(kHalfWidth.of(base_ns), saving.ns / 2);
+  saving.lo_ns = std::min(saving.lo_ns, saving.ns - half_ns);
+  saving.hi_ns = std::max(saving.hi_ns, std::min(base_ns, add_saturated(saving.ns, half_ns)));
+}
 
 void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces& places,
                  const WhatIfQuestion& question, Report& report) {
@@ -233,6 +236,8 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
                (group.library != nullptr && group.library->to_type.find("fused=True") != std::string_view::npos);
       };
   }
+  RemedySets sets;
+  if (question.with_sets) options.sets_of = [&](const WhatIf& groups) { return sets.to_replay(groups); };
   if (!question.empty()) options.asked = [&](const std::vector<FixSite>& sites) { return wished.choices(sites); };
   const auto place_of = [&](StackId stack) { return places.place_of(stack); };
   const bool is_long = rows_of(trace) > kMostReplayed;
@@ -273,6 +278,7 @@ void add_savings(const Trace& trace, const Attribution& attribution, StackPlaces
   widen(found.base_ns, savings.all);
   count_compilation(attribution, savings);
   savings.no_graph = kinds.obstacle();
+  if (question.with_sets) savings.sets = sets.promised(found, savings);
   add_slow_step_remedies(slow, report.steps.figures, savings);
   if (found.asked) {
     AskedReport asked{*found.asked, {}, wished.notes(found), asked_ways(found)};

@@ -204,7 +204,7 @@ Remedy remedy_of(const SlowStepCause& row, const StepFigures& steps) {
                                steps.irregular == 1 ? "" : "s");
     remedy.to_type = typed_for(row);
   }
-  remedy.alone = remedy.marginal = row.saving;
+  remedy.alone = remedy.marginal = remedy.beside_replay = row.saving;
   return remedy;
 }
 
@@ -296,6 +296,7 @@ void add_slow_step_remedies(const SlowSteps& slow, const StepFigures& steps, Sav
     } else {
       remedy = std::move(*at);
       for (auto next = remedies.erase(at); next != remedies.end(); ++next) take(remedy.marginal, next->cumulative);
+      add(row.saving, remedy.beside_replay);
       add(row.saving, remedy.alone);
       add(row.saving, remedy.marginal);
       at = make_room(remedy.marginal, remedies.begin(), remedies);

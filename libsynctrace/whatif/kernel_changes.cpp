@@ -27,6 +27,11 @@ void take(const KernelChange& change, const std::vector<KernelClass>& kernels, C
   }
 }
 
+void add(const FixGroup& group, const std::vector<KernelChange>& changes, const ReplayProgram& program, Changed& all) {
+  all.sites.insert(all.sites.end(), group.sites.begin(), group.sites.end());
+  if (group.change) take(changes[*group.change], program.kernels, all);
+}
+
 }  // namespace
 
 bool fuses(KernelKind kind) noexcept {
@@ -97,8 +102,7 @@ class Merge {
 
   Changed with(const FixGroup& group) const {
     Changed all = together_.empty() ? Changed() : together_.back();
-    all.sites.insert(all.sites.end(), group.sites.begin(), group.sites.end());
-    if (group.change) take(changes_[*group.change], program_.kernels, all);
+    add(group, changes_, program_, all);
     return all;
   }
 
@@ -146,6 +150,19 @@ class Merge {
 void add_kernel_changes(const std::vector<KernelChange>& changes, const ReplayProgram& program, const Bounds& bounds,
                         std::vector<FixGroup>& groups) {
   if (!changes.empty()) groups = Merge(changes, program, bounds, std::move(groups)).run();
+}
+
+std::vector<GroupSet> group_sets(const std::vector<KernelChange>& changes, const ReplayProgram& program,
+                                 const Bounds& bounds, const std::vector<FixGroup>& groups,
+                                 std::vector<std::vector<std::size_t>> sets) {
+  std::vector<Changed> together(sets.size());
+  for (std::size_t i = 0; i < sets.size(); ++i) {
+    for (const std::size_t group : sets[i]) add(groups[group], changes, program, together[i]);
+  }
+  const std::vector<Interval> saved = bounds.savings(together);
+  std::vector<GroupSet> result;
+  for (std::size_t i = 0; i < sets.size(); ++i) result.push_back({std::move(sets[i]), saved[i]});
+  return result;
 }
 
 }  // namespace synctrace

@@ -19,4 +19,9 @@ Interval more(const Interval& before, const Interval& after);
 void add_kernel_changes(const std::vector<KernelChange>& changes, const ReplayProgram& program, const Bounds& bounds,
                         std::vector<FixGroup>& groups);
 
+// What some of the groups save without the others.
+std::vector<GroupSet> group_sets(const std::vector<KernelChange>& changes, const ReplayProgram& program,
+                                 const Bounds& bounds, const std::vector<FixGroup>& groups,
+                                 std::vector<std::vector<std::size_t>> sets);
+
 }  // namespace synctrace

@@ -108,6 +108,8 @@ WhatIf Study::run() {
   find_order(evaluator, bounds);
   if (options_.group_of) find_groups(program, evaluator, bounds);
   add_kernel_changes(options_.kernel_changes, program, bounds, result_.groups);
+  if (options_.sets_of)
+    result_.sets = group_sets(options_.kernel_changes, program, bounds, result_.groups, options_.sets_of(result_));
   if (options_.asked) {
     result_.choices = options_.asked(result_.sites);
     result_.asked_sites = take_ways(evaluator, bounds.least_gain_ns(), result_.choices);

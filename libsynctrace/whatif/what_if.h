@@ -44,12 +44,22 @@ struct FixGroup {
   std::optional<std::size_t> change = {};  // an index of WhatIfOptions::kernel_changes; then there are no sites
 };
 
+// Some of the groups together; `groups` are their places in WhatIf::groups, in order.
+struct GroupSet {
+  std::vector<std::size_t> groups;
+  Interval saving;
+};
+
+struct WhatIf;
+
 struct WhatIfOptions {
   GroupOf group_of;                                 // none: no groups are looked for
   IsNeedless is_needless;                           // none: no host code could go
   std::function<bool(const FixSite&)> is_compiled;  // see FixSite; none: nothing is
   CompiledCalls compiled;
   std::vector<KernelChange> kernel_changes;  // the recording has evidence of each
+  // Which of the groups found to make together; none: only all up to each one are.
+  std::function<std::vector<std::vector<std::size_t>>(const WhatIf&)> sets_of;
   // The fixes to make all together, and the ways that each could have; none: nothing is asked.
   std::function<std::vector<Choice>(const std::vector<FixSite>&)> asked;
   std::string graph_range;  // see build_program
@@ -60,6 +70,7 @@ struct WhatIf : SavingsBase {
   std::vector<Saving> savings;  // one for each site that costs something, largest saving first
   std::vector<FixStep> order;
   std::vector<FixGroup> groups;   // best first
+  std::vector<GroupSet> sets;     // that were asked about
   std::vector<Choice> choices;    // the choices that were asked about
   FixSet asked_sites;             // the sites that were taken of them
   std::optional<Interval> asked;  // the saving of these together

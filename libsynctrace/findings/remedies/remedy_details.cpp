@@ -104,6 +104,8 @@ void take_off_transport(SavingsReport& savings, Remedy& remedy) {
     saving->lo_ns = std::max<Nanoseconds>(0, std::min(saving->lo_ns, saving->ns - part_of_message(saving->ns, 2)));
     saving->ns -= part_of_message(saving->ns, 1);
   }
+  remedy.beside_replay.lo_ns -= less_ns;
+  remedy.beside_replay.ns -= less_ns;
   bool is_behind = false;
   for (Remedy& each : savings.remedies) {
     is_behind = is_behind || &each == &remedy;
@@ -161,7 +163,7 @@ Remedy one_thread_each(const Report& report) {
       fix.saving.alone = {in_steps_ns, 0, in_steps_ns, Grade::kLow};
     }
   }
-  remedy.alone = remedy.marginal = {starved_ns, starved_ns / 2, host_ns, Grade::kLow};
+  remedy.alone = remedy.marginal = remedy.beside_replay = {starved_ns, starved_ns / 2, host_ns, Grade::kLow};
   return remedy;
 }
 

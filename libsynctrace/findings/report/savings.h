@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shares.h"
 #include "base/time_span.h"
 #include "findings/report/rules.h"
 #include "findings/report/source_line.h"
@@ -51,9 +52,19 @@ struct Remedy {
   Interval alone;
   Interval marginal;  // after the remedies before it
   Interval cumulative;
+  // What other sets of changes would save is made of these.
+  std::optional<std::size_t> group;  // its place in WhatIf::groups; nothing: no replay has it
+  Share part = {1, 1};               // what it brings of the saving of its fixes
+  Interval beside_replay;            // what no replay knows: irregular steps, and what its advice costs
 };
 
 inline constexpr std::size_t kMostShownFixes = 24;
+
+// Some of the remedies without the others.
+struct RemedySet {
+  std::uint64_t remedies = 0;  // a bit for each, in their order
+  Interval saving;
+};
 
 // One of the ways in which a part of a question could be answered.
 struct AskedWay {
@@ -76,6 +87,7 @@ struct SavingsReport : SavingsBase {
   Nanoseconds slow_ns = 0;
   std::vector<FixRow> order;
   std::vector<Remedy> remedies;   // best first; those that gain nothing stand last
+  std::vector<RemedySet> sets;    // where they were asked for: what was replayed, of 64 remedies at most
   SourceLine no_graph;            // waits inside of what would be a CUDA graph, so that none is promised
   std::vector<ShownFix> in_vain;  // whose wait would mostly move, dearest first
   std::optional<AskedReport> asked;

@@ -112,4 +112,27 @@ TEST_CASE("a group and a change of kernels that are the same change of the progr
   CHECK(kernels.groups.front().change == 0);
 }
 
+TEST_CASE("some of the changes save what they would if there were no others") {
+  ReplayScene scene = busy_gpu(40 * kUs, 5 * kUs);
+  const std::vector<KernelChange> changes = {change_of(KernelKind::kMatmul, percent(20), {1, 2}),
+                                             change_of(KernelKind::kMatmul, percent(30), {1, 4}),
+                                             change_of(KernelKind::kPointwise, percent(50))};
+  const Attribution attribution = attribute(scene.trace());
+  WhatIfOptions options;
+  options.kernel_changes = changes;
+  options.sets_of = [](const WhatIf& found) {
+    REQUIRE(found.groups.size() == 3);  // pointwise, then the two of the same kernels
+    return std::vector<std::vector<std::size_t>>{{0, 2}, {1, 2}, {0, 1, 2}};
+  };
+  const WhatIf found = what_if(attribution, same_place, options);
+  REQUIRE(found.sets.size() == 3);
+  CHECK(found.sets[0].groups == std::vector<std::size_t>{0, 2});
+  const WhatIf two = studied(scene, {changes[1], changes[2]});
+  CHECK(found.sets[0].saving.ns == two.groups.back().cumulative.ns);
+  CHECK(found.sets[0].saving.hi_ns == two.groups.back().cumulative.hi_ns);
+  CHECK(found.sets[1].saving.ns == found.groups[1].alone.ns);
+  CHECK(found.sets[0].saving.ns < found.sets[2].saving.ns);
+  CHECK(found.sets[2].saving.ns == found.groups[2].cumulative.ns);
+}
+
 }  // namespace synctrace::testing

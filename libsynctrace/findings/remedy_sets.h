@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What remedies save without the others: what the page's switches choose between. Savings do not add up, so each set is
+// a replay of its own. Their number is bounded: what is worth a switch has one, and all the rest is one more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "findings/report/savings.h"
+#include "whatif/what_if.h"
+
+namespace synctrace {
+
+class RemedySets {
+ public:
+  // Chooses the switches. Returns the sets of groups that the replay does not answer anyway.
+  std::vector<std::vector<std::size_t>> to_replay(const WhatIf& found);
+
+  // The sets as they are promised. `savings` has a remedy for each group, in their order, and nothing of irregular
+  // steps.
+  std::vector<RemedySet> promised(const WhatIf& found, const SavingsReport& savings) const;
+
+ private:
+  std::vector<std::uint64_t> switches_;  // the groups that each makes, as bits
+};
+
+// Adds to them what no replay knows, when the remedies have their last order. A set that is all remedies up to one
+// saves what that one says.
+void settle_sets(SavingsReport& savings);
+
+}  // namespace synctrace
