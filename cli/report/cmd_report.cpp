@@ -118,6 +118,7 @@ int cmd_report(int argc, char** argv) {
       return kExitUsage;
     }
   }
+  question.with_sets = !options.page.empty();
   options.steps.phase = static_cast<std::size_t>(options.phase.value_or(0));
   // What only the text has asks for the text.
   const bool of_text = options.full || options.show_stacks || !options.table.empty();

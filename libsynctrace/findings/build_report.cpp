@@ -60,6 +60,8 @@ void add_head(const Trace& trace, Report& report) {
   report.rank = printable(fact(trace, "rank"));
   report.nccl = printable(fact(trace, "nccl_version"));
   report.level = printable(fact(trace, "level", trace.has_timeline() ? "timeline" : "syncs"));
+  report.driver = printable(fact(trace, "driver_version"));
+  report.realtime_ns = trace.start_realtime_ns;
   report.process_id = trace.process_id;
   report.simulated = fact(trace, "simulated") == "1";
   report.only_windows = fact(trace, "only_windows") == "1";

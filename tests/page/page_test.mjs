@@ -226,6 +226,8 @@ chunk
 schemas
 fact key="command_line" value="${EVIL}"
 fact key="rank" value="${EVIL}"
+fact key="driver_version" value="${EVIL}"
+fact key="working_folder" value="/${EVIL}"
 context context=1 device=0 null_stream=7
 device device=0 name="${EVIL}"
 thread thread=4711 name="${EVIL}"
@@ -260,6 +262,12 @@ test('names that no honest program has do nothing', async () => {
     assert.ok(await page.locator('tbody.cause').count() > 0);
     const box = await page.locator('canvas.timeline').boundingBox();
     for (let y = 30; y < box.height; y += 8) await page.mouse.move(box.x + 700, box.y + y);
+    // The head, what is copied, ticks and addresses have such names, too.
+    assert.match(await page.textContent('.recorded'), /driver <\/script>/);
+    assert.ok(await page.locator('.remedy').count() > 0);
+    await page.evaluate(() => { globalThis.copied = []; Object.defineProperty(navigator, 'clipboard', {value: {writeText: async words => copied.push(words)}}); });
+    for (const kind of ['.copy', '.switch', '.show', '.anchor']) for (const one of await page.locator(`main ${kind}`).all()) await one.click();
+    for (const words of await page.evaluate(() => copied)) assert.doesNotMatch(words, /[\u0000-\u0009\u000b-\u001f\u202e]/u);
     assert.equal(await page.evaluate(() => typeof hacked), 'undefined');
     assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   });

@@ -48,7 +48,7 @@ def main():
         return skip(f"node {version.strip()} is older than {OLDEST_NODE}")
     if (why := fetched()) is not None:
         return skip(why)
-    command = ["node", "--test", "--test-reporter=spec", *(str(HERE / name) for name in ("page_test.mjs", "page_answer_test.mjs", "page_job_test.mjs"))]
+    command = ["node", "--test", "--test-reporter=spec", *(str(HERE / name) for name in ("page_test.mjs", "page_answer_test.mjs", "page_job_test.mjs", "page_controls_test.mjs"))]
     return subprocess.run(command, env={**os.environ, "PAGE_BROWSER": browser}).returncode
 
 

@@ -72,6 +72,8 @@ struct Report {
   std::string rank;
   std::string nccl;  // its version, where the process asked it for an operation
   std::string level;
+  std::string driver;             // its version; empty: not recorded
+  std::uint64_t realtime_ns = 0;  // when the recording began, since 1970; 0: not known
   std::uint32_t process_id = 0;
   bool simulated = false;
 

@@ -10,7 +10,7 @@ function joined(parts) {
     const on = time => offset + time * rate;
     const later = times => times.map(on);
     const span = cause => ({...cause, typical: later(cause.typical), spans: later(cause.spans)});
-    const group = {process, title, rank, on, devices, opened: parts.length === 1, windows: later(data.windows), lanes: data.lanes, begin: offset, end: on(data.length_ns),
+    const group = {process, title, rank, on, offset, rate, devices, opened: parts.length === 1, windows: later(data.windows), lanes: data.lanes, begin: offset, end: on(data.length_ns),
                    opening: later(data.opening), step_ns: data.step_ns};
     all.length_ns = Math.max(all.length_ns, group.end);
     for (const sum of ['slices', 'items', 'lanes_left_out']) all[sum] += data[sum];

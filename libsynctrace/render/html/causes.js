@@ -34,7 +34,18 @@ function factsOf(timeline, one) {
 }
 
 function chooseGap(timeline, one, facts, at) {
-  choose(timeline, {kind: one.dataset.kind, device: deviceOf(timeline, one), row: +one.dataset.row, spans: facts.spans, total: facts.total, name: facts.name, where: facts.where, at});
+  const {device, kind, row} = one.dataset;
+  choose(timeline, {kind, device: deviceOf(timeline, one), row: +row, spans: facts.spans, total: facts.total, name: facts.name, where: facts.where, at,
+                    id: `p${processOf(one)}-d${device}-${kind}-${row}`});
+}
+
+// `at`: the number of a gap in the list.
+function showGap(timeline, row, at) {
+  const facts = factsOf(timeline, row);
+  if (!facts || !(2 * at < facts.spans.length && at >= 0)) return;
+  chooseGap(timeline, row, facts, at);
+  timeline.root.scrollIntoView({block: 'nearest'});
+  timeline.view.show(facts.spans[2 * at], facts.spans[2 * at + 1]);
 }
 
 function chooseRow(timeline, row) {
@@ -45,9 +56,8 @@ function chooseRow(timeline, row) {
   for (let i = 1; i < spans.length / 2; ++i) {
     if (spans[2 * i + 1] - spans[2 * i] > spans[2 * longest + 1] - spans[2 * longest]) longest = i;
   }
-  chooseGap(timeline, row, facts, longest);
-  timeline.root.scrollIntoView({block: 'nearest'});
-  timeline.view.show(spans[2 * longest], spans[2 * longest + 1]);
+  showGap(timeline, row, longest);
+  enter(gapName(timeline.chosen));
 }
 
 // A gap by itself says little: as much of its step is shown as makes it wide enough to be seen.
@@ -56,12 +66,14 @@ function showMoment(timeline, link) {
   if (stretch) {
     timeline.root.scrollIntoView({block: 'start'});
     timeline.view.show(...stretch);
+    enter(`p${link.dataset.process}-time-${link.dataset.begin}-${link.dataset.end}`);
     return true;
   }
   const facts = factsOf(timeline, link);
   if (!facts || facts.typical.length === 0) return false;
   const [begin, end] = facts.typical;
   chooseGap(timeline, link, facts, facts.spans.findIndex((time, i) => i % 2 === 0 && time === begin) / 2);
+  enter(gapName(timeline.chosen));
   const length = end - begin;
   const span = Math.max(Math.min(20 * length, groupOf(timeline, processOf(link)).step_ns || Infinity), 3 * length);
   timeline.root.scrollIntoView({block: 'start'});
@@ -81,6 +93,7 @@ function walkGaps(timeline, step) {
   const count = chosen.spans.length / 2;
   chosen.at = (chosen.at + step + count) % count;
   sayGap(timeline);
+  stayAt(gapName(chosen));
   view.show(chosen.spans[2 * chosen.at], chosen.spans[2 * chosen.at + 1]);
 }
 
@@ -99,6 +112,6 @@ function connectCauses(timeline) {
     const button = element('button', {class: 'show', type: 'button', 'aria-pressed': 'false', title: 'show its gaps on the timeline',
                                       onclick: event => { event.stopPropagation(); chooseRow(timeline, row); }}, 'show');
     row.rows[1].cells[0].append(button);
-    row.rows[0].addEventListener('click', () => { if (!String(getSelection())) chooseRow(timeline, row); });
+    row.rows[0].addEventListener('click', event => { if (!String(getSelection()) && !event.target.closest('a')) chooseRow(timeline, row); });
   }
 }

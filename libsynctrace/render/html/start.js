@@ -17,7 +17,7 @@ function buttons(timeline) {
   const {view} = timeline;
   const zoom = factor => { const middle = (view.from + view.to) / 2; view.glide(middle - factor * view.span / 2, middle + factor * view.span / 2); };
   return element('div', {class: 'tools'}, timeline.search, timeline.found, timeline.walk, element('span', {class: 'spread'}),
-                 button('−', 'zoom out (S)', () => zoom(2)), button('+', 'zoom in (W)', () => zoom(0.5)), button('steps', 'typical steps (T)', () => showSteps(timeline)), button('all', 'the whole run (0)', () => view.glide(0, view.length)));
+                 button('−', 'zoom out (S)', () => zoom(2)), button('+', 'zoom in (W)', () => zoom(0.5)), button('steps', 'typical steps (T)', () => showSteps(timeline)), button('all', 'the whole run (0)', () => view.glide(0, view.length)), linkButton(timeline));
 }
 
 // What the picture does not hold, in words.
@@ -151,6 +151,8 @@ function connectProcesses() {
 async function start() {
   themeSwitch();
   connectStacks();
+  connectCopies();
+  connectSwitches();
   for (const place of document.querySelectorAll('.timeline-place')) {
     const numbers = text => text.split(' ').map(Number);
     const processes = numbers(place.dataset.processes), offsets = numbers(place.dataset.offsets), rates = numbers(place.dataset.rates);
@@ -163,6 +165,7 @@ async function start() {
     connectMoments(place.timeline);
   }
   connectProcesses();
+  connectLinks();
   document.documentElement.dataset.ready = 'yes';
 }
 

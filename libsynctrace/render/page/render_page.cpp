@@ -216,6 +216,7 @@ void job_page(const JobReport& job, std::span<const PageSection> sections, HtmlO
     links.moments.insert(sections[i].moments.begin(), sections[i].moments.end());
     if (sections[i].number == job.late) opened = i;
   }
+  if (!sections.empty()) links.recorded = sections.front().recorded;
   page::write_job(job, links, out);
   timelines(sections, opened, out);
   out.add_markup("<h3>Each rank by itself</h3>\n");
@@ -251,6 +252,7 @@ PageSection page_section(const Report& report, PageDrawing drawing, const PageOp
       (report.program.empty() ? report.path : report.program) + (report.rank.empty() ? "" : ", rank " + report.rank);
   section.rank = report.rank;
   if (options.job != nullptr) describe_rank(report, drawing, options, section);
+  section.recorded = page::recorded_words(report);
   section.verdict = report.verdict.word;
   section.lacked_ns = report.verdict.lacked_ns;
   section.of_ns = report.verdict.of_ns;

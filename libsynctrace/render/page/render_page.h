@@ -35,6 +35,7 @@ struct PageSection {
   std::size_t number = 0;
   std::string title;
   std::string rank;
+  std::string recorded;  // on which driver, and when
   std::string verdict;
   Nanoseconds lacked_ns = 0;  // from VerdictLine
   Nanoseconds of_ns = 0;

@@ -118,7 +118,9 @@ class CauseTable {
     const auto place = static_cast<std::size_t>(&cause - first_);
     out_.add("<tbody class=\"cause {}\" id=\"{}-{}-{}\" data-device=\"{}\" data-kind=\"{}\" data-row=\"{}\">\n<tr>",
              cause_colour(place), id_, kind_, place, id_.substr(id_.rfind('d') + 1), kind_, place);
-    out_.add("<td class=\"rank\"><span>{}</span></td><td class=\"what\">", rank);
+    out_.add("<td class=\"rank\"><span>{}</span>", rank);
+    write_anchor(format_text("{}-{}-{}", id_, kind_, place), "this row", out_);
+    out_.add_markup("</td><td class=\"what\">");
     what(cause);
     out_.add(
         "</td><td class=\"num idle\">{}<span class=\"share\">{}</span><svg class=\"meter\" aria-hidden=\"true\"><rect "

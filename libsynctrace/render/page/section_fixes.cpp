@@ -39,17 +39,19 @@ class Changes {
       left.insert(left.begin(), shown.back());
       shown.pop_back();
     }
-    out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
+    const std::string left_out = shown.empty() ? std::string() : left_out_sentence(report_, left, places_);
+    if (!shown.empty()) choose_scale(shown);
+    out_.add("<section class=\"changes\"{}>\n<h3>What to change, best first</h3>\n",
+             Markup{switches(shown, left_out.empty() ? std::vector<const Remedy*>() : left)});
     sentence(gpu_work_sentence(report_));
     if (shown.empty()) {
       sentence(host_sentence(savings_));
       sentence(kernels_sentence(savings_));
     } else {
-      choose_scale(shown);
       out_.add_markup("<ol class=\"remedies\">\n");
-      for (std::size_t i = 0; i < shown.size(); ++i) change(*shown[i], i > 0);
+      for (std::size_t i = 0; i < shown.size(); ++i) change(*shown[i], i);
       out_.add_markup("</ol>\n");
-      sentence(left_out_sentence(report_, left, places_));
+      write_sentence("basis left", left_out, out_);
     }
     sentence(host_code_sentence(report_));
     sentence(no_graph_sentence(report_, places_));
@@ -71,10 +73,17 @@ class Changes {
     scale_percent_ = scale_of(most);
   }
 
-  void change(const Remedy& remedy, bool is_later) {
+  std::string switches(const std::vector<const Remedy*>& shown, const std::vector<const Remedy*>& last) const {
+    if (shown.empty() || whole_gain(savings_) == nullptr) return {};
+    return format_text(" data-scale=\"{}\"", scale_percent_) + switches_markup(savings_, shown, last);
+  }
+
+  void change(const Remedy& remedy, std::size_t place) {
     const Interval& so_far = remedy.cumulative;
-    const std::string late = is_later && pays_only_after(remedy) ? "pays only after the above" : "";
-    out_.add("<li class=\"remedy\">\n<div class=\"head\"><h4>{}</h4>", remedy.title);
+    const std::string late = place > 0 && pays_only_after(remedy) ? "pays only after the above" : "";
+    const std::string id = format_text("{}-change-{}", id_, place + 1);
+    out_.add("<li class=\"remedy\" id=\"{}\">\n<div class=\"head\"><h4>{}</h4>", id, remedy.title);
+    write_anchor(id, "this change", out_);
     if (remedy.rule != nullptr)
       out_.add(" <span class=\"rule\" title=\"synctrace explain {}\">{} {}</span>", remedy.rule->id, remedy.rule->id,
                remedy.rule->name);
@@ -88,7 +97,7 @@ class Changes {
         format_text("so far {} to {}, on a scale to {} %", share(so_far.lo_ns), share(so_far.hi_ns), scale_percent_),
         out_);
     out_.add_markup("</div></div>\n");
-    to_type(remedy);
+    write_to_type(remedy.to_type, out_);
     lines(remedy);
     moment(remedy);
     if (remedy.rule != nullptr) write_rule(rule_text(*remedy.rule), out_);
@@ -124,13 +133,6 @@ class Changes {
         "<p class=\"moment\"><a class=\"to-timeline\" href=\"#{}-timeline\" data-device=\"{}\" data-kind=\"{}\" "
         "data-row=\"{}\">a typical moment on the timeline</a></p>\n",
         id_, place, kind, found - first);
-  }
-
-  void to_type(const Remedy& remedy) {
-    if (remedy.to_type.empty()) return;
-    out_.add_markup("<p class=\"type\">");
-    for (const std::string& line : remedy.to_type) out_.add("<code>{}</code>", line);
-    out_.add_markup("</p>\n");
   }
 
   void lines(const Remedy& remedy) {

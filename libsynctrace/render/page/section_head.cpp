@@ -2,6 +2,8 @@
 // The top of a process: the verdict as a sentence, a step now and as it could be, and where a step's time goes.
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,8 +39,9 @@ Whole whole_of(const Report& report) {
   return whole;
 }
 
-void tile(std::string_view name, const Markup& value, std::string_view note, HtmlOut& out) {
-  out.add("<div class=\"tile\"><dt>{}</dt><dd>{}</dd><dd class=\"note\">{}</dd></div>\n", name, value, note);
+void tile(std::string_view name, const Markup& value, std::string_view note, HtmlOut& out,
+          std::string_view kind = "tile") {
+  out.add("<div class=\"{}\"><dt>{}</dt><dd>{}</dd><dd class=\"note\">{}</dd></div>\n", kind, name, value, note);
 }
 
 // The share that the verdict names. Start-up and the end idle as well, so all of the recording stands beside it.
@@ -88,7 +91,7 @@ void possible_tile(const SavingsReport& savings, HtmlOut& out) {
   tile("Seems possible", time_cell(of_a_step(savings, savings.base_ns - all->ns)),
        format_text("{} less ({} %), with {} {}", saved_share(savings, all->ns), range_words(*all, savings.base_ns),
                    changes, changes == 1 ? "change" : "changes"),
-       out);
+       out, "tile could-be");
 }
 
 void tiles(const Report& report, HtmlOut& out) {
@@ -158,7 +161,48 @@ void step_bar(const Report& report, HtmlOut& out) {
   out.add_markup("</ul></figure>\n");
 }
 
+// "NVIDIA H200", "8 x NVIDIA H200": how many there are of each name.
+std::string devices_words(const Report& report) {
+  std::vector<std::pair<std::string_view, std::size_t>> counts;
+  for (const DeviceReport& device : report.devices) {
+    const auto same =
+        std::find_if(counts.begin(), counts.end(), [&](const auto& each) { return each.first == device.name; });
+    if (same == counts.end())
+      counts.emplace_back(device.name, 1);
+    else
+      ++same->second;
+  }
+  std::string words;
+  for (const auto& [name, count] : counts) {
+    if (name.empty()) continue;
+    words += format_text("{}{}{}", words.empty() ? "" : ", ", count > 1 ? format_text("{} x ", count) : "", name);
+  }
+  return words;
+}
+
+// "2026-11-22 14:03 UTC".
+std::string date_words(std::uint64_t realtime_ns) {
+  using std::chrono::days, std::chrono::floor;
+  const std::chrono::sys_time<std::chrono::minutes> time(std::chrono::minutes(realtime_ns / 60'000'000'000U));
+  const std::chrono::year_month_day date(floor<days>(time));
+  const auto minutes = (time - floor<days>(time)).count();
+  return format_text("{:04}-{:02}-{:02} {:02}:{:02} UTC", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), minutes / 60,
+                     minutes % 60);
+}
+
 }  // namespace
+
+std::string recorded_words(const Report& report) {
+  std::string words = report.driver.empty() ? std::string() : "driver " + report.driver;
+  if (report.realtime_ns > 0) words += (words.empty() ? "recorded " : ", recorded ") + date_words(report.realtime_ns);
+  return words;
+}
+
+void write_recorded(std::string_view devices, std::string_view words, HtmlOut& out) {
+  if (devices.empty() && words.empty()) return;
+  out.add("<p class=\"recorded\">{}{}{}</p>\n", devices, devices.empty() || words.empty() ? "" : ", ", words);
+}
 
 void write_sentence(std::string_view kind, std::string_view text, HtmlOut& out) {
   if (!text.empty()) out.add("<p class=\"{}\">{}</p>\n", kind, Markup{html_text(text, kSentenceColumns)});
@@ -194,7 +238,9 @@ Markup time_or_dash(Nanoseconds ns) { return ns == 0 ? Markup{"<span class=\"non
 
 void write_head(const Report& report, HtmlOut& out) {
   const std::string& program = report.program.empty() ? report.executable : report.program;
-  out.add("<header>\n<p class=\"program\"><code>{}</code></p>\n", program.empty() ? report.path : program);
+  out.add("<header>\n<p class=\"program\"><code>{}</code></p>\n",
+          Markup{html_text(program.empty() ? report.path : program, kTypedColumns)});
+  write_recorded(devices_words(report), recorded_words(report), out);
   if (report.simulated)
     out.add_markup("<p class=\"simulated\">Simulated GPU: nothing here was measured on real hardware.</p>\n");
   const Whole whole = whole_of(report);

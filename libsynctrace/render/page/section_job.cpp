@@ -26,7 +26,10 @@ class JobAnswer {
   JobAnswer(const JobReport& job, const JobLinks& links, HtmlOut& out) : job_(job), links_(links), out_(out) {}
 
   void run() {
-    out_.add("<header class=\"job\">\n<p class=\"program\"><code>{}</code></p>\n", job_.program);
+    out_.add("<header class=\"job\">\n<p class=\"program\"><code>{}</code></p>\n",
+             Markup{html_text(job_.program, kTypedColumns)});
+    write_recorded(job_.device.empty() ? std::string() : format_text("{} x {}", job_.ranks.size(), job_.device),
+                   links_.recorded, out_);
     if (job_.simulated)
       out_.add_markup("<p class=\"simulated\">Simulated GPU: nothing here was measured on real hardware.</p>\n");
     ranks();
@@ -120,27 +123,26 @@ class JobAnswer {
     out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
     const ShownCauses shown = shown_causes(job_, kMostCauses);
     if (!shown.rows.empty()) out_.add_markup("<ol class=\"remedies\">\n");
-    for (const std::size_t row : shown.rows) change(row);
+    std::size_t shown_before = 0;
+    for (const std::size_t row : shown.rows) change(row, ++shown_before);
     if (!shown.rows.empty()) out_.add_markup("</ol>\n");
     if (shown.rows.empty()) sentence("basis", "No line of one rank alone would make the job much shorter.");
     sentence("basis", shown.left_out);
     out_.add_markup("</section>\n");
   }
 
-  void change(std::size_t number) {
+  void change(std::size_t number, std::size_t position) {
     const JobCause& cause = job_.causes[number];
     const auto share = [&](Nanoseconds ns) { return share_text(ns, job_.base_ns); };
+    const std::string id = format_text("job-change-{}", position);
+    out_.add("<li class=\"remedy\" id=\"{}\">\n<div class=\"head\"><h4>{}</h4>", id, job_cause_title(job_, cause));
+    write_anchor(id, "this change", out_);
     out_.add(
-        "<li class=\"remedy\">\n<div class=\"head\"><h4>{}</h4><div class=\"gain\"><span class=\"saves\">saves "
-        "<b><data "
-        "value=\"{}\">{}</data></b></span> <span class=\"so-far\">{} to {} · {} so far</span></div></div>\n",
-        job_cause_title(job_, cause), cause.saving.ns, share(cause.saving.ns), share(cause.saving.lo_ns),
-        share(cause.saving.hi_ns), share(cause.cumulative_ns));
-    if (!cause.to_type.empty()) {
-      out_.add_markup("<p class=\"type\">");
-      for (const std::string& line : cause.to_type) out_.add("<code>{}</code>", line);
-      out_.add_markup("</p>\n");
-    }
+        "<div class=\"gain\"><span class=\"saves\">saves <b><data value=\"{}\">{}</data></b></span> <span "
+        "class=\"so-far\">{} to {} · {} so far</span></div></div>\n",
+        cause.saving.ns, share(cause.saving.ns), share(cause.saving.lo_ns), share(cause.saving.hi_ns),
+        share(cause.cumulative_ns));
+    write_to_type(cause.to_type, out_);
     if (const std::string place = job_cause_place(cause); !place.empty())
       out_.add("<p><code class=\"place\">{}</code> <code class=\"code\">{}</code></p>\n", place,
                Markup{html_text(cause.where.source, kSourceColumns)});

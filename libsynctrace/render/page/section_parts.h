@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "findings/remedies/rule_texts.h"
 #include "findings/report/job_report.h"
@@ -32,6 +33,10 @@ struct Limits {
 
 // `id`: of the section, unique in the page; ids of its elements begin with it.
 void write_head(const Report& report, HtmlOut& out);
+// "driver 580.95.05, recorded 2026-11-22 14:03 UTC"; empty: neither is known.
+std::string recorded_words(const Report& report);
+// On what, and those words.
+void write_recorded(std::string_view devices, std::string_view words, HtmlOut& out);
 void write_changes(const Report& report, const Limits& limits, const std::string& id, HtmlOut& out);
 void write_causes(const Report& report, const std::vector<DeviceOccurrences>& occurrences, const Limits& limits,
                   const std::string& id, HtmlOut& out);
@@ -44,6 +49,7 @@ void write_foot(const Report& report, HtmlOut& out);
 
 // A job: which of its ranks have a section, and for causes, by row, a link to where one costs something.
 struct JobLinks {
+  std::string recorded;  // recorded_words()
   std::set<std::size_t> drawn;
   std::map<std::size_t, std::string> moments;
 };
@@ -52,6 +58,15 @@ void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out);
 std::string moment_of(const Report& report, TimeSpan typical, Nanoseconds begin_ns, const JobCause& cause,
                       std::size_t rank);
 
+// What is to be typed, line by line and whole: it is copied.
+inline constexpr std::size_t kTypedColumns = 4'000;
+void write_to_type(const std::vector<std::string>& lines, HtmlOut& out);
+// A link to the element of that id, beside it; `what` says to what.
+void write_anchor(std::string_view id, std::string_view what, HtmlOut& out);
+// The switches of the changes of a section: attributes for the section, with what each set of them saves. `last`: the
+// remedies that share the last switch; empty: they have none.
+std::string switches_markup(const SavingsReport& savings, const std::vector<const Remedy*>& shown,
+                            const std::vector<const Remedy*>& last);
 // A paragraph of that class; nothing where there is nothing to say.
 void write_sentence(std::string_view kind, std::string_view text, HtmlOut& out);
 double percent(Nanoseconds part, Nanoseconds whole) noexcept;

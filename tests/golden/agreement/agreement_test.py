@@ -74,7 +74,7 @@ class Agreement(unittest.TestCase):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
             with self.subTest(trace.name):
                 found = Outputs(trace, folder)
-                for check in (self.check_sums, self.check_savings, self.check_changes, self.check_range, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
+                for check in (self.check_sums, self.check_savings, self.check_range, self.check_sets, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
                     check(found)
 
     def test_every_field_of_the_json_is_explained(self):
@@ -148,6 +148,41 @@ class Agreement(unittest.TestCase):
         is_slower = 100 * (savings["recorded_ns"] - savings["base_ns"]) > savings["base_ns"]
         self.assertEqual(f"  Without the recorder {least} to {most}: " in found.text, is_slower and least != most)
         self.assertEqual(f"{least} to {most}; " in found.page.text, least != most)
+
+    def check_sets(self, found):
+        """The page's switches: with the first ones on a set saves what the last of these says, with all on what all do."""
+        sets = found.page.sets()
+        if not sets:
+            return
+        savings = found.report["savings"]
+        changes = savings["remedies"]
+        shown = found.page.changes()
+        for saving, least, most in sets.values():
+            self.assertTrue(0 <= least <= max(saving, 0) <= most <= savings["base_ns"], (saving, least, most))
+        self.assertEqual(sets[max(sets)][0], changes[-1]["cumulative"]["ns"])
+        for count in range(1, len(shown)):
+            if [change["title"] for change in changes[:count]] == shown[:count]:
+                self.assertEqual(sets[2 ** count - 1][0], changes[count - 1]["cumulative"]["ns"])
+
+    def test_a_set_of_changes_saves_what_the_same_question_is_answered(self):
+        """Each set of the page is a replay of its own: --what-if about the same lines says the same, to the nanosecond."""
+        for name, most in (("advice.thrust_temporaries", 15), ("point_strokes.fps", 13), ("advice.pageable_upload", 3)):
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="synctrace-agreement-"))
+            self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+            found = Outputs(GOLDEN / "frameworks" / f"{name}.synctrace", folder)
+            changes = found.report["savings"]["remedies"]
+            asked = 0
+            for chosen, (saving, _, _) in found.page.sets().items():
+                on = [change for i, change in enumerate(changes) if chosen >> i & 1]
+                if chosen > most or any(change["fix"] == "kernels" for change in on):
+                    continue
+                lines = {f"{fix['fix']}@{fix['file']}:{fix['line']}" for change in on for fix in change["fixes"]}
+                answer, = json.loads(found.out("json", "--what-if", ",".join(sorted(lines))))["processes"]
+                self.assertEqual(answer["savings"]["asked"]["saving"]["ns"], saving, (name, chosen))
+                asked += 1
+            self.assertGreaterEqual(asked, 3, name)
+            # That a page was asked for changes no other output.
+            self.assertEqual(found.report, json.loads(found.out("json"))["processes"][0])
 
     def check_causes(self, found):
         has_steps = found.report["steps"]["count"] > 0

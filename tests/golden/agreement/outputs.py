@@ -97,6 +97,17 @@ class Page:
             result[int(device), kind, int(row)] = (int(idle[1]), idle[2], idle[3], int(count[1]), int(waited[1]) if waited else 0)
         return result
 
+    def sets(self):
+        """What changes save together, by a bit for each in the order of the page: (saving, least, most); the last bit may be that of
+        the changes that are left out."""
+        found = re.search(r' data-sets="([\d: ]+)"', self.text)
+        rows = [list(map(int, one.split(":"))) for one in found[1].split()] if found else []
+        return {chosen: tuple(saving) for chosen, *saving in rows}
+
+    def changes(self):
+        """The titles of changes in their order."""
+        return [html.unescape(title) for title in re.findall(r'<li class="remedy" id="p\d+-change-\d+">\n<div class="head"><h4>([^<]*)</h4>', self.text)]
+
     def rows(self, title):
         table = re.search(rf"<h3>{title}.*?</table>", self.text, re.DOTALL)
         rows = re.findall(r"<tr>(<td.*?)</tr>", table[0], re.DOTALL) if table else []
