@@ -33,7 +33,7 @@ function fastest(...words) {
 
 // Zooms from the whole run into a moment and back, a little with each frame, and notes frames and the time to draw them.
 async function zoomed() {
-  const {timeline} = document.querySelector('section.process');
+  const {timeline} = document.querySelector('.timeline-place');
   const {view} = timeline;
   const frames = [], drawn = [];
   const draw = drawTimeline;
