@@ -34,7 +34,9 @@ using namespace synctrace;
 namespace {
 
 std::size_t report_bytes(const Trace& trace, const Attribution& attribution) {
-  const std::vector<Report> reports = {build_report(trace, attribution, {})};
+  ReportOptions options;
+  options.question.with_sets = true;  // a page asks for them
+  const std::vector<Report> reports = {build_report(trace, attribution, options)};
   std::size_t bytes = render_text(reports.front(), {100, false, true}).size() +
                       render_first_screen(reports.front(), {80}).size() + render_json(reports).size();
   bytes += render_markdown(reports).size() + render_csv(reports).size();

@@ -213,7 +213,9 @@ TEST_CASE("a hostile trace gives a page of bounded size, with no script but its 
     AttributeOptions options;
     options.keep_parts = true;
     const Attribution attribution = attribute(trace, options);
-    const Report report = build_report(trace, attribution, {});
+    ReportOptions asked;
+    asked.question.with_sets = true;
+    const Report report = build_report(trace, attribution, asked);
     const PageSection section =
         page_section(report, page_drawing(report, page::Timeline(trace, attribution, report), {kFewestPageBytes}),
                      {kFewestPageBytes});
