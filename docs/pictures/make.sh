@@ -16,5 +16,5 @@ picture() {
     "file://$work/$1.html" 2> /dev/null
 }
 
-picture page cifar_resnet.baseline 1412
-picture timeline point_strokes.fps 1650
+picture page cifar_resnet.baseline 1906
+picture timeline point_strokes.fps 2100

@@ -45,6 +45,26 @@ test('ranks stand first, then what binds the job, what to change, the timeline, 
   });
 });
 
+test('a job says when it was recorded; its change has an address and a button, and its moments have addresses on the rank\u2019s clock', async () => {
+  await withPage(file, {}, async page => {
+    assert.match(await page.textContent('.recorded'), /recorded \d{4}-\d\d-\d\d \d\d:\d\d UTC$/);
+    const change = page.locator('#job-change-1');
+    assert.equal(await change.locator('a.anchor').getAttribute('href'), '#job-change-1');
+    await page.evaluate(() => { globalThis.copied = []; Object.defineProperty(navigator, 'clipboard', {value: {writeText: async text => copied.push(text)}}); });
+    await change.locator('button.copy').click();
+    await page.waitForFunction(() => copied.length === 1);
+    assert.deepEqual(await page.evaluate(() => copied), [job.job.causes[0].to_type.join('\n')]);
+    await page.click('.tools button:text("link")');
+    await page.waitForFunction(() => copied.length === 2);
+    const [, begin, end] = new URL(page.url()).hash.match(/^#p1-time-(\d+)-(\d+)$/).map(Number);
+    const shown = await viewOf(page);
+    const [from, to] = await page.evaluate(times => { const {on} = document.querySelector('.timeline-place').timeline.data.groups.find(({process}) => process === 1); return times.map(on); }, [begin, end]);
+    assert.ok(Math.abs(from - shown.from) <= 2 && Math.abs(to - shown.to) <= 2, `${from} ${shown.from}`);
+    // Ticks are those of one rank: what a job saves is not replayed for other sets.
+    assert.equal(await page.locator('.changes:not(section.process .changes) input.switch').count(), 0);
+  });
+});
+
 test('all ranks are on one axis, and leave an operation together', async () => {
   await withPage(file, {}, async page => {
     assert.equal(await page.locator('canvas.timeline').count(), 1);
