@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The documentation agrees with the code: every variable of the launch contract is in the manual and the reverse, every
 relative link of every page leads somewhere, files that pages name by their path are there, tables of files in a folder's README name what
-is in the folder, and output behind <!-- screen: FILE --> is that of the file, which a test compares with what the program prints.
-Usage: check_docs.py ROOT"""
+is in the folder, and output behind <!-- screen: FILE --> is that of the file, which a test compares with what the program prints. With
+`lines 1-20` behind the file's name it is those lines.
+
+  check_docs.py ROOT            fails where they do not agree
+  check_docs.py ROOT --write    puts the files' lines into the pages first"""
 
 import pathlib
 import re
@@ -18,7 +21,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 CODE_SPAN = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?[^)]*\)")
 IMAGE_TAG = re.compile(r'<img[^>]*\ssrc="([^"]+)"')
-SCREEN = re.compile(r"<!-- screen: (\S+) -->\n```\n(.*?)```", re.DOTALL)
+SCREEN = re.compile(r"(<!-- screen: (\S+)(?: lines (\d+)-(\d+))? -->\n```\n)(.*?)```", re.DOTALL)
 NAMED_FILE = re.compile(r"`((?:libsynctrace|cli|tests|docs|examples|packages)/[\w./-]*\w/?)`")
 TABLE_OF_FILES = re.compile(r"^\| (?:files?|folder) \|.*\n\|[-|]+\n((?:\|.*\n)*)", re.MULTILINE)
 HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$", re.MULTILINE)
@@ -44,11 +47,27 @@ def variables(root, path):
 def check_screens(root):
     violations = []
     for path in tree.files(root, ".md"):
-        for name, shown in SCREEN.findall(pathlib.Path(root, path).read_text(encoding="utf-8")):
-            file = pathlib.Path(root, name)
-            if not file.exists() or file.read_text(encoding="utf-8") != shown:
-                violations.append(f"{path}: the output shown is not that of {name}")
+        for found in SCREEN.finditer(pathlib.Path(root, path).read_text(encoding="utf-8")):
+            if screen(root, found) != found[5]:
+                violations.append(f"{path}: the output shown is not that of {found[2]} (check_docs.py ROOT --write)")
     return violations
+
+
+def screen(root, found):
+    """What the page should show; None where the file is missing or has fewer lines."""
+    file = pathlib.Path(root, found[2])
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True) if file.exists() else []
+    first, last = (int(found[3]), int(found[4])) if found[3] else (1, len(lines))
+    return "".join(lines[first - 1:last]) if 1 <= first <= last <= len(lines) else None
+
+
+def write_screens(root):
+    for path in tree.files(root, ".md"):
+        file = pathlib.Path(root, path)
+        text = file.read_text(encoding="utf-8")
+        written = SCREEN.sub(lambda found: found[1] + (screen(root, found) or found[5]) + "```", text)
+        if written != text:
+            file.write_text(written, encoding="utf-8")
 
 
 def check_links(root):
@@ -110,4 +129,6 @@ def anchors(file):
 
 
 if __name__ == "__main__":
+    if "--write" in sys.argv:
+        write_screens(sys.argv[1])
     sys.exit(tree.report(find_violations(sys.argv[1])))

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences in the documentation are short: none has more than 30 words, and half of a page's have fewer than 18.
+"""Sentences in the documentation are short: none has more than 30 words, and half of a page's have fewer than 18. The README is what
+a stranger reads first, so half of its sentences have at most 16 words, and it has at most 110 lines.
 
-  check_sentences.py ROOT           fails for pages of docs/ and docs/measurements/
-  check_sentences.py ROOT --list    prints the figures of each page of docs/, and its long sentences
+  check_sentences.py ROOT           fails for the README and pages of docs/ and docs/measurements/
+  check_sentences.py ROOT --list    prints the figures of each page, and its long sentences
 
 Tables, what a script makes, headings and blocks of code are no sentences; a span of code counts as one word."""
 
@@ -15,7 +16,10 @@ import tree
 
 MAX_WORDS = 30
 MEDIAN_BELOW = 18
-PAGES = re.compile(r"docs/([\w-]+|measurements/[\w-]+)\.md")
+FRONT_PAGE = "README.md"
+FRONT_MEDIAN = 16
+FRONT_LINES = 110
+PAGES = re.compile(r"README\.md|docs/([\w-]+|measurements/[\w-]+)\.md")
 
 FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 MADE = re.compile(r"<!-- (rows: [\w-]+|claims) -->.*?<!-- end -->", re.DOTALL)
@@ -60,11 +64,20 @@ def pages(root):
 def find_violations(root):
     violations = []
     for path in pages(root):
-        long, median = judge(pathlib.Path(root, path).read_text(encoding="utf-8"))
+        text = pathlib.Path(root, path).read_text(encoding="utf-8")
+        long, median = judge(text)
         violations += [f"{path}: {words} words, at most {MAX_WORDS}: {sentence[:80]}..." for words, sentence in long]
         if median >= MEDIAN_BELOW:
             violations.append(f"{path}: half of the sentences have {median:g} words or more; it has to be below {MEDIAN_BELOW}")
+        if path == FRONT_PAGE:
+            violations += judge_front_page(text, median)
     return violations
+
+
+def judge_front_page(text, median):
+    lines = text.count("\n")
+    too_long = [f"{FRONT_PAGE}: {lines} lines, at most {FRONT_LINES}"] if lines > FRONT_LINES else []
+    return too_long + ([f"{FRONT_PAGE}: half of the sentences have more than {median:g} words, at most {FRONT_MEDIAN}"] if median > FRONT_MEDIAN else [])
 
 
 def show(root):

@@ -335,6 +335,18 @@ class Docs(TreeTest):
         self.write("README.md", "<!-- screen: screen.txt -->\n```\nanother\n```\n")
         self.assert_one(check_docs.find_violations(self.root), "README.md", "screen.txt")
 
+    def test_some_lines_of_the_output(self):
+        self.write("screen.txt", "one\ntwo\nthree\n")
+        page = "<!-- screen: screen.txt lines {} -->\n```\none\ntwo\n```\n"
+        self.write("README.md", page.format("1-2"))
+        self.assertEqual(check_docs.check_screens(self.root), [])
+        for lines in ("2-3", "1-3", "1-4", "0-2", "2-1"):
+            self.write("README.md", page.format(lines))
+            self.assert_one(check_docs.check_screens(self.root), "README.md", "screen.txt")
+        self.write("README.md", page.format("2-3"))
+        check_docs.write_screens(self.root)
+        self.assertEqual(check_docs.check_screens(self.root), [])
+
     def test_undocumented_variable(self):
         self.write(check_docs.CONTRACT, '"SYNCTRACE_OUTPUT" "SYNCTRACE_LEVEL"')
         self.write(check_docs.MANUAL, ".B SYNCTRACE_OUTPUT")
@@ -651,6 +663,12 @@ class Sentences(TreeTest):
         self.assertEqual(len(self.violations(self.LONG, "docs/b.md")), 2)
         (self.root / "docs/b.md").unlink()
         self.assertEqual(self.violations(self.LONG, "docs/decisions/b.md"), [])
+
+    def test_the_front_page(self):
+        seventeen = "It has " + "one " * 14 + "word.\n"
+        self.assertEqual(self.violations(seventeen.replace("one ", "", 1) * 3, "README.md"), [])
+        self.assert_one(self.violations(seventeen * 3, "README.md"), "README.md", "at most 16")
+        self.assert_one(self.violations("Short.\n" * 111, "README.md"), "README.md", "111 lines")
 
 
 if __name__ == "__main__":
