@@ -352,6 +352,14 @@ part_step_shapes() {
   verdict step_shapes $status "$(tail -n 1 "$results/step_shapes.md")"
 }
 
+# Status 77: no PyTorch with CUDA.
+part_docs() {
+  timeout -k 5 590 python3 -B "$root/tests/gpu/doc_blocks.py" --build "$build" >"$results/doc_blocks.txt" 2>&1
+  local status=$?
+  if [ $status -eq 77 ]; then skip docs "no PyTorch with CUDA"; return; fi
+  verdict docs $status "$(tail -n 1 "$results/doc_blocks.txt")"
+}
+
 part_killed_rank() {
   timeout -k 5 300 python3 -B "$root/tests/gpu/killed_rank.py" --synctrace "$synctrace" --folder "$traces/killed_rank" >"$results/killed_rank.txt" 2>&1
   verdict killed_rank $? "$(tail -n 1 "$results/killed_rank.txt")"
@@ -373,7 +381,7 @@ if ! "$synctrace" --version >"$results/version.txt" 2>&1; then
   exit 1
 fi
 all_parts="doctor examples blocking_calls host_waits survival kills e2e launch_many launch_cost torch torch_lines causes group_savings gate hta
-import_profiler unwinder loader_advice step_shapes killed_rank packages"
+import_profiler unwinder loader_advice step_shapes killed_rank docs packages"
 for part in ${PARTS:-$all_parts}; do
   start=$SECONDS
   "part_$part"
