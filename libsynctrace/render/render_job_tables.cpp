@@ -74,7 +74,7 @@ class JobMarkdown {
     for (std::size_t i = 0; i < shown; ++i) cause(report_.causes[i]);
     if (shown < report_.causes.size()) line("| and {} more | | | | | | | | |", report_.causes.size() - shown);
     for (std::size_t i = 0; i < shown; ++i) {
-      for (const std::string& code : report_.causes[i].to_type) line("\n{}", markdown_code(code));
+      for (const std::string& code : report_.causes[i].to_type) line("\n{}", markdown_whole_code(code));
       if (!report_.causes[i].to_type.empty()) break;
     }
   }

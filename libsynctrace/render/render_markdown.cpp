@@ -14,6 +14,7 @@
 #include "render/job_words.h"
 #include "render/phase_words.h"
 #include "render/places.h"
+#include "render/screen_lines.h"
 #include "render/words.h"
 
 namespace synctrace {
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kRows = 20;
 constexpr std::size_t kCodeColumns = 80;
+constexpr std::size_t kMostPlaces = 3;  // per change
 
 class MarkdownRenderer {
  public:
@@ -28,6 +30,7 @@ class MarkdownRenderer {
 
   std::string run() {
     head();
+    changes();
     for (const DeviceReport& device : report_.devices) {
       causes(format_text("Why GPU {} was idle", device.id), device.causes, device.state.window_ns);
       causes(format_text("Why GPU {} only copied", device.id), device.copy_causes, device.state.window_ns);
@@ -47,6 +50,8 @@ class MarkdownRenderer {
   }
 
   void head();
+  void changes();
+  void change_row(const Remedy& remedy, std::size_t number, const ScreenPlaces& places);
   void causes(const std::string& title, const std::vector<IdleCause>& causes, Nanoseconds window_ns);
   void cause_row(const IdleCause& cause, Nanoseconds idle_ns, Nanoseconds whole_ns);
   void savings();
@@ -87,6 +92,46 @@ void MarkdownRenderer::head() {
          device.name.empty() ? "" : " " + markdown_code(device.name), share_text(state.compute_ns, state.window_ns),
          share_text(state.copy_only_ns, state.window_ns), share_text(state.idle_ns, state.window_ns));
   }
+}
+
+void MarkdownRenderer::changes() {
+  const SavingsReport& savings = report_.savings;
+  if (!report_.has_timeline || report_.verdict.word.empty()) return;
+  std::vector<const Remedy*> shown;
+  std::vector<const Remedy*> left;
+  for (const Remedy& remedy : savings.remedies) (is_worth_showing(report_, remedy) ? shown : left).push_back(&remedy);
+  const ScreenPlaces places(report_);
+  std::string sentences = left_out_sentence(report_, left, places);
+  if (shown.empty()) {
+    sentences = host_sentence(savings);
+    if (const std::string more = kernels_sentence(savings); !more.empty())
+      sentences += (sentences.empty() ? "" : " ") + more;
+  }
+  if (shown.empty() && sentences.empty()) return;
+  line("\n### What to change, best first\n");
+  if (!shown.empty()) line("| | change | line | what to write | saves | all so far |\n|---:|---|---|---|---:|---:|");
+  for (std::size_t i = 0; i < shown.size(); ++i) change_row(*shown[i], i + 1, places);
+  if (!sentences.empty()) line("{}{}", shown.empty() ? "" : "\n", markdown_text(sentences));
+}
+
+void MarkdownRenderer::change_row(const Remedy& remedy, std::size_t number, const ScreenPlaces& places) {
+  const SavingsReport& savings = report_.savings;
+  const std::size_t shown = std::min(remedy.fix == Fix::kKernels ? 1 : kMostPlaces, remedy.fixes.size());
+  const std::size_t more = remedy.fix == Fix::kKernels ? 0 : remedy.fixes.size() - shown + remedy.more_fixes;
+  std::string lines;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const ShownFix& fix = remedy.fixes[i];
+    const std::string place = fix.where.known() ? place_text(report_, fix.where) : places.of(fix, kCodeColumns);
+    lines += (lines.empty() ? "" : "<br>") + markdown_code(place);
+    if (!fix.where.source.empty()) lines += " " + markdown_code(fix.where.source);
+  }
+  if (more > 0) lines += format_text("<br>and {} more", more);
+  std::string words;
+  for (const std::string& each : remedy.to_type) words += (words.empty() ? "" : "<br>") + markdown_whole_code(each);
+  line("| {} | {}{} | {} | {} | {} | {} ({}) |", number, markdown_text(remedy.title),
+       remedy.rule == nullptr ? "" : format_text(" [{}]", remedy.rule->id), lines, words,
+       saved_share(savings, remedy.marginal.ns), saved_share(savings, remedy.cumulative.ns),
+       range_words(remedy.cumulative, savings.base_ns));
 }
 
 void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCause>& causes, Nanoseconds window_ns) {
@@ -194,9 +239,10 @@ std::string markdown_text(std::string_view sentence) {
   return text;
 }
 
-std::string markdown_code(std::string_view text) {
-  if (text.empty()) return "";
-  const std::string shown = fitted(text, kCodeColumns);
+std::string markdown_code(std::string_view text) { return markdown_whole_code(fitted(text, kCodeColumns)); }
+
+std::string markdown_whole_code(std::string_view shown) {
+  if (shown.empty()) return "";
   // A fence longer than any run of backquotes inside.
   std::size_t longest = 0;
   std::size_t run = 0;

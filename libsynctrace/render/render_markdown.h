@@ -19,5 +19,7 @@ std::string markdown_text(std::string_view sentence);
 
 // A text as a code span that is safe in a table; nothing for an empty one.
 std::string markdown_code(std::string_view text);
+// Likewise, and nothing of it is cut: what is to be pasted.
+std::string markdown_whole_code(std::string_view text);
 
 }  // namespace synctrace

@@ -113,6 +113,13 @@ class Agreement(unittest.TestCase):
         if found.report["savings"] is None:
             return
         changes = found.report["savings"]["remedies"]
+        told = outputs.markdown_table(found.markdown, "What to change")
+        if told and told[0][0].isdigit():
+            base = found.report["savings"]["base_ns"]
+            expected = [(f"{each['title']} [{each['rule']}]" if each["rule"] else each["title"], len(each["to_type"]),
+                         outputs.share(each["marginal_saving_ns"], base)) for each in changes if 100 * each["marginal_saving_ns"] >= base
+                        and each["cumulative"]["grade"] != "none"]
+            self.assertEqual([(row[1].replace("\\", ""), row[3].count("<br>") + 1 if row[3] else 0, row[4]) for row in told], expected)
         def place(row):  # a line by itself, and the same line through a helper, are two places
             return row["file"], row["line"], (row["through"] or {}).get("line")
 
