@@ -60,14 +60,16 @@ help: ## show this list
 	awk -F ' ## ' '/^[a-z0-9-]+:.* ## / { sub(":.*", "", $$1); printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
-demo: deps ## build, run three examples under synctrace, show what made the host wait, here and in a recorded PyTorch program
+demo: deps ## build, run three examples under synctrace, and show the answers, here and of a recorded PyTorch program
 	$(call build,release,demo,-DSYNCTRACE_PRECOMPILE=ON)
 	bin=build/release/bin
 	rm -rf build/demo && mkdir -p build/demo
+	look() { printf '\n== %s\n   Look at %s\n\n' "$$1" "$$2"; }
 	if [[ ! -x $$bin/sync_per_step ]]; then
-	  echo "synctrace: only the offline half was built (no CUDA toolkit); this is the report of a stored trace."
-	  $$bin/synctrace dump --assemble tests/golden/report/sync_per_step.trace.txt -o build/demo/stored.synctrace
-	  $$bin/synctrace report build/demo/stored.synctrace
+	  echo "synctrace: only the offline half was built (no CUDA toolkit), so these are reports of stored traces."
+	  $$bin/synctrace dump --assemble tests/golden/report/sync_per_step.trace.txt -o build/demo/sync_per_step.synctrace
+	  look sync_per_step 'the line under "What to change": it waits in each step. What to write stands behind the arrow.'
+	  $$bin/synctrace report build/demo/sync_per_step.synctrace
 	else
 	  if nvidia-smi -L > /dev/null 2>&1 || [[ -e /dev/nvidia0 ]]; then
 	    simulated=()
@@ -77,17 +79,21 @@ demo: deps ## build, run three examples under synctrace, show what made the host
 	    simulated=(--simgpu)
 	    echo "synctrace: no GPU here; running the examples on the simulated GPU."
 	  fi
-	  for example in sync_per_step pageable_async healthy_pipeline; do
-	    printf '\n== %s\n' "$$example"
-	    $$bin/synctrace run "$${simulated[@]}" -o "build/demo/$$example.synctrace" --force-overwrite --report=full \
-	      -- "$$bin/$$example"
-	  done
+	  show() {
+	    look "$$1" "$$2"
+	    $$bin/synctrace run --quiet "$${simulated[@]}" -o "build/demo/$$1.synctrace" --report=none -- "$$bin/$$1"
+	    $$bin/synctrace report "build/demo/$$1.synctrace"
+	  }
+	  show sync_per_step 'the line under "What to change": it waits in each step. What to write stands behind the arrow.'
+	  show pageable_async 'the copy: it is asynchronous by its name, and waits because its memory is not pinned.'
+	  show healthy_pipeline 'what is not there: nothing is worth a change, and that is said.'
 	fi
 	stored=tests/golden/frameworks/point_strokes.fps.synctrace
-	printf '\n== a PyTorch program, recorded on an H200 (docs/case-studies/point-clouds.md): the first tables\n'
-	$$bin/synctrace report $$stored | sed '/^Calls that took long/,$$d'
+	look "a PyTorch program, recorded on an H200 (docs/case-studies/point-clouds.md)" \
+	  '"all so far": what the changes save together, with its range, by a replay of the recording.'
+	$$bin/synctrace report $$stored
 	$$bin/synctrace report --html build/demo/pytorch.html $$stored
-	echo "The same as a page, with its timeline: build/demo/pytorch.html"
+	printf '\nAs a page, with its timeline: build/demo/pytorch.html. Your own program: %s/synctrace python3 train.py\n' "$$bin"
 
 .PHONY: test
 test: deps deps-clang deps-browser deps-packages deps-launchers ## all tests: under AddressSanitizer and ThreadSanitizer, then those that need no sanitizer, or say more without
