@@ -73,5 +73,13 @@ class Marks(unittest.TestCase):
             [sys.executable, "-B", run_blocks.__file__, self.root, self.root], capture_output=True, text=True, check=True).stdout)[1])
 
 
+    @unittest.skipUnless(run_blocks.yaml, "Python has no yaml here")
+    def test_yaml_that_is_none(self):
+        self.write("```yaml\na: [1\n```\n")
+        self.assertEqual(run_blocks.parse_yaml(self.root, ["README.md"]), 1)
+        self.write("```yaml\na: [1]\n```\n")
+        self.assertEqual(run_blocks.parse_yaml(self.root, ["README.md"]), 0)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -16,6 +16,11 @@ import sys
 import tempfile
 import time
 
+try:
+    import yaml
+except ImportError:
+    yaml = None
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
 import doc_blocks  # noqa: E402
@@ -56,6 +61,7 @@ class Workshop:
             "PYTEST_PLUGINS": "synctrace",
             "PYTHONDONTWRITEBYTECODE": "1",
             "GIT_CONFIG_COUNT": "0",
+            **({"CUDAToolkit_ROOT": kept["CUDA_HOME"]} if "CUDA_HOME" in kept else {}),  # where CMake looks for it
         }
         self.recording = self.folder / "train.synctrace"
 
@@ -126,10 +132,26 @@ def run_page(workshop, page, is_wanted, verbose=False):
     return failed
 
 
+def parse_yaml(root, pages):
+    """How many blocks of YAML are none."""
+    failed = 0
+    for block in (block for page in pages for block in doc_blocks.blocks(root, page) if block.language == "yaml"):
+        if yaml is None:
+            print(f"skipped         {block.place}: Python has no yaml here, so nobody parsed it")
+            continue
+        try:
+            yaml.safe_load(block.text)
+        except yaml.YAMLError as problem:
+            failed += 1
+            print(f"FAILED          {block.place}: {problem}")
+    return failed
+
+
 def run_pages(workshop, pages, is_wanted, verbose=False):
     """The exit status."""
     start = time.monotonic()
-    failed = sum(run_page(workshop, page, is_wanted, verbose) for page in pages or doc_blocks.pages(workshop.root))
+    pages = pages or doc_blocks.pages(workshop.root)
+    failed = sum(run_page(workshop, page, is_wanted, verbose) for page in pages) + parse_yaml(workshop.root, pages)
     print(f"{time.monotonic() - start:.0f} s, {failed} failed")
     return 1 if failed else 0
 
