@@ -7,6 +7,7 @@
 
 Exit status 1 when one failed, 77 when there is no PyTorch with CUDA."""
 import argparse
+import os
 import pathlib
 import subprocess
 import sys
@@ -26,6 +27,7 @@ class RealGpu(run_blocks.Workshop):
     def __init__(self, root, build, folder):
         super().__init__(root, build, folder)
         del self.environment["LD_LIBRARY_PATH"]
+        self.environment |= {name: os.environ[name] for name in ("LD_LIBRARY_PATH", "PYTHONPATH") if name in os.environ}  # where PyTorch is
         for name in ("python", "python3"):
             (self.programs / name).unlink()
             (self.programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n', encoding="utf-8")  # a link would leave its virtual environment
