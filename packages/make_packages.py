@@ -29,8 +29,11 @@ def time_of_source():
     """Seconds since 1970, for every file of a package."""
     if os.environ.get("SOURCE_DATE_EPOCH"):
         return int(os.environ["SOURCE_DATE_EPOCH"])
-    git = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=SOURCE, capture_output=True, text=True, check=False)
-    return int(git.stdout) if git.returncode == 0 else 315532800  # 1980, the first year of a zip file
+    if shutil.which("git"):
+        git = subprocess.run(["git", "log", "-1", "--format=%ct"], cwd=SOURCE, capture_output=True, text=True, check=False)
+        if git.returncode == 0:
+            return int(git.stdout)
+    return 315532800  # 1980, the first year of a zip file
 
 
 def install(build, prefix, component=None):

@@ -75,6 +75,8 @@ class Workshop:
         (folder / "build").mkdir()
         (folder / "build/release").symlink_to(self.build)
         shutil.copytree(HERE / "stock", folder, dirs_exist_ok=True)
+        if not shutil.which("git"):
+            return folder
         identity = ["-c", "user.name=nobody", "-c", "user.email=nobody@localhost"]
         for words in (["init", "-q"], [*identity, "commit", "-q", "--allow-empty", "-m", "first"]):
             subprocess.run(["git", *words], cwd=folder, env=self.environment, check=True)
