@@ -108,7 +108,7 @@ void MarkdownRenderer::changes() {
       sentences += (sentences.empty() ? "" : " ") + more;
   }
   if (shown.empty() && sentences.empty()) return;
-  line("\n### What to change, best first\n");
+  line("\n### {}\n", changes_heading(shown));
   if (!shown.empty()) line("| | change | line | what to write | saves | all so far |\n|---:|---|---|---|---:|---:|");
   for (std::size_t i = 0; i < shown.size(); ++i) change_row(*shown[i], i + 1, places);
   if (!sentences.empty()) line("{}{}", shown.empty() ? "" : "\n", markdown_text(sentences));

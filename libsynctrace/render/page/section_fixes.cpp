@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What to change, best first: each change with what to write, what it saves and the lines that it sets right. Behind
+// What to change: each change with what to write, what it saves and the lines that it sets right. Behind
 // it, folded, every fix by itself.
 #include <algorithm>
 #include <string>
@@ -41,8 +41,8 @@ class Changes {
     }
     const std::string left_out = shown.empty() ? std::string() : left_out_sentence(report_, left, places_);
     if (!shown.empty()) choose_scale(shown);
-    out_.add("<section class=\"changes\"{}>\n<h3>What to change, best first</h3>\n",
-             Markup{switches(shown, left_out.empty() ? std::vector<const Remedy*>() : left)});
+    out_.add("<section class=\"changes\"{}>\n<h3>{}</h3>\n",
+             Markup{switches(shown, left_out.empty() ? std::vector<const Remedy*>() : left)}, changes_heading(shown));
     sentence(gpu_work_sentence(report_));
     if (shown.empty()) {
       sentence(host_sentence(savings_));
