@@ -153,8 +153,7 @@ void declare(const CommandLine& app, Flags& flags) {
   app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE")
       .suggests({"short", "full", "none"});
   declare_phase(app, flags.phase);
-  app.add_flag("--gate", flags.gate,
-               "fail when the program waits for the GPU where nothing allows it (level syncs unless given)");
+  app.add_flag("--gate", flags.gate, "fail when the program waits for the GPU where nothing allows it");
   declare_gate_options(app, flags.gate_options);
   declare_gate_results(app, flags.gate_options);
   const CommandOption rollup =

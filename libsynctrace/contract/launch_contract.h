@@ -40,6 +40,7 @@ inline constexpr const char* kEnvManifest = "SYNCTRACE_MANIFEST";  // file for t
 inline constexpr const char* kEnvTestControl =
     "SYNCTRACE_TEST_CONTROL";                              // "1": NVTX marks switch the recorder (docs/overhead.md)
 inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";  // the rank, where no launcher says it
+inline constexpr const char* kEnvCommand = "SYNCTRACE_COMMAND";  // the command that the Python module calls
 
 // The manifest is how `run` learns which traces came to be, whatever the pattern and however deep the process: it makes
 // an empty file, and each recorded process appends, when it creates its trace, one line with the final absolute path,
@@ -48,10 +49,11 @@ inline constexpr const char* kEnvRank = "SYNCTRACE_RANK";  // the rank, where no
 
 // No std::array without its arguments: GCC 12 puts that among the things that can be written to.
 inline constexpr const char* kKnownVariables[] = {
-    kEnvOutput,       kEnvForceOverwrite, kEnvEnable,     kEnvLevel,       kEnvDelay,         kEnvDuration,
-    kEnvCaptureRange, kEnvStepMarker,     kEnvDuty,       kEnvMaxSize,     kEnvBufferSize,    kEnvGraphNodes,
-    kEnvCuptiPath,    kEnvReport,         kEnvQuiet,      kEnvRank,        kEnvManifest,      kEnvTestControl,
-    kEnvStacks,       kEnvHostWaits,      kEnvSampleRate, kEnvNoArguments, kEnvPlainSyscalls, kEnvOnlyWindows,
+    kEnvOutput,     kEnvForceOverwrite, kEnvEnable,        kEnvLevel,       kEnvDelay,
+    kEnvDuration,   kEnvCaptureRange,   kEnvStepMarker,    kEnvDuty,        kEnvMaxSize,
+    kEnvBufferSize, kEnvGraphNodes,     kEnvCuptiPath,     kEnvReport,      kEnvQuiet,
+    kEnvRank,       kEnvManifest,       kEnvTestControl,   kEnvStacks,      kEnvHostWaits,
+    kEnvSampleRate, kEnvNoArguments,    kEnvPlainSyscalls, kEnvOnlyWindows, kEnvCommand,
 };
 
 }  // namespace synctrace::format

@@ -151,7 +151,7 @@ TEST_CASE("a variable that does not exist is named, and those that do are not") 
   const Reading wrong = read({{"SYNCTRACE_OUTPT", "x"}, {kEnvLevel, "syncs"}});
   CHECK(wrong.said.find("synctrace: unknown variable SYNCTRACE_OUTPT is ignored") == 0);
   CHECK(wrong.settings.level == Level::kSyncs);
-  CHECK(read({{"SYNCTRACER", "x"}, {kEnvRank, "3"}, {kEnvManifest, ""}}).said == "");
+  CHECK(read({{"SYNCTRACER", "x"}, {kEnvRank, "3"}, {kEnvManifest, ""}, {kEnvCommand, "x"}}).said == "");
   const Reading longest = read({{"SYNCTRACE_" + std::string(5000, 'X'), "x"}});
   CHECK(longest.said.size() < 512);
   CHECK(longest.said.back() == '\n');

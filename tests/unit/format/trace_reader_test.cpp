@@ -134,7 +134,7 @@ TEST_CASE("what is not a trace is refused with its name") {
   CHECK(refused(folder.path("missing.synctrace"), "No such file"));
   CHECK(refused(folder.path(""), "folder"));
   CHECK(refused(folder.write("empty.synctrace", {}), "empty"));
-  CHECK(refused(folder.write("short.synctrace", bytes_of("SYNCTRC\n")), "too short"));
+  CHECK(refused(folder.write("short.synctrace", bytes_of("SYNCTRC\n")), "cut off"));
   CHECK(refused(folder.write("text.synctrace", bytes_of(std::string(100, 'x'))), "not a synctrace trace"));
 
   // Nobody writes to the FIFO: waiting for it would hang here.
