@@ -118,6 +118,7 @@ TEST_CASE("float32 products go to tensor cores, in the framework's words, on GPU
   REQUIRE(first.lines.size() == 1);
   CHECK(torch.line_of(first.lines.front().place).file == kTrain);
   CHECK(stays_of(first, kSgemm).usual.fraction() < stays_of(first, "ampere_sgemm_128x64_nn").usual.fraction());
+  CHECK(stays_of(first, "ampere_sgemm_128x64_nn").most.fraction() < 1);
   CHECK(stays_of(first, kTanh).usual.fraction() == 1);
 
   Program jax;
@@ -210,10 +211,30 @@ TEST_CASE("bfloat16 is for many products, a GPU that is the limit, and a program
   program.forward(kTanh, kTrain, "gelu", 60);
   CHECK(!has(program.rules(), "ST074"));  // few products
 
+  Program matmuls;
+  matmuls.forward("cutlass_80_tensorop_s1688gemm_128x128_32x3_nn_align4", "/site-packages/torch/nn/modules/linear.py",
+                  "Linear.forward");
+  CHECK(has(matmuls.rules(), "ST074"));
+
   Program half;
   half.forward(kTf32Conv);
   half.forward("nvjet_tst_128x256_TNT");
   CHECK(!has(half.rules(), "ST074"));
+}
+
+TEST_CASE("in channels last norms and pooling take less time, and products what they took") {
+  Program program;
+  program.forward(kTurns);
+  program.forward(kNorm);
+  program.forward(kTf32Conv);
+  const std::vector<KernelAdvice> advised = program.advice();
+  const auto found = std::find_if(advised.begin(), advised.end(),
+                                  [](const KernelAdvice& each) { return each.rule == &kChannelsFirstRule; });
+  REQUIRE(found != advised.end());
+  CHECK(stays_of(*found, kNorm).most.fraction() < 1);
+  CHECK(stays_of(*found, "void at::native::max_pool_backward_nchw<float>(float)").most.fraction() < 1);
+  for (const char* kernel : {"void at::native::max_pool_backward_nhwc<float>(float)", kTf32Conv, kTanh})
+    CHECK(stays_of(*found, kernel).least.fraction() == 1);
 }
 
 TEST_CASE("cuDNN times its algorithms where it forms gradients in float32 beside TF32") {

@@ -2,6 +2,11 @@
 // Steps that take unusually long as changes: from which share on, what each cause saves, and how a prediction for
 // ordinary steps goes on to stand for all.
 #include "findings/slow_steps.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "attribution/attribute.h"
 #include "whatif/fix_sites.h"
 
@@ -183,6 +188,46 @@ TEST_CASE("a place that has a change already has one, and not two") {
   CHECK(savings.remedies[0].title == "Keep reading and writing out of 2 slow steps");
   CHECK(savings.remedies[0].to_type.empty());  // it has no line
   CHECK(savings.remedies[0].cumulative.ns == 100 * kMs);
+}
+
+// The place of the slow steps' row, which has no words, among two changes of 40 and 30 ms.
+std::size_t place_beside(Fix fix, const std::vector<std::string>& typed) {
+  Program program(60);
+  program.causes[1].key.kind = CauseKind::kIo;
+  SavingsReport savings;
+  savings.by_steps = true;
+  savings.remedies = {remedy(CauseKind::kInput, 40 * kMs, 40 * kMs), remedy(CauseKind::kLock, 30 * kMs, 70 * kMs)};
+  for (Remedy& one : savings.remedies) one.to_type = {"typed"};
+  savings.remedies[0].fix = fix;
+  savings.remedies[0].to_type = typed;
+  add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+  const auto row = std::find_if(savings.remedies.begin(), savings.remedies.end(),
+                                [](const Remedy& one) { return one.title != "another"; });
+  return static_cast<std::size_t>(row - savings.remedies.begin());
+}
+
+TEST_CASE("a row without words stands behind changes that can be typed and save a third as much") {
+  CHECK(place_beside(Fix::kFeedInput, {"typed"}) == 1);
+  CHECK(place_beside(Fix::kSpeedUp, {"typed"}) == 0);
+  CHECK(place_beside(Fix::kFeedInput, {}) == 0);
+}
+
+TEST_CASE("a title says what slow steps do and the others do not") {
+  const auto title_of = [](CauseKind kind) {
+    Program program(60);
+    program.causes[1].key.kind = kind;
+    SavingsReport savings;
+    savings.by_steps = true;
+    add_slow_step_remedies(program.found(), program.report.steps.figures, savings);
+    return savings.remedies.empty() ? std::string() : savings.remedies[0].title;
+  };
+  CHECK(title_of(CauseKind::kRelease) == "Keep freeing of memory out of 2 slow steps");
+  CHECK(title_of(CauseKind::kAllocation) == "Keep allocation out of 2 slow steps");
+  CHECK(title_of(CauseKind::kBlockingCopy) == "Keep a copy out of 2 slow steps");
+  CHECK(title_of(CauseKind::kPageableCopy) == "Keep a copy out of 2 slow steps");
+  CHECK(title_of(CauseKind::kLatency) == "Keep slow launches out of 2 slow steps");
+  CHECK(title_of(CauseKind::kModuleLoad) == "Keep loading of code out of 2 slow steps");
+  CHECK(title_of(CauseKind::kInput) == "Keep waits for the loader out of 2 slow steps");
 }
 
 }  // namespace synctrace::testing
