@@ -22,16 +22,19 @@ bool StepLooks::lies_in_loop(TimeSpan gap, const Place& place) {
 }
 
 bool StepLooks::close_gaps(Steps& steps, const std::vector<TimeSpan>& others, const StepItems& items) {
-  const std::optional<Place> place = place_of(steps, items);
-  if (!place) return false;
+  const auto gap_behind = [](const Step& step) { return TimeSpan{step.host.end_ns, (&step + 1)->host.begin_ns}; };
   std::vector<Step*> before;  // steps with such a gap behind them
   for (std::size_t i = 0; i + 1 < steps.steps.size(); ++i) {
-    const TimeSpan gap{steps.steps[i].host.end_ns, steps.steps[i + 1].host.begin_ns};
-    if (gap.length_ns() <= 0 || !lies_in_loop(gap, *place)) continue;
+    const TimeSpan gap = gap_behind(steps.steps[i]);
+    if (gap.length_ns() <= 0) continue;
     const auto other = std::lower_bound(others.begin(), others.end(), gap.begin_ns,
                                         [](TimeSpan span, Nanoseconds t) { return span.end_ns <= t; });
     if (other == others.end() || other->begin_ns >= gap.end_ns) before.push_back(&steps.steps[i]);
   }
+  if (before.size() < kFewestGaps) return false;
+  const std::optional<Place> place = place_of(steps, items);
+  if (!place) return false;
+  std::erase_if(before, [&](const Step* step) { return !lies_in_loop(gap_behind(*step), *place); });
   if (before.size() < kFewestGaps) return false;
   for (Step* step : before) step->host.end_ns = (step + 1)->host.begin_ns;
   return true;

@@ -128,12 +128,15 @@ bool leaves_much_out(const std::vector<Steps>& phases, const StepItems& items) {
   return ratio(inside, count(all)) < kNearlyAll;
 }
 
-// The times of the steps of all phases but one, in order.
-std::vector<TimeSpan> times_of_others(const std::vector<Steps>& phases, const Steps& own) {
+// The times of all steps but those of one phase, in order.
+std::vector<TimeSpan> times_of_others(const Steps& given, const std::vector<Steps>& phases, const Steps& own) {
   std::vector<TimeSpan> spans;
-  for (const Steps& phase : phases) {
-    if (&phase == &own) continue;
+  const auto add = [&](const Steps& phase) {
     for (const Step& step : phase.steps) spans.push_back(step.host);
+  };
+  add(given);
+  for (const Steps& phase : phases) {
+    if (&phase != &own) add(phase);
   }
   std::sort(spans.begin(), spans.end(), [](TimeSpan a, TimeSpan b) { return a.begin_ns < b.begin_ns; });
   return spans;
@@ -178,7 +181,7 @@ StepPhases find_steps(const Trace& trace, const Correlation& correlation, const 
   }
   std::vector<Steps> phases = in_order(trace, std::move(found));
   for (Steps& phase : phases) {
-    if (looks.close_gaps(phase, times_of_others(phases, phase), items)) measure_steps(trace, correlation, phase);
+    if (looks.close_gaps(phase, times_of_others(given, phases, phase), items)) measure_steps(trace, correlation, phase);
   }
   if (given.steps.empty() && !phases.empty() && leaves_much_out(phases, items)) {
     Steps rounds = looks.rounds(items);

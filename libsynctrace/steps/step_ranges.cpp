@@ -37,16 +37,19 @@ std::string bare_name(std::string_view name) {
   return result;
 }
 
+std::string_view domain_name(const Trace& trace, NvtxDomainId domain) {
+  const auto found = trace.nvtx_domains.find(domain);
+  return found == trace.nvtx_domains.end() ? std::string_view() : std::string_view(found->second);
+}
+
 // Annotations of zones and allowed waits are no steps, as often as they come.
 bool may_be_steps(const Trace& trace, NvtxDomainId domain, std::string_view name) {
-  const auto found = trace.nvtx_domains.find(domain);
-  return found == trace.nvtx_domains.end() || found->second != kAnnotationDomain || bare_name(name) == "step";
+  return domain_name(trace, domain) != kAnnotationDomain || bare_name(name) == "step";
 }
 
 // XLA marks what it compiles: one range for each function or shape, whatever the program's loop does.
 bool is_of_xlas_compiler(const Trace& trace, NvtxDomainId domain, std::string_view name) {
-  const auto found = trace.nvtx_domains.find(domain);
-  return found != trace.nvtx_domains.end() && found->second == "TSL" && name.starts_with("XlaCompile");
+  return name.starts_with("XlaCompile") && domain_name(trace, domain) == "TSL";
 }
 
 // The ranges with an end and a name, each key's in the order of their begins. A compiler's ranges are left out unless a

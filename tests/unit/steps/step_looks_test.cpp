@@ -81,6 +81,28 @@ TEST_CASE("what a loop does behind some of its steps belongs to them, and nothin
   CHECK(gaps == (are_closed ? 0U : static_cast<std::size_t>(steps) / 10 - 1));
 }
 
+TEST_CASE("ranges of the program's own lie between two passes, not in the one before them") {
+  Program program;
+  for (int epoch = 0; epoch < 5; ++epoch) {
+    for (int i = 0; i < 10; ++i) {
+      program.range("step", kMain, [&] {
+        program.kernels("train", 12, program.at({{"main", 5}}));
+        program.wait(program.at({{"main", 6}}));
+      });
+    }
+    for (int i = 0; i < 10; ++i) {
+      program.kernels("validate", 6, program.at({{"main", 8}}));
+      program.wait(program.at({{"main", 9}}));
+    }
+  }
+  const StepPhases found = program.steps();
+  REQUIRE(found.chosen.source == StepSource::kNvtx);
+  REQUIRE(found.others.size() == 1);
+  std::size_t cursor = 0;
+  for (const Step& step : found.chosen.steps)
+    CHECK(found.others[0].kind_at(step.host.begin_ns + 1, cursor) == StepKind::kOutside);
+}
+
 TEST_CASE("one function behind another one of the same call is no loop") {
   CHECK(name_of({{{"main", 5}, {"first", 9}}, {{"main", 5}, {"second", 3}}}).empty());
 }
