@@ -6,21 +6,9 @@ import time
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from lstm import LENGTH, VOCABULARY, LanguageModel
 
-BATCH, LENGTH, VOCABULARY = 128, 256, 20000
-
-
-class LanguageModel(nn.Module):
-    def __init__(self, width=1024):
-        super().__init__()
-        self.embedding = nn.Embedding(VOCABULARY, width)
-        self.lstm = nn.LSTM(width, width, num_layers=2, batch_first=True)
-        self.decoder = nn.Linear(width, VOCABULARY)
-
-    def forward(self, tokens):
-        hidden, _ = self.lstm(self.embedding(tokens))
-        return self.decoder(hidden)
+BATCH = 128
 
 
 def main():

@@ -6,37 +6,9 @@ import time
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from mixer import PATCH, SIDE, Mixer
 
-BATCH, BATCHES, PATCH, SIDE = 512, 2, 16, 14
-
-
-def two_layers(width, hidden):
-    return nn.Sequential(nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, width))
-
-
-class Block(nn.Module):
-    def __init__(self, tokens, width):
-        super().__init__()
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.over_tokens, self.over_channels = two_layers(tokens, width // 2), two_layers(width, 4 * width)
-
-    def forward(self, x):
-        x = x + self.over_tokens(self.norm1(x).transpose(1, 2)).transpose(1, 2)
-        return x + self.over_channels(self.norm2(x))
-
-
-class Mixer(nn.Module):
-    def __init__(self, width=512, layers=8, classes=1000):
-        super().__init__()
-        self.embed = nn.Linear(3 * PATCH * PATCH, width)
-        self.blocks = nn.Sequential(*[Block(SIDE * SIDE, width) for _ in range(layers)])
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, classes)
-
-    def forward(self, images):
-        patches = images.view(-1, 3, SIDE, PATCH, SIDE, PATCH).permute(0, 2, 4, 1, 3, 5)
-        x = self.embed(patches.reshape(-1, SIDE * SIDE, 3 * PATCH * PATCH))
-        return self.head(self.norm(self.blocks(x)).mean(1))
+BATCH, BATCHES = 512, 2
 
 
 def main():

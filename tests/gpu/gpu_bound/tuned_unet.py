@@ -5,42 +5,9 @@ import argparse
 import time
 
 import torch
-import torch.nn.functional as F
-from torch import nn
+from unet import SIZE, UNet, segmentation_loss
 
-BATCH, BATCHES, SIZE = 32, 4, 256
-
-
-def double_conv(inputs, outputs):
-    return nn.Sequential(
-        nn.Conv2d(inputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU(),
-        nn.Conv2d(outputs, outputs, 3, padding=1), nn.BatchNorm2d(outputs), nn.ReLU())
-
-
-class UNet(nn.Module):
-    def __init__(self, widths=(64, 128, 256, 512, 512)):
-        super().__init__()
-        self.down = nn.ModuleList([double_conv(a, b) for a, b in zip((3,) + widths, widths)])
-        self.up = nn.ModuleList([double_conv(a + b, a) for a, b in zip(widths[-2::-1], widths[:0:-1])])
-        self.upsample = nn.Upsample(scale_factor=2, mode="bilinear", align_corners=True)
-        self.head = nn.Conv2d(widths[0], 1, 1)
-
-    def forward(self, x):
-        skips = []
-        for block in self.down[:-1]:
-            x = block(x)
-            skips.append(x)
-            x = F.max_pool2d(x, 2)
-        x = self.down[-1](x)
-        for block, skip in zip(self.up, reversed(skips)):
-            x = block(torch.cat([skip, self.upsample(x)], dim=1))
-        return self.head(x)
-
-
-def segmentation_loss(logits, mask):
-    probability = torch.sigmoid(logits)
-    dice = 1 - 2 * (probability * mask).sum() / (probability.sum() + mask.sum())
-    return F.binary_cross_entropy_with_logits(logits, mask) + dice
+BATCH, BATCHES = 32, 4
 
 
 def main():
