@@ -10,6 +10,7 @@ PATTERN: ddp, fsdp, pipeline (send and receive), tensor (parallel). Started once
 MASTER_ADDR and MASTER_PORT as torchrun sets them. With RANK_TURN, nothing runs on the GPU before that file is there."""
 import argparse
 import gc
+import io
 import json
 import os
 import pathlib
@@ -25,7 +26,7 @@ from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, Dataset
 
-from ranks import FAULTS
+from ranks import EVEN, FAULTS
 
 RANK = int(os.environ["RANK"])
 LATE_RANK = 1
@@ -57,6 +58,18 @@ def extra_work(matrix):
     for _ in range(10):
         matrix = matrix @ matrix
     return matrix
+
+
+def save_state(model):
+    torch.save(model.state_dict(), io.BytesIO())
+
+
+def free_cache():
+    torch.cuda.empty_cache()
+
+
+def upload(table):
+    return table.to("cuda").sum()
 
 
 def block(hidden=HIDDEN):
@@ -190,9 +203,15 @@ def batches(count, kind):
 def train(program, kind, count, matrix):
     """Steps with this fault, or none."""
     is_late = RANK == LATE_RANK
+    turns = random.Random(1)  # the same on all ranks
+    table = torch.ones(16 << 20) if is_late and kind == "pageable" else None  # 64 MiB of pageable memory
     for number, batch in enumerate(batches(count, kind)):
         if is_late and kind.startswith("host"):
             augment(float(kind[4:]))
+        if kind == "jitter" and turns.randrange(2) == RANK:
+            augment(8.0)
+        if is_late and kind == "pageable":
+            upload(table)
         if is_late and kind == "kernel":
             extra_work(matrix)
         loss = program.step(batch)
@@ -202,6 +221,10 @@ def train(program, kind, count, matrix):
         program.optimizer.zero_grad()
         if is_late and kind == "garbage" and number % 4 == 3:
             clean_up()
+        if is_late and kind == "save" and number % 4 == 3:
+            save_state(program.model)
+        if is_late and kind == "empty":
+            free_cache()
         if is_late and kind == "hidden":
             augment(1.0)
         if kind not in ("unread", "read"):
@@ -267,7 +290,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("pattern", choices=PATTERNS)
     parser.add_argument("what", choices=("record", "time", "windows"))
-    parser.add_argument("fault", nargs="?", default="none", choices=(*BASES, *FAULTS))
+    parser.add_argument("fault", nargs="?", default="none", choices=(*EVEN, *FAULTS))
     parser.add_argument("--steps", type=int, default=60)
     options = parser.parse_args()
     torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))

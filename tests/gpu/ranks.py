@@ -27,7 +27,10 @@ PROGRAM = pathlib.Path(__file__).resolve().with_name("rank_programs.py")
 PATTERNS = ("ddp", "fsdp", "pipeline", "tensor")
 # Rank 1's faults: what the loop without the fault is called, and the function with the fault's line (none: it is harmless).
 FAULTS = {"host1": ("none", "augment"), "host5": ("none", "augment"), "host20": ("none", "augment"), "read": ("unread", "log_norms"),
-          "loader": ("loaded", "batches"), "garbage": ("none", "clean_up"), "kernel": ("none", "extra_work"), "hidden": ("none", None)}
+          "loader": ("loaded", "batches"), "garbage": ("none", "clean_up"), "kernel": ("none", "extra_work"), "hidden": ("none", None),
+          "save": ("none", "save_state"), "empty": ("none", "free_cache"), "pageable": ("none", "upload")}
+# Jobs in which no rank is to blame: without a fault, and one in which the ranks take turns at being late.
+EVEN = ("none", "unread", "loaded", "jitter")
 PATIENCE_S = 120
 WAIT_SHARE, WAIT_S = 0.05, 100e-6  # a wait a step is right within the larger of them
 WORTH = 0.01  # a saving below this is none
@@ -285,7 +288,7 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     jobs = []
     for pattern in PATTERNS:
-        jobs += [Job(pattern, "time", ""), *(Job(pattern, "record", fault) for fault in ("none", *FAULTS))]
+        jobs += [Job(pattern, "time", ""), *(Job(pattern, "record", fault) for fault in (*EVEN, *FAULTS))]
     jobs = [job for job in jobs if any(word in name_of(job) for word in options.only.split(","))]
     results = options.folder / "ranks.json"
     if options.table:
