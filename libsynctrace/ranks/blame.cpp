@@ -15,6 +15,11 @@ namespace {
 // How many rows get a saving: each takes three passes over all units.
 constexpr std::size_t kMostBlamed = 12;
 
+// Below this ratio of times, two GPUs do the same work: they differ by as much. Kernels beside a collective that waits
+// take up to a tenth longer (measured: docs/measurements/ranks.md).
+constexpr double kEvenRatio = 1.05;
+constexpr double kBesideOthersRatio = 1.1;
+
 // The time that a rank spent more than another before one of its units.
 struct Excess {
   std::uint32_t name = kNoName;
@@ -103,6 +108,7 @@ class BlameFinder {
       while (last < excesses_.size() && excesses_[last].name == excesses_[first].name) ++last;
       of_rows.push_back(std::span<const Excess>(excesses_).subspan(first, last - first));
       rows.push_back(row_of(of_rows.back()));
+      rows.back().varies = varies(rows.back());
       first = last;
     }
     std::vector<std::size_t> order(rows.size());
@@ -111,8 +117,9 @@ class BlameFinder {
                      [&](std::size_t a, std::size_t b) { return rows[a].waited_ns > rows[b].waited_ns; });
     for (std::size_t i = 0; i < std::min(order.size(), kMostBlamed); ++i)
       add_savings(of_rows[order[i]], rows[order[i]]);
-    std::stable_sort(order.begin(), order.end(),
-                     [&](std::size_t a, std::size_t b) { return rows[a].saving.ns > rows[b].saving.ns; });
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return rows[a].varies != rows[b].varies ? rows[b].varies : rows[a].saving.ns > rows[b].saving.ns;
+    });
     std::vector<BlameRow> sorted;
     Cuts together(ranks_.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
@@ -187,26 +194,42 @@ class BlameFinder {
   // The two sides of a pair do different things before it, at different lines. So for each sort of part it counts how
   // much more of it the rank did in all steps than another one.
   Nanoseconds more_in_a_step(std::uint32_t rank, const StretchPart& part) {
-    const auto in_a_step = [&](std::uint32_t one) {
-      std::map<std::uint32_t, double>& sums = in_a_step_[one];
-      if (sums.empty()) {
-        const std::vector<CollectiveUnit>& units = ranks_[one].units;
-        const double steps = static_cast<double>(std::max<std::size_t>(1, ranks_[one].ordinary_steps));
-        for (const StretchPart& each : *looked_at_.at(one)) {
-          if (ranks_[one].ordinary_steps == 0 || units[each.unit].in_steps)
-            sums[sorts_[each.name]] += static_cast<double>(each.ns) / steps;
-        }
-      }
-      const auto sum = sums.find(sorts_[part.name]);
-      return sum == sums.end() ? 0 : sum->second;
-    };
-    const double own_ns = in_a_step(rank);
-    double least_ns = own_ns;
-    for (const auto& [other, parts] : looked_at_) {
-      if (other != rank) least_ns = std::min(least_ns, in_a_step(other));
-    }
+    const std::uint32_t sort = sorts_[part.name].number;
+    const double own_ns = in_a_step_ns(rank, sort);
+    const double least_ns = least_in_a_step_ns(rank, sort);
     if (own_ns <= 0) return part.ns;
     return static_cast<Nanoseconds>(static_cast<double>(part.ns) * (1 - least_ns / own_ns));
+  }
+
+  double in_a_step_ns(std::uint32_t rank, std::uint32_t sort) {
+    std::map<std::uint32_t, double>& sums = in_a_step_[rank];
+    if (sums.empty()) {
+      const std::vector<CollectiveUnit>& units = ranks_[rank].units;
+      const double steps = static_cast<double>(std::max<std::size_t>(1, ranks_[rank].ordinary_steps));
+      for (const StretchPart& each : *looked_at_.at(rank)) {
+        if (ranks_[rank].ordinary_steps == 0 || units[each.unit].in_steps)
+          sums[sorts_[each.name].number] += static_cast<double>(each.ns) / steps;
+      }
+    }
+    const auto sum = sums.find(sort);
+    return sum == sums.end() ? 0 : sum->second;
+  }
+
+  // The least of any rank that was looked at.
+  double least_in_a_step_ns(std::uint32_t rank, std::uint32_t sort) {
+    double least_ns = in_a_step_ns(rank, sort);
+    for (const auto& [other, parts] : looked_at_) least_ns = std::min(least_ns, in_a_step_ns(other, sort));
+    return least_ns;
+  }
+
+  bool varies(const BlameRow& row) {
+    if (row.name == kNoName || !sorts_[row.name].is_kernel || row.ranks.empty() || looked_at_.size() < 2) return false;
+    const std::uint32_t rank = row.ranks.front().rank;
+    const std::uint32_t sort = sorts_[row.name].number;
+    const double own_ns = in_a_step_ns(rank, sort);
+    const double least_ns = least_in_a_step_ns(rank, sort);
+    const bool others_are_late_too = row.ranks.size() > 1 && row.ranks[1].waited_ns >= row.ranks[0].waited_ns / 4;
+    return own_ns < kEvenRatio * least_ns || (others_are_late_too && own_ns < kBesideOthersRatio * least_ns);
   }
 
   static BlameRow row_of(std::span<const Excess> excesses) {

@@ -38,8 +38,12 @@ struct LookedAt {
   std::vector<StretchPart> parts;
 };
 
-// By name, a number that is the same for parts of one sort: a kernel, a cause at any line.
-using PartSorts = std::vector<std::uint32_t>;
+// By name: a number that is the same for parts of one sort (a kernel, a cause at any line), and whether it is a kernel.
+struct PartSort {
+  std::uint32_t number = 0;
+  bool is_kernel = false;
+};
+using PartSorts = std::vector<PartSort>;
 
 struct RankShare {
   std::uint32_t rank = kNoRank;
@@ -52,6 +56,9 @@ struct BlameRow {
   Nanoseconds excess_ns = 0;     // how much longer it took than on another rank
   std::uint64_t meetings = 0;    // how many it made others wait at
   std::vector<RankShare> ranks;  // which ranks were late by it, dearest first; sums to waited_ns
+  // A kernel whose time on the dearest rank is hardly more than on another one over all steps: it takes longer now on
+  // one rank, now on another.
+  bool varies = false;
   // Saved if it took no longer than on the other rank. The least: only as far as that rank alone was late. The most: if
   // it were gone.
   Interval saving;
@@ -59,7 +66,7 @@ struct BlameRow {
 };
 
 struct Blame {
-  std::vector<BlameRow> rows;        // largest saving first
+  std::vector<BlameRow> rows;        // largest saving first, but what varies last
   Nanoseconds waited_ns = 0;         // by all ranks in ordinary steps
   Nanoseconds not_looked_at_ns = 0;  // because of ranks whose traces were not looked at,
   Nanoseconds not_known_ns = 0;      // or of a rank that is not known

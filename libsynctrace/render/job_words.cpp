@@ -45,10 +45,15 @@ std::string_view deed_of(const JobCause& cause) {
   return cause.rule == nullptr ? "spends time in host code" : "waits for its GPU";
 }
 
+// Nobody can act on what varies.
+bool is_worth_a_row(const JobReport& report, const JobCause& cause) noexcept {
+  return !varies(cause) && is_at_least(cause.saving.ns, report.base_ns, 100);
+}
+
 // What to do about a cause for which the ranks' own reports have nothing to write.
 std::string_view usual_title(const JobCause& cause) {
   if (cause.name == "slow-gpu") return "Look at this GPU's clocks, temperature and neighbours";
-  if (cause.name == "slow-kernel" && cause.ranks.size() > 1) return "Look why this kernel's time varies";
+  if (varies(cause)) return "Nothing: this kernel takes longer now on one rank, now on another";
   if (cause.name == "slow-kernel") return "Make this kernel's work as large as on the other ranks";
   if (cause.name == "not known") return "Late for a reason that is not known";
   return "Do here what the other ranks do";
@@ -201,7 +206,7 @@ std::string job_sentence(const JobReport& report) {
 std::string job_gain_sentence(const JobReport& report) {
   if (report.base_ns <= 0) return {};
   const auto first = std::find_if(report.causes.begin(), report.causes.end(),
-                                  [&](const JobCause& one) { return is_at_least(one.saving.ns, report.base_ns, 100); });
+                                  [&](const JobCause& one) { return is_worth_a_row(report, one); });
   const JobPattern* pattern = report.patterns.empty() ? nullptr : &report.patterns.front();
   if (pattern != nullptr && pattern->saving && is_worth_a_row(report, *pattern) &&
       (first == report.causes.end() || first->saving.ns < pattern->saving->ns)) {
@@ -223,16 +228,26 @@ std::string job_gain_sentence(const JobReport& report) {
 ShownCauses shown_causes(const JobReport& report, std::size_t most) {
   ShownCauses causes;
   Nanoseconds left_ns = 0;
+  Nanoseconds varying_ns = 0;
+  std::size_t varying = 0;
   for (std::size_t row = 0; row < report.causes.size(); ++row) {
     const Nanoseconds saving_ns = report.causes[row].saving.ns;
-    if (causes.rows.size() < most && is_at_least(saving_ns, report.base_ns, 100))
+    if (causes.rows.size() < most && is_worth_a_row(report, report.causes[row]))
       causes.rows.push_back(row);
     else
-      left_ns += std::max<Nanoseconds>(0, saving_ns);
+      (varies(report.causes[row]) ? varying_ns : left_ns) += std::max<Nanoseconds>(0, saving_ns);
+    if (varies(report.causes[row])) ++varying;
   }
   if (is_at_least(left_ns, report.base_ns, 100))
-    causes.left_out = format_text("Left out: {} more, together {} or less.", report.causes.size() - causes.rows.size(),
-                                  share_text(left_ns, report.base_ns));
+    causes.left_out =
+        format_text("Left out: {} more, together {} or less.", report.causes.size() - causes.rows.size() - varying,
+                    share_text(left_ns, report.base_ns));
+  if (is_at_least(varying_ns, report.base_ns, 100)) {
+    if (!causes.left_out.empty()) causes.left_out += ' ';
+    causes.left_out +=
+        format_text("{} now on one rank, now on another: no line is at fault.",
+                    varying == 1 ? "One kernel takes longer" : format_text("{} kernels take longer", varying));
+  }
   return causes;
 }
 

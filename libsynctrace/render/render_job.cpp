@@ -130,7 +130,7 @@ class JobScreen {
       if (!evidence.empty()) out_.wrapped("        ", evidence, Tint::kDim);
       type(cause.to_type);
     }
-    if (!shown.left_out.empty()) out_.add(shown.left_out);
+    if (!shown.left_out.empty()) out_.wrapped("", shown.left_out);
   }
 
   void patterns() {

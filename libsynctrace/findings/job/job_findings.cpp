@@ -272,7 +272,8 @@ void JobFindings::Parts::add_causes(JobReport& report) {
     cause.name = "not known";
     if (row.name != kNoName) {
       const JobPart& part = names[row.name];
-      cause.name = part.is_kernel && part.name != "slow-gpu" ? "slow-kernel" : part.name;
+      cause.name =
+          part.is_kernel && part.name != "slow-gpu" ? row.varies ? "varying-kernel" : "slow-kernel" : part.name;
       cause.rule = part.rule;
       cause.where = part.where;
       if (part.is_kernel && part.name != "slow-gpu") {

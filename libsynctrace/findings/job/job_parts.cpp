@@ -104,7 +104,7 @@ PartSorts JobParts::sorts() const {
   PartSorts sorts;
   for (const JobPart& part : parts_) {
     const auto next = static_cast<std::uint32_t>(numbers.size());
-    sorts.push_back(numbers.try_emplace({part.name, part.is_kernel}, next).first->second);
+    sorts.push_back({numbers.try_emplace({part.name, part.is_kernel}, next).first->second, part.is_kernel});
   }
   return sorts;
 }

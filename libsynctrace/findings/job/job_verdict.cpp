@@ -2,6 +2,7 @@
 #include "findings/job/job_verdict.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/shares.h"
 
@@ -28,8 +29,8 @@ void add_means(JobReport& report) {
   report.mean_unsplit_ns /= devices;
 }
 
-// Finds the largest charge's share of all. A rank that has half of it, and twice what any other has, holds the
-// others up by itself.
+// The largest charge's share of all. A rank that has half of it, and twice what any other has, holds the others up by
+// itself.
 void find_late(const std::vector<RankCharge>& charges, bool some_are_missing, JobReport& report) {
   if (charges.empty()) return;
   Nanoseconds all_ns = 0;
@@ -45,6 +46,33 @@ void find_late(const std::vector<RankCharge>& charges, bool some_are_missing, Jo
         most.waited_ns >= all_ns / 2 && most.waited_ns / 2 >= next_ns ? JobShape::kOneRank : JobShape::kInTurn;
 }
 
+// Kernels that take longer now on one rank, now on another, are nobody's. They are no reason to name a rank.
+void find_late_by_causes(JobReport& report) {
+  std::map<std::uint32_t, Nanoseconds> by_rank;
+  for (const JobCause& cause : report.causes) {
+    if (varies(cause)) continue;
+    for (const RankShare& one : cause.ranks) by_rank[one.rank] = add_saturated(by_rank[one.rank], one.waited_ns);
+  }
+  std::vector<RankCharge> charges;
+  for (const auto& [rank, waited_ns] : by_rank) charges.push_back({rank, waited_ns, 0, 0});
+  std::stable_sort(charges.begin(), charges.end(),
+                   [](const RankCharge& a, const RankCharge& b) { return a.waited_ns > b.waited_ns; });
+  find_late(charges, false, report);
+}
+
+// What would go if no rank were late, without what varies. A slower GPU is in all of its kernels.
+Nanoseconds held_by_causes_ns(const JobReport& report) {
+  if (report.slow_gpu > 0) return report.alike_ns;
+  Nanoseconds largest_ns = 0;
+  Nanoseconds sum_ns = 0;
+  for (const JobCause& cause : report.causes) {
+    if (varies(cause)) continue;
+    largest_ns = std::max(largest_ns, cause.saving.ns);
+    sum_ns = add_saturated(sum_ns, std::max<Nanoseconds>(0, cause.saving.ns));
+  }
+  return std::max(largest_ns, std::min(sum_ns, report.alike_ns));
+}
+
 }  // namespace
 
 void find_late_rank(const Job& job, const std::vector<RankCharge>& charges, JobReport& report) {
@@ -58,8 +86,9 @@ void find_late_rank(const Job& job, const std::vector<RankCharge>& charges, JobR
 void judge_job(JobReport& report) {
   // Where it is known who is late, by what would go if nobody were: stages of a pipeline wait though all are alike.
   const bool is_known = report.shape == JobShape::kOneRank || report.shape == JobShape::kInTurn;
+  const bool causes_are_known = report.not_looked_at_ns + report.not_known_ns < report.waited_ns / 2;
   Nanoseconds held_ns = is_known ? report.alike_ns : std::max(report.mean_waiting_ns, report.alike_ns);
-  for (const JobCause& cause : report.causes) held_ns = std::max(held_ns, cause.saving.ns);
+  if (is_known && causes_are_known) held_ns = held_by_causes_ns(report);
   Nanoseconds lacked_ns = 0;
   if (report.usual < report.ranks.size() && !report.ranks[report.usual].devices.empty()) {
     const DeviceTime& usual = report.ranks[report.usual].devices.front().in_steps;
@@ -69,6 +98,7 @@ void judge_job(JobReport& report) {
   const Nanoseconds whole_ns = std::max<Nanoseconds>(1, report.mean_whole_ns);
   if (held_ns >= whole_ns / kRankBoundShare && held_ns >= lacked_ns) {
     report.verdict = "rank-bound";
+    if (is_known && causes_are_known && report.slow_gpu == 0) find_late_by_causes(report);
     return;
   }
   report.shape = JobShape::kEven;

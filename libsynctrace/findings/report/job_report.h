@@ -43,7 +43,8 @@ struct JobRank {
 
 // What a rank did that the others waited for: ST060.
 struct JobCause {
-  std::string name;            // "scalar-read", "host-compute"; of GPU work "slow-kernel", "slow-gpu"; "not known"
+  // "scalar-read", "host-compute"; of GPU work "slow-kernel", "varying-kernel", "slow-gpu"; "not known"
+  std::string name;
   const Rule* rule = nullptr;  // the rule for what it did; null: none
   std::string kernel;          // where it is GPU work
   SourceLine where;
@@ -56,6 +57,9 @@ struct JobCause {
   std::string title;              // the remedy's
   std::vector<std::string> to_type;
 };
+
+// A kernel that takes longer now on one rank, now on another: no line is at fault, and nobody can change it.
+inline bool varies(const JobCause& cause) { return cause.name == "varying-kernel"; }
 
 // How all ranks exchange data, where another way would be shorter: ST061 to ST063.
 struct JobPattern {
@@ -115,7 +119,7 @@ struct JobReport {
   Nanoseconds mean_transfer_ns = 0;
   Nanoseconds mean_unsplit_ns = 0;
   Nanoseconds slow_transfer_ns = 0;  // what operations took longer than others like them, without anybody being late
-  std::vector<JobCause> causes;      // largest saving first
+  std::vector<JobCause> causes;      // largest saving first, but what varies last
   std::vector<JobPattern> patterns;  // likewise; those without a prediction last
 
   std::uint64_t operations = 0;  // the job's

@@ -22,4 +22,48 @@ TEST_CASE("ranks that lack work for less than a tenth of the time are bound by t
   CHECK(verdict(100) == "sync-bound");
 }
 
+TEST_CASE("ranks whose kernels vary are even; a line on one rank names it") {
+  JobReport report;
+  report.mean_whole_ns = 1'000;
+  report.ranks.resize(2);
+  report.usual = 1;
+  report.ranks[1].devices.emplace_back().in_steps.idle_ns = 10;
+  report.shape = JobShape::kInTurn;
+  report.late = 0;
+  report.waited_ns = 300;
+  report.alike_ns = 100;
+  JobCause& kernel = report.causes.emplace_back();
+  kernel.name = "varying-kernel";
+  kernel.saving.ns = 90;
+  kernel.ranks = {{0, 120}, {1, 80}};
+  JobCause& line = report.causes.emplace_back();
+  line.name = "scalar-read";
+  line.saving.ns = 20;
+  line.ranks = {{1, 100}};
+  const auto judged = [&] {
+    JobReport copy = report;
+    judge_job(copy);
+    return copy;
+  };
+  CHECK(judged().verdict == "gpu-bound");
+  CHECK(judged().shape == JobShape::kEven);
+
+  report.causes[1].saving.ns = 40;
+  CHECK(judged().verdict == "rank-bound");
+  CHECK(judged().shape == JobShape::kOneRank);
+  CHECK(judged().late == 1);
+
+  report.causes[0].name = "slow-kernel";
+  CHECK(judged().shape == JobShape::kInTurn);
+  CHECK(judged().late == 1);
+
+  report.causes[0].name = "varying-kernel";
+  report.causes[1].saving.ns = 20;
+  report.slow_gpu = 1.2;
+  CHECK(judged().verdict == "rank-bound");
+  report.slow_gpu = 0;
+  report.not_looked_at_ns = 200;
+  CHECK(judged().verdict == "rank-bound");
+}
+
 }  // namespace synctrace

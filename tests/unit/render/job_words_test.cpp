@@ -72,7 +72,26 @@ TEST_CASE("a kernel that takes longer is one rank's work, or varies") {
   CHECK(job_cause_title(report, cause) ==
         "Make this kernel's work as large as on the other ranks [ST060], rank 2 only");
   cause.ranks.push_back({.rank = 3});
-  CHECK(job_cause_title(report, cause) == "Look why this kernel's time varies [ST060], 2 ranks");
+  CHECK(job_cause_title(report, cause) == "Make this kernel's work as large as on the other ranks [ST060], 2 ranks");
+}
+
+TEST_CASE("what varies is no change, and is counted apart") {
+  JobReport report = report_of(4);
+  report.base_ns = 1'000;
+  for (const auto& [name, saving_ns] :
+       {std::pair("slow-kernel", 30), {"host-compute", 10}, {"host-compute", 9}, {"host-compute", 5}}) {
+    JobCause& cause = report.causes.emplace_back();
+    cause.name = name;
+    cause.saving.ns = saving_ns;
+  }
+  CHECK(shown_causes(report, 4).rows == std::vector<std::size_t>{0, 1});
+  CHECK(shown_causes(report, 4).left_out == "Left out: 2 more, together 1.4 % or less.");
+  report.causes[0].name = "varying-kernel";
+  CHECK(shown_causes(report, 4).rows == std::vector<std::size_t>{1});
+  CHECK(shown_causes(report, 4).left_out ==
+        "Left out: 2 more, together 1.4 % or less. One kernel takes longer now on one rank, now on another: no line is "
+        "at "
+        "fault.");
 }
 
 }  // namespace synctrace::testing
