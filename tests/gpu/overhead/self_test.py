@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arithmetic and the tables of the cost comparison, on made-up results; and that a program past its limit is ended."""
+import io
 import itertools
 import json
 import os
@@ -151,6 +152,19 @@ class WholePrograms(unittest.TestCase):
             rows = [json.loads(line) for line in (pathlib.Path(folder) / "command.jsonl").read_text(encoding="utf-8").splitlines()]
         self.assertEqual(sorted((row["round"], row["copy"]) for row in rows), [(number, copy) for number in range(3) for copy in (0, 1)])
         self.assertTrue(all(row["step_ms"] >= 0 for row in rows))
+
+    def test_a_case_past_its_limit_ends_with_its_whole_rounds(self):
+        # One of two programs has 20 lines a turn: enough for round 0 and never for round 1.
+        program = ("import os, signal, sys\nsignal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGCONT])\nlines = 20\n"
+                   "try: os.mkdir(sys.argv[1])\nexcept FileExistsError: lines = 2000\n"
+                   "try:\n  os.write(1, b'.\\n')\n  while signal.sigwait([signal.SIGCONT]): os.write(1, lines * b'.\\n')\nexcept BrokenPipeError: pass")
+        with tempfile.TemporaryDirectory() as folder, mock.patch("sys.stderr", new_callable=io.StringIO) as said:
+            sys.argv = ["whole_programs.py", "--out", folder, "--modes", "bare*2", "--limit-seconds", "5", "--",
+                        sys.executable, "-c", program, os.path.join(folder, "first")]
+            self.assertEqual(whole_programs.main(), 0)
+            rows = [json.loads(line) for line in (pathlib.Path(folder) / "command.jsonl").read_text(encoding="utf-8").splitlines()]
+        self.assertIn([(row["round"], row["steps"] > 0) for row in rows], ([], [(0, True)] * 2))
+        self.assertIn("ended by --limit-seconds 5: no line more of bare", said.getvalue())
 
 
 if __name__ == "__main__":

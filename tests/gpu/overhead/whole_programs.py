@@ -2,7 +2,7 @@
 """What a user pays: whole programs without us beside recorded ones. A window that is off inside a recorded process is not that.
 
   whole_programs.py --out DIR [--synctrace PATH] [--cupti-only LIBRARY] [--cases CASE,...] [--modes MODE*COPIES,...] [--rounds N]
-                    [--turn-seconds S] [--gpus 0 | 0,1] [--cpus 2-15] [-- COMMAND...]
+                    [--turn-seconds S] [--limit-seconds S] [--gpus 0 | 0,1] [--cpus 2-15] [-- COMMAND...]
   whole_programs.py --table DIR
 
 A program is any command that prints one line a step, and needs no other change: those of whole_cases.py, or COMMAND. All processes are started
@@ -10,7 +10,7 @@ and held (SIGSTOP) behind their first line. On one GPU they take turns on the sa
 round, and are compared with the bare ones of the round. On two GPUs a turn is a pair at the same time, each copy of a mode beside a bare
 program, or beside the one it names (timeline/cupti-only), and two more processes in each other's place. Turns are the steps 0 to 20, 20 to 100,
 and then --turn-seconds each: many short ones, as a host's speed changes from second to second. A report counts the step in which its program
-was held; with 50 steps a turn or more it tells these apart.
+was held; with 50 steps a turn or more it tells these apart. A case ends after --limit-seconds with the rounds it has; stderr says how far it is.
 MODE: bare, after (bare, without what stops it), cupti-only (or some of its parts: 'cupti-only subscribe waits', see cupti_only.cpp), off (loaded,
 and nothing is recorded), delayed (the timeline never begins), syncs, timeline, duty, or what a mark switches to, as in 'timeline -stacks' (docs/overhead.md). Rows go to DIR/CASE.jsonl, traces to DIR, what reports say to DIR/CASE.said.json.
 """
@@ -85,27 +85,35 @@ class Program:
         self.process.stdout.close()  # its next line ends it
         self.signal(signal.SIGCONT)
 
-    def wait(self):
+    def wait(self, until):
         try:
-            self.process.wait(timeout=60)
+            self.process.wait(timeout=max(1.0, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             self.signal(signal.SIGKILL)
             self.process.wait()
         self.errors.close()
 
 
-def hold_at_first_line(programs):
+def with_lines(waiting, until):
+    """The keys of programs that printed something."""
+    ready = waiting.select(max(0.0, until - time.monotonic()))
+    if not ready:
+        raise TimeoutError(f"no line more of {', '.join(sorted({key.data.mode for key in waiting.get_map().values()}))}")
+    return ready
+
+
+def hold_at_first_line(programs, until):
     waiting = selectors.DefaultSelector()
     for program in programs:
         waiting.register(program.lines, selectors.EVENT_READ, program)
     while waiting.get_map():
-        for key, _ in waiting.select():
+        for key, _ in with_lines(waiting, until):
             if key.data.read():
                 key.data.signal(signal.SIGSTOP)
                 waiting.unregister(key.fd)
 
 
-def turn(together, steps, from_begin):
+def turn(together, steps, from_begin, until):
     """These programs run at the same time until each has done its steps; the ms of a step of each, without those it is led in by."""
     waiting = selectors.DefaultSelector()
     seen = {program: [] for program in together}
@@ -115,7 +123,9 @@ def turn(together, steps, from_begin):
     for program in random.sample(together, len(together)):
         program.signal(signal.SIGCONT)
     while any(len(times) < steps for times in seen.values()):
-        for key, _ in waiting.select():
+        if time.monotonic() >= until:
+            raise TimeoutError("in the middle of a turn")
+        for key, _ in with_lines(waiting, until):
             seen[key.data] += [time.perf_counter()] * key.data.read()
     for program in together:
         program.signal(signal.SIGSTOP)
@@ -143,31 +153,48 @@ def turns_of(options, case, modes):
     return turns
 
 
+def one_round(turns, number, steps, until):
+    """What each program took, as rows."""
+    rows = []
+    for together in turns:
+        times = turn(together, steps, number == 0, until)
+        rows += [{"round": number, "turn": [one.mode for one in together], "mode": program.mode, "copy": program.copy, "gpu": program.gpu,
+                  "steps": program.steps, "step_ms": round(max(step_ms, 1e-5), 5)} for program, step_ms in times.items()]
+    return rows
+
+
+def all_rounds(options, case, turns, say):
+    """Only whole rounds are written: each is compared within itself."""
+    order_of, most, until = random.Random(20261124), 100, time.monotonic() + options.limit_seconds
+    with open(options.out / f"{case}.jsonl", "w", buffering=1, encoding="utf-8") as file:
+        try:
+            hold_at_first_line([program for one in turns for program in one], until)
+            say("all programs have started")
+            for number in range(options.rounds + 2):
+                order_of.shuffle(turns)
+                steps = (20, 80)[number] if number < 2 else most
+                rows = one_round(turns, number, steps, until)
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+                say(f"round {number + 1} of {options.rounds + 2}, {steps} steps of {statistics.median(row['step_ms'] for row in rows):.2f} ms each")
+                if number == 1:
+                    most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / statistics.median(row["step_ms"] for row in rows))))
+        except TimeoutError as problem:
+            say(f"ended by --limit-seconds {options.limit_seconds:g}: {problem}")
+
+
 def measure(options, case):
+    begin = time.monotonic()
     modes = [(name, int(copies or 1)) for name, _, copies in (one.partition("*") for one in options.modes.split(","))]
     turns = turns_of(options, case, modes)
     programs = [program for one in turns for program in one]
-    order_of, most = random.Random(20261124), 100
-    with open(options.out / f"{case}.jsonl", "w", buffering=1, encoding="utf-8") as rows:
-        try:
-            hold_at_first_line(programs)
-            for number in range(options.rounds + 2):
-                steps = (20, 80)[number] if number < 2 else most
-                order_of.shuffle(turns)
-                step_times = []
-                for together in turns:
-                    times = turn(together, steps, number == 0)
-                    step_times += times.values()
-                    for program, step_ms in times.items():
-                        rows.write(json.dumps({"round": number, "turn": [one.mode for one in together], "mode": program.mode, "copy": program.copy,
-                                               "gpu": program.gpu, "steps": program.steps, "step_ms": round(max(step_ms, 1e-5), 5)}) + "\n")
-                if number == 1:
-                    most = max(4 * LEAD, min(2000, int(1000 * options.turn_seconds / statistics.median(step_times))))
-        finally:
-            for program in programs:
-                program.leave()
-            for program in programs:
-                program.wait()
+    try:
+        all_rounds(options, case, turns, lambda words: print(f"{case}, {time.monotonic() - begin:.0f} s: {words}", file=sys.stderr, flush=True))
+    finally:
+        for program in programs:
+            program.leave()
+        until = time.monotonic() + 60
+        for program in programs:
+            program.wait(until)
     traces = [program.trace for program in programs if program.mode.startswith("timeline") and program.trace.exists()]
     with concurrent.futures.ThreadPoolExecutor() as readers:
         said = dict(zip((trace.name for trace in traces), readers.map(lambda trace: reported(options, case, trace), traces)))
@@ -195,6 +222,7 @@ def main():
     parser.add_argument("--modes", default="bare*4,cupti-only*3,off*2,syncs*3,timeline*3")
     parser.add_argument("--rounds", type=int, default=16)
     parser.add_argument("--turn-seconds", type=float, default=0.3)
+    parser.add_argument("--limit-seconds", type=float, default=300)
     parser.add_argument("--gpus", type=lambda text: text.split(","), default=["0"])
     parser.add_argument("--cpus", type=numbers, default=os.sched_getaffinity(0))
     measured_rows.add_option(parser)
