@@ -35,6 +35,15 @@ class RanksRecorded(harness.CliTest):
                 # What a rank's own report has for a line that launches a kernel does not make the kernel shorter.
                 self.assertFalse([one for one in job["causes"] if one["kernel"] and one["title"]])
 
+    def test_a_job_whose_ranks_are_alike_blames_none(self):
+        done = self.run_cli("report", "--format", "json", TESTS / "golden" / "jobs" / "ddp_even")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        job = json.loads(done.stdout)["job"]
+        self.assertEqual((job["verdict"], job["shape"]), ("gpu-bound", "even"))
+        # Each operation is late by a kernel, now on one rank, now on the other.
+        self.assertGreater(job["saving_if_ranks_were_alike_ns"], 0.03 * job["base_ns"])
+        self.assertEqual(job["causes"][-1]["cause"], "varying-kernel")
+
     def test_waits_by_lengths_are_those_by_the_host_s_clock(self):
         for name, (_, _, _, steps) in JOBS.items():
             with self.subTest(job=name):

@@ -286,7 +286,7 @@ void JobFindings::Parts::add_causes(JobReport& report) {
     cause.excess_ns = row.excess_ns;
     cause.count = row.meetings;
     cause.saving = saving_of(row, report);
-    cause.cumulative_ns = row.with_those_before_ns;
+    cause.cumulative_ns = at_real_clocks(row.with_those_before_ns, report);
     // What the rank's own report has for a line that launches a kernel does not make the kernel shorter.
     if (row.name != kNoName && !names[row.name].is_kernel) add_remedy(row, cause);
   }
