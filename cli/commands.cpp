@@ -15,6 +15,7 @@ constexpr std::array kCommands = {
     Command{"run", "run a program, record it, and say what made it wait for the GPU", cmd_run},
     Command{"report", "rank what made the host wait in recorded traces", cmd_report},
     Command{"explain", "say what a rule or a verdict means, and what to write instead", cmd_explain},
+    Command{"try", "time a program before and after a change, and say whether it is faster", cmd_try},
     Command{"gate", "fail when a program waits for the GPU where nothing allows it", cmd_gate},
     Command{"baseline", "keep the findings that are known and do not fail the gate", cmd_baseline},
     Command{"diff", "say what changed between two recordings", cmd_diff},

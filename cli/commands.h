@@ -34,6 +34,7 @@ int cmd_rollup(int argc, char** argv);
 int cmd_symbols(int argc, char** argv);
 int cmd_dump(int argc, char** argv);
 int cmd_doctor(int argc, char** argv);
+int cmd_try(int argc, char** argv);
 int cmd_explain(int argc, char** argv);
 
 }  // namespace synctrace::cli

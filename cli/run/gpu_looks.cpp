@@ -101,6 +101,7 @@ class LookReader {
         use.others = 0;
         use.others_ns = 0;
       }
+      seen.gpu.is_used = seen.sees_own;
       result.push_back(std::move(seen.gpu));
     }
     return result;

@@ -19,6 +19,7 @@ inline constexpr std::size_t kMostGpuUses = 4'096;  // for one GPU; neighbours a
 struct WatchedGpu {
   std::string uuid;                  // lower-case hexadecimal, as a trace has it
   std::vector<format::GpuUse> uses;  // in order of time, for no device yet
+  bool is_used = false;              // by the run
 };
 
 // `lines` may be cut or damaged: what makes no sense is passed over. Processes in `own` are the run's, too. Where NVML

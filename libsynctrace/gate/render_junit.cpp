@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string_view>
 
-#include "base/shown_text.h"
 #include "gate/gate_words.h"
 #include "gate/render_ci.h"
+#include "render/xml_text.h"
 
 namespace synctrace {
 namespace {
-
-// Printable first: XML 1.0 has no way to write control characters or broken UTF-8.
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&apos;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 class Suite {
  public:
@@ -40,7 +24,7 @@ class Suite {
       stack += shown.frame.function +
                (shown.frame.file.empty() ? "" : " " + shown.frame.file + ":" + std::to_string(shown.frame.line)) + "\n";
     }
-    text_ += "   <system-out>" + escaped(finding.message) + "\n" + lines(stack) + "</system-out>\n";
+    text_ += "   <system-out>" + xml_text(finding.message) + "\n" + lines(stack) + "</system-out>\n";
     text_ += "  </testcase>\n";
   }
 
@@ -53,7 +37,7 @@ class Suite {
   void add_not_judged(const std::string& why) {
     begin("synctrace", "judged");
     ++errors_;
-    text_ += "   <error type=\"nothing-to-judge\" message=\"" + escaped(why) + "\"/>\n  </testcase>\n";
+    text_ += "   <error type=\"nothing-to-judge\" message=\"" + xml_text(why) + "\"/>\n  </testcase>\n";
   }
 
   std::string text() {
@@ -71,18 +55,18 @@ class Suite {
  private:
   void begin(const std::string& class_name, const std::string& name) {
     ++tests_;
-    text_ += "  <testcase classname=\"" + escaped(class_name) + "\" name=\"" + escaped(name) + "\" time=\"0\">\n";
+    text_ += "  <testcase classname=\"" + xml_text(class_name) + "\" name=\"" + xml_text(name) + "\" time=\"0\">\n";
   }
 
   void failure(const std::string& message, const std::string& type, const std::string& body) {
     ++failures_;
-    text_ += "   <failure type=\"" + escaped(type) + "\" message=\"" + escaped(message) + "\">" + escaped(body) +
+    text_ += "   <failure type=\"" + xml_text(type) + "\" message=\"" + xml_text(message) + "\">" + xml_text(body) +
              "</failure>\n";
   }
 
   void skipped(const std::string& message) {
     ++skipped_;
-    text_ += "   <skipped message=\"" + escaped(message) + "\"/>\n";
+    text_ += "   <skipped message=\"" + xml_text(message) + "\"/>\n";
   }
 
   // Escaped line by line: the line ends stay.
@@ -90,7 +74,7 @@ class Suite {
     std::string out;
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
-      out += escaped(text.substr(0, end)) + "\n";
+      out += xml_text(text.substr(0, end)) + "\n";
       text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
     }
     return out;
