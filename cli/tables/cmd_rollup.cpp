@@ -26,9 +26,10 @@ int fail(const std::string& message, int status) {
   return status;
 }
 
-void declare_options(const CommandLine& app, std::vector<std::string>& paths, RollupOptions& options,
-                     StackOptions& stacks) {
-  app.add("TRACE", paths, "trace files, or folders of them: all of a job together", "").required();
+void declare_options(const CommandLine& app, std::vector<std::string>& paths, std::string& trials,
+                     RollupOptions& options, StackOptions& stacks) {
+  app.add("TRACE", paths, "trace files, or folders of them: all of a job together", "");
+  app.add("--trials", trials, "the record that synctrace try --record wrote, as one more table", "FILE");
   app.add("-o,--output", options.output, "the dataset: a folder, made where it is not there", "DATASET").required();
   app.add("--job", options.job, "the job's name (default: the launcher's name for it)", "NAME");
   app.add("--commit", options.commit, "what was built or checked out, for comparing runs", "TEXT");
@@ -47,13 +48,20 @@ int cmd_rollup(int argc, char** argv) {
   const CommandLine app("Writes what traces say as tables for many jobs (Parquet).", kWho);
   std::vector<std::string> paths;
   RollupOptions options;
+  std::string trials;
   StackOptions stacks;
-  declare_options(app, paths, options, stacks);
+  declare_options(app, paths, trials, options, stacks);
   if (const auto end = app.parse(argc, argv)) return *end;
   if (const auto wrong = take_stack_options(stacks)) return fail(*wrong, kExitUsage);
   if (!options.root.empty()) {
     options.root = fs::absolute(options.root).lexically_normal().string();
     while (options.root.size() > 1 && options.root.back() == '/') options.root.pop_back();
+  }
+  if (paths.empty() && trials.empty())
+    return fail("expected TRACE...; type synctrace rollup TRACE... --output DATASET", kExitUsage);
+  if (!trials.empty()) {
+    const int status = rollup_trials(trials, options, kWho);
+    if (status != kExitOk || paths.empty()) return status;
   }
   const Result<std::vector<std::string>> files = expand_traces(paths);
   if (!files) return fail(files.error().message, kExitUnusable);

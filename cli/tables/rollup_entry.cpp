@@ -13,15 +13,32 @@
 #include "exit_status.h"
 #include "files/replaceable.h"
 #include "files/result_file.h"
+#include "files/whole_file.h"
 #include "messages.h"
 #include "rollup/dataset.h"
 #include "rollup/prom_gauges.h"
 #include "rollup/roll_up.h"
+#include "rollup/trials_table.h"
 
 namespace synctrace::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+// `path` is relative to the dataset; `write` hands the file to a sink.
+template <class Write>
+std::optional<Error> write_file(const RollupOptions& options, const std::string& path, Write write) {
+  const fs::path whole = fs::path(options.output) / path;
+  std::error_code failed;
+  fs::create_directories(whole.parent_path(), failed);
+  if (failed)
+    return Error{"cannot make the folder " + whole.parent_path().string() + ": " + failed.message() +
+                 "; choose another --output."};
+  if (auto wrong = refuse_to_replace({whole.string(), "table", "--output"}, options.force_overwrite)) return wrong;
+  ResultFile file(whole.string());
+  write([&](std::string_view bytes) { file.write(bytes); });
+  return file.finish();
+}
 
 // Writes recordings into a dataset, and remembers which.
 class Dataset {
@@ -37,7 +54,7 @@ class Dataset {
     for (const Table& table : rollup_tables()) {
       const std::string path = table_path(table.name, job, run.history.begin_ns, run.history.rank, run.history.id);
       if (error_) return;
-      error_ = write(table, run, fs::path(options_.output) / path);
+      error_ = write_file(options_, path, [&](const ByteSink& sink) { write_table(table, run, sink); });
     }
   }
 
@@ -46,18 +63,6 @@ class Dataset {
   std::string gauges() const { return gauges_.text(); }
 
  private:
-  std::optional<Error> write(const Table& table, const RolledRun& run, const fs::path& path) const {
-    std::error_code failed;
-    fs::create_directories(path.parent_path(), failed);
-    if (failed)
-      return Error{"cannot make the folder " + path.parent_path().string() + ": " + failed.message() +
-                   "; choose another --output."};
-    if (auto wrong = refuse_to_replace({path.string(), "table", "--output"}, options_.force_overwrite)) return wrong;
-    ResultFile file(path.string());
-    write_table(table, run, [&](std::string_view bytes) { file.write(bytes); });
-    return file.finish();
-  }
-
   const RollupOptions& options_;
   const char* who_;
   std::map<std::uint64_t, std::string> traces_;  // by RunHistory::id
@@ -89,6 +94,24 @@ int rollup_traces(const std::vector<std::string>& files, const RollupOptions& op
     say::info(who, "tables of " + std::to_string(dataset.recordings()) +
                        (dataset.recordings() == 1 ? " recording are in " : " recordings are in ") + options.output);
   return recordings.unreadable() == 0 ? kExitOk : kExitUnusable;
+}
+
+int rollup_trials(const std::string& record, const RollupOptions& options, const char* who) {
+  const auto fail = [&](const std::string& message, int status) {
+    say::error(who, message);
+    return status;
+  };
+  const Result<std::string> text = read_whole_file(record, kMostTrialBytes);
+  if (!text) return fail(text.error().message, kExitUnusable);
+  const Result<std::vector<TrialRow>> rows = read_trial_rows(text.value());
+  if (!rows) return fail(record + ": " + rows.error().message, kExitUnusable);
+  if (rows.value().empty()) return fail(record + " has no trial yet; see synctrace try --record.", kExitNothing);
+  const auto write = [&](const ByteSink& sink) { write_trials(rows.value(), sink); };
+  if (const auto error = write_file(options, trials_path(rows.value(), options.job), write))
+    return fail(error->message, kExitUnusable);
+  const std::size_t count = rows.value().size();
+  say::info(who, std::to_string(count) + (count == 1 ? " trial is in " : " trials are in ") + options.output);
+  return kExitOk;
 }
 
 }  // namespace synctrace::cli

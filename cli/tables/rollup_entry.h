@@ -23,4 +23,7 @@ struct RollupOptions {
 int rollup_traces(const std::vector<std::string>& files, const RollupOptions& options, const StackOptions& stacks,
                   const char* who);
 
+// Likewise the record of `synctrace try`, a file, as the table `trials`.
+int rollup_trials(const std::string& record, const RollupOptions& options, const char* who);
+
 }  // namespace synctrace::cli

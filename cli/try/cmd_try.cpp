@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `try`: whether a change makes a program faster, by running it with and without.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,6 +26,7 @@
 #include "run/spawn.h"
 #include "trial/prediction.h"
 #include "trial/render_trial.h"
+#include "trial/trial_record.h"
 #include "try/checkouts.h"
 #include "try/gpu_health.h"
 #include "try/timed_runs.h"
@@ -96,6 +103,29 @@ std::string rendered(const TryOptions& options, const TrialResult& result) {
   return render_trial_text(result);
 }
 
+// Before anything runs: a record can be added to, or can be made.
+std::optional<std::string> refuse_record(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  const int file = open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file < 0) return "--record " + path + ": " + std::strerror(errno) + "; choose another --record.";
+  std::string begin(kTrialRowBegin.size(), '\0');
+  const ssize_t got = pread(file, begin.data(), begin.size(), 0);
+  close(file);
+  if (got == 0 || begin == kTrialRowBegin) return std::nullopt;
+  return path + " exists already and is no record of synctrace try; choose another --record.";
+}
+
+std::optional<Error> add_to_record(const std::string& path, const TrialResult& result) {
+  if (path.empty() || !has_row(result)) return std::nullopt;
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const std::string row = row_text(trial_row(result, std::chrono::nanoseconds(now).count()));
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const bool is_written = file >= 0 && write(file, row.data(), row.size()) == static_cast<ssize_t>(row.size());
+  const std::string why = std::strerror(errno);
+  if (file >= 0) close(file);
+  return is_written ? std::nullopt : std::optional<Error>(Error{"cannot write to " + path + ": " + why});
+}
+
 struct TrialOutcome {
   int status = kExitUsage;
   int ended_by = 0;  // a signal
@@ -107,6 +137,7 @@ int write_result(const TryOptions& options, const TrialResult& result, const std
     for (const std::string& line : last_lines) lines += "\n  " + line;
     say::error(kWho, lines);
   }
+  if (const auto error = add_to_record(options.record, result)) return fail(error->message, kExitUnusable);
   if (const auto error = write_whole_file(options.output, rendered(options, result)))
     return fail(error->message, kExitUnusable);
   say_written(kWho, {options.output});
@@ -152,6 +183,7 @@ int cmd_try(int argc, char** argv) {
   const OutputFile output{options.output, "try " + options.format, "--output"};
   if (const auto refused = refuse_to_replace(output, options.force_overwrite))
     return fail(refused->message, kExitUsage);
+  if (const auto refused = refuse_record(options.record)) return fail(*refused, kExitUsage);
   std::vector<std::string> gpus;
   if (options.side_by_side) {
     Result<std::vector<std::string>> found = gpus_side_by_side();

@@ -137,7 +137,7 @@ bool Trial::compare_first(const std::vector<Run>& runs) {
 bool Trial::warm_up() {
   std::vector<Run> runs;
   for (const std::size_t side : {0U, 1U}) {
-    std::vector<Run> one = run_turns({{side, 0}});
+    std::vector<Run> one = run_turns({{side, gpus_.empty() ? 0 : side}});
     runs.push_back(std::move(one.front()));
     if (!runs.back().end.was_stopped) {
       TrialSide& tried = side == 0 ? result_.before : result_.after;

@@ -122,6 +122,7 @@ std::optional<std::string> take_rules(const Flags& flags, const CommandLine& app
   if (options.limit.empty()) options.limit = kDefaultLimit;
   if (!format::parse_duration(options.limit, options.limit_ns) || options.limit_ns <= 0)
     return "--time-limit " + options.limit + ": expected " + format::kExpectedDuration + ".";
+  if (options.limit.back() >= '0' && options.limit.back() <= '9') options.limit += 's';
   if (app.has("--fail-if-slower")) {
     options.rule.slower_limit = percent_of(flags.slower_limit);
     if (!options.rule.slower_limit)

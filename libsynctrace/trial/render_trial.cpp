@@ -49,7 +49,7 @@ TrialStatus status_of(const TrialResult& result) {
 }
 
 std::string render_trial_text(const TrialResult& result) {
-  std::string text = "synctrace try: " + verdict_sentence(result) + "; " + end_sentence(result) + "\n";
+  std::string text = "synctrace try: " + printable(verdict_sentence(result)) + "; " + end_sentence(result) + "\n";
   const std::string before = result.pairs.empty() ? "-" : figure_text(result, middle_before(result));
   const std::string after = result.pairs.empty() ? "-" : figure_text(result, middle_after(result));
   const std::size_t width = std::max(before.size(), after.size());
@@ -60,17 +60,18 @@ std::string render_trial_text(const TrialResult& result) {
 }
 
 std::string render_trial_markdown(const TrialResult& result) {
-  std::string text = "### synctrace try: " + markdown_text(verdict_sentence(result)) + "\n\n";
+  std::string text = "### synctrace try: " + markdown_text(printable(verdict_sentence(result))) + "\n\n";
   append_text(text, "{}.\n\n| | time | what |\n|---|--:|---|\n", markdown_text(end_sentence(result)));
   const auto row = [&](const char* name, double figure, const TrialSide& side) {
     const std::string shown = result.pairs.empty() ? "-" : figure_text(result, figure);
-    const std::string state = side.state.empty() ? "" : ", " + markdown_text(side.state);
-    append_text(text, "| {} | {} | {}{} |\n", name, shown, markdown_code(side.command), state);
+    const std::string state = side.state.empty() ? "" : ", " + markdown_text(printable(side.state));
+    append_text(text, "| {} | {} | {}{} |\n", name, shown, markdown_code(printable(side.command)), state);
   };
   row("before", middle_before(result), result.before);
   row("after", middle_after(result), result.after);
   text += '\n';
-  for (const auto& [name, words] : facts_of(result)) append_text(text, "* {}: {}\n", name, markdown_text(words));
+  for (const auto& [name, words] : facts_of(result))
+    append_text(text, "* {}: {}\n", name, markdown_text(printable(words)));
   return text;
 }
 

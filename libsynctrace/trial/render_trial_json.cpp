@@ -29,7 +29,7 @@ Json prediction_of(const TrialResult& result) {
           {"steps_share", number(prediction.steps_share)},
           {"gain",
            {{"value", number(prediction.gain)}, {"low", number(prediction.low)}, {"high", number(prediction.high)}}},
-          {"answer", prediction.is_comparable() ? agreement_words(prediction.agreement) : "cannot be compared"}};
+          {"answer", answer_words(prediction)}};
 }
 
 Json same_of(const TrialResult& result) {

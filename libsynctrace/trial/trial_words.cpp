@@ -5,6 +5,8 @@
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
+#include "base/shown_text.h"
+#include "render/columns.h"
 
 namespace synctrace {
 namespace {
@@ -20,7 +22,16 @@ std::string range_of(const Effect& effect) {
   return change_words(effect.low) + " to " + change_words(effect.high) + " time";
 }
 
+std::string_view part_words(const ComparedPrediction& prediction) {
+  if (!prediction.of_steps) return "a run";
+  return prediction.saving.by_steps ? "a step" : "the recorded time";
+}
+
 }  // namespace
+
+std::string_view answer_words(const ComparedPrediction& prediction) noexcept {
+  return prediction.is_comparable() ? agreement_words(prediction.agreement) : "cannot be compared";
+}
 
 std::string verdict_sentence(const TrialResult& result) {
   if (result.end == TrialEnd::kFailed) return "failed: " + result.failure;
@@ -88,10 +99,9 @@ std::string figure_words(const TrialResult& result) {
 
 std::string prediction_sentence(const ComparedPrediction& prediction) {
   const PredictedSaving& saving = prediction.saving;
-  std::string text =
-      format_text("{:.1f} % less ({:.1f} to {:.1f} %) of {} by change {} of {}: ", percent(prediction.gain),
-                  percent(prediction.low), percent(prediction.high), prediction.of_steps ? "a step" : "a run",
-                  saving.change, saving.trace);
+  std::string text = format_text(
+      "{:.1f} % less ({:.1f} to {:.1f} %) of {} by change {} of {}: ", percent(prediction.gain),
+      percent(prediction.low), percent(prediction.high), part_words(prediction), saving.change, saving.trace);
   if (!prediction.is_comparable())
     return text + "cannot be compared, the recorded steps took longer than a run takes here";
   text += agreement_words(prediction.agreement);
@@ -101,7 +111,10 @@ std::string prediction_sentence(const ComparedPrediction& prediction) {
 }
 
 std::string same_sentence(const ComparedOutput& same) {
-  const auto shown = [](const std::string& value) { return value.empty() ? "nothing" : value; };
+  constexpr std::size_t kValueColumns = 40;
+  const auto shown = [](const std::string& value) {
+    return value.empty() ? "nothing" : fitted(printable(value), kValueColumns);
+  };
   if (same.is_equal) return shown(same.after) + " on both sides";
   return shown(same.before) + " and " + shown(same.after) + ", which differ";
 }

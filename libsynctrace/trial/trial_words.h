@@ -19,6 +19,8 @@ std::string figure_text(const TrialResult& result, double time);
 std::string figure_words(const TrialResult& result);
 // "9.0 % (7.0 to 10.0 %) of a step for change 2 of run.synctrace: agrees"
 std::string prediction_sentence(const ComparedPrediction& prediction);
+// "agrees", or why it cannot be said.
+std::string_view answer_words(const ComparedPrediction& prediction) noexcept;
 std::string same_sentence(const ComparedOutput& same);
 std::string_view end_word(TrialEnd end) noexcept;  // "time-limit"
 

@@ -11,16 +11,17 @@ import sys
 import tree
 
 OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "kernels", "whatif", "ranks", "findings", "timeline",
-                 "recordings", "render", "gate", "rollup", "exchange", "cli"]
+                 "recordings", "render", "trial", "gate", "rollup", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "kernels": {"base", "model", "kernels"},
     "exchange": {"base", "contract", "format", "model", "exchange"},
     "render": {"base", "findings", "timeline", "render"},
     "recordings": {"base", "format", "model", "findings", "recordings"},
+    "trial": {"base", "findings", "render", "trial"},
     "gate": {"base", "findings", "recordings", "render", "gate"},
-    "rollup": {"base", "findings", "recordings", "rollup"},
-    "cli": {"base", "contract", "format", "model", "findings", "timeline", "recordings", "render", "gate", "rollup", "exchange", "cli"},
+    "rollup": {"base", "findings", "recordings", "trial", "rollup"},
+    "cli": {"base", "contract", "format", "model", "findings", "timeline", "recordings", "render", "trial", "gate", "rollup", "exchange", "cli"},
 }
 # Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
 CLOSED_ROOMS = {"names"}
