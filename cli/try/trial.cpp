@@ -176,18 +176,17 @@ bool Trial::run_pair() {
   const std::size_t first = result_.pairs.size() % 2;  // who begins takes turns, so that drift is the same for both
   std::vector<std::vector<Turn>> rounds = {{{first, 0}}, {{1 - first, 0}}};
   if (!gpus_.empty()) rounds = {{{0, 0}, {1, 1}}, {{1, 0}, {0, 1}}};
-  double logarithms[2] = {0.0, 0.0};
-  double counts[2] = {0.0, 0.0};
+  double figures[2] = {0.0, 0.0};
   for (const std::vector<Turn>& turns : rounds) {
     std::vector<Run> runs = run_turns(turns);
     for (std::size_t i = 0; i < turns.size(); ++i) {
       if (!take_figure(turns[i], runs[i])) return false;
-      logarithms[turns[i].side] += std::log(runs[i].figure);
-      counts[turns[i].side] += 1.0;
+      double& figure = figures[turns[i].side];
+      figure = figure > 0.0 ? std::sqrt(figure * runs[i].figure) : runs[i].figure;
     }
   }
   pair_ns_ = monotonic_ns() - begin_ns;
-  result_.pairs.push_back({std::exp(logarithms[0] / counts[0]), std::exp(logarithms[1] / counts[1])});
+  result_.pairs.push_back({figures[0], figures[1]});
   return true;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 // The chance that one look by one of the three ways is wrong. With it all looks of a trial together are wrong in less
 // than one of twenty: found by drawing trials, which tests/unit/trial does again.
-constexpr double kLevelOfALook = 0.002;
+constexpr double kLevelOfALook = 0.001;
 
 // A part of the time that no difference of two processes is smaller than.
 constexpr double kResolution = 0.0005;
@@ -90,7 +90,7 @@ Span by_ranks(std::span<const double> before, std::span<const double> after) {
 
 bool is_look(std::size_t pairs) noexcept {
   if (pairs < kFewestPairs) return false;
-  return pairs <= kLooksAtEach || pairs % (pairs / 10) == 0;
+  return pairs <= kLooksAtEach || pairs % (pairs / 5) == 0;
 }
 
 Effect effect_of(std::span<const TimedPair> pairs) {

@@ -24,7 +24,7 @@ struct Effect {
 inline constexpr std::size_t kFewestPairs = 3;
 inline constexpr std::size_t kMostPairs = 100;  // one who looks more often is wrong more often
 
-// Whether the effect is looked at after so many pairs: after each at first, then after every tenth part more.
+// Whether the effect is looked at after so many pairs: after each at first, then after every fifth part more.
 bool is_look(std::size_t pairs) noexcept;
 
 Effect effect_of(std::span<const TimedPair> pairs);
