@@ -100,6 +100,7 @@ std::optional<Error> Checkouts::find_repository() {
         "--patch and --ref need a git repository, and this folder is in none; go to one, or give two commands."};
   top_ = lines[0];
   prefix_ = lines.size() > 1 ? lines[1] : "";
+  while (prefix_.ends_with('/')) prefix_.pop_back();
   return std::nullopt;
 }
 

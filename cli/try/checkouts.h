@@ -61,7 +61,7 @@ class Checkouts {
 
   TimedRuns& runs_;
   std::string top_;
-  std::string prefix_;  // "sub/folder/", or empty
+  std::string prefix_;  // "sub/folder", or empty
   std::string folder_;  // ours; empty: not made
   std::string commits_[2];
   std::string changes_;  // uncommitted ones, as a patch
