@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostBytes = 1U << 30;  // of what git prints
+constexpr std::size_t kMostBytes = 1U << 30;  // git may print so much
 constexpr std::size_t kNamedFiles = 3;
 
 std::string without_line_end(std::string text) {

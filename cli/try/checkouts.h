@@ -36,7 +36,7 @@ class Checkouts {
 
   const Checkout& before() const noexcept { return sides_[0]; }
   const Checkout& after() const noexcept { return sides_[1]; }
-  const std::string& top() const noexcept { return top_; }                   // of the user's tree
+  const std::string& top() const noexcept { return top_; }                   // the user's tree
   const std::vector<std::string>& notes() const noexcept { return notes_; }  // sentences
 
   // Files that the program left in a worktree, by its first names; empty: none.

@@ -15,7 +15,7 @@
 namespace synctrace::cli {
 
 struct TryOptions {
-  std::vector<std::string> commands[2];  // as typed; with checkouts both are the same
+  std::vector<std::string> commands[2];  // their words; with checkouts both are the same
   WantedStates states;
   bool has_states() const noexcept { return !states.patch.empty() || !states.refs.empty(); }
 
@@ -25,7 +25,7 @@ struct TryOptions {
   double tolerance = 0.0;
   TrialRule rule;
   std::int64_t limit_ns = 0;
-  std::string limit;  // as typed
+  std::string limit;  // the words of limit_ns
   bool side_by_side = false;
   std::size_t fix = 0;  // 0: no prediction
   std::string trace;
@@ -43,7 +43,7 @@ struct ParsedTry {
 };
 ParsedTry parse_try_options(int argc, char** argv);
 
-// As it would be typed.
+// The words that would be typed.
 std::string command_text(const std::vector<std::string>& command);
 
 }  // namespace synctrace::cli

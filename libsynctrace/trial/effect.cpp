@@ -21,7 +21,7 @@ constexpr double kResolution = 0.0005;
 
 constexpr std::size_t kLooksAtEach = 20;
 
-// Of logarithms.
+// An interval of logarithms.
 struct Span {
   double middle = 0.0;
   double low = -std::numeric_limits<double>::infinity();

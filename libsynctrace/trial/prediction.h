@@ -36,8 +36,8 @@ std::string_view agreement_words(Agreement agreement) noexcept;  // "agrees", "l
 // Shares of the time that was timed.
 struct ComparedPrediction {
   PredictedSaving saving;
-  bool of_steps = false;     // of a step, or else of a whole run
-  double steps_share = 1.0;  // of a run; more than 1: the recording is of longer runs
+  bool of_steps = false;     // the share is that of a step, or else of a whole run
+  double steps_share = 1.0;  // the part of a run; more than 1: the recording has longer runs
   double gain = 0.0;
   double low = 0.0;
   double high = 0.0;

@@ -32,7 +32,7 @@ enum class TrialEnd : std::uint8_t {
 };
 
 struct TrialSide {
-  std::string command;  // as typed
+  std::string command;  // the words that were typed
   std::string state;    // "HEAD with fix.diff"; empty: as it is
   std::optional<int> exit_status;
 };
@@ -42,7 +42,7 @@ struct TrialResult {
   TrialSide after;
   bool by_steps = false;  // the program's own figure counts, and not the run's time
   bool is_rate = false;   // more of it is better
-  std::string pattern;    // of --step
+  std::string pattern;    // the pattern that finds the figure
   std::vector<TimedPair> pairs;
   TrialRule rule;
   std::optional<ComparedPrediction> prediction;

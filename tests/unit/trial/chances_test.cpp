@@ -28,14 +28,14 @@ TEST_CASE("the rarest Student's limits are finite") {
   CHECK(student_limit(1e-6, 1) < 1e7);
 }
 
-// Of two rows of n, one order of (2n choose n) has all of one before all of the other, and so has its mirror.
+// For two rows of n, one order of (2n choose n) has all of one before all of the other, and so has its mirror.
 TEST_CASE("rank limits count orders") {
   CHECK(rank_limit(0.05, 3) == -1);   // 2 of 20
   CHECK(rank_limit(0.05, 4) == 0);    // 2 of 70
   CHECK(rank_limit(0.002, 5) == -1);  // 2 of 252
   CHECK(rank_limit(0.0022, 6) == 0);  // 2 of 924
   CHECK(rank_limit(0.05, 5) == 2);    // 1, 1 and 2 orders on each side, of 252
-  CHECK(rank_limit(0.05, 10) == 23);  // as printed for Mann and Whitney's test
+  CHECK(rank_limit(0.05, 10) == 23);  // the printed table for Mann and Whitney's test
   CHECK(rank_limit(0.01, 20) == 105);
   CHECK(rank_limit(0.05, 0) == -1);
 }

@@ -18,7 +18,7 @@ TEST_CASE("the step is the middle one, without the first fifth") {
   ProgramOutput output(&step, nullptr);
   for (const char* value : {"900", "12", "10", "11", "30"}) output.take(0, std::string("ms/step ") + value + "\n");
   output.end();
-  CHECK(output.step() == 12.0);  // of 10, 11, 12 and 30
+  CHECK(output.step() == 12.0);  // the middle of 10, 11, 12 and 30
 }
 
 TEST_CASE("one value is that value") {
