@@ -31,7 +31,6 @@ Result<PredictedSaving> predicted_saving(const Report& report, std::size_t chang
     result.change = change;
     result.title = remedy.title;
     result.trace = trace;
-    result.gpu = report.devices.empty() ? "" : report.devices.front().name;
     result.saving_s = seconds(remedy.alone.ns) * scale;
     result.low_s = seconds(remedy.alone.lo_ns) * scale;
     result.high_s = seconds(remedy.alone.hi_ns) * scale;

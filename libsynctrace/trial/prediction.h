@@ -19,7 +19,6 @@ struct PredictedSaving {
   std::size_t change = 0;  // its number in the report, from 1
   std::string title;
   std::string trace;
-  std::string gpu;
   double saving_s = 0.0;
   double low_s = 0.0;
   double high_s = 0.0;

@@ -12,6 +12,8 @@ namespace {
 constexpr std::size_t kLongestLine = 2'000;  // the library's search needs stack for each character of a line
 constexpr std::size_t kMostLastLines = 8;
 constexpr std::size_t kMostSteps = 1'000'000;
+constexpr double kLeastStep = 1e-100;  // its reciprocal is a number too
+constexpr double kMostStep = 1e100;
 
 }  // namespace
 
@@ -75,7 +77,7 @@ void ProgramOutput::take_line(const std::string& line) {
   if (step_ != nullptr && steps_.size() < kMostSteps) {
     const auto found = step_->in(line);
     const auto value = found ? number_of(*found) : std::nullopt;
-    if (value && *value > 0.0) steps_.push_back(*value);
+    if (value && *value > kLeastStep && *value < kMostStep) steps_.push_back(*value);
   }
   if (same_ == nullptr) return;
   if (auto found = same_->in(line)) last_same_ = std::move(*found);

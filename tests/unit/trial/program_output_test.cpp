@@ -44,7 +44,7 @@ TEST_CASE("lines come in pieces, on two streams, and end in carriage returns too
 TEST_CASE("what is no positive number is no step") {
   const OutputPattern step = pattern("t=(\\S+)");
   ProgramOutput output(&step, nullptr);
-  output.take(0, "t=nan\nt=inf\nt=-3\nt=0\nt=x\nu=1\n");
+  output.take(0, "t=nan\nt=inf\nt=-3\nt=0\nt=1e-320\nt=1e300\nt=x\nu=1\n");
   CHECK_FALSE(output.step());
 }
 
