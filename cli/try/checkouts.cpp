@@ -143,6 +143,8 @@ std::optional<Error> Checkouts::look_at_changes(const WantedStates& wanted) {
         format_text("Uncommitted changes of {} file{} are on {}.", changed, changed == 1 ? "" : "s", where));
   if (untracked > 0 && wanted.refs.size() < 2)
     notes_.push_back("Untracked files are on neither side: git add what belongs to the program.");
+  if (commits_[0] == commits_[1] && has_changes_[0] == has_changes_[1] && wanted.patch.empty())
+    notes_.push_back("Both sides are the same commit without a change, so no difference is to be expected.");
   for (const std::size_t side : {0U, 1U}) {
     if (has_changes_[side]) sides_[side].state += " and uncommitted changes";
   }

@@ -29,6 +29,13 @@ std::vector<std::string> words_of(const std::vector<std::string>& command) {
   return with_interpreter(command);
 }
 
+// For the first runs and the fewest pairs, and some more.
+std::int64_t least_limit_s(std::int64_t pair_ns) {
+  constexpr std::int64_t kRoundedToS = 10;
+  const double needed_s = 1.25 * seconds(pair_ns) * static_cast<double>(kFewestPairs + 1);
+  return (static_cast<std::int64_t>(needed_s) / kRoundedToS + 1) * kRoundedToS;
+}
+
 // "ended with status 7"
 std::string end_words(const ProgramEnd& end) {
   if (end.start_error == ENOENT) return "was not found";
@@ -108,6 +115,9 @@ bool Trial::take_figure(const Turn& turn, Run& run) {
   if (run.end.was_stopped) return end_with(TrialEnd::kTimeLimit), false;
   if (!run.end.is_good()) {
     last_lines_ = run.output.last_lines();
+    if (checkouts_ != nullptr)
+      result_.notes.push_back(
+          "A checkout has the files that git tracks, and no others: name data by an absolute path.");
     return end_with(TrialEnd::kFailed, "the command '" + side + "' " + end_words(run.end)), false;
   }
   run.figure = seconds(run.end.wall_ns);
@@ -231,6 +241,10 @@ TrialResult Trial::run() {
   }
   if (isatty(STDERR_FILENO) == 1) std::fputs("\r\x1b[K", stderr);
   result_.taken_s = seconds(monotonic_ns() - begin_ns_);
+  if (result_.end == TrialEnd::kTimeLimit && result_.pairs.size() < kFewestPairs && pair_ns_ > 0) {
+    result_.notes.push_back(format_text("A pair of runs takes {:.0f} s: shorten the runs, or give --time-limit {}s.",
+                                        seconds(pair_ns_), least_limit_s(pair_ns_)));
+  }
   return std::move(result_);
 }
 

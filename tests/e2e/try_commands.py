@@ -36,6 +36,7 @@ CASES = {
     "a hang": (["--time-limit", "500ms"], f"exec sleep {NEVER_S}", "true", 4, "the first run of 'before' did not end within the time limit"),
     "a hang that will not end": (["--time-limit", "500ms"], f"trap '' TERM; sleep {NEVER_S} & while :; do wait; done", "true", 4, "did not end"),
     "the second hangs": (["--time-limit", "500ms"], "true", f"exec sleep {NEVER_S}", 4, "the first run of 'after' did not end"),
+    "no time for three pairs": (["--time-limit", "1s"], "sleep 0.4", "sleep 0.4", 4, "or give --time-limit 10s"),
     "children are left": (["--step", STEP], f"sleep {NEVER_S} & {step(100)}", f"setsid sleep {NEVER_S} & {step(90)}", 0, "left 1 process behind"),
     "grandchildren are left": (["--step", STEP], f"(setsid sh -c 'sleep {NEVER_S} & sleep {NEVER_S}' &) ; {step(100)}", step(90), 0, "behind"),
 }

@@ -69,6 +69,7 @@ class States(RepositoryTest):
         done = self.try_here("--ref", "HEAD", "--ref", "HEAD", *TRAIN, status=1)
         self.assertIn("same within 1 %", done.stdout)
         self.assert_one_line(done.stderr, "Uncommitted changes of the working tree are on neither side.")
+        self.assert_one_line(done.stderr, "Both sides are the same commit without a change")
 
     def test_uncommitted_changes_of_every_kind(self):
         """New files that are added, removed files, modes, binary files and names with blanks."""
@@ -93,6 +94,12 @@ class States(RepositoryTest):
         self.commit("checkpoints")
         done = self.try_here("--patch", patch, *TRAIN)
         self.assertIn("Runs leave files in their checkout (sub/out/)", done.stdout)
+
+    def test_a_run_that_lacks_a_file_is_told_why(self):
+        self.write("sub/data.bin", "x")
+        done = self.try_here("--ref", "HEAD", "--", "cat data.bin", status=3)
+        self.assertIn("A checkout has the files that git tracks, and no others", done.stdout)
+        self.assert_one_line(done.stderr, "No such file or directory")
 
     def test_it_runs_where_the_user_stands(self):
         self.write("sub/train.sh", "echo $PWD; pwd; echo ms/step 5\n")
