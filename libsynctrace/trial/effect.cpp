@@ -79,11 +79,14 @@ Span by_ranks(std::span<const double> before, std::span<const double> after) {
   for (const double one : before) {
     for (const double other : after) changes.push_back(other - one);
   }
-  std::sort(changes.begin(), changes.end());
-  const std::size_t half = changes.size() / 2;
-  const double middle = changes.size() % 2 == 1 ? changes[half] : (changes[half - 1] + changes[half]) / 2.0;
+  const auto at = [&](std::size_t place) {
+    const auto found = changes.begin() + static_cast<std::ptrdiff_t>(place);
+    std::nth_element(changes.begin(), found, changes.end());
+    return *found;
+  };
+  const std::size_t last = changes.size() - 1;
   const auto left_out = static_cast<std::size_t>(limit);
-  return {middle, changes[left_out], changes[changes.size() - 1 - left_out]};
+  return {(at(last / 2) + at(last - last / 2)) / 2.0, at(left_out), at(last - left_out)};
 }
 
 }  // namespace

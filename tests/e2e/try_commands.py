@@ -121,7 +121,7 @@ class TwoCommands(TryTest):
         self.assertNotIn("secret", done.stdout + done.stderr)
 
     def test_much_output_is_no_harm(self):
-        much = "i=0; while [ $i -lt 300 ]; do head -c 4000 /dev/zero | tr '\\0' x; i=$((i + 1)); done; echo; "
+        much = "head -c 3000000 /dev/zero | tr '\\0' x; echo; "
         done = self.run_try("--step", STEP, "--", much + step(100), "--", much + step(90))
         self.assertEqual(done.returncode, 0, done.stderr)
 
