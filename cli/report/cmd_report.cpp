@@ -22,8 +22,11 @@
 #include "findings/findings.h"
 #include "messages.h"
 #include "recordings/answers.h"
+#include "render/digest_parts.h"
 #include "render/first_screen.h"
+#include "render/render_changes.h"
 #include "render/render_csv.h"
+#include "render/render_digest.h"
 #include "render/render_job.h"
 #include "render/render_job_tables.h"
 #include "render/render_json.h"
@@ -59,6 +62,11 @@ std::string tables_of(const std::vector<Report>& reports, const std::string& nam
 }
 
 std::string rendered(const std::vector<Report>& reports, const JobReport* job, const ReportOptions& options) {
+  if (options.format == "agent" || options.only_changes) {
+    if (job == nullptr && reports.empty()) return {};
+    const Digest digest = job != nullptr ? digest_of(*job) : digest_of(most_lacking(reports), reports.size());
+    return options.format == "agent" ? render_digest(digest) : render_changes(digest);
+  }
   if (options.format == "json") return render_json(reports, job);
   if (options.format == "md") return job != nullptr ? render_job_markdown(*job) : render_markdown(reports);
   if (options.format == "csv") return job != nullptr ? render_job_csv(*job) : render_csv(reports);

@@ -12,8 +12,8 @@ namespace synctrace::cli {
 
 void declare_report_options(const CommandLine& app, ReportOptions& options) {
   app.add("TRACE", options.paths, "trace files, or folders of them; unfinished .partial files are fine", "").required();
-  app.add("--format", options.format, "text (default), json, md or csv", "FORMAT")
-      .one_of({"text", "json", "md", "csv"}, {{"html", "a page for a browser is written by --html FILE."}});
+  app.add("--format", options.format, "text (default), json, md, csv or agent", "FORMAT")
+      .one_of({"text", "json", "md", "csv", "agent"}, {{"html", "a page for a browser is written by --html FILE."}});
   const CommandOption range = declare_step_range(app, "--steps", options.steps.range);
   declare_step_line(app, options.steps.line).excludes(range);
   declare_phase(app, options.phase);
@@ -25,6 +25,7 @@ void declare_report_options(const CommandLine& app, ReportOptions& options) {
   for (const std::string_view name : kTextTables) names += (names.empty() ? "" : ", ") + std::string(name);
   app.add("--table", options.table, "show one table of the full text: " + names, "NAME")
       .one_of({kTextTables.begin(), kTextTables.end()});
+  app.add_flag("--changes", options.only_changes, "with --format json: only what to change, in at most 5 kB");
   app.add("--rank", options.rank, "show this rank, with what all ranks tell about it", "RANK");
   app.add_flag("--outside-windows", options.all, "count calls outside the recorded windows too");
   app.add_flag("--stacks", options.show_stacks, "print the stack of each row; JSON always has it");
@@ -53,6 +54,9 @@ std::optional<std::string> settle_report_options(ReportOptions& options) {
   if (!options.table.empty() && !is_text) return "--table shows a table of the text; leave out " + format + ".";
   if (options.show_stacks && !is_text && options.format != "json")
     return "--stacks is for text, and JSON always has them; choose one of them instead of " + format + ".";
+  if (options.only_changes && options.format != "json")
+    return "--changes is for --format json, and " + format + " was asked for; the same as text is --format agent.";
+  if (options.only_changes && !asked.empty()) return asked + " is answered in the full JSON; leave out --changes.";
   options.full = options.full || !asked.empty();
   return std::nullopt;
 }

@@ -23,6 +23,7 @@ struct ReportOptions {
   std::string what_if;
   std::string assume;
   bool all = false;
+  bool only_changes = false;
   bool full = false;
   std::string table;
   std::string rank;
