@@ -26,6 +26,7 @@ constexpr std::array kCommands = {
     Command{"push", "bring the tables of rollup into a ClickHouse database", cmd_push},
     Command{"symbols", "store names and source text in traces recorded without run", cmd_symbols},
     Command{"dump", "print a trace as text, or assemble one from text", cmd_dump},
+    Command{"mcp", "answer an agent's calls about recordings (Model Context Protocol)", cmd_mcp},
     Command{"doctor", "check whether recording can work here, and say what to do", cmd_doctor},
 };
 

@@ -36,5 +36,6 @@ int cmd_dump(int argc, char** argv);
 int cmd_doctor(int argc, char** argv);
 int cmd_try(int argc, char** argv);
 int cmd_explain(int argc, char** argv);
+int cmd_mcp(int argc, char** argv);
 
 }  // namespace synctrace::cli

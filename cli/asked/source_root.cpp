@@ -4,9 +4,11 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace synctrace::cli {
@@ -38,6 +40,17 @@ std::string home_of_user(uid_t user) {
   return home;
 }
 
+// As git does: the folders of GIT_CEILING_DIRECTORIES are not looked into from below.
+bool is_ceiling(const fs::path& folder) {
+  const char* const listed = std::getenv("GIT_CEILING_DIRECTORIES");
+  for (std::string_view rest = listed == nullptr ? "" : listed; !rest.empty();) {
+    const std::string_view one = rest.substr(0, rest.find(':'));
+    if (!one.empty() && folder == one) return true;
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string current_folder() {
@@ -50,6 +63,7 @@ std::optional<std::string> folder_with_git() {
   std::error_code ignored;
   for (fs::path folder = current_folder(); folder != folder.parent_path(); folder = folder.parent_path()) {
     if (fs::exists(folder / ".git", ignored)) return folder.string();
+    if (is_ceiling(folder.parent_path())) break;
   }
   return std::nullopt;
 }

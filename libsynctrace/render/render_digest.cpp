@@ -106,7 +106,7 @@ class DigestText {
     line("change {}, id {}: {}", change.number, change.id, data(change.title));
     saving(change);
     for (const DigestPlace& place : first(change.places, room_.places)) {
-      line("  at {}{}{}", data(place.text), source(*place.where),
+      line("  at {}{}{}", place.text.empty() ? std::string(kCannotSay) : data(place.text), source(*place.where),
            place.alone_ns && *place.alone_ns > 0 && change.places.size() > 1
                ? format_text(" {} alone", share(*place.alone_ns))
                : "");
