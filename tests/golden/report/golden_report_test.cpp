@@ -2,7 +2,8 @@
 // Every trace of the golden folders, reported, gives exactly the NAME.screen.txt, .report.txt, .report.json, .report.md
 // and .report.csv beside it. A trace is NAME.trace.txt, written by hand, or NAME.synctrace, recorded on a real GPU.
 // The reports of frameworks/ and studies/ are large: only first screens of several widths are kept, and for frameworks/
-// the full text. SYNCTRACE_BLESS=1 writes the expected files instead; review them as text before committing.
+// the full text. The digest is NAME.digest.txt, and its JSON NAME.changes.json; of frameworks/ the digest alone is
+// kept. SYNCTRACE_BLESS=1 writes the expected files instead; review them as text before committing.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -18,8 +19,11 @@
 #include "format/trace_text.h"
 #include "model/load_trace.h"
 #include "render/columns.h"
+#include "render/digest_parts.h"
 #include "render/first_screen.h"
+#include "render/render_changes.h"
 #include "render/render_csv.h"
+#include "render/render_digest.h"
 #include "render/render_json.h"
 #include "render/render_markdown.h"
 #include "render/render_text.h"
@@ -125,10 +129,27 @@ TEST_CASE("reports of the fixtures are as blessed") {
     const std::string text = render_text(report, {});
     CHECK(text.find('\x1b') == std::string::npos);
     if (!fixture.is_study()) compare(fixture.expected(".report.txt"), text);
+    const Digest digest = digest_of(report, 1);
+    if (!fixture.is_study()) compare(fixture.expected(".digest.txt"), render_digest(digest));
     if (fixture.is_large()) continue;
     compare(fixture.expected(".report.json"), render_json({&report, 1}));
+    compare(fixture.expected(".changes.json"), render_changes(digest));
     compare(fixture.expected(".report.md"), render_markdown({&report, 1}));
     compare(fixture.expected(".report.csv"), render_csv({&report, 1}));
+  }
+}
+
+TEST_CASE("a digest has room for one change at least, and is within its limits") {
+  for (const Fixture& fixture : fixtures()) {
+    const Report report = report_of(fixture);
+    CAPTURE(fixture.name);
+    const Digest digest = digest_of(report, 1);
+    const std::string text = render_digest(digest);
+    CHECK(text.size() <= kMostDigestBytes);
+    CHECK(most_tokens(text) <= kMostDigestTokens);
+    CHECK((text.find("change 1, ") != std::string::npos) == !digest.changes.empty());
+    CHECK(std::count(text.begin(), text.end(), '`') % 2 == 0);
+    CHECK(render_changes(digest).size() <= kMostChangesBytes);
   }
 }
 
