@@ -2,7 +2,9 @@
 #include "findings/changes/leave_alone.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <tuple>
 
 #include "base/shares.h"
 
@@ -37,19 +39,22 @@ const SavingReport* saving_at(const Report& report, const SourceLine& where) {
   return most;
 }
 
-Nanoseconds waited_at(const Report& report, const SourceLine& where) {
-  Nanoseconds waited_ns = 0;
-  for (const CallSite& site : report.waits) {
-    if (is_same(site.where, where)) waited_ns += site.figures.host_blocked_ns;
-  }
-  return waited_ns;
+using Line = std::tuple<std::string_view, std::uint32_t, std::string_view>;
+
+Line line_of(const SourceLine& where) { return {where.file, where.line, where.function}; }
+
+// How long the host waits at each line, in all its calls.
+std::map<Line, Nanoseconds> waited_by_line(const Report& report) {
+  std::map<Line, Nanoseconds> waited;
+  for (const CallSite& site : report.waits) waited[line_of(site.where)] += site.figures.host_blocked_ns;
+  return waited;
 }
 
 // Nothing where it may gain.
-std::optional<LeftLine> judged(const Report& report, const CallSite& site) {
+std::optional<LeftLine> judged(const Report& report, const SourceLine& where, Nanoseconds waited_ns) {
   const SavingsReport& savings = report.savings;
-  LeftLine line{&site.where, WhyLeave::kNoGain, {}, site.figures.host_blocked_ns};
-  const SavingReport* saving = saving_at(report, site.where);
+  LeftLine line{&where, WhyLeave::kNoGain, {}, waited_ns};
+  const SavingReport* saving = saving_at(report, where);
   if (saving == nullptr) return line;  // it left the GPU idle for too little to look at
   if (is_at_least(saving->alone.ns, savings.base_ns, kGainsNothing)) return std::nullopt;
   if (saving->fix == Fix::kNone && is_at_least(saving->ceiling_ns, savings.base_ns, kGainsNothing)) {
@@ -76,19 +81,21 @@ std::vector<LeftLine> lines_to_leave_alone(const Report& report) {
   const SavingsReport& savings = report.savings;
   std::vector<LeftLine> lines;
   if (!report.has_timeline || !savings.refusal.empty() || savings.base_ns <= 0) return lines;
+  std::map<Line, Nanoseconds> waited = waited_by_line(report);
   const auto looks_guilty = [&](const SourceLine& where, Nanoseconds waited_ns) {
     return where.line != 0 && is_at_least(waited_ns, savings.base_ns, kLooksGuilty) && !is_changed(report, where);
   };
   for (const ShownFix& fix : savings.in_vain) {
-    const Nanoseconds waited_ns = waited_at(report, fix.where);
+    const Nanoseconds waited_ns = waited[line_of(fix.where)];
     if (looks_guilty(fix.where, waited_ns))
       lines.push_back({&fix.where, WhyLeave::kMoves, fix.saving.moves_to, waited_ns});
   }
   for (const CallSite& site : report.waits) {
     const bool is_known =
         std::any_of(lines.begin(), lines.end(), [&](const LeftLine& line) { return is_same(*line.where, site.where); });
-    if (is_known || !looks_guilty(site.where, site.figures.host_blocked_ns)) continue;
-    if (const auto line = judged(report, site)) lines.push_back(*line);
+    const Nanoseconds waited_ns = waited[line_of(site.where)];
+    if (is_known || !looks_guilty(site.where, waited_ns)) continue;
+    if (const auto line = judged(report, site.where, waited_ns)) lines.push_back(*line);
   }
   std::stable_sort(lines.begin(), lines.end(), [](const LeftLine& one, const LeftLine& other) {
     return one.host_blocked_ns > other.host_blocked_ns;

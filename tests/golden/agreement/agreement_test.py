@@ -11,7 +11,9 @@ import subprocess
 import tempfile
 import unittest
 
+import digest
 import outputs
+import schema
 
 SYNCTRACE = os.environ["SYNCTRACE_BIN"]
 GOLDEN = pathlib.Path(os.environ["GOLDEN_FOLDER"]).resolve()
@@ -43,6 +45,8 @@ class Outputs:
         self.text = self.out("text")
         self.screen = self.run("report", "--no-symbols", self.trace)
         self.markdown = self.out("md")
+        self.digest = self.run("report", "--no-symbols", "--format", "agent", self.trace)
+        self.changes_text = self.run("report", "--no-symbols", "--format", "json", "--changes", self.trace)
         self.csv = outputs.csv_rows(self.out("csv"))
         self.page = outputs.Page((folder / "page.html").read_text(encoding="utf-8"))
         # No range has that name, so that the gate judges all of the run, as the report counts it.
@@ -74,7 +78,7 @@ class Agreement(unittest.TestCase):
             self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
             with self.subTest(trace.name):
                 found = Outputs(trace, folder)
-                for check in (self.check_sums, self.check_savings, self.check_range, self.check_sets, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_diff):
+                for check in (self.check_sums, self.check_savings, self.check_range, self.check_sets, self.check_causes, self.check_irregular, self.check_waits, self.check_gate, self.check_verdict, self.check_digest, self.check_diff):
                     check(found)
 
     def test_every_field_of_the_json_is_explained(self):
@@ -322,6 +326,48 @@ class Agreement(unittest.TestCase):
         steps = " in the steps" if found.report["steps"]["count"] > 0 else ""
         tiles = [found.page.tile(f"GPU {device['id']} lacked work{steps}") for device in found.report["devices"]]
         self.assertIn(lacked, tiles)
+
+    def check_digest(self, found):
+        """The digest and its JSON are small, and each number in them is the report's."""
+        self.check_limits(found.digest, found.changes_text)
+        changes = json.loads(found.changes_text)
+        for one, other in digest.disagreements(changes, found.report):
+            self.assertEqual(one, other)
+        told = digest.lines_with_figures(found.digest)
+        self.assertEqual(told, list(digest.lines_of_changes(found.report))[:len(told)])
+        ids = digest.ids(found.digest)
+        self.assertEqual(len(ids), len(told))
+        self.assertGreaterEqual(len(told), min(1, len(changes["changes"])))
+        common = min(len(ids), len(changes["changes"]))
+        self.assertEqual(ids[:common], [each["id"] for each in changes["changes"]][:common])
+        if changes["base_ns"]:
+            steps = changes["steps"] or 1
+            self.assertIn(f": {outputs.duration(changes['base_ns'] // steps)}", found.digest)
+        if changes["lacked_work_of_ns"] and (changes["base_ns"] or changes["recorded_ns"]):
+            self.assertIn(f"lacks work for {outputs.share(changes['lacked_work_ns'], changes['lacked_work_of_ns'])} of the time", found.digest)
+
+    def check_limits(self, text, changes):
+        self.assertLessEqual(len(text.encode()), digest.MOST_TEXT_BYTES)
+        self.assertLessEqual(len(changes.encode()), digest.MOST_JSON_BYTES)
+        form = json.loads((GOLDEN.parents[1] / "docs" / "changes.schema.json").read_text(encoding="utf-8"))
+        self.assertEqual(schema.faults(json.loads(changes), form), [])
+
+    def test_digests_of_jobs(self):
+        jobs = sorted(folder for folder in (GOLDEN / "jobs").iterdir() if folder.is_dir())
+        self.assertGreaterEqual(len(jobs), 4)
+        for folder in jobs:
+            with self.subTest(folder.name):
+                told = [Outputs.run_in(GOLDEN, "report", "--no-symbols", "--format", *form, folder) for form in (["agent"], ["json", "--changes"], ["json"])]
+                self.check_limits(*told[:2])
+                changes, full = (json.loads(each) for each in told[1:])
+                job = full["job"]
+                self.assertEqual((changes["verdict"], changes["ranks"], changes["base_ns"]), (job["verdict"], job["recorded_ranks"], job["base_ns"]))
+                rows = [each for each in job["causes"] if 100 * each["saving"]["ns"] >= job["base_ns"]]
+                shown = [each for each in changes["changes"] if each["cumulative_saving_ns"] is not None]
+                for change, cause in zip(shown, rows):
+                    self.assertEqual((change["alone"], change["cumulative_saving_ns"], change["to_type"]), (cause["saving"], cause["cumulative_saving_ns"], cause["to_type"]))
+                    self.assertIn(f"saves {outputs.share(cause['saving']['ns'], job['base_ns'])}" if change["number"] == 1
+                                  else f"alone {outputs.share(cause['saving']['ns'], job['base_ns'])}", told[0])
 
     def check_diff(self, found):
         text = found.run("diff", "--no-symbols", found.trace, found.trace, status=(0, 4))
