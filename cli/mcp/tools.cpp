@@ -39,7 +39,9 @@ std::vector<Tool> made_tools() {
        {},
        "What a rule (ST020) or a verdict (launch-bound) means, and what to write instead in PyTorch, JAX, CuPy and "
        "CUDA.",
-       {{"name", ParameterKind::kName, "", "The rule's id or name, or the verdict.", true}}},
+       {{"name", ParameterKind::kName, "", "The rule's id or name, or the verdict.", true}},
+       false,
+       true},
       {"diff",
        "diff",
        {"--no-symbols"},
