@@ -40,7 +40,7 @@ std::string home_of_user(uid_t user) {
   return home;
 }
 
-// As git does: the folders of GIT_CEILING_DIRECTORIES are not looked into from below.
+// The folders of GIT_CEILING_DIRECTORIES are not looked into from below, which is what git does.
 bool is_ceiling(const fs::path& folder) {
   const char* const listed = std::getenv("GIT_CEILING_DIRECTORIES");
   for (std::string_view rest = listed == nullptr ? "" : listed; !rest.empty();) {

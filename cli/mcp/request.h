@@ -32,11 +32,11 @@ enum class MessageKind : std::uint8_t {
 
 struct Message {
   MessageKind kind = MessageKind::kRefused;
-  std::string id = "null";  // as JSON
+  std::string id = "null";  // its text in JSON
   std::string method;
-  // Of the parameters what our methods have: empty where there is none of that name and type.
+  // The parameters that our methods have: empty where there is none of that name and type.
   std::string protocol_version;
-  std::string cancelled_id;  // as JSON
+  std::string cancelled_id;  // its text in JSON
   std::string tool;
   bool has_bad_arguments = false;  // there are some, and they are no object
   std::vector<Argument> arguments;

@@ -53,7 +53,7 @@ std::string_view line_at(std::string_view text, std::size_t begin) {
   return text.substr(begin, std::min(text.find('\n', begin), text.size()) - begin);
 }
 
-// As many lines as have room; how many bytes of them are left out is added to `left`.
+// The lines that have room; how many bytes are left out is added to `left`.
 std::string shown_lines(std::string_view text, std::string_view mark, std::size_t room, std::size_t& left) {
   std::string out;
   for (std::size_t begin = 0; begin < text.size();) {

@@ -43,7 +43,7 @@ std::string too_long_answer();
 // The end of a tool's run.
 struct ToolEnd {
   std::string output;
-  std::size_t left_out_bytes = 0;  // of the output
+  std::size_t left_out_bytes = 0;  // output that was not kept
   std::string messages;            // from stderr
   int status = 0;
   int signal = 0;
@@ -51,6 +51,6 @@ struct ToolEnd {
 std::string answer_of(const ToolCall& call, const ToolEnd& end);
 std::string busy_answer(const ToolCall& call);
 
-inline constexpr std::size_t kMostAnswerBytes = 6'000;  // of text
+inline constexpr std::size_t kMostAnswerBytes = 6'000;  // its text
 
 }  // namespace synctrace::cli

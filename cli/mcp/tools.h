@@ -45,11 +45,11 @@ struct Tool {
   bool is_marked = false;      // its verb marks what is the program's; of others each line is
 };
 
-// Those whose verb this command has.
+// The tools whose verb this command has.
 std::span<const Tool> all_tools();
 const Tool* find_tool(std::string_view name);
 
-Json tool_json(const Tool& tool);  // as a list of tools has it
+Json tool_json(const Tool& tool);  // its entry in a list of tools
 
 // The words behind "synctrace". `folder`: the absolute path below which files may lie.
 Result<std::vector<std::string>> words_of(const Tool& tool, const std::vector<Argument>& arguments,

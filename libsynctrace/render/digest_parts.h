@@ -32,11 +32,11 @@ struct DigestChange {
   std::string_view must_hold;
   std::vector<DigestPlace> places;  // dearest first
   std::size_t more_places = 0;
-  std::vector<std::string> ranks;  // of a job, where not all have to change
+  std::vector<std::string> ranks;  // that have to change, where it is a job
   std::optional<Interval> alone;   // nothing: not predicted
   std::optional<Nanoseconds> marginal_ns;
   std::optional<Nanoseconds> cumulative_ns;
-  std::optional<Interval> cumulative;  // of a process
+  std::optional<Interval> cumulative;  // its range is known for a process alone
 };
 
 struct DigestLeft {
@@ -55,7 +55,7 @@ struct Digest {
   std::string device;
   bool simulated = false;
   std::size_t processes = 1;  // that were recorded
-  std::size_t ranks = 0;      // of a job
+  std::size_t ranks = 0;      // 0: it is no job
   std::string verdict;        // empty: none
   std::string sentence;
   bool by_steps = false;

@@ -18,7 +18,7 @@ using json::rule_or_null;
 
 struct Room {
   std::size_t changes;
-  std::size_t places;  // of a change
+  std::size_t places;  // each change's
   std::size_t left;
   std::size_t sentences;
   std::size_t text_bytes;

@@ -18,7 +18,7 @@ namespace {
 // How much of each is shown.
 struct Room {
   std::size_t changes;
-  std::size_t places;  // of a change
+  std::size_t places;  // each change's
   std::size_t left;
   std::size_t sentences;  // notes, and likewise what cannot be said
   std::size_t source_bytes;

@@ -74,6 +74,7 @@ SUB_ROOMS = {
         "libraries": {"report"},
         "calls": {"report", "libraries"},
         "remedies": {"report", "libraries", "calls"},
+        "changes": {"report", "calls"},
         "gpu_work": {"report", "libraries", "calls", "remedies"},
         "loader": {"report"},
         "phases": {"report"},

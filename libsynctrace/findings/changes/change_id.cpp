@@ -22,7 +22,7 @@ struct Place {
 
 struct Named {
   const Rule* rule = nullptr;
-  std::string sort;  // of two changes with one rule: what is done there
+  std::string sort;  // what is done there, where two changes have one rule
   Place place;
 };
 

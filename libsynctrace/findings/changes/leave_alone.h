@@ -26,7 +26,7 @@ struct LeftLine {
 
 std::string_view why_leave_name(WhyLeave why) noexcept;  // for programs: "moves"
 
-// Each has a number of a line. Those at which the host waits longest come first; none where nothing was predicted.
+// Each has a number of a line. The longest wait comes first; there is none where nothing was predicted.
 std::vector<LeftLine> lines_to_leave_alone(const Report& report);
 
 }  // namespace synctrace

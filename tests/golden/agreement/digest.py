@@ -64,7 +64,7 @@ def span(saving, savings):
 
 
 def lines_of_changes(report):
-    """Those lines of the text that have figures of changes, for all changes."""
+    """The lines of the text that have figures of changes, for all changes."""
     savings = report["savings"]
     for number, change in enumerate(shown_changes(report), 1):
         words = saving_words(change["alone"], savings) if change["alone"]["grade"] != "none" else "nothing"

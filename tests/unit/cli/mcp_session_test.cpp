@@ -196,7 +196,7 @@ TEST_CASE("what a tool printed is capped, and each line of it is marked") {
   for (int line = 0; line < 5'000; ++line) large.output += "line " + std::to_string(line) + "\n";
   large.left_out_bytes = 7;
   const std::string capped = answer_of(one, large);
-  CHECK(capped.size() < kMostAnswerBytes + 2'500);  // as JSON; its text is within the limit
+  CHECK(capped.size() < kMostAnswerBytes + 2'500);  // escaped for JSON; its text is within the limit
   CHECK(contains(capped, " bytes more have no room here"));
   one.tool = find_tool("report");
   CHECK(contains(answer_of(one, {"synctrace digest.\n", 0, "", 0, 0}),
