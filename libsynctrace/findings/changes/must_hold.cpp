@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/changes/must_hold.h"
 
+#include <algorithm>
+#include <string>
+
 namespace synctrace {
 namespace {
 
@@ -9,7 +12,9 @@ constexpr std::string_view kReadLess = "No shape or index depends on the value. 
 constexpr std::string_view kNoData = "The host reads nothing behind the wait that the GPU writes.";
 constexpr std::string_view kSameShapes =
     "Shapes stay from step to step. Nothing inside reads a value or branches by one. Results may differ by rounding.";
-constexpr std::string_view kAsTheLibrarySays = "Results may differ by rounding, as the library's own page says.";
+constexpr std::string_view kSameValues = "The same tensors get the same values. Rounding may differ.";
+constexpr std::string_view kInBrackets = "What the line in brackets says is fine for this program.";
+constexpr std::string_view kNotNeeded = "The program does not need what the switch turns off.";
 
 std::string_view of_kernels(const Rule* rule) noexcept {
   if (rule == &kFloat32MatmulRule) return "Matrix products keep fewer bits: the loss stays as good.";
@@ -20,9 +25,18 @@ std::string_view of_kernels(const Rule* rule) noexcept {
   return "Results may differ by rounding.";
 }
 
+// Else its kernels are launched by one call for many tensors, as a fused optimizer's are.
+bool becomes_graph(const Remedy& remedy) noexcept {
+  return std::any_of(remedy.to_type.begin(), remedy.to_type.end(), [](std::string_view typed) {
+    return typed.find("compile") != typed.npos || typed.find("jit") != typed.npos || typed.find("Graph") != typed.npos;
+  });
+}
+
 }  // namespace
 
 std::string_view must_hold(const Remedy& remedy) noexcept {
+  if (remedy.by_library)
+    return !remedy.to_type.empty() && remedy.to_type.back().starts_with('(') ? kInBrackets : kNotNeeded;
   switch (remedy.fix) {
     case Fix::kNone: break;
     case Fix::kRemoveWait: return kNoData;
@@ -31,7 +45,7 @@ std::string_view must_hold(const Remedy& remedy) noexcept {
       return "The host reads the data only behind the later wait, and nothing overwrites it before.";
     case Fix::kAsyncCopy: return "The host leaves the pinned buffer as it is until the copy is over.";
     case Fix::kCacheMemory: return "Sizes stay from step to step, and the memory is large enough to keep them.";
-    case Fix::kGraph: return remedy.by_library ? kAsTheLibrarySays : kSameShapes;
+    case Fix::kGraph: return becomes_graph(remedy) ? kSameShapes : kSameValues;
     case Fix::kFeedInput: return "Samples and their order stay. There are processors and memory for the workers.";
     case Fix::kSpeedUp: return kSameResults;
     case Fix::kNoCollection: return "Memory does not grow from step to step without the collector.";

@@ -111,6 +111,15 @@ TEST_CASE("each fix says what must stay true") {
                              &kUnfusedOptimizerRule, &kSlowGradientsRule, static_cast<const Rule*>(nullptr)})
       CHECK(must_hold(remedy({}, static_cast<Fix>(fix), rule)).ends_with('.'));
   }
+  Remedy graph = remedy({}, Fix::kGraph);
+  graph.to_type = {"torch.optim.SGD(params, lr=lr, fused=True)"};
+  CHECK(must_hold(graph) == "The same tensors get the same values. Rounding may differ.");
+  graph.to_type = {"above forward of Net: @torch.compile"};
+  CHECK(must_hold(graph).starts_with("Shapes stay"));
+  graph.by_library = true;
+  CHECK(must_hold(graph) == "The program does not need what the switch turns off.");
+  graph.to_type.emplace_back("(the progress bar no longer shows it)");
+  CHECK(must_hold(graph) == "What the line in brackets says is fine for this program.");
   CHECK(must_hold(remedy({}, Fix::kGraph)) != must_hold(remedy({}, Fix::kDeferRead)));
   JobCause read;
   read.rule = &kScalarReadRule;
