@@ -13,10 +13,10 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[2] / "completions"
 OFFERED = [
     (["re"], ["report"]),
     (["help", "ex"], ["explain", "export"]),
-    (["report", "--format", ""], ["text", "json", "md", "csv"]),
+    (["report", "--format", ""], ["text", "json", "md", "csv", "agent"]),
     (["report", "--format=j"], ["--format=json"]),
     (["report", "--format", "=", "j"], ["json"]),  # bash takes the word apart like this
-    (["report", "--format", "="], ["text", "json", "md", "csv"]),
+    (["report", "--format", "="], ["text", "json", "md", "csv", "agent"]),
     (["report", "x.synctrace", "--sou"], ["--source-root"]),
     (["report", "--output", ""], [":files"]),
     (["report", ""], [":files"]),
@@ -75,7 +75,7 @@ class Completion(harness.CliTest):
                                 "_synctrace; [[ ${#COMPREPLY[@]} == 0 ]] || printf '%s\\n' \"${COMPREPLY[@]}\"")
         self.assertEqual(offers("synctrace rep", 1), ["report"])
         self.assertEqual(offers("synctrace report --format = j", 4), ["json"])
-        self.assertEqual(offers("synctrace report --format =", 3), ["text", "json", "md", "csv"])
+        self.assertEqual(offers("synctrace report --format =", 3), ["text", "json", "md", "csv", "agent"])
         self.assertEqual(offers("synctrace report ''", 2), [])
         self.assertIn("synctrace", offers("synctrace run synctrac", 2))
         (self.folder / "inside").mkdir()
