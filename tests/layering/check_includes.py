@@ -74,7 +74,7 @@ SUB_ROOMS = {
         "libraries": {"report"},
         "calls": {"report", "libraries"},
         "remedies": {"report", "libraries", "calls"},
-        "changes": {"report", "libraries", "calls"},
+        "changes": {"report"},
         "gpu_work": {"report", "libraries", "calls", "remedies"},
         "loader": {"report"},
         "phases": {"report"},

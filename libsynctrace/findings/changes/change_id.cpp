@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "base/digest.h"
-#include "findings/calls/fingerprint.h"
 
 namespace synctrace {
 namespace {
@@ -54,20 +53,21 @@ std::vector<std::string> ids_of(const std::vector<Named>& all) {
   return ids;
 }
 
-Place place_of(const SourceLine& where, const std::string& call, const std::string& folder) {
+// The file's name alone: another checkout, or a start from another folder, is the same program.
+Place place_of(const SourceLine& where, const std::string& call) {
   if (!where.known()) return {{}, call, 0};
-  return {repository_path(where.file, folder, {}), where.function, where.line};
+  return {where.file.substr(where.file.rfind('/') + 1), where.function, where.line};
 }
 
 // A change of kernels is one of the program. Else the place is the first by name among the dear ones: which of two
 // equals is dearest changes from run to run.
-Place place_of(const Remedy& remedy, const std::string& folder) {
+Place place_of(const Remedy& remedy) {
   if (remedy.fix == Fix::kKernels || remedy.fixes.empty()) return {};
   const Nanoseconds dear_ns = remedy.fixes.front().saving.alone.ns / 2;
-  Place first = place_of(remedy.fixes.front().where, remedy.fixes.front().call, folder);
+  Place first = place_of(remedy.fixes.front().where, remedy.fixes.front().call);
   for (const ShownFix& fix : remedy.fixes) {
     if (fix.saving.alone.ns < dear_ns || fix.saving.alone.ns <= 0) continue;
-    first = std::min(first, place_of(fix.where, fix.call, folder));
+    first = std::min(first, place_of(fix.where, fix.call));
   }
   return first;
 }
@@ -77,7 +77,7 @@ Place place_of(const Remedy& remedy, const std::string& folder) {
 std::vector<std::string> change_ids(const Report& report) {
   std::vector<Named> all;
   for (const Remedy& remedy : report.savings.remedies)
-    all.push_back({remedy.rule, std::to_string(static_cast<unsigned>(remedy.fix)), place_of(remedy, report.folder)});
+    all.push_back({remedy.rule, std::to_string(static_cast<unsigned>(remedy.fix)), place_of(remedy)});
   return ids_of(all);
 }
 
@@ -85,10 +85,10 @@ std::vector<std::string> change_ids(const JobReport& report) {
   std::vector<Named> all;
   for (const JobCause& cause : report.causes) {
     const Rule* const rule = cause.rule == nullptr ? &kRankWaitRule : cause.rule;
-    all.push_back({rule, cause.name, place_of(cause.where, cause.kernel, {})});
+    all.push_back({rule, cause.name, place_of(cause.where, cause.kernel)});
   }
   for (const JobPattern& pattern : report.patterns)
-    all.push_back({pattern.rule, pattern.name, place_of(pattern.where, pattern.operation, {})});
+    all.push_back({pattern.rule, pattern.name, place_of(pattern.where, pattern.operation)});
   return ids_of(all);
 }
 
