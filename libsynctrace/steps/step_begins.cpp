@@ -169,11 +169,29 @@ StepLevel StepBegins::shifted(const StepLevel& level) {
   return best;
 }
 
+StepLevel StepBegins::by_marks(const StepLevel& passes, const StepCuts& marks) {
+  std::vector<ItemRange> steps;
+  for (const ItemRange group : passes_between(passes.steps, marks)) {
+    const std::size_t begin = passes.steps[group.begin].begin;
+    const std::size_t end = passes.steps[group.end - 1].end;
+    if (begin > marks.back()) break;
+    const std::size_t next = group.end < passes.steps.size() ? passes.steps[group.end].begin : end;
+    steps.push_back({begin, next - end < passes.typical.size() ? next : end});
+  }
+  return levels_.cutter().of(std::move(steps));
+}
+
 StepLevel StepBegins::by_passes(const StepLevel& level, const StepLevel& passes, const StepCuts& marks,
                                 std::size_t& count) {
   const StepLevel pass = turned(passes);
   const std::vector<ItemRange> between = passes_between(pass.steps, marks);
   count = std::max<std::size_t>(1, median_size(between));
+  const auto as_many =
+      std::count_if(between.begin(), between.end(), [&](ItemRange some) { return some.size() == count; });
+  if (ratio(static_cast<std::size_t>(as_many), between.size()) < kAtLeastHalf) {
+    count = 1;
+    return by_marks(pass, marks);
+  }
   // More passes mean that others that look the same ran before, as in a validation, or that a mark is missing.
   StepCuts cuts;
   for (const ItemRange some : between) {

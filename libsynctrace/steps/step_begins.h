@@ -15,8 +15,12 @@ class StepBegins {
   // The same steps, cut where they begin: so cut, most are whole, the one before a validation or the end included.
   StepLevel turned(const StepLevel& level);
 
-  // Steps from the first pass behind one mark (an optimizer's work) to that behind the next; `count`: passes in a step.
+  // Steps from the first pass behind one mark (an optimizer's work) to that behind the next; `count`: passes in a step,
+  // 1 where each step has another number of them.
   StepLevel by_passes(const StepLevel& level, const StepLevel& passes, const StepCuts& marks, std::size_t& count);
+
+  // Each step ends with a mark, whatever number of these passes it has.
+  StepLevel by_marks(const StepLevel& passes, const StepCuts& marks);
 
   // The same steps, two by two.
   StepLevel in_pairs(const StepLevel& level);

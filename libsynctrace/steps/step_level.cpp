@@ -9,7 +9,6 @@
 #include "steps/step_limits.h"
 
 namespace synctrace {
-namespace {}  // namespace
 
 StepCutter::StepCutter(const StepItems& items, const std::vector<ItemRange>& ranges)
     : items_(items), ranges_(ranges), balance_(items.kind_count) {
@@ -245,6 +244,27 @@ StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   add_rare(odd, all_optimize ? kMostOddOptimizing : kMostOdd);
   add_rare(later, kMostOdd);
   std::sort(level.steps.begin(), level.steps.end(), [](ItemRange a, ItemRange b) { return a.begin < b.begin; });
+  measure(level);
+  return level;
+}
+
+StepLevel StepCutter::of(std::vector<ItemRange> steps) {
+  StepLevel level;
+  if (steps.empty()) return level;
+  level.steps = std::move(steps);
+  for (const ItemRange step : level.steps) level.cuts.push_back(step.begin);
+  std::vector<ItemRange> by_size = level.steps;
+  const auto middle = by_size.begin() + static_cast<std::ptrdiff_t>(by_size.size() / 2);
+  std::nth_element(by_size.begin(), middle, by_size.end(),
+                   [](ItemRange a, ItemRange b) { return a.size() < b.size(); });
+  level.typical = *middle;
+  for (const ItemRange step : level.steps) {
+    const double alike = likeness(step, level.typical);
+    level.likeness_sum += alike;
+    level.exact += alike >= kExact ? 1U : 0U;
+  }
+  level.taken = level.steps.size();
+  level.likeness = level.likeness_sum / static_cast<double>(level.taken);
   measure(level);
   return level;
 }

@@ -37,6 +37,9 @@ class StepCutter {
   // `cuts`: items of the ranges, ascending. `typical`: what a step has to be like; empty: find out.
   StepLevel cut(std::vector<std::size_t> cuts, ItemRange typical = {});
 
+  // The same of steps that are known, however unlike they are.
+  StepLevel of(std::vector<ItemRange> steps);
+
   // 1 for the same kinds as often, 0 for nothing in common.
   double likeness(ItemRange a, ItemRange b);
 

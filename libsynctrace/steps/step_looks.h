@@ -74,6 +74,8 @@ class StepLooks {
   // The first and the last instruction of the loop's function at which it is seen, if it is.
   std::optional<std::pair<std::uint64_t, std::uint64_t>> positions(const Steps& steps, const Place& place);
 
+  std::vector<Event> with_unseen(const StepItems& items);
+  TimeSpan stretch_of(const Place& place, const std::vector<Event>& events, TimeSpan known);
   // The loop that begins another round between these two, if any.
   std::optional<Loop> goes_round(StackId before, StackId after);
   bool is_anew(StackId before, StackId after, std::size_t depth);

@@ -24,6 +24,7 @@ class LoopSearch {
   std::optional<FoundLoop> run() {
     const StepLevel* level = by_optimizer();
     const bool optimizes = level != nullptr;
+    if (const StepLevel* varied = optimizes ? nullptr : passes_of_optimizers()) return by_marks(*varied);
     if (!optimizes) level = by_exchange();
     if (level == nullptr) return std::nullopt;
     FoundLoop found;
@@ -51,6 +52,28 @@ class LoopSearch {
   }
 
  private:
+  // Steps that an optimizer ends, each with another number of these passes.
+  FoundLoop by_marks(const StepLevel& passes) {
+    StepLevel best = begins_.by_marks(begins_.turned(passes), levels_.optimizers());
+    FoundLoop found;
+    found.likeness = best.likeness;
+    found.is_marked = true;
+    found.steps = std::move(best.steps);
+    return found;
+  }
+
+  // The loop that does nearly all of the work, and runs an optimizer now and then. Null: there is none.
+  const StepLevel* passes_of_optimizers() const {
+    if (levels_.optimizers().size() < kFewSteps) return nullptr;
+    const auto is_it = [&](const StepLevel& one) {
+      const double held = one.optimizing * static_cast<double>(one.steps.size());
+      return one.optimizing <= kCoarser && held >= kInNearlyEach.of(static_cast<double>(levels_.optimizers().size())) &&
+             one.share >= kNearlyAllWork && one.touching >= kNearlyAll && one.likeness >= kNearlyAll;
+    };
+    const auto best = std::find_if(levels_.all().begin(), levels_.all().end(), is_it);
+    return best == levels_.all().end() ? nullptr : &*best;
+  }
+
   // It does nearly all of the work, and the host waits for many of its passes at once, as for the log.
   bool waits_rarely(const StepLevel& level) const {
     return level.share >= kNearlyAllWork &&

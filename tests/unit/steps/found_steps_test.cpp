@@ -242,6 +242,23 @@ TEST_CASE("how sure steps are") {
   }
 }
 
+// In a flood of waits no time is left for all stacks.
+TEST_CASE("rounds of unlike work are found where some of their reads have no stack") {
+  Trace trace = load_golden({std::filesystem::path(SYNCTRACE_GOLDEN_FOLDER) / "steps" / "engine.synctrace", "engine"});
+  const auto forget = [](auto& rows) {
+    constexpr Nanoseconds kSliceNs = 4'000'000;  // some rounds long
+    for (auto& row : rows) {
+      if (row.span.begin_ns / kSliceNs % 8 == 0) row.stack = {};
+    }
+  };
+  forget(trace.calls);
+  forget(trace.launches);
+  const Steps steps = find_steps(trace, Correlation(trace)).chosen;
+  CHECK(steps.steps.size() >= 298);
+  CHECK(steps.steps.size() <= 302);
+  CHECK(steps.classes.size() == 2);
+}
+
 TEST_CASE("the steps of recorded programs are found, and the line of each loop") {
   struct Known {
     std::string_view name;

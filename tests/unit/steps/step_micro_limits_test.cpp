@@ -68,6 +68,23 @@ TEST_CASE("another loop of eight kinds between batches makes no micro-batches of
   }
 }
 
+TEST_CASE("an optimizer ends a step however many batches went before it") {
+  const int most = GENERATE(4, 6);  // in half of the steps, or in each fifth
+  CAPTURE(most);
+  Program program;
+  for (int i = 0; i < 60; ++i) {
+    const int batches = most == 4 ? (i % 2 == 0 ? 4 : 3) : 2 + i * 7 % 5;
+    for (int batch = 0; batch < batches; ++batch) {
+      program.kernels("batch", 40);
+      program.wait();
+    }
+    program.kernels("adam", 3);
+  }
+  const Steps steps = program.steps().chosen;
+  CHECK(steps.steps.size() == 60);
+  CHECK(steps.micro_steps == 1);
+}
+
 // Three steps of one sort follow two of another, with 17 of 21 items in common.
 TEST_CASE("batches of another sort are no other loop") {
   Program program;
