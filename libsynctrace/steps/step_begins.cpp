@@ -75,38 +75,47 @@ StepLevel StepBegins::turned(const StepLevel& level) {
   return shifted(best);
 }
 
-// The number of last steps of runs that lack an item which nearly all other steps have. The item does not stand before
-// the first step of the run either, as it would where steps are cut in their middle. Such a last step is the begin of
-// another loop, which begins alike. By chance, as where records are missing, few steps lack the item.
-std::size_t StepBegins::torn_off(const StepLevel& level) {
+std::size_t StepBegins::torn_off(const StepLevel& level) { return torn_at(level, true) + torn_at(level, false); }
+
+// The number of last, or first, steps of runs that lack an item which nearly all other steps have. The item does not
+// stand beside the run's other end either, as it would where steps are cut in their middle. Such a last step is the
+// begin of another loop, which begins alike, and such a first step that loop's end. By chance, as where records are
+// missing, few steps lack the item.
+std::size_t StepBegins::torn_at(const StepLevel& level, bool is_end) {
   struct Presence {
-    std::size_t lasts = 0;
+    std::size_t edges = 0;
     std::size_t others = 0;
     std::size_t seen = 0;  // the number of the step in which it was seen last, from 1
   };
+  const std::vector<ItemRange>& steps = level.steps;
   std::vector<Presence> kinds(levels_.items().kind_count);
-  std::size_t lasts = 0;
+  std::size_t edges = 0;
   std::size_t others = 0;
-  ItemRange before;  // the run
-  for (std::size_t i = 0; i < level.steps.size(); ++i) {
-    const ItemRange step = level.steps[i];
-    const bool is_first = i == 0 || level.steps[i - 1].end != step.begin;
-    const bool is_last = i + 1 == level.steps.size() || level.steps[i + 1].begin != step.end;
-    if (is_first) before = {step.begin - std::min(step.begin, level.typical.size()), step.begin};
-    if (is_last && levels_.cutter().ends_range(step.end)) continue;
-    ++(is_last ? lasts : others);
-    for (const ItemRange range : {step, is_last ? before : ItemRange{}}) {
-      for (std::size_t item = range.begin; item < range.end; ++item) {
-        Presence& kind = kinds[levels_.items().kinds[item]];
-        if (std::exchange(kind.seen, i + 1) != i + 1) ++(is_last ? kind.lasts : kind.others);
+  const std::size_t usual = level.typical.size();
+  for (std::size_t first = 0, last = 0; first < steps.size(); first = last + 1) {
+    last = first;
+    while (last + 1 < steps.size() && steps[last].end == steps[last + 1].begin) ++last;
+    const ItemRange before{steps[first].begin - std::min(steps[first].begin, usual), steps[first].begin};
+    const ItemRange behind{steps[last].end, std::min(steps[last].end + usual, levels_.items().size())};
+    for (std::size_t i = first; i <= last; ++i) {
+      const bool is_edge = i == (is_end ? last : first);
+      const bool is_unknown =
+          is_end ? levels_.cutter().ends_range(steps[i].end) : levels_.cutter().begins_range(steps[i].begin);
+      if (is_edge && is_unknown) continue;
+      ++(is_edge ? edges : others);
+      for (const ItemRange range : {steps[i], !is_edge ? ItemRange{} : is_end ? before : behind}) {
+        for (std::size_t item = range.begin; item < range.end; ++item) {
+          Presence& kind = kinds[levels_.items().kinds[item]];
+          if (std::exchange(kind.seen, i + 1) != i + 1) ++(is_edge ? kind.edges : kind.others);
+        }
       }
     }
   }
   std::size_t most = 0;
   for (const Presence& kind : kinds) {
     const double share = others == 0 ? 0 : static_cast<double>(kind.others) / static_cast<double>(others);
-    const std::size_t lacking = lasts - kind.lasts;
-    const double by_chance = static_cast<double>(lasts) * (1 - share);
+    const std::size_t lacking = edges - kind.edges;
+    const double by_chance = static_cast<double>(edges) * (1 - share);
     if (share >= kInNearlyEach && lacking >= kFewestTorn && static_cast<double>(lacking) >= kTimesByChance * by_chance)
       most = std::max(most, lacking);
   }
@@ -188,7 +197,8 @@ StepLevel StepBegins::by_passes(const StepLevel& level, const StepLevel& passes,
   count = std::max<std::size_t>(1, median_size(between));
   const auto as_many =
       std::count_if(between.begin(), between.end(), [&](ItemRange some) { return some.size() == count; });
-  if (ratio(static_cast<std::size_t>(as_many), between.size()) < kAtLeastHalf) {
+  const bool is_told = &marks == &levels_.optimizers();
+  if (is_told && ratio(static_cast<std::size_t>(as_many), between.size()) < kAtLeastHalf) {
     count = 1;
     return by_marks(pass, marks);
   }

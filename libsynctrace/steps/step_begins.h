@@ -29,6 +29,7 @@ class StepBegins {
   StepLevel shifted(const StepLevel& level);
   double likeness_of_rarer_sort(const StepLevel& level);
   std::size_t torn_off(const StepLevel& level);
+  std::size_t torn_at(const StepLevel& level, bool is_end);
 
   StepLevels& levels_;
 };

@@ -184,6 +184,12 @@ bool StepCutter::ends_range(std::size_t end) const {
   return range != ranges_.end() && range->end == end;
 }
 
+bool StepCutter::begins_range(std::size_t begin) const {
+  const auto range = std::lower_bound(ranges_.begin(), ranges_.end(), begin,
+                                      [](ItemRange one, std::size_t item) { return one.begin < item; });
+  return range != ranges_.end() && range->begin == begin;
+}
+
 StepLevel StepCutter::cut(std::vector<std::size_t> cuts, ItemRange typical) {
   StepLevel level;
   level.cuts = std::move(cuts);

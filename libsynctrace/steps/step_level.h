@@ -48,6 +48,7 @@ class StepCutter {
 
   // Whether a range ends there: nothing is known behind it, or it belongs to another loop.
   bool ends_range(std::size_t end) const;
+  bool begins_range(std::size_t begin) const;
 
  private:
   struct Piece {

@@ -2,7 +2,6 @@
 #include "steps/step_levels.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <map>
 #include <set>
@@ -61,14 +60,16 @@ StepLevels::StepLevels(const StepItems& items, const std::vector<ItemRange>& ran
 
 // Exchanges by the items before them, the most frequent first.
 void StepLevels::find_exchanges(const std::vector<ItemRange>& ranges) {
-  std::map<std::array<std::uint32_t, kItemsBefore + 1>, StepCuts> behind;
+  std::map<std::vector<std::uint32_t>, StepCuts> behind;
   for (const ItemRange range : ranges) {
     for (std::size_t i = range.begin + kItemsBefore; i < range.end; ++i) {
       if ((items_.traits[i] & StepItems::kExchange) == 0 || (items_.traits[i - 1] & StepItems::kExchange) != 0)
         continue;
-      std::array<std::uint32_t, kItemsBefore + 1> kinds{};
-      for (std::size_t k = 0; k <= kItemsBefore; ++k) kinds[k] = items_.kinds[i - k];
-      behind[kinds].push_back(i);
+      for (const std::size_t before : {kItemsBefore, kMoreItemsBefore}) {
+        if (i < range.begin + before) continue;
+        const auto kind = items_.kinds.begin() + static_cast<std::ptrdiff_t>(i);
+        behind[{kind - static_cast<std::ptrdiff_t>(before), kind + 1}].push_back(i);
+      }
     }
   }
   for (auto& [kinds, cuts] : behind) {

@@ -57,12 +57,15 @@ inline constexpr Share kSmallestLevel = percent(20);        // share of the item
 inline constexpr Share kTouching = percent(45);             // share of steps | steps come in runs | step_cut_limits
 inline constexpr Share kSame = percent(95);                 // likeness | two levels whose marks stand at other places of one step | step_search_limits
 inline constexpr std::size_t kItemsBefore = 3;              // items | what ran before it tells which of several reads one is | open
+inline constexpr std::size_t kMoreItemsBefore = 7;          // items | where as many do not tell: those behind the read before | nested_steps
 inline constexpr std::size_t kFarApart = 4;                 // times the usual distance | a loop begins anew | open
 inline constexpr Share kAsMany = {50, 49};                  // share of a level's steps | such a level has 2 % more of them, for lost records | open
 
 // A level and another one (step_nesting).
 inline constexpr Share kAlikeLayers = percent(70);          // likeness | marks at other places of one layer | step_micro_limits
 inline constexpr Share kUnlike = percent(92);               // likeness | less is another sort of step, where two sorts take turns | step_nesting_limits
+inline constexpr double kTimesAsUnlike = 3;                 // times as unlike | parts of a step beside the whole steps | open
+inline constexpr Share kMostOfThem = percent(65);           // share of the parts' own | steps in which few of the records are missing | open
 inline constexpr Share kMoreAlike = percent(5);             // likeness | by so much a step is more like the next but one | step_nesting_limits
 inline constexpr Share kEqualAgain = percent(20);           // share of parts | names vary, and few are equal to those of the next step | open
 inline constexpr Share kHardlyDiffer = percent(94);         // likeness | steps of a loop may differ by a kernel or two | step_nesting_limits

@@ -159,7 +159,8 @@ bool StepNesting::is_inner(const StepLevel& level) {
     if (looks_.loops(level.steps, outer.steps, items_, kBacksOfLayers)) return false;
     // A line of the log may run a kernel of its own. Without stacks that is taken for the end of a step.
     const bool is_marked = outer.exchanging >= kAtLeastHalf && looks_.count() < outer.steps.size();
-    const bool does_more = is_marked ? adds_work(level, outer) : ratio(part.more, level.work) >= kMoreThanParts;
+    const bool does_more = is_marked ? adds_work(level, outer) && adds_regularly(level, outer)
+                                     : ratio(part.more, level.work) >= kMoreThanParts;
     if (!does_more || is_one_more(level, outer, part.at_most)) return false;
     return part.covered < kNearlyAllWork || part.more <= kMostTimesPass * level.work;
   });
@@ -186,6 +187,7 @@ StepNesting::Turns StepNesting::turns_of(const StepLevel& level, std::size_t pas
     const double again = levels_.cutter().likeness(level.steps[i], level.steps[i + passes]);
     turns.more_alike += next < kUnlike && next + kMoreAlike.fraction() < again ? 1U : 0U;
     turns.equal_next += next >= kHardlyDiffer || do_same_work(level.steps[i], level.steps[i + 1]) ? 1U : 0U;
+    turns.exact_next += next >= kExact || do_same_work(level.steps[i], level.steps[i + 1]) ? 1U : 0U;
     turns.equal_again += again >= kExact ? 1U : 0U;
   }
   return turns;
@@ -198,13 +200,27 @@ bool StepNesting::take_turns(const StepLevel& level, std::size_t passes) {
 
 // Parts of a coarser level that differ: they are less alike than its steps, or hardly one is equal to the next.
 bool StepNesting::differ(const StepLevel& level, const StepLevel& outer, std::size_t passes) {
-  if (level.likeness < kUnlike && outer.likeness >= kMuchAlike && passes <= kMostLayers &&
-      outer.likeness > level.likeness + kMoreAlike.fraction()) {
-    return true;
+  // Marks that stray make one level look less alike than another one of as many steps.
+  double likeness = level.likeness;
+  for (const StepLevel& one : levels_.all()) {
+    const auto to_level = ratio(one.steps.size(), level.steps.size());
+    if (to_level >= kNearlyAll && to_level <= kFiner) likeness = std::max(likeness, one.likeness);
   }
+  const double outer_off = 1 - outer.likeness;
+  const bool is_unlike = level.likeness < kUnlike && level.likeness + kMoreAlike.fraction() < outer.likeness;
+  const bool are_unlike = 1 - likeness > std::max(kTimesAsUnlike * outer_off, outer_off + kMoreAlike.fraction());
+  if ((is_unlike || are_unlike) && outer.likeness >= kMuchAlike && passes <= kMostLayers) return true;
   const Turns turns = turns_of(level, passes);
   return turns.looks >= kFewSteps && ratio(turns.equal_again, turns.looks) >= kEqualAgain &&
          ratio(turns.equal_next, turns.equal_again) <= kMostOdd;
+}
+
+// Parts that differ by an item or two, each time by the same, where stacks show one loop around all of them.
+bool StepNesting::are_other_parts(const StepLevel& level, const StepLevel& outer, std::size_t passes) {
+  const Turns turns = turns_of(level, passes);
+  return turns.looks >= kFewSteps && ratio(turns.equal_again, turns.looks) >= kNearlyAll &&
+         ratio(turns.exact_next, turns.looks) <= kMostOdd &&
+         looks_.loop_once(steps_of(items_, outer.steps), kFewestPasses, items_);
 }
 
 // Whether each step runs a kernel that passes do not run, as often each time.
@@ -238,11 +254,13 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
   for (const StepLevel& outer : levels_.all()) {
     if (outer.steps.size() < kFewSteps || ratio(outer.steps.size(), level.steps.size()) > kCoarser) continue;
     if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
-    if (outer.share < kNearlyAll.of(level.share)) continue;
+    const bool is_sure = outer.likeness >= kMuchAlike;  // where records are missing, not each is found
+    if (outer.share < (is_sure ? kMostOfThem : kNearlyAll).of(level.share)) continue;
     const Inside part = inside(level, outer);
     if (part.passes < kFewestPasses) continue;
     if (!hold_as_many(outer, level, part.passes) && !are_as_long(outer.steps)) continue;
     if (differ(level, outer, part.passes) || take_turns(level, part.passes)) return &outer;
+    if (are_other_parts(level, outer, part.passes)) return &outer;
     if (gives(level) && has_other_inputs(level, outer)) continue;  // training and validation
     if (!adds_regularly(level, outer)) continue;
     if (!is_one_more(level, outer, part.passes) || feeds(level, outer, part.passes)) return &outer;
@@ -302,7 +320,7 @@ bool StepNesting::has_other_loop(const StepLevel& level, const StepLevel& passes
   });
 }
 
-const StepLevel* StepNesting::group_of(const StepLevel& passes) {
+const StepLevel* StepNesting::group_of(const StepLevel& passes, bool& by_log) {
   const std::size_t exchanges = items_.count(passes.typical, StepItems::kExchange);
   const bool may_be_layers = exchanges > 0 && !gives(passes);  // which read
   for (const StepLevel& level : levels_.all()) {
@@ -315,6 +333,7 @@ const StepLevel* StepNesting::group_of(const StepLevel& passes) {
     // A line may be logged with it.
     const std::size_t more = items_.count(level.typical, StepItems::kExchange) - part.passes * exchanges;
     const bool is_log = more <= kMostLogExchanges && part.more >= kKindsOfPass && !has_other_loop(level, passes);
+    by_log = more > 0;
     if (more == 0 || is_log) return &level;
   }
   return nullptr;

@@ -30,7 +30,8 @@ class StepNesting {
 
   // The groups of passes, for an optimizer that no name tells: its kernels run once in a few passes, without an
   // exchange with the host, on the gradients that these added up. Null: there is none.
-  const StepLevel* group_of(const StepLevel& passes);
+  // `by_log`: becomes whether something is read with them, as for a line of the log.
+  const StepLevel* group_of(const StepLevel& passes, bool& by_log);
 
  private:
   struct Inside {
@@ -44,6 +45,7 @@ class StepNesting {
     std::size_t looks = 0;
     std::size_t more_alike = 0;   // more like that some passes later than like the next
     std::size_t equal_next = 0;   // equal to the next
+    std::size_t exact_next = 0;   // the same, with nothing that differs
     std::size_t equal_again = 0;  // equal to that some passes later
   };
 
@@ -53,6 +55,7 @@ class StepNesting {
   bool do_same_work(ItemRange a, ItemRange b) const;
   Turns turns_of(const StepLevel& level, std::size_t passes);
   bool differ(const StepLevel& level, const StepLevel& outer, std::size_t passes);
+  bool are_other_parts(const StepLevel& level, const StepLevel& outer, std::size_t passes);
   bool is_aside(const StepLevel& level) const;
   static bool is_in(const StepCuts& places, const std::vector<ItemRange>& steps, Share share);
   bool adds_work(const StepLevel& pass, const StepLevel& step, double at_most = 1e9) const;

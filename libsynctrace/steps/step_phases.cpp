@@ -31,6 +31,9 @@ void judge(const FoundLoop& loop, Steps& steps) {
   } else if (!loop.is_marked && !is_named) {
     steps.confidence = StepConfidence::kLow;
     steps.doubt = "only launches repeat, and no line is known that loops";
+  } else if (loop.micro_steps > 1 && loop.is_by_log) {
+    steps.confidence = StepConfidence::kMedium;
+    steps.doubt = "each may be " + std::to_string(loop.micro_steps) + " steps, of which the last logs a line";
   } else if (loop.likeness < kAlikeForSure) {
     steps.confidence = StepConfidence::kMedium;
     steps.doubt = "they do not do the same work each time";

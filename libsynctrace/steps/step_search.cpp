@@ -31,7 +31,7 @@ class LoopSearch {
     const StepLevel* passes = optimizes ? nesting_.passes_of(*level) : nullptr;
     const bool is_told = passes != nullptr || (optimizes && items_.count(level->typical, StepItems::kGiven) > 0);
     while (!is_told) {
-      const StepLevel* group = optimizes ? nullptr : nesting_.group_of(*level);
+      const StepLevel* group = optimizes ? nullptr : nesting_.group_of(*level, found.is_by_log);
       const StepLevel* whole = group != nullptr ? group : nesting_.whole_of(*level);
       if (whole == nullptr) break;
       passes = group != nullptr ? level : nullptr;

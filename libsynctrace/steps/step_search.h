@@ -19,6 +19,7 @@ struct FoundLoop {
   std::vector<ItemRange> steps;  // ascending, disjoint
   std::size_t micro_steps = 1;   // passes of the loop in one step
   double likeness = 0;           // mean of the steps, 1 for the same items
+  bool is_by_log = false;        // each may be as many steps, behind which a line is logged
   bool is_marked = false;        // an optimizer, or an exchange with the host, is in each
 };
 

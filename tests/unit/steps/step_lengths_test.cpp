@@ -150,6 +150,12 @@ TEST_CASE("rare steps of another length are irregular, those that recur are not"
   CHECK(three.irregular() == Places{33, 67, 101});
 }
 
+TEST_CASE("what holds up two steps in a row comes once") {
+  Lengths lengths;
+  for (int i = 0; i < 4; ++i) lengths.add(23, 10 * kMs).add(2, 90 * kMs);
+  CHECK(lengths.irregular() == Places{23, 24, 48, 49, 73, 74, 98, 99});
+}
+
 TEST_CASE("a hole far beyond what recurs is irregular") {
   Lengths lengths;
   for (int i = 0; i < 12; ++i) lengths.add(7, 10 * kMs).add(1, 90 * kMs).add(i == 6, 2'000 * kMs);
