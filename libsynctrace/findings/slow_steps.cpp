@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "attribution/attribute.h"
@@ -13,13 +14,16 @@
 #include "base/shares.h"
 #include "findings/middle_savings.h"
 #include "findings/remedies/remedy_words.h"
+#include "findings/slow_step_lines.h"
 #include "whatif/fix_sites.h"
 
 namespace synctrace {
 namespace {
 
-constexpr Share kWorthAChange = percent(5);  // share of the loop's time: less is a note below the changes
-constexpr Share kWorthARow = percent(1);     // share of the loop's time, one cause alone
+constexpr Share kWorthAChange = percent(5);     // share of the loop's time: less is a note below the changes
+constexpr Share kWorthARow = percent(1);        // share of the loop's time, one cause alone
+constexpr Share kNearlyAllExtra = percent(80);  // share of a doing's time in slow steps
+constexpr Share kHardlyUsual = percent(10);  // share of a line's time in slow steps | slow steps that count as ordinary
 constexpr std::size_t kMostRows = 4;
 // The recorder makes compiling dearer, and some shapes are still compiled: three programs gained 92 to 95 % of it.
 constexpr Share kGoneOfCompiling = percent(95);
@@ -48,6 +52,7 @@ Nanoseconds extra_of(Nanoseconds irregular_ns, Nanoseconds ordinary_ns, const St
 
 struct Doing {
   StackId stack{};  // one of those at the place
+  StackId until{};  // and of those behind it
   FixKey key;
   Nanoseconds steady_ns = 0;
   Nanoseconds irregular_ns = 0;
@@ -55,34 +60,49 @@ struct Doing {
   Nanoseconds uncertain_ns = 0;
 };
 
-std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlaces& places, const StepFigures& steps) {
-  std::map<std::pair<CauseKind, StackPlace>, Doing> doings;
+std::vector<SlowStepCause> causes_of(const std::vector<Cause>& causes, StackPlaces& places, const StepsReport& report) {
+  std::map<std::tuple<CauseKind, StackPlace, StackPlace>, Doing> doings;
+  std::map<StackPlace, std::pair<Nanoseconds, Nanoseconds>> at;  // in ordinary and in slow steps
   for (const Cause& cause : causes) {
     const CauseKind kind = cause.key.drained ? cause.key.activity_kind : cause.key.kind;
     const CallSiteKey& site = cause.key.drained ? cause.key.activity : cause.key.site;
     if (is_edge(kind) || kind == CauseKind::kUnknown) continue;
     const StackPlace place = places.place_of(site.stack);
-    Doing& doing = doings[{kind, place}];
+    const StackPlace until = places.place_of(site.until);
+    Doing& doing = doings[{kind, place, until}];
     if (doing.idle_ns == 0) {
       doing.stack = site.stack;
-      doing.key = fix_key_of_cause(kind, place, places.place_of(site.until), site.api, site.host_call);
+      doing.until = site.until;
+      doing.key = fix_key_of_cause(kind, place, until, site.api, site.host_call);
     }
+    at[place].first += cause.steady_ns;
+    at[place].second += cause.irregular_ns;
     doing.steady_ns += cause.steady_ns;
     doing.irregular_ns += cause.irregular_ns;
     doing.idle_ns += cause.idle_ns;
     doing.uncertain_ns += cause.by_confidence[static_cast<std::size_t>(Confidence::kLow)];
   }
-  std::vector<SlowStepCause> rows;
+  std::set<StackPlace> usual;
+  for (const auto& [place, times] : at) {
+    if (ratio(times.first, times.second) > kHardlyUsual) usual.insert(place);
+  }
+  std::vector<SlowDoing> found;
   for (const auto& [what, doing] : doings) {
-    const Nanoseconds extra_ns = extra_of(doing.irregular_ns, doing.steady_ns, steps);
+    const auto [kind, place, until] = what;
+    const Nanoseconds extra_ns = extra_of(doing.irregular_ns, doing.steady_ns, report.figures);
     if (extra_ns == 0) continue;
     const double sure = 1 - static_cast<double>(doing.uncertain_ns) / static_cast<double>(doing.idle_ns);
-    rows.push_back({what.first,
-                    what.second,
-                    number(what.second) == 0 ? SourceLine() : places.line_of(doing.stack),
-                    doing.key,
-                    {extra_ns, static_cast<Nanoseconds>(static_cast<double>(extra_ns) * sure), 0, Grade::kMedium}});
+    SlowStepCause cause{kind,
+                        place,
+                        number(place) == 0 ? SourceLine() : places.line_of(doing.stack),
+                        doing.key,
+                        {extra_ns, static_cast<Nanoseconds>(static_cast<double>(extra_ns) * sure), 0, Grade::kMedium}};
+    const bool is_extra = ratio(extra_ns, doing.irregular_ns) >= kNearlyAllExtra;
+    found.push_back({std::move(cause), until, doing.until, is_extra});
   }
+  move_to_rare_lines(places, usual, report.name, found);
+  std::vector<SlowStepCause> rows;
+  for (SlowDoing& one : found) rows.push_back(std::move(one.cause));
   std::stable_sort(rows.begin(), rows.end(),
                    [](const SlowStepCause& a, const SlowStepCause& b) { return a.saving.ns > b.saving.ns; });
   return rows;
@@ -250,7 +270,7 @@ SlowSteps find_slow_steps(const Attribution& attribution, StackPlaces& places, c
   const auto causes = attribution.causes.find(DeviceId{report.verdict.device});
   SlowSteps slow{extra_ns, {}};
   if (causes == attribution.causes.end()) return slow;
-  slow.causes = causes_of(causes->second, places, steps.figures);
+  slow.causes = causes_of(causes->second, places, steps);
   join_compilation(slow.causes);
   join_places(slow.causes);
   leave_some_compilation(slow.causes);

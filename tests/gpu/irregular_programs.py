@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Training loops in which a step now and then takes many times as long, and the same loops without its cause.
 
-  irregular_programs.py NAME record            # the loop with the cause, once
-  irregular_programs.py NAME time [ROUNDS]     # windows with it and without, in turns; prints {"with_s": .., "without_s": ..}: seconds a step
+  irregular_programs.py NAME record            # the loop with the cause, three times as long
+  irregular_programs.py NAME time [ROUNDS]     # pairs of windows with it and without, in turns; prints {"with_s": .., "without_s": ..}: seconds a step
 
 The line that makes steps slow ends with "# slow"."""
 import collections
@@ -207,14 +207,18 @@ PROGRAMS = {"collector": Collector, "collect": Collect, "checkpoint": Checkpoint
 def main():
     program = PROGRAMS[sys.argv[1]]()
     if sys.argv[2] == "record":
-        print(json.dumps({"step_s": program.loop(True)}))
+        print(json.dumps({"step_s": program.loop(True, 3 * STEPS)}))  # hosts get faster for a second; what is timed is behind that
         return
     program.loop(True)
     times = {True: [], False: []}
-    for turn in range(int(sys.argv[3]) if len(sys.argv) > 3 else 3):
+    for turn in range(int(sys.argv[3]) if len(sys.argv) > 3 else 9):
         for slow in (True, False) if turn % 2 == 0 else (False, True):
             times[slow].append(program.loop(slow))
-    print(json.dumps({"with_s": statistics.median(times[True]), "without_s": statistics.median(times[False])}))
+    # Of neighbours in time: the host's speed changes from second to second by as much as some causes take.
+    with_s = statistics.median(times[True])
+    shares = [without / slow for slow, without in zip(times[True], times[False])]
+    print(json.dumps({"with_s": with_s, "without_s": with_s * statistics.median(shares), "rounds": len(shares),
+                      "shares": [round(share, 4) for share in sorted(shares)]}))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow steps in real programs (irregular_programs.py): is there a change for their cause, at its line, and does it save what it says?
 
-  irregular_steps.py --synctrace SYNCTRACE [--jobs 4] [--only NAME...] [--rounds 3] [--folder FOLDER [--stored]]
+  irregular_steps.py --synctrace SYNCTRACE [--jobs 1] [--only NAME...] [--rounds 9] [--folder FOLDER [--stored]]
       needs a GPU, PyTorch and JAX; --stored: judges what an earlier run left in the folder
 
 Each program is recorded once, and timed unrecorded with the cause and without it, in turns in one process. Exit status: 1 when a row, a
@@ -75,8 +75,8 @@ def has_gpu():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--synctrace", required=True)
-    parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--only", nargs="+", choices=list(programs.PROGRAMS), default=list(programs.PROGRAMS))
     parser.add_argument("--folder", type=pathlib.Path, help="for the traces")
     parser.add_argument("--stored", action="store_true")
