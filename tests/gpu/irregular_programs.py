@@ -214,7 +214,7 @@ def main():
     for turn in range(int(sys.argv[3]) if len(sys.argv) > 3 else 9):
         for slow in (True, False) if turn % 2 == 0 else (False, True):
             times[slow].append(program.loop(slow))
-    # Of neighbours in time: the host's speed changes from second to second by as much as some causes take.
+    # Neighbours in time are compared: the host changes its speed from second to second by as much as some causes take.
     with_s = statistics.median(times[True])
     shares = [without / slow for slow, without in zip(times[True], times[False])]
     print(json.dumps({"with_s": with_s, "without_s": with_s * statistics.median(shares), "rounds": len(shares),
