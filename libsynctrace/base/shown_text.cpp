@@ -39,6 +39,8 @@ std::string converted(std::string_view text, std::string_view for_broken, const 
 }  // namespace
 
 std::string printable(std::string_view text) {
+  // Nearly all names are plain.
+  if (std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; })) return std::string(text);
   return converted(text, "?", [](std::uint32_t code, std::string_view bytes, std::string& out) {
     out += is_control(code) ? "?" : bytes;
   });

@@ -88,10 +88,7 @@ Nanoseconds Evaluator::time_of(const Stretch& stretch, const Outcome& outcome, s
   return sum;
 }
 
-Nanoseconds Evaluator::recorded_ns() const {
-  ReplayState state = whole_.state;
-  return time_of(whole_, replay(program_, Scenarios(program_), whole_.first, whole_.last, state), 0);
-}
+Nanoseconds Evaluator::recorded_ns(const Outcome& recorded) const { return time_of(whole_, recorded, 0); }
 
 std::vector<TrialResult> Evaluator::run(const Stretch& stretch, std::span<const Trial> trials, bool details,
                                         RecorderOff off) const {

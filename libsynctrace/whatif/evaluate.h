@@ -66,7 +66,7 @@ class Evaluator {
                                RecorderOff off = RecorderOff::kAll) const;
   std::vector<Nanoseconds> times(const Stretch& stretch, std::span<const FixSet> sets) const;
   // The counted time as it was recorded: all other times are those without the recorder.
-  Nanoseconds recorded_ns() const;
+  Nanoseconds recorded_ns(const Outcome& recorded) const;
 
  private:
   // An ordinary step: the kStep events of its begin and its end, and their numbers among those.

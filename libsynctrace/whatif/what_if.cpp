@@ -43,7 +43,7 @@ class Study {
  private:
   std::string refusal_of(const ReplayProgram& program) const;
   bool lacks_calls() const;
-  bool reproduces(const ReplayProgram& program) const;
+  bool reproduces(const ReplayProgram& program, const Outcome& outcome) const;
   double uncertain_share(bool by_steps) const;
   std::map<std::uint16_t, Nanoseconds> costs() const;
   FixSet candidates(const Bounds& bounds) const;
@@ -88,7 +88,8 @@ WhatIf Study::run() {
   if (!result_.refusal.empty()) return std::move(result_);
   const Evaluator evaluator(program, attribution_.steps);
   const Bounds bounds(evaluator, uncertain_share(evaluator.by_steps()));
-  if (!reproduces(program)) {
+  const Outcome recorded = replay(program, Scenarios(program));
+  if (!reproduces(program, recorded)) {
     result_.refusal =
         "the recorded times could not be reproduced (a bug of synctrace: please report it with the trace)";
     return std::move(result_);
@@ -98,7 +99,7 @@ WhatIf Study::run() {
   result_.base_ns = bounds.base_ns();
   result_.base_lo_ns = bounds.base_range().begin_ns;
   result_.base_hi_ns = bounds.base_range().end_ns;
-  result_.recorded_ns = evaluator.recorded_ns();
+  result_.recorded_ns = evaluator.recorded_ns(recorded);
   result_.unexplained_share = unexplained_share(program, evaluator, result_.base_ns);
   if (result_.base_ns <= 0) {
     result_.refusal = "no GPU work was recorded";
@@ -152,9 +153,8 @@ bool Study::lacks_calls() const {
   return ratio(unmatched, counted) > percent(10);
 }
 
-bool Study::reproduces(const ReplayProgram& program) const {
+bool Study::reproduces(const ReplayProgram& program, const Outcome& outcome) const {
   const Steps& steps = attribution_.steps;
-  const Outcome outcome = replay(program, Scenarios(program));
   if (outcome.end.at[0] != program.end_ns) return false;
   const std::vector<StepMarks> marks = step_marks(steps.steps);
   for (std::size_t i = 0; i < steps.steps.size(); ++i) {
@@ -331,6 +331,10 @@ void Study::find_groups(const ReplayProgram& program, const Evaluator& evaluator
   const auto best = std::max_element(alone.begin(), alone.end(), saves_less) - alone.begin();
   std::rotate(groups.begin(), groups.begin() + best, groups.begin() + best + 1);
   std::rotate(alone.begin(), alone.begin() + best, alone.begin() + best + 1);
+  if (!options_.kernel_changes.empty()) {  // these come between, and all are put together anew
+    for (std::size_t i = 0; i < groups.size(); ++i) result_.groups.push_back({groups[i], alone[i], {}, {}, {}});
+    return;
+  }
   std::vector<FixSet> together;
   FixSet done;
   for (const FixSet& group : groups) {
