@@ -58,15 +58,17 @@ class UsualLength {
     limit_ns_ = kOrdinarySpreads * std::max(kSpreadOfMedian.of(median(off)), kLeastSpread.of(middle_ns_));
     for (;;) {
       // What holds up two steps in a row, as a copy and the host's work on it do, comes once.
-      std::size_t times = 0;
+      std::size_t pairs = 0;
       off.clear();
       bool is_second = false;
       for (const Step& step : steps) {
         const bool is_off = !has(step) && !loads_code(trace, step);
-        times += is_off && !is_second ? 1U : 0U;
+        pairs += is_off && is_second ? 1U : 0U;
         is_second = is_off && !is_second;
         if (is_off) off.push_back(std::abs(step.length_ns - middle_ns_));
       }
+      const bool are_pairs = ratio(2 * pairs, off.size()) >= kNearlyAll;
+      const std::size_t times = off.size() - (are_pairs ? pairs : 0);
       if (off.size() < kFewestOfRecurring || ratio(times, steps.size()) <= kRecurring) return;
       limit_ns_ = kOrdinarySpreads * median(off);  // lengths that recur are usual; a hole far beyond them is not
     }

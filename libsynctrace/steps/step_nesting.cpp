@@ -209,7 +209,8 @@ bool StepNesting::differ(const StepLevel& level, const StepLevel& outer, std::si
   const double outer_off = 1 - outer.likeness;
   const bool is_unlike = level.likeness < kUnlike && level.likeness + kMoreAlike.fraction() < outer.likeness;
   const bool are_unlike = 1 - likeness > std::max(kTimesAsUnlike * outer_off, outer_off + kMoreAlike.fraction());
-  if ((is_unlike || are_unlike) && outer.likeness >= kMuchAlike && passes <= kMostLayers) return true;
+  const std::size_t most = is_unlike ? kMostLayers : kMostPassesForOne;
+  if ((is_unlike || are_unlike) && outer.likeness >= kMuchAlike && passes <= most) return true;
   const Turns turns = turns_of(level, passes);
   return turns.looks >= kFewSteps && ratio(turns.equal_again, turns.looks) >= kEqualAgain &&
          ratio(turns.equal_next, turns.equal_again) <= kMostOdd;
@@ -254,10 +255,12 @@ const StepLevel* StepNesting::whole_of(const StepLevel& level) {
   for (const StepLevel& outer : levels_.all()) {
     if (outer.steps.size() < kFewSteps || ratio(outer.steps.size(), level.steps.size()) > kCoarser) continue;
     if (outer.touching < kInRuns || outer.likeness < kNearlyAll) continue;
-    const bool is_sure = outer.likeness >= kMuchAlike;  // where records are missing, not each is found
-    if (outer.share < (is_sure ? kMostOfThem : kNearlyAll).of(level.share)) continue;
+    if (outer.share < kMostOfThem.of(level.share)) continue;
     const Inside part = inside(level, outer);
     if (part.passes < kFewestPasses) continue;
+    // Where records are missing, not each step of a few parts is found.
+    const bool is_sure = outer.likeness >= kMuchAlike && part.passes <= kMostPassesForOne;
+    if (!is_sure && outer.share < kNearlyAll.of(level.share)) continue;
     if (!hold_as_many(outer, level, part.passes) && !are_as_long(outer.steps)) continue;
     if (differ(level, outer, part.passes) || take_turns(level, part.passes)) return &outer;
     if (are_other_parts(level, outer, part.passes)) return &outer;
