@@ -67,7 +67,7 @@ class UsualLength {
         is_second = is_off && !is_second;
         if (is_off) off.push_back(std::abs(step.length_ns - middle_ns_));
       }
-      const bool are_pairs = ratio(2 * pairs, off.size()) >= kNearlyAll;
+      const bool are_pairs = ratio(pairs + pairs, off.size()) >= kNearlyAll;
       const std::size_t times = off.size() - (are_pairs ? pairs : 0);
       if (off.size() < kFewestOfRecurring || ratio(times, steps.size()) <= kRecurring) return;
       limit_ns_ = kOrdinarySpreads * median(off);  // lengths that recur are usual; a hole far beyond them is not
