@@ -6,7 +6,7 @@ import random
 import re
 from typing import NamedTuple
 
-ROOMS = ("code", "steps", "attribution", "whatif", "findings", "gate", "names")
+ROOMS = ("code", "steps", "attribution", "whatif", "findings", "timeline", "recordings", "render", "gate", "names")
 LEFT_OUT = {"guarded_probe.cpp"}  # it makes and kills processes: with a fault, perhaps others than its own
 
 # Operator, what it looks for in code without comments and strings, what it puts there. Binary operators have spaces around them

@@ -184,7 +184,7 @@ def see_that_all_pass(tests):
     """Builds without a fault. Runs the tests that are not as they were when they last passed; all know how long they take."""
     done = build(tests)
     if done.returncode != 0:
-        sys.exit(done.stdout[-4000:])
+        sys.exit((done.stdout + done.stderr)[-4000:])
     file = HOME / "passed.json"
     known = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for test in tests:
@@ -200,8 +200,8 @@ def see_that_all_pass(tests):
 def chosen(options, fits):
     """The faults to try, room after room; of those that do not fit (they do not compile) others take the place."""
     by_hand = list(faults.by_hand(SOURCE))
-    each = -(-options.count // len(faults.ROOMS))
-    for room in faults.ROOMS:
+    each = -(-options.count // len(options.rooms))
+    for room in options.rooms:
         own = [fault for fault in by_hand if pathlib.Path(fault.path).parts[1] == room]
         taken = itertools.chain(own, faults.in_turn(SOURCE, room, options.seed))
         yield from itertools.islice((fault for fault in taken if fits(fault)), each)
@@ -211,6 +211,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=120, help="how many faults (120)")
     parser.add_argument("--seed", type=int, default=19, help="which ones (19)")
+    parser.add_argument("--rooms", nargs="+", metavar="ROOM", choices=faults.ROOMS, default=faults.ROOMS, help="of these rooms (all)")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these faults of all there are, again")
     parser.add_argument("--list", action="store_true", help="name all faults that there are, and stop")
     parser.add_argument("--long", action="store_true", help=f"tests of more than {LONG_S} s for faults of all rooms")
