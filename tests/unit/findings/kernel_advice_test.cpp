@@ -31,12 +31,23 @@ using Places = std::vector<std::tuple<std::string, std::string, std::int32_t>>;
 // A trace of ten steps of main(). Each kernel takes a millisecond.
 class Program {
  public:
-  Program() { trace_.source_lines[{kTrain, 11}] = "loss = loss_of(model(x), y)"; }
+  Program() {
+    trace_.source_lines[{kTrain, 11}] = "loss = loss_of(model(x), y)";
+    trace_.source_lines[{kTrain, 12}] = "y = encoder(x)";
+    trace_.source_lines[{kTrain, 13}] = "z = middle(y)";
+    trace_.source_lines[{kTrain, 14}] = "x = decoder(z)";
+  }
 
   // Launched by the module that main() calls at line 11, inside of `inner`.
   void forward(const char* kernel, const std::string& file = "/site-packages/torch/nn/modules/conv.py",
                const std::string& inner = "Conv2d.forward", int count = 10) {
-    run(kernel, {{file, inner, 5}, {kTrain, "Net.forward", 6}, {kModule, "Module._call_impl", 1}, {kTrain, "main", 11}},
+    forward_at(11, kernel, file, inner, count);
+  }
+  void forward_at(std::int32_t line, const char* kernel,
+                  const std::string& file = "/site-packages/torch/nn/modules/conv.py",
+                  const std::string& inner = "Conv2d.forward", int count = 10) {
+    run(kernel,
+        {{file, inner, 5}, {kTrain, "Net.forward", 6}, {kModule, "Module._call_impl", 1}, {kTrain, "main", line}},
         count);
   }
   void run(const char* kernel, const Places& places, int count = 10) {
@@ -171,6 +182,14 @@ TEST_CASE("images get their channels last where cuDNN turns them round, but not 
   sound.forward(kTurns, "/site-packages/torch/nn/modules/conv.py", "Conv1d.forward");
   sound.forward(kTf32Conv, "/site-packages/torch/nn/modules/conv.py", "Conv1d.forward");
   CHECK(!has(sound.rules(), "ST071"));
+}
+
+TEST_CASE("two modules get channels last by name, and more would be too much to type") {
+  Program program;
+  for (int line = 12; line <= 14; ++line) program.forward_at(line, kTurns);
+  program.forward(kTf32Conv);
+  REQUIRE(has(program.rules(), "ST071"));
+  CHECK(program.advice().front().to_type.size() == 2);
 }
 
 TEST_CASE(

@@ -108,6 +108,8 @@ TEST_CASE("a change that brings a part of its fixes' saving does so in each set"
   const std::vector<RemedySet> promised = sets.promised(found, savings);
   CHECK(find(promised, 0b110)->saving.ns == 135'000 - 50'000);
   CHECK(find(promised, 0b101)->saving.ns == 225'000);
+  savings.remedies[2].part = {1, 2};  // beside the first it saves 25,000
+  CHECK(find(sets.promised(found, savings), 0b101)->saving.ns == 225'000 - 12'500);
 }
 
 TEST_CASE("a set saves no less than a part of it that was promised more than its replay said") {

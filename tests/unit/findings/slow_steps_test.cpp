@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "attribution/attribute.h"
@@ -188,6 +190,30 @@ TEST_CASE("a place that has a change already has one, and not two") {
   CHECK(savings.remedies[0].title == "Keep reading and writing out of 2 slow steps");
   CHECK(savings.remedies[0].to_type.empty());  // it has no line
   CHECK(savings.remedies[0].cumulative.ns == 100 * kMs);
+}
+
+TEST_CASE("what slow steps do at the line of the loader belongs to the change that feeds the input") {
+  Program program(60);
+  SlowSteps slow = program.found();
+  REQUIRE(slow.causes.size() == 1);
+  SavingsReport savings;
+  savings.by_steps = true;
+  const auto changes_at = [&](const std::pair<std::string, std::uint32_t>& row,
+                              const std::pair<std::string, std::uint32_t>& of_the_loader) {
+    slow.causes[0].kind = CauseKind::kHostCompute;
+    slow.causes[0].key = key(CauseKind::kHostCompute);
+    std::tie(slow.causes[0].where.file, slow.causes[0].where.line) = row;
+    savings.remedies = {remedy(CauseKind::kInput, 300 * kMs, 300 * kMs)};
+    savings.remedies[0].fix = Fix::kFeedInput;
+    SourceLine& where = savings.remedies[0].fixes[0].where;
+    std::tie(where.file, where.line) = of_the_loader;
+    add_slow_step_remedies(slow, program.report.steps.figures, savings);
+    return savings.remedies.size();
+  };
+  CHECK(changes_at({"train.py", 7}, {"train.py", 7}) == 1);
+  CHECK(changes_at({"train.py", 8}, {"train.py", 7}) == 2);
+  CHECK(changes_at({"data.py", 7}, {"train.py", 7}) == 2);
+  CHECK(changes_at({}, {}) == 2);  // two places that nobody knows are not one
 }
 
 // The place of the slow steps' row, which has no words, among two changes of 40 and 30 ms.
