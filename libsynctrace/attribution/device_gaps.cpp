@@ -82,10 +82,6 @@ class GapFinder {
 
 }  // namespace
 
-bool is_transfer(const Operation& operation) noexcept {
-  return operation.kind == OperationKind::kCopy && operation.copy_kind != CopyKind::kDeviceToDevice;
-}
-
 std::map<DeviceId, DeviceRows> operations_by_device(const Trace& trace) {
   std::map<DeviceId, DeviceRows> devices;
   for (const auto& [id, context] : trace.contexts) devices.try_emplace(context.device);

@@ -40,7 +40,10 @@ class DeviceRows {
 // One entry for each device that has a context or work.
 std::map<DeviceId, DeviceRows> operations_by_device(const Trace& trace);
 
-bool is_transfer(const Operation& operation) noexcept;  // a copy other than within the device
+// A copy other than within the device.
+inline bool is_transfer(const Operation& operation) noexcept {
+  return operation.kind == OperationKind::kCopy && operation.copy_kind != CopyKind::kDeviceToDevice;
+}
 
 // Calls visit(gaps) once for each stretch without compute that has any, in order of time: memory stays that of the
 // longest such stretch. Its copying gaps share their opener.

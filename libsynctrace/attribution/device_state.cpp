@@ -3,15 +3,12 @@
 
 #include <algorithm>
 
+#include "attribution/device_gaps.h"
 #include "model/check.h"
 #include "model/trace.h"
 
 namespace synctrace {
 namespace {
-
-bool is_transfer(const Operation& operation) noexcept {
-  return operation.kind == OperationKind::kCopy && operation.copy_kind != CopyKind::kDeviceToDevice;
-}
 
 // Walks time forward through one device's operations, by begin, and adds up what no later operation can change: all
 // before the begin of the current one.

@@ -13,7 +13,7 @@ namespace {
 // Quantiles of many launches are those of the first: bounds memory, costs nothing in accuracy.
 constexpr std::size_t kMostSamples = 200'000;
 
-struct Samples {
+struct PaceSamples {
   std::vector<Nanoseconds> latencies;
   std::vector<Nanoseconds> pauses;
 };
@@ -29,7 +29,7 @@ class Collector {
   Collector(const Trace& trace, const Correlation& correlation, const StreamOrder& order)
       : trace_(trace), correlation_(correlation), order_(order) {}
 
-  void add(std::uint32_t index, Samples& samples) const {
+  void add(std::uint32_t index, PaceSamples& samples) const {
     if (samples.latencies.size() == kMostSamples && samples.pauses.size() == kMostSamples) return;
     const auto issuer = correlation_.issuer_of(index);
     if (!issuer || !issuer->is_launch) return;
@@ -62,7 +62,7 @@ class Collector {
   const StreamOrder& order_;
 };
 
-DevicePace pace_of(Samples& samples) {
+DevicePace pace_of(PaceSamples& samples) {
   DevicePace pace;
   pace.latency_samples = samples.latencies.size();
   pace.pause_samples = samples.pauses.size();
@@ -83,8 +83,8 @@ DevicePace pace_of(Samples& samples) {
 std::map<DeviceId, DevicePace> device_paces(const Trace& trace, const Correlation& correlation,
                                             const StreamOrder& order) {
   const Collector collector(trace, correlation, order);
-  std::map<DeviceId, Samples> samples;
-  Samples* last = nullptr;
+  std::map<DeviceId, PaceSamples> samples;
+  PaceSamples* last = nullptr;
   DeviceId last_device{};
   for (std::uint32_t index = 0; index < trace.operations.size(); ++index) {
     const DeviceId device = trace.operations[index].device;

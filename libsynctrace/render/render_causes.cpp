@@ -18,8 +18,6 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRows = 20;
-
 std::string source_words(std::string_view source) {
   if (source == "nvtx") return "NVTX ranges";
   if (source == "profiler-step") return "ranges";
@@ -55,10 +53,10 @@ class CauseTableText {
                "times", "waiting", "saves");
     Nanoseconds rest_ns = 0;
     for (std::size_t i = 0; i < split.rows.size(); ++i) {
-      if (i < kRows) row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
-      if (i >= kRows) rest_ns += counted_ns(report_, *split.rows[i]);
+      if (i < kTableRows) row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
+      if (i >= kTableRows) rest_ns += counted_ns(report_, *split.rows[i]);
     }
-    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - kRows), rest_ns, split.shown_ns);
+    if (rest_ns > 0) sum_row(format_text("and {} more", split.rows.size() - kTableRows), rest_ns, split.shown_ns);
     if (split.irregular_ns > 0) sum_row("irregular steps", split.irregular_ns, 0);
     if (split.outside_ns > 0) sum_row("outside of steps", split.outside_ns, 0);
     for (const IdleCause* edge : split.edges) row(*edge, edge->idle_ns, split.edges_of_ns);

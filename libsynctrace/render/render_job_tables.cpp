@@ -94,7 +94,7 @@ class JobMarkdown {
   std::string out_;
 };
 
-constexpr std::string_view kHead =
+constexpr std::string_view kJobHead =
     "table,rank,trace,gpu,steps,whole_ns,compute_ns,transfer_ns,waiting_ns,unsplit_ns,copy_only_ns,idle_ns,"
     "waits_for,rule,name,kernel,file,line,function,source,late_count,excess_ns,others_waited_ns,saving_ns,"
     "saving_lo_ns,saving_hi_ns,cumulative_saving_ns,fix\r\n";
@@ -159,7 +159,7 @@ void cause_rows(const JobReport& report, const JobCause& cause, std::string& out
 std::string render_job_markdown(const JobReport& report) { return JobMarkdown(report).run(); }
 
 std::string render_job_csv(const JobReport& report) {
-  std::string out(kHead);
+  std::string out(kJobHead);
   for (const JobRank& rank : report.ranks) rank_rows(report, rank, out);
   for (const JobCause& cause : report.causes) cause_rows(report, cause, out);
   return out;

@@ -20,7 +20,6 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRows = 20;
 constexpr std::size_t kCodeColumns = 80;
 constexpr std::size_t kMostPlaces = 3;  // per change
 
@@ -82,7 +81,7 @@ void MarkdownRenderer::head() {
   if (report_.in_job) line("* {}", markdown_text(in_job_sentence(report_)));
   const ScreenPlaces places(report_);
   for (const std::string& sentence : step_sentences(report_, places)) line("* {}", markdown_text(sentence));
-  for (const std::string& sentence : other_phase_sentences(report_, places, kRows))
+  for (const std::string& sentence : other_phase_sentences(report_, places, kTableRows))
     line("* {}", markdown_text(sentence));
   for (const std::string& sentence : gpu_use_sentences(report_)) line("* {}", markdown_text(sentence));
   for (const DeviceReport& device : report_.devices) {
@@ -142,12 +141,12 @@ void MarkdownRenderer::causes(const std::string& title, const std::vector<IdleCa
       "| rule | cause | line | source | idle | share | a step | times | waiting | saving |\n"
       "|---|---|---|---|---:|---:|---:|---:|---:|---:|");
   const std::size_t count = split.rows.size();
-  for (std::size_t i = 0; i < std::min(kRows, count); ++i)
+  for (std::size_t i = 0; i < std::min(kTableRows, count); ++i)
     cause_row(*split.rows[i], counted_ns(report_, *split.rows[i]), split.shown_ns);
-  if (count > kRows) {
+  if (count > kTableRows) {
     Nanoseconds rest_ns = 0;
-    for (std::size_t i = kRows; i < count; ++i) rest_ns += counted_ns(report_, *split.rows[i]);
-    line("| | and {} more | | | {} | {} | | | | |", count - kRows, duration_text(rest_ns),
+    for (std::size_t i = kTableRows; i < count; ++i) rest_ns += counted_ns(report_, *split.rows[i]);
+    line("| | and {} more | | | {} | {} | | | | |", count - kTableRows, duration_text(rest_ns),
          share_text(rest_ns, split.shown_ns));
   }
   if (split.irregular_ns > 0) line("| | irregular steps | | | {} | | | | | |", duration_text(split.irregular_ns));
@@ -173,7 +172,7 @@ void MarkdownRenderer::savings() {
   if (!savings.refusal.empty()) return line("Not predicted: {}.", markdown_text(savings.refusal));
   const auto share = [&](Nanoseconds ns) { return share_text(ns, savings.base_ns); };
   line("| order | line | fix | alone | together | between | sure |\n|---:|---|---|---:|---:|---|---|");
-  for (std::size_t i = 0; i < std::min(kRows, savings.order.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kTableRows, savings.order.size()); ++i) {
     const FixRow& row = savings.order[i];
     for (const ShownFix& fix : row.fixes) {
       line("| {} | {} | {} | {} | {} | {} and {} | {} |", i + 1,
@@ -192,7 +191,7 @@ void MarkdownRenderer::waits() {
   line(
       "| rule | call | line | source | count | waited | waiting | bytes | verdict "
       "|\n|---|---|---|---|---:|---:|---:|---:|---|");
-  for (std::size_t i = 0; i < std::min(kRows, report_.waits.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kTableRows, report_.waits.size()); ++i) {
     const CallSite& site = report_.waits[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} | {} |", site.rule() == nullptr ? "" : site.rule()->id,
          markdown_code(call_words(site)), markdown_code(place_text(report_, site.where)),
@@ -200,7 +199,7 @@ void MarkdownRenderer::waits() {
          duration_text(site.figures.host_blocked_ns), site.figures.bytes == 0 ? "" : bytes_text(site.figures.bytes),
          verdict_word(site.verdict));
   }
-  if (report_.waits.size() > kRows) line("| | and {} more | | | | | | | |", report_.waits.size() - kRows);
+  if (report_.waits.size() > kTableRows) line("| | and {} more | | | | | | | |", report_.waits.size() - kTableRows);
 }
 
 void MarkdownRenderer::polls() {
@@ -208,14 +207,14 @@ void MarkdownRenderer::polls() {
   line(
       "\n### Polling\n\n| rule | call | line | source | queries | not ready | waits | waiting "
       "|\n|---|---|---|---|---:|---:|---:|---:|");
-  for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kTableRows, report_.polls.size()); ++i) {
     const CallSite& poll = report_.polls[i];
     line("| {} | {} | {} | {} | {} | {} | {} | {} |", kPollingRule.id, markdown_code(poll.function()),
          markdown_code(place_text(report_, poll.where)), markdown_code(poll.where.source),
          count_text(poll.figures.calls), count_text(poll.figures.not_ready), count_text(poll.figures.waited),
          duration_text(poll.figures.host_blocked_ns));
   }
-  if (report_.polls.size() > kRows) line("| | and {} more | | | | | | |", report_.polls.size() - kRows);
+  if (report_.polls.size() > kTableRows) line("| | and {} more | | | | | | |", report_.polls.size() - kTableRows);
 }
 
 void MarkdownRenderer::limits() {

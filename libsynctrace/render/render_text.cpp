@@ -15,7 +15,6 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kRows = 20;
 constexpr std::size_t kCallColumns = 31;
 constexpr std::size_t kWaitColumns = 35;  // in the table of waits, which has pairs of calls
 
@@ -152,8 +151,8 @@ void TextRenderer::waits() {
   if (rows.empty()) return line("  No call waited.");
   line("  {:<5} {:<35} {:>7} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "waited", "waiting", "in call",
        "bytes", "verdict");
-  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) wait_row(*rows[i]);
-  if (rows.size() > kRows) line("  and {} more", rows.size() - kRows);
+  for (std::size_t i = 0; i < std::min(kTableRows, rows.size()); ++i) wait_row(*rows[i]);
+  if (rows.size() > kTableRows) line("  and {} more", rows.size() - kTableRows);
   std::uint64_t failed = 0;
   for (const CallSite& site : report_.waits) failed += site.figures.failed;
   if (failed > 0) line("  {} of these calls returned an error", count_text(failed));
@@ -163,7 +162,7 @@ void TextRenderer::polls() {
   if (report_.polls.empty()) return;
   page_.title("Polling");
   line("  {:<5} {:<31} {:>9} {:>9} {:>7} {:>9}", "rule", "call", "queries", "not ready", "waits", "waiting");
-  for (std::size_t i = 0; i < std::min(kRows, report_.polls.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kTableRows, report_.polls.size()); ++i) {
     const CallSite& poll = report_.polls[i];
     const WaitFigures& figures = poll.figures;
     const std::string_view lead = page_.place_line(&kPollingRule, poll.where);
@@ -185,7 +184,7 @@ void TextRenderer::long_calls() {
                    [](const CallSite* a, const CallSite* b) { return a->figures.host_ns > b->figures.host_ns; });
   page_.title("Calls that took long without waiting for earlier GPU work");
   line("  {:<5} {:<31} {:>7} {:>9} {:>9} {:>9}  {}", "rule", "call", "count", "in call", "longest", "bytes", "why");
-  for (std::size_t i = 0; i < std::min(kRows, rows.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kTableRows, rows.size()); ++i) {
     const CallSite& site = *rows[i];
     const std::string& note = site.calls.front().note;
     const std::string_view lead = page_.place_line(site.rule(), site.where);
@@ -195,7 +194,7 @@ void TextRenderer::long_calls() {
          figures.bytes == 0 ? "-" : bytes_text(figures.bytes), note.empty() ? verdict_word(site.verdict) : note);
     page_.stack_lines(site.where);
   }
-  if (rows.size() > kRows) line("  and {} more", rows.size() - kRows);
+  if (rows.size() > kTableRows) line("  and {} more", rows.size() - kTableRows);
 }
 
 void TextRenderer::work() {

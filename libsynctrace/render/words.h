@@ -2,6 +2,7 @@
 // Words that all outputs share.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,8 @@
 #include "findings/report/report.h"
 
 namespace synctrace {
+
+inline constexpr std::size_t kTableRows = 20;  // what a table in a text shows; the rest is one more row
 
 std::string_view verdict_word(SiteVerdict verdict) noexcept;   // for people
 std::string_view verdict_token(SiteVerdict verdict) noexcept;  // for programs

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "rollup/parquet_reader.h"
+#include "rollup/tables.h"
 
 namespace synctrace {
 namespace {
@@ -23,8 +24,6 @@ void add_to(std::int64_t& sum, std::int64_t more) {
   if (!__builtin_add_overflow(sum, more, &sum)) return;
   sum = more > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
 }
-
-bool is_edge(std::string_view cause) { return cause == "startup" || cause == "shutdown" || cause == "capture-edge"; }
 
 template <class Map>
 auto& row_of(Map& rows, std::string_view name) {

@@ -10,12 +10,12 @@
 #include <utility>
 #include <vector>
 
+#include "rollup/parquet_format.h"
 #include "rollup/thrift_reader.h"
 
 namespace synctrace {
 namespace {
 
-constexpr std::string_view kMagic = "PAR1";
 // Our groups end at 4 MiB and a row, so all pages of one group unpack to no more than this.
 constexpr std::int64_t kMostGroupBytes = 4 * std::int64_t{ParquetWriter::kGroupBytes};
 // A whole file unpacks to one such group and so many times its own size: a row has at least one figure of its own,
@@ -24,10 +24,6 @@ constexpr std::int64_t kMostTimesPacked = 256;
 constexpr std::size_t kMostFooterBytes = std::size_t{16} << 20;
 // In the footer our writer needs more for each column, for each group, and for each chunk of a group.
 constexpr std::size_t kLeastEntryBytes = 8;
-constexpr std::int64_t kInt64 = 2;
-constexpr std::int64_t kByteArray = 6;
-constexpr std::int64_t kUint64 = 14;
-constexpr std::int64_t kZstd = 6;
 constexpr std::int64_t kMostRows = 100'000'000;  // in a group: each has eight bytes at least
 
 struct Stored {
@@ -107,8 +103,8 @@ Footer footer_of(ThriftReader& in, std::size_t bytes) {
 }
 
 bool fits(const Stored& stored, const Column& wanted) {
-  if (wanted.type == ColumnType::kText) return stored.type == kByteArray;
-  return stored.type == kInt64 && (stored.says == kUint64) == (wanted.type == ColumnType::kUnsigned);
+  if (wanted.type == ColumnType::kText) return stored.type == kParquetByteArray;
+  return stored.type == kParquetInt64 && (stored.says == kParquetUint64) == (wanted.type == ColumnType::kUnsigned);
 }
 
 // The values of one column of one group.
@@ -117,7 +113,7 @@ class Page {
   // False: it is not one of ours. `left`: bytes that the group may still unpack to.
   bool open(std::string_view file, const Chunk& chunk, std::int64_t rows, ColumnType type, std::int64_t& left) {
     type_ = type;
-    if (chunk.codec != kZstd || chunk.offset < 0 || static_cast<std::uint64_t>(chunk.offset) >= file.size())
+    if (chunk.codec != kParquetZstd || chunk.offset < 0 || static_cast<std::uint64_t>(chunk.offset) >= file.size())
       return false;
     const std::string_view rest = file.substr(static_cast<std::size_t>(chunk.offset));
     ThriftReader in(rest);
@@ -215,11 +211,11 @@ std::optional<Error> read_group(std::string_view file, const Group& group, std::
 std::optional<Error> read_table(std::string_view file, std::span<const Column> columns,
                                 const std::function<void(std::span<const Cell>)>& see) {
   constexpr std::size_t kTail = 8;  // length of the footer, magic
-  if (file.size() < kMagic.size() + kTail || !file.starts_with(kMagic) || !file.ends_with(kMagic))
+  if (file.size() < kParquetMagic.size() + kTail || !file.starts_with(kParquetMagic) || !file.ends_with(kParquetMagic))
     return Error{"no Parquet file, or cut short"};
   std::uint32_t length = 0;
   std::memcpy(&length, file.data() + file.size() - kTail, sizeof(length));
-  if (length > file.size() - kMagic.size() - kTail) return Error{"the footer is longer than the file"};
+  if (length > file.size() - kParquetMagic.size() - kTail) return Error{"the footer is longer than the file"};
   if (length > kMostFooterBytes) return Error{"the footer is longer than any that synctrace writes"};
   ThriftReader in(file.substr(file.size() - kTail - length, length));
   const Footer footer = footer_of(in, length);

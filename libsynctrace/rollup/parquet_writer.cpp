@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "rollup/parquet_format.h"
 #include "rollup/thrift_writer.h"
 
 namespace synctrace {
@@ -17,20 +18,15 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "values are stored as they lie in memory");
 
-constexpr std::string_view kMagic = "PAR1";
 constexpr int kLevel = 3;                  // zstd's own default
 constexpr std::size_t kLongestBound = 64;  // longer texts have no statistics, which nobody needs of them
 
-// The format's own numbers.
-constexpr std::int32_t kInt64 = 2;
-constexpr std::int32_t kByteArray = 6;
+// The format's numbers that no reader of ours looks for.
 constexpr std::int32_t kRequired = 0;
 constexpr std::int32_t kUtf8 = 0;
-constexpr std::int32_t kUint64 = 14;
 constexpr std::int32_t kDataPage = 0;
 constexpr std::int32_t kPlain = 0;
 constexpr std::int32_t kRle = 3;  // for levels; required columns have none
-constexpr std::int32_t kZstd = 6;
 
 struct FreeContext {
   void operator()(ZSTD_CCtx* context) const noexcept { ZSTD_freeCCtx(context); }
@@ -80,10 +76,10 @@ std::string page_header(std::int64_t rows, std::size_t plain_bytes, std::size_t 
 void add_column(const Column& column, ThriftWriter& out) {
   const bool is_text = column.type == ColumnType::kText;
   out.begin_item();
-  out.integer(1, is_text ? kByteArray : kInt64);
+  out.integer(1, is_text ? kParquetByteArray : kParquetInt64);
   out.integer(3, kRequired);
   out.text(4, column.name);
-  if (column.type != ColumnType::kInteger) out.integer(6, is_text ? kUtf8 : kUint64);
+  if (column.type != ColumnType::kInteger) out.integer(6, is_text ? kUtf8 : kParquetUint64);
   out.end_struct();
 }
 
@@ -94,7 +90,7 @@ ParquetWriter::ParquetWriter(std::span<const Column> columns, ByteSink sink, std
       sink_(std::move(sink)),
       group_bytes_(group_bytes),
       values_(columns.size()) {
-  put(kMagic);
+  put(kParquetMagic);
 }
 
 void ParquetWriter::put(std::string_view bytes) {
@@ -164,7 +160,7 @@ void ParquetWriter::finish() {
   const std::string text = footer();
   put(text);
   put(bytes_of(static_cast<std::uint32_t>(text.size())));
-  put(kMagic);
+  put(kParquetMagic);
 }
 
 std::string ParquetWriter::footer() const {
@@ -192,12 +188,12 @@ std::string ParquetWriter::footer() const {
       out.begin_item();
       out.long_integer(2, chunk.offset);
       out.begin_struct(3);
-      out.integer(1, is_text ? kByteArray : kInt64);
+      out.integer(1, is_text ? kParquetByteArray : kParquetInt64);
       out.begin_list(2, Type::kInt, 1);
       out.integer_item(kPlain);
       out.begin_list(3, Type::kText, 1);
       out.text_item(columns_[i].name);
-      out.integer(4, kZstd);
+      out.integer(4, kParquetZstd);
       out.long_integer(5, group.rows);
       out.long_integer(6, chunk.plain_bytes);
       out.long_integer(7, chunk.bytes);

@@ -9,6 +9,7 @@
 #include "base/format_text.h"
 #include "base/shown_text.h"
 #include "rollup/dataset.h"
+#include "rollup/tables.h"
 
 namespace synctrace {
 namespace {
@@ -33,8 +34,6 @@ std::string seconds(Nanoseconds ns) {
   const std::string_view sign = ns < 0 ? "-" : "";
   return format_text("{}{}.{:09}", sign, std::abs(ns / kSecondNs), std::abs(ns % kSecondNs));
 }
-
-bool is_edge(std::string_view cause) { return cause == "startup" || cause == "shutdown" || cause == "capture-edge"; }
 
 template <class Map, class Less>
 auto first_of(const Map& map, std::size_t most, Less less) {

@@ -26,6 +26,11 @@ struct RolledRun {
   bool with_source = true;         // false: no command line, and no site's file, function and text
 };
 
+// By the word of a cause: time at the edges of a recording, which no line causes.
+inline bool is_edge(std::string_view cause) noexcept {
+  return cause == "startup" || cause == "shutdown" || cause == "capture-edge";
+}
+
 struct Table {
   std::string_view name;
   std::span<const Column> columns;

@@ -18,16 +18,11 @@ constexpr std::string_view kGraphDecorator = "@torch.compile(mode=\"reduce-overh
 constexpr std::string_view kGraphMode = "mode=\"reduce-overhead\"";
 constexpr std::size_t kMostModules = 2;  // named
 
-bool any_has(const Lines& lines, std::string_view text) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const SourceLine& each) { return each.source.find(text) != std::string::npos; });
-}
-
 std::string parts_of_step(const Lines& lines) {
-  const bool backward = any_has(lines, ".backward(");
-  const bool optimizer = any_has(lines, "optimizer.step(") || any_has(lines, "optim.step(");
+  const bool backward = any_has_text(lines, ".backward(");
+  const bool optimizer = any_has_text(lines, "optimizer.step(") || any_has_text(lines, "optim.step(");
   const bool forward = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
-    return each.source.find(".backward(") == std::string::npos && each.source.find(".step(") == std::string::npos;
+    return !has_text(each, ".backward(") && !has_text(each, ".step(");
   });
   std::string words = forward ? "forward" : "";
   if (backward) words += words.empty() ? "backward" : " and backward";
@@ -104,7 +99,7 @@ std::string foreach_functions(const Lines& lines) {
                                                         "addcmul_", "addcdiv_", "sub_"};
   std::string names;
   for (const std::string_view name : kInPlace) {
-    if (!any_has(lines, format_text(".{}(", name))) continue;
+    if (!any_has_text(lines, format_text(".{}(", name))) continue;
     names += format_text("{}torch._foreach_{}", names.empty() ? "" : ", ", name);
   }
   return names;

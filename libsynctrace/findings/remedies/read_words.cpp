@@ -15,12 +15,6 @@ using Lines = std::vector<SourceLine>;
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-bool has(const SourceLine& where, std::string_view text) { return where.source.find(text) != std::string::npos; }
-
-bool any_has(const Lines& lines, std::string_view text) {
-  return std::any_of(lines.begin(), lines.end(), [&](const SourceLine& each) { return has(each, text); });
-}
-
 // "loss" of "total += loss.item()"; empty where no name stands before the call.
 std::string name_before(const std::string& source, std::string_view call) {
   const std::size_t end = source.find(call);
@@ -41,7 +35,7 @@ bool is_condition(const SourceLine& where) {
 bool is_size(const SourceLine& where) {
   const std::size_t at = where.source.find("int(");
   const bool is_int = at != std::string::npos && (at == 0 || !is_word(where.source[at - 1]));
-  return is_int || has(where, "range(");
+  return is_int || has_text(where, "range(");
 }
 
 // How a line reads a value: "loss" and "loss.item()" of "total += loss.item()".
@@ -113,7 +107,7 @@ RemedyWords read_later_torch(const Lines& lines) {
   RemedyWords words{"Read " + value_name(lines) + " every 50 steps", {}};
   const ValueRead read = value_read(lines.front().source);
   const bool reads = std::any_of(lines.begin(), lines.end(), [](const SourceLine& each) {
-    return !is_condition(each) && !is_size(each) && !has(each, "print(");
+    return !is_condition(each) && !is_size(each) && !has_text(each, "print(");
   });
   if (reads) {
     const std::string call = read.call.empty() ? ".item()" : read.call;
@@ -126,7 +120,7 @@ RemedyWords read_later_torch(const Lines& lines) {
   if (size != lines.end()) words.to_type.emplace_back("use a fixed upper bound in place of a size read from the GPU");
   if (std::any_of(lines.begin(), lines.end(), is_condition))
     words.to_type.emplace_back("replace `if tensor:` by torch.where(tensor, a, b), or test it every 50 steps");
-  if (any_has(lines, "print(")) words.to_type.emplace_back("print the tensor every 50 steps, not in each");
+  if (any_has_text(lines, "print(")) words.to_type.emplace_back("print the tensor every 50 steps, not in each");
   return words;
 }
 

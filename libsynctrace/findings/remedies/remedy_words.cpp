@@ -30,12 +30,6 @@ struct Typed {
   }
 };
 
-bool has(const SourceLine& where, std::string_view text) { return where.source.find(text) != std::string::npos; }
-
-bool any_has(const Lines& lines, std::string_view text) {
-  return std::any_of(lines.begin(), lines.end(), [&](const SourceLine& each) { return has(each, text); });
-}
-
 RemedyWords drop_call(const SourceLine& where) {
   RemedyWords words;
   for (const NeedlessCall& each : needless_calls(where)) {
@@ -53,8 +47,8 @@ RemedyWords of_library(const LibraryRemedy& library) {
 
 RemedyWords pinned(Framework framework, const Lines& lines) {
   const SourceLine& where = lines.front();
-  const bool copies = where.source.empty() || has(where, ".to(") || has(where, ".cuda(") || has(where, "copy_(") ||
-                      has(where, "device=");
+  const bool copies = where.source.empty() || has_text(where, ".to(") || has_text(where, ".cuda(") ||
+                      has_text(where, "copy_(") || has_text(where, "device=");
   if (framework == Framework::kPyTorch && !copies)
     return {"Keep what this call copies on the GPU",
             {"the copy is made inside of the call: give it tensors of the GPU"}};
@@ -97,7 +91,7 @@ RemedyWords stop_polling(Framework framework) {
 
 RemedyWords one_copy(Framework framework, const Lines& lines) {
   const auto is_constant = [](const SourceLine& each) {
-    return !each.source.empty() && !has(each, ".to(") && !has(each, "tensor(") && !has(each, ".cuda(");
+    return !each.source.empty() && !has_text(each, ".to(") && !has_text(each, "tensor(") && !has_text(each, ".cuda(");
   };
   if (framework == Framework::kPyTorch && std::all_of(lines.begin(), lines.end(), is_constant))
     return {"Make these constants on the GPU once",
@@ -124,7 +118,7 @@ RemedyWords host_code(const Lines& lines) {
 }
 
 RemedyWords keep_memory(Framework framework, const Lines& lines) {
-  const bool empties = any_has(lines, "empty_cache(");
+  const bool empties = any_has_text(lines, "empty_cache(");
   const Typed typed = {
       .cuda = "allocate once, before the loop; or cudaMallocAsync with a pool that keeps its memory",
       .torch = empties ? "delete torch.cuda.empty_cache(); allocate buffers once, before the loop"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,13 @@ struct SourceLine {
 
   bool known() const noexcept { return !function.empty() || !file.empty(); }
 };
+
+inline bool has_text(const SourceLine& where, std::string_view text) noexcept {
+  return where.source.find(text) != std::string::npos;
+}
+inline bool any_has_text(const std::vector<SourceLine>& lines, std::string_view text) noexcept {
+  return std::any_of(lines.begin(), lines.end(), [&](const SourceLine& each) { return has_text(each, text); });
+}
 
 // Adds a line to others where it is not among them.
 inline void add_line(SourceLine line, std::vector<SourceLine>& lines) {

@@ -17,7 +17,6 @@
 namespace synctrace::page {
 namespace {
 
-constexpr std::size_t kSourceColumns = 110;
 constexpr std::size_t kRowsInSight = 8;  // the others open
 constexpr Nanoseconds kSmallShare = 50;  // a table of less than one part in so many of the time opens
 

@@ -23,7 +23,6 @@ namespace {
 
 constexpr std::size_t kLinesInSight = 5;  // per change; the others open
 constexpr std::size_t kPlaceColumns = 60;
-constexpr std::size_t kSourceColumns = 110;
 
 class Changes {
  public:

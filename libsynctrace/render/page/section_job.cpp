@@ -19,7 +19,6 @@ namespace {
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostCauses = 12;
 constexpr std::size_t kHostColumns = 40;
-constexpr std::size_t kSourceColumns = 110;
 
 class JobAnswer {
  public:

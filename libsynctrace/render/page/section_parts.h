@@ -58,6 +58,7 @@ void write_job(const JobReport& job, const JobLinks& links, HtmlOut& out);
 std::string moment_of(const Report& report, TimeSpan typical, Nanoseconds begin_ns, const JobCause& cause,
                       std::size_t rank);
 
+inline constexpr std::size_t kSourceColumns = 110;  // a line of the program
 // What is to be typed, line by line and whole: it is copied.
 inline constexpr std::size_t kTypedColumns = 4'000;
 void write_to_type(const std::vector<std::string>& lines, HtmlOut& out);

@@ -7,7 +7,7 @@
 namespace synctrace::testing::loops {
 namespace {
 
-constexpr std::array<LoopKind, 11> kKinds = {{
+constexpr std::array<LoopKind, 11> kNestedKinds = {{
     {"own-update", 3, false, play_own_update},
     {"accumulate", 3, false, play_accumulate},
     {"own-layers", 3, false, play_own_layers},
@@ -39,6 +39,6 @@ Around random_around(Tape& tape, Choices& choices, std::size_t work, bool valida
   return around;
 }
 
-LoopProgram nested_program(std::uint64_t seed) { return played(kKinds, seed); }
+LoopProgram nested_program(std::uint64_t seed) { return played(kNestedKinds, seed); }
 
 }  // namespace synctrace::testing::loops
