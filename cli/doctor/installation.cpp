@@ -5,11 +5,11 @@
 namespace synctrace::cli {
 namespace {
 
-constexpr int kLoadLimitMs = 10'000;
+constexpr int kProbeLimitMs = 10'000;
 
 // The command needs nothing of this machine. What it records are programs of the GNU C library.
 bool check_c_library(const Installation& installation, Checks& checks) {
-  const ProbeAnswer answer = ask_probe(installation, {"c-library"}, kLoadLimitMs);
+  const ProbeAnswer answer = ask_probe(installation, {"c-library"}, kProbeLimitMs);
   if (answer.end == ProbeAnswer::End::kAnswered) {
     checks.push_back({"C library", Health::kOk, answer.text, {}});
     return true;
@@ -26,7 +26,7 @@ bool check_c_library(const Installation& installation, Checks& checks) {
 
 void check_recorder(const Installation& installation, Checks& checks) {
   const std::string library = installation.library.string();
-  const ProbeAnswer loaded = ask_probe(installation, {"recorder", library}, kLoadLimitMs);
+  const ProbeAnswer loaded = ask_probe(installation, {"recorder", library}, kProbeLimitMs);
   Check check{"recorder", Health::kOk, library + " loads", {}};
   if (loaded.end != ProbeAnswer::End::kAnswered) {
     check = {"recorder", Health::kFail, library + " crashes or hangs when it is loaded",

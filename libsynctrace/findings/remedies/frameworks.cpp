@@ -37,7 +37,7 @@ std::optional<Framework> framework_of_path(std::string_view whole) {
   return sign == kSigns.end() ? std::nullopt : std::optional(sign->framework);
 }
 
-constexpr std::size_t kFrameworks = 4;
+constexpr std::size_t kFrameworkCount = 4;
 
 // By what the process loaded: the first that it could be.
 Framework loaded_framework(const Trace& trace) {
@@ -80,7 +80,7 @@ std::string_view within_packages(std::string_view path) noexcept {
 }
 
 std::string_view package_of(Framework framework) noexcept {
-  constexpr std::array<std::string_view, kFrameworks> kNames = {"", "torch", "jax", "cupy"};
+  constexpr std::array<std::string_view, kFrameworkCount> kNames = {"", "torch", "jax", "cupy"};
   return kNames[static_cast<std::size_t>(framework)];
 }
 
@@ -89,7 +89,7 @@ Frameworks::Frameworks(const Trace& trace) {
   std::unordered_map<std::uint32_t, std::optional<Framework>> of_modules;
   for (const auto& [id, code] : trace.codes) of_codes[id] = framework_of_path(code.file);
   for (const auto& [id, module] : trace.modules) of_modules[id] = framework_of_path(module.path);
-  std::array<std::size_t, kFrameworks> stacks{};
+  std::array<std::size_t, kFrameworkCount> stacks{};
   for (const auto& [id, frames] : trace.stacks) {
     for (const StackFrame& frame : frames) {  // the innermost one that tells
       const auto& known = frame.kind == StackFrame::Kind::kPython ? of_codes : of_modules;

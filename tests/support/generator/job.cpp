@@ -32,9 +32,9 @@ struct RankState {
   std::unique_ptr<JobTrace> trace;
 };
 
-class Player {
+class JobPlayer {
  public:
-  Player(const JobProgram& program, std::uint64_t seed, std::uint32_t first, std::uint32_t last)
+  JobPlayer(const JobProgram& program, std::uint64_t seed, std::uint32_t first, std::uint32_t last)
       : program_(program), states_(program.ranks), turns_(1 + program.ranks, 0) {
     run_.waited_alone_ns.resize(program.ranks, 0);
     for (std::uint32_t rank = 0; rank < program.ranks; ++rank) {
@@ -271,7 +271,7 @@ Nanoseconds TrueMeeting::wait_of(std::size_t i) const {
 std::uint32_t line_of(Fault::What what) { return 80 + 2 * static_cast<std::uint32_t>(what); }
 
 JobRun play_job(const JobProgram& program, std::uint64_t seed, std::uint32_t first, std::uint32_t last) {
-  return Player(program, seed, first, last).run();
+  return JobPlayer(program, seed, first, last).run();
 }
 
 }  // namespace synctrace::testing::generator

@@ -8,8 +8,6 @@
 namespace synctrace::testing::loops {
 namespace {
 
-using Stacks = Conditions::Stacks;
-
 template <TrainingShape shape>
 void train(Tape& tape, Choices& choices, Frame& module) {
   play_training(tape, choices, module, shape);

@@ -41,7 +41,7 @@ std::uint64_t Random::next() {
 }
 
 Tape::Tape(const Conditions& conditions, std::uint64_t seed) : conditions_(conditions), random_(seed) {
-  const bool python = conditions.stacks == Conditions::Stacks::kPython;
+  const bool python = conditions.stacks == Stacks::kPython;
   trace_.facts["executable"] = python ? "/usr/bin/python3.12" : "/home/user/program";
   trace_.operations.reserve(1U << 15);
   trace_.launches.reserve(1U << 15);
@@ -70,7 +70,6 @@ Nanoseconds Tape::jittered(Nanoseconds ns) {
 }
 
 StackId Tape::stack(bool python_only) {
-  using Stacks = Conditions::Stacks;
   if (conditions_.stacks == Stacks::kNone || asleep_ns_ != 0) return {};
   last_stack_ns_ = now_ns_;
   std::vector<Place> key = frames_;
@@ -106,9 +105,9 @@ StackId Tape::stack(bool python_only) {
 // The recorder's rules: a launch that ends a pause has all frames; one in some 64, and one where the last stack is old,
 // has those of Python.
 StackId Tape::launch_stack() {
-  if (!conditions_.launch_stacks || conditions_.stacks == Conditions::Stacks::kNone || asleep_ns_ != 0) return {};
+  if (!conditions_.launch_stacks || conditions_.stacks == Stacks::kNone || asleep_ns_ != 0) return {};
   if (now_ns_ - last_call_ns_ > 50'000) return stack(false);
-  if (conditions_.stacks != Conditions::Stacks::kPython) return {};
+  if (conditions_.stacks != Stacks::kPython) return {};
   if (--to_next_stack_ != 0 && now_ns_ - last_stack_ns_ < 250'000) return {};
   to_next_stack_ = random_.between(1, 127);
   return stack(true);

@@ -39,6 +39,7 @@ struct Conditions {
   bool lost_at_once = false;   // in one hole, else at random
   double long_hole = 0;        // the share of steps in which the host does something else for a long time
 };
+using Stacks = Conditions::Stacks;
 
 // Rows [first, last) of a table.
 struct Rows {

@@ -10,7 +10,7 @@
 #include "support/catch.h"
 #include "support/trace_maker.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::blocking_calls_test {
 namespace {
 
 using format::ApiCategory;
@@ -193,4 +193,4 @@ TEST_CASE("calls block the host as measured, with a kernel of 20 ms in flight") 
   }
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::blocking_calls_test

@@ -11,7 +11,7 @@
 #include "support/generator/random_program.h"
 #include "support/trace_builder.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::generated_damage_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = effort(600);
@@ -179,4 +179,4 @@ TEST_CASE("GPU records dropped for a while: what is sure is true") {
   }));
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::generated_damage_test

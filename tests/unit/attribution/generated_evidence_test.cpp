@@ -13,7 +13,7 @@
 #include "support/generator/accuracy.h"
 #include "support/generator/random_program.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::generated_evidence_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = effort(2'000);
@@ -179,4 +179,4 @@ TEST_CASE("all times stretched alike give the same causes, places and shares") {
   CHECK(different_ns * 10'000 <= all_ns);
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::generated_evidence_test

@@ -10,7 +10,7 @@
 #include "support/generated_support.h"
 #include "support/generator/random_program.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::generated_properties_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = effort(2'000);
@@ -205,4 +205,4 @@ TEST_CASE("programs that run twice cost twice") {
   CHECK(difference_ns * 15 <= whole_ns);
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::generated_properties_test

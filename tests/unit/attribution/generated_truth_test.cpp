@@ -9,7 +9,7 @@
 #include "support/generator/random_program.h"
 #include "support/hand_checked.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::generated_truth_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = effort(2'000);
@@ -106,4 +106,4 @@ TEST_CASE("random programs, nobody knows who woke whom: at least 90 %") {
   CHECK(accuracy.percent() >= 90.0);
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::generated_truth_test

@@ -7,7 +7,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::graph_breaks_test {
 namespace {
 
 constexpr Nanoseconds kUs = 1'000;
@@ -168,4 +168,4 @@ TEST_CASE("without the names of generated code, or without stacks, nothing is a 
   CHECK_FALSE(program.is_between(next));
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::graph_breaks_test

@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::launch_runs_test {
 namespace {
 
 constexpr Nanoseconds kUs = 1'000;
@@ -91,4 +91,4 @@ TEST_CASE("a run lasts from the begin of its first launch to the end of its last
   CHECK(!runs.covers(0, 8'501));
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::launch_runs_test

@@ -6,7 +6,7 @@
 #include "support/catch.h"
 #include "support/trace_maker.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::sync_test_test {
 namespace {
 
 using format::ApiCategory;
@@ -242,4 +242,4 @@ TEST_CASE("return latency and unblocked cost are measured once there are enough 
   CHECK(calibration.cost_of(kFree.id, kFree.category).samples == 0);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::sync_test_test

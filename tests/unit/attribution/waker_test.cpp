@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::waker_test {
 namespace {
 
 constexpr Nanoseconds kUs = 1'000;
@@ -93,4 +93,4 @@ TEST_CASE("of two threads that could have been, none is named") {
   CHECK(Threads().call(890, 900).call(890, 900, ThreadId{102}).handed_over() == -1);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::waker_test

@@ -7,7 +7,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::in_turns_test {
 namespace {
 
 constexpr std::size_t kFew = 10;
@@ -92,4 +92,4 @@ TEST_CASE("nothing is finished behind a batch that could not be taken") {
   CHECK(finished_behind == 0);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::in_turns_test

@@ -7,7 +7,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::in_two_stages_test {
 namespace {
 
 constexpr std::size_t kFew = 10;
@@ -55,4 +55,4 @@ TEST_CASE("what goes wrong in either stage ends both and reaches the caller") {
   }
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::in_two_stages_test

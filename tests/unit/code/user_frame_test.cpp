@@ -6,7 +6,7 @@
 #include "code/code_places.h"
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::user_frame_test {
 namespace {
 
 ResolvedFrame python(const std::string& file, std::uint32_t line = 7) {
@@ -374,4 +374,4 @@ TEST_CASE("NVIDIA's libraries are known by their names") {
   }
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::user_frame_test

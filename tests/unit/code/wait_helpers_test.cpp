@@ -7,7 +7,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::wait_helpers_test {
 namespace {
 
 using Stack = std::vector<ResolvedFrame>;
@@ -225,4 +225,4 @@ TEST_CASE("a stack without lines of the user's has no caller") {
   CHECK_FALSE(nothing.any());
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::wait_helpers_test

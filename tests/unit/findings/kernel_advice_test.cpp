@@ -10,7 +10,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::kernel_advice_test {
 namespace {
 
 constexpr std::uint32_t kPython39 = 0x030900f0;
@@ -298,4 +298,4 @@ TEST_CASE("what threads of autograd launch stands at the line that calls backwar
   CHECK(remedy.fix == Fix::kKernels);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::kernel_advice_test

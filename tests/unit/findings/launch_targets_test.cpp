@@ -11,7 +11,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::launch_targets_test {
 namespace {
 
 constexpr std::uint32_t kPython39 = 0x030900f0;
@@ -241,4 +241,4 @@ TEST_CASE("the variable that is called is found where only one could be") {
   CHECK(called_variable("x = 3").empty());
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::launch_targets_test

@@ -13,7 +13,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::loader_advice_test {
 namespace {
 
 constexpr Nanoseconds kMs = 1'000'000;
@@ -333,4 +333,4 @@ TEST_CASE("of two loaders the one whose workers compute counts") {
   CHECK(advice->needed == 13);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::loader_advice_test

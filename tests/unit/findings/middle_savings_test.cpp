@@ -9,7 +9,7 @@
 #include "support/generated_support.h"
 #include "support/replay_support.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::middle_savings_test {
 namespace {
 
 constexpr std::uint32_t kSteps = 120;
@@ -88,4 +88,4 @@ TEST_CASE("the middle has the steps of the whole, not others that could be found
   CHECK(std::abs(share(half) - share(whole)) < 0.02);
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::middle_savings_test

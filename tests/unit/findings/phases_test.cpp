@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::phases_test {
 namespace {
 
 Steps steps_at(const std::string& name, const std::vector<Nanoseconds>& begins) {
@@ -136,4 +136,4 @@ TEST_CASE("without a timeline nothing is known of idle time, and without steps o
   CHECK_FALSE(empty.between_steps);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::phases_test

@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::queued_work_test {
 namespace {
 
 constexpr ContextId kContext{1};
@@ -50,4 +50,4 @@ TEST_CASE("without a timeline nothing is known to outlast") {
   CHECK_FALSE(QueuedWork(trace).outlasts(kContext, 0));
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::queued_work_test

@@ -8,7 +8,7 @@
 #include "findings/middle_savings.h"
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::remedy_sets_test {
 namespace {
 
 constexpr Nanoseconds kBase = 1'000'000;
@@ -158,4 +158,4 @@ TEST_CASE("sets of a part of the run stand for all of it, too") {
   CHECK(found.sets.front().saving.ns == 14'000);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::remedy_sets_test

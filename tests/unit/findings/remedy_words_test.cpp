@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::remedy_words_test {
 namespace {
 
 ShownFix at(const std::string& source) {
@@ -228,4 +228,4 @@ TEST_CASE("every remedy says what to do, in every framework") {
   }
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::remedy_words_test

@@ -9,7 +9,7 @@
 #include "support/catch.h"
 #include "support/trace_maker.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::sites_test {
 namespace {
 
 constexpr TestApi kSync{ApiId{1}, ApiCategory::kStreamSync, "cudaStreamSynchronize"};
@@ -152,4 +152,4 @@ TEST_CASE("without stacks nobody knows what belongs together") {
         "0 MemcpyA x1 ST012, 0 StreamS x1 ST001");
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::sites_test

@@ -14,7 +14,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::slow_steps_test {
 namespace {
 
 constexpr Nanoseconds kMs = 1'000'000;
@@ -256,4 +256,4 @@ TEST_CASE("a title says what slow steps do and the others do not") {
   CHECK(title_of(CauseKind::kInput) == "Keep waits for the loader out of 2 slow steps");
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::slow_steps_test

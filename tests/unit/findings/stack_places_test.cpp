@@ -7,7 +7,7 @@
 #include "model/stacks.h"
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::stack_places_test {
 namespace {
 
 // "step" at line 12 of train.py, called by "main" at its line 10, whose text is given.
@@ -140,4 +140,4 @@ TEST_CASE("when much has been described, a stack is its shown frame alone") {
   CHECK(line.source == "loss.item()");
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::stack_places_test

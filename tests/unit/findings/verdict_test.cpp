@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::verdict_test {
 namespace {
 
 IdleCause cause(CauseKind kind, Nanoseconds idle_ns, Nanoseconds uncertain_ns = 0) {
@@ -163,4 +163,4 @@ TEST_CASE("the device with the most work is judged, and where none worked nothin
   CHECK(verdict_of(report, {}).word.empty());
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::verdict_test

@@ -5,7 +5,7 @@
 #include "support/catch.h"
 #include "support/trace_maker.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::wait_sites_test {
 namespace {
 
 // A GPU that computes for 100 us, idles for 300, computes for 100 again; its second half is a step.
@@ -72,4 +72,4 @@ TEST_CASE("idle time is that of the steps only where these count") {
   CHECK(guessed.idle.front().idle_ns == 300'000);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::wait_sites_test

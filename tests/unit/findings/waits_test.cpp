@@ -6,7 +6,7 @@
 #include "support/catch.h"
 #include "support/trace_maker.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::waits_test {
 namespace {
 
 constexpr TestApi kSync{ApiId{1}, ApiCategory::kStreamSync, "cudaStreamSynchronize"};
@@ -135,4 +135,4 @@ TEST_CASE("a sleep until GPU work ends is a wait in the report as in the gate") 
   CHECK(both.report.calls.host_blocked_ns == 30'000);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::waits_test

@@ -13,7 +13,7 @@
 #include "support/replay_support.h"
 #include "whatif/what_if.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::what_if_choices_test {
 namespace {
 
 constexpr std::uint32_t kFirstWait = 1;
@@ -222,4 +222,4 @@ TEST_CASE("a part of a run in which nothing happened is refused, and has no figu
   CHECK(middle.all.ns == 0);
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::what_if_choices_test

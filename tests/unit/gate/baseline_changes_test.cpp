@@ -9,7 +9,7 @@
 #include "support/catch.h"
 #include "support/temporary_folder.h"
 
-namespace synctrace {
+namespace synctrace::baseline_changes_test {
 namespace {
 
 Fingerprint print(const std::string& file, const std::string& text) {
@@ -110,4 +110,4 @@ TEST_CASE("prune drops what was not found, and changes nothing else") {
   CHECK(change.refused.empty());
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::baseline_changes_test

@@ -8,7 +8,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::baseline_test {
 namespace {
 
 Fingerprint print(const std::string& file, const std::string& text, std::uint32_t ordinal = 1) {
@@ -63,4 +63,4 @@ TEST_CASE("mistakes in a baseline") {
 }
 
 }  // namespace
-}  // namespace synctrace
+}  // namespace synctrace::baseline_test

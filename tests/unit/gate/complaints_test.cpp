@@ -9,7 +9,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::complaints_test {
 namespace {
 
 // A trace with two steps about which there is nothing to say.
@@ -271,4 +271,4 @@ TEST_CASE("a rank without a trace is not judged, unless that is allowed") {
         "remark: ranks 2-3 of 4 left no trace that was judged\n");
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::complaints_test

@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::gate_words_test {
 namespace {
 
 Finding some_finding() {
@@ -112,4 +112,4 @@ TEST_CASE("several processes are named, and what is wrong with an entry") {
   CHECK(finding_message(shown).ends_with("; cudaStreamSynchronize"));
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::gate_words_test

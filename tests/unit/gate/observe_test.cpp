@@ -9,7 +9,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::observe_test {
 namespace {
 
 constexpr std::string_view kRange = "allow:ST001;reason=printed";
@@ -57,4 +57,4 @@ TEST_CASE("in a zone only a range inside of it allows") {
   CHECK(allowed({{std::string(kRange)}, true, "forward", {}}, {entry()}) == "printed");
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::observe_test

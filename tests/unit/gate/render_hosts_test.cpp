@@ -5,7 +5,7 @@
 #include "gate/render_ci.h"
 #include "support/catch.h"
 
-namespace synctrace {
+namespace synctrace::render_hosts_test {
 namespace {
 
 GateResult result_of(const std::string& path, const std::string& text) {
@@ -55,4 +55,4 @@ TEST_CASE("of each level there are ten annotations, and then how many more") {
                      "::notice title=synctrace gate::2 more are in the log and in the step summary\n"));
 }
 
-}  // namespace synctrace
+}  // namespace synctrace::render_hosts_test

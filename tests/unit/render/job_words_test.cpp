@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::job_words_test {
 namespace {
 
 JobReport report_of(std::size_t ranks) {
@@ -94,4 +94,4 @@ TEST_CASE("what varies is no change, and is counted apart") {
         "fault.");
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::job_words_test

@@ -9,7 +9,7 @@
 #include "support/catch.h"
 #include "support/trace_maker.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::report_tables_test {
 namespace {
 
 constexpr TestApi kCopyApi{ApiId{1}, format::ApiCategory::kCopyAsync, "cudaMemcpyAsync"};
@@ -201,4 +201,4 @@ TEST_CASE("a kernel's family has neither templates nor parameters") {
   CHECK(family_text("triton_poi_fused_add_0") == "triton_poi_fused_add_0");
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::report_tables_test

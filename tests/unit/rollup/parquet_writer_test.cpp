@@ -19,7 +19,7 @@ using namespace std::string_literals;
 
 namespace {
 
-constexpr std::array kColumns = {Column{"n", ColumnType::kInteger}, Column{"u", ColumnType::kUnsigned},
+constexpr std::array kWritten = {Column{"n", ColumnType::kInteger}, Column{"u", ColumnType::kUnsigned},
                                  Column{"t", ColumnType::kText}};
 
 void add(ParquetWriter& out, std::initializer_list<Cell> cells) { out.add_row({cells.begin(), cells.size()}); }
@@ -52,7 +52,7 @@ TEST_CASE("numbers, texts, lists and structs have the protocol's bytes") {
 
 TEST_CASE("a file is magic, pages, footer, its length, magic") {
   std::string file;
-  ParquetWriter out(kColumns, [&](std::string_view bytes) { file += bytes; });
+  ParquetWriter out(kWritten, [&](std::string_view bytes) { file += bytes; });
   add(out, {std::int64_t{-1}, std::uint64_t{1} << 63, std::string_view("x")});
   add(out, {std::int64_t{2}, std::uint64_t{7}, std::string_view("")});
   out.finish();
@@ -71,7 +71,7 @@ TEST_CASE("memory is bounded by groups of rows") {
   std::size_t pieces = 0;
   std::size_t written = 0;
   ParquetWriter out(
-      {kColumns.data(), 1}, [&](std::string_view bytes) { ++pieces, written += bytes.size(); }, 80);
+      {kWritten.data(), 1}, [&](std::string_view bytes) { ++pieces, written += bytes.size(); }, 80);
   for (std::int64_t row = 0; row < 25; ++row) {
     const std::size_t before = written;
     add(out, {row});
@@ -82,7 +82,7 @@ TEST_CASE("memory is bounded by groups of rows") {
 }
 
 TEST_CASE("a row that does not fit is a bug") {
-  ParquetWriter out(kColumns, [](std::string_view) {});
+  ParquetWriter out(kWritten, [](std::string_view) {});
   CHECK_THROWS_AS(add(out, {std::int64_t{1}}), std::logic_error);
   CHECK_THROWS_AS(add(out, {std::int64_t{1}, std::int64_t{1}, std::string_view()}), std::bad_variant_access);
 }

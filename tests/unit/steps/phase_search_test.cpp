@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::phase_search_test {
 namespace {
 
 constexpr Nanoseconds kAll = std::numeric_limits<Nanoseconds>::min();
@@ -60,4 +60,4 @@ TEST_CASE("a step whose length begins before it owns the idle time from there") 
   CHECK(search.at(85).from_ns == 40);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::phase_search_test

@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::run_times_test {
 namespace {
 
 Steps steps_at(const std::vector<Nanoseconds>& begins, Nanoseconds length_ns = 10) {
@@ -75,4 +75,4 @@ TEST_CASE("the parts add up however steps overlap") {
   }
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::run_times_test

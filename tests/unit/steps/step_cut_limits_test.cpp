@@ -10,7 +10,7 @@
 #include "support/catch.h"
 #include "support/program_by_hand.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::step_cut_limits_test {
 namespace {
 
 // Adds work that comes once in the program.
@@ -208,4 +208,4 @@ TEST_CASE("batches of which each second one ends with the optimizer's work do no
   CHECK(steps.micro_steps == 2);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::step_cut_limits_test

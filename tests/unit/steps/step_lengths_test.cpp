@@ -8,7 +8,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::step_lengths_test {
 namespace {
 
 constexpr Nanoseconds kMs = 1'000'000;
@@ -202,4 +202,4 @@ TEST_CASE("a step that is a fifth longer is ordinary among steps that differ, on
   CHECK(lengths.irregular() == Places{43});
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::step_lengths_test

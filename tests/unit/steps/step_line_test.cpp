@@ -4,7 +4,7 @@
 #include "support/catch.h"
 #include "support/program_by_hand.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::step_line_test {
 namespace {
 
 constexpr int kPasses = 10;
@@ -44,4 +44,4 @@ TEST_CASE("a line that was seen once, or never, makes no steps") {
   CHECK(steps_at(program, 8) == 0);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::step_line_test

@@ -7,7 +7,7 @@
 #include "support/catch.h"
 #include "support/program_by_hand.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::step_search_limits_test {
 namespace {
 
 // Adds work that comes once in the program.
@@ -153,4 +153,4 @@ TEST_CASE("a pass of four launches is a step if they are of three kinds") {
     CHECK(steps >= 118);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::step_search_limits_test

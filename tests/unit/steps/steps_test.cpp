@@ -8,7 +8,7 @@
 #include "steps/steps.h"
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::steps_test {
 namespace {
 
 constexpr ThreadId kThread{100};
@@ -307,4 +307,4 @@ TEST_CASE("leading slow steps are the warm-up, a late slow one is irregular") {
   CHECK(figures.p99_ns <= 9 * kMs + 3'000);
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::steps_test

@@ -9,7 +9,7 @@
 #include "whatif/evaluate.h"
 #include "whatif/what_if.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::ordinary_steps_test {
 namespace {
 
 std::uint16_t wait_site(const WhatIf& result, std::uint32_t place) {
@@ -165,4 +165,4 @@ TEST_CASE("steps are counted where there are enough of them and each issued work
   CHECK(!by_steps(4, 0));
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::ordinary_steps_test

@@ -13,7 +13,7 @@
 #include "whatif/recorder_cost.h"
 #include "whatif/what_if.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::replay_laws_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = effort(2'000);
@@ -207,4 +207,4 @@ TEST_CASE("a replay can be cut anywhere") {
   }
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::replay_laws_test

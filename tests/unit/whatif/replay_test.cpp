@@ -8,7 +8,7 @@
 #include "support/golden_traces.h"
 #include "support/replay_support.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::replay_test {
 namespace {
 
 constexpr std::uint64_t kPrograms = effort(2'000);
@@ -39,4 +39,4 @@ TEST_CASE("an unchanged replay of every golden trace gives every recorded time")
   }
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::replay_test

@@ -16,7 +16,7 @@
 #include "support/replay_support.h"
 #include "whatif/what_if.h"
 
-namespace synctrace::testing::generator {
+namespace synctrace::testing::generator::what_if_test {
 namespace {
 
 // The time from the begin to the end of the last work or host action.
@@ -337,4 +337,4 @@ TEST_CASE("random programs, stopped for 3 s at a line: its fix is predicted from
   CHECK(Errors::quantile(errors.of_time, 0.9) <= 0.002);
 }
 
-}  // namespace synctrace::testing::generator
+}  // namespace synctrace::testing::generator::what_if_test
