@@ -61,7 +61,7 @@ class NamelessFile {
   int descriptor_;
 };
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') result += '\\';
@@ -73,10 +73,10 @@ std::string quoted(std::string_view text) {
 std::string settings_of(const HttpRequest& request, const std::string& body_path) {
   std::string text = "silent\nshow-error\nwrite-out = \"%{http_code}\"\n";
   append_text(text, "connect-timeout = {}\nmax-time = {}\n", kConnectSeconds, request.seconds);
-  text += "url = " + quoted(request.url) + "data-binary = " + quoted("@" + body_path);
+  text += "url = " + in_quotes(request.url) + "data-binary = " + in_quotes("@" + body_path);
   // Without it curl asks for leave to send a large body, and waits.
   text += "header = \"Expect:\"\nheader = \"Content-Type: application/octet-stream\"\n";
-  for (const std::string& header : request.headers) text += "header = " + quoted(header);
+  for (const std::string& header : request.headers) text += "header = " + in_quotes(header);
   return text;
 }
 
