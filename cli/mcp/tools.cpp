@@ -105,7 +105,7 @@ Json schema_of(const Parameter& parameter) {
   return schema;
 }
 
-std::string shown(const std::string& value) { return "'" + printable(value.substr(0, 200)) + "'"; }
+std::string quoted(const std::string& value) { return "'" + printable(value.substr(0, 200)) + "'"; }
 
 // The path as it stands below the folder, with all links followed.
 Result<std::string> path_inside(const std::string& path, const std::string& folder) {
@@ -116,7 +116,7 @@ Result<std::string> path_inside(const std::string& path, const std::string& fold
   const bool is_folder = roots.add(folder);
   const std::string allowed = is_folder ? roots.allowed(path) : std::string();
   if (allowed.empty()) {
-    return Error{shown(path) +
+    return Error{quoted(path) +
                  (failed ? " is not there. Paths are read from the folder that the server was started in."
                          : " is hidden, or not below the folder that the server was started in. Links are followed.")};
   }
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> traces_inside(const std::vector<std::string>& p
     if (!top) return top.error();
     const Result<std::vector<std::string>> files = expand_traces({top.value()});
     if (!files) return files.error();
-    if (files.value().empty()) return Error{shown(path) + " has no .synctrace files."};
+    if (files.value().empty()) return Error{quoted(path) + " has no .synctrace files."};
     for (const std::string& file : files.value()) {
       Result<std::string> each = path_inside(file, folder);
       if (!each) return each.error();
@@ -195,7 +195,8 @@ std::optional<Error> add_words(const Parameter& parameter, const Argument& argum
     }
     case ParameterKind::kName:
       if (!is_plain_name(argument.values.front()))
-        return Error{shown(argument.values.front()) + " is no name of a rule or a verdict: as ST020, or launch-bound."};
+        return Error{quoted(argument.values.front()) +
+                     " is no name of a rule or a verdict: as ST020, or launch-bound."};
       words.rest.push_back(argument.values.front());
       break;
     case ParameterKind::kPrograms:
@@ -247,7 +248,7 @@ Result<std::vector<std::string>> words_of(const Tool& tool, const std::vector<Ar
   for (const Argument& argument : arguments) {
     const auto is_meant = [&](const Parameter& parameter) { return parameter.name == argument.name; };
     if (std::none_of(tool.parameters.begin(), tool.parameters.end(), is_meant))
-      return Error{"the tool " + std::string(tool.name) + " has no argument " + shown(argument.name) + "."};
+      return Error{"the tool " + std::string(tool.name) + " has no argument " + quoted(argument.name) + "."};
   }
   Words words;
   bool has_config = false;

@@ -20,15 +20,6 @@ namespace {
 
 constexpr std::size_t kKernelMaskBytes = 8;  // a bit for each of 64 signals
 
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  result.reserve(texts.size() + 1);
-  for (const std::string& text : texts)
-    result.push_back(const_cast<char*>(text.c_str()));  // exec does not write to them
-  result.push_back(nullptr);
-  return result;
-}
-
 // The kernel's own call: the C library's leaves out two signals that it uses for threads, which end a process like any.
 void set_mask(const sigset_t& wanted, sigset_t* before) {
   syscall(SYS_rt_sigprocmask, SIG_SETMASK, &wanted, before, kKernelMaskBytes);
@@ -161,10 +152,19 @@ ChildEnd wait_for(pid_t child, const SignalsHeld& signals) {
 
 }  // namespace
 
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  result.reserve(texts.size() + 1);
+  for (const std::string& text : texts)
+    result.push_back(const_cast<char*>(text.c_str()));  // exec does not write to them
+  result.push_back(nullptr);
+  return result;
+}
+
 ChildEnd run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                    const WriteErrors& ours, const std::function<void()>& begun) {
-  const std::vector<char*> argv = pointers(command);
-  const std::vector<char*> envp = pointers(environment);
+  const std::vector<char*> argv = exec_pointers(command);
+  const std::vector<char*> envp = exec_pointers(environment);
   // The write end closes by itself when exec succeeds; when it fails, errno comes through.
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0) return {.exec_error = errno};

@@ -9,6 +9,9 @@
 
 namespace synctrace::cli {
 
+// What exec takes: a pointer to each text, and a null one behind them. The texts must outlive it.
+std::vector<char*> exec_pointers(const std::vector<std::string>& texts);
+
 struct ChildEnd {
   int exec_error = 0;   // errno when the program could not be started; then nothing else counts
   int exit_status = 0;  // when signal is 0

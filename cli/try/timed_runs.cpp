@@ -19,6 +19,7 @@
 #include <memory>
 
 #include "base/end_with_parent.h"
+#include "run/spawn.h"
 #include "run/trace_manifest.h"
 
 namespace synctrace::cli {
@@ -29,13 +30,6 @@ constexpr std::int64_t kGraceNs = 2'000 * kNsOfAMs;  // from a request to end un
 constexpr int kMostSweeps = 200;
 constexpr int kMostReads = 32;  // more than a pipe holds
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-
-std::vector<char*> pointers(const std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));  // exec does not write
-  result.push_back(nullptr);
-  return result;
-}
 
 pid_t parent_of(pid_t process) {
   char text[512];
@@ -159,8 +153,8 @@ class RunningProgram {
  private:
   void start(const std::array<int, 3>& streams, int failure, const sigset_t& mask,
              const struct sigaction& child_action) {
-    const std::vector<char*> words = pointers(call_.words);
-    const std::vector<char*> environment = pointers(call_.environment);
+    const std::vector<char*> words = exec_pointers(call_.words);
+    const std::vector<char*> environment = exec_pointers(call_.environment);
     const pid_t parent = getpid();
     begin_ns_ = monotonic_ns();
     process_ = fork();

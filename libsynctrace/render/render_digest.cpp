@@ -16,7 +16,7 @@ namespace synctrace {
 namespace {
 
 // How much of each is shown.
-struct Room {
+struct DigestRoom {
   std::size_t changes;
   std::size_t places;  // each change's
   std::size_t left;
@@ -26,14 +26,14 @@ struct Room {
 };
 
 // The first that fits is taken: nothing of a change is given up before other changes, places and lines to leave alone.
-constexpr Room kRooms[] = {{8, 4, 4, 3, 120, 300}, {6, 3, 3, 3, 120, 300}, {5, 3, 3, 2, 100, 300},
-                           {4, 3, 3, 2, 100, 300}, {4, 2, 2, 2, 80, 300},  {3, 2, 2, 2, 80, 300},
-                           {3, 1, 2, 1, 80, 250},  {2, 1, 1, 1, 60, 200},  {1, 1, 1, 1, 60, 150},
-                           {1, 1, 0, 1, 30, 60},   {1, 1, 0, 0, 20, 40}};
+constexpr DigestRoom kDigestRooms[] = {{8, 4, 4, 3, 120, 300}, {6, 3, 3, 3, 120, 300}, {5, 3, 3, 2, 100, 300},
+                                       {4, 3, 3, 2, 100, 300}, {4, 2, 2, 2, 80, 300},  {3, 2, 2, 2, 80, 300},
+                                       {3, 1, 2, 1, 80, 250},  {2, 1, 1, 1, 60, 200},  {1, 1, 1, 1, 60, 150},
+                                       {1, 1, 0, 1, 30, 60},   {1, 1, 0, 0, 20, 40}};
 
 class DigestText {
  public:
-  DigestText(const Digest& digest, const Room& room) : digest_(digest), room_(room) {}
+  DigestText(const Digest& digest, const DigestRoom& room) : digest_(digest), room_(room) {}
 
   std::string run() {
     head();
@@ -172,7 +172,7 @@ class DigestText {
   }
 
   const Digest& digest_;
-  const Room& room_;
+  const DigestRoom& room_;
   std::string text_;
 };
 
@@ -181,9 +181,9 @@ bool fits(const std::string& text) { return text.size() <= kMostDigestBytes && m
 }  // namespace
 
 std::string render_digest(const Digest& digest) {
-  for (const Room& room : kRooms) {
+  for (const DigestRoom& room : kDigestRooms) {
     std::string text = DigestText(digest, room).run();
-    if (fits(text) || &room == std::end(kRooms) - 1) return text;
+    if (fits(text) || &room == std::end(kDigestRooms) - 1) return text;
   }
   return {};
 }

@@ -9,7 +9,7 @@
 namespace synctrace {
 namespace {
 
-constexpr std::int64_t kNoRank = -1;
+constexpr std::int64_t kWithoutRank = -1;
 
 constexpr std::array kTrialColumns = {
     Column{"ended_ns"},
@@ -34,7 +34,7 @@ constexpr std::array kTrialColumns = {
 std::string trials_path(std::span<const TrialRow> rows, std::string_view job) {
   Digest digest;
   digest.add(row_text(rows.front()));
-  return table_path("trials", job, rows.front().ended_ns, kNoRank, digest.number());
+  return table_path("trials", job, rows.front().ended_ns, kWithoutRank, digest.number());
 }
 
 void write_trials(std::span<const TrialRow> rows, const ByteSink& sink) {

@@ -17,7 +17,7 @@ namespace synctrace::page {
 namespace {
 
 constexpr std::size_t kMostRanks = 64;
-constexpr std::size_t kMostCauses = 12;
+constexpr std::size_t kMostRankCauses = 12;
 constexpr std::size_t kHostColumns = 40;
 
 class JobAnswer {
@@ -120,7 +120,7 @@ class JobAnswer {
 
   void changes() {
     out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
-    const ShownCauses shown = shown_causes(job_, kMostCauses);
+    const ShownCauses shown = shown_causes(job_, kMostRankCauses);
     if (!shown.rows.empty()) out_.add_markup("<ol class=\"remedies\">\n");
     std::size_t shown_before = 0;
     for (const std::size_t row : shown.rows) change(row, ++shown_before);

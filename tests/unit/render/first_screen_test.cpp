@@ -7,7 +7,7 @@
 #include "render/columns.h"
 #include "support/catch.h"
 
-namespace synctrace::testing {
+namespace synctrace::testing::first_screen_test {
 namespace {
 
 constexpr Nanoseconds kStep = 10'000'000;
@@ -316,4 +316,4 @@ TEST_CASE("of several processes each has a line, and one is marked") {
   CHECK(shows(render_processes(reports, reports[1], {}), "ends early"));
 }
 
-}  // namespace synctrace::testing
+}  // namespace synctrace::testing::first_screen_test

@@ -34,7 +34,7 @@ Report report() {
 
 PredictedSaving saving() { return predicted_saving(report(), 1, "run.synctrace").value(); }
 
-bool is_near(double value, double wanted) { return value > wanted - 1e-6 && value < wanted + 1e-6; }
+bool is_close(double value, double wanted) { return value > wanted - 1e-6 && value < wanted + 1e-6; }
 
 }  // namespace
 
@@ -54,16 +54,16 @@ TEST_CASE("a report that refuses to predict promises nothing") {
 
 TEST_CASE("of a step it is the share of the steps") {
   const ComparedPrediction compared = compare_prediction(saving(), 0.0, {0.9, 0.895, 0.905});
-  CHECK(is_near(compared.gain, 0.1));
-  CHECK(is_near(compared.low, 0.09));
-  CHECK(is_near(compared.high, 0.11));
+  CHECK(is_close(compared.gain, 0.1));
+  CHECK(is_close(compared.low, 0.09));
+  CHECK(is_close(compared.high, 0.11));
   CHECK(compared.agreement == Agreement::kAgrees);
 }
 
 TEST_CASE("of a run it is less by the time that is no step") {
   const ComparedPrediction compared = compare_prediction(saving(), 20.0, {0.95, 0.947, 0.953});
-  CHECK(is_near(compared.steps_share, 0.5));
-  CHECK(is_near(compared.gain, 0.05));
+  CHECK(is_close(compared.steps_share, 0.5));
+  CHECK(is_close(compared.gain, 0.05));
   CHECK(compared.agreement == Agreement::kAgrees);
 }
 
