@@ -145,8 +145,8 @@ class Options(harness.CliTest):
                          "synctrace report: there is no option --frobnicate; see synctrace report --help.\n")
 
     def test_values_that_an_option_does_not_take(self):
-        self.assertEqual(self.wrong("report", "--format", "html", "x"), "synctrace report: --format: html is none of text, json, md or "
-                         "csv; a page for a browser is written by --html FILE.\n")
+        self.assertEqual(self.wrong("report", "--format", "html", "x"), "synctrace report: --format: html is none of text, json, md, csv or "
+                         "agent; a page for a browser is written by --html FILE.\n")
         self.assertEqual(self.wrong("gate", "--format", "jsn", "x"), "synctrace gate: --format: jsn is none of text, json, sarif, junit, "
                          "github, gitlab or md; did you mean json?\n")
         self.assertEqual(self.wrong("diff", "--format", "pdf", "a", "b"),
