@@ -64,7 +64,7 @@ std::string tables_of(const std::vector<Report>& reports, const std::string& nam
 std::string rendered(const std::vector<Report>& reports, const JobReport* job, const ReportOptions& options) {
   if (options.format == "agent" || options.only_changes) {
     if (job == nullptr && reports.empty()) return {};
-    const Digest digest = job != nullptr ? digest_of(*job) : digest_of(most_lacking(reports), reports.size());
+    const ReportDigest digest = job != nullptr ? digest_of(*job) : digest_of(most_lacking(reports), reports.size());
     return options.format == "agent" ? render_digest(digest) : render_changes(digest);
   }
   if (options.format == "json") return render_json(reports, job);

@@ -96,7 +96,7 @@ void warn_of_tree(const TryOptions& options, const std::string& top) {
     say::warn(kWho, "PYTHONPATH names a folder in " + top + ", which is the same for both sides.");
 }
 
-std::string rendered(const TryOptions& options, const TrialResult& result) {
+std::string rendered(const TryOptions& options, const TimedTrial& result) {
   if (options.format == "json") return render_trial_json(result);
   if (options.format == "md") return render_trial_markdown(result);
   if (options.format == "junit") return render_trial_junit(result);
@@ -115,7 +115,7 @@ std::optional<std::string> refuse_record(const std::string& path) {
   return path + " exists already and is no record of synctrace try; choose another --record.";
 }
 
-std::optional<Error> add_to_record(const std::string& path, const TrialResult& result) {
+std::optional<Error> add_to_record(const std::string& path, const TimedTrial& result) {
   if (path.empty() || !has_row(result)) return std::nullopt;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const std::string row = row_text(trial_row(result, std::chrono::nanoseconds(now).count()));
@@ -131,7 +131,7 @@ struct TrialOutcome {
   int ended_by = 0;  // a signal
 };
 
-int write_result(const TryOptions& options, const TrialResult& result, const std::vector<std::string>& last_lines) {
+int write_result(const TryOptions& options, const TimedTrial& result, const std::vector<std::string>& last_lines) {
   if (!last_lines.empty()) {
     std::string lines = result.failure + "; its last lines:";
     for (const std::string& line : last_lines) lines += "\n  " + line;
@@ -164,7 +164,7 @@ TrialOutcome run_trial(const TryOptions& options, std::vector<std::string> gpus,
   const Installation installation = find_installation();
   watch.begin(installation, installation.executable.string(), {});
   Trial trial(options, runs, checkouts ? &*checkouts : nullptr, std::move(gpus), saving);
-  TrialResult result = trial.run();
+  TimedTrial result = trial.run();
   for (const std::string& note : gpu_notes(watch.end())) result.notes.push_back(note);
   if (const std::vector<std::string> names = gpu_names(); !names.empty()) result.gpu = names.front();
   if (checkouts) {

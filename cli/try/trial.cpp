@@ -227,7 +227,7 @@ void Trial::say_progress() const {
   std::fflush(stderr);
 }
 
-TrialResult Trial::run() {
+TimedTrial Trial::run() {
   say_progress();
   warm_up();
   while (!is_over_) {

@@ -20,7 +20,7 @@ class Trial {
   Trial(const TryOptions& options, TimedRuns& runs, Checkouts* checkouts, std::vector<std::string> gpus,
         const std::optional<PredictedSaving>& saving);
 
-  TrialResult run();
+  TimedTrial run();
 
   // What the run that failed, or that differs, printed last.
   const std::vector<std::string>& last_lines() const noexcept { return last_lines_; }
@@ -55,7 +55,7 @@ class Trial {
   std::int64_t begin_ns_;
   bool is_over_ = false;
   std::int64_t pair_ns_ = 0;  // what the last one took
-  TrialResult result_;
+  TimedTrial result_;
   std::vector<std::string> last_lines_;
 };
 

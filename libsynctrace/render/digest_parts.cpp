@@ -28,7 +28,7 @@ class ProcessDigest {
  public:
   explicit ProcessDigest(const Report& report) : report_(report), places_(report) {}
 
-  Digest run() {
+  ReportDigest run() {
     out_.trace = report_.path;
     out_.program = report_.program.empty() ? report_.executable : report_.program;
     if (!report_.devices.empty()) out_.device = report_.devices.front().name;
@@ -150,14 +150,14 @@ class ProcessDigest {
 
   const Report& report_;
   const ScreenPlaces places_;
-  Digest out_;
+  ReportDigest out_;
 };
 
 class JobDigest {
  public:
   explicit JobDigest(const JobReport& job) : job_(job), ids_(change_ids(job)) {}
 
-  Digest run() {
+  ReportDigest run() {
     out_.trace = job_.ranks.empty() ? "" : folder_of(job_.ranks.front().path);
     out_.program = job_.program;
     out_.device = job_.device;
@@ -232,17 +232,17 @@ class JobDigest {
 
   const JobReport& job_;
   const std::vector<std::string> ids_;
-  Digest out_;
+  ReportDigest out_;
 };
 
 }  // namespace
 
-Digest digest_of(const Report& report, std::size_t processes) {
-  Digest digest = ProcessDigest(report).run();
+ReportDigest digest_of(const Report& report, std::size_t processes) {
+  ReportDigest digest = ProcessDigest(report).run();
   digest.processes = processes;
   return digest;
 }
 
-Digest digest_of(const JobReport& job) { return JobDigest(job).run(); }
+ReportDigest digest_of(const JobReport& job) { return JobDigest(job).run(); }
 
 }  // namespace synctrace

@@ -49,7 +49,7 @@ struct DigestWait {
   std::string text;
 };
 
-struct Digest {
+struct ReportDigest {
   std::string trace;
   std::string program;  // its command line
   std::string device;
@@ -78,7 +78,7 @@ struct Digest {
 };
 
 // `processes`: how many were recorded, of which this one is shown.
-Digest digest_of(const Report& report, std::size_t processes);
-Digest digest_of(const JobReport& job);
+ReportDigest digest_of(const Report& report, std::size_t processes);
+ReportDigest digest_of(const JobReport& job);
 
 }  // namespace synctrace

@@ -35,7 +35,7 @@ Json value_or_null(const std::optional<Value>& value) {
 
 class ChangesJson {
  public:
-  ChangesJson(const Digest& digest, const Room& room) : digest_(digest), room_(room) {}
+  ChangesJson(const ReportDigest& digest, const Room& room) : digest_(digest), room_(room) {}
 
   Json run() const {
     return {{"schema", "synctrace-changes"},
@@ -131,13 +131,13 @@ class ChangesJson {
     return row;
   }
 
-  const Digest& digest_;
+  const ReportDigest& digest_;
   const Room& room_;
 };
 
 }  // namespace
 
-std::string render_changes(const Digest& digest) {
+std::string render_changes(const ReportDigest& digest) {
   std::string text;
   for (const Room& room : kRooms) {
     text = ChangesJson(digest, room).run().dump() + '\n';

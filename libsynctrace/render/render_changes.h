@@ -14,6 +14,6 @@ inline constexpr int kChangesSchemaVersion = 1;
 inline constexpr std::size_t kMostChangesBytes = 5'000;
 
 // One line, within the limit: what has no room is counted.
-std::string render_changes(const Digest& digest);
+std::string render_changes(const ReportDigest& digest);
 
 }  // namespace synctrace

@@ -33,7 +33,7 @@ constexpr DigestRoom kDigestRooms[] = {{8, 4, 4, 3, 120, 300}, {6, 3, 3, 3, 120,
 
 class DigestText {
  public:
-  DigestText(const Digest& digest, const DigestRoom& room) : digest_(digest), room_(room) {}
+  DigestText(const ReportDigest& digest, const DigestRoom& room) : digest_(digest), room_(room) {}
 
   std::string run() {
     head();
@@ -171,7 +171,7 @@ class DigestText {
     return format_text("and {} as long without it", digest_.by_steps ? "steps take" : "the run takes");
   }
 
-  const Digest& digest_;
+  const ReportDigest& digest_;
   const DigestRoom& room_;
   std::string text_;
 };
@@ -180,7 +180,7 @@ bool fits(const std::string& text) { return text.size() <= kMostDigestBytes && m
 
 }  // namespace
 
-std::string render_digest(const Digest& digest) {
+std::string render_digest(const ReportDigest& digest) {
   for (const DigestRoom& room : kDigestRooms) {
     std::string text = DigestText(digest, room).run();
     if (fits(text) || &room == std::end(kDigestRooms) - 1) return text;

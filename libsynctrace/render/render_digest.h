@@ -19,6 +19,6 @@ inline constexpr std::size_t kMostDigestTokens = 1'200;
 std::size_t most_tokens(std::string_view text) noexcept;
 
 // Within both limits: what has no room is counted.
-std::string render_digest(const Digest& digest);
+std::string render_digest(const ReportDigest& digest);
 
 }  // namespace synctrace

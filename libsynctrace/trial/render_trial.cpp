@@ -23,7 +23,7 @@ std::string side_words(const TrialSide& side) {
 }
 
 // The facts beside the verdict, each with its name.
-std::vector<std::pair<std::string, std::string>> facts_of(const TrialResult& result) {
+std::vector<std::pair<std::string, std::string>> facts_of(const TimedTrial& result) {
   std::vector<std::pair<std::string, std::string>> facts;
   facts.emplace_back("time", figure_words(result));
   if (result.prediction && !result.pairs.empty())
@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, std::string>> facts_of(const TrialResult& res
 
 }  // namespace
 
-TrialStatus status_of(const TrialResult& result) {
+TrialStatus status_of(const TimedTrial& result) {
   if (result.end == TrialEnd::kFailed) return TrialStatus::kFailed;
   if (result.is_different()) return TrialStatus::kBad;
   switch (result.verdict()) {
@@ -48,7 +48,7 @@ TrialStatus status_of(const TrialResult& result) {
   return TrialStatus::kUndecided;
 }
 
-std::string render_trial_text(const TrialResult& result) {
+std::string render_trial_text(const TimedTrial& result) {
   std::string text = "synctrace try: " + printable(verdict_sentence(result)) + "; " + end_sentence(result) + "\n";
   const std::string before = result.pairs.empty() ? "-" : figure_text(result, middle_before(result));
   const std::string after = result.pairs.empty() ? "-" : figure_text(result, middle_after(result));
@@ -59,7 +59,7 @@ std::string render_trial_text(const TrialResult& result) {
   return text;
 }
 
-std::string render_trial_markdown(const TrialResult& result) {
+std::string render_trial_markdown(const TimedTrial& result) {
   std::string text = "### synctrace try: " + markdown_text(printable(verdict_sentence(result))) + "\n\n";
   append_text(text, "{}.\n\n| | time | what |\n|---|--:|---|\n", markdown_text(end_sentence(result)));
   const auto row = [&](const char* name, double figure, const TrialSide& side) {
@@ -75,7 +75,7 @@ std::string render_trial_markdown(const TrialResult& result) {
   return text;
 }
 
-std::string render_trial_junit(const TrialResult& result) {
+std::string render_trial_junit(const TimedTrial& result) {
   const TrialStatus status = status_of(result);
   const bool is_error = status == TrialStatus::kFailed || status == TrialStatus::kUndecided;
   const std::string counts =

@@ -12,11 +12,11 @@ inline constexpr int kTrialSchemaVersion = 1;
 
 // What scripts may rely on, as the command's status is.
 enum class TrialStatus : int { kGood = 0, kBad = 1, kFailed = 3, kUndecided = 4 };
-TrialStatus status_of(const TrialResult& result);
+TrialStatus status_of(const TimedTrial& result);
 
-std::string render_trial_text(const TrialResult& result);
-std::string render_trial_json(const TrialResult& result);
-std::string render_trial_markdown(const TrialResult& result);
-std::string render_trial_junit(const TrialResult& result);
+std::string render_trial_text(const TimedTrial& result);
+std::string render_trial_json(const TimedTrial& result);
+std::string render_trial_markdown(const TimedTrial& result);
+std::string render_trial_junit(const TimedTrial& result);
 
 }  // namespace synctrace

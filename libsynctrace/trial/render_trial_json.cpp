@@ -12,14 +12,14 @@ namespace {
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-Json side_of(const TrialResult& result, const TrialSide& side, double middle) {
+Json side_of(const TimedTrial& result, const TrialSide& side, double middle) {
   return {{"command", side.command},
           {"state", side.state.empty() ? Json(nullptr) : Json(side.state)},
           {"figure", result.pairs.empty() ? Json(nullptr) : number(shown_figure(result, middle))},
           {"exit_status", side.exit_status ? Json(*side.exit_status) : Json(nullptr)}};
 }
 
-Json prediction_of(const TrialResult& result) {
+Json prediction_of(const TimedTrial& result) {
   if (!result.prediction) return nullptr;
   const ComparedPrediction& prediction = *result.prediction;
   return {{"change", prediction.saving.change},
@@ -32,7 +32,7 @@ Json prediction_of(const TrialResult& result) {
           {"answer", answer_words(prediction)}};
 }
 
-Json same_of(const TrialResult& result) {
+Json same_of(const TimedTrial& result) {
   if (!result.same) return nullptr;
   const ComparedOutput& same = *result.same;
   return {{"pattern", same.pattern},
@@ -44,7 +44,7 @@ Json same_of(const TrialResult& result) {
 
 }  // namespace
 
-std::string render_trial_json(const TrialResult& result) {
+std::string render_trial_json(const TimedTrial& result) {
   const Effect effect = result.effect();
   const bool is_timed = !result.pairs.empty();
   const bool is_known = result.pairs.size() >= kFewestPairs;

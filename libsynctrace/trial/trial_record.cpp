@@ -55,9 +55,9 @@ bool read_row(std::string_view line, TrialRow& row) {
 
 }  // namespace
 
-bool has_row(const TrialResult& result) { return result.pairs.size() >= kFewestPairs; }
+bool has_row(const TimedTrial& result) { return result.pairs.size() >= kFewestPairs; }
 
-TrialRow trial_row(const TrialResult& result, Nanoseconds ended_ns) {
+TrialRow trial_row(const TimedTrial& result, Nanoseconds ended_ns) {
   const Effect effect = result.effect();
   TrialRow row;
   row.ended_ns = ended_ns;

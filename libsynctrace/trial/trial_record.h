@@ -34,8 +34,8 @@ struct TrialRow {
 };
 
 // Whether enough was timed for a row.
-bool has_row(const TrialResult& result);
-TrialRow trial_row(const TrialResult& result, Nanoseconds ended_ns);
+bool has_row(const TimedTrial& result);
+TrialRow trial_row(const TimedTrial& result, Nanoseconds ended_ns);
 
 inline constexpr std::string_view kTrialRowBegin = "{\"schema_version\":1,\"tool\":\"synctrace try\",";
 std::string row_text(const TrialRow& row);  // with its line end

@@ -17,9 +17,9 @@ double middle_of(const std::vector<TimedPair>& pairs, double TimedPair::*side) {
 
 }  // namespace
 
-double middle_before(const TrialResult& result) { return middle_of(result.pairs, &TimedPair::before); }
-double middle_after(const TrialResult& result) { return middle_of(result.pairs, &TimedPair::after); }
+double middle_before(const TimedTrial& result) { return middle_of(result.pairs, &TimedPair::before); }
+double middle_after(const TimedTrial& result) { return middle_of(result.pairs, &TimedPair::after); }
 
-double shown_figure(const TrialResult& result, double time) { return result.is_rate && time > 0.0 ? 1.0 / time : time; }
+double shown_figure(const TimedTrial& result, double time) { return result.is_rate && time > 0.0 ? 1.0 / time : time; }
 
 }  // namespace synctrace

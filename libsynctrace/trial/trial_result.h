@@ -27,7 +27,7 @@ enum class TrialEnd : std::uint8_t {
   kTimeLimit,
   kManyPairs,
   kInterrupted,
-  kFailed,     // a run did: TrialResult::failure says which
+  kFailed,     // a run did: TimedTrial::failure says which
   kDifferent,  // both sides do not do the same
 };
 
@@ -37,7 +37,7 @@ struct TrialSide {
   std::optional<int> exit_status;
 };
 
-struct TrialResult {
+struct TimedTrial {
   TrialSide before;
   TrialSide after;
   bool by_steps = false;  // the program's own figure counts, and not the run's time
@@ -60,9 +60,9 @@ struct TrialResult {
 };
 
 // What a run of a side took: the middle one.
-double middle_before(const TrialResult& result);
-double middle_after(const TrialResult& result);
+double middle_before(const TimedTrial& result);
+double middle_after(const TimedTrial& result);
 // A time of TimedPair as the program prints it: a rate, where it prints rates.
-double shown_figure(const TrialResult& result, double time);
+double shown_figure(const TimedTrial& result, double time);
 
 }  // namespace synctrace

@@ -33,7 +33,7 @@ std::string_view answer_words(const ComparedPrediction& prediction) noexcept {
   return prediction.is_comparable() ? agreement_words(prediction.agreement) : "cannot be compared";
 }
 
-std::string verdict_sentence(const TrialResult& result) {
+std::string verdict_sentence(const TimedTrial& result) {
   if (result.end == TrialEnd::kFailed) return "failed: " + result.failure;
   if (result.same && !result.same->is_equal) return "different: the output is not the same on both sides";
   if (result.is_different()) return "different: " + result.failure;
@@ -72,7 +72,7 @@ std::string_view end_word(TrialEnd end) noexcept {
   return "different";
 }
 
-std::string end_sentence(const TrialResult& result) {
+std::string end_sentence(const TimedTrial& result) {
   const std::string pairs = format_text("{} pair{} of runs in {:.0f} s", result.pairs.size(),
                                         result.pairs.size() == 1 ? "" : "s", result.taken_s);
   switch (result.end) {
@@ -86,12 +86,12 @@ std::string end_sentence(const TrialResult& result) {
   return "nothing was timed";
 }
 
-std::string figure_text(const TrialResult& result, double time) {
+std::string figure_text(const TimedTrial& result, double time) {
   if (result.by_steps) return format_text("{:.6g}", shown_figure(result, time));
   return duration_text(static_cast<Nanoseconds>(time * 1e9));
 }
 
-std::string figure_words(const TrialResult& result) {
+std::string figure_words(const TimedTrial& result) {
   if (!result.by_steps) return "the time of the whole run";
   return "what --step '" + result.pattern + "' finds, the middle one of a run" +
          (result.is_rate ? "; it is a rate" : "");

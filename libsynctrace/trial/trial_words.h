@@ -10,13 +10,13 @@
 namespace synctrace {
 
 // "faster: 8.3 % less time (7.9 to 8.8 %)"
-std::string verdict_sentence(const TrialResult& result);
+std::string verdict_sentence(const TimedTrial& result);
 // "decided by 4 pairs of runs in 112 s"
-std::string end_sentence(const TrialResult& result);
+std::string end_sentence(const TimedTrial& result);
 // "12.31 s", or the program's own figure.
-std::string figure_text(const TrialResult& result, double time);
+std::string figure_text(const TimedTrial& result, double time);
 // "the whole run's time"
-std::string figure_words(const TrialResult& result);
+std::string figure_words(const TimedTrial& result);
 // "9.0 % (7.0 to 10.0 %) of a step for change 2 of run.synctrace: agrees"
 std::string prediction_sentence(const ComparedPrediction& prediction);
 // "agrees", or why it cannot be said.

@@ -129,7 +129,7 @@ TEST_CASE("reports of the fixtures are as blessed") {
     const std::string text = render_text(report, {});
     CHECK(text.find('\x1b') == std::string::npos);
     if (!fixture.is_study()) compare(fixture.expected(".report.txt"), text);
-    const Digest digest = digest_of(report, 1);
+    const ReportDigest digest = digest_of(report, 1);
     if (!fixture.is_study()) compare(fixture.expected(".digest.txt"), render_digest(digest));
     if (fixture.is_large()) continue;
     compare(fixture.expected(".report.json"), render_json({&report, 1}));
@@ -143,7 +143,7 @@ TEST_CASE("a digest has room for one change at least, and is within its limits")
   for (const Fixture& fixture : fixtures()) {
     const Report report = report_of(fixture);
     CAPTURE(fixture.name);
-    const Digest digest = digest_of(report, 1);
+    const ReportDigest digest = digest_of(report, 1);
     const std::string text = render_digest(digest);
     CHECK(text.size() <= kMostDigestBytes);
     CHECK(most_tokens(text) <= kMostDigestTokens);

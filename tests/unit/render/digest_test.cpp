@@ -237,7 +237,7 @@ TEST_CASE("whatever the report, digests stay within their limits") {
       large.savings.remedies.push_back(each);
       large.losses.push_back({"x", 1, Severity::kError, text});
     }
-    const Digest digest = digest_of(large, 1);
+    const ReportDigest digest = digest_of(large, 1);
     const std::string shown = render_digest(digest);
     CHECK(shown.size() <= kMostDigestBytes);
     CHECK(most_tokens(shown) <= kMostDigestTokens);

@@ -11,8 +11,8 @@ using namespace synctrace;
 
 namespace {
 
-TrialResult result(double after) {
-  TrialResult result;
+TimedTrial result(double after) {
+  TimedTrial result;
   result.before = {"python3 train.py", "HEAD", 0};
   result.after = {"python3 train.py", "HEAD with fix.diff", 0};
   result.pairs = {{1.0, after}, {1.001, after}, {1.0, after * 1.001}, {1.001, after}};
@@ -30,19 +30,19 @@ TEST_CASE("the status follows the verdict") {
   CHECK(status_of(result(0.9)) == TrialStatus::kGood);
   CHECK(status_of(result(1.1)) == TrialStatus::kBad);
   CHECK(status_of(result(1.0)) == TrialStatus::kBad);  // no gain
-  TrialResult limited = result(1.0);
+  TimedTrial limited = result(1.0);
   limited.rule.slower_limit = 0.02;
   CHECK(status_of(limited) == TrialStatus::kGood);
-  TrialResult failed = result(0.9);
+  TimedTrial failed = result(0.9);
   failed.end = TrialEnd::kFailed;
   CHECK(status_of(failed) == TrialStatus::kFailed);
-  TrialResult few = result(0.9);
+  TimedTrial few = result(0.9);
   few.pairs.resize(2);
   CHECK(status_of(few) == TrialStatus::kUndecided);
 }
 
 TEST_CASE("a faster program that does something else is no good") {
-  TrialResult different = result(0.9);
+  TimedTrial different = result(0.9);
   different.same = ComparedOutput{"loss=(.*)", 0.0, "1.0", "1.1", false};
   CHECK(status_of(different) == TrialStatus::kBad);
   CHECK(has(render_trial_text(different), "different"));
@@ -60,7 +60,7 @@ TEST_CASE("the text says what, how much and by what") {
 }
 
 TEST_CASE("noise beyond the limit is said, and is no pass") {
-  TrialResult noisy = result(1.0);
+  TimedTrial noisy = result(1.0);
   noisy.pairs = {{1.0, 1.3}, {1.4, 1.0}, {1.1, 1.0}, {1.0, 1.2}};
   noisy.rule.slower_limit = 0.02;
   noisy.end = TrialEnd::kTimeLimit;
@@ -69,7 +69,7 @@ TEST_CASE("noise beyond the limit is said, and is no pass") {
 }
 
 TEST_CASE("rates are shown as they were printed") {
-  TrialResult rate = result(0.9);
+  TimedTrial rate = result(0.9);
   rate.by_steps = true;
   rate.is_rate = true;
   rate.pairs = {{1.0 / 100.0, 1.0 / 125.0}, {1.0 / 100.0, 1.0 / 125.0}, {1.0 / 100.0, 1.0 / 125.0}};
@@ -78,7 +78,7 @@ TEST_CASE("rates are shown as they were printed") {
 }
 
 TEST_CASE("texts of the program neither steer a terminal nor end a format") {
-  TrialResult hostile = result(0.9);
+  TimedTrial hostile = result(0.9);
   hostile.after.command = "x\x1b[2J</testcase>\"`|\n#";
   hostile.notes = {"a\x07<b>\n| c"};
   for (const std::string& text : {render_trial_text(hostile), render_trial_markdown(hostile),
@@ -93,14 +93,14 @@ TEST_CASE("texts of the program neither steer a terminal nor end a format") {
 TEST_CASE("JUnit has a failure for a bad end, and an error for none") {
   CHECK(has(render_trial_junit(result(0.9)), "failures=\"0\" errors=\"0\""));
   CHECK(has(render_trial_junit(result(1.1)), "<failure type=\"slower\""));
-  TrialResult few = result(0.9);
+  TimedTrial few = result(0.9);
   few.pairs.clear();
   few.end = TrialEnd::kInterrupted;
   CHECK(has(render_trial_junit(few), "<error type=\"interrupted\""));
 }
 
 TEST_CASE("JSON has no numbers that are none") {
-  TrialResult few = result(0.9);
+  TimedTrial few = result(0.9);
   few.pairs.resize(1);
   const std::string text = render_trial_json(few);
   CHECK(has(text, "\"low\": null"));

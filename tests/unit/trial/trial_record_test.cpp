@@ -9,8 +9,8 @@ using namespace synctrace;
 
 namespace {
 
-TrialResult result() {
-  TrialResult result;
+TimedTrial result() {
+  TimedTrial result;
   result.after.command = "python3 \"train\".py\n--x";
   result.gpu = "NVIDIA H200";
   result.pairs = {{1.0, 0.9}, {1.0, 0.9}, {1.0, 0.9}};
@@ -50,14 +50,14 @@ TEST_CASE("a row is read as it was written") {
 }
 
 TEST_CASE("two pairs make no row") {
-  TrialResult few = result();
+  TimedTrial few = result();
   few.pairs.pop_back();
   CHECK_FALSE(has_row(few));
   CHECK(has_row(result()));
 }
 
 TEST_CASE("without a prediction there is no change") {
-  TrialResult plain = result();
+  TimedTrial plain = result();
   plain.prediction.reset();
   const TrialRow row = trial_row(plain, 1);
   CHECK(row.change == 0);
