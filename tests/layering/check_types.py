@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A type has its name alone. Of two structs with one name in one namespace the linker keeps one of two equal functions, and the other's
+"""A type has its name alone. Where two structs have one name in one namespace, the linker keeps one of two equal functions, and the other struct's
 objects are overwritten: no compiler says so. Types of unnamed namespaces are a file's own.
 Usage: check_types.py ROOT"""
 
