@@ -16,6 +16,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "run/spawn.h"
+
 namespace synctrace::cli {
 namespace {
 
@@ -37,13 +39,6 @@ std::vector<std::string> environment_of_child() {
   return environment;
 }
 
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> result;
-  for (std::string& text : texts) result.push_back(text.data());
-  result.push_back(nullptr);
-  return result;
-}
-
 }  // namespace
 
 bool ToolProcess::start(const std::string& executable, const std::vector<std::string>& words) {
@@ -58,8 +53,8 @@ bool ToolProcess::start(const std::string& executable, const std::vector<std::st
   std::vector<std::string> command = {executable};
   command.insert(command.end(), words.begin(), words.end());
   std::vector<std::string> environment = environment_of_child();
-  const std::vector<char*> arguments = pointers(command);
-  const std::vector<char*> variables = pointers(environment);
+  const std::vector<char*> arguments = exec_pointers(command);
+  const std::vector<char*> variables = exec_pointers(environment);
   const pid_t parent = ::getpid();
   child_ = ::fork();
   if (child_ == 0) {

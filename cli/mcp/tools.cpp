@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "base/shown_text.h"
-#include "commands.h"
 #include "files/trace_files.h"
 
 namespace synctrace::cli {
@@ -75,11 +74,7 @@ std::vector<Tool> made_tools() {
 }
 
 const std::vector<Tool>& tools() {
-  static const std::vector<Tool> kTools = [] {
-    std::vector<Tool> all = made_tools();
-    std::erase_if(all, [](const Tool& tool) { return find_command(tool.verb) == nullptr; });
-    return all;
-  }();
+  static const std::vector<Tool> kTools = made_tools();
   return kTools;
 }
 

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/parent_process.h"
+
 namespace synctrace::probe {
 namespace {
 
@@ -95,21 +97,6 @@ bool wait_ms(int ms) {
 bool is_empty(const char* file) {
   struct stat status {};
   return stat(file, &status) != 0 || status.st_size == 0;
-}
-
-// The parent of a process; 0 where it cannot be seen.
-int parent_of(int process) {
-  char text[512];
-  std::snprintf(text, sizeof text, "/proc/%d/stat", process);
-  const int file = open(text, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t got = read(file, text, sizeof text - 1);
-  close(file);
-  if (got <= 0) return 0;
-  text[got] = '\0';
-  const char* name_end = std::strrchr(text, ')');  // a name may have blanks and brackets of its own
-  int parent = 0;
-  return name_end != nullptr && std::sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
 }
 
 bool descends_from(int process, int ancestor) {

@@ -19,6 +19,7 @@
 #include <memory>
 
 #include "base/end_with_parent.h"
+#include "base/parent_process.h"
 #include "run/spawn.h"
 #include "run/trace_manifest.h"
 
@@ -30,20 +31,6 @@ constexpr std::int64_t kGraceNs = 2'000 * kNsOfAMs;  // from a request to end un
 constexpr int kMostSweeps = 200;
 constexpr int kMostReads = 32;  // more than a pipe holds
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-
-pid_t parent_of(pid_t process) {
-  char text[512];
-  std::snprintf(text, sizeof text, "/proc/%d/stat", static_cast<int>(process));
-  const int file = open(text, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  const ssize_t got = read(file, text, sizeof text - 1);
-  close(file);
-  if (got <= 0) return 0;
-  text[got] = '\0';
-  const char* name_end = std::strrchr(text, ')');  // a name may have blanks and brackets of its own
-  int parent = 0;
-  return name_end != nullptr && std::sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : 0;
-}
 
 std::vector<pid_t> our_children() {
   std::vector<pid_t> children;

@@ -37,6 +37,7 @@ std::string_view deed_of(const JobCause& cause) {
   if (cause.name == "input-bound") return "waits for its data loader";
   if (cause.name == "slow-gpu") return "has a slower GPU";
   if (cause.name == "slow-kernel") return "runs a longer kernel";
+  if (varies(cause)) return "has kernels that take longer at times";
   if (cause.name == "garbage-collection") return "collects garbage";
   if (cause.name == "alloc-in-loop") return "takes GPU memory";
   if (cause.name == "host-compute") return "computes on the host";
