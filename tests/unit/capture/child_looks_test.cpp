@@ -16,7 +16,7 @@
 #include "capture/process/own_descriptors.h"
 #include "support/catch.h"
 
-namespace synctrace::capture {
+namespace synctrace::capture::child_looks_test {
 namespace {
 
 using Child = ChildLooks::Child;
@@ -165,4 +165,4 @@ TEST_CASE("a look is due when a window opens and closes, and each half second of
   CHECK(!looks.is_due(now() + 1'000 * kMs, false));
 }
 
-}  // namespace synctrace::capture
+}  // namespace synctrace::capture::child_looks_test

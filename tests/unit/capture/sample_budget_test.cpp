@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace synctrace::capture {
+namespace synctrace::capture::sample_budget_test {
 namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
@@ -42,4 +42,4 @@ TEST_CASE("what was not spent pays for a burst of looks, but only so many") {
   CHECK(budget.affordable_ns(10'000 * kMs, kMs + 100'000) == 10'000 * kMs + 20 * kMs);
 }
 
-}  // namespace synctrace::capture
+}  // namespace synctrace::capture::sample_budget_test

@@ -11,7 +11,7 @@
 #include "capture/events/thread_buffer.h"
 #include "support/catch.h"
 
-namespace synctrace::capture {
+namespace synctrace::capture::window_test {
 namespace {
 
 using format::RangeKind;
@@ -328,4 +328,4 @@ TEST_CASE("work from before all remembered windows is kept") {
 }
 
 }  // namespace
-}  // namespace synctrace::capture
+}  // namespace synctrace::capture::window_test
