@@ -14,6 +14,10 @@ namespace {
 constexpr std::array kCommands = {
     Command{"run", "run a program, record it, and say what made it wait for the GPU", cmd_run},
     Command{"report", "rank what made the host wait in recorded traces", cmd_report},
+    Command{"ps", "list the programs that wait to be recorded (run --dormant)", cmd_ps},
+    Command{"start", "record a window of a program that is running", cmd_start},
+    Command{"stop", "end the window, and say what made it wait for the GPU", cmd_stop},
+    Command{"status", "say what such a program is doing", cmd_status},
     Command{"explain", "say what a rule or a verdict means, and what to write instead", cmd_explain},
     Command{"try", "time a program before and after a change, and say whether it is faster", cmd_try},
     Command{"gate", "fail when a program waits for the GPU where nothing allows it", cmd_gate},

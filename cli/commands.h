@@ -35,6 +35,10 @@ int cmd_symbols(int argc, char** argv);
 int cmd_dump(int argc, char** argv);
 int cmd_doctor(int argc, char** argv);
 int cmd_try(int argc, char** argv);
+int cmd_ps(int argc, char** argv);
+int cmd_start(int argc, char** argv);
+int cmd_stop(int argc, char** argv);
+int cmd_status(int argc, char** argv);
 int cmd_explain(int argc, char** argv);
 int cmd_mcp(int argc, char** argv);
 

@@ -81,7 +81,8 @@ int cannot_start(const std::string& program, int reason) {
 int finish_quietly(const RunOptions& options, const PreparedGate& gate, const TraceManifest& manifest,
                    const std::string& gpu_looks) {
   try {
-    const FinishedRun finished = finish_run(options, manifest, gpu_looks);
+    const FinishedRun finished =
+        manifest.path().empty() ? FinishedRun{} : finish_run(options, manifest.traces(), gpu_looks);
     return options.gate ? judge_run(options, gate, finished) : kExitOk;
   } catch (const std::exception& bug) {
     say::error("synctrace", std::string("internal error after the program's end: ") + bug.what());
@@ -119,7 +120,7 @@ RecordedEnd run_recorded(const RunOptions& options, const PreparedGate& gate, co
   say_how(options, installation, manifest, environment);
   GpuWatch gpus;
   const auto watch_gpus = [&] {
-    if (has_gpus_to_watch(options, installation))
+    if (!options.dormant && has_gpus_to_watch(options, installation))
       gpus.begin(installation, manifest.path(), options.simulated_gpu ? installation.simulated_gpu.string() : "");
   };
   RecordedEnd end{run_child(options.command, environment, write_errors, watch_gpus), kExitOk};

@@ -48,10 +48,10 @@ std::string shown(const std::string& path) {
   return inside.empty() || inside.starts_with("..") ? path : inside;
 }
 
-Outcome settle_all(const TraceManifest& manifest) {
+Outcome settle_all(const std::vector<std::string>& announced) {
   Outcome outcome;
   const std::int64_t deadline_ns = monotonic_ns() + kPatienceNs;
-  for (const std::string& path : manifest.traces()) {
+  for (const std::string& path : announced) {
     ++outcome.announced;
     switch (settle_trace(path, deadline_ns)) {
       case TraceState::kCutShort:
@@ -135,6 +135,10 @@ void print_nothing_recorded(const RunOptions& options) {
     say::info(kWho, format_text("nothing was recorded: {}=0 switches the recorder off.", format::kEnvEnable));
     return;
   }
+  if (options.dormant) {
+    say::info(kWho, "no window was recorded. While such a program runs: synctrace start PID --duration 10s");
+    return;
+  }
   struct stat program {};
   const std::string path = program_file(options.command.front());
   const Installation installation = find_installation();
@@ -155,10 +159,13 @@ void print_nothing_recorded(const RunOptions& options) {
 
 }  // namespace
 
-FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest, const std::string& gpu_looks) {
-  const Outcome outcome = settle_all(manifest);
+FinishedRun finish_run(const RunOptions& options, const std::vector<std::string>& announced,
+                       const std::string& gpu_looks) {
+  const Outcome outcome = settle_all(announced);
   FinishedRun finished{outcome.traces, outcome.announced};
-  if (outcome.announced == 0 && options.first_rank && !manifest.path().empty()) print_nothing_recorded(options);
+  if (outcome.announced == 0 && options.first_rank) print_nothing_recorded(options);
+  // Whoever asked for the windows has seen to the rest.
+  if (options.dormant) return finished;
   if (outcome.traces.empty()) return finished;
   if (const auto failed = store_gpu_looks(gpu_looks, outcome.traces))
     say::debug(kWho, "what NVML said is not stored: " + failed->message);

@@ -16,7 +16,8 @@ struct FinishedRun {
   std::size_t announced = 0;        // also those that cannot
 };
 // `gpu_looks`: what was seen of the GPUs meanwhile (gpu_watch.h).
-FinishedRun finish_run(const RunOptions& options, const TraceManifest& manifest, const std::string& gpu_looks);
+FinishedRun finish_run(const RunOptions& options, const std::vector<std::string>& announced,
+                       const std::string& gpu_looks);
 
 // What `run --gate` ends with: an exit status.
 int judge_run(const RunOptions& options, const PreparedGate& gate, const FinishedRun& run);

@@ -115,6 +115,7 @@ struct Flags {
   bool plain_syscalls = false;
   bool quiet = false;
   bool verbose = false;
+  bool dormant = false;
   bool simulated_gpu = false;
   bool gate = false;
   StackOptions stacks;
@@ -148,6 +149,8 @@ void declare(const CommandLine& app, Flags& flags) {
   }
   app.add_flag("--only-windows", flags.only_windows,
                "record nothing, not even waits, outside of --delay, --duration, --capture-range or --duty");
+  app.add_flag("--dormant", flags.dormant,
+               "record nothing until synctrace start asks for a window, at no cost to the program before");
   app.add_flag("--graph-nodes", flags.graph_nodes,
                "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE")
@@ -209,7 +212,7 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
     }
   }
   for (const char* variable : {kEnvForceOverwrite, kEnvOnlyWindows, kEnvGraphNodes, kEnvNoArguments, kEnvPlainSyscalls,
-                               kEnvQuiet, kEnvEnable}) {
+                               kEnvDormant, kEnvQuiet, kEnvEnable}) {
     const std::string_view value = environment(variable);
     if (!value.empty() && !kIsFlag(value)) {
       return std::string(variable) + "=" + std::string(value) + " makes no sense: expected " + kExpectedFlag + ".";
@@ -224,6 +227,8 @@ std::optional<std::string> take_recorder_options(const Flags& flags, RunOptions&
   options.simulated_gpu = flags.simulated_gpu;
   if (options.force_overwrite) options.variables.emplace_back(kEnvForceOverwrite, "1");
   if (options.quiet || options.verbose) options.variables.emplace_back(kEnvQuiet, options.quiet ? "1" : "0");
+  options.dormant = flags.dormant || environment(kEnvDormant) == std::string_view("1");
+  if (flags.dormant) options.variables.emplace_back(kEnvDormant, "1");
   if (flags.only_windows) options.variables.emplace_back(kEnvOnlyWindows, "1");
   if (flags.graph_nodes) options.variables.emplace_back(kEnvGraphNodes, "1");
   if (flags.no_arguments) options.variables.emplace_back(kEnvNoArguments, "1");
@@ -237,6 +242,18 @@ std::string given(const Flags& flags, const char* variable) {
     if (kRecorderOptions[i].variable == variable && flags.recorder[i]) return *flags.recorder[i];
   }
   return environment(variable);
+}
+
+std::optional<std::string> check_dormant(const Flags& flags, const RunOptions& options) {
+  if (!options.dormant) return std::nullopt;
+  if (flags.gate) return "--gate judges a whole run, and --dormant records none; choose one of them.";
+  if (!flags.rollup.output.empty()) return "--rollup takes what was recorded, and --dormant records nothing by itself.";
+  for (const char* variable : {kEnvDelay, kEnvDuration, kEnvCaptureRange, kEnvDuty}) {
+    if (!given(flags, variable).empty())
+      return "with --dormant the windows are those of synctrace start; leave out --delay, --duration, --capture-range "
+             "and --duty.";
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> check_windows(const Flags& flags) {
@@ -288,6 +305,7 @@ ParsedRun parse_run_options(int argc, char** argv) {
   std::optional<std::string> wrong = take_command(app, options);
   if (!wrong) wrong = take_recorder_options(flags, options);
   if (!wrong) wrong = check_windows(flags);
+  if (!wrong) wrong = check_dormant(flags, options);
   if (!wrong) wrong = take_report(flags, options);
   if (!wrong) wrong = take_gate(flags, options);
   if (!wrong) wrong = take_stack_options(flags.stacks);

@@ -31,6 +31,7 @@ struct RunOptions {
   bool first_rank = true;  // only the first of many ranks speaks, or all would at once
   bool simulated_gpu = false;
   bool enabled = true;  // SYNCTRACE_ENABLE
+  bool dormant = false;
   std::vector<std::string> command;
 
   bool speaks() const { return first_rank && !quiet; }

@@ -36,6 +36,7 @@ inline constexpr const char* kEnvNoArguments = "SYNCTRACE_NO_ARGUMENTS";  // "1"
 inline constexpr const char* kEnvPlainSyscalls =
     "SYNCTRACE_PLAIN_SYSCALLS";                                    // "1": no system calls that few programs make
 inline constexpr const char* kEnvQuiet = "SYNCTRACE_QUIET";        // "1": no notices but errors
+inline constexpr const char* kEnvDormant = "SYNCTRACE_DORMANT";    // "1": wait until `start` asks for a window
 inline constexpr const char* kEnvManifest = "SYNCTRACE_MANIFEST";  // file for the names of the traces made, see below
 inline constexpr const char* kEnvTestControl =
     "SYNCTRACE_TEST_CONTROL";                              // "1": NVTX marks switch the recorder (docs/overhead.md)
@@ -49,11 +50,11 @@ inline constexpr const char* kEnvCommand = "SYNCTRACE_COMMAND";  // the command 
 
 // No std::array without its arguments: GCC 12 puts that among the things that can be written to.
 inline constexpr const char* kKnownVariables[] = {
-    kEnvOutput,     kEnvForceOverwrite, kEnvEnable,        kEnvLevel,       kEnvDelay,
-    kEnvDuration,   kEnvCaptureRange,   kEnvStepMarker,    kEnvDuty,        kEnvMaxSize,
-    kEnvBufferSize, kEnvGraphNodes,     kEnvCuptiPath,     kEnvReport,      kEnvQuiet,
-    kEnvRank,       kEnvManifest,       kEnvTestControl,   kEnvStacks,      kEnvHostWaits,
-    kEnvSampleRate, kEnvNoArguments,    kEnvPlainSyscalls, kEnvOnlyWindows, kEnvCommand,
+    kEnvOutput,       kEnvForceOverwrite, kEnvEnable,     kEnvLevel,       kEnvDelay,         kEnvDuration,
+    kEnvCaptureRange, kEnvStepMarker,     kEnvDuty,       kEnvMaxSize,     kEnvBufferSize,    kEnvGraphNodes,
+    kEnvCuptiPath,    kEnvReport,         kEnvQuiet,      kEnvRank,        kEnvManifest,      kEnvTestControl,
+    kEnvStacks,       kEnvHostWaits,      kEnvSampleRate, kEnvNoArguments, kEnvPlainSyscalls, kEnvOnlyWindows,
+    kEnvCommand,      kEnvDormant,
 };
 
 }  // namespace synctrace::format

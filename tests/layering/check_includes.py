@@ -63,6 +63,7 @@ CAPTURE_ROOMS = {
     "waits": {"process", "events", "python", "stacks", "cupti"},
     "samples": {"process", "events", "python", "stacks", "cupti"},
     "nvtx": {"process", "events", "unwind", "stacks", "cupti", "waits", "samples"},
+    "live": {"process"},
 }
 CAPTURE_ROOMS["recorder"] = set(CAPTURE_ROOMS)  # owns the others
 

@@ -45,6 +45,12 @@ struct CallStackCounts {
   Sum longer;
   std::atomic<std::uint64_t> skipped{0};
 
+  // Before another trace begins.
+  void reset() noexcept {
+    for (std::atomic<std::uint64_t>* count : {&usual.count, &usual.ns, &longer.count, &longer.ns, &skipped})
+      count->store(0, std::memory_order_relaxed);
+  }
+
   std::uint64_t taken() const noexcept { return usual.count + longer.count; }
 };
 

@@ -56,7 +56,10 @@ bool resolve_all(void* handle, CuptiFunctions& f) noexcept {
   resolve(handle, "cuptiSubscribe_v2", f.Subscribe_v2);
   resolve(handle, "cuptiActivityRegisterTimestampCallback", f.ActivityRegisterTimestampCallback);
   resolve(handle, "cuptiSetThreadIdType", f.SetThreadIdType);
+  resolve(handle, "cuptiActivityEnableAndDump", f.ActivityEnableAndDump);
+  resolve(handle, "cuptiFinalize", f.Finalize);
   return resolve(handle, "cuptiGetVersion", f.GetVersion) && resolve(handle, "cuptiSubscribe", f.Subscribe) &&
+         resolve(handle, "cuptiUnsubscribe", f.Unsubscribe) &&
          resolve(handle, "cuptiEnableCallback", f.EnableCallback) &&
          resolve(handle, "cuptiActivityRegisterCallbacks", f.ActivityRegisterCallbacks) &&
          resolve(handle, "cuptiActivityEnable", f.ActivityEnable) &&

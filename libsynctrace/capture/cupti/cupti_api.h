@@ -15,10 +15,13 @@ struct CuptiFunctions {
   decltype(&::cuptiGetVersion) GetVersion = nullptr;
   decltype(&::cuptiSubscribe) Subscribe = nullptr;
   decltype(&::cuptiSubscribe_v2) Subscribe_v2 = nullptr;  // optional: since 13.0
+  decltype(&::cuptiUnsubscribe) Unsubscribe = nullptr;
+  decltype(&::cuptiFinalize) Finalize = nullptr;  // optional
   decltype(&::cuptiEnableCallback) EnableCallback = nullptr;
   decltype(&::cuptiActivityRegisterCallbacks) ActivityRegisterCallbacks = nullptr;
   decltype(&::cuptiActivityRegisterTimestampCallback) ActivityRegisterTimestampCallback = nullptr;  // optional
   decltype(&::cuptiActivityEnable) ActivityEnable = nullptr;
+  decltype(&::cuptiActivityEnableAndDump) ActivityEnableAndDump = nullptr;  // optional
   decltype(&::cuptiActivityDisable) ActivityDisable = nullptr;
   decltype(&::cuptiActivityFlushAll) ActivityFlushAll = nullptr;
   decltype(&::cuptiActivityGetNextRecord) ActivityGetNextRecord = nullptr;

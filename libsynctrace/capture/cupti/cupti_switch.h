@@ -26,9 +26,17 @@ enum class Sources : std::uint8_t {
 
 class CuptiSwitch {
  public:
-  // Enables what is always on (resource callbacks, device and stream records). Once, at injection, before any context
-  // exists. `whole_graphs`: a graph will be one record, not one a node. False when CUPTI refused.
+  // Enables what is always on (resource callbacks, device and stream records). At injection, before any context exists;
+  // later what exists already is asked for, too. `whole_graphs`: a graph will be one record, not one a node; only where
+  // no graph was made yet. False when CUPTI refused.
   [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool whole_graphs) noexcept;
+
+  // The reverse: all off, and CUPTI leaves the process. Behind the last flush; on a thread that may call CUDA. False
+  // when CUPTI stays, with nothing asked of it.
+  bool end() noexcept;
+
+  // In a callback while nothing is recorded: lets CUPTI go where end() waits for that.
+  void leave_in_callback() noexcept;
 
   // Before the program's first graph is made, from the callback of the call that makes it: asks for graph records if
   // they are wanted. Until then they would only cost (docs/decisions/0009).
@@ -60,6 +68,9 @@ class CuptiSwitch {
   Sources current_ = Sources::kNone;
   std::atomic<std::uint32_t> unknown_calls_{0};
   std::atomic<bool> discards_{false};
+  std::atomic<bool> leaves_{false};  // end() waits for a callback of its own call
+  pthread_t leaving_thread_{};
+  bool has_left_ = false;
   std::atomic<bool> wants_graphs_{false};  // and has not asked for them yet
 };
 

@@ -234,6 +234,14 @@ bool GpuEvents::start(std::size_t budget_bytes) noexcept {
   return cupti->ActivityRegisterCallbacks(on_requested, on_completed) == CUPTI_SUCCESS;
 }
 
+void GpuEvents::take_back_buffers() noexcept {
+  for (Buffer& buffer : buffers_) {
+    if (buffer.state.load(std::memory_order_acquire) != BufferState::kWithCupti) continue;
+    std::memset(buffer.data.load(std::memory_order_relaxed), 0, kActivityBufferBytes);
+    buffer.state.store(BufferState::kFree, std::memory_order_release);
+  }
+}
+
 std::size_t GpuEvents::drain(TraceStream& out, bool discard) noexcept {
   std::size_t count = 0;
   for (Buffer* buffer = oldest_complete(); buffer != nullptr; buffer = oldest_complete()) {

@@ -19,9 +19,12 @@ inline constexpr std::size_t kActivityBufferBytes = 256U << 10;
 
 class GpuEvents {
  public:
-  // Registers buffers and clock with CUPTI. Once, at injection, before any kind is enabled. `budget_bytes` bounds the
+  // Registers buffers and clock with CUPTI. Before any kind is enabled. `budget_bytes` bounds the
   // pool where CUPTI can be refused a buffer. False when CUPTI refused.
   [[nodiscard]] bool start(std::size_t budget_bytes) noexcept;
+
+  // Behind CuptiSwitch::end(), where CUPTI left: its buffers are ours again.
+  void take_back_buffers() noexcept;
 
   // Called at the first context, before anything else is done about it.
   void set_context_hook(void (*hook)() noexcept) noexcept { context_hook_ = hook; }
@@ -54,6 +57,9 @@ class GpuEvents {
 
   // Drain thread only: adds CUPTI's and our own counts of lost records to the trace.
   void report_losses(TraceStream& out) noexcept;
+
+  // Drain thread only: work that still runs has no times, and none are missed.
+  void forget_untimed() noexcept { times_.untimed_count = 0; }
   std::uint64_t take_errors() noexcept { return errors_.exchange(0, std::memory_order_relaxed); }
 
   // GPU times are on CLOCK_MONOTONIC by CUPTI's own conversion, not shifted from wall time by us.

@@ -59,6 +59,10 @@ bool RecentWindows::touch(std::int64_t begin_ns, std::int64_t end_ns) const noex
 
 void WindowControl::start(const Settings& settings, std::int64_t start_ns) noexcept {
   Locked locked(lock_);
+  open_ = closed_for_good_ = steps_open_ = false;
+  open_ranges_ = 0;
+  step_count_ = 0;
+  opened_once_.store(false, std::memory_order_relaxed);
   start_ns_ = start_ns;
   delay_ns_ = settings.delay_ns;
   duration_ns_ = settings.duration_ns;
@@ -109,6 +113,11 @@ void WindowControl::tick(std::int64_t now_ns) noexcept {
   if (allows == clock_allows_) return;
   clock_allows_ = allows;
   update(duty_.period_ns != 0 ? "duty" : (allows ? "delay" : "duration"));
+}
+
+bool WindowControl::is_over() noexcept {
+  Locked locked(lock_);
+  return duration_ns_ != 0 && !open_ && now_ns() - start_ns_ - delay_ns_ >= duration_ns_;
 }
 
 RecentWindows WindowControl::recent() noexcept {

@@ -40,7 +40,7 @@ class RecentWindows {
 
 class WindowControl {
  public:
-  // Once, before any event. Opens the first window when nothing is to be waited for.
+  // Before any event of a trace. Opens the first window when nothing is to be waited for.
   void start(const Settings& settings, std::int64_t start_ns) noexcept;
 
   // Drain thread, a few times a second or more: opens and closes by the clock.
@@ -55,6 +55,9 @@ class WindowControl {
   void range_begin() noexcept;
   void range_end() noexcept;
   void range_mark() noexcept;  // a mark is where one step ends and the next begins
+
+  // Drain thread: the last window of --duration is over.
+  bool is_over() noexcept;
 
   // Drain thread: what the windows were, as of now.
   RecentWindows recent() noexcept;
@@ -72,7 +75,7 @@ class WindowControl {
 
   bool is_started() const noexcept { return started_.load(std::memory_order_acquire); }
 
-  // Constant once started_: the other threads are there before start() is.
+  // Constant while a trace is recorded: the other threads are there before start() is.
   std::atomic<bool> started_{false};
   std::int64_t start_ns_ = 0;
   std::int64_t delay_ns_ = 0;

@@ -198,6 +198,7 @@ class ThreadBuffer {
     name_hash_ = hash;
     return is_new;
   }
+  void forget_name() noexcept { named_thread_ = {}; }
 
  private:
   friend class ThreadBuffers;

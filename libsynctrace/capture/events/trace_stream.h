@@ -62,6 +62,12 @@ class TraceStream {
   // The End record, the last chunk, the final name.
   void end(std::string_view reason) noexcept;
 
+  // Behind end(): gives back what the process would keep.
+  void release() noexcept {
+    strings_.release();
+    shapes_.release();
+  }
+
   bool failed() const noexcept { return failed_; }
   std::uint64_t refused_names() const noexcept { return strings_.refused_count() + shapes_.refused_count(); }
   std::uint64_t written_bytes() const noexcept { return sink_.written_bytes() + writer_.payload_bytes(); }

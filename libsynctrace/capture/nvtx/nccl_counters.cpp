@@ -116,6 +116,12 @@ void NcclCounters::learn(const NcclCommunicator& told, std::int64_t now_ns) noex
   note_change();
 }
 
+void NcclCounters::forget_written() noexcept {
+  for (Communicator& one : communicators_) one.written_version = 0;
+  is_version_written_ = false;
+  seen_changes_ = 0;
+}
+
 void NcclCounters::drain(TraceStream& out) noexcept {
   const std::uint64_t changes = changes_.load(std::memory_order_acquire);
   if (changes != seen_changes_) {

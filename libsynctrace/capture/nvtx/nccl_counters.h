@@ -34,6 +34,9 @@ class NcclCounters {
   // and what found no room.
   void drain(TraceStream& out) noexcept;
 
+  // Before another trace begins: it knows no communicator.
+  void forget_written() noexcept;
+
  private:
   // A process has tens; those that ended keep their place.
   static constexpr std::size_t kMostCommunicators = 4096;

@@ -28,6 +28,9 @@ class NvtxNames {
   // Drain thread only: defines the domains that were created since the last call.
   void drain(TraceStream& out) noexcept;
 
+  // Before another trace begins: it knows no domain.
+  void forget_written() noexcept { written_domains_ = 0; }
+
   bool is_nccl(NvtxDomainId domain) const noexcept {
     return domain != NvtxDomainId{} && domain == nccl_domain_.load(std::memory_order_relaxed);
   }

@@ -5,10 +5,13 @@
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 
 #include "capture/process/own_descriptors.h"
 #include "capture/process/plain_syscalls.h"
@@ -50,6 +53,18 @@ bool HelperThreads::start(const Helper& helper) noexcept {
   pthread_attr_destroy(&attributes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return is_made;
+}
+
+bool only_helpers_are_left() noexcept {
+  struct stat tasks {};
+  constexpr nlink_t kDots = 2;
+  constexpr nlink_t kMain = 1;
+  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_threads.count()) return false;
+  // One that has ended has no program any more. Nothing is opened: a filter may have forbidden that by now.
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/self/task/%d/exe", getpid());
+  struct stat program {};
+  return stat(path, &program) != 0 && errno == ENOENT;
 }
 
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept {

@@ -27,6 +27,8 @@ class HelperThreads {
 
   // Every helper but the drain thread ends soon: they look at the flag when they wake up, at least ten times a second.
   void stop() noexcept { stopped_.store(true, std::memory_order_relaxed); }
+  // Behind stop(), once those have ended: others may be started.
+  void resume() noexcept { stopped_.store(false, std::memory_order_relaxed); }
   bool are_stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
 
  private:
@@ -38,6 +40,10 @@ class HelperThreads {
 
 // The recorder's.
 [[gnu::visibility("hidden")]] extern HelperThreads& helper_threads;
+
+// True when main() was left by pthread_exit and no threads are left but ours, which must not keep the process alive:
+// when they return, the C library ends the process as it would have without us.
+bool only_helpers_are_left() noexcept;
 
 // The kernel's wait on a word, at most `timeout_ns`, and its end.
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t timeout_ns) noexcept;

@@ -37,6 +37,10 @@ class IdTable {
     ++used_;
   }
 
+  void clear() noexcept {
+    if (used_ != 0) *this = {};
+  }
+
  private:
   std::array<Slot, kSlots> slots_;
   std::size_t used_;

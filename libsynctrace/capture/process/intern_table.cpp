@@ -5,6 +5,11 @@
 
 namespace synctrace::capture {
 
+void InternTable::release() noexcept {
+  if (slots_ != nullptr) munmap(slots_, kSlots * sizeof(Entry));
+  slots_ = nullptr;
+}
+
 InternTable::Answer InternTable::find_or_add(std::uint64_t hash) noexcept {
   if (slots_ == nullptr) {
     void* memory = mmap(nullptr, kSlots * sizeof(Entry), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

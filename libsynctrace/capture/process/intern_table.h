@@ -44,6 +44,9 @@ class InternTable {
   // Maps the table on first use; every answer is {0, false} when that fails.
   Answer find_or_add(std::uint64_t hash) noexcept;
 
+  // Gives its memory back; it is of no use any more.
+  void release() noexcept;
+
   std::uint64_t refused_count() const noexcept { return refused_count_; }
 
  private:

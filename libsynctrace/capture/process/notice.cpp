@@ -21,6 +21,11 @@ namespace {
 
 std::atomic<bool> is_quiet{false};
 
+// Where one thread's lines go instead.
+std::span<char> collected;
+pthread_t collecting_thread;
+std::atomic<bool> is_collecting{false};
+
 // A closed or full stderr is the program's affair, not ours. On a thread of the program the signal about a pipe that
 // nobody reads, or about a file as large as the limit, would end it: it is held back, and taken away where it came.
 void write_to_stderr(const char* line, std::size_t length) noexcept {
@@ -65,6 +70,13 @@ void leave(const char* text, std::size_t length) noexcept {
   }
 }
 
+bool collect(const char* format, va_list arguments) noexcept {
+  if (!is_collecting.load(std::memory_order_acquire) || pthread_equal(collecting_thread, pthread_self()) == 0)
+    return false;
+  if (collected.front() == '\0') std::vsnprintf(collected.data(), collected.size(), format, arguments);
+  return true;
+}
+
 void write_line(const char* format, va_list arguments) noexcept {
   const int saved_errno = errno;
   constexpr char kPrefix[] = "synctrace: ";
@@ -84,7 +96,7 @@ void write_line(const char* format, va_list arguments) noexcept {
 void notice(const char* format, ...) noexcept {
   va_list arguments;
   va_start(arguments, format);
-  write_line(format, arguments);
+  if (!collect(format, arguments)) write_line(format, arguments);
   va_end(arguments);
 }
 
@@ -104,6 +116,12 @@ void deliver_notices() noexcept {
     write_to_stderr(line.text, line.length);
     line.state.store(LeftLine::kFree, std::memory_order_release);
   }
+}
+
+void collect_notices(std::span<char> room) noexcept {
+  collected = room;
+  collecting_thread = pthread_self();
+  is_collecting.store(!room.empty(), std::memory_order_release);
 }
 
 void set_quiet(bool quiet) noexcept { is_quiet.store(quiet, std::memory_order_relaxed); }

@@ -62,6 +62,7 @@ Settings read_settings() noexcept {
   read_variable(kEnvOnlyWindows, kExpectedFlag, whole(s.only_windows, parse_flag));
   read_variable(kEnvNoArguments, kExpectedFlag, whole(s.no_arguments, parse_flag));
   read_variable(kEnvPlainSyscalls, kExpectedFlag, whole(s.plain_syscalls, parse_flag));
+  read_variable(kEnvDormant, kExpectedFlag, whole(s.dormant, parse_flag));
   read_variable(kEnvTestControl, kExpectedFlag, whole(s.test_control, parse_flag));
   read_variable(kEnvStacks, kExpectedStacks, whole(s.stacks, parse_stacks));
   read_variable(kEnvHostWaits, kExpectedSwitch, whole(s.host_waits, parse_switch));

@@ -22,13 +22,16 @@ struct Settings {
   bool no_arguments = false;    // the command line, which may hold secrets, is not recorded
   bool plain_syscalls = false;  // see plain_syscalls.h
   bool host_waits = true;       // record the C library's blocking calls
+  bool dormant = false;         // records nothing until a window is asked for (live/)
+  bool is_live = false;         // one window that was asked for: the trace ends with it
   bool test_control = false;    // NVTX marks "synctrace:off" etc. switch the recorder (benchmarks)
   Level level = Level::kTimeline;
   StackKinds stacks = StackKinds::kAll;
   std::uint32_t sample_rate_hz = format::kDefaultSampleRate;  // 0: no samples
   std::int64_t delay_ns = 0;
-  std::int64_t duration_ns = 0;  // 0: no limit
-  format::DutyCycle duty;        // period 0: no duty cycle
+  std::int64_t duration_ns = 0;        // 0: no limit
+  std::int64_t begin_realtime_ns = 0;  // a live window opens then, by CLOCK_REALTIME; 0: at once
+  format::DutyCycle duty;              // period 0: no duty cycle
   format::CaptureRange range;
   const char* step_marker = "";      // empty: the built-in names
   std::uint64_t max_file_bytes = 0;  // 0: no limit

@@ -2,12 +2,10 @@
 #include "capture/recorder/drain_thread.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <span>
 #include <string_view>
@@ -68,20 +66,6 @@ bool tells_of_waiting(format::RecordKind kind) noexcept {
          kind == kNvtxMark;
 }
 
-// True when main() was left by pthread_exit and no threads are left but ours, which must not keep the process alive:
-// when they return, the C library ends the process as it would have without us.
-bool is_last_thread() noexcept {
-  struct stat tasks {};
-  constexpr nlink_t kDots = 2;
-  constexpr nlink_t kMain = 1;
-  if (stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink > kDots + kMain + helper_threads.count()) return false;
-  // One that has ended has no program any more. Nothing is opened: a filter may have forbidden that by now.
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/self/task/%d/exe", getpid());
-  struct stat program {};
-  return stat(path, &program) != 0 && errno == ENOENT;
-}
-
 }  // namespace
 
 bool DrainThread::start() noexcept { return helper_threads.start(helper_); }
@@ -112,6 +96,11 @@ void DrainThread::await_file() noexcept {
 
 void DrainThread::run() noexcept {
   mark_recorder_thread();
+  drain_until_end();
+  close_trace();
+}
+
+void DrainThread::drain_until_end() noexcept {
   next_upkeep_ns_ = now_ns() + kUpkeepNs;
   while (stop_requested_.load(std::memory_order_acquire) == 0) {
     const bool busy = drain_once();
@@ -122,7 +111,7 @@ void DrainThread::run() noexcept {
     if (now >= next_upkeep_ns_) {
       every_half_second(now);
       bool is_last = false;
-      files_.run([&] { is_last = is_last_thread(); });
+      files_.run([&] { is_last = only_helpers_are_left(); });
       if (is_last) break;
       next_upkeep_ns_ = now_ns() + kUpkeepNs;
     }
@@ -131,12 +120,24 @@ void DrainThread::run() noexcept {
       // Nothing can be written any more: the program goes on at its own speed.
       cupti_switch.switch_to(Sources::kNone);
     }
+    if (is_window_over()) break;
     sleep(busy);
   }
+}
+
+void DrainThread::close_trace() noexcept {
   finish();
   files_.stop();
   done_.store(1, std::memory_order_release);
   futex_wake(done_);
+}
+
+// A window that was asked for is a trace of its own.
+bool DrainThread::is_window_over() noexcept {
+  if (!settings_.is_live) return false;
+  if (size_reached_) end_reason_ = "max-size";
+  if (window_control.is_over()) end_reason_ = "duration";
+  return size_reached_ || out_.failed() || window_control.is_over();
 }
 
 void DrainThread::sleep(bool busy) noexcept {
@@ -347,6 +348,8 @@ void DrainThread::finish() noexcept {
     progress_.fetch_add(1, std::memory_order_relaxed);
   }
   drain_once();
+  // Where the program goes on, its GPU is still at work.
+  if (settings_.is_live) gpu_events.forget_untimed();
   write_thread_names();
   if (window_open_) look_at_children();
   report_losses();

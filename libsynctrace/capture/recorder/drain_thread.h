@@ -26,6 +26,11 @@ class DrainThread {
   // False when no thread could be made.
   [[nodiscard]] bool start() noexcept;
 
+  // Both in start()'s stead, on a thread of the recorder's own that may call CUPTI: the first returns when stop() is
+  // called, when the process has nothing left but the recorder, or when a live window is over; the second follows it.
+  void drain_until_end() noexcept;
+  void close_trace() noexcept;
+
   // Any thread, once: writes what there is, closes the trace and ends the thread. Waits until that is done, but not
   // longer than two seconds without progress: a hanging disk or CUPTI never holds the program's exit. True when done.
   bool stop(const char* reason) noexcept;
@@ -36,6 +41,7 @@ class DrainThread {
 
  private:
   void run() noexcept;
+  bool is_window_over() noexcept;
   bool drain_once() noexcept;
   void write_event(const struct EventView& event) noexcept;
   void write_samples(const struct SampledRun& run) noexcept;

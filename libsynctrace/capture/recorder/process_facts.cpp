@@ -72,15 +72,10 @@ std::string_view driver_version(char* text, std::size_t room) noexcept {
   return {};
 }
 
-// Which job of many processes this one belongs to: the first that a launcher names.
 void add_job(TraceStream& out) noexcept {
-  for (const char* variable : {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID"}) {
-    const char* value = std::getenv(variable);
-    // torchrun's name of a job that nobody named: of no use, for all of them have it.
-    if (value == nullptr || *value == '\0' || std::string_view(value) == "none") continue;
-    add_fact(out, "job_id", value);
-    add_fact(out, "job_source", variable);
-    break;
+  if (const JobName job = find_job(); job.id != nullptr) {
+    add_fact(out, "job_id", job.id);
+    add_fact(out, "job_source", job.variable);
   }
   const char* address = std::getenv("MASTER_ADDR");
   const char* port = std::getenv("MASTER_PORT");
@@ -119,6 +114,7 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
   }
   const char* range = std::getenv(format::kEnvCaptureRange);  // none where the program has taken it out
   if (settings.range.kind != format::RangeKind::kNone && range != nullptr) add_fact(out, "capture_range", range);
+  if (settings.is_live) add_fact(out, "live_window", "1");
   if (settings.only_windows && settings.level == Level::kTimeline) add_fact(out, "only_windows", "1");
   if (settings.max_file_bytes != 0)
     add_number(out, "max_file_bytes", static_cast<std::int64_t>(settings.max_file_bytes));
@@ -129,6 +125,15 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
 }
 
 }  // namespace
+
+JobName find_job() noexcept {
+  for (const char* variable : {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID"}) {
+    const char* value = std::getenv(variable);
+    // torchrun's name of a job that nobody named: of no use, for all of them have it.
+    if (value != nullptr && *value != '\0' && std::string_view(value) != "none") return {value, variable};
+  }
+  return {};
+}
 
 void read_process_identity(ProcessIdentity& identity) noexcept {
   if (gethostname(identity.host, sizeof(identity.host) - 1) != 0) identity.host[0] = '\0';

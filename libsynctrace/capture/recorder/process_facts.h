@@ -22,6 +22,13 @@ void read_process_identity(ProcessIdentity& identity) noexcept;
 // Facts known before CUPTI is looked for.
 void write_process_facts(const ProcessIdentity& identity, const Settings& settings, TraceStream& out) noexcept;
 
+// Which job of many processes this one belongs to: the first that a launcher names. Null where none does.
+struct JobName {
+  const char* id = nullptr;
+  const char* variable = nullptr;  // that names it
+};
+JobName find_job() noexcept;
+
 // The simulated runtime is loaded. On a thread of the program: takes the loader's lock.
 bool gpu_is_simulated() noexcept;
 

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -57,6 +58,7 @@ void give_up(Session& s, const char* reason) noexcept {
 }
 
 bool load_cupti(Session& s) noexcept {
+  if (cupti->GetVersion != nullptr) return true;  // for an earlier trace
   switch (cupti.load(s.settings.cupti_path)) {
     case CuptiStatus::kLoaded: return true;
     case CuptiStatus::kNotFound:
@@ -167,12 +169,13 @@ bool Recorder::open_file(Session& s) noexcept {
 
 void Recorder::stop_at_exit() noexcept {
   Session* session = session_;
-  if (getpid() != owner_.load(std::memory_order_relaxed) || session == nullptr || !session->draining) return;
-  session->draining = false;
+  if (getpid() != owner_.load(std::memory_order_relaxed)) return;
   const ReentryGuard entry;
   flush_open_poll();
-  session->sampler.stop();
-  const bool is_written = session->drain.stop("exit");
+  if (is_dormant_) return live.end_at_exit();
+  if (session == nullptr || !session->draining) return;
+  session->draining = false;
+  const bool is_written = stop_session("exit");
   deliver_notices();
   if (is_written && !session->sink.is_made()) return;  // a process that never used a GPU
   if (!is_written) {
@@ -191,39 +194,55 @@ void Recorder::stop_at_exit() noexcept {
   }
 }
 
-void Recorder::start_recording(Session& s) noexcept {
+bool Recorder::stop_session(const char* reason) noexcept {
+  session_->sampler.stop();
+  return session_->drain.stop(reason);
+}
+
+// False when CUPTI cannot be had, which was told.
+bool Recorder::ask_cupti(Session& s) noexcept {
   CUpti_SubscriberHandle handle = nullptr;
-  if (!load_cupti(s) || !subscribe(s, handle)) return;
-  rings.set_end_hook([]() noexcept {
-    const ReentryGuard entry;
-    flush_open_poll();
-    release_thread_stacks();
-  });
-  rings.start(s.settings.buffer_bytes / 2);
+  if (!load_cupti(s) || !subscribe(s, handle)) return false;
   const bool has_timeline = s.settings.level == Level::kTimeline || s.settings.test_control;
-  const bool whole_graphs = has_timeline && !s.settings.graph_nodes;
+  // Records of whole graphs can only be asked for before the first graph is made.
+  const bool whole_graphs = has_timeline && !s.settings.graph_nodes && !s.settings.is_live;
   if (!gpu.start(s.settings.buffer_bytes / 2) || !sources.start(handle, whole_graphs)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
     give_up(s, "CUPTI refused to record");
-    return;
+    return false;
   }
   write_cupti_facts(s.stream);
   warn_about_environment();
-  if (!s.drain.start()) {
+  return true;
+}
+
+void Recorder::start_recording(Session& s) noexcept {
+  if (!ask_cupti(s)) return;
+  // A live window is drained by the thread that calls this.
+  if (s.settings.is_live) {
+    s.stream.want_file();
+    s.stream.flush();
+    if (s.stream.failed()) return;
+  } else if (!s.drain.start()) {
     notice("no thread could be made; nothing is recorded");
     give_up(s, "no thread could be made");
     return;
   }
   s.draining = true;
-  gpu.set_context_hook([]() noexcept { recorder.session_->drain.await_file(); });
+  if (!s.settings.is_live) gpu.set_context_hook([]() noexcept { recorder.session_->drain.await_file(); });
+  start_helpers(s);
+  if (s.settings.begin_realtime_ns != 0)
+    s.settings.delay_ns = std::max<std::int64_t>(0, s.settings.begin_realtime_ns - realtime_ns());
+  windows.start(s.settings, now_ns());
+}
+
+void Recorder::start_helpers(Session& s) noexcept {
   // Without it stacks go on by libgcc, and modules loaded from here on have no names.
   if (s.settings.stacks != StackKinds::kNone && !s.watch.start()) remark("no thread could be made to watch modules");
-  std::atexit([] { recorder.stop_at_exit(); });
   const bool wants_samples = s.settings.level == Level::kTimeline && s.settings.sample_rate_hz != 0;
   if (wants_samples && !s.sampler.start(s.settings.sample_rate_hz, s.settings.stacks, main_thread_, is_preloaded()))
     remark("no thread could be made to take samples");
   if (s.settings.host_waits && is_preloaded()) switch_host_waits(true);
-  windows.start(s.settings, now_ns());
 }
 
 void Recorder::note_main_thread() noexcept {
@@ -255,7 +274,68 @@ void Recorder::say_if_missed() const noexcept {
 void Recorder::go_silent_in_child() noexcept {
   recorder_state.store(RecorderState::kOff, std::memory_order_relaxed);
   switch_stacks(StackKinds::kNone);
-  session_->sink.abandon_after_fork();
+  if (session_ != nullptr) session_->sink.abandon_after_fork();
+}
+
+// Nothing that was written is known to the next trace.
+void Recorder::forget_last_trace() noexcept {
+  shared_stacks.trace.fetch_add(1, std::memory_order_relaxed);
+  modules.forget_written();
+  names.forget_written();
+  nccl.forget_written();
+  stack_counts.reset();
+  samples.take_until(samples.ready(), [](const SampledRun&) {});
+  samples.counts.reset();
+  rings.for_each([](ThreadBuffer& buffer) {
+    buffer.take_all([](const EventView&) {});
+    buffer.forget_name();
+  });
+}
+
+void Recorder::make_session(const Settings& settings) noexcept {
+  // Never destroyed: its parts have descriptors in the tables of threads that have ended.
+  if (session_ != nullptr) session_->stream.release();
+  session_ =
+      new (session_room_.data()) Session(settings, []() noexcept { return recorder.open_file(*recorder.session_); });
+}
+
+bool Recorder::begin_session() noexcept {
+  Session& s = *session_;
+  s.files.start();
+  if (s.settings.is_live) forget_last_trace();
+  if (s.settings.stacks == StackKinds::kNone) module_map.refresh();
+  if (s.settings.stacks != StackKinds::kNone) enable_stacks(s.settings.stacks);
+  if (begin_trace(s)) start_recording(s);
+  if (!s.draining) s.files.stop();
+  return s.draining;
+}
+
+void Recorder::record_session() noexcept { session_->drain.drain_until_end(); }
+
+void Recorder::end_session(bool cupti_leaves) noexcept {
+  Session& s = *session_;
+  if (s.draining) {
+    s.sampler.stop();
+    switch_host_waits(false);
+    s.draining = false;
+    s.drain.close_trace();
+    switch_stacks(StackKinds::kNone);
+  }
+  helper_threads.stop();
+  if (cupti_leaves && sources.end()) gpu.take_back_buffers();
+}
+
+void Recorder::prepare_once(const Settings& settings) noexcept {
+  decide_on_plain_syscalls(settings);
+  pthread_atfork(nullptr, nullptr, [] { recorder.go_silent_in_child(); });
+  prepare_host_waits();
+  rings.set_end_hook([]() noexcept {
+    const ReentryGuard entry;
+    flush_open_poll();
+    release_thread_stacks();
+  });
+  rings.start(settings.buffer_bytes / 2);
+  std::atexit([] { recorder.stop_at_exit(); });
 }
 
 void Recorder::start() noexcept {
@@ -263,19 +343,14 @@ void Recorder::start() noexcept {
   const Settings settings = read_settings();
   if (!settings.enabled) return;
   set_quiet(settings.quiet);
-  session_ =
-      new (session_room_.data()) Session(settings, []() noexcept { return recorder.open_file(*recorder.session_); });
   note_main_thread();
   owner_.store(getpid(), std::memory_order_relaxed);
-  decide_on_plain_syscalls(settings);
-  pthread_atfork(nullptr, nullptr, [] { recorder.go_silent_in_child(); });
-  prepare_host_waits();
-  session_->files.start();
-  if (settings.stacks == StackKinds::kNone) module_map.refresh();
-  if (settings.stacks != StackKinds::kNone) enable_stacks(settings.stacks);
+  prepare_once(settings);
   if (settings.test_control) control.allow(settings);
-  if (begin_trace(*session_)) start_recording(*session_);
-  if (!session_->draining) session_->files.stop();
+  is_dormant_ = settings.dormant;
+  if (is_dormant_) return live.start(settings);
+  make_session(settings);
+  begin_session();
 }
 
 }  // namespace synctrace::capture

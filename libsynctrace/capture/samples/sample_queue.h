@@ -42,6 +42,14 @@ struct SampleCounts {
   std::atomic<std::uint64_t> signals{0};    // signals handled
   std::atomic<std::uint64_t> signal_ns{0};  // time in the handler, at most 0.1 ms each
   std::atomic<std::uint64_t> thread_ns{0};  // CPU time of the sampler's own thread
+
+  // Before another trace begins.
+  void reset() noexcept {
+    for (std::atomic<std::uint64_t>* count : {&late, &moved, &unread, &busy, &unasked, &dropped, &threads, &spoiled,
+                                              &restarted, &signals, &signal_ns, &thread_ns}) {
+      count->store(0, std::memory_order_relaxed);
+    }
+  }
 };
 
 class SampleQueue {

@@ -58,7 +58,9 @@ const char* SampleSignal::start() noexcept {
   if (!library_tells_calls()) return "with this C library a signal would end system calls of the program";
   struct sigaction before {};
   if (sigaction(kNumber, nullptr, &before) != 0) return "the signals of this process cannot be read";
-  if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) return "the program uses SIGURG itself";
+  const bool is_ours_already = (before.sa_flags & SA_SIGINFO) != 0 && before.sa_sigaction == &on_signal;
+  if (!is_ours_already && before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN)
+    return "the program uses SIGURG itself";
   struct sigaction action {};
   action.sa_sigaction = &on_signal;
   action.sa_flags = SA_RESTART | SA_SIGINFO | SA_ONSTACK;

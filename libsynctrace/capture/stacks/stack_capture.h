@@ -46,7 +46,18 @@ struct ThreadStacks {
   IdTable<16384> stacks;
   IdTable<8192> codes;
   std::uint32_t stacks_of_old_maps;
+  std::uint32_t trace;  // that knows what is in the tables
   std::array<std::byte, CodeDescription::kMaxBytes> room;
+
+  void forget_other_traces() noexcept {
+    const std::uint32_t now = shared_stacks.trace.load(std::memory_order_relaxed);
+    if (trace == now) [[likely]]
+      return;
+    trace = now;
+    stacks.clear();
+    codes.clear();
+    stacks_of_old_maps = 0;
+  }
 };
 
 // What one capture found, in the thread's tables.
@@ -58,6 +69,7 @@ class Capture {
       : own_(own), buffer_(buffer), of_(of), other_(other) {
     own_.python.count = 0;
     own_.python.is_truncated = false;
+    own_.forget_other_traces();
   }
 
   bool has_python() const noexcept { return own_.python.count != 0; }

@@ -29,6 +29,8 @@ struct SharedStacks {
   StackBounds own_code;  // the module that holds this code; constant once enabled
   std::atomic<std::uint32_t> stack_count{0};
   std::atomic<std::uint32_t> code_count{0};
+  // Changes with each trace of the process: what a thread wrote into another one is unknown in this.
+  std::atomic<std::uint32_t> trace{0};
   std::atomic<std::uint64_t> refused{0};  // stacks that found no place in their thread's table
 };
 

@@ -93,6 +93,11 @@ class ModuleMap {
   // Null when no module has that id. Any thread; walks the list.
   const Module* with_id(std::uint32_t id) const noexcept;
 
+  // Before another trace begins: it knows no module. Drain thread, or before there is one.
+  void forget_written() noexcept {
+    for (const Module* module = newest(); module != nullptr; module = module->previous) module->is_in_trace = false;
+  }
+
   // Changes that were not taken over because kMaxBytes was reached.
   std::uint64_t refused_count() const noexcept { return refused_count_.load(std::memory_order_relaxed); }
 

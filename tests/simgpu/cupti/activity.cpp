@@ -110,6 +110,10 @@ int breaks_graphs() {
 // For programs that wait for a flush instead of sleeping: the calls of cuptiActivityFlushAll so far.
 SIMGPU_EXPORT std::uint64_t simgpu_flush_count() { return flush_count.load(std::memory_order_acquire); }
 
+void disable_all_kinds() {
+  for (std::atomic<bool>& kind : enabled) kind.store(false, std::memory_order_release);
+}
+
 bool collects_api(std::uint32_t domain, std::uint32_t cbid) {
   if (domain == CUPTI_CB_DOMAIN_RUNTIME_API) {
     return is_on(CUPTI_ACTIVITY_KIND_RUNTIME) || enabled_apis[0][cbid];

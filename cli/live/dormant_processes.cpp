@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/dormant_processes.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/format_text.h"
+#include "contract/live_messages.h"
+#include "run/trace_manifest.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kStatusPatienceMs = 2'000;
+
+bool is_number(std::string_view text, int& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0;
+}
+
+// -1 with errno where nobody listens.
+int connect_to(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return -1;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (client < 0 || connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return client;
+  const int reason = errno;
+  close(client);
+  errno = reason;
+  return -1;
+}
+
+int send_to(const std::string& socket, std::string_view request) {
+  const int client = connect_to(socket);
+  if (client < 0) return -1;
+  // What has no room in the socket's memory is no request that a recorder takes.
+  [[maybe_unused]] const ssize_t sent = send(client, request.data(), request.size(), MSG_NOSIGNAL);
+  shutdown(client, SHUT_WR);
+  return client;
+}
+
+std::string read_answer(int client, std::int64_t deadline_ns) {
+  std::string answer;
+  while (answer.size() <= format::kMaxMessageBytes) {
+    pollfd wanted{client, POLLIN, 0};
+    const std::int64_t left_ms = (deadline_ns - monotonic_ns()) / 1'000'000;
+    if (left_ms < 0 || poll(&wanted, 1, static_cast<int>(left_ms)) != 1) return {};
+    char bytes[4096];
+    const ssize_t got = recv(client, bytes, sizeof(bytes), 0);
+    if (got <= 0) return got == 0 ? answer : std::string();
+    answer.append(bytes, static_cast<std::size_t>(got));
+  }
+  return {};
+}
+
+std::vector<std::string> socket_folders() {
+  std::vector<std::string> folders;
+  const auto take = [&](const format::SocketFolder& folder) {
+    const std::string path = folder.path.data();
+    const bool is_new = std::find(folders.begin(), folders.end(), path) == folders.end();
+    if (is_new && format::refuse_socket_folder(folder, geteuid()) == nullptr) folders.push_back(path);
+  };
+  format::SocketFolder folder;
+  // A program that was started from elsewhere has the variable where this shell may have none.
+  const std::string usual = format_text("/run/user/{}", geteuid());
+  if (format::runtime_socket_folder(std::getenv("XDG_RUNTIME_DIR"), folder)) take(folder);
+  if (format::runtime_socket_folder(usual.c_str(), folder)) take(folder);
+  take(format::temporary_socket_folder(geteuid()));
+  return folders;
+}
+
+bool is_gone(int pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
+
+int parent_of(int pid) {
+  std::ifstream file(format_text("/proc/{}/stat", pid));
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  // Behind the program's name, which may hold anything: its state, then the parent.
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos || text.size() < name_end + 5) return 0;
+  int parent = 0;
+  const char* begin = text.data() + name_end + 4;
+  std::from_chars(begin, text.data() + text.size(), parent);
+  return parent;
+}
+
+bool descends_from(int pid, int ancestor) {
+  constexpr int kDeepest = 64;
+  for (int i = 0; i < kDeepest && pid > 1; ++i, pid = parent_of(pid)) {
+    if (pid == ancestor) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string line_of(std::string_view key, std::string_view value) { return format_text("{} {}\n", key, value); }
+
+std::string DormantProcess::value(std::string_view key) const { return std::string(format::value_of(status, key)); }
+
+std::vector<DormantProcess> dormant_processes() {
+  std::vector<DormantProcess> found;
+  for (const std::string& folder : socket_folders()) {
+    std::error_code failed;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+      int pid = 0;
+      if (entry.path().extension() != format::kSocketSuffix || !is_number(entry.path().stem().string(), pid)) continue;
+      std::error_code ignored;
+      if (is_gone(pid))
+        fs::remove(entry.path(), ignored);
+      else
+        found.push_back({pid, entry.path().string(), {}});
+    }
+  }
+  const std::vector<std::string> answers = ask_all(found, line_of(format::kKeyVerb, "status"), kStatusPatienceMs);
+  for (std::size_t i = 0; i < found.size(); ++i) found[i].status = answers[i];
+  std::sort(found.begin(), found.end(), [](const DormantProcess& a, const DormantProcess& b) { return a.pid < b.pid; });
+  return found;
+}
+
+std::vector<DormantProcess> named_processes(const std::string& who, std::string& problem) {
+  std::vector<DormantProcess> all = dormant_processes();
+  if (all.empty()) {
+    problem = "no program waits for a request here; start one with: synctrace run --dormant -- PROGRAM";
+    return {};
+  }
+  int pid = 0;
+  const bool is_pid = is_number(who, pid);
+  std::vector<DormantProcess> named;
+  for (DormantProcess& process : all) {
+    if (process.value(format::kKeyJob) == who || (is_pid && descends_from(process.pid, pid)))
+      named.push_back(std::move(process));
+  }
+  if (named.empty()) {
+    problem = format_text(
+        "{} is no program that waits for a request, nor the launcher or job of one; synctrace ps "
+        "lists them",
+        who);
+  }
+  return named;
+}
+
+std::vector<std::string> ask_all(std::span<const DormantProcess> processes, std::string_view request, int patience_ms) {
+  std::vector<int> clients;
+  clients.reserve(processes.size());
+  for (const DormantProcess& process : processes) clients.push_back(send_to(process.socket, request));
+  const std::int64_t deadline_ns = monotonic_ns() + std::int64_t{patience_ms} * 1'000'000;
+  std::vector<std::string> answers;
+  answers.reserve(clients.size());
+  for (const int client : clients) {
+    answers.push_back(client < 0 ? std::string() : read_answer(client, deadline_ns));
+    if (client >= 0) close(client);
+  }
+  return answers;
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/live_window.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/format_text.h"
+#include "contract/live_messages.h"
+#include "exit_status.h"
+#include "messages.h"
+#include "run/finish_run.h"
+#include "run/trace_manifest.h"
+
+namespace synctrace::cli {
+namespace {
+
+// The first window of a process loads CUPTI; the end of one writes what is left.
+constexpr int kPatienceMs = 60'000;
+constexpr int kStatusPatienceMs = 5'000;
+constexpr std::chrono::milliseconds kPause{100};
+
+bool is_recording(const std::string& status) {
+  const std::string_view state = format::value_of(status, format::kKeyState);
+  return state == "recording" || state == "stopping";
+}
+
+}  // namespace
+
+std::vector<DormantProcess> request_all(std::span<const DormantProcess> processes, const std::string& request,
+                                        const char* who) {
+  const std::vector<std::string> answers = ask_all(processes, request, kPatienceMs);
+  std::vector<DormantProcess> done;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const std::string_view refused = format::value_of(answers[i], format::kKeyError);
+    if (answers[i].empty())
+      say::error(who, format_text("process {} did not answer; has it ended? See synctrace ps", processes[i].pid));
+    else if (!refused.empty())
+      say::error(who, format_text("process {}: {}.", processes[i].pid, refused));
+    else
+      done.push_back({processes[i].pid, processes[i].socket, answers[i]});
+  }
+  return done;
+}
+
+void await_end(std::span<const DormantProcess> processes, double patience_s,
+               const std::function<void()>& while_waiting) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  while (std::chrono::steady_clock::now() < deadline) {
+    const std::vector<std::string> answers = ask_all(processes, line_of(format::kKeyVerb, "status"), kStatusPatienceMs);
+    if (std::none_of(answers.begin(), answers.end(), is_recording)) return;
+    if (while_waiting) while_waiting();
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+int finish_windows(std::span<const DormantProcess> processes, RunOptions& options, const char* who) {
+  std::vector<std::string> traces;
+  for (const DormantProcess& process : processes) {
+    if (std::string file = process.value(format::kKeyFile); !file.empty()) traces.push_back(std::move(file));
+  }
+  const FinishedRun finished = finish_run(options, traces, {});
+  if (!finished.traces.empty()) return kExitOk;
+  say::error(who, "no trace was written.");
+  return kExitUnusable;
+}
+
+}  // namespace synctrace::cli
