@@ -65,6 +65,7 @@ void add_head(const Trace& trace, Report& report) {
   report.process_id = trace.process_id;
   report.simulated = fact(trace, "simulated") == "1";
   report.only_windows = fact(trace, "only_windows") == "1";
+  report.is_live = fact(trace, "live_window") == "1";
   report.recorded_ns = trace.last_ns - trace.first_ns;
   for (const TimeSpan span : trace.lossy)
     report.lossy_ns += intersect(span, {trace.first_ns, trace.last_ns}).length_ns();

@@ -111,6 +111,10 @@ void TextRenderer::recorded() {
   std::string covers = report_.has_timeline && !report_.covers_all ? "calls that began in the windows" : "all calls";
   if (report_.only_windows) covers += "; waits and copies outside of them were not recorded";
   page_.field("covers", covers);
+  if (report_.is_live) {
+    page_.field("not known", "the recorder came late: ranges that were open before, and which memory was pinned then;");
+    page_.field("", "graphs are recorded node by node");
+  }
   if (report_.lossy_ns == 0 || !report_.has_timeline) return;
   page_.field("lossy", format_text("{} of it may lack records: conclusions there are uncertain",
                                    duration_text(report_.lossy_ns)));

@@ -47,7 +47,9 @@ void add_losses(const Trace& trace, WaitSites& out) {
   } else if (!launch_blocking.empty() && launch_blocking != "0") {
     out.blind = "CUDA_LAUNCH_BLOCKING was set: every launch waits, so no other wait shows";
   } else if (fact(trace, "only_windows") == "1") {
-    out.blind = "waits outside of its windows were not recorded; record without --only-windows";
+    out.blind = fact(trace, "live_window") == "1"
+                    ? "waits outside of this window were not recorded; record a whole run with synctrace run"
+                    : "waits outside of its windows were not recorded; record without --only-windows";
   } else if (!trace.has_timeline() && uses_jax(trace)) {
     out.blind = "JAX waits in no CUDA call, which only the GPU's timeline shows; record with --level=timeline";
   }

@@ -85,6 +85,7 @@ struct Report {
   std::string no_lines;    // why rows have no line of the program; empty: where they have none, the trace says no more
   bool covers_all = true;  // false: only calls that began in a window
   bool only_windows = false;  // waits outside of the windows were not recorded
+  bool is_live = false;       // recorded on request: the recorder came late
   std::uint64_t left_out_calls = 0;
   Nanoseconds lossy_ns = 0;  // recorded time that may lack records
 
