@@ -35,6 +35,7 @@ int cmd_symbols(int argc, char** argv);
 int cmd_dump(int argc, char** argv);
 int cmd_doctor(int argc, char** argv);
 int cmd_try(int argc, char** argv);
+int cmd_attach(int argc, char** argv);
 int cmd_ps(int argc, char** argv);
 int cmd_start(int argc, char** argv);
 int cmd_stop(int argc, char** argv);

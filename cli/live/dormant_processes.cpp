@@ -68,19 +68,38 @@ std::string read_answer(int client, std::int64_t deadline_ns) {
   return {};
 }
 
+// The users whose programs this one may ask: itself, and as root all that have a folder.
+std::vector<uid_t> users() {
+  std::vector<uid_t> users = {geteuid()};
+  if (geteuid() != 0) return users;
+  const auto take = [&](const fs::path& folder, std::string_view prefix) {
+    std::error_code failed;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
+      const std::string name = entry.path().filename().string();
+      int user = 0;
+      if (name.starts_with(prefix) && is_number(std::string_view(name).substr(prefix.size()), user))
+        users.push_back(static_cast<uid_t>(user));
+    }
+  };
+  take("/run/user", "");
+  take("/tmp", "synctrace-");
+  return users;
+}
+
 std::vector<std::string> socket_folders() {
   std::vector<std::string> folders;
-  const auto take = [&](const format::SocketFolder& folder) {
+  const auto take = [&](const format::SocketFolder& folder, uid_t user) {
     const std::string path = folder.path.data();
     const bool is_new = std::find(folders.begin(), folders.end(), path) == folders.end();
-    if (is_new && format::refuse_socket_folder(folder, geteuid()) == nullptr) folders.push_back(path);
+    if (is_new && format::refuse_socket_folder(folder, user) == nullptr) folders.push_back(path);
   };
   format::SocketFolder folder;
-  // A program that was started from elsewhere has the variable where this shell may have none.
-  const std::string usual = format_text("/run/user/{}", geteuid());
-  if (format::runtime_socket_folder(std::getenv("XDG_RUNTIME_DIR"), folder)) take(folder);
-  if (format::runtime_socket_folder(usual.c_str(), folder)) take(folder);
-  take(format::temporary_socket_folder(geteuid()));
+  if (format::runtime_socket_folder(std::getenv("XDG_RUNTIME_DIR"), folder)) take(folder, geteuid());
+  for (const uid_t user : users()) {
+    // A program that was started from elsewhere has the variable where this shell may have none.
+    if (format::runtime_socket_folder(format_text("/run/user/{}", user).c_str(), folder)) take(folder, user);
+    take(format::temporary_socket_folder(user), user);
+  }
   return folders;
 }
 

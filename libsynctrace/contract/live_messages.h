@@ -61,6 +61,10 @@ std::string_view value_of(std::string_view message, std::string_view key) noexce
 // The same as a number; `fallback` where there is none, false where it is no number from 0 on.
 bool number_of(std::string_view message, std::string_view key, std::int64_t& number) noexcept;
 
+// The name under which the recorder is loaded into a program that runs: it goes dormant then, and asks for nothing in
+// the environment.
+inline constexpr std::string_view kAttachedName = "libsynctrace-attached.so";
+
 // Where sockets lie: a folder of the user's own, 0700.
 struct SocketFolder {
   std::array<char, 80> path{};  // a socket's name may have 107 bytes

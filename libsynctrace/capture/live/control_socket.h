@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The socket at which a dormant recorder is asked to record (contract/live_messages.h). It lies in a folder of the
-// user's own and is 0600; a client of another user is closed without a word. One client at a time, half a second each:
-// one that says nothing, too much or never reads holds up nobody but the next client. Nothing listens on a network.
+// user's own and is 0600; a client of another user, but root, is closed without a word. One client at a time, half a
+// second each: one that says nothing, too much or never reads holds up nobody but the next client. Nothing listens on a
+// network.
 //
 // Used by one thread with descriptors of its own (own_descriptors.h), so the program never meets the socket.
 #pragma once

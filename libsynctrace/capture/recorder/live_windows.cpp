@@ -49,6 +49,7 @@ void LiveWindows::start(const Settings& settings) noexcept {
   read_process_identity(identity_);
   if (!helper_threads.start(window_) || !helper_threads.start(listener_))
     return notice("no thread could be made; no window can be recorded");
+  if (settings.quiet) return;  // nobody waits for a word
   // Only this thread can reach the program's stderr.
   constexpr std::int64_t kPatienceNs = 1'000'000'000;
   futex_wait(is_listening_, 0, kPatienceNs);

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <new>
 #include <span>
+#include <string_view>
 
 #include "capture/cupti/api_events.h"
 #include "capture/process/clocks.h"
@@ -24,6 +25,7 @@
 #include "capture/process/reentry_guard.h"
 #include "capture/recorder/report_at_exit.h"
 #include "contract/launch_contract.h"
+#include "contract/live_messages.h"
 
 namespace synctrace::capture {
 namespace {
@@ -254,6 +256,7 @@ void Recorder::prepare_process() noexcept {
   if (dladdr(this, &self) == 0 || self.dli_fname == nullptr) return;
   char path[4096];
   if (realpath(self.dli_fname, path) == nullptr) return;
+  if (std::string_view(self.dli_fname).ends_with(format::kAttachedName)) return start_attached();
   note_main_thread();
   owner_.store(getpid(), std::memory_order_relaxed);
   // Set only where unset: another tool's wish comes first. The driver reads the one at its first call, each NVTX client
@@ -338,6 +341,24 @@ void Recorder::prepare_once(const Settings& settings) noexcept {
   std::atexit([] { recorder.stop_at_exit(); });
 }
 
+void Recorder::go_dormant(const Settings& settings) noexcept {
+  is_dormant_ = true;
+  live.start(settings);
+}
+
+// In the loader, on a thread of the program that was sent there (synctrace attach). The program knows nothing of us, so
+// nothing is said on its stderr and nothing is set in its environment.
+void Recorder::start_attached() noexcept {
+  if (started_.exchange(true)) return;
+  set_quiet(true);
+  Settings settings = read_settings();
+  settings.quiet = settings.dormant = true;
+  note_main_thread();
+  owner_.store(getpid(), std::memory_order_relaxed);
+  prepare_once(settings);
+  go_dormant(settings);
+}
+
 void Recorder::start() noexcept {
   if (started_.exchange(true)) return;
   const Settings settings = read_settings();
@@ -347,8 +368,7 @@ void Recorder::start() noexcept {
   owner_.store(getpid(), std::memory_order_relaxed);
   prepare_once(settings);
   if (settings.test_control) control.allow(settings);
-  is_dormant_ = settings.dormant;
-  if (is_dormant_) return live.start(settings);
+  if (settings.dormant) return go_dormant(settings);
   make_session(settings);
   begin_session();
 }

@@ -109,6 +109,8 @@ class Recorder {
 
  private:
   void note_main_thread() noexcept;
+  void go_dormant(const Settings& settings) noexcept;
+  void start_attached() noexcept;
   void prepare_once(const Settings& settings) noexcept;
   void forget_last_trace() noexcept;
   bool begin_trace(Session& session) noexcept;
