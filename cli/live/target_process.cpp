@@ -168,6 +168,7 @@ bool shares_namespace(int pid, const char* which) {
 std::string problem_of(int pid, const std::vector<Mapping>& mappings) {
   struct stat owner {};
   if (kill(pid, 0) != 0 && errno == ESRCH) return "there is no such process";
+  if (status_field(pid, "State").starts_with("Z")) return "it has ended";
   if (stat(format_text("/proc/{}", pid).c_str(), &owner) != 0) return "/proc tells nothing about it";
   if (geteuid() != 0 && owner.st_uid != geteuid()) return "it is another user's; ask as that user, or as root";
   if (const std::string tracer = status_field(pid, "TracerPid"); tracer != "0" && !tracer.empty())
