@@ -40,6 +40,7 @@ int cmd_ps(int argc, char** argv);
 int cmd_start(int argc, char** argv);
 int cmd_stop(int argc, char** argv);
 int cmd_status(int argc, char** argv);
+int cmd_top(int argc, char** argv);
 int cmd_explain(int argc, char** argv);
 int cmd_mcp(int argc, char** argv);
 

@@ -6,9 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -73,7 +71,7 @@ bool await_recorder(int pid) {
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (std::chrono::steady_clock::now() < deadline) {
     if (is_dormant(pid)) return true;
-    if (kill(pid, 0) != 0 && errno == ESRCH) return false;
+    if (has_ended(pid)) return false;
     std::this_thread::sleep_for(kPause);
   }
   return false;
@@ -119,6 +117,7 @@ Result<std::string> attach_to(int pid, const std::string& library) {
   const Result<int> thread = send_a_thread(target.value(), name.path().string());
   if (!thread) return thread.error();
   if (!await_recorder(pid)) {
+    if (has_ended(pid)) return Error{format_text("process {} has ended meanwhile", pid)};
     return Error{
         format_text("process {}: its thread {} was sent to load {}, and no recorder answers after {} s; the "
                     "loader may have refused it",

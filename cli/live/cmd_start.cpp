@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Verb `start`: records a window of programs that are running.
+#include <algorithm>
+#include <chrono>
 #include <ctime>
-#include <filesystem>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
 #include "command_line.h"
 #include "commands.h"
+#include "contract/launch_contract.h"
 #include "contract/live_messages.h"
 #include "contract/option_values.h"
 #include "exit_status.h"
@@ -17,6 +21,7 @@
 #include "live/live_options.h"
 #include "live/live_window.h"
 #include "messages.h"
+#include "recordings/recordings.h"
 
 namespace synctrace::cli {
 namespace {
@@ -30,9 +35,14 @@ constexpr std::int64_t kHeadStartNs = 2 * kSecondNs;
 // A window's end is written within this time.
 constexpr double kEndPatienceS = 120.0;
 
+// A window that waits for steps ends with this, found or not.
+constexpr std::int64_t kLongestNs = 600 * kSecondNs;
+constexpr std::chrono::milliseconds kLookEvery{500};
+
 struct Options {
   std::string who;
   std::string duration;
+  std::optional<int> step_count;
   std::string at;
   std::string level;
   std::string output;
@@ -48,6 +58,8 @@ void declare(const CommandLine& app, Options& options) {
       .required();
   app.add("--duration", options.duration, "end the window after this long, and report; without it: synctrace stop",
           "TIME");
+  app.add_number("--step-count", options.step_count, 1, 1'000'000,
+                 "end the window after so many steps (or after --duration), and report", "N");
   app.add("--at", options.at, "begin at this time of day, 14:30 or 14:30:05, or that long from now: +5s", "TIME");
   app.add("--level", options.level, "timeline (default) or syncs, as for run", "LEVEL").one_of({"timeline", "syncs"});
   app.add("-o,--output", options.output, "name of the trace, as for run (default: that of run)", "PATTERN");
@@ -88,6 +100,7 @@ std::optional<std::string> take_times(Options& options) {
   if (!options.duration.empty() &&
       (!format::parse_duration(options.duration, options.duration_ns) || options.duration_ns <= 0))
     return "--duration " + options.duration + ": expected " + format::kExpectedDuration + ".";
+  if (options.step_count && options.duration_ns == 0) options.duration_ns = kLongestNs;
   std::uint64_t bytes = 0;
   if (!options.max_size.empty() && !format::parse_size(options.max_size, bytes))
     return "--max-size " + options.max_size + ": expected " + format::kExpectedSize + ".";
@@ -115,6 +128,49 @@ std::string request_for(const Options& options, std::size_t processes) {
   if (options.force_overwrite) request += line_of(format::kKeyForce, "1");
   if (!options.output.empty()) request += line_of(format::kKeyOutput, options.output);
   return request;
+}
+
+// Whether the window has as many steps as were asked for: found as a report finds them, in the growing file.
+class StepCount {
+ public:
+  StepCount(const Options& options, const DormantProcess& process)
+      : wanted_(static_cast<std::size_t>(options.step_count.value_or(0))),
+        growing_(process.value(format::kKeyFile) + std::string(format::kPartialSuffix)),
+        user_code_(options.live.run.stacks.user_code) {}
+
+  bool is_reached() {
+    if (wanted_ == 0 || std::chrono::steady_clock::now() < next_look_) return false;
+    Asking asking;
+    asking.user_code = user_code_;
+    Recordings recordings({growing_}, std::move(asking));
+    std::size_t found = 0;
+    Visit visit;
+    visit.files = {0};
+    visit.see = [&](OpenRecording& recording) {
+      found = recording.report().steps.figures.count;
+      return false;
+    };
+    const auto begin = std::chrono::steady_clock::now();
+    recordings.visit(visit);
+    // A large file takes long to read: then rarely.
+    next_look_ = std::chrono::steady_clock::now() + std::max<std::chrono::steady_clock::duration>(
+                                                        kLookEvery, 4 * (std::chrono::steady_clock::now() - begin));
+    return found >= wanted_;
+  }
+
+ private:
+  std::size_t wanted_;
+  std::string growing_;
+  UserCode user_code_;
+  std::chrono::steady_clock::time_point next_look_{};
+};
+
+// Until then nothing is loaded, and the program pays nothing.
+void wait_for_time(const Options& options) {
+  const std::int64_t wait_ns = options.begin_ns - realtime_now_ns() - kHeadStartNs;
+  if (options.begin_ns == 0 || wait_ns <= 0) return;
+  say::info("synctrace", format_text("waiting for {} until the window begins.", duration_text(wait_ns + kHeadStartNs)));
+  std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));
 }
 
 double seconds_until_end(const Options& options) {
@@ -148,6 +204,7 @@ int cmd_start(int argc, char** argv) {
     say::error(kWho, problem + ".");
     return kExitUnusable;
   }
+  wait_for_time(options);
   const std::vector<DormantProcess> started = request_all(named, request_for(options, named.size()), kWho);
   if (started.empty()) return kExitUnusable;
   const std::string what = started.size() == 1 ? format_text("process {}", started.front().pid)
@@ -155,8 +212,17 @@ int cmd_start(int argc, char** argv) {
   if (options.duration_ns == 0) {
     say::info("synctrace", format_text("recording {}. To end the window: synctrace stop {}", what, options.who));
   } else {
-    say::info("synctrace", format_text("recording {} for {}.", what, duration_text(options.duration_ns)));
-    await_end(started, seconds_until_end(options), {});
+    say::info("synctrace", options.step_count
+                               ? format_text("recording {} for {} steps, at most {}.", what, *options.step_count,
+                                             duration_text(options.duration_ns))
+                               : format_text("recording {} for {}.", what, duration_text(options.duration_ns)));
+    StepCount steps(options, started.front());
+    bool is_stopped = false;
+    await_end(started, seconds_until_end(options), [&] {
+      if (is_stopped || !steps.is_reached()) return;
+      is_stopped = true;
+      request_all(started, line_of(format::kKeyVerb, "stop"), kWho);
+    });
     if (const int status = finish_windows(started, options.live.run, kWho); status != kExitOk) return status;
   }
   return started.size() == named.size() ? kExitOk : kExitUnusable;

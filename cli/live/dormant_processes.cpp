@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/format_text.h"
+#include "base/parent_process.h"
 #include "contract/live_messages.h"
 #include "run/trace_manifest.h"
 
@@ -103,19 +103,17 @@ std::vector<std::string> socket_folders() {
   return folders;
 }
 
-bool is_gone(int pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
-
-int parent_of(int pid) {
-  std::ifstream file(format_text("/proc/{}/stat", pid));
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  // Behind the program's name, which may hold anything: its state, then the parent.
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos || text.size() < name_end + 5) return 0;
-  int parent = 0;
-  const char* begin = text.data() + name_end + 4;
-  std::from_chars(begin, text.data() + text.size(), parent);
-  return parent;
+// Nobody listens any more, as where the process has become another program: the name goes.
+bool is_deserted(const DormantProcess& process) {
+  const int client = connect_to(process.socket);
+  const bool is_refused = client < 0 && errno == ECONNREFUSED;
+  if (client >= 0) close(client);
+  std::error_code ignored;
+  if (is_refused) fs::remove(process.socket, ignored);
+  return is_refused;
 }
+
+bool is_gone(int pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
 
 bool descends_from(int pid, int ancestor) {
   constexpr int kDeepest = 64;
@@ -137,8 +135,12 @@ std::vector<DormantProcess> dormant_processes() {
     std::error_code failed;
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
       int pid = 0;
-      if (entry.path().extension() != format::kSocketSuffix || !is_number(entry.path().stem().string(), pid)) continue;
       std::error_code ignored;
+      // What an attach or a top that was killed has left: NUMBER of a program, top-NUMBER of a command.
+      const std::string name = entry.path().filename().string();
+      if (is_number(name.starts_with("top-") ? name.substr(4) : name, pid) && is_gone(pid))
+        fs::remove_all(entry.path(), ignored);
+      if (entry.path().extension() != format::kSocketSuffix || !is_number(entry.path().stem().string(), pid)) continue;
       if (is_gone(pid))
         fs::remove(entry.path(), ignored);
       else
@@ -147,6 +149,7 @@ std::vector<DormantProcess> dormant_processes() {
   }
   const std::vector<std::string> answers = ask_all(found, line_of(format::kKeyVerb, "status"), kStatusPatienceMs);
   for (std::size_t i = 0; i < found.size(); ++i) found[i].status = answers[i];
+  std::erase_if(found, [](const DormantProcess& process) { return process.status.empty() && is_deserted(process); });
   std::sort(found.begin(), found.end(), [](const DormantProcess& a, const DormantProcess& b) { return a.pid < b.pid; });
   return found;
 }

@@ -167,8 +167,7 @@ bool shares_namespace(int pid, const char* which) {
 // Empty, or why not.
 std::string problem_of(int pid, const std::vector<Mapping>& mappings) {
   struct stat owner {};
-  if (kill(pid, 0) != 0 && errno == ESRCH) return "there is no such process";
-  if (status_field(pid, "State").starts_with("Z")) return "it has ended";
+  if (has_ended(pid)) return "there is no such process, or it has ended";
   if (stat(format_text("/proc/{}", pid).c_str(), &owner) != 0) return "/proc tells nothing about it";
   if (geteuid() != 0 && owner.st_uid != geteuid()) return "it is another user's; ask as that user, or as root";
   if (const std::string tracer = status_field(pid, "TracerPid"); tracer != "0" && !tracer.empty())
@@ -208,6 +207,8 @@ Result<TargetProcess> look_at_process(int pid) {
     return refuse(pid, std::string("its C library has no dlopen that can be called; ") + kInstead);
   return target;
 }
+
+bool has_ended(int pid) { return (kill(pid, 0) != 0 && errno == ESRCH) || status_field(pid, "State").starts_with("Z"); }
 
 std::vector<int> threads_of(int pid) {
   std::vector<int> threads;

@@ -35,6 +35,9 @@ struct TargetProcess {
 // The error is one sentence: why the recorder is not brought into it, and what to do instead.
 Result<TargetProcess> look_at_process(int pid);
 
+// The process is gone, or only its parent has not heard of its end.
+bool has_ended(int pid);
+
 // Threads of the process, the main thread last: the others are more often at rest.
 std::vector<int> threads_of(int pid);
 

@@ -48,7 +48,8 @@ std::string shown(const std::string& path) {
   return inside.empty() || inside.starts_with("..") ? path : inside;
 }
 
-Outcome settle_all(const std::vector<std::string>& announced) {
+// `may_miss`: whoever asked for a window may have removed its trace.
+Outcome settle_all(const std::vector<std::string>& announced, bool may_miss) {
   Outcome outcome;
   const std::int64_t deadline_ns = monotonic_ns() + kPatienceNs;
   for (const std::string& path : announced) {
@@ -67,7 +68,9 @@ Outcome settle_all(const std::vector<std::string>& announced) {
         say::warn(kWho, format_text("a process is still writing {}{}; it will be {} when that process ends.",
                                     shown(path), format::kPartialSuffix, shown(path)));
         break;
-      case TraceState::kMissing: say::warn(kWho, format_text("the trace {} has gone missing.", shown(path))); break;
+      case TraceState::kMissing:
+        if (!may_miss) say::warn(kWho, format_text("the trace {} has gone missing.", shown(path)));
+        break;
     }
   }
   return outcome;
@@ -161,7 +164,7 @@ void print_nothing_recorded(const RunOptions& options) {
 
 FinishedRun finish_run(const RunOptions& options, const std::vector<std::string>& announced,
                        const std::string& gpu_looks) {
-  const Outcome outcome = settle_all(announced);
+  const Outcome outcome = settle_all(announced, options.dormant);
   FinishedRun finished{outcome.traces, outcome.announced};
   if (outcome.announced == 0 && options.first_rank) print_nothing_recorded(options);
   // Whoever asked for the windows has seen to the rest.
