@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "try/checkouts.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -39,15 +43,44 @@ std::vector<std::string> parts_of(const std::string& text, char end) {
 
 std::string file_name(const std::string& path) { return fs::path(path).filename().string(); }
 
+// "synctrace-try-PID-XXXXXX": the process tells what was left by one that was killed.
+constexpr std::string_view kFolderName = "synctrace-try-";
+
+std::vector<std::string> temporary_parents() {
+  std::vector<std::string> parents;
+  if (const char* preferred = std::getenv("TMPDIR"); preferred != nullptr && *preferred != '\0')
+    parents.emplace_back(preferred);
+  parents.emplace_back("/tmp");
+  return parents;
+}
+
 std::string temporary_folder() {
-  const char* preferred = std::getenv("TMPDIR");
-  for (const char* parent : {preferred, "/tmp"}) {
-    if (parent == nullptr || *parent == '\0') continue;
+  for (const std::string& parent : temporary_parents()) {
     std::error_code failed;
-    std::string path = fs::absolute(std::string(parent) + "/synctrace-try-XXXXXX", failed).string();
+    std::string path = fs::absolute(format_text("{}/{}{}-XXXXXX", parent, kFolderName, getpid()), failed).string();
     if (!failed && mkdtemp(path.data()) != nullptr) return path;
   }
   return {};
+}
+
+// Folders of ours whose process is gone.
+std::vector<std::string> left_folders() {
+  std::vector<std::string> left;
+  for (const std::string& parent : temporary_parents()) {
+    std::error_code failed;
+    for (const fs::directory_entry& entry : fs::directory_iterator(parent, failed)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with(kFolderName)) continue;
+      const std::string_view rest = std::string_view(name).substr(kFolderName.size());
+      int process = 0;
+      std::from_chars(rest.data(), rest.data() + rest.size(), process);
+      struct stat owner {};
+      if (process > 1 && kill(process, 0) != 0 && errno == ESRCH && lstat(entry.path().c_str(), &owner) == 0 &&
+          S_ISDIR(owner.st_mode) && owner.st_uid == geteuid())
+        left.push_back(entry.path().string());
+    }
+  }
+  return left;
 }
 
 }  // namespace
@@ -213,6 +246,7 @@ std::optional<Error> Checkouts::make(const WantedStates& wanted) {
   if (auto wrong = find_repository(); wrong || is_over()) return wrong;
   if (auto wrong = find_commits(wanted); wrong || is_over()) return wrong;
   if (auto wrong = look_at_changes(wanted); wrong || is_over()) return wrong;
+  remove_left();
   folder_ = temporary_folder();
   if (folder_.empty()) return Error{"no temporary folder can be made; set TMPDIR."};
   for (const std::size_t side : {0U, 1U}) {
@@ -221,6 +255,17 @@ std::optional<Error> Checkouts::make(const WantedStates& wanted) {
     if (auto wrong = apply_changes(side); wrong || is_over()) return wrong;
   }
   return wanted.patch.empty() ? std::nullopt : apply_patch(wanted.patch);
+}
+
+// Only checkouts of this repository: git refuses others, and these wait for a trial of theirs.
+void Checkouts::remove_left() {
+  for (const std::string& folder : left_folders()) {
+    bool is_ours = false;
+    for (const char* side : {"/a", "/b"})
+      is_ours |= git({"worktree", "remove", "--force", "--force", folder + side}, top_).end.is_good();
+    std::error_code ignored;
+    if (is_ours) fs::remove_all(folder, ignored);
+  }
 }
 
 std::optional<Error> Checkouts::remove() {

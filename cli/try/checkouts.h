@@ -50,6 +50,7 @@ class Checkouts {
     std::string first_error() const;
   };
   Answer git(const std::vector<std::string>& words, const std::string& folder = {});
+  void remove_left();
   std::optional<Error> find_repository();
   std::optional<Error> find_commits(const WantedStates& wanted);
   std::optional<Error> look_at_changes(const WantedStates& wanted);

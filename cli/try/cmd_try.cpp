@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +46,23 @@ int fail(const std::string& sentence, int status) {
   return status;
 }
 
+// The program's own file, as it stands in both command lines: options and interpreters may differ.
+void warn_of_other_program(const TryOptions& options, const Report& report) {
+  std::istringstream words(report.program);
+  std::vector<std::string> named;
+  for (std::string word; words >> word;) {
+    const std::string name = std::filesystem::path(word).filename().string();
+    if (!name.starts_with("-") && !name.starts_with("python")) named.push_back(name);
+  }
+  if (named.empty()) return;
+  const std::string command = command_text(options.commands[0]);
+  const bool is_named = std::any_of(named.begin(), named.end(),
+                                    [&](const std::string& name) { return command.find(name) != std::string::npos; });
+  if (!is_named)
+    say::warn(kWho, "--from " + options.trace + " is of another program (" + report.program +
+                        "), so its promise may not be about this command.");
+}
+
 // What the trace promises of the change; the status to end with where it promises nothing.
 std::optional<PredictedSaving> read_prediction(const TryOptions& options, int& status) {
   const Result<std::vector<std::string>> files = expand_traces({options.trace});
@@ -60,6 +80,7 @@ std::optional<PredictedSaving> read_prediction(const TryOptions& options, int& s
   visit.finish = [&](std::size_t, Report one) { report = std::move(one); };
   recordings.visit(visit);
   if (!report) return std::nullopt;
+  warn_of_other_program(options, *report);
   Result<PredictedSaving> saving = predicted_saving(*report, options.fix, options.trace);
   if (saving) return std::move(saving).value();
   status = kExitUsage;

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of `synctrace try` share: programs whose figures do not depend on the machine, and a repository that must stay as it is."""
+import contextlib
 import hashlib
 import os
 import pathlib
@@ -31,14 +32,20 @@ class TryTest(harness.CliTest):
         # harness runs everything in the test's folder.
         return super().run_program("env", "-C", where, *command, **options)
 
-    def left_running(self):
+    def processes_left(self):
+        """Folders of /proc."""
         found = []
         for process in pathlib.Path("/proc").iterdir():
-            try:
+            with contextlib.suppress(OSError):
                 if process.name.isdigit() and int(process.name) != os.getpid() and self.mark.encode() in (process / "environ").read_bytes():
-                    found.append((process / "cmdline").read_bytes())
-            except (OSError, ValueError):
-                continue
+                    found.append(process)
+        return found
+
+    def left_running(self):
+        found = []
+        for process in self.processes_left():
+            with contextlib.suppress(OSError):
+                found.append((process / "cmdline").read_bytes())
         return found
 
     def assert_nothing_left(self):

@@ -240,6 +240,22 @@ class Ends(RepositoryTest):
                     result = json.loads(out)
                     self.assertEqual((result["end"], result["verdict"], len(result["pairs"])), ("interrupted", "undecided", max(0, (at - 3) // 2)))
 
+    def test_what_a_killed_trial_left_goes_with_the_next(self):
+        patch = self.patch("sub/figure.txt", "90\n")
+        before = self.state()
+        killed = self.start("env", "-C", self.tree / "sub", harness.SYNCTRACE, "try", "--patch", patch, "--",
+                            f"echo > {self.pipe}; exec sleep {NEVER_S}", env=self.env)
+        with open(self.pipe, encoding="utf-8") as reader:
+            reader.read()
+        killed.kill()
+        killed.wait()
+        for process in self.processes_left():  # as a killed command leaves them
+            os.kill(int(process.name), signal.SIGKILL)
+        self.assertEqual(len(list(self.temporary.iterdir())), 1)
+        self.assertEqual(self.run_try("--patch", patch, *TRAIN, where=self.tree / "sub").returncode, 0)
+        self.assertEqual(self.state(), before)
+        self.assert_nothing_left()
+
     def test_a_hundred_runs_change_nothing(self):
         """One state for all of them: each begins as the one before has left the tree."""
         patch = self.patch("sub/figure.txt", "90\n")
