@@ -291,6 +291,8 @@ void on_state(CUpti_CallbackId id, const CUpti_StateData& data) noexcept {
 
 void flush_open_poll() noexcept { flush_poll(); }
 
+void forget_streams() noexcept { stream_epoch.fetch_add(1, std::memory_order_acq_rel); }
+
 bool inside_cuda_call() noexcept { return is_in_call(); }
 
 void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {

@@ -83,6 +83,7 @@ constexpr RecorderState state_of(Sources sources) noexcept {
 
 bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool whole_graphs) noexcept {
   subscriber_ = handle;
+  unknown_calls_.store(0, std::memory_order_relaxed);
   wants_graphs_.store(whole_graphs, std::memory_order_relaxed);
   for (const CUpti_ActivityKind kind : kStandingKinds) {
     // Where it is known, what is there already comes, too.

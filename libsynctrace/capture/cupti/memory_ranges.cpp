@@ -65,6 +65,7 @@ void MemoryRanges::add(std::uintptr_t begin, std::size_t bytes, format::MemoryKi
     const std::size_t count = count_.load(kRelaxed);
     if (count == kCapacity) {
       overflow_count_.fetch_add(1, kRelaxed);
+      is_partial_.store(true, kRelaxed);
       return;
     }
     for (std::size_t i = count; i > index; --i) change.move(i - 1, i);
@@ -85,6 +86,13 @@ void MemoryRanges::remove(std::uintptr_t begin) noexcept {
   count_.store(count - 1, kRelaxed);
 }
 
+void MemoryRanges::begin_late() noexcept {
+  const Change change(*this);
+  count_.store(0, kRelaxed);
+  overflow_count_.store(0, kRelaxed);
+  is_partial_.store(true, kRelaxed);
+}
+
 // At the begin of a cache line: the same instructions take 14 % longer a quarter of a line later.
 [[gnu::aligned(64)]] format::MemoryKind MemoryRanges::kind_of(std::uintptr_t address) const noexcept {
   if (address == 0) return format::MemoryKind::kUnknown;
@@ -92,8 +100,7 @@ void MemoryRanges::remove(std::uintptr_t begin) noexcept {
     const std::uint64_t before = version_.load(std::memory_order_acquire);
     if ((before & 1) != 0) continue;
     const std::size_t after = upper_bound(address);
-    format::MemoryKind kind =
-        overflow_count_.load(kRelaxed) == 0 ? format::MemoryKind::kPageable : format::MemoryKind::kUnknown;
+    format::MemoryKind kind = is_partial_.load(kRelaxed) ? format::MemoryKind::kUnknown : format::MemoryKind::kPageable;
     if (after > 0 && address < ranges_[after - 1].end.load(kRelaxed)) kind = ranges_[after - 1].kind.load(kRelaxed);
     std::atomic_thread_fence(std::memory_order_acquire);
     if (version_.load(kRelaxed) == before) return kind;

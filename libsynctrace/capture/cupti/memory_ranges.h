@@ -26,6 +26,10 @@ class MemoryRanges {
   // could not keep up. Any thread.
   format::MemoryKind kind_of(std::uintptr_t address) const noexcept;
 
+  // A recorder that comes late, again and again, begins: nothing is known of what was allocated before. From here on
+  // what no range holds is kUnknown. One thread, while nothing is recorded.
+  void begin_late() noexcept;
+
   // Ranges that found no place since the start.
   std::uint64_t overflow_count() const noexcept { return overflow_count_.load(std::memory_order_relaxed); }
 
@@ -43,6 +47,7 @@ class MemoryRanges {
   std::atomic<std::uint64_t> version_{0};
   std::atomic<std::size_t> count_{0};
   std::atomic<std::uint64_t> overflow_count_{0};
+  std::atomic<bool> is_partial_{false};  // ranges are missing
   std::atomic_flag lock_;
   Range ranges_[kCapacity];
 };

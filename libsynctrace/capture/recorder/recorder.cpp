@@ -280,12 +280,14 @@ void Recorder::go_silent_in_child() noexcept {
   if (session_ != nullptr) session_->sink.abandon_after_fork();
 }
 
-// Nothing that was written is known to the next trace.
+// Nothing that was written is known to the next trace, and what happened in between was not seen.
 void Recorder::forget_last_trace() noexcept {
   shared_stacks.trace.fetch_add(1, std::memory_order_relaxed);
   modules.forget_written();
   names.forget_written();
   nccl.forget_written();
+  ranges.begin_late();
+  forget_streams();
   stack_counts.reset();
   samples.take_until(samples.ready(), [](const SampledRun&) {});
   samples.counts.reset();

@@ -175,5 +175,18 @@ TEST_CASE("a reader during changes sees only kinds that were true of the address
   CHECK(answers > 0);
 }
 
+TEST_CASE("a recorder that comes late knows nothing of what was allocated before") {
+  constexpr std::uintptr_t kMiB = 1U << 20;
+  const auto table = std::make_unique<MemoryRanges>();
+  table->add(10 * kMiB, kMiB, MemoryKind::kPinned);
+  CHECK(table->kind_of(20 * kMiB) == MemoryKind::kPageable);
+  table->begin_late();
+  // It may have been freed, and used for something else since.
+  CHECK(table->kind_of(10 * kMiB) == MemoryKind::kUnknown);
+  CHECK(table->kind_of(20 * kMiB) == MemoryKind::kUnknown);
+  table->add(30 * kMiB, kMiB, MemoryKind::kManaged);
+  CHECK(table->kind_of(30 * kMiB) == MemoryKind::kManaged);
+}
+
 }  // namespace
 }  // namespace synctrace::capture
