@@ -18,6 +18,7 @@ constexpr std::array kCommands = {
     Command{"start", "record a window of a program that is running", cmd_start},
     Command{"stop", "end the window, and say what made it wait for the GPU", cmd_stop},
     Command{"top", "show a running program's first screen again and again", cmd_top},
+    Command{"watch", "record a window of a running program when a rule holds", cmd_watch},
     Command{"attach", "make a program that runs one that can be recorded", cmd_attach},
     Command{"status", "say what such a program is doing", cmd_status},
     Command{"explain", "say what a rule or a verdict means, and what to write instead", cmd_explain},

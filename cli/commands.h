@@ -41,6 +41,7 @@ int cmd_start(int argc, char** argv);
 int cmd_stop(int argc, char** argv);
 int cmd_status(int argc, char** argv);
 int cmd_top(int argc, char** argv);
+int cmd_watch(int argc, char** argv);
 int cmd_explain(int argc, char** argv);
 int cmd_mcp(int argc, char** argv);
 

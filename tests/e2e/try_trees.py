@@ -249,7 +249,7 @@ class Ends(RepositoryTest):
             reader.read()
         killed.kill()
         killed.wait()
-        for process in self.processes_left():  # as a killed command leaves them
+        for process in self.processes_left():  # a killed command leaves them so
             os.kill(int(process.name), signal.SIGKILL)
         self.assertEqual(len(list(self.temporary.iterdir())), 1)
         self.assertEqual(self.run_try("--patch", patch, *TRAIN, where=self.tree / "sub").returncode, 0)

@@ -11,7 +11,7 @@ import sys
 import tree
 
 OFFLINE_ROOMS = ["base", "contract", "format", "model", "names", "code", "steps", "attribution", "kernels", "whatif", "ranks", "findings", "timeline",
-                 "recordings", "render", "trial", "gate", "rollup", "exchange", "cli"]
+                 "recordings", "render", "trial", "watch", "gate", "rollup", "exchange", "cli"]
 # Less than the order of the rooms would allow: exports show what happened, never what we think of it; outputs show findings.
 NARROW_ROOMS = {
     "kernels": {"base", "model", "kernels"},
@@ -19,9 +19,10 @@ NARROW_ROOMS = {
     "render": {"base", "findings", "timeline", "render"},
     "recordings": {"base", "format", "model", "findings", "recordings"},
     "trial": {"base", "findings", "render", "trial"},
+    "watch": {"base", "findings", "watch"},
     "gate": {"base", "findings", "recordings", "render", "gate"},
     "rollup": {"base", "findings", "recordings", "trial", "rollup"},
-    "cli": {"base", "contract", "format", "model", "findings", "timeline", "recordings", "render", "trial", "gate", "rollup", "exchange", "cli"},
+    "cli": {"base", "contract", "format", "model", "findings", "timeline", "recordings", "render", "trial", "watch", "gate", "rollup", "exchange", "cli"},
 }
 # Rooms of which others see what ALLOWED_HEADERS says, and nothing else.
 CLOSED_ROOMS = {"names"}

@@ -32,7 +32,7 @@ bool uses_jax(const Trace& trace) {
 
 }  // namespace
 
-void add_losses(const Trace& trace, WaitSites& out) {
+void add_losses(const Trace& trace, bool compares, WaitSites& out) {
   for (const LoadStats::Counter& counter : trace.stats.counters()) {
     const bool is_end = counter.name == kLossUncleanEnd || counter.name == kLossTruncated;
     if (is_harmless(counter.name)) continue;
@@ -46,7 +46,7 @@ void add_losses(const Trace& trace, WaitSites& out) {
     out.blind = "recording was given up: " + printable(reason);
   } else if (!launch_blocking.empty() && launch_blocking != "0") {
     out.blind = "CUDA_LAUNCH_BLOCKING was set: every launch waits, so no other wait shows";
-  } else if (fact(trace, "only_windows") == "1") {
+  } else if (fact(trace, "only_windows") == "1" && !compares) {
     out.blind = fact(trace, "live_window") == "1"
                     ? "waits outside of this window were not recorded; record a whole run with synctrace run"
                     : "waits outside of its windows were not recorded; record without --only-windows";

@@ -6,7 +6,7 @@
 
 namespace synctrace {
 
-// Fills `lost` and `blind`.
-void add_losses(const Trace& trace, WaitSites& out);
+// Fills `lost` and `blind`. Where two recordings are compared, what lies outside of their windows is missed in neither.
+void add_losses(const Trace& trace, bool compares, WaitSites& out);
 
 }  // namespace synctrace

@@ -255,7 +255,7 @@ WaitSites find_wait_sites(const Trace& trace, const Attribution& attribution, co
   out.simulated = fact(trace, "simulated") == "1";
   out.has_timeline = trace.has_timeline();
   out.events = trace.calls.size() + trace.launches.size() + trace.polls.size();
-  add_losses(trace, out);
+  add_losses(trace, options.guessed_steps, out);
   add_idle(attribution, out);
   return out;
 }

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verb `watch`: looks at a running program every few seconds, and records a longer window when a rule holds.
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <deque>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "asked/narrator.h"
+#include "base/format_text.h"
+#include "base/quantity_text.h"
+#include "command_line.h"
+#include "commands.h"
+#include "contract/option_values.h"
+#include "exit_status.h"
+#include "files/output_check.h"
+#include "live/dormant_processes.h"
+#include "live/live_options.h"
+#include "live/short_windows.h"
+#include "messages.h"
+#include "recordings/recordings.h"
+#include "run/finish_run.h"
+#include "watch/look.h"
+#include "watch/rule_watch.h"
+
+namespace synctrace::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kWho = "synctrace watch";
+
+struct Options {
+  std::string who;
+  std::vector<std::string> rules;
+  std::string look = "500ms";
+  std::string every = "10s";
+  std::string record = "10s";
+  std::string cooldown = "5m";
+  std::string output;
+  std::optional<int> keep;
+  std::optional<int> count;
+  LiveOptions live;
+  std::int64_t look_ns = 0;
+  std::int64_t every_ns = 0;
+  std::int64_t record_ns = 0;
+  std::int64_t cooldown_ns = 0;
+  std::vector<RuleWatch> watches;
+};
+
+void declare(const CommandLine& app, Options& options) {
+  app.add("WHO", options.who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
+      .required();
+  app.add("--when", options.rules, "record when this holds: 'step > 1.3 x median for 3', 'gpu idle > 40 % for 30s'",
+          "RULE")
+      .one_value_each();
+  app.add("--look", options.look, "how long each look is (default 500ms)", "TIME");
+  app.add("--every", options.every, "how often one is taken (default 10s)", "TIME");
+  app.add("--record", options.record, "how long a window is recorded when a rule holds (default 10s)", "TIME");
+  app.add("--cooldown", options.cooldown, "record nothing for so long behind a window (default 5m)", "TIME");
+  app.add_number("--keep", options.keep, 1, 10'000, "remove all but the last N windows (default 10)", "N");
+  app.add_number("-n,--count", options.count, 1, 10'000, "end after so many windows", "N");
+  app.add("-o,--output", options.output, "names of the windows' traces, as for run (default: that of run)", "PATTERN");
+  declare_live_options(app, options.live);
+}
+
+std::optional<std::string> take_times(Options& options) {
+  const std::pair<const char*, std::pair<std::string*, std::int64_t*>> times[] = {
+      {"--look", {&options.look, &options.look_ns}},
+      {"--every", {&options.every, &options.every_ns}},
+      {"--record", {&options.record, &options.record_ns}},
+      {"--cooldown", {&options.cooldown, &options.cooldown_ns}}};
+  for (const auto& [option, time] : times) {
+    if (!format::parse_duration(*time.first, *time.second) ||
+        (*time.second <= 0 && time.second != &options.cooldown_ns))
+      return std::string(option) + " " + *time.first + ": expected " + format::kExpectedDuration + ".";
+  }
+  if (options.every_ns < 2 * options.look_ns) return "--every is less than twice --look; looks would be all the time.";
+  return std::nullopt;
+}
+
+std::optional<std::string> take(Options& options) {
+  if (auto wrong = take_times(options)) return wrong;
+  if (options.rules.empty()) return "which rule? Type --when 'step > 1.3 x median for 3'.";
+  for (const std::string& text : options.rules) {
+    Result<WatchRule> rule = parse_rule(text);
+    if (!rule) return "--when " + rule.error().message;
+    options.watches.emplace_back(std::move(rule).value());
+  }
+  if (!options.output.empty()) {
+    Result<CheckedOutput> output = check_output(options.output, true);
+    if (!output) return output.error().message;
+    options.output = output.value().pattern;
+  }
+  return take_live_options(options.live);
+}
+
+std::string clock_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char text[16];
+  localtime_r(&now, &local);
+  std::strftime(text, sizeof(text), "%H:%M:%S", &local);
+  return text;
+}
+
+// Looks need no names, and say nothing of what could not be read: the next one comes.
+std::vector<Look> look_at(const std::vector<std::string>& files, const Options& options) {
+  Asking asking;
+  asking.user_code = options.live.run.stacks.user_code;
+  Recordings recordings(files, std::move(asking));
+  std::vector<Report> reports;
+  Visit visit;
+  visit.files = recordings.all();
+  visit.finish = [&](std::size_t, Report report) { reports.push_back(std::move(report)); };
+  recordings.visit(visit);
+  return looks_of(reports, std::chrono::duration<double>(Clock::now().time_since_epoch()).count());
+}
+
+class Watcher {
+ public:
+  Watcher(std::vector<DormantProcess> processes, Options& options)
+      : processes_(std::move(processes)), options_(options), looks_(processes_.front(), kWho) {}
+
+  int run() {
+    say_what();
+    const int most = options_.count.value_or(0);
+    for (int windows = 0; !is_asked_to_end() && (most == 0 || windows < most);) {
+      const Clock::time_point next = Clock::now() + std::chrono::nanoseconds(options_.every_ns);
+      std::optional<std::vector<std::string>> files = looks_.record(processes_, options_.look_ns);
+      if (!files) return kExitUnusable;
+      const RuleWatch* fired = hold_against_rules(*files);
+      if (fired != nullptr && Clock::now() >= quiet_until_) {
+        if (!record(*fired)) return kExitUnusable;
+        ++windows;
+        continue;
+      }
+      pause_until(next);
+    }
+    return kExitOk;
+  }
+
+ private:
+  void say_what() const {
+    const double share = 100.0 * static_cast<double>(options_.look_ns) / static_cast<double>(options_.every_ns);
+    say::info("synctrace",
+              format_text("looking at {} process{} for {} in every {} ({:.1f} % of the time); Ctrl-C ends this, "
+                          "not the program.",
+                          processes_.size(), processes_.size() == 1 ? "" : "es", duration_text(options_.look_ns),
+                          duration_text(options_.every_ns), share));
+  }
+
+  // The rule that fires; null: none. The last look at which none held stays, to be compared with.
+  const RuleWatch* hold_against_rules(std::vector<std::string>& files) {
+    const std::vector<Look> looks = look_at(files, options_);
+    const RuleWatch* fired = nullptr;
+    bool is_healthy = true;
+    for (RuleWatch& watch : options_.watches) {
+      const RuleWatch::Answer answer = looks.empty() ? RuleWatch::Answer::kUnknown : watch.take(looks);
+      is_healthy &= answer == RuleWatch::Answer::kHealthy || answer == RuleWatch::Answer::kUnknown;
+      if (answer == RuleWatch::Answer::kFires && fired == nullptr) fired = &watch;
+    }
+    if (is_healthy) {
+      healthy_ = files;
+      looks_.replace(std::move(files));
+    } else {
+      std::error_code ignored;
+      for (const std::string& file : files) std::filesystem::remove(file, ignored);
+    }
+    return fired;
+  }
+
+  bool record(const RuleWatch& fired) {
+    const std::string head = format_text("{}  {}: {}; recording {}\n", clock_text(), fired.rule().text, fired.finding(),
+                                         duration_text(options_.record_ns));
+    std::fwrite(head.data(), 1, head.size(), stdout);
+    std::fflush(stdout);
+    const auto files = record_window(processes_, options_.record_ns, options_.output, kWho);
+    if (!files) return false;
+    const FinishedRun finished = finish_run(options_.live.run, *files, {});
+    compare(finished.traces);
+    keep(finished.traces);
+    quiet_until_ = Clock::now() + std::chrono::nanoseconds(options_.cooldown_ns);
+    return true;
+  }
+
+  // What `diff` says of the first process: since the last healthy look.
+  void compare(const std::vector<std::string>& traces) const {
+    if (healthy_.empty() || traces.empty()) return;
+    std::vector<std::string> words = {"diff", healthy_.front(), traces.front()};
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    std::fputs("Since the last look at which no rule held:\n", stdout);
+    cmd_diff(static_cast<int>(words.size()), arguments.data());
+    std::fflush(stdout);
+  }
+
+  void keep(const std::vector<std::string>& traces) {
+    constexpr int kDefault = 10;
+    kept_.push_back(traces);
+    std::error_code ignored;
+    for (; kept_.size() > static_cast<std::size_t>(options_.keep.value_or(kDefault)); kept_.pop_front()) {
+      for (const std::string& file : kept_.front()) std::filesystem::remove(file, ignored);
+    }
+  }
+
+  std::vector<DormantProcess> processes_;
+  Options& options_;
+  ShortWindows looks_;
+  std::vector<std::string> healthy_;
+  std::deque<std::vector<std::string>> kept_;
+  Clock::time_point quiet_until_{};
+};
+
+}  // namespace
+
+int cmd_watch(int argc, char** argv) {
+  const CommandLine app("Looks at a running program every few seconds, and records a window when a rule holds.", kWho);
+  Options options;
+  declare(app, options);
+  if (const auto end = app.parse(argc, argv)) return *end;
+  if (const std::optional<std::string> wrong = take(options)) {
+    say::error(kWho, *wrong);
+    return kExitUsage;
+  }
+  std::string problem;
+  std::vector<DormantProcess> named = named_processes(options.who, problem);
+  if (named.empty()) {
+    say::error(kWho, problem + ".");
+    return kExitUnusable;
+  }
+  end_on_signals();
+  return Watcher(std::move(named), options).run();
+}
+
+}  // namespace synctrace::cli

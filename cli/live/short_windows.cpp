@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/short_windows.h"
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/format_text.h"
+#include "contract/live_messages.h"
+#include "live/live_window.h"
+#include "run/trace_manifest.h"
+
+namespace synctrace::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kHeadStartNs = 2'000'000'000;  // several processes begin together, as for start
+constexpr double kPatienceS = 120.0;
+
+constinit std::atomic<bool> asked_to_end{false};
+
+std::string request_for(std::int64_t length_ns, const std::string& pattern, std::size_t processes) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  const std::int64_t begin_ns = processes > 1 ? now.tv_sec * 1'000'000'000 + now.tv_nsec + kHeadStartNs : 0;
+  std::string request = line_of(format::kKeyVerb, "start") +
+                        line_of(format::kKeyDurationNs, std::to_string(length_ns)) +
+                        line_of(format::kKeyBeginNs, std::to_string(begin_ns));
+  if (!pattern.empty()) request += line_of(format::kKeyOutput, pattern);
+  return request;
+}
+
+}  // namespace
+
+void end_on_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) { asked_to_end.store(true); });
+}
+
+bool is_asked_to_end() { return asked_to_end.load(); }
+
+void pause_until(std::chrono::steady_clock::time_point end) {
+  constexpr std::chrono::milliseconds kTick{50};
+  while (!is_asked_to_end() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(kTick);
+}
+
+std::optional<std::vector<std::string>> record_window(const std::vector<DormantProcess>& processes,
+                                                      std::int64_t length_ns, const std::string& pattern,
+                                                      const char* who) {
+  const std::vector<DormantProcess> started =
+      request_all(processes, request_for(length_ns, pattern, processes.size()), who);
+  if (started.empty()) return std::nullopt;
+  await_end(started, kPatienceS, {});
+  std::vector<std::string> files;
+  for (const DormantProcess& process : started) {
+    std::string file = process.value(format::kKeyFile);
+    if (settle_trace(file, monotonic_ns()) != TraceState::kMissing) files.push_back(std::move(file));
+  }
+  return files;
+}
+
+ShortWindows::ShortWindows(const DormantProcess& first, const char* who)
+    : folder_(fs::path(first.socket).parent_path() / format_text("top-{}", getpid())), who_(who) {}
+
+ShortWindows::~ShortWindows() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+std::optional<std::vector<std::string>> ShortWindows::record(const std::vector<DormantProcess>& processes,
+                                                             std::int64_t length_ns) {
+  return record_window(processes, length_ns, (folder_ / format_text("%p.window{}", ++count_)).string(), who_);
+}
+
+void ShortWindows::replace(std::vector<std::string> files) {
+  std::error_code ignored;
+  for (const std::string& file : kept_) fs::remove(file, ignored);
+  kept_ = std::move(files);
+}
+
+}  // namespace synctrace::cli

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watch/look.h"
+
+#include <algorithm>
+
+namespace synctrace {
+namespace {
+
+constexpr double kNsOfAMs = 1e6;
+constexpr double kNsOfASecond = 1e9;
+
+Look look_of(const Report& report, double time_s) {
+  Look look;
+  look.time_s = time_s;
+  if (report.steps.ordinary_mean_ns > 0) look.step_ms = static_cast<double>(report.steps.ordinary_mean_ns) / kNsOfAMs;
+  // A GPU that did nothing at all in the window has a state of no length.
+  for (const DeviceReport& device : report.devices) {
+    if (device.state.window_ns <= 0) continue;
+    const double idle = 100.0 * static_cast<double>(device.state.idle_ns) / static_cast<double>(device.state.window_ns);
+    look.idle_percent = std::max(look.idle_percent.value_or(0.0), idle);
+  }
+  if (report.has_timeline && report.recorded_ns > 0) {
+    look.launches_per_s =
+        static_cast<double>(report.launch_count) * kNsOfASecond / static_cast<double>(report.recorded_ns);
+  }
+  return look;
+}
+
+}  // namespace
+
+std::vector<Look> looks_of(std::span<const Report> reports, double time_s) {
+  std::vector<Look> looks;
+  looks.reserve(reports.size());
+  for (const Report& report : reports) looks.push_back(look_of(report, time_s));
+  return looks;
+}
+
+}  // namespace synctrace

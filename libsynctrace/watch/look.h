@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a short window of a program showed, in the figures that rules are about.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "findings/report/report.h"
+
+namespace synctrace {
+
+struct Look {
+  double time_s = 0.0;                 // by any clock that goes on
+  std::optional<double> step_ms;       // the mean of ordinary steps; nothing where no steps were found
+  std::optional<double> idle_percent;  // the GPU's
+  std::optional<double> launches_per_s;
+};
+
+// The figures of several ranks stand together, one of each; what most ranks do does not hide what one does.
+std::vector<Look> looks_of(std::span<const Report> reports, double time_s);
+
+}  // namespace synctrace

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rule as a user writes it:
+//
+//   QUANTITY > VALUE [for COUNT|TIME]      step > 250 ms for 3      gpu idle > 40 % for 30s
+//   QUANTITY > FACTOR x median [for ...]   step > 1.3 x median for 3      launches < 0.5 x median
+//
+// Quantities: step (ms), gpu idle (%), launches (a second). COUNT is of looks in a row.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "watch/look.h"
+
+namespace synctrace {
+
+struct WatchRule {
+  enum class Quantity : std::uint8_t { kStep, kIdle, kLaunches };
+  std::string text;  // what was given
+  Quantity quantity = Quantity::kStep;
+  bool is_above = true;  // ">"; else "<"
+  double value = 0.0;    // in the quantity's unit, or times the median
+  bool is_of_median = false;
+  std::uint32_t looks = 1;  // so many in a row
+  double seconds = 0.0;     // and for so long
+};
+
+// One sentence where the text is no rule.
+Result<WatchRule> parse_rule(std::string_view text);
+
+// "41.2 ms", "12.0 %", "5,210 launches/s"
+std::string quantity_text(WatchRule::Quantity quantity, double value);
+
+}  // namespace synctrace
