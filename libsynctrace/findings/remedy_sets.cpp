@@ -10,11 +10,9 @@
 namespace synctrace {
 namespace {
 
-constexpr std::size_t kMostSwitches = 6;     // 64 sets; a replay of eight costs what one does
-constexpr std::size_t kMostSets = 128;       // with irregular steps, which need no replay
-constexpr std::size_t kMostRemedies = 64;    // bits of RemedySet
-constexpr Share kWorthASwitch = percent(1);  // share of the time, as what is shown is worth
-constexpr Share kWorthAWord = {1, 1'000};    // likewise, as what is named among the others
+constexpr std::size_t kMostSets = 128;     // with irregular steps, which need no replay
+constexpr std::size_t kMostRemedies = 64;  // bits of RemedySet
+constexpr Share kWorthAWord = {1, 1'000};  // likewise, as what is named among the others
 
 std::uint64_t bit(std::size_t at) noexcept { return std::uint64_t{1} << at; }
 std::uint64_t first_bits(std::size_t count) noexcept {

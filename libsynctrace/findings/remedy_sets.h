@@ -7,10 +7,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/shares.h"
 #include "findings/report/savings.h"
 #include "whatif/what_if.h"
 
 namespace synctrace {
+
+inline constexpr std::size_t kMostSwitches = 6;     // 64 sets; a replay of eight costs what one does
+inline constexpr Share kWorthASwitch = percent(1);  // share of the time, as what is shown is worth
 
 class RemedySets {
  public:

@@ -26,7 +26,7 @@ struct WhatIfQuestion {
   bool pinned = false;         // every copy to the device comes from pinned memory and waits for nothing
   bool no_input_wait = false;  // every batch is there when it is asked for
   std::string graph_range;     // what is launched inside this NVTX range is one graph
-  bool with_sets = false;      // SavingsReport::sets, beside the answer
+  bool with_sets = false;      // SavingsReport::sets and JobReport::sets, beside the answer
 
   bool empty() const noexcept { return wishes.empty() && !pinned && !no_input_wait && graph_range.empty(); }
 };

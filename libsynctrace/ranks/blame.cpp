@@ -116,7 +116,7 @@ class BlameFinder {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return rows[a].waited_ns > rows[b].waited_ns; });
     for (std::size_t i = 0; i < std::min(order.size(), kMostBlamed); ++i)
-      add_savings(of_rows[order[i]], rows[order[i]]);
+      rows[order[i]].saving = saving_of(std::span(&of_rows[order[i]], 1));
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return rows[a].varies != rows[b].varies ? rows[b].varies : rows[a].saving.ns > rows[b].saving.ns;
     });
@@ -124,6 +124,7 @@ class BlameFinder {
     Cuts together(ranks_.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       BlameRow& row = rows[order[i]];
+      of_rows_.push_back(of_rows[order[i]]);
       if (i < kMostBlamed && row.saving.ns > 0) {
         cut(
             of_rows[order[i]], [](const Excess& one) { return one.more_ns; }, together);
@@ -132,6 +133,28 @@ class BlameFinder {
       sorted.push_back(std::move(row));
     }
     return sorted;
+  }
+
+  // `rows`: what rows() returned.
+  std::vector<BlameSet> sets(const std::vector<BlameRow>& rows, const SetQuestion& question) const {
+    std::vector<std::uint64_t> switches;  // the rows that each makes, as bits
+    for (std::size_t i = 0; i < std::min(rows.size(), kMostBlamed); ++i) {
+      if (rows[i].varies || rows[i].saving.ns < std::max<Nanoseconds>(1, question.worth_ns))
+        break;  // the next ones save less
+      if (switches.size() < question.most_switches) switches.push_back(0);
+      switches.back() |= std::uint64_t{1} << i;
+    }
+    std::vector<BlameSet> sets;
+    for (std::size_t chosen = 1; chosen < std::size_t{1} << switches.size(); ++chosen) {
+      BlameSet& set = sets.emplace_back();
+      for (std::size_t i = 0; i < switches.size(); ++i) set.rows |= (chosen >> i & 1) != 0 ? switches[i] : 0;
+      std::vector<std::span<const Excess>> of_rows;
+      for (std::size_t i = 0; i < std::min(of_rows_.size(), kMostBlamed); ++i) {
+        if ((set.rows >> i & 1) != 0) of_rows.push_back(of_rows_[i]);
+      }
+      set.saving = saving_of(of_rows);
+    }
+    return sets;
   }
 
  private:
@@ -257,15 +280,17 @@ class BlameFinder {
     }
   }
 
-  void add_savings(std::span<const Excess> excesses, BlameRow& row) const {
+  Interval saving_of(std::span<const std::span<const Excess>> of_rows) const {
     const auto saving = [&](auto&& amount) {
       Cuts cuts(ranks_.size());
-      cut(excesses, amount, cuts);
+      for (const std::span<const Excess> excesses : of_rows) cut(excesses, amount, cuts);
       return replay_.saving(cuts);
     };
-    row.saving.ns = saving([](const Excess& one) { return one.more_ns; });
-    row.saving.lo_ns = saving([](const Excess& one) { return std::min(one.more_ns, one.margin_ns); });
-    row.saving.hi_ns = saving([](const Excess& one) { return one.whole_ns; });
+    Interval interval;
+    interval.ns = saving([](const Excess& one) { return one.more_ns; });
+    interval.lo_ns = saving([](const Excess& one) { return std::min(one.more_ns, one.margin_ns); });
+    interval.hi_ns = saving([](const Excess& one) { return one.whole_ns; });
+    return interval;
   }
 
   std::span<const RankSummary> ranks_;
@@ -275,6 +300,7 @@ class BlameFinder {
   std::unordered_map<std::uint32_t, const std::vector<StretchPart>*> looked_at_;
   std::unordered_map<std::uint32_t, std::map<std::uint32_t, double>> in_a_step_;  // by rank and sort
   std::vector<Excess> excesses_;
+  std::vector<std::span<const Excess>> of_rows_;  // in the order of what rows() returned
 };
 
 }  // namespace
@@ -328,7 +354,8 @@ std::uint32_t usual_rank(std::span<const RankSummary> ranks, const JobMatch& mat
 }
 
 Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split,
-                 const JobReplay& replay, std::span<const LookedAt> looked_at, const PartSorts& sorts) {
+                 const JobReplay& replay, std::span<const LookedAt> looked_at, const PartSorts& sorts,
+                 const std::optional<SetQuestion>& asked) {
   Blame blame;
   BlameFinder finder(ranks, match, replay, looked_at, sorts);
   for (std::uint32_t i = 0; i < match.meetings.size(); ++i) {
@@ -341,6 +368,7 @@ Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, cons
     if (!finder.add(late)) blame.not_looked_at_ns = add_saturated(blame.not_looked_at_ns, late.waited_ns);
   }
   blame.rows = finder.rows();
+  if (asked) blame.sets = finder.sets(blame.rows, *asked);
   return blame;
 }
 

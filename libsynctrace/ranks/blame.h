@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,14 +66,29 @@ struct BlameRow {
   Nanoseconds with_those_before_ns = 0;  // with all rows before this one
 };
 
+// Some of the rows without the others, replayed together. Savings do not add up.
+struct BlameSet {
+  std::uint64_t rows = 0;  // a bit for each, in their order
+  Interval saving;
+};
+
+// Asks for sets of the rows that save so much. Each has a switch of its own; those beyond the last one share it. A set
+// takes three passes over all units.
+struct SetQuestion {
+  Nanoseconds worth_ns = 0;
+  std::size_t most_switches = 0;
+};
+
 struct Blame {
   std::vector<BlameRow> rows;        // largest saving first, but what varies last
+  std::vector<BlameSet> sets;        // where they were asked for: of rows that do not vary
   Nanoseconds waited_ns = 0;         // by all ranks in ordinary steps
   Nanoseconds not_looked_at_ns = 0;  // because of ranks whose traces were not looked at,
   Nanoseconds not_known_ns = 0;      // or of a rank that is not known
 };
 
 Blame find_blame(std::span<const RankSummary> ranks, const JobMatch& match, const JobSplit& split,
-                 const JobReplay& replay, std::span<const LookedAt> looked_at, const PartSorts& sorts);
+                 const JobReplay& replay, std::span<const LookedAt> looked_at, const PartSorts& sorts,
+                 const std::optional<SetQuestion>& asked = std::nullopt);
 
 }  // namespace synctrace

@@ -88,7 +88,7 @@ class Recordings::Pass {
   void finish(std::size_t opened) {
     std::erase(to_examine_, opened);
     if (!is_complete_ && to_examine_.empty()) {
-      of_.job_ = of_.found_.findings->report();
+      of_.job_ = of_.found_.findings->report(visit_.question.what_if.with_sets);
       is_complete_ = true;
     }
     for (; is_complete_ && finished_ < visit_.files.size(); ++finished_) {

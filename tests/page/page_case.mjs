@@ -12,7 +12,7 @@ const SYNCTRACE = process.env.SYNCTRACE_BIN;
 const GOLDEN = process.env.GOLDEN_FOLDER;
 
 export const folder = mkdtempSync(path.join(tmpdir(), 'synctrace-page-'));
-const KEPT_IN = {torch_loop: 'torch', 'point_strokes.fps': 'frameworks', 'cifar_resnet.baseline': 'frameworks', 'cifar_resnet.pinned': 'studies'};
+const KEPT_IN = {torch_loop: 'torch', 'point_strokes.fps': 'frameworks', 'cifar_resnet.baseline': 'frameworks', 'cifar_resnet.pinned': 'studies', 'ddp_host/rank0': 'jobs', 'ddp_host/rank1': 'jobs'};
 export const golden = name => path.join(GOLDEN, KEPT_IN[name] ?? 'h200', `${name}.synctrace`);
 export const LOOP = golden('torch_loop');  // a training loop on a real GPU
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import {readFileSync, writeFileSync} from 'node:fs';
 import {after, before, test} from 'node:test';
-import {closeBrowser, folder, golden, openBrowser, pageOf, reportOf, viewOf, withPage} from './page_case.mjs';
+import {closeBrowser, folder, golden, openBrowser, pageOf, reportOf, synctrace, viewOf, withPage} from './page_case.mjs';
 
 before(openBrowser);
 after(closeBrowser);
@@ -62,6 +62,60 @@ test('each set of changes shows what its own replay saves: bar, range, figures a
     }
     assert.deepEqual(await stateOf(page), printed);  // all on: as it was printed
   });
+});
+
+// A job of two ranks with two changes, and its ticks alone: each rank's own part has ticks as well.
+const JOB = [0, 1].map(rank => golden(`ddp_host/rank${rank}`));
+const jobFile = pageOf(JOB);
+const jobTicks = page => page.locator('.changes[data-alone] input.switch');
+const jobState = page => page.evaluate(() => {
+  const section = document.querySelector('.changes[data-alone]'), width = selector => parseFloat(document.querySelector(selector).getAttribute('width'));
+  const texts = selector => [...section.querySelectorAll(selector)].map(one => one.textContent);
+  return {sum: section.querySelector('.chosen').textContent, bar: width('header.job svg.possible rect.possible'), range: width('header.job svg.possible rect.range'),
+    small: width('.changes[data-alone] .chosen rect.possible'), saves: texts('.remedy .saves'), so_far: texts('.remedy .so-far'), off: section.querySelectorAll('.remedy.off').length};
+});
+
+test('the changes of a job have ticks: bar, range and words are those of a replay of all ranks', async () => {
+  const {base, sets} = setsOf(jobFile), {job} = JSON.parse(synctrace('report', '--no-symbols', '--format', 'json', ...JOB));
+  const [first, second] = job.causes;
+  assert.deepEqual([sets.size, sets.get(1)[0], sets.get(2)[0], sets.get(3)[0]], [4, first.saving.ns, second.saving.ns, second.cumulative_saving_ns]);
+  await withPage(jobFile, {}, async page => {
+    const printed = await jobState(page);
+    assert.match(printed.sum, /with 2 of 2 changes/);
+    isNear(printed.bar, 100 * (base - sets.get(3)[0]) / base);
+    for (const set of [2, 0, 1]) {
+      for (const i of [0, 1]) await jobTicks(page).nth(i).setChecked((set >> i & 1) === 1);
+      const [ns, lo, hi] = sets.get(set), state = await jobState(page);
+      isNear(state.bar, 100 * (base - ns) / base);
+      isNear(state.small, state.bar);
+      isNear(state.range, 100 * (hi - lo) / base);
+      if (set > 0) assert.ok(state.sum.includes(`with 1 of 2 changes`) && state.sum.includes(`${share(ns, base)} less`), state.sum);
+      assert.equal(state.off, set === 0 ? 2 : 1);
+      assert.deepEqual(state.saves, printed.saves);  // by itself each saves what it did
+      [1, 2].forEach((bit, i) => assert.equal(state.so_far[i].split(' %')[0] + ' %', share(sets.get(set & bit ? set & (2 * bit - 1) : set | bit)[0], base)));
+    }
+    assert.equal(await page.locator('section.process .remedy.off').count(), 0);  // a rank's own ticks are its own
+    await jobTicks(page).nth(1).check();
+    assert.deepEqual(await jobState(page), printed);
+  });
+});
+
+test('the ticks of a job are reached by Tab, named, and worked by keys, in light and dark', async () => {
+  for (const colorScheme of ['light', 'dark']) {
+    await withPage(jobFile, {colorScheme}, async page => {
+      const labels = [];
+      for (let i = 0; i < 40 && labels.length < 2; ++i) {
+        await page.keyboard.press('Tab');
+        const at = await page.evaluate(() => { const one = document.activeElement; return one.matches('.changes[data-alone] .switch') && {label: one.getAttribute('aria-label'), ring: getComputedStyle(one).outlineStyle, colour: getComputedStyle(one).outlineColor, back: getComputedStyle(document.body).backgroundColor}; });
+        if (!at) continue;
+        labels.push(at.label);
+        assert.ok(at.ring !== 'none' && at.colour !== at.back, `${at.ring} ${at.colour}`);
+        await page.keyboard.press(' ');
+        assert.match((await jobState(page)).sum, labels.length === 1 ? /with 1 of 2 changes/ : /No change is ticked/);
+      }
+      assert.deepEqual(labels, (await page.$$eval('.changes[data-alone] h4', all => all.map(one => one.textContent))).map(title => `count in: ${title}`));
+    });
+  }
 });
 
 test('a set that was not replayed says so, and promises nothing', async () => {

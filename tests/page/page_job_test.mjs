@@ -60,7 +60,7 @@ test('a job says when it was recorded; its change has an address and a button, a
     const shown = await viewOf(page);
     const [from, to] = await page.evaluate(times => { const {on} = document.querySelector('.timeline-place').timeline.data.groups.find(({process}) => process === 1); return times.map(on); }, [begin, end]);
     assert.ok(Math.abs(from - shown.from) <= 2 && Math.abs(to - shown.to) <= 2, `${from} ${shown.from}`);
-    // Ticks are those of one rank: what a job saves is not replayed for other sets.
+    // One change alone has no tick: there is nothing to choose from.
     assert.equal(await page.locator('.changes:not(section.process .changes) input.switch').count(), 0);
   });
 });

@@ -23,7 +23,7 @@ inline const Findings& findings_of_rank(const std::vector<std::byte>& bytes, std
   return ranks.emplace_back(std::move(loaded), FindingsOptions{{}, {}, true});
 }
 
-inline JobReport report_of(const JobRun& run, const std::function<void(Trace&)>& change = {}) {
+inline JobReport report_of(const JobRun& run, const std::function<void(Trace&)>& change = {}, bool with_sets = false) {
   std::deque<Findings> ranks;
   JobFindings job;
   for (std::size_t i = 0; i < run.traces.size(); ++i) {
@@ -31,7 +31,7 @@ inline JobReport report_of(const JobRun& run, const std::function<void(Trace&)>&
   }
   REQUIRE(job.join());
   for (const std::size_t file : job.to_examine()) job.examine(file, ranks[file], ranks[file].report());
-  return job.report();
+  return job.report(with_sets);
 }
 
 }  // namespace synctrace::testing::generator

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "findings/job/missing_ranks.h"
 #include "findings/job/rank_lanes.h"
 #include "findings/job/unit_lines.h"
+#include "findings/remedy_sets.h"
 #include "model/collective_kernels.h"
 #include "model/tolerances.h"
 #include "ranks/job.h"
@@ -98,7 +100,7 @@ struct JobFindings::Parts {
   void choose();
   const ExaminedRank* find(std::uint32_t rank) const;
   SourceLine launched_at(const BlameRow& row) const;
-  void add_causes(JobReport& report);
+  void add_causes(bool with_sets, JobReport& report);
   void add_remedy(const BlameRow& row, JobCause& cause) const;
   void add_limits(JobReport& report) const;
 };
@@ -252,7 +254,7 @@ void JobFindings::Parts::add_remedy(const BlameRow& row, JobCause& cause) const 
   }
 }
 
-void JobFindings::Parts::add_causes(JobReport& report) {
+void JobFindings::Parts::add_causes(bool with_sets, JobReport& report) {
   const ExaminedRank* late = find(report.late);
   const ExaminedRank* usual_one = find(report.usual);
   if (late != nullptr && usual_one != nullptr && late != usual_one)
@@ -263,7 +265,9 @@ void JobFindings::Parts::add_causes(JobReport& report) {
   names.settle(usual_parts, report.slow_gpu > 0, all);
   std::vector<LookedAt> looked;
   for (ExaminedRank& one : examined) looked.push_back({one.rank, one.parts});
-  const Blame blame = find_blame(job->ranks, job->match, job->split, job->replay, looked, names.sorts());
+  const Blame blame = find_blame(
+      job->ranks, job->match, job->split, job->replay, looked, names.sorts(),
+      with_sets ? std::optional(SetQuestion{kWorthASwitch.of(report.base_ns), kMostSwitches}) : std::nullopt);
   report.waited_ns = blame.waited_ns;
   report.not_looked_at_ns = blame.not_looked_at_ns;
   report.not_known_ns = blame.not_known_ns;
@@ -285,10 +289,15 @@ void JobFindings::Parts::add_causes(JobReport& report) {
     cause.waited_ns = row.waited_ns;
     cause.excess_ns = row.excess_ns;
     cause.count = row.meetings;
-    cause.saving = saving_of(row, report);
+    cause.saving = saving_of(row.saving, report);
     cause.cumulative_ns = at_real_clocks(row.with_those_before_ns, report);
     // What the rank's own report has for a line that launches a kernel does not make the kernel shorter.
     if (row.name != kNoName && !names[row.name].is_kernel) add_remedy(row, cause);
+  }
+  for (const BlameSet& set : blame.sets) {
+    JobCauseSet& some = report.sets.emplace_back(JobCauseSet{set.rows, saving_of(set.saving, report)});
+    for (const auto part : {&Interval::lo_ns, &Interval::ns, &Interval::hi_ns})
+      some.saving.*part = std::min(some.saving.*part, report.base_ns);
   }
 }
 
@@ -336,7 +345,7 @@ std::vector<std::uint32_t> JobFindings::to_draw(std::size_t most) const {
 RankLane JobFindings::lane(std::uint32_t rank) const { return lane_of(*parts_->job, rank); }
 std::vector<ExchangeRow> JobFindings::exchanges(std::uint32_t rank) const { return exchanges_of(*parts_->job, rank); }
 
-JobReport JobFindings::report() const {
+JobReport JobFindings::report(bool with_sets) const {
   JobReport report;
   const Job& job = *parts_->job;
   std::set<std::string> hosts;
@@ -370,7 +379,7 @@ JobReport JobFindings::report() const {
     if (report.by_steps) report.base_ns = usual.in_steps_ns;
   }
   find_late_rank(job, parts_->charges, report);
-  parts_->add_causes(report);
+  parts_->add_causes(with_sets, report);
   judge_job(report);
   if (report.slow_gpu > 0 && report.shape == JobShape::kOneRank) report.shape = JobShape::kOneGpu;
   if (const ExaminedRank* usual = parts_->find(report.usual))

@@ -36,7 +36,7 @@ class JobFindings {
   // The findings have kept the timeline; `report` is theirs, without calls outside the recorded windows.
   void examine(std::size_t file, const Findings& findings, const Report& report);
 
-  JobReport report() const;
+  JobReport report(bool with_sets = false) const;
 
   // The number of the file of each rank, by its row in the report.
   const std::vector<std::size_t>& files() const noexcept;

@@ -43,15 +43,15 @@ Nanoseconds at_real_clocks(Nanoseconds saving_ns, const JobReport& report) {
 
 // The replay's saving, and how far off it may be. What keeps a rank also slows what it does next, so that with it more
 // may go, up to where the rank is like the others.
-Interval saving_of(const BlameRow& row, const JobReport& report) {
-  const Warmth warmth = warmth_of(row.saving.ns, report);
-  const auto more_ns = static_cast<Nanoseconds>((1 + kKnockOnSaving) * static_cast<double>(row.saving.ns));
-  Interval interval = row.saving;
+Interval saving_of(const Interval& replayed, const JobReport& report) {
+  const Warmth warmth = warmth_of(replayed.ns, report);
+  const auto more_ns = static_cast<Nanoseconds>((1 + kKnockOnSaving) * static_cast<double>(replayed.ns));
+  Interval interval = replayed;
   interval.grade = interval.ns <= 0 ? Grade::kNone : Grade::kMedium;
   interval.hi_ns = std::max({interval.hi_ns, interval.ns, std::min(report.alike_ns, more_ns)});
-  interval.ns = at_real_clocks(row.saving.ns, report);
+  interval.ns = at_real_clocks(replayed.ns, report);
   const Nanoseconds least_ns =
-      less(row.saving.ns, std::max(1.0, kMostAtPowerLimit * warmth.power_limited) * warmth.slower_ns);
+      less(replayed.ns, std::max(1.0, kMostAtPowerLimit * warmth.power_limited) * warmth.slower_ns);
   interval.lo_ns =
       std::clamp<Nanoseconds>(least_ns, 0, std::max<Nanoseconds>(0, std::min(interval.lo_ns, interval.ns)));
   return interval;

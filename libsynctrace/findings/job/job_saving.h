@@ -3,7 +3,7 @@
 #pragma once
 
 #include "findings/report/job_report.h"
-#include "ranks/blame.h"
+#include "whatif/fix.h"
 
 namespace synctrace {
 
@@ -14,6 +14,6 @@ namespace synctrace {
 Nanoseconds at_real_clocks(Nanoseconds saving_ns, const JobReport& report);
 
 // The report has its ranks with their times, base_ns, alike_ns and the usual rank.
-Interval saving_of(const BlameRow& row, const JobReport& report);
+Interval saving_of(const Interval& replayed, const JobReport& report);
 
 }  // namespace synctrace

@@ -58,6 +58,12 @@ struct JobCause {
   std::vector<std::string> to_type;
 };
 
+// Some of the causes without the others.
+struct JobCauseSet {
+  std::uint64_t causes = 0;  // a bit for each, in their order
+  Interval saving;           // like that of one cause, not more than JobReport::base_ns
+};
+
 // A kernel that takes longer now on one rank, now on another: no line is at fault, and nobody can change it.
 inline bool varies(const JobCause& cause) { return cause.name == "varying-kernel"; }
 
@@ -121,6 +127,7 @@ struct JobReport {
   Nanoseconds slow_transfer_ns = 0;  // what operations took longer than others like them, without anybody being late
   std::vector<JobCause> causes;      // largest saving first, but what varies last
   std::vector<JobPattern> patterns;  // likewise; those without a prediction last
+  std::vector<JobCauseSet> sets;     // where they were asked for: what was replayed
 
   std::uint64_t operations = 0;  // the job's
   std::uint64_t without_partner = 0;

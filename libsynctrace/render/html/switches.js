@@ -14,7 +14,8 @@ class Switches {
     this.scale = +scale;
     this.sets = new Map(sets.split(' ').map(text => { const [set, ns, lo, hi] = numbers(text); return [set, {ns, lo, hi}]; }));
     this.sets.set(0, {ns: 0, lo: 0, hi: 0});
-    const process = section.closest('[data-process]');
+    this.alone = 'alone' in section.dataset;  // a job's rows say what each saves by itself
+    const process = section.closest('[data-process]') ?? document.querySelector('header.job');
     this.rows = [...section.querySelectorAll('.remedy, .basis.left')];
     this.all = 2 ** this.rows.length - 1;
     this.bar = process.querySelector('svg.bar.possible');
@@ -65,14 +66,15 @@ class Switches {
   }
 
   // A row that is on says what it adds to those above it that are on; one that is off, what it would add to all that are on.
+  // Where rows say what each saves by itself, that stays.
   sayRow(row, i, on) {
     const bit = 2 ** i, is_on = this.boxes[i].checked;
     const with_it = this.sets.get(is_on ? on % (2 * bit) : on + bit), without = this.sets.get(is_on ? on % bit : on);
     const [saves, so_far] = row.querySelectorAll('.gain > span'), picture = row.querySelector('.gain .interval');
     const known = with_it && without, gain = known ? Math.max(0, with_it.ns - without.ns) : 0;
-    saves.replaceChildren(is_on ? 'saves ' : 'would save ', element('b', {}, known ? element('data', {value: gain}, this.share(gain)) : '?'));
+    if (!this.alone) saves.replaceChildren(is_on ? 'saves ' : 'would save ', element('b', {}, known ? element('data', {value: gain}, this.share(gain)) : '?'));
     so_far.textContent = !known ? NOT_REPLAYED : is_on ? `${this.share(with_it.ns)} so far (${this.range(with_it)})` : `${this.share(with_it.ns)} with those ticked`;
-    if (!known) return picture.remove();
+    if (!known || !picture) return picture?.remove();
     const at = ns => clamp(100 * ns / (this.base * this.scale / 100), 0, 100), [range, point] = picture.querySelectorAll('rect');
     place(range, at(with_it.lo), Math.max(0.5, at(with_it.hi) - at(with_it.lo)));
     point.setAttribute('x', `${at(with_it.ns)}%`);

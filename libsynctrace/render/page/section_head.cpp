@@ -138,12 +138,7 @@ void step_bar(const Report& report, HtmlOut& out) {
   out.add_markup("</svg>\n");
   if (const Interval* all = whole_gain(report.savings); all != nullptr) {
     const Nanoseconds base_ns = report.savings.base_ns;
-    const std::string left = duration_text(of_a_step(report.savings, base_ns - all->ns));
-    out.add("<svg class=\"bar possible\" role=\"img\" aria-label=\"possible: {}\">", left);
-    bar_part(0, percent(base_ns - all->ns, base_ns), "possible", "possible: " + left, out);
-    bar_part(percent(base_ns - all->hi_ns, base_ns), percent(all->hi_ns - all->lo_ns, base_ns), "range",
-             "the range of the saving", out);
-    out.add_markup("</svg>\n");
+    possible_bar(*all, base_ns, duration_text(of_a_step(report.savings, base_ns - all->ns)), out);
   }
   out.add_markup("<ul class=\"key\">");
   for (const TimePart& part : verdict.parts) {
@@ -151,11 +146,7 @@ void step_bar(const Report& report, HtmlOut& out) {
     out.add("<li><svg aria-hidden=\"true\"><rect class=\"{}\" width=\"100%\" height=\"100%\"/></svg>{} {:.0f} %</li>",
             colour_of_part(part.name), part.name, percent(part.ns, verdict.of_ns));
   }
-  if (whole_gain(report.savings) != nullptr)
-    out.add_markup(
-        "<li><svg aria-hidden=\"true\"><rect class=\"possible\" width=\"100%\" height=\"100%\"/></svg>possible, and "
-        "the "
-        "range of the saving</li>");
+  if (whole_gain(report.savings) != nullptr) possible_key(out);
   out.add_markup("</ul></figure>\n");
 }
 
@@ -227,6 +218,20 @@ void bar_part(double from, double width, std::string_view colour, std::string_vi
   if (width > 0.01)
     out.add("<rect class=\"{}\" x=\"{:.3f}%\" width=\"{:.3f}%\" height=\"100%\"><title>{}</title></rect>", colour, from,
             width, words);
+}
+
+void possible_bar(const Interval& gain, Nanoseconds base_ns, std::string_view left, HtmlOut& out) {
+  out.add("<svg class=\"bar possible\" role=\"img\" aria-label=\"possible: {}\">", left);
+  bar_part(0, percent(base_ns - gain.ns, base_ns), "possible", format_text("possible: {}", left), out);
+  bar_part(percent(base_ns - gain.hi_ns, base_ns), percent(gain.hi_ns - gain.lo_ns, base_ns), "range",
+           "the range of the saving", out);
+  out.add_markup("</svg>\n");
+}
+
+void possible_key(HtmlOut& out) {
+  out.add_markup(
+      "<li><svg aria-hidden=\"true\"><rect class=\"possible\" width=\"100%\" height=\"100%\"/></svg>possible, and the "
+      "range of the saving</li>");
 }
 
 std::string cause_colour(std::size_t row) { return row < kColours ? "c" + std::to_string(row) : "other"; }

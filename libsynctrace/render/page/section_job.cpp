@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page of a job of several ranks begins with: its ranks, what binds the job, and what to change.
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/format_text.h"
 #include "base/quantity_text.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMostRanks = 64;
 constexpr std::size_t kMostRankCauses = 12;
+constexpr std::size_t kMostPatterns = 8;
 constexpr std::size_t kHostColumns = 40;
 
 class JobAnswer {
@@ -35,8 +38,11 @@ class JobAnswer {
     out_.add("<h2 class=\"verdict\"><span class=\"word\">{}</span></h2>\n", job_headline(job_));
     sentence("evidence", job_sentence(job_));
     sentence("evidence", job_gain_sentence(job_));
+    const ShownCauses shown = shown_causes(job_, kMostRankCauses);
+    step(shown.rows);
     out_.add_markup("</header>\n");
-    changes();
+    changes(shown);
+    exchanges();
     for (const std::string& limit : job_limits(job_)) sentence("basis", limit);
   }
 
@@ -118,9 +124,34 @@ class JobAnswer {
     out_.add_markup("</ul>\n");
   }
 
-  void changes() {
-    out_.add_markup("<section class=\"changes\">\n<h3>What to change, best first</h3>\n");
-    const ShownCauses shown = shown_causes(job_, kMostRankCauses);
+  // A step of a rank as there are most, and below it what the changes would leave of it.
+  void step(const std::vector<std::size_t>& rows) {
+    if (rows.empty() || job_.usual >= job_.ranks.size() || job_.ranks[job_.usual].devices.empty()) return;
+    const JobRank& rank = job_.ranks[job_.usual];
+    out_.add("<figure class=\"step\"><figcaption><b>{}</b> of {}</figcaption>\n",
+             job_.by_steps ? "One step" : "The job", rank_words(rank.label));
+    parts(rank.devices.front().in_steps);
+    const Interval all = gain_of_all(rows);
+    possible_bar(all, job_.base_ns, duration_text(of_a_step(job_, job_.base_ns - all.ns)), out_);
+    out_.add_markup("<ul class=\"key\">");
+    possible_key(out_);
+    out_.add_markup("</ul></figure>\n");
+  }
+
+  // Without sets its range is not known.
+  Interval gain_of_all(const std::vector<std::size_t>& rows) const {
+    std::uint64_t all = 0;
+    for (const std::size_t row : rows) all |= row < 64 ? std::uint64_t{1} << row : 0;
+    for (const JobCauseSet& set : job_.sets) {
+      if (set.causes == all) return set.saving;
+    }
+    const Nanoseconds ns = job_.causes[rows.back()].cumulative_ns;
+    return {ns, ns, ns, Grade::kNone};
+  }
+
+  void changes(const ShownCauses& shown) {
+    out_.add("<section class=\"changes\" data-alone{}>\n<h3>What to change, best first</h3>\n",
+             Markup{switches_markup(job_, shown.rows)});
     if (!shown.rows.empty()) out_.add_markup("<ol class=\"remedies\">\n");
     std::size_t shown_before = 0;
     for (const std::size_t row : shown.rows) change(row, ++shown_before);
@@ -142,15 +173,44 @@ class JobAnswer {
         cause.saving.ns, share(cause.saving.ns), share(cause.saving.lo_ns), share(cause.saving.hi_ns),
         share(cause.cumulative_ns));
     write_to_type(cause.to_type, out_);
-    if (const std::string place = job_cause_place(cause); !place.empty())
-      out_.add("<p><code class=\"place\">{}</code> <code class=\"code\">{}</code></p>\n", place,
-               Markup{html_text(cause.where.source, kSourceColumns)});
+    place(job_cause_place(cause), cause.where);
     if (const std::string evidence = job_cause_evidence(job_, cause); !evidence.empty())
       out_.add("<p class=\"note\">{}</p>\n", evidence);
     if (const auto link = links_.moments.find(number); link != links_.moments.end())
       out_.add("<p class=\"moment\">{}</p>\n", Markup{link->second});
     if (cause.rule != nullptr) write_rule(rule_text(*cause.rule), out_);
     out_.add_markup("</li>\n");
+  }
+
+  // How all ranks exchange data. Nobody replays these together with the lines above: they have no ticks.
+  void exchanges() {
+    std::size_t shown = 0;
+    for (const JobPattern& pattern : job_.patterns) {
+      if (!is_worth_a_row(job_, pattern) || shown == kMostPatterns) continue;
+      if (shown == 0)
+        out_.add_markup("<section class=\"changes\">\n<h3>How all ranks exchange data</h3>\n<ol class=\"remedies\">\n");
+      exchange(pattern, ++shown);
+    }
+    if (shown > 0) out_.add_markup("</ol>\n</section>\n");
+  }
+
+  void exchange(const JobPattern& pattern, std::size_t position) {
+    const std::string id = format_text("job-exchange-{}", position);
+    out_.add("<li class=\"remedy\" id=\"{}\">\n<div class=\"head\"><h4>{}</h4>", id, job_pattern_title(pattern));
+    write_anchor(id, "this change", out_);
+    out_.add("<div class=\"gain\"><span class=\"saves\">saves <b>{}</b></span></div></div>\n",
+             job_pattern_saving(job_, pattern));
+    write_to_type(pattern.to_type, out_);
+    place(job_place(pattern.where), pattern.where);
+    out_.add("<p class=\"note\">{}</p>\n", job_pattern_evidence(job_, pattern));
+    if (pattern.rule != nullptr) write_rule(rule_text(*pattern.rule), out_);
+    out_.add_markup("</li>\n");
+  }
+
+  void place(const std::string& text, const SourceLine& where) {
+    if (text.empty()) return;
+    out_.add("<p><code class=\"place\">{}</code> <code class=\"code\">{}</code></p>\n", text,
+             Markup{html_text(where.source, kSourceColumns)});
   }
 
   const JobReport& job_;

@@ -68,11 +68,16 @@ void write_anchor(std::string_view id, std::string_view what, HtmlOut& out);
 // remedies that share the last switch; empty: they have none.
 std::string switches_markup(const SavingsReport& savings, const std::vector<const Remedy*>& shown,
                             const std::vector<const Remedy*>& last);
+// Likewise for the rows of a job's causes that are shown.
+std::string switches_markup(const JobReport& job, const std::vector<std::size_t>& shown);
 // A paragraph of that class; nothing where there is nothing to say.
 void write_sentence(std::string_view kind, std::string_view text, HtmlOut& out);
 double percent(Nanoseconds part, Nanoseconds whole) noexcept;
 // A part of a bar, from and as wide as so many percent of it.
 void bar_part(double from, double width, std::string_view colour, std::string_view words, HtmlOut& out);
+// What would be left of a step with that gain, in those words, and its line in the key of colours.
+void possible_bar(const Interval& gain, Nanoseconds base_ns, std::string_view left, HtmlOut& out);
+void possible_key(HtmlOut& out);
 // A picture of an interval, on a scale of so many ns; `words` says what it shows.
 void interval_picture(const Interval& interval, Nanoseconds scale_ns, std::string_view words, HtmlOut& out);
 // How many per cent such a scale has, in tens, so that `most_percent` fits.

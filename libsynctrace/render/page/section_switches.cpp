@@ -37,6 +37,17 @@ std::optional<std::uint64_t> switched(std::uint64_t remedies, const std::vector<
   return chosen;
 }
 
+// By the switches that are on.
+using SavedBySet = std::map<std::uint64_t, Interval>;
+
+std::string sets_markup(const SavedBySet& sets, Nanoseconds base_ns, std::size_t steps) {
+  if (sets.size() < 2) return {};
+  std::string texts;
+  for (const auto& [chosen, saving] : sets)
+    texts += format_text("{}{}:{}:{}:{}", texts.empty() ? "" : " ", chosen, saving.ns, saving.lo_ns, saving.hi_ns);
+  return format_text(" data-base=\"{}\" data-steps=\"{}\" data-sets=\"{}\"", base_ns, steps, texts);
+}
+
 }  // namespace
 
 std::string switches_markup(const SavingsReport& savings, const std::vector<const Remedy*>& shown,
@@ -45,7 +56,7 @@ std::string switches_markup(const SavingsReport& savings, const std::vector<cons
   std::uint64_t all = 0;
   for (const Remedy* remedy : shown) all |= switches.emplace_back(bits_of(savings, {remedy}));
   if (!last.empty()) all |= switches.emplace_back(bits_of(savings, last));
-  std::map<std::uint64_t, Interval> sets;
+  SavedBySet sets;
   for (const RemedySet& set : savings.sets) {
     const std::optional<std::uint64_t> chosen = switched(set.remedies & all, switches);
     if (!chosen || *chosen == 0) continue;
@@ -55,12 +66,19 @@ std::string switches_markup(const SavingsReport& savings, const std::vector<cons
     else if ((set.remedies & ~all) == 0)
       sets.emplace(*chosen, set.saving);
   }
-  if (sets.size() < 2) return {};
-  std::string texts;
-  for (const auto& [chosen, saving] : sets)
-    texts += format_text("{}{}:{}:{}:{}", texts.empty() ? "" : " ", chosen, saving.ns, saving.lo_ns, saving.hi_ns);
-  return format_text(" data-base=\"{}\" data-steps=\"{}\" data-sets=\"{}\"", savings.base_ns,
-                     savings.by_steps ? savings.steps : 0, texts);
+  return sets_markup(sets, savings.base_ns, savings.by_steps ? savings.steps : 0);
+}
+
+std::string switches_markup(const JobReport& job, const std::vector<std::size_t>& shown) {
+  std::vector<std::uint64_t> switches;
+  std::uint64_t all = 0;
+  for (const std::size_t row : shown) all |= switches.emplace_back(row < 64 ? std::uint64_t{1} << row : 0);
+  SavedBySet sets;
+  for (const JobCauseSet& set : job.sets) {
+    const std::optional<std::uint64_t> chosen = switched(set.causes, switches);
+    if (chosen && (set.causes & ~all) == 0) sets.emplace(*chosen, set.saving);
+  }
+  return sets_markup(sets, job.base_ns, job.by_steps ? job.steps : 0);
 }
 
 void write_to_type(const std::vector<std::string>& lines, HtmlOut& out) {

@@ -22,6 +22,23 @@ JobProgram program_with(Fault::What what, Nanoseconds ns, std::uint32_t ranks = 
   return program;
 }
 
+JobProgram program_with(const std::vector<Fault>& faults) {
+  JobProgram program;
+  program.ranks = 4;
+  program.steps = 40;
+  program.kernel_ns = 20'000;  // the host is never far ahead, so all of a fault is felt
+  program.faults = faults;
+  return program;
+}
+
+// How much shorter the job is without the faults that `are_gone`, as bits.
+Nanoseconds saved_without(std::vector<Fault> faults, std::uint64_t are_gone) {
+  const Nanoseconds now_ns = play_job(program_with(faults), 17).end_ns;
+  std::size_t at = 0;
+  std::erase_if(faults, [&](const Fault&) { return (are_gone >> at++ & 1) != 0; });
+  return now_ns - play_job(program_with(faults), 17).end_ns;
+}
+
 }  // namespace
 
 TEST_CASE("the line of one rank that makes the others wait is named, with what it saves for all") {
@@ -258,6 +275,55 @@ TEST_CASE("a GPU that copied as long as it computed worked for the rank") {
                      [](const Operation& a, const Operation& b) { return a.span.begin_ns < b.span.begin_ns; });
   });
   CHECK(report.ranks.at(0).devices.size() == 2);
+}
+
+TEST_CASE("each set of a job's changes saves what the job without just these faults saves") {
+  using enum Fault::What;
+  // Both make one rank late, and what they save adds up. Where another rank is late right behind it, both together save
+  // no more than each does.
+  const std::vector<Fault> faults =
+      GENERATE(std::vector<Fault>{{kPause, 1, 3'000'000, 1}, {kLock, 1, 2'500'000, 1}},
+               std::vector<Fault>{{kHostCode, 1, 3'000'000, 1}, {kPause, 1, 2'500'000, 1}, {kLock, 2, 4'000'000, 1}});
+  const JobReport report = report_of(play_job(program_with(faults), 17), {}, true);
+  REQUIRE(report.sets.size() == 3);
+  std::vector<std::uint64_t> faults_of;  // by cause
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto same = std::find_if(faults.begin(), faults.end(), [&](const Fault& fault) {
+      return line_of(fault.what) == report.causes[i].where.line;
+    });
+    REQUIRE(same != faults.end());
+    faults_of.push_back(std::uint64_t{1} << (same - faults.begin()));
+  }
+  for (const JobCauseSet& set : report.sets) {
+    std::uint64_t gone = 0;
+    for (std::size_t i = 0; i < 2; ++i) gone |= (set.causes >> i & 1) != 0 ? faults_of[i] : 0;
+    const auto truth_ns = static_cast<double>(saved_without(faults, gone));
+    INFO("set " << set.causes << " saves " << set.saving.ns << ", true " << truth_ns);
+    CHECK(static_cast<double>(set.saving.ns) > 0.85 * truth_ns);
+    CHECK(static_cast<double>(set.saving.ns) < 1.15 * truth_ns);
+    CHECK((set.saving.lo_ns <= set.saving.ns && set.saving.ns <= set.saving.hi_ns));
+    CHECK(set.saving.hi_ns <= report.base_ns);
+  }
+  CHECK(report.sets[0].saving.ns == report.causes[0].saving.ns);
+  CHECK(report.sets[2].saving.ns == report.causes[1].cumulative_ns);
+  CHECK(report_of(play_job(program_with(faults), 17)).sets.empty());  // nobody asked
+}
+
+TEST_CASE("the first five changes of a job can be chosen one by one, all others together") {
+  using enum Fault::What;
+  std::vector<Fault> faults;
+  for (const Fault::What what : {kHostCode, kLoader, kCollector, kAllocate, kPause, kReadFile, kLock, kStarved})
+    faults.push_back({what, 1, 1'000'000, 1});
+  const JobReport report = report_of(play_job(program_with(faults), 17), {}, true);
+  REQUIRE(report.causes.size() >= 7);
+  std::uint64_t last = 0;
+  CHECK(report.sets.size() == 63);
+  for (const JobCauseSet& set : report.sets) {
+    const std::uint64_t others = set.causes >> 5;
+    if (others != 0 && last == 0) last = others;
+    CHECK((others == 0 || others == last));
+  }
+  CHECK(last > 1);
 }
 
 TEST_CASE("traces of different jobs are none") {

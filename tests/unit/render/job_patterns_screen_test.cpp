@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the first screen of a job and its JSON say of the way in which ranks exchange data.
+// What the first screen of a job, its page and its JSON say of the way in which ranks exchange data.
 #include "render/render_job.h"
 
 #include <string>
 
+#include "render/page/render_page.h"
 #include "render/render_json.h"
 #include "support/catch.h"
 #include "support/job_report_support.h"
@@ -31,6 +32,10 @@ TEST_CASE("a way of exchanging data is a row with its saving and what to type") 
   CHECK(has(screen, "40 AllReduce of 64.0 KiB a step"));
   CHECK(has(screen, "bucket_cap_mb=100"));
   CHECK(has(screen, "Changing one thing on all ranks saves "));
+  const std::string page = render_page({}, &report);
+  CHECK(has(page, "How all ranks exchange data"));
+  CHECK(has(page, "<h4>Exchange this in fewer, larger pieces [ST061], all ranks</h4>"));
+  CHECK(has(page, "bucket_cap_mb=100"));
   const std::string json = render_json({}, &report);
   CHECK(has(json, "\"small-collectives\""));
   CHECK(has(json, "\"not_predicted\": null"));
@@ -50,7 +55,9 @@ TEST_CASE("a saving that is not predicted is said to be none") {
 TEST_CASE("where ranks exchange data as they should there is no such table") {
   JobProgram program = small_exchanges();
   program.small_exchanges = 0;
-  CHECK_FALSE(has(render_job(report_of(play_job(program, 5)), {}), "How all ranks exchange data"));
+  const JobReport report = report_of(play_job(program, 5));
+  CHECK_FALSE(has(render_job(report, {}), "How all ranks exchange data"));
+  CHECK_FALSE(has(render_page({}, &report), "How all ranks exchange data"));
 }
 
 }  // namespace synctrace::testing::generator
