@@ -69,7 +69,12 @@ void TracedCall::exit(std::uint32_t result) {
   if (void* token = tools_->begin(&activity)) tools_->complete(token, began_, now_ns());
 }
 
-cudaError_t prepare(const CallSite& site) { return site.needs == Needs::nothing ? cudaSuccess : initialise(); }
+cudaError_t prepare(const CallSite& site) {
+  if (site.needs == Needs::nothing) return cudaSuccess;
+  const cudaError_t error = initialise();
+  if (error == cudaSuccess) hold_call(site.name);
+  return error;
+}
 
 cudaError_t enter_body(const CallSite& site) {
   if (site.needs == Needs::nothing) return cudaSuccess;

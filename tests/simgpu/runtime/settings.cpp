@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/settings.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstdlib>
+#include <ctime>
 
 namespace synctrace::simgpu {
 namespace {
@@ -28,6 +32,19 @@ void read_failure(Settings& result) {
   result.failing_code = static_cast<int>(std::strtol(fault.c_str() + second + 1, nullptr, 10));
 }
 
+// SIMGPU_HOLD=function:nth:file.
+void read_hold(Settings& result) {
+  const char* text = std::getenv("SIMGPU_HOLD");
+  if (text == nullptr) return;
+  const std::string hold = text;
+  const std::size_t first = hold.find(':');
+  const std::size_t second = hold.find(':', first == std::string::npos ? first : first + 1);
+  if (second == std::string::npos) return;
+  result.held_function = hold.substr(0, first);
+  result.held_call = std::strtoull(hold.c_str() + first + 1, nullptr, 10);
+  result.hold_file = hold.substr(second + 1);
+}
+
 Settings read_settings() {
   Settings result;
   result.devices = static_cast<int>(number("SIMGPU_DEVICES", result.devices, 0, 64));
@@ -37,6 +54,7 @@ Settings read_settings() {
   result.pageable_gbps = number("SIMGPU_PAGEABLE_GBPS", result.pageable_gbps, 1e-3, 1e4);
   result.pinned_gbps = number("SIMGPU_PINNED_GBPS", result.pinned_gbps, 1e-3, 1e4);
   read_failure(result);
+  read_hold(result);
   return result;
 }
 
@@ -53,6 +71,19 @@ int injected_failure(const char* function) {
   const Settings& wanted = settings();
   if (wanted.failing_function.empty() || wanted.failing_function != function) return 0;
   return calls.fetch_add(1) + 1 == wanted.failing_call ? wanted.failing_code : 0;
+}
+
+void hold_call(const char* function) {
+  static std::atomic<std::uint64_t> calls{0};
+  static std::atomic<bool> goes_on{false};
+  const Settings& wanted = settings();
+  if (wanted.held_function.empty() || goes_on.load(std::memory_order_relaxed) || wanted.held_function != function)
+    return;
+  if (calls.fetch_add(1) + 1 < wanted.held_call) return;
+  if (std::FILE* told = std::fopen((wanted.hold_file + ".held").c_str(), "w")) std::fclose(told);
+  constexpr timespec kPause{0, 1'000'000};
+  while (access(wanted.hold_file.c_str(), F_OK) != 0) nanosleep(&kPause, nullptr);
+  goes_on.store(true, std::memory_order_relaxed);
 }
 
 }  // namespace synctrace::simgpu

@@ -23,11 +23,20 @@ struct Settings {
   std::string failing_function;
   std::uint64_t failing_call = 1;
   int failing_code = 0;
+
+  // SIMGPU_HOLD=function:nth:file; an empty function means that nothing waits.
+  std::string held_function;
+  std::uint64_t held_call = 1;
+  std::string hold_file;
 };
 
 const Settings& settings();
 
 // The error that SIMGPU_FAIL asks of this call of `function`, or 0. Counts the calls.
 int injected_failure(const char* function);
+
+// Waits until the file of SIMGPU_HOLD is there, where it names this call of `function` or an earlier one. Counts the
+// calls.
+void hold_call(const char* function);
 
 }  // namespace synctrace::simgpu
