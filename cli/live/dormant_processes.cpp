@@ -31,17 +31,15 @@ bool is_number(std::string_view text, int& number) {
   return error == std::errc() && end == text.data() + text.size() && number > 0;
 }
 
-// -1 with errno where nobody listens.
+// -1 where nobody listens, or a program that is stopped has more clients waiting than it can have.
 int connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return -1;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (client < 0 || connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) return client;
-  const int reason = errno;
   close(client);
-  errno = reason;
   return -1;
 }
 
@@ -117,7 +115,7 @@ bool is_gone(int pid) { return kill(pid, 0) != 0 && errno == ESRCH; }
 
 bool descends_from(int pid, int ancestor) {
   constexpr int kDeepest = 64;
-  for (int i = 0; i < kDeepest && pid > 1; ++i, pid = parent_of(pid)) {
+  for (int i = 0; i < kDeepest && pid > 0; ++i, pid = parent_of(pid)) {
     if (pid == ancestor) return true;
   }
   return false;
@@ -164,7 +162,9 @@ std::vector<DormantProcess> named_processes(const std::string& who, std::string&
   const bool is_pid = is_number(who, pid);
   std::vector<DormantProcess> named;
   for (DormantProcess& process : all) {
-    if (process.value(format::kKeyJob) == who || (is_pid && descends_from(process.pid, pid)))
+    // Without a job there is no name, and nobody means that.
+    const bool is_job = !who.empty() && process.value(format::kKeyJob) == who;
+    if (is_job || (is_pid && descends_from(process.pid, pid)))
       named.push_back(std::move(process));
   }
   if (named.empty()) {
