@@ -32,8 +32,7 @@ bool await_bytes(int descriptor, std::int64_t deadline_ns) noexcept {
 bool read_request(int client, std::span<char> room, std::size_t& used) noexcept {
   const std::int64_t deadline_ns = now_ns() + kPatienceNs;
   used = 0;
-  while (await_bytes(client, deadline_ns)) {
-    if (used == room.size()) return false;
+  while (used < room.size() && await_bytes(client, deadline_ns)) {
     const ssize_t got = recv(client, room.data() + used, room.size() - used, MSG_DONTWAIT);
     if (got == 0) return true;
     if (got < 0 && errno != EAGAIN && errno != EINTR) return false;

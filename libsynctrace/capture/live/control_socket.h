@@ -37,8 +37,8 @@ class ControlSocket {
   void answer(int client, Handler handler) noexcept;
 
   int listener_ = -1;
-  std::array<char, 108> path_{};  // empty until it is there
-  std::array<char, format::kMaxMessageBytes> request_{};
+  std::array<char, 108> path_{};                              // empty until it is there
+  std::array<char, format::kMaxMessageBytes + 1> request_{};  // filled: it is too long
 };
 
 }  // namespace synctrace::capture
