@@ -51,8 +51,9 @@ void append_to_manifest(const Session& s) noexcept {
   close(descriptor);
 }
 
-// Closes a trace that will hold nothing but why.
+// Closes a trace that will hold nothing but why. Whoever asked for a live window is told, and needs no file.
 void give_up(Session& s, const char* reason) noexcept {
+  if (s.settings.is_live) return;
   write_cupti_facts(s.stream);
   s.stream.add(format::Fact{"disabled_reason", reason});
   s.stream.want_file();
@@ -208,7 +209,9 @@ bool Recorder::ask_cupti(Session& s) noexcept {
   const bool has_timeline = s.settings.level == Level::kTimeline || s.settings.test_control;
   // Records of whole graphs can only be asked for before the first graph is made.
   const bool whole_graphs = has_timeline && !s.settings.graph_nodes && !s.settings.is_live;
-  if (!gpu.start(s.settings.buffer_bytes / 2) || !sources.start(handle, whole_graphs)) {
+  const bool has_buffers = gpu.start(s.settings.buffer_bytes / 2);
+  if (!has_buffers) cupti->Unsubscribe(handle);
+  if (!has_buffers || !sources.start(handle, whole_graphs)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
     give_up(s, "CUPTI refused to record");
     return false;
