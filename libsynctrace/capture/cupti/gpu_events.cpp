@@ -236,7 +236,9 @@ bool GpuEvents::start(std::size_t budget_bytes) noexcept {
 
 void GpuEvents::take_back_buffers() noexcept {
   for (Buffer& buffer : buffers_) {
-    if (buffer.state.load(std::memory_order_acquire) != BufferState::kWithCupti) continue;
+    BufferState with_cupti = BufferState::kWithCupti;
+    if (buffer.state.compare_exchange_strong(with_cupti, BufferState::kLeftBehind)) continue;
+    if (with_cupti != BufferState::kLeftBehind) continue;
     std::memset(buffer.data.load(std::memory_order_relaxed), 0, kActivityBufferBytes);
     buffer.state.store(BufferState::kFree, std::memory_order_release);
   }

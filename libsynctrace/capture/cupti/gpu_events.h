@@ -23,7 +23,8 @@ class GpuEvents {
   // pool where CUPTI can be refused a buffer. False when CUPTI refused.
   [[nodiscard]] bool start(std::size_t budget_bytes) noexcept;
 
-  // Behind CuptiSwitch::end(), where CUPTI left: its buffers are ours again.
+  // Behind CuptiSwitch::end(), where CUPTI left: what it had still not given back at the end of the window before is
+  // ours again. A thread of the program may have got a buffer while CUPTI left, and write into it once more.
   void take_back_buffers() noexcept;
 
   // Called at the first context, before anything else is done about it.
@@ -74,7 +75,7 @@ class GpuEvents {
   };
 
  private:
-  enum class BufferState : std::uint8_t { kUnmapped, kFree, kWithCupti, kComplete };
+  enum class BufferState : std::uint8_t { kUnmapped, kFree, kWithCupti, kLeftBehind, kComplete };
 
   struct Buffer {
     std::atomic<BufferState> state{BufferState::kUnmapped};
