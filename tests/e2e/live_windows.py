@@ -143,7 +143,7 @@ class Windows(LiveCase):
         self.assertEqual(self.dump(self.trace).facts["live_window"], "1")
 
     def test_ranges_that_are_opened_in_the_window(self):
-        """Those of a thread that had others open before, in domains that were made before."""
+        """Also where a thread had others open before, in domains that were made before."""
         process, pid = self.start_dormant("nvtx_ranges", hold="cudaStreamSynchronize:3")
         self.cli("start", pid)
         self.go()

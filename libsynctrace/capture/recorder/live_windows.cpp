@@ -44,6 +44,12 @@ bool LiveWindows::wait_while(State state, std::int64_t patience_ns) noexcept {
   return this->state() != state;
 }
 
+// The same for the thread that ends the process.
+void LiveWindows::outlast(State state, std::int64_t deadline_ns) noexcept {
+  while (this->state() == state && now_ns() < deadline_ns)
+    futex_wait(state_, static_cast<std::uint32_t>(state), deadline_ns - now_ns());
+}
+
 void LiveWindows::start(const Settings& settings) noexcept {
   settings_ = settings;
   read_process_identity(identity_);
@@ -193,7 +199,10 @@ void LiveWindows::end_at_exit() noexcept {
   is_ending_.store(true, std::memory_order_release);
   futex_wake(state_);
   socket_.remove_name();
+  const std::int64_t deadline_ns = now_ns() + kEndPatienceNs;
+  outlast(State::kStarting, deadline_ns);
   if (state() == State::kRecording) recorder.stop_session("exit");
+  outlast(State::kStopping, deadline_ns);
 }
 
 }  // namespace synctrace::capture

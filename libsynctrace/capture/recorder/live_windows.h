@@ -47,6 +47,7 @@ class LiveWindows {
   State state() const noexcept { return static_cast<State>(state_.load(std::memory_order_acquire)); }
   void set(State state) noexcept;
   bool wait_while(State state, std::int64_t patience_ns) noexcept;
+  void outlast(State state, std::int64_t deadline_ns) noexcept;
 
   const Helper listener_{"synctrace-ctl", false, true,
                          [](void* self) noexcept { static_cast<LiveWindows*>(self)->listen(); }, this};
