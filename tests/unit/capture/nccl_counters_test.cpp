@@ -55,6 +55,27 @@ TEST_CASE("a communicator is written when it is new and when more is known") {
   CHECK((all.communicators[0].hash == 0 || all.communicators[1].hash == 0));
 }
 
+TEST_CASE("the next trace has every communicator again, with all that is known, and numbers go on") {
+  const auto counters = std::make_unique<NcclCounters>();
+  counters->count(NcclCallKind::kCollective, {0xfeed, 64, -1}, 100);
+  counters->learn({0xfeed, 0xbeef, 8, 3}, 200);
+  for (std::uint64_t window = 0; window < 2; ++window) {
+    OpenTrace trace;
+    counters->forget_written();
+    counters->drain(*trace.stream);
+    const NcclCounters::Place place = counters->count(NcclCallKind::kCollective, {0xfeed, 64, -1}, 300);
+    CHECK(place.number == 2 + window);
+    counters->drain(*trace.stream);
+    trace.stream->end("exit");
+    const Written all = written(trace.path());
+    REQUIRE(all.communicators.size() == 1);
+    CHECK(all.communicators[0].communicator == place.communicator);
+    CHECK(all.communicators[0].hash == 0xfeed);
+    CHECK(all.communicators[0].ranks == 8);
+    CHECK(all.communicators[0].parent_hash == 0xbeef);
+  }
+}
+
 TEST_CASE("communicators and peers beyond the tables are counted as lost, and known ones go on") {
   OpenTrace trace;
   const auto counters = std::make_unique<NcclCounters>();

@@ -89,6 +89,23 @@ TEST_CASE("a trace defines each domain once, with its name") {
   CHECK(domains["drained second"] == std::vector<NvtxDomainId>{domain_id(late)});
 }
 
+TEST_CASE("the next trace defines each domain again, under its number") {
+  NvtxNames names;
+  auto* domain = names.create_domain("made before");
+  std::vector<NvtxDomainId> defined;
+  for (int i = 0; i < 2; ++i) {
+    testing::OpenTrace trace;
+    names.forget_written();
+    names.drain(*trace.stream);
+    names.drain(*trace.stream);
+    trace.stream->end("exit");
+    testing::read_trace(trace.path(), [&](const format::NvtxDomain& record) {
+      if (record.name == "made before") defined.push_back(record.domain);
+    });
+  }
+  CHECK(defined == std::vector<NvtxDomainId>{domain_id(domain), domain_id(domain)});
+}
+
 TEST_CASE("full tables answer the default domain and the empty text, and keep what they have") {
   NvtxNames names;
   auto* known = names.create_domain("NCCL");

@@ -116,6 +116,32 @@ TEST_CASE("a stack has an id of its own, is written once, and names its modules"
   module_map.refresh();
 }
 
+TEST_CASE("the next trace has each stack again, in the threads that were there before") {
+  start_stacks(StackKinds::kAll);
+  void* library = nullptr;
+  const ProbeCall call = load_probe(library);
+  drain_and_read();
+  ReadBack first;
+  StackId ids[8]{};
+  for (StackId& id : ids) {  // one place
+    if (&id == &ids[4]) {
+      first = drain_and_read();
+      shared_stacks.trace.fetch_add(1);
+    }
+    call(capture_into, &id);
+  }
+  const ReadBack second = drain_and_read();
+  CHECK(ids[2] == ids[3]);
+  CHECK(ids[6] == ids[7]);
+  CHECK(ids[3] != ids[7]);
+  REQUIRE(first.stacks.count(number(ids[3])) == 1);
+  REQUIRE(second.stacks.count(number(ids[7])) == 1);
+  CHECK(first.stacks.at(number(ids[3])) == second.stacks.at(number(ids[7])));
+  CHECK(second.modules_come_first);
+  dlclose(library);
+  module_map.refresh();
+}
+
 TEST_CASE("a module that comes back elsewhere is another module, and its stack another stack") {
   start_stacks(StackKinds::kAll);
   void* first_library = nullptr;
