@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 #include "base/format_text.h"
 #include "base/parent_process.h"
@@ -164,9 +165,11 @@ std::vector<DormantProcess> named_processes(const std::string& who, std::string&
   for (DormantProcess& process : all) {
     // Without a job there is no name, and nobody means that.
     const bool is_job = !who.empty() && process.value(format::kKeyJob) == who;
-    if (is_job || (is_pid && descends_from(process.pid, pid)))
-      named.push_back(std::move(process));
+    if (is_job || (is_pid && descends_from(process.pid, pid))) named.push_back(std::move(process));
   }
+  // A launcher that has asked CUDA for its devices waits, too, but is no rank.
+  const auto is_rank = [](const DormantProcess& process) { return !process.value(format::kKeyRank).empty(); };
+  if (std::any_of(named.begin(), named.end(), is_rank)) std::erase_if(named, std::not_fn(is_rank));
   if (named.empty()) {
     problem = format_text(
         "{} is no program that waits for a request, nor the launcher or job of one; synctrace ps "
