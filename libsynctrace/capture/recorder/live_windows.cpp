@@ -53,6 +53,7 @@ void LiveWindows::outlast(State state, std::int64_t deadline_ns) noexcept {
 void LiveWindows::start(const Settings& settings) noexcept {
   settings_ = settings;
   read_process_identity(identity_);
+  if (const JobName job = find_job(); job.id != nullptr) std::snprintf(job_.data(), job_.size(), "%s", job.id);
   if (!helper_threads.start(window_) || !helper_threads.start(listener_))
     return notice("no thread could be made; no window can be recorded");
   if (settings.quiet) return;  // nobody waits for a word
@@ -100,7 +101,7 @@ void LiveWindows::describe(format::MessageWriter& answer) noexcept {
     answer.add(format::kKeyRank, identity_.facts.rank.rank);
     answer.add(format::kKeyWorldSize, identity_.facts.rank.world_size);
   }
-  if (const JobName job = find_job(); job.id != nullptr) answer.add(format::kKeyJob, job.id);
+  if (job_[0] != '\0') answer.add(format::kKeyJob, job_.data());
   answer.add(format::kKeyWindows, windows_);
   if (now == State::kStarting) return;  // the file has no name yet
   if (file_[0] != '\0') answer.add(format::kKeyFile, file_.data());

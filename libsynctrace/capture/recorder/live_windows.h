@@ -56,6 +56,7 @@ class LiveWindows {
   ControlSocket socket_;
   Settings settings_;                           // each window's
   ProcessIdentity identity_;                    // for answers
+  std::array<char, 256> job_{};                 // too: the program may change its environment while one is made
   std::atomic<std::uint32_t> state_{0};         // a State, and a futex
   std::atomic<std::uint32_t> is_listening_{0};  // 0 until it is known whether it can; a futex
   const char* no_socket_ = nullptr;             // why it cannot
