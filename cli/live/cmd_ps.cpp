@@ -70,7 +70,7 @@ int cmd_status(int argc, char** argv) {
   constexpr const char* kWho = "synctrace status";
   const CommandLine app("Says what programs do that were started with run --dormant.", kWho);
   std::string who;
-  app.add("WHO", who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
+  app.add("PID", who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
       .required();
   if (const auto end = app.parse(argc, argv)) return *end;
   std::string problem;

@@ -54,7 +54,7 @@ struct Options {
 };
 
 void declare(const CommandLine& app, Options& options) {
-  app.add("WHO", options.who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
+  app.add("PID", options.who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
       .required();
   app.add("--duration", options.duration, "end the window after this long, and report; without it: synctrace stop",
           "TIME");

@@ -24,7 +24,7 @@ int cmd_stop(int argc, char** argv) {
   const CommandLine app("Ends the window that is being recorded, and says what made the host wait in it.", kWho);
   std::string who;
   LiveOptions options;
-  app.add("WHO", who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
+  app.add("PID", who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
       .required();
   declare_live_options(app, options);
   if (const auto end = app.parse(argc, argv)) return *end;
