@@ -4,6 +4,7 @@ is a trace that reports by itself."""
 import os
 import stat
 import subprocess
+import sys
 
 import harness
 from live_case import ENDLESS, KERNELS_OF_A_STEP, LiveCase
@@ -12,6 +13,19 @@ DORMANT_THREADS = ["synctrace", "synctrace-ctl"]
 GRAPH_LAUNCH = ("cudaGraphLaunch", "cuGraphLaunch")
 AS_BARE = [("nvtx_ranges",), ("threads64", 8, 50), ("graph_replay", 20, 50), ("graphs_later", 5), ("memory_kinds",), ("fork_with_cuda", 6),
            ("many_children", 5, 2), ("exec_self",), ("windows", 40, 10, 19), ("peer_copies",), ("stream_capture",)]
+
+PYTHON = """\
+import ctypes, time
+runtime = ctypes.CDLL("libcudart.so.13")
+pointer = ctypes.c_void_p()
+runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(1 << 26))
+def wait():
+    runtime.cudaDeviceSynchronize()
+while True:
+    runtime.cudaMemsetAsync(pointer, 0, ctypes.c_size_t(1 << 26), None)
+    wait()
+    time.sleep(0.002)
+"""
 
 
 class Dormant(LiveCase):
@@ -209,6 +223,19 @@ class Windows(LiveCase):
         self.assertEqual(self.finish(process).stdout, "steps 40 kernels 160\n")
         records, _ = self.assert_complete(self.trace)
         self.assertEqual((len(records.calls("cudaStreamSynchronize")), records.of("kernel")), (30, []))
+
+    def test_lines_of_python_in_the_second_window_as_in_the_first(self):
+        """What a thread has told one trace, about code, stacks and modules, it tells the next."""
+        script = self.folder / "train.py"
+        script.write_text(PYTHON, encoding="utf-8")
+        _, pid = self.start_dormant(sys.executable, script)
+        lines = []
+        for name in ("first", "second"):
+            self.window(pid, "--duration", "300ms", "-o", name, "--report=none")
+            _, report = self.assert_complete(self.folder / f"{name}.synctrace")
+            lines.append({(site["api"], os.path.basename(site["file"]), site["line"]) for site in report["waits"]})
+        self.assertEqual(lines[0], {("cudaDeviceSynchronize", "train.py", PYTHON.splitlines().index("    runtime.cudaDeviceSynchronize()") + 1)})
+        self.assertEqual(lines[1], lines[0])
 
     def test_begin_later(self):
         _, pid = self.start_dormant(*ENDLESS)
