@@ -102,7 +102,8 @@ std::vector<std::string> socket_folders() {
   return folders;
 }
 
-// Nobody listens any more, as where the process has become another program: the name goes.
+// Nobody listens any more: the process is gone, or has become another program. Its number tells less: in a container
+// with which the folder is shared it may be another's.
 bool is_deserted(const DormantProcess& process) {
   const int client = connect_to(process.socket);
   const bool is_refused = client < 0 && errno == ECONNREFUSED;
@@ -139,10 +140,7 @@ std::vector<DormantProcess> dormant_processes() {
       const std::string name = entry.path().filename().string();
       if (is_number(name.starts_with("top-") ? name.substr(4) : name, pid) && is_gone(pid))
         fs::remove_all(entry.path(), ignored);
-      if (entry.path().extension() != format::kSocketSuffix || !is_number(entry.path().stem().string(), pid)) continue;
-      if (is_gone(pid))
-        fs::remove(entry.path(), ignored);
-      else
+      if (entry.path().extension() == format::kSocketSuffix && is_number(entry.path().stem().string(), pid))
         found.push_back({pid, entry.path().string(), {}});
     }
   }

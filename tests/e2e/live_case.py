@@ -122,6 +122,12 @@ class LiveCase(SurvivalCase):
                 names.append((task / "comm").read_text().strip())
         return sorted(names)
 
+    @staticmethod
+    def descriptors(pid):
+        """Those that the program can see: their numbers and kinds."""
+        folder = f"/proc/{pid}/fd"
+        return {number: os.readlink(f"{folder}/{number}").split(":")[0] for number in os.listdir(folder)}
+
     def await_sleep(self, pid, before):
         """The recorder's threads are two again, as many as `before`."""
         self.until(lambda: self.threads(pid) == before, f"the threads {before}")

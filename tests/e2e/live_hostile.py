@@ -17,6 +17,7 @@ from survival_case import without_core_dump
 from survival_exits import ORDERLY, SUDDEN, THREADED
 
 HOSTILE_MESSAGES = 500
+NO_PROCESS = 999_999_000  # larger than the kernel's largest
 END_MOMENTS_MS = [0, 1, 2, 3, 4, 4.2, 5, 6, 8, 10, 15, 30]
 
 
@@ -282,6 +283,18 @@ class Clients(LiveCase):
             client.close()
         os.kill(pid, signal.SIGCONT)
         self.until(lambda: self.state(pid) == "dormant", "an answer")
+
+    def test_a_socket_whose_process_counts_elsewhere_is_left_alone(self):
+        """That is so in a container with which the folder is shared; one at which nobody listens is what a killed program left."""
+        (self.runtime / "synctrace").mkdir(mode=0o700)
+        listening, left = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+        for number, one in ((NO_PROCESS, listening), (NO_PROCESS + 1, left)):
+            self.addCleanup(one.close)
+            one.bind(str(self.socket_of(number)))
+        listening.listen()
+        self.assertIn("no answer", self.assert_one_line(self.cli("ps").stdout, str(NO_PROCESS)))
+        self.assertTrue(self.socket_of(NO_PROCESS).exists())
+        self.assertFalse(self.socket_of(NO_PROCESS + 1).exists())
 
     def test_another_user_gets_nothing(self):
         if os.geteuid() != 0:

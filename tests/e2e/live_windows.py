@@ -56,12 +56,6 @@ class Dormant(LiveCase):
         self.assertEqual((done.returncode, done.stdout), (0, self.finish(alone).stdout))
         self.assertFalse(self.socket_of(pid).exists())
 
-    @staticmethod
-    def descriptors(pid):
-        """Numbers and kinds, without what differs by its nature."""
-        folder = f"/proc/{pid}/fd"
-        return {number: os.readlink(f"{folder}/{number}").split(":")[0] for number in os.listdir(folder)}
-
     def test_an_end_by_a_signal_leaves_a_name_that_ps_takes_away(self):
         process, pid = self.start_dormant("endless", stdout=subprocess.DEVNULL)
         self.kill(pid)
@@ -126,7 +120,9 @@ class Windows(LiveCase):
 
     def test_start_and_stop(self):
         _, pid = self.start_dormant(*ENDLESS)
+        descriptors = self.descriptors(pid)
         told = self.cli("start", pid)
+        self.assertEqual(self.descriptors(pid), descriptors)
         self.assert_one_line(told.stderr, f"recording process {pid}", f"synctrace stop {pid}")
         self.assertIn(f"process {pid} (windows): recording", self.cli("status", pid).stdout)
         self.assertIn("recording", self.assert_one_line(self.cli("ps").stdout, str(pid)))
