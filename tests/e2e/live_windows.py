@@ -69,6 +69,12 @@ class Dormant(LiveCase):
         self.assertEqual((recorded.returncode, self.our_lines(recorded.stderr)), (0, []))
         self.assertNotIn("sock", " ".join(self.files()))
 
+    def test_where_a_thread_can_have_no_descriptors_of_its_own(self):
+        recorded = self.wrapped(harness.program("windows"), options=["--dormant", "--plain-syscalls"])
+        self.assert_same(recorded, self.alone(harness.program("windows")))
+        self.assert_one_line(recorded.stderr, "descriptors of its own; no window can be recorded")
+        self.assertFalse((self.runtime / "synctrace").exists())
+
     def test_how_it_is_told(self):
         recorded = self.record(harness.program("windows"), options=["--dormant"])
         self.assert_one_line(recorded.stderr, "dormant; to record 10 s of it: synctrace start ", " --duration 10s")
