@@ -12,11 +12,6 @@
 #include "contract/launch_contract.h"
 
 namespace synctrace::format {
-namespace {
-
-constexpr std::string_view kRankInsert = ".rank%r";
-
-// Null when unset.
 const char* find_variable(const char* const* environment, std::string_view name) noexcept {
   if (environment == nullptr) return nullptr;
   for (; *environment != nullptr; ++environment) {
@@ -27,6 +22,10 @@ const char* find_variable(const char* const* environment, std::string_view name)
   }
   return nullptr;
 }
+
+namespace {
+
+constexpr std::string_view kRankInsert = ".rank%r";
 
 // -1 when unset or not a non-negative number.
 int number_variable(const char* const* environment, const char* name) noexcept {

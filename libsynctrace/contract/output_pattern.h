@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace synctrace::format {
 
@@ -37,8 +38,11 @@ struct Rank {
   }
 };
 
-// `environment` as execve takes it: "NAME=value" pointers, null at the end; may be null. The first launcher whose rank
-// variable holds a number wins; SYNCTRACE_RANK comes before all of them.
+// The value of a variable, null when unset. `environment` as execve takes it: "NAME=value" pointers, null at the end;
+// may be null.
+const char* find_variable(const char* const* environment, std::string_view name) noexcept;
+
+// The first launcher whose rank variable holds a number wins; SYNCTRACE_RANK comes before all of them.
 Rank detect_rank(const char* const* environment) noexcept;
 
 // The launcher in words, e.g. "torchrun (RANK)".

@@ -27,6 +27,17 @@ while True:
     time.sleep(0.002)
 """
 
+OVER_ENVIRONMENT = """\
+import ctypes, pathlib
+assert ctypes.CDLL("libcudart.so.13").cudaFree(None) == 0
+environment = ctypes.POINTER(ctypes.c_void_p).in_dll(ctypes.CDLL(None), "environ")
+for i in range(10_000):
+    if not environment[i]:
+        break
+    ctypes.memset(environment[i], ord("x"), len(ctypes.string_at(environment[i])))
+pathlib.Path("written").touch()
+"""
+
 
 class Dormant(LiveCase):
     def test_nobody_asks(self):
@@ -238,6 +249,18 @@ class Windows(LiveCase):
             lines.append({(site["api"], os.path.basename(site["file"]), site["line"]) for site in report["waits"]})
         self.assertEqual(lines[0], {("cudaDeviceSynchronize", "train.py", PYTHON.splitlines().index("    runtime.cudaDeviceSynchronize()") + 1)})
         self.assertEqual(lines[1], lines[0])
+
+    def test_a_program_that_writes_over_its_environment(self):
+        """Whoever sets the title of a process does so: what the recorder was told must outlive that."""
+        script = self.folder / "train.py"
+        script.write_text(OVER_ENVIRONMENT + PYTHON, encoding="utf-8")
+        _, pid = self.start_dormant(sys.executable, script, env={"RANK": 0, "WORLD_SIZE": 1, "TORCHELASTIC_RUN_ID": "night"})
+        self.until((self.folder / "written").exists, "the end of its environment")
+        self.window(pid, "--duration", "100ms", "--report=none")
+        records, _ = self.assert_complete(self.only_trace())
+        self.assertEqual((records.facts["rank"], records.facts["job_id"]), ("0", "night"))
+        self.assertEqual(self.ask(pid)["job"], "night")
+        self.assertEqual(self.only_trace(), self.trace)
 
     def test_begin_later(self):
         _, pid = self.start_dormant(*ENDLESS)

@@ -51,9 +51,11 @@ void LiveWindows::outlast(State state, std::int64_t deadline_ns) noexcept {
 }
 
 void LiveWindows::start(const Settings& settings) noexcept {
+  environment_.take(environ);
   settings_ = settings;
-  read_process_identity(identity_);
-  if (const JobName job = find_job(); job.id != nullptr) std::snprintf(job_.data(), job_.size(), "%s", job.id);
+  for (const char** text : {&settings_.output, &settings_.cupti_path, &settings_.manifest, &settings_.step_marker})
+    *text = environment_.kept(*text);
+  read_process_identity(environment(), identity_);
   if (!helper_threads.start(window_) || !helper_threads.start(listener_))
     return notice("no thread could be made; no window can be recorded");
   if (settings.quiet) return;  // nobody waits for a word
@@ -101,7 +103,7 @@ void LiveWindows::describe(format::MessageWriter& answer) noexcept {
     answer.add(format::kKeyRank, identity_.facts.rank.rank);
     answer.add(format::kKeyWorldSize, identity_.facts.rank.world_size);
   }
-  if (job_[0] != '\0') answer.add(format::kKeyJob, job_.data());
+  if (const JobName job = find_job(environment()); job.id != nullptr) answer.add(format::kKeyJob, job.id);
   answer.add(format::kKeyWindows, windows_);
   if (now == State::kStarting) return;  // the file has no name yet
   if (file_[0] != '\0') answer.add(format::kKeyFile, file_.data());

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "capture/live/control_socket.h"
+#include "capture/process/environment_copy.h"
 #include "capture/process/helper_thread.h"
 #include "capture/process/settings.h"
 #include "capture/recorder/process_facts.h"
@@ -30,6 +31,9 @@ class LiveWindows {
 
   // At the end of the process: closes the trace of an open window. Waits for that, but not long.
   void end_at_exit() noexcept;
+
+  // That of the process when it started.
+  const char* const* environment() const noexcept { return environment_.entries(); }
 
  private:
   enum class State : std::uint32_t { kDormant, kStarting, kRecording, kStopping };
@@ -54,9 +58,9 @@ class LiveWindows {
   const Helper window_{"synctrace", false, false,
                        [](void* self) noexcept { static_cast<LiveWindows*>(self)->wait_for_windows(); }, this};
   ControlSocket socket_;
+  EnvironmentCopy environment_;
   Settings settings_;                           // each window's
   ProcessIdentity identity_;                    // for answers
-  std::array<char, 256> job_{};                 // too: the program may change its environment while one is made
   std::atomic<std::uint32_t> state_{0};         // a State, and a futex
   std::atomic<std::uint32_t> is_listening_{0};  // 0 until it is known whether it can; a futex
   const char* no_socket_ = nullptr;             // why it cannot

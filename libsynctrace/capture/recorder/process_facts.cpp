@@ -48,8 +48,8 @@ void add_number(TraceStream& out, std::string_view key, std::int64_t value) noex
 }
 
 // Set variables change what a trace means, or spoil it; the report says so.
-void add_environment(TraceStream& out, const char* variable) noexcept {
-  const char* value = std::getenv(variable);
+void add_environment(TraceStream& out, const char* const* environment, const char* variable) noexcept {
+  const char* value = format::find_variable(environment, variable);
   if (value == nullptr) return;
   char key[64];
   const int length = std::snprintf(key, sizeof(key), "env.%s", variable);
@@ -72,13 +72,13 @@ std::string_view driver_version(char* text, std::size_t room) noexcept {
   return {};
 }
 
-void add_job(TraceStream& out) noexcept {
-  if (const JobName job = find_job(); job.id != nullptr) {
+void add_job(TraceStream& out, const char* const* environment) noexcept {
+  if (const JobName job = find_job(environment); job.id != nullptr) {
     add_fact(out, "job_id", job.id);
     add_fact(out, "job_source", job.variable);
   }
-  const char* address = std::getenv("MASTER_ADDR");
-  const char* port = std::getenv("MASTER_PORT");
+  const char* address = format::find_variable(environment, "MASTER_ADDR");
+  const char* port = format::find_variable(environment, "MASTER_PORT");
   if (address == nullptr || port == nullptr) return;
   char meeting[300];
   const int length = std::snprintf(meeting, sizeof(meeting), "%.255s:%.31s", address, port);
@@ -126,24 +126,24 @@ void write_settings(const Settings& settings, TraceStream& out) noexcept {
 
 }  // namespace
 
-JobName find_job() noexcept {
+JobName find_job(const char* const* environment) noexcept {
   for (const char* variable : {"TORCHELASTIC_RUN_ID", "SLURM_JOB_ID", "PMIX_NAMESPACE", "PBS_JOBID", "LSB_JOBID"}) {
-    const char* value = std::getenv(variable);
+    const char* value = format::find_variable(environment, variable);
     // torchrun's name of a job that nobody named: of no use, for all of them have it.
     if (value != nullptr && *value != '\0' && std::string_view(value) != "none") return {value, variable};
   }
   return {};
 }
 
-void read_process_identity(ProcessIdentity& identity) noexcept {
+void read_process_identity(const char* const* environment, ProcessIdentity& identity) noexcept {
   if (gethostname(identity.host, sizeof(identity.host) - 1) != 0) identity.host[0] = '\0';
   identity.command_line_bytes = read_file("/proc/self/cmdline", identity.command_line, sizeof(identity.command_line));
   identity.program = format::program_name({identity.command_line, identity.command_line_bytes});
   identity.facts.process_id = static_cast<std::uint32_t>(getpid());
   identity.facts.host = identity.host;
   identity.facts.program = identity.program.text;
-  identity.facts.rank = format::detect_rank(environ);
-  identity.facts.environment = environ;
+  identity.facts.rank = format::detect_rank(environment);
+  identity.facts.environment = environment;
 }
 
 void write_process_facts(const ProcessIdentity& identity, const Settings& settings, TraceStream& out) noexcept {
@@ -170,14 +170,14 @@ void write_process_facts(const ProcessIdentity& identity, const Settings& settin
     if (rank.world_size >= 0) add_number(out, "world_size", rank.world_size);
     add_fact(out, "rank_source", format::describe(rank.source));
   }
-  add_job(out);
+  add_job(out, identity.facts.environment);
   add_clocks(out);
   add_fact(out, "library_version", SYNCTRACE_VERSION);
   char text[512];
   add_fact(out, "driver_version", driver_version(text, sizeof(text)));
   for (const char* variable :
        {"CUDA_LAUNCH_BLOCKING", "TEARDOWN_CUPTI", "CUDA_VISIBLE_DEVICES", "CUDA_MODULE_LOADING"}) {
-    add_environment(out, variable);
+    add_environment(out, identity.facts.environment, variable);
   }
   cpu_set_t processors;
   if (sched_getaffinity(0, sizeof(processors), &processors) == 0) add_number(out, "processors", CPU_COUNT(&processors));

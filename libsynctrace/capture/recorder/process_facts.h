@@ -17,7 +17,7 @@ struct ProcessIdentity {
   std::size_t command_line_bytes = 0;
   format::ProgramName program{};
 };
-void read_process_identity(ProcessIdentity& identity) noexcept;
+void read_process_identity(const char* const* environment, ProcessIdentity& identity) noexcept;
 
 // Facts known before CUPTI is looked for.
 void write_process_facts(const ProcessIdentity& identity, const Settings& settings, TraceStream& out) noexcept;
@@ -27,7 +27,7 @@ struct JobName {
   const char* id = nullptr;
   const char* variable = nullptr;  // that names it
 };
-JobName find_job() noexcept;
+JobName find_job(const char* const* environment) noexcept;
 
 // The simulated runtime is loaded. On a thread of the program: takes the loader's lock.
 bool gpu_is_simulated() noexcept;

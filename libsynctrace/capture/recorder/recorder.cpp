@@ -139,7 +139,7 @@ bool Recorder::is_in_manifest(const Session& s, const char* path) noexcept {
 
 // The head of the trace, in memory: the file is made when the process uses a GPU.
 bool Recorder::begin_trace(Session& s) noexcept {
-  read_process_identity(s.identity);
+  read_process_identity(s.settings.is_live ? live.environment() : environ, s.identity);
   format::PatternStatus status = format::expand_output_pattern(s.settings.output, s.identity.facts, s.name);
   if (status != format::PatternStatus::kOk) {
     notice("%s=%.80s is no file name; using %s", format::kEnvOutput, s.settings.output, format::kDefaultOutputPattern);
@@ -217,7 +217,7 @@ bool Recorder::ask_cupti(Session& s) noexcept {
     return false;
   }
   write_cupti_facts(s.stream);
-  warn_about_environment();
+  if (!s.settings.is_live) warn_about_environment();
   return true;
 }
 
