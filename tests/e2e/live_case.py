@@ -124,7 +124,7 @@ class LiveCase(SurvivalCase):
 
     @staticmethod
     def descriptors(pid):
-        """Those that the program can see: their numbers and kinds."""
+        """The program sees these: their numbers and kinds."""
         folder = f"/proc/{pid}/fd"
         return {number: os.readlink(f"{folder}/{number}").split(":")[0] for number in os.listdir(folder)}
 

@@ -10,14 +10,14 @@ class EnvironmentCopy {
   // Once, on a thread of the program. Where no memory can be had, the process's own stays in use.
   void take(char** environment) noexcept;
 
-  // As execve takes them.
+  // "NAME=value" texts, null at the end.
   const char* const* entries() const noexcept { return copies_ == nullptr ? originals_ : copies_; }
 
   // Where a text that lay in the environment is now; another one stays where it is.
   const char* kept(const char* text) const noexcept;
 
  private:
-  char** originals_ = nullptr;  // of use as long as nobody has written over them
+  char** originals_ = nullptr;  // the process's own
   const char** copies_ = nullptr;
 };
 
