@@ -63,7 +63,8 @@ class LiveCase(SurvivalCase):
             return int((children.read().split() or ["0"])[0])
 
     def await_listener(self, process, pid):
-        self.until(lambda: self.state(pid) == "dormant" or process.poll() is not None, f"an answer of {pid}")
+        """Until it answers, and its other thread has come so far as to have a name."""
+        self.until(lambda: self.state(pid) == "dormant" and "synctrace" in self.threads(pid) or process.poll() is not None, f"an answer of {pid}")
         self.assertIsNone(process.poll(), "it ended before it could be asked")
 
     @staticmethod

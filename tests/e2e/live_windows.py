@@ -56,7 +56,7 @@ class Dormant(LiveCase):
             **harness.SIMULATED_ENV, "SIMGPU_HOLD": f"cudaStreamSynchronize:1:{self.folder / 'go'}"})
         self.until((self.folder / "go.held").exists, "the first wait")
         process, pid = self.start_dormant("windows", hold="cudaStreamSynchronize:1")
-        self.assertEqual(self.threads(pid), sorted([*self.threads(alone.pid), *DORMANT_THREADS]))
+        self.await_sleep(pid, sorted([*self.threads(alone.pid), *DORMANT_THREADS]))
         with open(f"/proc/{pid}/maps", encoding="utf-8") as maps:
             self.assertNotIn("cupti", maps.read())
         self.assertEqual(self.descriptors(pid), self.descriptors(alone.pid))
@@ -146,6 +146,7 @@ class Windows(LiveCase):
         again = self.run_cli("start", pid)
         self.assertEqual(again.returncode, 3)
         self.assert_one_line(again.stderr, f"process {pid}: a window is being recorded already")
+        self.until(lambda: int(self.ask(pid)["since_ns"]) > 300_000_000, "a window of many steps")
         stopped = self.cli("stop", pid)
         self.assertIn("windows.cu:", stopped.stderr)
         self.check_steps(self.trace)
