@@ -61,7 +61,7 @@ help: ## show this list
 
 .PHONY: demo
 demo: deps ## build, run three examples under synctrace, and show the answers, here and of a recorded PyTorch program
-	$(call build,release,demo,-DSYNCTRACE_PRECOMPILE=ON)
+	$(call build,release,demo,-DSYNCTRACE_PRECOMPILE=ON -DSYNCTRACE_JOIN=ON)
 	bin=build/release/bin
 	rm -rf build/demo && mkdir -p build/demo
 	look() { printf '\n== %s\n   Look at %s\n\n' "$$1" "$$2"; }

@@ -36,9 +36,9 @@ function(synctrace_precompiled_for catch options result)
 endfunction()
 
 # Eight files of a target are compiled as one, which saves what they all include. A release is optimised file by file, as it is
-# shipped, so there only tests are joined.
+# shipped, so there only tests are joined, or all for a first look.
 function(synctrace_join_files target libraries)
-  if(synctrace_catch IN_LIST libraries OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+  if(SYNCTRACE_JOIN OR synctrace_catch IN_LIST libraries OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()

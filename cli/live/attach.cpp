@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kRounds = 20;
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kBetweenRounds{50};
 constexpr std::chrono::seconds kPatience{20};
 
 // A name of the recorder by which it knows that it was brought in: a link in the socket folder of the program's user.
@@ -72,7 +72,7 @@ bool await_recorder(int pid) {
   while (std::chrono::steady_clock::now() < deadline) {
     if (is_dormant(pid)) return true;
     if (has_ended(pid)) return false;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kBetweenRounds);
   }
   return false;
 }
@@ -94,7 +94,7 @@ Result<int> send_a_thread(const TargetProcess& target, const std::string& librar
       if (reason.empty() && stopped.call_on_resume(target.dlopen, library, RTLD_NOW | RTLD_LOCAL)) return thread;
       ++reasons[reason.empty() ? "its memory cannot be written" : reason];
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kBetweenRounds);
   }
   return Error{
       format_text("process {}: no thread of it is at rest where a function can be called (mostly: {}); nothing "

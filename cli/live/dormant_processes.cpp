@@ -125,7 +125,11 @@ bool descends_from(int pid, int ancestor) {
 
 }  // namespace
 
-std::string line_of(std::string_view key, std::string_view value) { return format_text("{} {}\n", key, value); }
+std::string line_of(std::string_view key, std::string_view value) {
+  format::MessageWriter message;
+  message.add(key, value);
+  return std::string(message.text());
+}
 
 std::string DormantProcess::value(std::string_view key) const { return std::string(format::value_of(status, key)); }
 

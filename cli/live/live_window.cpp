@@ -17,10 +17,10 @@ namespace {
 
 // The first window of a process loads CUPTI; the end of one writes what is left.
 constexpr int kPatienceMs = 60'000;
-constexpr int kStatusPatienceMs = 5'000;
-constexpr std::chrono::milliseconds kPause{100};
+constexpr int kStatePatienceMs = 5'000;
+constexpr std::chrono::milliseconds kBetweenLooks{100};
 
-bool is_recording(const std::string& status) {
+bool has_open_window(const std::string& status) {
   const std::string_view state = format::value_of(status, format::kKeyState);
   return state == "recording" || state == "stopping";
 }
@@ -47,10 +47,10 @@ void await_end(std::span<const DormantProcess> processes, double patience_s,
                const std::function<void()>& while_waiting) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
   while (std::chrono::steady_clock::now() < deadline) {
-    const std::vector<std::string> answers = ask_all(processes, line_of(format::kKeyVerb, "status"), kStatusPatienceMs);
-    if (std::none_of(answers.begin(), answers.end(), is_recording)) return;
+    const std::vector<std::string> answers = ask_all(processes, line_of(format::kKeyVerb, "status"), kStatePatienceMs);
+    if (std::none_of(answers.begin(), answers.end(), has_open_window)) return;
     if (while_waiting) while_waiting();
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kBetweenLooks);
   }
 }
 

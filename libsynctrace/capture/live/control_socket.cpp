@@ -19,7 +19,7 @@ namespace synctrace::capture {
 namespace {
 
 constexpr int kBacklog = 16;
-constexpr std::int64_t kPatienceNs = 500'000'000;
+constexpr std::int64_t kClientPatienceNs = 500'000'000;
 
 // Whether there is something to read before `deadline_ns`.
 bool await_bytes(int descriptor, std::int64_t deadline_ns) noexcept {
@@ -30,7 +30,7 @@ bool await_bytes(int descriptor, std::int64_t deadline_ns) noexcept {
 
 // Reads until the client has shut its side down. False: it took too long, or said too much.
 bool read_request(int client, std::span<char> room, std::size_t& used) noexcept {
-  const std::int64_t deadline_ns = now_ns() + kPatienceNs;
+  const std::int64_t deadline_ns = now_ns() + kClientPatienceNs;
   used = 0;
   while (used < room.size() && await_bytes(client, deadline_ns)) {
     const ssize_t got = recv(client, room.data() + used, room.size() - used, MSG_DONTWAIT);

@@ -17,7 +17,7 @@
 #include "capture_support.h"
 #include "nccl_client.h"
 
-namespace synctrace::capture {
+namespace synctrace::capture::nccl_ranges_test {
 namespace {
 
 using testing::Module;
@@ -326,4 +326,4 @@ TEST_CASE("modules that are not the payload extension are left alone") {
 }
 
 }  // namespace
-}  // namespace synctrace::capture
+}  // namespace synctrace::capture::nccl_ranges_test

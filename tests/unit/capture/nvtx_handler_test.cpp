@@ -14,7 +14,7 @@
 #include "capture/process/recorder_state.h"
 #include "support/catch.h"
 
-namespace synctrace::capture {
+namespace synctrace::capture::nvtx_handler_test {
 namespace {
 
 // A client: its slots, empty at first.
@@ -179,4 +179,4 @@ TEST_CASE("nothing is recorded while the recorder is off, and a long text is cut
 }
 
 }  // namespace
-}  // namespace synctrace::capture
+}  // namespace synctrace::capture::nvtx_handler_test
