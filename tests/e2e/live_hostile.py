@@ -231,7 +231,7 @@ class Clients(LiveCase):
         """Windows come and go beside them; in the end the program has done what it does alone."""
         process, pid = self.start_dormant("churn", self.folder / "end")
         moments = random.Random(61)
-        verbs = [b"verb status\n", b"verb stop\n", b"verb start\nduration_ns 20000000\noutput /nowhere/x\n", b"verb start\nlevel none\n",
+        verbs = [b"verb status\n", b"verb stop\n", b"verb start\nduration_ns 20000000\noutput /proc/nowhere/x\n", b"verb start\nlevel none\n",
                  b"verb start\nduration_ns 20000000\nmax_size 99999999999999999999\n", b"verb start\nduration_ns -1\n",
                  b"verb start\noutput x\n", b"verb start\noutput /" + b"x" * 5000 + b"\n", b"verb " + b"\0" * 100, b"verb start\nduration_ns 10000000\n"]
         for _ in range(HOSTILE_MESSAGES):

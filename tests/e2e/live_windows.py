@@ -215,7 +215,10 @@ class Windows(LiveCase):
         done = self.finish(process)
         self.assertEqual((done.returncode, done.stdout), (0, self.alone(harness.program("memory_kinds")).stdout))
         records, _ = self.assert_complete(self.trace)
-        self.assertEqual({call["source_memory"] for call in records.calls("cudaMemcpyAsync")} >= {1, 2, 5}, True)
+        kinds = {call["source_memory"] for call in records.calls("cudaMemcpyAsync")}
+        self.assertLessEqual({2, 5}, kinds)
+        # Memory that no call in the window has made may have been pinned before.
+        self.assertNotIn(1, kinds)
 
     def test_threads_that_were_there_before(self):
         process, pid = self.start_dormant("threads64", 16, 200, hold="cudaStreamSynchronize:500")

@@ -50,7 +50,7 @@ void LiveWindows::outlast(State state, std::int64_t deadline_ns) noexcept {
     futex_wait(state_, static_cast<std::uint32_t>(state), deadline_ns - now_ns());
 }
 
-void LiveWindows::start(const Settings& settings) noexcept {
+void LiveWindows::start(const Settings& settings, bool is_awaited) noexcept {
   environment_.take(environ);
   settings_ = settings;
   for (const char** text : {&settings_.output, &settings_.cupti_path, &settings_.manifest, &settings_.step_marker})
@@ -58,7 +58,7 @@ void LiveWindows::start(const Settings& settings) noexcept {
   read_process_identity(environment(), identity_);
   if (!helper_threads.start(window_) || !helper_threads.start(listener_))
     return notice("no thread could be made; no window can be recorded");
-  if (settings.quiet) return;  // nobody waits for a word
+  if (!is_awaited) return;
   // Only this thread can reach the program's stderr.
   constexpr std::int64_t kPatienceNs = 1'000'000'000;
   futex_wait(is_listening_, 0, kPatienceNs);
@@ -72,6 +72,7 @@ void LiveWindows::listen() noexcept {
   is_listening_.store(1, std::memory_order_release);
   futex_wake(is_listening_);
   if (no_socket_ != nullptr) return;
+  if (is_ending_.load(std::memory_order_acquire)) return socket_.remove_name();
   while (!is_ending_.load(std::memory_order_acquire)) {
     socket_.serve(kLookEveryMs, [](std::string_view request, format::MessageWriter& answer) noexcept {
       recorder.live.answer(request, answer);

@@ -25,9 +25,9 @@ namespace synctrace::capture {
 
 class LiveWindows {
  public:
-  // Once: from here on windows can be asked for, with these settings but for what a request says otherwise. Says in one
-  // line how, or why not.
-  void start(const Settings& settings) noexcept;
+  // Once: from here on windows can be asked for, with these settings but for what a request says otherwise. Where
+  // `is_awaited` it returns when that is sure, and says in one line how, or why not.
+  void start(const Settings& settings, bool is_awaited) noexcept;
 
   // At the end of the process: closes the trace of an open window. Waits for that, but not long.
   void end_at_exit() noexcept;

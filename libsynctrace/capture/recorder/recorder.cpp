@@ -346,9 +346,9 @@ void Recorder::prepare_once(const Settings& settings) noexcept {
   std::atexit([] { recorder.stop_at_exit(); });
 }
 
-void Recorder::go_dormant(const Settings& settings) noexcept {
+void Recorder::go_dormant(const Settings& settings, bool is_awaited) noexcept {
   is_dormant_ = true;
-  live.start(settings);
+  live.start(settings, is_awaited);
 }
 
 // In the loader, on a thread of the program that was sent there (synctrace attach). The program knows nothing of us, so
@@ -361,7 +361,7 @@ void Recorder::start_attached() noexcept {
   note_main_thread();
   owner_.store(getpid(), std::memory_order_relaxed);
   prepare_once(settings);
-  go_dormant(settings);
+  go_dormant(settings, false);  // in the loader nobody is waited for
 }
 
 void Recorder::start() noexcept {
@@ -373,7 +373,7 @@ void Recorder::start() noexcept {
   owner_.store(getpid(), std::memory_order_relaxed);
   prepare_once(settings);
   if (settings.test_control) control.allow(settings);
-  if (settings.dormant) return go_dormant(settings);
+  if (settings.dormant) return go_dormant(settings, true);
   make_session(settings);
   begin_session();
 }

@@ -109,7 +109,7 @@ class Recorder {
 
  private:
   void note_main_thread() noexcept;
-  void go_dormant(const Settings& settings) noexcept;
+  void go_dormant(const Settings& settings, bool is_awaited) noexcept;
   void start_attached() noexcept;
   void prepare_once(const Settings& settings) noexcept;
   void forget_last_trace() noexcept;
