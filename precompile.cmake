@@ -36,9 +36,10 @@ function(synctrace_precompiled_for catch options result)
 endfunction()
 
 # Eight files of a target are compiled as one, which saves what they all include. A release is optimised file by file, as it is
-# shipped, so there only tests are joined, or all for a first look.
-function(synctrace_join_files target libraries)
-  if(SYNCTRACE_JOIN OR synctrace_catch IN_LIST libraries OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+# shipped, so there only tests are joined, or for a first look all but what is injected.
+function(synctrace_join_files target libraries options)
+  if((SYNCTRACE_JOIN AND NOT "-fno-exceptions" IN_LIST options) OR synctrace_catch IN_LIST libraries
+     OR NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()
@@ -53,7 +54,7 @@ function(synctrace_use_precompiled folder)
        OR NOT synctrace_sanitized IN_LIST libraries)
       continue()
     endif()
-    synctrace_join_files(${target} "${libraries}")
+    synctrace_join_files(${target} "${libraries}" "${options}")
     if("-fno-exceptions" IN_LIST options)
       continue()
     endif()
@@ -61,9 +62,9 @@ function(synctrace_use_precompiled folder)
       target_compile_options(${target} PRIVATE -O1)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # its collector would go through the header again and again
-      # Behind such a header g++ 12 warns of ranges falsely.
+      # Behind such a header g++ 12 warns of ranges falsely. What is joined is no header, whatever is included.
       target_compile_options(${target} PRIVATE --param=ggc-min-heapsize=524288 -Wno-array-bounds -Wno-stringop-overflow
-                             -Wno-stringop-overread)
+                             -Wno-stringop-overread -Wno-subobject-linkage)
     endif()
     get_target_property(options ${target} COMPILE_OPTIONS)
     set(catch "")
