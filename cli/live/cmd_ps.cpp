@@ -15,6 +15,7 @@
 #include "contract/live_messages.h"
 #include "exit_status.h"
 #include "live/dormant_processes.h"
+#include "live/live_options.h"
 #include "messages.h"
 
 namespace synctrace::cli {
@@ -70,15 +71,10 @@ int cmd_status(int argc, char** argv) {
   constexpr const char* kWho = "synctrace status";
   const CommandLine app("Says what programs do that were started with run --dormant.", kWho);
   std::string who;
-  app.add("PID", who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
-      .required();
+  declare_processes(app, who);
   if (const auto end = app.parse(argc, argv)) return *end;
-  std::string problem;
-  const std::vector<DormantProcess> named = named_processes(who, problem);
-  if (named.empty()) {
-    say::error(kWho, problem + ".");
-    return kExitUnusable;
-  }
+  const std::vector<DormantProcess> named = find_processes(who, kWho);
+  if (named.empty()) return kExitUnusable;
   std::string text;
   for (const DormantProcess& process : named) text += describe(process);
   std::fwrite(text.data(), 1, text.size(), stdout);

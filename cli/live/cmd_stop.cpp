@@ -5,7 +5,6 @@
 
 #include "command_line.h"
 #include "commands.h"
-#include "contract/live_messages.h"
 #include "exit_status.h"
 #include "live/dormant_processes.h"
 #include "live/live_options.h"
@@ -16,7 +15,6 @@ namespace synctrace::cli {
 namespace {
 
 constexpr const char* kWho = "synctrace stop";
-constexpr double kEndPatienceS = 120.0;
 
 }  // namespace
 
@@ -24,23 +22,18 @@ int cmd_stop(int argc, char** argv) {
   const CommandLine app("Ends the window that is being recorded, and says what made the host wait in it.", kWho);
   std::string who;
   LiveOptions options;
-  app.add("PID", who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
-      .required();
+  declare_processes(app, who);
   declare_live_options(app, options);
   if (const auto end = app.parse(argc, argv)) return *end;
   if (const std::optional<std::string> wrong = take_live_options(options)) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
-  std::string problem;
-  const std::vector<DormantProcess> named = named_processes(who, problem);
-  if (named.empty()) {
-    say::error(kWho, problem + ".");
-    return kExitUnusable;
-  }
-  const std::vector<DormantProcess> stopped = request_all(named, line_of(format::kKeyVerb, "stop"), kWho);
+  const std::vector<DormantProcess> named = find_processes(who, kWho);
+  if (named.empty()) return kExitUnusable;
+  const std::vector<DormantProcess> stopped = close_windows(named, kWho);
   if (stopped.empty()) return kExitUnusable;
-  await_end(stopped, kEndPatienceS, {});
+  await_end(stopped, 0);
   if (const int status = finish_windows(stopped, options.run, kWho); status != kExitOk) return status;
   return stopped.size() == named.size() ? kExitOk : kExitUnusable;
 }

@@ -2,7 +2,6 @@
 // Verb `top`: the first screen of a program that runs, again and again, each of a short window.
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,9 +13,9 @@
 #include "base/quantity_text.h"
 #include "command_line.h"
 #include "commands.h"
-#include "contract/option_values.h"
 #include "exit_status.h"
 #include "live/dormant_processes.h"
+#include "live/live_options.h"
 #include "live/short_windows.h"
 #include "messages.h"
 #include "report/report_entry.h"
@@ -38,13 +37,8 @@ struct Options {
 };
 
 std::optional<std::string> take(Options& options) {
-  const auto is_duration = [](const std::string& text, std::int64_t& ns) {
-    return format::parse_duration(text, ns) && ns > 0;
-  };
-  if (!is_duration(options.window, options.window_ns))
-    return "--window " + options.window + ": expected " + format::kExpectedDuration + ".";
-  if (!is_duration(options.every, options.every_ns))
-    return "--every " + options.every + ": expected " + format::kExpectedDuration + ".";
+  if (auto wrong = take_duration("--window", options.window, options.window_ns)) return wrong;
+  if (auto wrong = take_duration("--every", options.every, options.every_ns)) return wrong;
   if (options.every_ns < options.window_ns) return "--every is shorter than --window; windows follow each other.";
   return take_stack_options(options.stacks);
 }
@@ -53,13 +47,8 @@ std::optional<std::string> take(Options& options) {
 bool show_one(const std::vector<DormantProcess>& processes, const Options& options, ShortWindows& windows, int number) {
   std::optional<std::vector<std::string>> files = windows.record(processes, options.window_ns);
   if (!files) return false;
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  char clock[16];
-  localtime_r(&now, &local);
-  std::strftime(clock, sizeof(clock), "%H:%M:%S", &local);
   const std::string head = format_text("{}{}  window {}, {} long, one every {}; Ctrl-C ends this, not the program\n",
-                                       isatty(STDOUT_FILENO) != 0 ? kClearScreen : "", clock, number,
+                                       isatty(STDOUT_FILENO) != 0 ? kClearScreen : "", clock_text(), number,
                                        duration_text(options.window_ns), duration_text(options.every_ns));
   std::fwrite(head.data(), 1, head.size(), stdout);
   if (!files->empty()) print_report(*files, ReportStyle::kShort, options.stacks, {}, stdout);
@@ -73,8 +62,7 @@ bool show_one(const std::vector<DormantProcess>& processes, const Options& optio
 int cmd_top(int argc, char** argv) {
   const CommandLine app("Shows, again and again, what makes a running program wait for the GPU.", kWho);
   Options options;
-  app.add("WHO", options.who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
-      .required();
+  declare_processes(app, options.who);
   app.add("--window", options.window, "how long each window is (default 1s)", "TIME");
   app.add("--every", options.every, "how often one begins (default 10s)", "TIME");
   app.add_number("-n,--count", options.count, 1, 1'000'000, "end after so many windows", "N");
@@ -86,12 +74,8 @@ int cmd_top(int argc, char** argv) {
     return kExitUsage;
   }
   options.stacks.names.how.roots = SourceRoots::everywhere();  // the program runs here
-  std::string problem;
-  const std::vector<DormantProcess> named = named_processes(options.who, problem);
-  if (named.empty()) {
-    say::error(kWho, problem + ".");
-    return kExitUnusable;
-  }
+  const std::vector<DormantProcess> named = find_processes(options.who, kWho);
+  if (named.empty()) return kExitUnusable;
   end_on_signals();
   ShortWindows windows(named.front(), kWho);
   for (int number = 1; !is_asked_to_end() && number <= options.count.value_or(number); ++number) {

@@ -2,7 +2,6 @@
 // Verb `watch`: looks at a running program every few seconds, and records a longer window when a rule holds.
 #include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <deque>
 #include <filesystem>
 #include <optional>
@@ -16,7 +15,6 @@
 #include "base/quantity_text.h"
 #include "command_line.h"
 #include "commands.h"
-#include "contract/option_values.h"
 #include "exit_status.h"
 #include "files/output_check.h"
 #include "live/dormant_processes.h"
@@ -54,8 +52,7 @@ struct Options {
 };
 
 void declare(const CommandLine& app, Options& options) {
-  app.add("WHO", options.who, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
-      .required();
+  declare_processes(app, options.who);
   app.add("--when", options.rules, "record when this holds: 'step > 1.3 x median for 3', 'gpu idle > 40 % for 30s'",
           "RULE")
       .one_value_each();
@@ -70,16 +67,10 @@ void declare(const CommandLine& app, Options& options) {
 }
 
 std::optional<std::string> take_times(Options& options) {
-  const std::pair<const char*, std::pair<std::string*, std::int64_t*>> times[] = {
-      {"--look", {&options.look, &options.look_ns}},
-      {"--every", {&options.every, &options.every_ns}},
-      {"--record", {&options.record, &options.record_ns}},
-      {"--cooldown", {&options.cooldown, &options.cooldown_ns}}};
-  for (const auto& [option, time] : times) {
-    if (!format::parse_duration(*time.first, *time.second) ||
-        (*time.second <= 0 && time.second != &options.cooldown_ns))
-      return std::string(option) + " " + *time.first + ": expected " + format::kExpectedDuration + ".";
-  }
+  if (auto wrong = take_duration("--look", options.look, options.look_ns)) return wrong;
+  if (auto wrong = take_duration("--every", options.every, options.every_ns)) return wrong;
+  if (auto wrong = take_duration("--record", options.record, options.record_ns)) return wrong;
+  if (auto wrong = take_duration("--cooldown", options.cooldown, options.cooldown_ns, true)) return wrong;
   if (options.every_ns < 2 * options.look_ns) return "--every is less than twice --look; looks would be all the time.";
   return std::nullopt;
 }
@@ -98,15 +89,6 @@ std::optional<std::string> take(Options& options) {
     options.output = output.value().pattern;
   }
   return take_live_options(options.live);
-}
-
-std::string clock_text() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  char text[16];
-  localtime_r(&now, &local);
-  std::strftime(text, sizeof(text), "%H:%M:%S", &local);
-  return text;
 }
 
 // Looks need no names, and say nothing of what could not be read: the next one comes.
@@ -229,12 +211,8 @@ int cmd_watch(int argc, char** argv) {
     say::error(kWho, *wrong);
     return kExitUsage;
   }
-  std::string problem;
-  std::vector<DormantProcess> named = named_processes(options.who, problem);
-  if (named.empty()) {
-    say::error(kWho, problem + ".");
-    return kExitUnusable;
-  }
+  std::vector<DormantProcess> named = find_processes(options.who, kWho);
+  if (named.empty()) return kExitUnusable;
   end_on_signals();
   return Watcher(std::move(named), options).run();
 }

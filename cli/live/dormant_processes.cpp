@@ -26,6 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kStatusPatienceMs = 2'000;
+constexpr std::string_view kLooks = "looks-";
 
 bool is_number(std::string_view text, int& number) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -140,9 +141,9 @@ std::vector<DormantProcess> dormant_processes() {
     for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed)) {
       int pid = 0;
       std::error_code ignored;
-      // What an attach or a top that was killed has left: NUMBER of a program, top-NUMBER of a command.
+      // What a command that was killed has left: NUMBER of a program attached to, looks-NUMBER of a command that looks.
       const std::string name = entry.path().filename().string();
-      if (is_number(name.starts_with("top-") ? name.substr(4) : name, pid) && is_gone(pid))
+      if (is_number(name.starts_with(kLooks) ? name.substr(kLooks.size()) : name, pid) && is_gone(pid))
         fs::remove_all(entry.path(), ignored);
       if (entry.path().extension() == format::kSocketSuffix && is_number(entry.path().stem().string(), pid))
         found.push_back({pid, entry.path().string(), {}});

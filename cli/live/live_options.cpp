@@ -2,9 +2,28 @@
 #include "live/live_options.h"
 
 #include "asked/step_options.h"
+#include "contract/option_values.h"
 #include "messages.h"
 
 namespace synctrace::cli {
+
+void declare_processes(const CommandLine& app, std::string& named) {
+  app.add("PID", named, "a process, the launcher of several, or the name of a job; see synctrace ps", "PID|JOB")
+      .required();
+}
+
+std::vector<DormantProcess> find_processes(const std::string& named, const char* who) {
+  std::string problem;
+  std::vector<DormantProcess> found = named_processes(named, problem);
+  if (found.empty()) say::error(who, problem + ".");
+  return found;
+}
+
+std::optional<std::string> take_duration(const char* option, const std::string& text, std::int64_t& result_ns,
+                                         bool may_be_zero) {
+  if (format::parse_duration(text, result_ns) && (may_be_zero || result_ns > 0)) return std::nullopt;
+  return std::string(option) + " " + text + ": expected " + format::kExpectedDuration + ".";
+}
 
 void declare_live_options(const CommandLine& app, LiveOptions& options) {
   app.add("--report", options.report, "what to print about the window: short (default), full or none", "STYLE")

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `start` and `stop` share: how the end of a window is told.
+// What the commands about running programs share: which ones are meant, and how the end of a window is told.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "command_line.h"
+#include "live/dormant_processes.h"
 #include "run/run_options.h"
 
 namespace synctrace::cli {
@@ -15,6 +18,16 @@ struct LiveOptions {
   std::string report;
   bool no_compress = false;
 };
+
+// The word that says which programs are meant.
+void declare_processes(const CommandLine& app, std::string& named);
+
+// These programs. None, and the reason on stderr for the command `who`, where there is none.
+std::vector<DormantProcess> find_processes(const std::string& named, const char* who);
+
+// One sentence where the text of the option is no duration, or none above zero unless `may_be_zero`.
+std::optional<std::string> take_duration(const char* option, const std::string& text, std::int64_t& result_ns,
+                                         bool may_be_zero = false);
 
 void declare_live_options(const CommandLine& app, LiveOptions& options);
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <thread>
+#include <utility>
 
 #include "base/format_text.h"
 #include "contract/live_messages.h"
@@ -19,13 +21,12 @@ namespace {
 constexpr int kPatienceMs = 60'000;
 constexpr int kStatePatienceMs = 5'000;
 constexpr std::chrono::milliseconds kBetweenLooks{100};
+constexpr std::chrono::minutes kEndPatience{2};
 
 bool has_open_window(const std::string& status) {
   const std::string_view state = format::value_of(status, format::kKeyState);
   return state == "recording" || state == "stopping";
 }
-
-}  // namespace
 
 std::vector<DormantProcess> request_all(std::span<const DormantProcess> processes, const std::string& request,
                                         const char* who) {
@@ -43,9 +44,35 @@ std::vector<DormantProcess> request_all(std::span<const DormantProcess> processe
   return done;
 }
 
-void await_end(std::span<const DormantProcess> processes, double patience_s,
+}  // namespace
+
+std::int64_t realtime_now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+std::vector<DormantProcess> open_windows(std::span<const DormantProcess> processes, const WindowRequest& request,
+                                         const char* who) {
+  const bool is_moment = request.begin_ns == 0 && processes.size() > 1;
+  const std::int64_t begin_ns = is_moment ? realtime_now_ns() + kHeadStartNs : request.begin_ns;
+  std::string text = line_of(format::kKeyVerb, "start") + line_of(format::kKeyBeginNs, std::to_string(begin_ns)) +
+                     line_of(format::kKeyDurationNs, std::to_string(request.length_ns));
+  if (!request.level.empty()) text += line_of(format::kKeyLevel, request.level);
+  if (!request.max_size.empty()) text += line_of(format::kKeyMaxSize, request.max_size);
+  if (!request.output.empty()) text += line_of(format::kKeyOutput, request.output);
+  if (request.force_overwrite) text += line_of(format::kKeyForce, "1");
+  return request_all(processes, text, who);
+}
+
+std::vector<DormantProcess> close_windows(std::span<const DormantProcess> processes, const char* who) {
+  return request_all(processes, line_of(format::kKeyVerb, "stop"), who);
+}
+
+void await_end(std::span<const DormantProcess> processes, std::int64_t until_end_ns,
                const std::function<void()>& while_waiting) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(patience_s);
+  const auto deadline =
+      std::chrono::steady_clock::now() + kEndPatience + std::chrono::nanoseconds(kHeadStartNs + until_end_ns);
   while (std::chrono::steady_clock::now() < deadline) {
     const std::vector<std::string> answers = ask_all(processes, line_of(format::kKeyVerb, "status"), kStatePatienceMs);
     if (std::none_of(answers.begin(), answers.end(), has_open_window)) return;
@@ -54,7 +81,7 @@ void await_end(std::span<const DormantProcess> processes, double patience_s,
   }
 }
 
-int finish_windows(std::span<const DormantProcess> processes, RunOptions& options, const char* who) {
+int finish_windows(std::span<const DormantProcess> processes, const RunOptions& options, const char* who) {
   std::vector<std::string> traces;
   for (const DormantProcess& process : processes) {
     if (std::string file = process.value(format::kKeyFile); !file.empty()) traces.push_back(std::move(file));

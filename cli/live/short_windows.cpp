@@ -20,23 +20,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kHeadStartNs = 2'000'000'000;  // several processes begin together, as for start
-constexpr double kPatienceS = 120.0;
-
 constinit std::atomic<bool> asked_to_end{false};
 
-std::string request_for(std::int64_t length_ns, const std::string& pattern, std::size_t processes) {
-  timespec now{};
-  clock_gettime(CLOCK_REALTIME, &now);
-  const std::int64_t begin_ns = processes > 1 ? now.tv_sec * 1'000'000'000 + now.tv_nsec + kHeadStartNs : 0;
-  std::string request = line_of(format::kKeyVerb, "start") +
-                        line_of(format::kKeyDurationNs, std::to_string(length_ns)) +
-                        line_of(format::kKeyBeginNs, std::to_string(begin_ns));
-  if (!pattern.empty()) request += line_of(format::kKeyOutput, pattern);
-  return request;
-}
-
 }  // namespace
+
+std::string clock_text() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  char text[16];
+  localtime_r(&now, &local);
+  std::strftime(text, sizeof(text), "%H:%M:%S", &local);
+  return text;
+}
 
 void end_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, [](int) { asked_to_end.store(true); });
@@ -52,10 +47,12 @@ void pause_until(std::chrono::steady_clock::time_point end) {
 std::optional<std::vector<std::string>> record_window(const std::vector<DormantProcess>& processes,
                                                       std::int64_t length_ns, const std::string& pattern,
                                                       const char* who) {
-  const std::vector<DormantProcess> started =
-      request_all(processes, request_for(length_ns, pattern, processes.size()), who);
+  WindowRequest request;
+  request.length_ns = length_ns;
+  request.output = pattern;
+  const std::vector<DormantProcess> started = open_windows(processes, request, who);
   if (started.empty()) return std::nullopt;
-  await_end(started, kPatienceS, {});
+  await_end(started, length_ns);
   std::vector<std::string> files;
   for (const DormantProcess& process : started) {
     std::string file = process.value(format::kKeyFile);
@@ -65,7 +62,7 @@ std::optional<std::vector<std::string>> record_window(const std::vector<DormantP
 }
 
 ShortWindows::ShortWindows(const DormantProcess& first, const char* who)
-    : folder_(fs::path(first.socket).parent_path() / format_text("top-{}", getpid())), who_(who) {}
+    : folder_(fs::path(first.socket).parent_path() / format_text("looks-{}", getpid())), who_(who) {}
 
 ShortWindows::~ShortWindows() {
   std::error_code ignored;

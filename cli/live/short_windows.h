@@ -15,6 +15,8 @@
 
 namespace synctrace::cli {
 
+std::string clock_text();  // "14:30:05"
+
 // From here on SIGINT, SIGTERM and SIGHUP ask to end, and end nothing by themselves: windows end anyway, and only files
 // are left to be removed.
 void end_on_signals();

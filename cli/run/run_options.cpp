@@ -150,7 +150,7 @@ void declare(const CommandLine& app, Flags& flags) {
   app.add_flag("--only-windows", flags.only_windows,
                "record nothing, not even waits, outside of --delay, --duration, --capture-range or --duty");
   app.add_flag("--dormant", flags.dormant,
-               "record nothing until synctrace start asks for a window, at no cost to the program before");
+               "record nothing until synctrace start asks for a window; until then CUPTI is not loaded");
   app.add_flag("--graph-nodes", flags.graph_nodes,
                "record each node of a CUDA graph (costs more) instead of whole graphs");
   app.add("--report", flags.report, "what to print when the program has ended: short (default), full or none", "STYLE")

@@ -252,7 +252,6 @@ void on_exit(format::ApiDomain domain, std::uint32_t callback_id, const CUpti_Ca
   const std::int64_t end_ns = now_ns();
   const TracedCall* traced = open_call.traced;
   if (traced == nullptr) return;
-  if (data.contextUid != 0) gpu_events.note_context();
   if (open_call.stack.id != StackId{}) tell_sampler(StackId{}, 0);
   stack_at_exit(open_call.stack, open_call.begin_ns, end_ns);
   // Again, for threads that asked while the stream was being destroyed.
@@ -298,7 +297,7 @@ bool inside_cuda_call() noexcept { return is_in_call(); }
 void CUPTIAPI on_cupti_callback(void*, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data) noexcept {
   if (!recording()) [[unlikely]] {
     const bool is_call = domain == CUPTI_CB_DOMAIN_RUNTIME_API || domain == CUPTI_CB_DOMAIN_DRIVER_API;
-    if (is_call && static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT)
+    if (is_call && data != nullptr && static_cast<const CUpti_CallbackData*>(data)->callbackSite == CUPTI_API_EXIT)
       cupti_switch.leave_in_callback();
     return;
   }

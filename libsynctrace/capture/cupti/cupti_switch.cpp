@@ -81,13 +81,12 @@ constexpr RecorderState state_of(Sources sources) noexcept {
 
 }  // namespace
 
-bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool whole_graphs) noexcept {
+bool CuptiSwitch::start(CUpti_SubscriberHandle handle, bool whole_graphs, bool late) noexcept {
   subscriber_ = handle;
   unknown_calls_.store(0, std::memory_order_relaxed);
   wants_graphs_.store(whole_graphs, std::memory_order_relaxed);
+  const bool dumps = late && cupti->ActivityEnableAndDump != nullptr;
   for (const CUpti_ActivityKind kind : kStandingKinds) {
-    // Where it is known, what is there already comes, too.
-    const bool dumps = cupti->ActivityEnableAndDump != nullptr;
     if ((dumps ? cupti->ActivityEnableAndDump(kind) : cupti->ActivityEnable(kind)) != CUPTI_SUCCESS) return false;
   }
   for (const CUpti_CallbackId id : kResourceCallbacks) {

@@ -27,9 +27,9 @@ enum class Sources : std::uint8_t {
 class CuptiSwitch {
  public:
   // Enables what is always on (resource callbacks, device and stream records). At injection, before any context exists;
-  // later what exists already is asked for, too. `whole_graphs`: a graph will be one record, not one a node; only where
-  // no graph was made yet. False when CUPTI refused.
-  [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool whole_graphs) noexcept;
+  // or `late`: then what exists already is asked for, too. `whole_graphs`: a graph will be one record, not one a node;
+  // only where no graph was made yet. False when CUPTI refused.
+  [[nodiscard]] bool start(CUpti_SubscriberHandle subscriber, bool whole_graphs, bool late) noexcept;
 
   // The reverse: all off, and CUPTI leaves the process. Behind the last flush; on a thread that may call CUDA. False
   // when CUPTI stays, with nothing asked of it.

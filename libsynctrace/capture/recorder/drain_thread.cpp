@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <span>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "capture/cupti/call_stacks.h"
@@ -171,6 +172,17 @@ bool DrainThread::drain_once() noexcept {
   return busy;
 }
 
+// A late recorder saw no context come. A call that was made in one, or launched, tells of it.
+template <class Record>
+void DrainThread::note_late_context(const Record& record) noexcept {
+  if (!settings_.is_live) return;
+  if constexpr (std::is_same_v<Record, format::Call>) {
+    if (record.context != ContextId{}) gpu_events.note_context();
+  } else if constexpr (std::is_same_v<Record, format::Launch>) {
+    if (record.status == 0) gpu_events.note_context();
+  }
+}
+
 void DrainThread::write_event(const EventView& event) noexcept {
   using namespace format;
   const auto with_text = [&](auto record) {
@@ -179,6 +191,7 @@ void DrainThread::write_event(const EventView& event) noexcept {
   };
   const auto with_api = [&](const auto& record) {
     has_calls_ = true;
+    note_late_context(record);
     api_names_.define(record.api);
     out_.add(record);
   };

@@ -43,6 +43,8 @@ class DrainThread {
   void run() noexcept;
   bool is_window_over() noexcept;
   bool drain_once() noexcept;
+  template <class Record>
+  void note_late_context(const Record& record) noexcept;
   void write_event(const struct EventView& event) noexcept;
   void write_samples(const struct SampledRun& run) noexcept;
   void every_half_second(std::int64_t now_ns) noexcept;

@@ -211,7 +211,7 @@ bool Recorder::ask_cupti(Session& s) noexcept {
   const bool whole_graphs = has_timeline && !s.settings.graph_nodes && !s.settings.is_live;
   const bool has_buffers = gpu.start(s.settings.buffer_bytes / 2);
   if (!has_buffers) cupti->Unsubscribe(handle);
-  if (!has_buffers || !sources.start(handle, whole_graphs)) {
+  if (!has_buffers || !sources.start(handle, whole_graphs, s.settings.is_live)) {
     notice("CUPTI refused to record; nothing is recorded (run: synctrace doctor)");
     give_up(s, "CUPTI refused to record");
     return false;

@@ -62,6 +62,10 @@ struct JobCause {
 struct JobCauseSet {
   std::uint64_t causes = 0;  // a bit for each, in their order
   Interval saving;           // like that of one cause, not more than JobReport::base_ns
+
+  static constexpr std::uint64_t bit_of(std::size_t cause) noexcept {
+    return cause < 64 ? std::uint64_t{1} << cause : 0;
+  }
 };
 
 // A kernel that takes longer now on one rank, now on another: no line is at fault, and nobody can change it.

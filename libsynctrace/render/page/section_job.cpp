@@ -141,7 +141,7 @@ class JobAnswer {
   // Without sets its range is not known.
   Interval gain_of_all(const std::vector<std::size_t>& rows) const {
     std::uint64_t all = 0;
-    for (const std::size_t row : rows) all |= row < 64 ? std::uint64_t{1} << row : 0;
+    for (const std::size_t row : rows) all |= JobCauseSet::bit_of(row);
     for (const JobCauseSet& set : job_.sets) {
       if (set.causes == all) return set.saving;
     }

@@ -72,7 +72,7 @@ std::string switches_markup(const SavingsReport& savings, const std::vector<cons
 std::string switches_markup(const JobReport& job, const std::vector<std::size_t>& shown) {
   std::vector<std::uint64_t> switches;
   std::uint64_t all = 0;
-  for (const std::size_t row : shown) all |= switches.emplace_back(row < 64 ? std::uint64_t{1} << row : 0);
+  for (const std::size_t row : shown) all |= switches.emplace_back(JobCauseSet::bit_of(row));
   SavedBySet sets;
   for (const JobCauseSet& set : job.sets) {
     const std::optional<std::uint64_t> chosen = switched(set.causes, switches);
